@@ -1,0 +1,45 @@
+// swift-tools-version:6.1
+import PackageDescription
+
+let package = Package(
+  name: "libapns",
+  products: [
+    .library(name: "APNS", targets: ["APNS"]),
+    .executable(name: "apns", targets: ["apns"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    .package(url: "https://github.com/apple/swift-certificates", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-crypto", "3.9.0"..<"5.0.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.29.0"),
+  ],
+  targets: [
+    .systemLibrary(name: "CAPNS", path: "include"),
+    .systemLibrary(name: "CSystem"),
+    .systemLibrary(
+      name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    .target(name: "APNS", dependencies: ["CAPNS", "COpenSSL", "CSystem"]),
+    .target(
+      name: "Gateway",
+      dependencies: [
+        "APNS",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "X509", package: "swift-certificates"),
+      ]),
+    .executableTarget(
+      name: "apns",
+      dependencies: [
+        "Gateway",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+      ]),
+    .testTarget(
+      name: "APNSTests", dependencies: ["APNS"], path: "Tests/APNSTests"),
+  ]
+)

@@ -1,0 +1,104 @@
+/* The door to libc: what the core uses of it, and what is only a macro or variadic there. */
+#ifndef APNS_CSYSTEM_SHIM_H
+#define APNS_CSYSTEM_SHIM_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+static inline int csystem_errno(void) { return errno; }
+static inline void csystem_set_errno(int value) { errno = value; }
+
+/* Fixed prototypes for what is variadic. */
+static inline int csystem_open_for_reading(const char *path) {
+  return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* A TCP socket that waits for nothing by itself and is not inherited by exec. */
+static inline int csystem_tcp_socket(int family) {
+  return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
+}
+
+/* send and recv that neither wait nor raise SIGPIPE. */
+static inline ssize_t csystem_send(int descriptor, const void *bytes, size_t count) {
+  return send(descriptor, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+static inline ssize_t csystem_receive(int descriptor, void *bytes, size_t count) {
+  return recv(descriptor, bytes, count, MSG_DONTWAIT);
+}
+
+static inline int csystem_enable(int descriptor, int level, int option) {
+  int on = 1;
+  return setsockopt(descriptor, level, option, &on, sizeof on);
+}
+
+/* The error a connection attempt left behind, 0 when it succeeded. */
+static inline int csystem_socket_error(int descriptor) {
+  int value = 0;
+  socklen_t size = sizeof value;
+  return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &value, &size) ? errno : value;
+}
+
+/* Enumerations in glibc, which Swift would import as types of their own. */
+static inline int csystem_sock_stream(void) { return SOCK_STREAM; }
+static inline int csystem_shut_wr(void) { return SHUT_WR; }
+
+static inline int64_t csystem_monotonic_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+/* A page that reads as zeros in every child, or NULL where the kernel cannot (before 4.14). */
+static inline void *csystem_map_wiped_on_fork(size_t size) {
+  void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return NULL;
+  if (madvise(page, size, MADV_WIPEONFORK)) {
+    munmap(page, size);
+    return NULL;
+  }
+  return page;
+}
+
+/* Blocks SIGPIPE for this thread (on Linux sigprocmask is the thread's);
+   1 when it was not blocked before and so has to be let through again. */
+static inline int csystem_block_sigpipe(void) {
+  sigset_t pipe_only, before;
+  sigemptyset(&pipe_only);
+  sigaddset(&pipe_only, SIGPIPE);
+  if (sigprocmask(SIG_BLOCK, &pipe_only, &before)) return 0;
+  return !sigismember(&before, SIGPIPE);
+}
+
+/* Undoes it; a SIGPIPE that our own write left pending is taken away first. */
+static inline void csystem_unblock_sigpipe(int take_pending) {
+  sigset_t pipe_only;
+  struct timespec at_once = {0, 0};
+  sigemptyset(&pipe_only);
+  sigaddset(&pipe_only, SIGPIPE);
+  if (take_pending)
+    while (sigtimedwait(&pipe_only, NULL, &at_once) < 0 && errno == EINTR) {
+    }
+  sigprocmask(SIG_UNBLOCK, &pipe_only, NULL);
+}
+
+#endif

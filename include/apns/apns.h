@@ -1,0 +1,491 @@
+/*
+ * libapns: push notifications to Apple devices, from C.
+ *
+ * A provider is a server that pushes. It opens a session, sends, and learns the
+ * end of every notification it sent:
+ *
+ *     apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
+ *     who.certificate_file = "provider.pem";
+ *     apns_credentials_t *credentials = NULL;
+ *     apns_session_t *session = NULL;
+ *     apns_error_t error = APNS_ERROR_INIT;
+ *     apns_notification_t push = APNS_NOTIFICATION_INIT;
+ *     push.token = token, push.token_length = 32;
+ *     push.payload = json, push.payload_length = strlen(json);
+ *     if (apns_credentials_new(&who, &credentials, &error) ||
+ *         apns_session_new(NULL, credentials, &session, &error) ||
+ *         apns_session_send(session, &push, 0, NULL, &error) ||
+ *         apns_session_drain(session, 5000, NULL, &error))
+ *       fprintf(stderr, "%s\n", error.message);
+ *     apns_session_free(session);
+ *     apns_credentials_free(credentials);
+ *
+ * Nouns. apns_credentials_t says who the provider is and whom it trusts,
+ * apns_session_t sends, apns_feedback_t lists the devices that are gone. All
+ * are opaque, made by _new or _open and ended by _free, which takes NULL.
+ *
+ * Every notification that a send function took ends as exactly one of
+ * accepted, rejected or unknown; see apns_session_next_event(). One that a
+ * send function refused was not taken: it is the caller's still.
+ *
+ * Threads. One thread at a time per session and per feedback; different ones
+ * are independent. Credentials never change once made and may be shared by any
+ * number of threads. The library starts no thread.
+ *
+ * Ownership. Bytes and strings given are borrowed for the call only. What is
+ * handed out stays the library's, valid as long as its comment says. Nothing
+ * from the library goes to free().
+ *
+ * Fork. A session or feedback used in a child of the process that made it does
+ * no I/O and answers APNS_ERR_FORKED; freeing it there leaves the parent's
+ * connection undisturbed.
+ *
+ * Signals. The library never raises SIGPIPE and never changes what the program
+ * does on a signal. A wait interrupted by a signal goes on until its deadline.
+ *
+ * Times are milliseconds. A timeout argument of 0 does not wait, -1 waits as
+ * long as the session's options allow.
+ *
+ * Versions. Structures begin with their size, which their INIT macro sets, so
+ * that a program goes on working with a newer library; zero in any other field
+ * means its default. Reserved fields are zero. What is not in this file is not
+ * part of the interface.
+ */
+#ifndef APNS_APNS_H
+#define APNS_APNS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define APNS_VERSION_MAJOR 0
+#define APNS_VERSION_MINOR 1
+#define APNS_VERSION_PATCH 0
+#define APNS_VERSION_STRING "0.1.0"
+
+/** The version of the library in use, "0.1.0"; APNS_VERSION_STRING is the header's. */
+const char *apns_version(void);
+
+/* ---- Status and errors -------------------------------------------------- */
+
+/** What a call came to. */
+typedef enum apns_status {
+  APNS_OK = 0,
+  APNS_DONE = -1,             /* nothing to take: the list ended, no outcome came in time */
+  APNS_ERR_ARGUMENT = -2,     /* a mistake of the caller; retrying cannot help */
+  APNS_ERR_BUFFER_SMALL = -3, /* the call says how many bytes to bring */
+  APNS_ERR_MEMORY = -4,       /* the system has no memory left */
+  APNS_ERR_TIMEOUT = -5,      /* a deadline passed; nothing is lost by it */
+  APNS_ERR_NETWORK = -6,      /* name, connection or peer failed; sys_errno may say how */
+  APNS_ERR_TLS = -7,          /* handshake or verification failed; tls_code may say how */
+  APNS_ERR_CREDENTIALS = -8,  /* a certificate, a key or trust anchors cannot be used */
+  APNS_ERR_PROTOCOL = -9,     /* the peer sent what the protocol does not know */
+  APNS_ERR_FULL = -10,        /* outcomes wait: take them with apns_session_next_event() */
+  APNS_ERR_CLOSED = -11,      /* the session was closed */
+  APNS_ERR_FORKED = -12       /* made by another process than this one */
+} apns_status_t;
+
+/** The status's name, such as "APNS_ERR_TIMEOUT"; "unknown status" for any other number. Static. */
+const char *apns_status_name(apns_status_t status);
+
+/** 1 where the same call may succeed later without a change by the caller, else 0. */
+int apns_status_is_retryable(apns_status_t status);
+
+/**
+ * What the gateway says of a notification it refused. The numbers are those of
+ * Apple's error-response packet (Binary Provider API, table of status codes).
+ */
+typedef enum apns_reject {
+  APNS_REJECT_NONE = 0,
+  APNS_REJECT_PROCESSING_ERROR = 1,
+  APNS_REJECT_MISSING_TOKEN = 2,
+  APNS_REJECT_MISSING_TOPIC = 3,
+  APNS_REJECT_MISSING_PAYLOAD = 4,
+  APNS_REJECT_INVALID_TOKEN_SIZE = 5,
+  APNS_REJECT_INVALID_TOPIC_SIZE = 6,
+  APNS_REJECT_INVALID_PAYLOAD_SIZE = 7,
+  APNS_REJECT_INVALID_TOKEN = 8, /* stop pushing to this token */
+  APNS_REJECT_SHUTDOWN = 10,     /* the gateway goes away; never the fault of a notification */
+  APNS_REJECT_PROTOCOL_ERROR = 128,
+  APNS_REJECT_UNKNOWN = 255
+} apns_reject_t;
+
+/** The reason in words, such as "invalid token"; "unlisted status" for a number Apple never listed. Static. */
+const char *apns_reject_text(apns_reject_t reject);
+
+/**
+ * What went wrong, in detail. Lend one, set up by APNS_ERROR_INIT, to any call;
+ * NULL where the status is enough. A call that fails fills it, one that
+ * succeeds leaves it as it was.
+ */
+typedef struct apns_error {
+  size_t size;       /* set by APNS_ERROR_INIT */
+  int32_t status;    /* apns_status_t */
+  int32_t sys_errno; /* errno, 0 when the system was not at fault */
+  uint64_t tls_code; /* OpenSSL's error code, 0 when none */
+  int32_t reject;    /* apns_reject_t, 0 when the gateway said nothing */
+  int32_t reserved32;
+  char message[240]; /* UTF-8, one line, ends in NUL, never a secret */
+} apns_error_t;
+
+#define APNS_ERROR_INIT {sizeof(apns_error_t), 0, 0, 0, 0, 0, {0}}
+
+/* ---- Device tokens ------------------------------------------------------ */
+
+/** The longest device token the protocol carries, in bytes. They were 32 for years; do not count on it. */
+#define APNS_TOKEN_MAX 100
+
+/**
+ * Turns a device token written in hex into bytes: either case, with the angle
+ * brackets and spaces in which NSData prints it.
+ *
+ * Writes at most `capacity` bytes to `token_out` and their number to
+ * `length_out`. A text with anything else in it, an odd number of digits, none,
+ * or more than APNS_TOKEN_MAX bytes is APNS_ERR_ARGUMENT, and the message names
+ * the character and its position, counted from 0. With too small a buffer
+ * (NULL and 0 will do) it is APNS_ERR_BUFFER_SMALL and `length_out` says how
+ * many bytes to bring. Any thread.
+ */
+apns_status_t apns_token_from_hex(const char *text, size_t text_length, uint8_t *token_out,
+                                  size_t capacity, size_t *length_out, apns_error_t *error_out);
+
+/**
+ * Writes a device token as lowercase hex and a NUL to `text_out`.
+ *
+ * Needs 2 * token_length + 1 bytes; with fewer it is APNS_ERR_BUFFER_SMALL,
+ * nothing is written, and `length_out` (which may be NULL) says how many to
+ * bring. On success it is the text's length without the NUL. Any thread.
+ */
+apns_status_t apns_token_to_hex(const void *token, size_t token_length, char *text_out,
+                                size_t capacity, size_t *length_out, apns_error_t *error_out);
+
+/* ---- Credentials -------------------------------------------------------- */
+
+/** Who the provider is and whom it trusts; immutable, for any number of sessions and threads. */
+typedef struct apns_credentials apns_credentials_t;
+
+/** TLS versions, for apns_credentials_options_t. */
+typedef enum apns_tls_version {
+  APNS_TLS_DEFAULT = 0, /* at least 1.2, at most what OpenSSL knows */
+  APNS_TLS_1_2 = 12,
+  APNS_TLS_1_3 = 13
+} apns_tls_version_t;
+
+typedef struct apns_credentials_options {
+  size_t size; /* set by APNS_CREDENTIALS_OPTIONS_INIT */
+
+  /* The client certificate, PEM, followed by its chain where it has one: a file
+     or bytes, not both. Neither: the provider shows no certificate. */
+  const char *certificate_file;
+  const void *certificate_bytes;
+  size_t certificate_length;
+
+  /* Its private key, PEM, a file or bytes; neither: it stands beside the
+     certificate. */
+  const char *key_file;
+  const void *key_bytes;
+  size_t key_length;
+
+  /* The key's passphrase; NULL: none, and an encrypted key is refused. */
+  const char *passphrase;
+
+  /* Whom to trust: a PEM file, a directory as OpenSSL's rehash lays one out, or
+     both. Neither: the system's store. */
+  const char *ca_file;
+  const char *ca_directory;
+
+  int32_t tls_min; /* apns_tls_version_t; APNS_TLS_DEFAULT: 1.2 */
+  int32_t tls_max; /* apns_tls_version_t; APNS_TLS_DEFAULT: the highest */
+
+  /* Not 0: whoever answers is taken for the gateway, and anybody on the way can
+     read and change what is sent. For a test on one machine, if at all. */
+  int32_t dangerously_accept_any_peer;
+  int32_t reserved32;
+} apns_credentials_options_t;
+
+#define APNS_CREDENTIALS_OPTIONS_INIT \
+  {sizeof(apns_credentials_options_t), NULL, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0}
+
+/**
+ * Reads certificate, key and trust anchors, and checks that the key is the
+ * certificate's.
+ *
+ * `options` may be NULL: no certificate, the system's store. On success the
+ * caller owns `*credentials_out`. APNS_ERR_CREDENTIALS names the file and the
+ * reason. Key material is wiped when the last user of the credentials is gone.
+ * Any thread.
+ */
+apns_status_t apns_credentials_new(const apns_credentials_options_t *options,
+                                   apns_credentials_t **credentials_out, apns_error_t *error_out);
+
+/** Frees the credentials; sessions and feedbacks made with them keep what they need. NULL is fine. */
+void apns_credentials_free(apns_credentials_t *credentials);
+
+/* ---- Session ------------------------------------------------------------ */
+
+#define APNS_HOST_PRODUCTION "gateway.push.apple.com"
+#define APNS_HOST_SANDBOX "gateway.sandbox.push.apple.com"
+#define APNS_PORT_GATEWAY 2195
+
+/** One provider's way to one gateway. */
+typedef struct apns_session apns_session_t;
+
+/** How notifications are framed (Apple's commands; Binary Provider API). */
+typedef enum apns_format {
+  APNS_FORMAT_DEFAULT = 0,  /* framed */
+  APNS_FORMAT_SIMPLE = 1,   /* command 0: no identifier, so the gateway can never say which one failed */
+  APNS_FORMAT_ENHANCED = 2, /* command 1 */
+  APNS_FORMAT_FRAMED = 3    /* command 2 */
+} apns_format_t;
+
+/** What becomes of notifications in flight when a connection ends without saying which one failed. */
+typedef enum apns_ambiguous {
+  APNS_AMBIGUOUS_DEFAULT = 0, /* resend; with the simple format: report */
+  APNS_AMBIGUOUS_RESEND = 1,  /* at least once: some may arrive twice */
+  APNS_AMBIGUOUS_REPORT = 2   /* at most once: each comes out as APNS_EVENT_UNKNOWN */
+} apns_ambiguous_t;
+
+typedef struct apns_session_options {
+  size_t size; /* set by APNS_SESSION_OPTIONS_INIT */
+
+  const char *host;        /* name or address; NULL: APNS_HOST_PRODUCTION */
+  const char *server_name; /* the name its certificate must carry; NULL: host */
+  uint16_t port;           /* 0: APNS_PORT_GATEWAY */
+  uint16_t reserved16;     /* zero */
+  int32_t format;          /* apns_format_t */
+
+  uint32_t connect_timeout_ms; /* name, connection and handshake together; 0: 10,000 */
+  uint32_t write_timeout_ms;   /* the peer takes nothing for so long; 0: 10,000 */
+
+  /* Memory for notifications that have no end yet, frames and bookkeeping
+     together, in bytes; 0: 4 MiB; at least 16 KiB. */
+  uint32_t window_bytes;
+  uint32_t payload_max; /* larger payloads are refused; 0: 2,048, at most 65,535 */
+
+  int32_t ambiguous;       /* apns_ambiguous_t */
+  int32_t report_accepted; /* not 0: accepted ones come out as events too, and hold their place until taken */
+
+  /* 0: a notification known to be bad is sent last, and the error packet that
+     names it proves all before it. Otherwise, for peers that do not answer such
+     a one: silence for so many ms after the last write is taken for acceptance. */
+  uint32_t quiet_period_ms;
+  uint32_t reserved32; /* zero */
+} apns_session_options_t;
+
+#define APNS_SESSION_OPTIONS_INIT \
+  {sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/**
+ * Makes a session; it connects with the first send, or apns_session_connect().
+ *
+ * `options` may be NULL: Apple's production gateway and all defaults.
+ * `credentials` may be freed before the session. On success the caller owns
+ * `*session_out`. APNS_ERR_ARGUMENT names the option that cannot be.
+ */
+apns_status_t apns_session_new(const apns_session_options_t *options,
+                               const apns_credentials_t *credentials, apns_session_t **session_out,
+                               apns_error_t *error_out);
+
+/**
+ * Connects now, where a mistake in host or credentials is best found: every
+ * address of the name is tried, within connect_timeout_ms. Does nothing on a
+ * session that is connected.
+ */
+apns_status_t apns_session_connect(apns_session_t *session, apns_error_t *error_out);
+
+/** Not to be stored but tried once, for apns_notification_t.expiry. */
+#define APNS_EXPIRY_ONCE (-1)
+
+/** One notification to one device. */
+typedef struct apns_notification {
+  size_t size; /* set by APNS_NOTIFICATION_INIT */
+  const void *token;
+  size_t token_length; /* 1 to APNS_TOKEN_MAX */
+  const void *payload; /* JSON, UTF-8, without a NUL at its end */
+  size_t payload_length;
+  void *user_data; /* comes back with the outcome, untouched */
+  /* UNIX seconds, UTC, until which the gateway keeps trying. 0: not said
+     (enhanced: as APNS_EXPIRY_ONCE, for the frame has no way to leave it out). */
+  int64_t expiry;
+  uint8_t priority;    /* 10 at once, 5 power-considerate; 0: not said. Framed only. */
+  uint8_t reserved[7]; /* zero */
+} apns_notification_t;
+
+#define APNS_NOTIFICATION_INIT \
+  {sizeof(apns_notification_t), NULL, 0, NULL, 0, NULL, 0, 0, {0, 0, 0, 0, 0, 0, 0}}
+
+/** For apns_session_send(): another notification follows at once, so this one may wait for it. */
+#define APNS_SEND_MORE 1u
+
+/**
+ * Sends one notification.
+ *
+ * APNS_OK: the session took it, and it will have exactly one end; the bytes are
+ * copied. Anything else: it was not taken, and nothing of it is on the wire.
+ * APNS_ERR_ARGUMENT refuses what the gateway would (no token, too large a
+ * payload), before it costs a connection. Without APNS_SEND_MORE what waits is
+ * written before the call returns; with it, as soon as it fills a TLS record of
+ * 16 KB, or with the next call that writes.
+ *
+ * A connection that fails meanwhile is replaced and what it lost is sent again
+ * as the options say; an error says that there is none to be had. Where the
+ * window is full the call waits for the gateway's word on what is in flight.
+ *
+ * `identifier_out` (which may be NULL) receives the number by which the
+ * notification is known in its event: never 0, and not given twice before
+ * 2^32 notifications have passed.
+ */
+apns_status_t apns_session_send(apns_session_t *session, const apns_notification_t *notification,
+                                uint32_t flags, uint32_t *identifier_out, apns_error_t *error_out);
+
+/**
+ * Sends an array, in order, with the least work per notification.
+ *
+ * `taken_out` receives how many the session took: all with APNS_OK, else those
+ * before the one the error is about. Every element has the same `size`.
+ */
+apns_status_t apns_session_send_many(apns_session_t *session,
+                                     const apns_notification_t *notifications, size_t count,
+                                     uint32_t flags, size_t *taken_out, apns_error_t *error_out);
+
+/** Writes what APNS_SEND_MORE held back. An error loses nothing: the next call goes on where this one stopped. */
+apns_status_t apns_session_flush(apns_session_t *session, apns_error_t *error_out);
+
+/**
+ * Waits until the end of every notification is known.
+ *
+ * Returns APNS_OK then; APNS_ERR_TIMEOUT when `timeout_ms` passed first, or
+ * another error when the gateway cannot be reached: what has no end yet stays
+ * in the session. `unresolved_out` (which may be NULL) says how many. With the
+ * simple format silence is no proof, so what the gateway took in silence ends
+ * as unknown unless quiet_period_ms is set.
+ */
+apns_status_t apns_session_drain(apns_session_t *session, int32_t timeout_ms,
+                                 size_t *unresolved_out, apns_error_t *error_out);
+
+/** How a notification ended. */
+typedef enum apns_event_kind {
+  APNS_EVENT_ACCEPTED = 1, /* only with report_accepted */
+  APNS_EVENT_REJECTED = 2, /* by the gateway; `reject` says why */
+  APNS_EVENT_UNKNOWN = 3   /* the connection ended before the gateway's word, or the session did */
+} apns_event_kind_t;
+
+typedef struct apns_event {
+  size_t size;    /* set by APNS_EVENT_INIT */
+  int32_t kind;   /* apns_event_kind_t */
+  int32_t reject; /* apns_reject_t */
+  uint32_t identifier;
+  uint32_t reserved32;
+  void *user_data; /* the notification's */
+} apns_event_t;
+
+#define APNS_EVENT_INIT {sizeof(apns_event_t), 0, 0, 0, 0, NULL}
+
+/**
+ * Takes the next outcome, in the order in which the notifications were sent.
+ *
+ * Waits up to `timeout_ms` for one. APNS_DONE: none came. Works on a closed
+ * session too, and is how the ones with no known end are got back there.
+ */
+apns_status_t apns_session_next_event(apns_session_t *session, apns_event_t *event_out,
+                                      int32_t timeout_ms, apns_error_t *error_out);
+
+/** Counts since the session was made. A notification is in exactly one of accepted, rejected, unknown, unresolved. */
+typedef struct apns_session_stats {
+  size_t size;         /* set by APNS_SESSION_STATS_INIT */
+  uint64_t taken;      /* by the send functions */
+  uint64_t accepted;
+  uint64_t rejected;
+  uint64_t unknown;
+  uint64_t unresolved; /* no end yet */
+  uint64_t resent;     /* sendings again, one for each notification and time */
+  uint64_t connects;   /* connections made */
+  uint64_t bytes;      /* written, before encryption */
+  uint64_t records;    /* writes, a TLS record each */
+  uint64_t events;     /* outcomes waiting to be taken */
+} apns_session_stats_t;
+
+#define APNS_SESSION_STATS_INIT {sizeof(apns_session_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/** Fills in the counts. Does no I/O. */
+apns_status_t apns_session_stats(const apns_session_t *session, apns_session_stats_t *stats_out,
+                                 apns_error_t *error_out);
+
+/**
+ * Ends the connection gently, so that nothing in flight is destroyed, within
+ * `timeout_ms`. What has no known end becomes an APNS_EVENT_UNKNOWN; drain
+ * first to know. The session takes no more notifications.
+ */
+apns_status_t apns_session_close(apns_session_t *session, int32_t timeout_ms,
+                                 apns_error_t *error_out);
+
+/** Frees the session and everything it held, closing it without waiting where it is open. NULL is fine. */
+void apns_session_free(apns_session_t *session);
+
+/* ---- Feedback ----------------------------------------------------------- */
+
+#define APNS_FEEDBACK_HOST_PRODUCTION "feedback.push.apple.com"
+#define APNS_FEEDBACK_HOST_SANDBOX "feedback.sandbox.push.apple.com"
+#define APNS_PORT_FEEDBACK 2196
+
+/** The feedback service's list of devices that are gone, as it is read. */
+typedef struct apns_feedback apns_feedback_t;
+
+typedef struct apns_feedback_options {
+  size_t size; /* set by APNS_FEEDBACK_OPTIONS_INIT */
+
+  const char *host;        /* name or address; NULL: APNS_FEEDBACK_HOST_PRODUCTION */
+  const char *server_name; /* the name its certificate must carry; NULL: host */
+  uint16_t port;           /* 0: APNS_PORT_FEEDBACK */
+  uint16_t reserved16;     /* zero */
+
+  uint32_t connect_timeout_ms; /* name, connection and handshake together; 0: 10,000 */
+  uint32_t read_timeout_ms;    /* the service says nothing for so long; 0: 10,000 */
+  uint32_t reserved32;         /* zero */
+} apns_feedback_options_t;
+
+#define APNS_FEEDBACK_OPTIONS_INIT {sizeof(apns_feedback_options_t), NULL, NULL, 0, 0, 0, 0, 0}
+
+/** A device on which the app no longer is. */
+typedef struct apns_feedback_tuple {
+  size_t size;         /* set by APNS_FEEDBACK_TUPLE_INIT */
+  uint32_t timestamp;  /* UNIX seconds at which it was found gone: a device that registered later is not */
+  uint32_t reserved32;
+  const uint8_t *token; /* the library's, until the next call with this feedback */
+  size_t token_length;
+} apns_feedback_tuple_t;
+
+#define APNS_FEEDBACK_TUPLE_INIT {sizeof(apns_feedback_tuple_t), 0, 0, NULL, 0}
+
+/**
+ * Connects to the feedback service. Reading its list clears it there.
+ *
+ * `options` may be NULL: Apple's production service. `credentials` are the ones
+ * the provider pushes with, and may be freed before the feedback. On success
+ * the caller owns `*feedback_out`.
+ */
+apns_status_t apns_feedback_open(const apns_feedback_options_t *options,
+                                 const apns_credentials_t *credentials,
+                                 apns_feedback_t **feedback_out, apns_error_t *error_out);
+
+/**
+ * Takes the next tuple, in the service's order. APNS_DONE: the list has ended.
+ *
+ * Where the connection died, the whole tuples come first, then the error: with
+ * APNS_ERR_PROTOCOL it broke off in the middle of a tuple. The same answer is
+ * given to every call after it.
+ */
+apns_status_t apns_feedback_next(apns_feedback_t *feedback, apns_feedback_tuple_t *tuple_out,
+                                 apns_error_t *error_out);
+
+/** Frees the feedback and closes its connection. NULL is fine. */
+void apns_feedback_free(apns_feedback_t *feedback);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
