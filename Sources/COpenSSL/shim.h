@@ -50,6 +50,9 @@ static inline int copenssl_alert(unsigned long code) {
              ? reason - SSL_AD_REASON_OFFSET
              : 0;
 }
+static inline int copenssl_is_no_more_pem(unsigned long code) {
+  return ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE;
+}
 static inline int copenssl_is_end_without_close(unsigned long code) {
 #ifdef SSL_R_UNEXPECTED_EOF_WHILE_READING
   return ERR_GET_LIB(code) == ERR_LIB_SSL &&

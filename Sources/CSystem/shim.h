@@ -21,6 +21,11 @@
 #include <time.h>
 #include <unistd.h>
 
+/* GNU's strerror_r, which may answer with a static text instead of filling the buffer. */
+static inline const char *csystem_error_text(int code, char *buffer, size_t size) {
+  return strerror_r(code, buffer, size);
+}
+
 static inline int csystem_errno(void) { return errno; }
 static inline void csystem_set_errno(int value) { errno = value; }
 
@@ -42,9 +47,19 @@ static inline ssize_t csystem_receive(int descriptor, void *bytes, size_t count)
   return recv(descriptor, bytes, count, MSG_DONTWAIT);
 }
 
+/* glibc's connect takes a transparent union, which Swift does not know. */
+static inline int csystem_connect(int descriptor, const struct sockaddr *address, socklen_t size) {
+  return connect(descriptor, address, size);
+}
+
 static inline int csystem_enable(int descriptor, int level, int option) {
   int on = 1;
   return setsockopt(descriptor, level, option, &on, sizeof on);
+}
+
+static inline void csystem_set_port(struct sockaddr *address, uint16_t port) {
+  if (address->sa_family == AF_INET) ((struct sockaddr_in *)address)->sin_port = htons(port);
+  if (address->sa_family == AF_INET6) ((struct sockaddr_in6 *)address)->sin6_port = htons(port);
 }
 
 /* The error a connection attempt left behind, 0 when it succeeded. */

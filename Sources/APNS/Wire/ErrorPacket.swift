@@ -2,6 +2,8 @@
 package struct ErrorPacket: Equatable {
   package static let command: UInt8 = 8
   package static let size = 6
+  /// The status whose identifier is the last notification accepted.
+  package static let shutdown: UInt8 = 10
 
   package var status: UInt8
   package var identifier: UInt32

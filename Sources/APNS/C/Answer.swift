@@ -1,0 +1,46 @@
+import CAPNS
+import CSystem
+
+/// Calls, and turns a failure into the status and the caller's error.
+@inline(__always)
+func answer(
+  _ error: UnsafeMutablePointer<apns_error_t>?, _ body: () throws(Failure) -> Void
+) -> apns_status_t {
+  do throws(Failure) {
+    try body()
+    return APNS_OK
+  } catch let failure {
+    failure.report(to: error)
+    return failure.status
+  }
+}
+
+func isNull(_ name: StaticString) -> Failure {
+  Failure(APNS_ERR_ARGUMENT) {
+    $0.append(name)
+    $0.append(" is NULL")
+  }
+}
+
+/// An object for the caller to hold: memory of its own, filled by `make`.
+func place<T: ~Copyable>(
+  _ make: () throws(Failure) -> T
+) throws(Failure) -> UnsafeMutablePointer<T> {
+  // malloc's alignment serves every type of ours; and unlike Swift's own
+  // allocation it may fail without ending the program.
+  guard let memory = malloc(MemoryLayout<T>.size) else { throw .outOfMemory }
+  let pointer = memory.bindMemory(to: T.self, capacity: 1)
+  do throws(Failure) {
+    pointer.initialize(to: try make())
+  } catch {
+    free(memory)
+    throw error
+  }
+  return pointer
+}
+
+/// Ends an object that `place` made.
+func discard<T: ~Copyable>(_ pointer: UnsafeMutablePointer<T>) {
+  pointer.deinitialize(count: 1)
+  free(pointer)
+}

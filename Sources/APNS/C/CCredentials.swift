@@ -1,0 +1,27 @@
+import CAPNS
+import CSystem
+
+@_cdecl("apns_credentials_new") @implementation
+public func apns_credentials_new(
+  _ options: UnsafePointer<apns_credentials_options_t>?,
+  _ credentials: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  answer(error) { () throws(Failure) in
+    guard let credentials else { throw isNull("credentials_out") }
+    let options = try adopt(options, named: "apns_credentials_options_t")
+    credentials.pointee = OpaquePointer(
+      try place { () throws(Failure) in try TrustContext(options) })
+  }
+}
+
+@_cdecl("apns_credentials_free") @implementation
+public func apns_credentials_free(_ credentials: OpaquePointer?) {
+  guard let credentials else { return }
+  discard(UnsafeMutablePointer<TrustContext>(credentials))
+}
+
+/// One more user of what the credentials hold, so that they may be freed first.
+func share(_ credentials: OpaquePointer?) throws(Failure) -> TrustContext {
+  guard let credentials else { throw isNull("credentials") }
+  return TrustContext(sharing: UnsafeMutablePointer<TrustContext>(credentials).pointee.context)
+}

@@ -1,0 +1,58 @@
+import CAPNS
+import CSystem
+
+@_cdecl("apns_feedback_open") @implementation
+public func apns_feedback_open(
+  _ options: UnsafePointer<apns_feedback_options_t>?, _ credentials: OpaquePointer?,
+  _ feedback: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  answer(error) { () throws(Failure) in
+    guard let feedback else { throw isNull("feedback_out") }
+    let given = try adopt(options, named: "apns_feedback_options_t")
+    let opened = try place { () throws(Failure) in
+      try Feedback.open(
+        Endpoint(
+          given.host, orHost: APNS_FEEDBACK_HOST_PRODUCTION, serverName: given.server_name,
+          port: given.port, orPort: APNS_PORT_FEEDBACK),
+        trust: share(credentials),
+        connectTimeout: given.connect_timeout_ms == 0 ? 10_000 : Int64(given.connect_timeout_ms),
+        readTimeout: given.read_timeout_ms == 0 ? 10_000 : Int64(given.read_timeout_ms))
+    }
+    feedback.pointee = OpaquePointer(opened)
+  }
+}
+
+@_cdecl("apns_feedback_next") @implementation
+public func apns_feedback_next(
+  _ feedback: OpaquePointer?, _ tuple: UnsafeMutablePointer<apns_feedback_tuple_t>?,
+  _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  var isDone = false
+  let status = answer(error) { () throws(Failure) in
+    guard let feedback else { throw isNull("feedback") }
+    guard let tuple else { throw isNull("tuple_out") }
+    _ = try adopt(UnsafePointer(tuple), named: "apns_feedback_tuple_t")
+    let own = UnsafeMutablePointer<Feedback>(feedback)
+    if own.pointee.isForeign {
+      throw Failure(APNS_ERR_FORKED, "the feedback was opened by the parent process")
+    }
+    guard let next = try own.pointee.next() else {
+      isDone = true
+      return
+    }
+    var told = apns_feedback_tuple_t()
+    told.timestamp = next.timestamp
+    told.token = next.token.baseAddress?.assumingMemoryBound(to: UInt8.self)
+    told.token_length = next.token.count
+    try fill(tuple, with: told, named: "apns_feedback_tuple_t")
+  }
+  return isDone ? APNS_DONE : status
+}
+
+@_cdecl("apns_feedback_free") @implementation
+public func apns_feedback_free(_ feedback: OpaquePointer?) {
+  guard let feedback else { return }
+  let own = UnsafeMutablePointer<Feedback>(feedback)
+  if own.pointee.isForeign { own.pointee.leaveToParent() }
+  discard(own)
+}

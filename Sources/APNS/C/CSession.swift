@@ -1,0 +1,279 @@
+import CAPNS
+import CSystem
+
+@_cdecl("apns_session_new") @implementation
+public func apns_session_new(
+  _ options: UnsafePointer<apns_session_options_t>?, _ credentials: OpaquePointer?,
+  _ session: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  answer(error) { () throws(Failure) in
+    guard let session else { throw isNull("session_out") }
+    let given = try adopt(options, named: "apns_session_options_t")
+    let checked = try SessionOptions(given)
+    let made = try place { () throws(Failure) in
+      let endpoint = try Endpoint(
+        given.host, orHost: APNS_HOST_PRODUCTION, serverName: given.server_name, port: given.port,
+        orPort: APNS_PORT_GATEWAY)
+      let trust = try share(credentials)
+      guard
+        let window = Window(bytes: checked.windowBytes, reportsAccepted: checked.reportsAccepted)
+      else { throw .outOfMemory }
+      return Session(checked, endpoint: endpoint, trust: trust, window: window)
+    }
+    session.pointee = OpaquePointer(made)
+  }
+}
+
+@_cdecl("apns_session_connect") @implementation
+public func apns_session_connect(
+  _ session: OpaquePointer?, _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  answer(error) { () throws(Failure) in try openSession(session).pointee.connect() }
+}
+
+@_cdecl("apns_session_send") @implementation
+public func apns_session_send(
+  _ session: OpaquePointer?, _ notification: UnsafePointer<apns_notification_t>?, _ flags: UInt32,
+  _ identifier: UnsafeMutablePointer<UInt32>?, _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  answer(error) { () throws(Failure) in
+    let session = try openSession(session)
+    guard let notification else { throw isNull("notification") }
+    try checkFlags(flags)
+    let number = try take(session, notification)
+    identifier?.pointee = number
+    writeTaken(session, flags)
+  }
+}
+
+@_cdecl("apns_session_send_many") @implementation
+public func apns_session_send_many(
+  _ session: OpaquePointer?, _ notifications: UnsafePointer<apns_notification_t>?, _ count: Int,
+  _ flags: UInt32, _ taken: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  taken?.pointee = 0
+  return answer(error) { () throws(Failure) in
+    let session = try openSession(session)
+    try checkFlags(flags)
+    guard count > 0 else {
+      if count == 0 { return }
+      throw Failure(APNS_ERR_ARGUMENT, "count is out of range")
+    }
+    guard let notifications else { throw isNull("notifications") }
+    // An array from a program with another version of the structure has another stride.
+    let stride = notifications.pointee.size
+    var next = UnsafeRawPointer(notifications)
+    // What was taken is written whatever ends the loop.
+    defer { writeTaken(session, flags) }
+    for index in 0..<count {
+      let element = next.assumingMemoryBound(to: apns_notification_t.self)
+      guard element.pointee.size == stride else {
+        throw Failure(APNS_ERR_ARGUMENT) {
+          $0.append("notification ")
+          $0.append(index)
+          $0.append(" has another size than the first")
+        }
+      }
+      _ = try take(session, element)
+      if session.pointee.hasFullRecord { writeTaken(session, APNS_SEND_MORE) }
+      taken?.pointee = index &+ 1
+      next += stride
+    }
+  }
+}
+
+@_cdecl("apns_session_flush") @implementation
+public func apns_session_flush(
+  _ session: OpaquePointer?, _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  answer(error) { () throws(Failure) in try openSession(session).pointee.write(all: true) }
+}
+
+@_cdecl("apns_session_drain") @implementation
+public func apns_session_drain(
+  _ session: OpaquePointer?, _ timeout: Int32, _ unresolved: UnsafeMutablePointer<Int>?,
+  _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  answer(error) { () throws(Failure) in
+    let session = try openSession(session)
+    defer { unresolved?.pointee = session.pointee.window.unresolved }
+    try session.pointee.settle(by: session.pointee.deadline(milliseconds: timeout))
+  }
+}
+
+@_cdecl("apns_session_next_event") @implementation
+public func apns_session_next_event(
+  _ session: OpaquePointer?, _ event: UnsafeMutablePointer<apns_event_t>?, _ timeout: Int32,
+  _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  var isDone = false
+  let status = answer(error) { () throws(Failure) in
+    let session = try ownSession(session)
+    guard let event else { throw isNull("event_out") }
+    // Before an outcome is taken that a wrong structure would lose.
+    _ = try adopt(UnsafePointer(event), named: "apns_event_t")
+    guard let next = try session.pointee.nextOutcome(milliseconds: timeout) else {
+      isDone = true
+      return
+    }
+    var told = apns_event_t()
+    told.identifier = next.identifier
+    told.user_data = next.userData
+    switch next.outcome {
+    case .accepted: told.kind = Int32(bitPattern: APNS_EVENT_ACCEPTED.rawValue)
+    case .rejected(let reject):
+      told.kind = Int32(bitPattern: APNS_EVENT_REJECTED.rawValue)
+      told.reject = Int32(reject)
+    case .unknown: told.kind = Int32(bitPattern: APNS_EVENT_UNKNOWN.rawValue)
+    }
+    try fill(event, with: told, named: "apns_event_t")
+  }
+  return isDone ? APNS_DONE : status
+}
+
+@_cdecl("apns_session_stats") @implementation
+public func apns_session_stats(
+  _ session: OpaquePointer?, _ stats: UnsafeMutablePointer<apns_session_stats_t>?,
+  _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  answer(error) { () throws(Failure) in
+    let session = try ownSession(session)
+    guard let stats else { throw isNull("stats_out") }
+    var told = apns_session_stats_t()
+    told.taken = session.pointee.window.taken
+    told.accepted = session.pointee.window.accepted
+    told.rejected = session.pointee.window.rejected
+    told.unknown = session.pointee.window.unknown
+    told.unresolved = UInt64(session.pointee.window.unresolved.magnitude)
+    told.resent = session.pointee.window.resent
+    told.connects = session.pointee.connects
+    told.bytes = session.pointee.bytes
+    told.records = session.pointee.records
+    told.events = UInt64(session.pointee.window.waitingOutcomes.magnitude)
+    try fill(stats, with: told, named: "apns_session_stats_t")
+  }
+}
+
+@_cdecl("apns_session_close") @implementation
+public func apns_session_close(
+  _ session: OpaquePointer?, _ timeout: Int32, _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  answer(error) { () throws(Failure) in
+    let session = try ownSession(session)
+    session.pointee.close(by: session.pointee.deadline(milliseconds: timeout))
+  }
+}
+
+@_cdecl("apns_session_free") @implementation
+public func apns_session_free(_ session: OpaquePointer?) {
+  guard let session else { return }
+  let own = UnsafeMutablePointer<Session>(session)
+  if own.pointee.isForeign { own.pointee.leaveToParent() }
+  discard(own)
+}
+
+// MARK: Checks
+
+/// The session, if this process made it.
+@inline(__always)
+private func ownSession(
+  _ session: OpaquePointer?
+) throws(Failure) -> UnsafeMutablePointer<Session> {
+  guard let session else { throw isNull("session") }
+  let own = UnsafeMutablePointer<Session>(session)
+  if own.pointee.isForeign {
+    throw Failure(APNS_ERR_FORKED, "the session was made by the parent process")
+  }
+  return own
+}
+
+/// The session, if this process made it and nobody closed it.
+@inline(__always)
+private func openSession(
+  _ session: OpaquePointer?
+) throws(Failure) -> UnsafeMutablePointer<Session> {
+  let own = try ownSession(session)
+  if own.pointee.isClosed { throw Failure(APNS_ERR_CLOSED, "the session was closed") }
+  return own
+}
+
+@inline(__always)
+private func checkFlags(_ flags: UInt32) throws(Failure) {
+  if flags & ~APNS_SEND_MORE != 0 {
+    throw Failure(APNS_ERR_ARGUMENT) {
+      $0.append("flags has unknown bits: ")
+      $0.append(flags)
+    }
+  }
+}
+
+@inline(__always)
+private func take(
+  _ session: UnsafeMutablePointer<Session>, _ given: UnsafePointer<apns_notification_t>
+) throws(Failure) -> UInt32 {
+  if given.pointee.size == MemoryLayout<apns_notification_t>.size {
+    return try takeChecked(session, given)
+  }
+  var adopted = try adopt(given, named: "apns_notification_t")
+  return try takeChecked(session, &adopted)
+}
+
+@inline(__always)
+private func takeChecked(
+  _ session: UnsafeMutablePointer<Session>, _ given: UnsafePointer<apns_notification_t>
+) throws(Failure) -> UInt32 {
+  let (tokenLength, payloadLength) = (given.pointee.token_length, given.pointee.payload_length)
+  guard let token = given.pointee.token, let payload = given.pointee.payload, tokenLength > 0,
+    tokenLength <= Int(APNS_TOKEN_MAX), payloadLength > 0,
+    payloadLength <= session.pointee.options.payloadMax,
+    given.pointee.priority == 0 || given.pointee.priority == 5 || given.pointee.priority == 10
+  else { throw refusal(of: given, payloadMax: session.pointee.options.payloadMax) }
+  try session.pointee.connect()
+  let expiry: UInt32? =
+    switch given.pointee.expiry {
+    case 0: nil
+    case ...0: 0
+    case let seconds: UInt32(clamping: seconds)
+    }
+  return try session.pointee.take(
+    WireNotification(
+      token: UnsafeRawBufferPointer(start: token, count: tokenLength),
+      payload: UnsafeRawBufferPointer(start: payload, count: payloadLength), expiry: expiry,
+      priority: given.pointee.priority == 0 ? nil : given.pointee.priority),
+    userData: given.pointee.user_data)
+}
+
+@inline(never)
+private func refusal(
+  of given: UnsafePointer<apns_notification_t>, payloadMax: Int
+) -> Failure {
+  let notification = given.pointee
+  if notification.token == nil { return isNull("token") }
+  if notification.payload == nil { return isNull("payload") }
+  return Failure(APNS_ERR_ARGUMENT) {
+    if notification.token_length <= 0 || notification.token_length > Int(APNS_TOKEN_MAX) {
+      $0.append("the device token has ")
+      $0.append(notification.token_length)
+      $0.append(" bytes, not 1 to 100")
+    } else if notification.payload_length <= 0 {
+      $0.append("the payload is empty")
+    } else if notification.payload_length > payloadMax {
+      $0.append("the payload has ")
+      $0.append(notification.payload_length)
+      $0.append(" bytes, more than ")
+      $0.append(payloadMax)
+    } else {
+      $0.append("priority is ")
+      $0.append(Int(notification.priority))
+      $0.append(", not 5 or 10")
+    }
+  }
+}
+
+/// Writes after the session took something: a failure now is no failure of the
+/// send, for what was taken stays in the window and the next call meets it again.
+@inline(__always)
+private func writeTaken(_ session: UnsafeMutablePointer<Session>, _ flags: UInt32) {
+  if flags & APNS_SEND_MORE != 0, !session.pointee.hasFullRecord { return }
+  try? session.pointee.write(all: flags & APNS_SEND_MORE == 0)
+}

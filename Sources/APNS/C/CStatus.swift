@@ -1,0 +1,56 @@
+import CAPNS
+
+/// A C string that lives as long as the program.
+private func text(_ literal: StaticString) -> UnsafePointer<CChar> {
+  UnsafeRawPointer(literal.utf8Start).assumingMemoryBound(to: CChar.self)
+}
+
+@_cdecl("apns_version") @implementation
+public func apns_version() -> UnsafePointer<CChar>? { text("0.1.0") }
+
+@_cdecl("apns_status_name") @implementation
+public func apns_status_name(_ status: apns_status_t) -> UnsafePointer<CChar>? {
+  switch status {
+  case APNS_OK: text("APNS_OK")
+  case APNS_DONE: text("APNS_DONE")
+  case APNS_ERR_ARGUMENT: text("APNS_ERR_ARGUMENT")
+  case APNS_ERR_BUFFER_SMALL: text("APNS_ERR_BUFFER_SMALL")
+  case APNS_ERR_MEMORY: text("APNS_ERR_MEMORY")
+  case APNS_ERR_TIMEOUT: text("APNS_ERR_TIMEOUT")
+  case APNS_ERR_NETWORK: text("APNS_ERR_NETWORK")
+  case APNS_ERR_TLS: text("APNS_ERR_TLS")
+  case APNS_ERR_CREDENTIALS: text("APNS_ERR_CREDENTIALS")
+  case APNS_ERR_PROTOCOL: text("APNS_ERR_PROTOCOL")
+  case APNS_ERR_FULL: text("APNS_ERR_FULL")
+  case APNS_ERR_CLOSED: text("APNS_ERR_CLOSED")
+  case APNS_ERR_FORKED: text("APNS_ERR_FORKED")
+  default: text("unknown status")
+  }
+}
+
+@_cdecl("apns_status_is_retryable") @implementation
+public func apns_status_is_retryable(_ status: apns_status_t) -> CInt {
+  switch status {
+  case APNS_ERR_TIMEOUT, APNS_ERR_NETWORK, APNS_ERR_MEMORY, APNS_DONE: 1
+  default: 0
+  }
+}
+
+@_cdecl("apns_reject_text") @implementation
+public func apns_reject_text(_ reject: apns_reject_t) -> UnsafePointer<CChar>? {
+  switch reject {
+  case APNS_REJECT_NONE: text("no errors encountered")
+  case APNS_REJECT_PROCESSING_ERROR: text("processing error")
+  case APNS_REJECT_MISSING_TOKEN: text("missing device token")
+  case APNS_REJECT_MISSING_TOPIC: text("missing topic")
+  case APNS_REJECT_MISSING_PAYLOAD: text("missing payload")
+  case APNS_REJECT_INVALID_TOKEN_SIZE: text("invalid token size")
+  case APNS_REJECT_INVALID_TOPIC_SIZE: text("invalid topic size")
+  case APNS_REJECT_INVALID_PAYLOAD_SIZE: text("invalid payload size")
+  case APNS_REJECT_INVALID_TOKEN: text("invalid token")
+  case APNS_REJECT_SHUTDOWN: text("shutdown")
+  case APNS_REJECT_PROTOCOL_ERROR: text("protocol error")
+  case APNS_REJECT_UNKNOWN: text("unknown")
+  default: text("unlisted status")
+  }
+}

@@ -1,0 +1,56 @@
+/// Device tokens as text: hex in either case, with the angle brackets and spaces
+/// in which NSData prints it.
+enum TokenText {
+  /// The longest token the protocol carries (Binary Provider API, frame items).
+  static let longest = 100
+
+  enum Fault: Error {
+    /// The character at `position`, counted in bytes from 0, is not hex.
+    case notHex(position: Int, byte: UInt8)
+    case oddDigits(count: Int)
+    case noDigits
+    case tooLong(bytes: Int)
+  }
+
+  /// Reads the token into `target` as far as it goes; how many bytes it has.
+  static func decode(
+    _ text: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
+  ) throws(Fault) -> Int {
+    var digits = 0
+    var high: UInt8 = 0
+    for position in 0..<text.count {
+      let byte = text[position]
+      if byte == 0x20 || byte == 0x3C || byte == 0x3E { continue }
+      guard let value = value(ofDigit: byte) else {
+        throw .notHex(position: position, byte: byte)
+      }
+      if digits & 1 == 0 {
+        high = value
+      } else if digits >> 1 < target.count {
+        target[digits >> 1] = high &<< 4 | value
+      }
+      digits &+= 1
+    }
+    if digits == 0 { throw .noDigits }
+    if digits & 1 != 0 { throw .oddDigits(count: digits) }
+    if digits >> 1 > longest { throw .tooLong(bytes: digits >> 1) }
+    return digits >> 1
+  }
+
+  /// Writes two lowercase digits for each byte; `target` has room for them.
+  static func encode(_ token: UnsafeRawBufferPointer, into target: UnsafeMutableRawPointer) {
+    for (index, byte) in token.enumerated() {
+      target.storeBytes(of: hexDigit(byte >> 4), toByteOffset: index &* 2, as: UInt8.self)
+      target.storeBytes(of: hexDigit(byte & 15), toByteOffset: index &* 2 &+ 1, as: UInt8.self)
+    }
+  }
+
+  private static func value(ofDigit byte: UInt8) -> UInt8? {
+    switch byte {
+    case 0x30...0x39: byte &- 0x30
+    case 0x41...0x46: byte &- 0x37
+    case 0x61...0x66: byte &- 0x57
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import COpenSSL
+import CSystem
+
+/// The host's own SSL, as pasted provider code made it. Only written to.
+struct HostConnection {
+  private let ssl: OpaquePointer
+  /// How long a peer on a non-blocking socket may take nothing.
+  private static let patience: Int64 = 30_000
+
+  init(_ ssl: OpaquePointer) { self.ssl = ssl }
+
+  /// Writes all of it, or says that the connection is of no more use.
+  func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    // The socket is behind OpenSSL's BIO, which has no way to write without a
+    // SIGPIPE; so the signal is held back for this thread.
+    let held = csystem_block_sigpipe()
+    TLSErrors.clear()
+    let written = writeAll(bytes)
+    TLSErrors.clear()
+    if held != 0 { csystem_unblock_sigpipe(written ? 0 : 1) }
+    return written
+  }
+
+  private func writeAll(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var rest = bytes
+    while rest.count > 0 {
+      // A retry repeats the same bytes from the same place, as OpenSSL demands.
+      let result = SSL_write(ssl, rest.baseAddress, CInt(truncatingIfNeeded: rest.count))
+      if result > 0 {
+        rest = UnsafeRawBufferPointer(rebasing: rest[min(Int(result), rest.count)...])
+        continue
+      }
+      let isReady: Bool
+      switch SSL_get_error(ssl, result) {
+      case SSL_ERROR_WANT_READ: isReady = wait(for: .reading, SSL_get_rfd(ssl))
+      case SSL_ERROR_WANT_WRITE: isReady = wait(for: .writing, SSL_get_wfd(ssl))
+      default: return false
+      }
+      if !isReady { return false }
+      TLSErrors.clear()
+    }
+    return true
+  }
+
+  private func wait(for wanted: Readiness, _ descriptor: CInt) -> Bool {
+    descriptor >= 0
+      && Readiness.wait(for: wanted, on: descriptor, until: Deadline(milliseconds: Self.patience))
+        != nil
+  }
+}

@@ -1,0 +1,93 @@
+import COpenSSL
+import CSystem
+
+/// What OpenSSL's callbacks know of a connection. It stays where it is in memory.
+struct SocketState {
+  let descriptor: CInt
+  /// errno of the last failed call that was not just "try again".
+  var systemError: CInt = 0
+  /// The peer has ended its side.
+  var hasEnded = false
+  var peerFault = PeerFault()
+}
+
+/// A BIO of our own over a socket: OpenSSL's would write() and so raise SIGPIPE.
+enum SocketBIO {
+  /// Made for each connection: a shared one would need a lock to be made once.
+  static func makeMethod() -> OpaquePointer? {
+    guard let method = BIO_meth_new(BIO_TYPE_SOURCE_SINK | 0x7F, "socket without SIGPIPE") else {
+      return nil
+    }
+    BIO_meth_set_write(method, writeToSocket)
+    BIO_meth_set_read(method, readFromSocket)
+    BIO_meth_set_ctrl(method, controlSocket)
+    return method
+  }
+
+  static func make(_ method: OpaquePointer, _ state: UnsafeMutablePointer<SocketState>)
+    -> OpaquePointer?
+  {
+    guard let bio = BIO_new(method) else { return nil }
+    BIO_set_data(bio, state)
+    BIO_set_init(bio, 1)
+    return bio
+  }
+}
+
+private func state(of bio: OpaquePointer) -> UnsafeMutablePointer<SocketState>? {
+  BIO_get_data(bio)?.assumingMemoryBound(to: SocketState.self)
+}
+
+private func writeToSocket(
+  _ bio: OpaquePointer?, _ bytes: UnsafePointer<CChar>?, _ count: CInt
+) -> CInt {
+  guard let bio, let bytes, count > 0, let state = state(of: bio) else { return 0 }
+  copenssl_clear_retry(bio)
+  while true {
+    let sent = csystem_send(state.pointee.descriptor, bytes, Int(count))
+    if sent >= 0 { return CInt(truncatingIfNeeded: sent) }
+    switch csystem_errno() {
+    case EINTR: continue
+    case EAGAIN:
+      copenssl_retry_write(bio)
+      return -1
+    case let code:
+      state.pointee.systemError = code
+      return -1
+    }
+  }
+}
+
+private func readFromSocket(
+  _ bio: OpaquePointer?, _ bytes: UnsafeMutablePointer<CChar>?, _ count: CInt
+) -> CInt {
+  guard let bio, let bytes, count > 0, let state = state(of: bio) else { return 0 }
+  copenssl_clear_retry(bio)
+  while true {
+    let received = csystem_receive(state.pointee.descriptor, bytes, Int(count))
+    if received > 0 { return CInt(truncatingIfNeeded: received) }
+    if received == 0 {
+      state.pointee.hasEnded = true
+      return 0
+    }
+    switch csystem_errno() {
+    case EINTR: continue
+    case EAGAIN:
+      copenssl_retry_read(bio)
+      return -1
+    case let code:
+      state.pointee.systemError = code
+      return -1
+    }
+  }
+}
+
+private func controlSocket(
+  _ bio: OpaquePointer?, _ command: CInt, _ number: Int, _ pointer: UnsafeMutableRawPointer?
+) -> Int {
+  switch command {
+  case BIO_CTRL_FLUSH: 1
+  case BIO_CTRL_EOF: bio.flatMap { state(of: $0) }?.pointee.hasEnded == true ? 1 : 0
+  default: 0
+  }
+}

@@ -1,0 +1,63 @@
+import CAPNS
+import COpenSSL
+
+/// What OpenSSL's error queue holds, turned into a failure; the queue is empty afterwards.
+struct TLSErrors {
+  /// The first error, which is the cause; 0 when the queue was empty.
+  let code: UInt
+
+  static func clear() { ERR_clear_error() }
+
+  static func take() -> TLSErrors {
+    let code = ERR_get_error()
+    ERR_clear_error()
+    return TLSErrors(code: code)
+  }
+
+  /// The alert the peer sent, such as 48 for "unknown CA"; nil when it was none.
+  var alert: CInt? {
+    let alert = copenssl_alert(code)
+    return alert == 0 ? nil : alert
+  }
+
+  /// The text had no (further) block of the kind asked for.
+  var isNoMorePEM: Bool { copenssl_is_no_more_pem(code) != 0 }
+
+  var isEndWithoutClose: Bool { copenssl_is_end_without_close(code) != 0 }
+
+  func failure(_ status: apns_status_t, describe: (inout Message) -> Void) -> Failure {
+    var failure = Failure(status) {
+      describe(&$0)
+      append(to: &$0)
+    }
+    failure.tlsCode = code
+    return failure
+  }
+
+  /// Appends the reason in OpenSSL's words.
+  func append(to message: inout Message) {
+    guard code != 0 else { return }
+    message.append(": ")
+    if let reason = ERR_reason_error_string(code) {
+      message.append(reason)
+    } else {
+      withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
+        buffer.initialize(repeating: 0)
+        ERR_error_string_n(code, buffer.baseAddress, buffer.count)
+        message.append(buffer.baseAddress)
+      }
+    }
+  }
+}
+
+extension Failure {
+  /// The peer turned the provider's certificate down, so that it looked at
+  /// nothing that was sent (RFC 8446, 6.2: the alerts about certificates).
+  var refusesProvider: Bool {
+    guard status == APNS_ERR_TLS else { return false }
+    switch copenssl_alert(tlsCode) {
+    case 42...46, 48, 49, 116: return true
+    default: return false
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import CAPNS
+import COpenSSL
+import CSystem
+
+/// Certificate, key and trust anchors, checked and ready for any number of
+/// connections: an SSL_CTX, which counts its users and locks by itself.
+struct TrustContext: ~Copyable {
+  let context: OpaquePointer
+
+  /// One more user of the same context.
+  init(sharing context: OpaquePointer) {
+    SSL_CTX_up_ref(context)
+    self.context = context
+  }
+
+  deinit { SSL_CTX_free(context) }
+
+  init(_ options: apns_credentials_options_t) throws(Failure) {
+    TLSErrors.clear()
+    guard let context = SSL_CTX_new(TLS_client_method()) else { throw .outOfMemory }
+    do throws(Failure) {
+      try Self.limitVersions(context, options)
+      try Self.trust(context, options)
+      try Self.identify(context, options)
+    } catch {
+      SSL_CTX_free(context)
+      throw error
+    }
+    TLSErrors.clear()
+    self.context = context
+  }
+
+  private static func limitVersions(
+    _ context: OpaquePointer, _ options: apns_credentials_options_t
+  ) throws(Failure) {
+    let lowest = try version(options.tls_min, "tls_min") ?? TLS1_2_VERSION
+    let highest = try version(options.tls_max, "tls_max")
+    if let highest, highest < lowest {
+      throw Failure(APNS_ERR_ARGUMENT, "tls_max is below tls_min")
+    }
+    guard copenssl_set_min_version(context, lowest) == 1,
+      copenssl_set_max_version(context, highest ?? 0) == 1
+    else { throw TLSErrors.take().failure(APNS_ERR_TLS) { $0.append("TLS version") } }
+  }
+
+  private static func version(
+    _ given: Int32, _ option: StaticString
+  ) throws(Failure) -> CInt? {
+    switch UInt32(bitPattern: given) {
+    case APNS_TLS_DEFAULT.rawValue: return nil
+    case APNS_TLS_1_2.rawValue: return TLS1_2_VERSION
+    case APNS_TLS_1_3.rawValue: return TLS1_3_VERSION
+    default:
+      throw Failure(APNS_ERR_ARGUMENT) {
+        $0.append(option)
+        $0.append(" is not a TLS version: ")
+        $0.append(Int(given))
+      }
+    }
+  }
+
+  private static func trust(
+    _ context: OpaquePointer, _ options: apns_credentials_options_t
+  ) throws(Failure) {
+    if options.dangerously_accept_any_peer != 0 {
+      SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nil)
+      return
+    }
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, notePeerFault)
+    if options.ca_file == nil, options.ca_directory == nil {
+      guard SSL_CTX_set_default_verify_paths(context) == 1 else {
+        throw TLSErrors.take().failure(APNS_ERR_CREDENTIALS) {
+          $0.append("the system's trust store cannot be read")
+        }
+      }
+      return
+    }
+    // OpenSSL looks into a directory only when it verifies, so a missing one would say nothing here.
+    if let directory = options.ca_directory, access(directory, R_OK | X_OK) != 0 {
+      let code = csystem_errno()
+      throw Failure(APNS_ERR_CREDENTIALS, systemError: code) {
+        $0.append("ca_directory ")
+        $0.append(directory)
+      }
+    }
+    if let file = options.ca_file, access(file, R_OK) != 0 {
+      let code = csystem_errno()
+      throw Failure(APNS_ERR_CREDENTIALS, systemError: code) {
+        $0.append("ca_file ")
+        $0.append(file)
+      }
+    }
+    guard SSL_CTX_load_verify_locations(context, options.ca_file, options.ca_directory) == 1 else {
+      throw TLSErrors.take().failure(APNS_ERR_CREDENTIALS) {
+        $0.append("no certificate to trust in ")
+        $0.append(options.ca_file ?? options.ca_directory)
+      }
+    }
+  }
+
+  private static func identify(
+    _ context: OpaquePointer, _ options: apns_credentials_options_t
+  ) throws(Failure) {
+    guard
+      let certificates = try PEMSource(
+        file: options.certificate_file, bytes: options.certificate_bytes,
+        length: options.certificate_length, name: "certificate")
+    else {
+      if options.key_file != nil || options.key_bytes != nil {
+        throw Failure(APNS_ERR_ARGUMENT, "a key without a certificate")
+      }
+      return
+    }
+    try certificates.useCertificates(in: context)
+    if let key = try PEMSource(
+      file: options.key_file, bytes: options.key_bytes, length: options.key_length, name: "key")
+    {
+      try key.useKey(in: context, passphrase: options.passphrase)
+    } else {
+      try certificates.useKey(in: context, passphrase: options.passphrase)
+    }
+  }
+}

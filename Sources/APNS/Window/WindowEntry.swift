@@ -1,0 +1,36 @@
+/// What the window keeps of a notification beside its frame.
+struct WindowEntry {
+  var userData: UnsafeMutableRawPointer?
+  var identifier: UInt32
+  /// While it has no end: where its frame starts in the ring, and whether it is
+  /// a sentinel. After that: its outcome.
+  var word: UInt32
+
+  static let sentinelBit: UInt32 = 1 << 31
+
+  var place: Int { Int(word & ~Self.sentinelBit) }
+  var isSentinel: Bool { word & Self.sentinelBit != 0 }
+}
+
+/// How a notification ended.
+enum Outcome: Equatable {
+  case accepted
+  case rejected(status: UInt8)
+  case unknown
+
+  var word: UInt32 {
+    switch self {
+    case .accepted: 1 << 8
+    case .rejected(let status): 2 << 8 | UInt32(status)
+    case .unknown: 3 << 8
+    }
+  }
+
+  init(word: UInt32) {
+    switch word >> 8 {
+    case 1: self = .accepted
+    case 2: self = .rejected(status: UInt8(truncatingIfNeeded: word))
+    default: self = .unknown
+    }
+  }
+}
