@@ -44,40 +44,56 @@ import Testing
     #expect(accepted.map { $0["payload_base64"] as? String } == [nil, "/w==", "wyg=", "//79"])
   }
 
+  struct Fault: CustomTestStringConvertible, Sendable {
+    var testDescription: String
+    var frame: [UInt8]
+    var status: UInt8
+    var identifier: UInt32
+
+    init(_ name: String, _ frame: [UInt8], _ status: UInt8, _ identifier: UInt32) {
+      testDescription = name
+      self.frame = frame
+      self.status = status
+      self.identifier = identifier
+    }
+  }
+
+  private static let long = [UInt8](repeating: 1, count: 101)
+  private static let token = Frames.item(1, Frames.token)
+  private static let payload = Frames.item(2, Frames.payload)
+  private static func identifier(_ value: UInt32) -> [UInt8] { Frames.item(3, Frames.u32(value)) }
+
   @Test(arguments: [
-    (Frames.enhanced(5, token: []), 2 as UInt8, 5 as UInt32),
-    (Frames.framed(Frames.item(2, Frames.payload), Frames.item(3, Frames.u32(6))), 2, 6),
-    (Frames.enhanced(7, payload: []), 4, 7),
-    (Frames.framed(Frames.item(1, Frames.token), Frames.item(3, Frames.u32(8))), 4, 8),
-    (Frames.enhanced(9, token: [UInt8](repeating: 1, count: 101)), 5, 9),
-    (Frames.framed(10, token: [UInt8](repeating: 1, count: 101)), 5, 10),
-    (Frames.enhanced(11, payload: [UInt8](repeating: 32, count: 2049)), 7, 11),
-    (
-      Frames.framed(
-        Frames.item(1, Frames.token), Frames.item(2, Frames.payload), Frames.item(5, [7]),
-        Frames.item(3, Frames.u32(12))), 1, 12
+    Fault("no token", Frames.enhanced(5, token: []), 2, 5),
+    Fault("no token item", Frames.framed(payload, identifier(6)), 2, 6),
+    Fault("no payload", Frames.enhanced(7, payload: []), 4, 7),
+    Fault("no payload item", Frames.framed(token, identifier(8)), 4, 8),
+    Fault("long token", Frames.enhanced(9, token: long), 5, 9),
+    Fault("long token item", Frames.framed(10, token: long), 5, 10),
+    Fault("long payload", Frames.enhanced(11, payload: Array(repeating: 32, count: 2049)), 7, 11),
+    Fault(
+      "long payload item",
+      Frames.framed(identifier(12), token, Frames.item(2, Array(repeating: 32, count: 2049))), 7, 12
     ),
-    (
-      Frames.framed(
-        Frames.item(1, Frames.token), Frames.item(1, Frames.token), Frames.item(3, Frames.u32(13))),
-      128, 13
-    ),
-    (Frames.framed(Frames.item(9, [])), 128, 0),
-    (Frames.framed(Frames.item(1, Frames.token)), 4, 0),
-    ([77], 128, 0),
-    ([2, 0xFF, 0xFF, 0xFF, 0xFF], 128, 0),
+    Fault("priority", Frames.framed(token, payload, Frames.item(5, [7]), identifier(13)), 1, 13),
+    Fault("item twice", Frames.framed(token, token, payload, identifier(14)), 128, 14),
+    Fault("item unknown", Frames.framed(token, payload, Frames.item(9, [])), 128, 0),
+    Fault("item cut", Frames.framed(token, payload, [3, 0, 4, 1]), 128, 0),
+    Fault("no identifier", Frames.framed(token), 4, 0),
+    Fault("command unknown", [77], 128, 0),
+    Fault("frame without end", [2, 0xFF, 0xFF, 0xFF, 0xFF], 128, 0),
   ])
-  func answersFaults(frame: [UInt8], status: UInt8, identifier: UInt32) async throws {
+  func answers(fault: Fault) async throws {
     let (totals, accepted) = try await Stage.run { stage in
       let provider = try await stage.provider()
-      try await provider.send(Frames.enhanced(1) + frame)
+      try await provider.send(Frames.enhanced(1) + fault.frame)
       let story = try await provider.end()
-      #expect(story.bytes == Frames.errorPacket(status, identifier))
+      #expect(story.bytes == Frames.errorPacket(fault.status, fault.identifier))
       #expect(story.isClean)
-      #expect(story.silence >= .milliseconds(40))
     }
     #expect(totals.accepted == 1)
-    #expect(totals.rejected == [status: 1])
+    #expect(totals.rejected == [fault.status: 1])
+    #expect(totals.discarded == 0)
     #expect(accepted.count == 1)
   }
 

@@ -24,6 +24,24 @@ import Testing
     }
   }
 
+  /// Bytes that come after the handshake and mean nothing are what breaks old clients.
+  @Test func speaksTLS12UnlessTold() async throws {
+    try await Stage.run { stage in
+      let provider = try await stage.provider()
+      try await provider.connected()
+      #expect(try await provider.version() == .tlsv12)
+      _ = try await provider.finish()
+    }
+    try await Stage.run {
+      $0.tlsMax = .tls1_3
+    } _: { stage in
+      let provider = try await stage.provider()
+      try await provider.send(Frames.enhanced(1, token: []))
+      #expect(try await provider.version() == .tlsv13)
+      #expect(try await provider.end().bytes == Frames.errorPacket(2, 1))
+    }
+  }
+
   @Test func isMadeOnceAndKeptPrivate() throws {
     let directory = CertificateDirectory(Stage.temporaryPath() + "/deep")
     defer { try? FileManager.default.removeItem(atPath: directory.path) }

@@ -15,7 +15,6 @@ import Testing
         story.bytes == Frames.u32(1_300_000_000) + Frames.u16(32) + Frames.token + Frames.u32(5)
           + Frames.u16(2) + [1, 2])
       #expect(story.isClean)
-      #expect(story.silence >= .milliseconds(40))
       let again = try await stage.feedbackReader().end()
       #expect(again.bytes.isEmpty)
       #expect(again.isClean)

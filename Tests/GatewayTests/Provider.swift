@@ -11,8 +11,6 @@ final class Provider: Sendable {
   /// How a connection went, seen from here.
   struct Story: Sendable {
     var bytes: [UInt8] = []
-    /// Between the last bytes and the end.
-    var silence = TimeAmount.zero
     /// Ended with close_notify.
     var isClean = false
     var errors: [String] = []
@@ -67,6 +65,10 @@ final class Provider: Sendable {
 
   func connected() async throws { try await handshake.get() }
 
+  func version() async throws -> TLSVersion? {
+    try await channel.nioSSL_tlsVersion().get()
+  }
+
   func send(_ bytes: [UInt8]) async throws {
     try await channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
   }
@@ -84,8 +86,6 @@ final class Provider: Sendable {
     typealias InboundIn = ByteBuffer
 
     var story = Story()
-    private var last = NIODeadline.now()
-    private var isTold = false
     private let told: EventLoopPromise<Story>
     private let shaken: EventLoopPromise<Void>
 
@@ -101,7 +101,6 @@ final class Provider: Sendable {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
       story.bytes += unwrapInboundIn(data).readableBytesView
-      last = .now()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -110,7 +109,6 @@ final class Provider: Sendable {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-      story.silence = .now() - last
       shaken.fail(ChannelError.eof)
       told.succeed(story)
     }

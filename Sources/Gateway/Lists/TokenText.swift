@@ -35,7 +35,7 @@ enum TokenText {
       }
     }
     if high != nil { throw Fault(message: "the last hex digit has no partner", offset: end - 1) }
-    if token.isEmpty { throw Fault(message: "no token", offset: end) }
+    if token.isEmpty { throw Fault(message: "no token", offset: offset) }
     return token
   }
 
