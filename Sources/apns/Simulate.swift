@@ -156,7 +156,7 @@ struct Simulate: AsyncParsableCommand {
     } catch let error as CertificateError {
       throw refusal("--certificates: \(error)")
     } catch let error as ListenError {
-      throw refusal("--\(error.service.rawValue)-port: \(error)")
+      throw refusal("\(error.isPort ? "--\(error.service.rawValue)-port" : "--host"): \(error)")
     }
   }
 
