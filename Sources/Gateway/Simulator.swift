@@ -1,3 +1,4 @@
+import Glibc
 import Logging
 import NIOCore
 import NIOPosix
@@ -30,6 +31,25 @@ package struct ListenError: Error, CustomStringConvertible {
   package var host: String
   package var port: Int
   package var message: String
+  /// It is the port that cannot be had, not the host.
+  package var isPort: Bool
+
+  fileprivate init(_ error: any Error, _ service: Service, _ host: String, _ port: Int) {
+    self.service = service
+    self.host = host
+    self.port = port
+    switch error {
+    case let error as IOError:
+      message = Errno(error.errnoCode).description
+      isPort = error.errnoCode == EADDRINUSE || error.errnoCode == EACCES
+    case is SocketAddressError.UnknownHost:
+      message = "unknown host"
+      isPort = false
+    default:
+      message = "\(error)"
+      isPort = false
+    }
+  }
 
   package var description: String { "cannot listen on \(host) port \(port): \(message)" }
 }
@@ -121,7 +141,7 @@ package final class Simulator: Sendable {
       let channel = try await bootstrap.bind(host: host, port: port).get()
       return channel.localAddress?.port ?? port
     } catch {
-      throw ListenError(service: service, host: host, port: port, message: "\(error)")
+      throw ListenError(error, service, host, port)
     }
   }
 }

@@ -116,11 +116,11 @@ struct Simulate: AsyncParsableCommand {
     let announcement = Announcement(
       host: host, gatewayPort: simulator.gatewayPort, feedbackPort: simulator.feedbackPort,
       certificates: configuration.certificates.absolute)
-    StandardOutput.write(json ? announcement.json : announcement.text)
+    StandardStream.output.write(json ? announcement.json : announcement.text)
     let reason = await end.wait()
     logger.info("ends: \(reason)")
     let totals = await simulator.stop()
-    StandardOutput.write(json ? totals.json : totals.text)
+    StandardStream.output.write(json ? totals.json : totals.text)
   }
 
   private func configuration(_ logger: Logger) throws -> SimulatorConfiguration {
@@ -154,9 +154,9 @@ struct Simulate: AsyncParsableCommand {
     do {
       return try await Simulator.start(configuration, logger: logger)
     } catch let error as CertificateError {
-      throw ValidationError("--certificates: \(error)")
+      throw refusal("--certificates: \(error)")
     } catch let error as ListenError {
-      throw ValidationError("--\(error.service.rawValue)-port: \(error)")
+      throw refusal("\(error.isPort ? "--\(error.service.rawValue)-port" : "--host"): \(error)")
     }
   }
 
@@ -165,7 +165,13 @@ struct Simulate: AsyncParsableCommand {
     do {
       return try make()
     } catch {
-      throw ValidationError("\(option): \(error)")
+      throw refusal("\(option): \(error)")
     }
+  }
+
+  /// Ends as a wrong option does, but the usage would not tell what is wrong in a file.
+  private func refusal(_ message: String) -> ExitCode {
+    StandardStream.error.write("Error: \(message)\n")
+    return .validationFailure
   }
 }

@@ -36,8 +36,9 @@ import Testing
       $0.tlsMax = .tls1_3
     } _: { stage in
       let provider = try await stage.provider()
-      try await provider.send(Frames.enhanced(1, token: []))
+      try await provider.connected()
       #expect(try await provider.version() == .tlsv13)
+      try await provider.send(Frames.enhanced(1, token: []))
       #expect(try await provider.end().bytes == Frames.errorPacket(2, 1))
     }
   }
