@@ -6,14 +6,18 @@
 #define TESTS_PROVIDER_H
 
 #include <apns/apns.h>
-#include <cmocka.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* cmocka.h needs the two before it, in this order. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+/* clang-format on */
 
 #include "Gateway/gateway.h"
 
