@@ -347,6 +347,11 @@ static verdict_t perform(connection_t *connection, const gateway_step_t *step) {
         fine = hear(connection);
       }
       break;
+    case STEP_TAKE_FRAMES_OR_SENTINEL:
+      while (fine && record->frame_count < frames + step->count &&
+             !has_sentinel(connection, frames))
+        fine = hear(connection);
+      break;
     case STEP_TAKE_ALL:
       while (hear(connection)) {
       }

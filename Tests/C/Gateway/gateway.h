@@ -33,6 +33,7 @@ typedef enum step_kind {
   STEP_TAKE_FRAMES,
   STEP_TAKE_IDENTIFIER,
   STEP_TAKE_SENTINEL,
+  STEP_TAKE_FRAMES_OR_SENTINEL,
   STEP_TAKE_ALL,
   STEP_SAY,
   STEP_NAME,
@@ -75,6 +76,8 @@ typedef struct gateway_step {
 /* Until a frame without a token has come. */
 #define TAKE_SENTINEL \
   { .kind = STEP_TAKE_SENTINEL }
+#define TAKE_FRAMES_OR_SENTINEL(n) \
+  { .kind = STEP_TAKE_FRAMES_OR_SENTINEL, .count = (n) }
 /* Until the provider ends the connection. */
 #define TAKE_ALL \
   { .kind = STEP_TAKE_ALL }
