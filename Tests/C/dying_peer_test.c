@@ -6,7 +6,7 @@
 
 #include "provider.h"
 
-enum { CONNECT_MS = 1500, WRITE_MS = 500, DRAIN_MS = 400, SCRIPTED = 200 };
+enum { CONNECT_MS = 1500, WRITE_MS = 500, DRAIN_MS = 200, SCRIPTED = 200 };
 
 /* Runs in a child, where SIGPIPE is the system's, and checks the books. */
 static int sends_and_drains(void *argument) {

@@ -55,6 +55,14 @@ static void host_close(host_t *host) {
   close(host->descriptor);
 }
 
+/* For a child whose peer is gone. */
+static int host_drop(host_t *host) {
+  SSL_free(host->ssl);
+  SSL_CTX_free(host->context);
+  close(host->descriptor);
+  return 0;
+}
+
 static void set_nonblocking(const host_t *host) {
   fcntl(host->descriptor, F_SETFL, fcntl(host->descriptor, F_GETFL) | O_NONBLOCK);
 }
@@ -377,7 +385,7 @@ static int sends_to_nobody(void *argument) {
       CHILD_REQUIRE(!sigismember(&mask, SIGPIPE));
       sigpending(&pending);
       CHILD_REQUIRE(!sigismember(&pending, SIGPIPE));
-      return 0;
+      return host_drop(&host);
     }
   return 2;
 }
@@ -414,7 +422,7 @@ static int sends_with_the_signal_blocked(void *argument) {
   CHILD_REQUIRE(sigismember(&pending, SIGPIPE));
   signal(SIGPIPE, SIG_IGN);
   sigprocmask(SIG_UNBLOCK, &pipe_and_usr1, NULL);
-  return 0;
+  return host_drop(&host);
 }
 
 static int sends_with_the_signal_pending(void *argument) {
@@ -429,7 +437,7 @@ static int sends_with_the_signal_pending(void *argument) {
   CHILD_REQUIRE(sigismember(&pending, SIGPIPE));
   sigprocmask(SIG_BLOCK, NULL, &mask);
   CHILD_REQUIRE(sigismember(&mask, SIGPIPE));
-  return 0;
+  return host_drop(&host);
 }
 
 static volatile sig_atomic_t handled;
@@ -445,7 +453,7 @@ static int sends_with_a_handler(void *argument) {
   CHILD_REQUIRE(after.sa_handler == handle);
   raise(SIGPIPE);
   CHILD_REQUIRE(handled == SIGPIPE);
-  return 0;
+  return host_drop(&host);
 }
 
 static void check_nobody_there(int (*body)(void *), const gateway_step_t *script) {
