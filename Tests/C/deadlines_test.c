@@ -203,7 +203,6 @@ static void a_flush_goes_on_where_the_last_one_stopped(void **state) {
   gateway_heard(gateway, 0);
   assert_no_event(session);
   assert_status(APNS_ERR_NETWORK, apns_session_flush(session, &error), &error);
-  assert_contains(error.message, "handshake");
   assert_counts(session, 3, 0, 0, 0, 3);
   assert_ok(apns_session_flush(session, &error), &error);
   assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
