@@ -1,5 +1,6 @@
 /* What becomes of notifications when the gateway names one, or fails to. */
 #include "provider.h"
+#include "vectors.h"
 
 enum { BATCH = 10 };
 
@@ -51,6 +52,89 @@ static void each_status_at_the_last(void **state) {
   (void)state;
   static const uint8_t statuses[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 128, 254, 255};
   for (size_t index = 0; index < sizeof statuses; index++) check_named(statuses[index], BATCH - 1);
+}
+
+/* ---- Vectors ------------------------------------------------------------ */
+
+/* The vector's bytes come after ten notifications; a whole packet names number 3. */
+static void check_vector(const json_t *vector) {
+  size_t length;
+  uint8_t *bytes = vector_bytes(vector, "hex", &length);
+  const gateway_step_t first[] = {
+      TAKE_FRAMES(BATCH), AWAIT(1), {.kind = STEP_SAY, .bytes = bytes, .count = length}, CLOSE_FIN};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, polite));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  uint32_t named = 0;
+  for (size_t n = 0; n < BATCH; n++)
+    assert_ok(apns_session_send(session, notification(n), 0, n == 3 ? &named : NULL, &error),
+              &error);
+  bool is_valid = vector_is(vector, "result", "valid");
+  if (is_valid)
+    for (int index = 0; index < 4; index++) bytes[2 + index] = (uint8_t)(named >> (24 - 8 * index));
+  gateway_signal(gateway);
+  gateway_await_step(gateway, 0, 3);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  int status =
+      (int)json_integer_value(json_object_get(json_object_get(vector, "packet"), "status"));
+  if (is_valid && status != APNS_REJECT_SHUTDOWN) {
+    assert_counts(session, BATCH, BATCH - 1, 1, 0, 0);
+    assert_event(session, APNS_EVENT_REJECTED, status, 3);
+  } else {
+    assert_counts(session, BATCH, BATCH, 0, 0, 0);
+  }
+  assert_no_event(session);
+  assert_int_equal(stats_of(session).resent, is_valid ? BATCH - 4 : BATCH);
+  apns_session_free(session);
+  free(bytes);
+  gateway_stop(gateway);
+}
+
+static void every_vector(void **state) {
+  (void)state;
+  json_t *file = vectors_read("error-packets.json"), *vector;
+  size_t index;
+  vectors_each(file, index, vector) {
+    if (index % as_many_as(1, 4) == 0) check_vector(vector);
+  }
+  json_decref(file);
+}
+
+/* ---- Bad tokens among good ones ----------------------------------------- */
+
+/* Each good one is accepted by the gateway once and each bad one rejected once,
+   over all connections together. */
+static void none_lost_and_none_sent_twice(void **state) {
+  (void)state;
+  const size_t count = as_many_as(20000, 1500), every = 100;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_notification_t *all = notifications(count);
+  for (size_t n = every / 2; n < count; n += every) memset((char *)all[n].token + 30, 0xFF, 2);
+  size_t taken = 0;
+  assert_ok(apns_session_send_many(session, all, count, 0, &taken, &error), &error);
+  assert_ok(apns_session_drain(session, 60000, NULL, &error), &error);
+  const size_t bad = count / every;
+  assert_counts(session, count, count - bad, bad, 0, 0);
+  for (size_t n = every / 2; n < count; n += every)
+    assert_event(session, APNS_EVENT_REJECTED, 8, n);
+  assert_no_event(session);
+  apns_session_free(session);
+  size_t next = 0;
+  for (size_t index = 0; index < gateway_connections(gateway); index++) {
+    const gateway_record_t *heard = gateway_heard(gateway, index);
+    for (size_t at = 0; at < heard->accepted; at++) {
+      if (next % every == every / 2) next++;
+      size_t n;
+      memcpy(&n, heard->bytes + heard->frames[at].start + 8, sizeof n);
+      assert_int_equal(n, next);
+      next++;
+    }
+  }
+  assert_int_equal(next, count);
+  notifications_free(all, count);
+  gateway_stop(gateway);
 }
 
 /* ---- How the packet comes ----------------------------------------------- */
@@ -645,6 +729,8 @@ int main(void) {
       cmocka_unit_test(each_status_at_the_first),
       cmocka_unit_test(each_status_in_the_middle),
       cmocka_unit_test(each_status_at_the_last),
+      cmocka_unit_test(every_vector),
+      cmocka_unit_test(none_lost_and_none_sent_twice),
       cmocka_unit_test(a_packet_and_close_notify),
       cmocka_unit_test(a_packet_in_the_enhanced_format),
       cmocka_unit_test(a_packet_byte_by_byte),

@@ -48,7 +48,7 @@ struct gateway {
   bool is_stopping;
 };
 
-static const gateway_step_t otherwise[] = {TAKE_SENTINEL, NAME_LAST(2), END};
+static const gateway_step_t otherwise[] = {JUDGE, END};
 
 static void fail(const char *what, size_t index) {
   fprintf(stderr, "gateway: waited too long: %s, connection %zu\n", what, index);
@@ -62,12 +62,18 @@ static uint32_t be32(const uint8_t *bytes) {
   return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
+static void judge(gateway_frame_t *frame, const uint8_t *token, size_t length) {
+  frame->is_sentinel = length == 0;
+  frame->is_bad = length >= 2 && token[length - 2] == 0xFF && token[length - 1] == 0xFF;
+}
+
 /* The frame that the bytes begin with, false where it is not whole. */
 static bool next_frame(const uint8_t *bytes, size_t length, gateway_frame_t *frame) {
   if (length < 5) return false;
   frame->command = bytes[0];
   frame->identifier = 0;
   frame->is_sentinel = true;
+  frame->is_bad = false;
   if (bytes[0] == 2) {
     size_t end = 5 + (size_t)be32(bytes + 1);
     if (length < end) return false;
@@ -75,7 +81,7 @@ static bool next_frame(const uint8_t *bytes, size_t length, gateway_frame_t *fra
     for (size_t at = 5; at + 3 <= end;) {
       size_t size = be16(bytes + at + 1);
       if (at + 3 + size > end) break;
-      if (bytes[at] == 1) frame->is_sentinel = size == 0;
+      if (bytes[at] == 1) judge(frame, bytes + at + 3, size);
       if (bytes[at] == 3 && size == 4) frame->identifier = be32(bytes + at + 3);
       at += 3 + size;
     }
@@ -87,7 +93,7 @@ static bool next_frame(const uint8_t *bytes, size_t length, gateway_frame_t *fra
   if (length < head + 2 + token + 2) return false;
   size_t payload = be16(bytes + head + 2 + token);
   frame->length = head + 2 + token + 2 + payload;
-  frame->is_sentinel = token == 0;
+  judge(frame, bytes + head + 2, token);
   if (bytes[0] == 1) frame->identifier = be32(bytes + 1);
   return length >= frame->length;
 }
@@ -354,6 +360,20 @@ static verdict_t perform(connection_t *connection, const gateway_step_t *step) {
       break;
     case STEP_TAKE_ALL:
       while (hear(connection)) {
+      }
+      break;
+    case STEP_JUDGE:
+      while (fine) {
+        if (record->accepted == record->frame_count) {
+          fine = hear(connection);
+          continue;
+        }
+        const gateway_frame_t *frame = &record->frames[record->accepted];
+        if (frame->is_sentinel || frame->is_bad) {
+          fine = name(connection, frame->is_bad ? 8 : 2, frame->identifier, false);
+          break;
+        }
+        record->accepted++;
       }
       break;
     case STEP_SAY:

@@ -35,6 +35,7 @@ typedef enum step_kind {
   STEP_TAKE_SENTINEL,
   STEP_TAKE_FRAMES_OR_SENTINEL,
   STEP_TAKE_ALL,
+  STEP_JUDGE,
   STEP_SAY,
   STEP_NAME,
   STEP_NAME_NTH,
@@ -81,6 +82,10 @@ typedef struct gateway_step {
 /* Until the provider ends the connection. */
 #define TAKE_ALL \
   { .kind = STEP_TAKE_ALL }
+/* As a gateway does: accepts frames one after another, until one has a bad token
+   (its last two bytes 0xFF, named with status 8) or none (status 2). */
+#define JUDGE \
+  { .kind = STEP_JUDGE }
 #define SAY(data, n) \
   { .kind = STEP_SAY, .bytes = (data), .count = (n) }
 #define SAY_PIECEMEAL(data, n) \
@@ -133,6 +138,7 @@ typedef struct gateway_frame {
   uint8_t command;
   uint32_t identifier; /* 0: none */
   bool is_sentinel;    /* without a token */
+  bool is_bad;         /* with one that JUDGE does not like */
 } gateway_frame_t;
 
 /** How the provider ended a connection. */
@@ -150,6 +156,7 @@ typedef struct gateway_record {
   size_t length;
   gateway_frame_t *frames; /* the whole ones */
   size_t frame_count;
+  size_t accepted; /* by JUDGE: so many frames from the first */
   gateway_ending_t ending;
   char *server_name; /* SNI; NULL: none */
   int tls_version;
