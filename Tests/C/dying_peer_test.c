@@ -1,7 +1,11 @@
 /* The peer dies at every stage of a send: no signal, no wait past a deadline, no loss. */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "provider.h"
@@ -134,6 +138,63 @@ static void while_it_reads_no_more(void **state) {
   check_dying((gateway_step_t[]){TAKE_FRAMES(20), STALL}, 0, 4096);
 }
 
+/* ---- Goodbye to nobody -------------------------------------------------- */
+
+typedef struct parting {
+  gateway_t *gateway;
+  bool closes;
+} parting_t;
+
+/* The session's socket, for the test to wait until the reset has come. */
+static int descriptor_to(const gateway_t *gateway) {
+  for (int descriptor = 3; descriptor < 1024; descriptor++) {
+    struct sockaddr_in peer = {0};
+    socklen_t size = sizeof peer;
+    if (getpeername(descriptor, (struct sockaddr *)&peer, &size) == 0 &&
+        peer.sin_family == AF_INET && ntohs(peer.sin_port) == gateway_port(gateway))
+      return descriptor;
+  }
+  return -1;
+}
+
+static int parts_from_nobody(void *argument) {
+  const parting_t *parting = argument;
+  const identities_t *identities = identities_make();
+  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
+  who.ca_file = identities->root.certificate_file;
+  apns_credentials_t *credentials = NULL;
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  CHILD_REQUIRE(apns_credentials_new(&who, &credentials, &error) == APNS_OK);
+  apns_session_options_t options = options_for(parting->gateway);
+  CHILD_REQUIRE(apns_session_new(&options, credentials, &session, &error) == APNS_OK);
+  apns_credentials_free(credentials);
+  CHILD_REQUIRE(apns_session_connect(session, &error) == APNS_OK);
+  struct pollfd entry = {.fd = descriptor_to(parting->gateway)};
+  CHILD_REQUIRE(entry.fd >= 0);
+  CHILD_REQUIRE(apns_session_send(session, notification(0), 0, NULL, &error) == APNS_OK);
+  CHILD_REQUIRE(poll(&entry, 1, 30000) == 1 && entry.revents & (POLLERR | POLLHUP));
+  /* The first call after a reset is told of it without a signal; that is over. */
+  int code;
+  socklen_t size = sizeof code;
+  CHILD_REQUIRE(getsockopt(entry.fd, SOL_SOCKET, SO_ERROR, &code, &size) == 0);
+  if (parting->closes) CHILD_REQUIRE(apns_session_close(session, 1000, &error) == APNS_OK);
+  apns_session_free(session);
+  return 0;
+}
+
+static void saying_goodbye_to_nobody(void **state) {
+  (void)state;
+  static const gateway_step_t script[] = {TAKE_FRAMES(1), CLOSE_RST};
+  for (int closes = 0; closes < 2; closes++) {
+    parting_t parting = {gateway_start(NULL, SCRIPTS(script)), closes};
+    int status = in_child(parts_from_nobody, &parting);
+    if (WIFSIGNALED(status)) fail_msg("the child died of signal %d", WTERMSIG(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    gateway_stop(parting.gateway);
+  }
+}
+
 int main(void) {
   identities_make();
   const struct CMUnitTest tests[] = {
@@ -146,6 +207,7 @@ int main(void) {
       cmocka_unit_test(after_a_packet),
       cmocka_unit_test(in_the_middle_of_a_packet),
       cmocka_unit_test(while_it_reads_no_more),
+      cmocka_unit_test(saying_goodbye_to_nobody),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
