@@ -94,26 +94,33 @@ static inline void *csystem_map_wiped_on_fork(size_t size) {
   return page;
 }
 
-/* Blocks SIGPIPE for this thread (on Linux sigprocmask is the thread's);
-   1 when it was not blocked before and so has to be let through again. */
+enum { CSYSTEM_UNBLOCK_SIGPIPE = 1, CSYSTEM_TAKE_SIGPIPE = 2 };
+
+/* Blocks SIGPIPE for this thread (on Linux sigprocmask is the thread's) and says
+   what csystem_restore_sigpipe() has to undo. One that was pending before is
+   blocked already, and not ours to take. */
 static inline int csystem_block_sigpipe(void) {
-  sigset_t pipe_only, before;
+  sigset_t pipe_only, before, pending;
+  sigemptyset(&pending);
+  if (sigpending(&pending) || sigismember(&pending, SIGPIPE)) return 0;
   sigemptyset(&pipe_only);
   sigaddset(&pipe_only, SIGPIPE);
+  sigemptyset(&before);
   if (sigprocmask(SIG_BLOCK, &pipe_only, &before)) return 0;
-  return !sigismember(&before, SIGPIPE);
+  return sigismember(&before, SIGPIPE) ? CSYSTEM_TAKE_SIGPIPE
+                                       : CSYSTEM_TAKE_SIGPIPE | CSYSTEM_UNBLOCK_SIGPIPE;
 }
 
 /* Undoes it; a SIGPIPE that our own write left pending is taken away first. */
-static inline void csystem_unblock_sigpipe(int take_pending) {
+static inline void csystem_restore_sigpipe(int undo, int has_failed) {
   sigset_t pipe_only;
   struct timespec at_once = {0, 0};
   sigemptyset(&pipe_only);
   sigaddset(&pipe_only, SIGPIPE);
-  if (take_pending)
+  if (undo & CSYSTEM_TAKE_SIGPIPE && has_failed)
     while (sigtimedwait(&pipe_only, NULL, &at_once) < 0 && errno == EINTR) {
     }
-  sigprocmask(SIG_UNBLOCK, &pipe_only, NULL);
+  if (undo & CSYSTEM_UNBLOCK_SIGPIPE) sigprocmask(SIG_UNBLOCK, &pipe_only, NULL);
 }
 
 #endif

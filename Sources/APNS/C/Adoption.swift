@@ -58,7 +58,8 @@ func fill<T: SizedStructure>(
   }
 }
 
-private func checkedSize<T: SizedStructure>(
+/// What the structure says its size is; a structure to be filled has nothing else to say.
+func checkedSize<T: SizedStructure>(
   _ given: UnsafePointer<T>, named name: StaticString
 ) throws(Failure) -> Int {
   let size = given.pointee.size

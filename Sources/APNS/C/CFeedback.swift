@@ -31,7 +31,7 @@ public func apns_feedback_next(
   let status = answer(error) { () throws(Failure) in
     guard let feedback else { throw isNull("feedback") }
     guard let tuple else { throw isNull("tuple_out") }
-    _ = try adopt(UnsafePointer(tuple), named: "apns_feedback_tuple_t")
+    _ = try checkedSize(UnsafePointer(tuple), named: "apns_feedback_tuple_t")
     let own = UnsafeMutablePointer<Feedback>(feedback)
     if own.pointee.isForeign {
       throw Failure(APNS_ERR_FORKED, "the feedback was opened by the parent process")

@@ -111,7 +111,7 @@ public func apns_session_next_event(
     let session = try ownSession(session)
     guard let event else { throw isNull("event_out") }
     // Before an outcome is taken that a wrong structure would lose.
-    _ = try adopt(UnsafePointer(event), named: "apns_event_t")
+    _ = try checkedSize(UnsafePointer(event), named: "apns_event_t")
     guard let next = try session.pointee.nextOutcome(milliseconds: timeout) else {
       isDone = true
       return

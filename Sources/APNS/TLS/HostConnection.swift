@@ -13,11 +13,11 @@ struct HostConnection {
   func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
     // The socket is behind OpenSSL's BIO, which has no way to write without a
     // SIGPIPE; so the signal is held back for this thread.
-    let held = csystem_block_sigpipe()
+    let undo = csystem_block_sigpipe()
     TLSErrors.clear()
     let written = writeAll(bytes)
     TLSErrors.clear()
-    if held != 0 { csystem_unblock_sigpipe(written ? 0 : 1) }
+    csystem_restore_sigpipe(undo, written ? 0 : 1)
     return written
   }
 

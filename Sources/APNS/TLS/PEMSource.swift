@@ -138,18 +138,26 @@ struct PEMSource: ~Copyable {
     defer { BIO_free(bio) }
     TLSErrors.clear()
     // A callback even without a passphrase: OpenSSL would ask on the terminal.
-    guard
-      let key = PEM_read_bio_PrivateKey(
-        bio, nil, givePassphrase, UnsafeMutableRawPointer(mutating: passphrase))
-    else {
+    var request = PassphraseRequest(passphrase: passphrase)
+    guard let key = PEM_read_bio_PrivateKey(bio, nil, givePassphrase, &request) else {
       let errors = TLSErrors.take()
-      if errors.isNoMorePEM { throw fault("holds no PEM private key", TLSErrors(code: 0)) }
+      // OpenSSL 3 says "unsupported" of a text without a key.
+      if errors.isNoMorePEM || !holdsKey {
+        throw fault("holds no PEM private key", TLSErrors(code: 0))
+      }
+      if !request.wasMade { throw fault("holds a key that cannot be read", errors) }
       if passphrase == nil { throw fault("holds a key that needs a passphrase", errors) }
       throw fault("holds a key that the passphrase does not open", errors)
     }
     defer { EVP_PKEY_free(key) }
     guard SSL_CTX_use_PrivateKey(context, key) == 1, SSL_CTX_check_private_key(context) == 1
     else { throw fault("holds a key that is not the certificate's", TLSErrors.take()) }
+  }
+
+  /// The marker of every kind of PEM private key stands in the text.
+  private var holdsKey: Bool {
+    let marker: StaticString = "PRIVATE KEY-----"
+    return memmem(bytes, count, marker.utf8Start, marker.utf8CodeUnitCount) != nil
   }
 
   private func fault(_ text: StaticString, _ errors: TLSErrors) -> Failure {
@@ -168,13 +176,21 @@ struct PEMSource: ~Copyable {
   }
 }
 
+/// What OpenSSL's request for a passphrase is answered with, and whether it was made.
+private struct PassphraseRequest {
+  let passphrase: UnsafePointer<CChar>?
+  var wasMade = false
+}
+
 /// Hands OpenSSL the passphrase; too long a one for its buffer is none.
 private func givePassphrase(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: CInt, _ writing: CInt,
-  _ passphrase: UnsafeMutableRawPointer?
+  _ request: UnsafeMutableRawPointer?
 ) -> CInt {
-  guard let buffer, let passphrase else { return -1 }
-  let length = strlen(passphrase.assumingMemoryBound(to: CChar.self))
+  guard let request = request?.assumingMemoryBound(to: PassphraseRequest.self) else { return -1 }
+  request.pointee.wasMade = true
+  guard let buffer, let passphrase = request.pointee.passphrase else { return -1 }
+  let length = strlen(passphrase)
   guard length <= Int(size) else { return -1 }
   memcpy(buffer, passphrase, length)
   return CInt(truncatingIfNeeded: length)

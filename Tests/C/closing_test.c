@@ -1,0 +1,253 @@
+/* Ending a session: gently, abruptly, and what can still be asked of it then. */
+#include "provider.h"
+
+static const gateway_step_t record_all[] = {TAKE_ALL, END};
+static const gateway_step_t polite[] = {TAKE_SENTINEL, NAME_LAST(2), END};
+
+/* The gateway reads slowly, so that most is still on its way when the session
+   ends, and something it said lies unread in the provider's socket. To close that
+   as it stands would make the kernel reset the connection, and destroy the rest. */
+static void check_nothing_is_destroyed(bool closes) {
+  static const uint8_t half[3] = {8, 8, 0};
+  enum { COUNT = 400 };
+  const gateway_step_t slow[] = {TAKE_FRAMES(1), AWAIT(1), SAY(half, 3), AWAIT(2), TAKE_ALL, END};
+  const gateway_options_t small = {.receive_buffer = 4096, .tickets = 2};
+  gateway_t *gateway = gateway_start(&small, SCRIPTS(slow));
+  apns_session_options_t options = options_for(gateway);
+  options.write_timeout_ms = 1000;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_range(session, 0, 1);
+  gateway_await_step(gateway, 0, 1);
+  send_range(session, 1, COUNT);
+  assert_int_equal(stats_of(session).connects, 1);
+  gateway_signal(gateway);
+  gateway_await_step(gateway, 0, 3);
+  if (closes) assert_ok(apns_session_close(session, 100, &error), &error);
+  int64_t start = clock_ms();
+  apns_session_free(session);
+  assert_within(start, 0);
+  gateway_signal(gateway);
+  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  assert_int_equal(heard->frame_count, COUNT);
+  assert_int_equal(heard->ending, ENDING_NOTIFY);
+  gateway_stop(gateway);
+}
+
+static void closing_destroys_nothing_in_flight(void **state) {
+  (void)state;
+  check_nothing_is_destroyed(true);
+}
+
+static void freeing_destroys_nothing_in_flight(void **state) {
+  (void)state;
+  check_nothing_is_destroyed(false);
+}
+
+static void closing_writes_what_was_held_back(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  for (size_t n = 0; n < 10; n++)
+    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error), &error);
+  assert_ok(apns_session_close(session, 30000, &error), &error);
+  assert_int_equal(gateway_heard(gateway, 0)->frame_count, 10);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void what_has_no_end_comes_out_as_unknown_in_order(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_range(session, 0, 10);
+  assert_ok(apns_session_send(session, notification(10), APNS_SEND_MORE, NULL, &error), &error);
+  assert_ok(apns_session_close(session, 30000, &error), &error);
+  assert_counts(session, 11, 0, 0, 11, 0);
+  for (size_t n = 0; n < 11; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
+  assert_no_event(session);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void outcomes_from_before_and_after_closing_are_in_order(void **state) {
+  (void)state;
+  const gateway_step_t first[] = {TAKE_FRAMES(5), NAME_NTH(8, 2), END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, record_all));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_range(session, 0, 5);
+  gateway_await_step(gateway, 0, 2);
+  send_range(session, 5, 8);
+  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 300, NULL, &error), &error);
+  assert_ok(apns_session_close(session, 30000, &error), &error);
+  assert_counts(session, 8, 2, 1, 5, 0);
+  assert_event(session, APNS_EVENT_REJECTED, 8, 2);
+  for (size_t n = 3; n < 8; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
+  assert_no_event(session);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+/* The gateway's last word crosses the provider's goodbye. */
+static void a_packet_that_comes_while_closing(void **state) {
+  (void)state;
+  const gateway_step_t first[] = {TAKE_FRAMES(5), NAME_NTH(8, 2), END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(first));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_range(session, 0, 5);
+  gateway_await_step(gateway, 0, 2);
+  assert_ok(apns_session_close(session, 30000, &error), &error);
+  assert_counts(session, 5, 2, 1, 2, 0);
+  assert_event(session, APNS_EVENT_REJECTED, 8, 2);
+  assert_event(session, APNS_EVENT_UNKNOWN, 0, 3);
+  assert_event(session, APNS_EVENT_UNKNOWN, 0, 4);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void a_closed_session_takes_no_more(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_range(session, 0, 1);
+  assert_ok(apns_session_close(session, 30000, &error), &error);
+  size_t taken = 9;
+  uint32_t identifier = 77;
+  assert_status(APNS_ERR_CLOSED,
+                apns_session_send(session, notification(0), 0, &identifier, &error), &error);
+  assert_int_equal(identifier, 77);
+  assert_contains(error.message, "closed");
+  assert_status(APNS_ERR_CLOSED,
+                apns_session_send_many(session, notification(0), 1, 0, &taken, &error), &error);
+  assert_int_equal(taken, 0);
+  assert_status(APNS_ERR_CLOSED, apns_session_connect(session, &error), &error);
+  assert_status(APNS_ERR_CLOSED, apns_session_flush(session, &error), &error);
+  assert_status(APNS_ERR_CLOSED, apns_session_drain(session, 0, NULL, &error), &error);
+  assert_counts(session, 1, 0, 0, 1, 0);
+  /* Again changes nothing, and a wait for events that cannot come is none. */
+  assert_ok(apns_session_close(session, 30000, &error), &error);
+  assert_event(session, APNS_EVENT_UNKNOWN, 0, 0);
+  int64_t start = clock_ms();
+  apns_event_t event = APNS_EVENT_INIT;
+  assert_status(APNS_DONE, apns_session_next_event(session, &event, -1, &error), &error);
+  assert_within(start, 0);
+  apns_session_free(session);
+  assert_int_equal(gateway_connections(gateway), 1);
+  gateway_stop(gateway);
+}
+
+static void closing_ends_at_its_deadline(void **state) {
+  (void)state;
+  const gateway_step_t script[] = {TAKE_FRAMES(3), STALL};
+  static const int32_t timeouts[] = {0, 200};
+  for (size_t index = 0; index < 2; index++) {
+    gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+    apns_session_t *session = session_to(gateway, NULL);
+    apns_error_t error = APNS_ERROR_INIT;
+    send_range(session, 0, 3);
+    gateway_await_step(gateway, 0, 1);
+    int64_t start = clock_ms();
+    assert_ok(apns_session_close(session, timeouts[index], &error), &error);
+    assert_within(start, timeouts[index]);
+    assert_counts(session, 3, 0, 0, 3, 0);
+    apns_session_free(session);
+    gateway_stop(gateway);
+  }
+}
+
+static void closing_after_a_drain_leaves_no_event(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_range(session, 0, 10);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_close(session, 30000, &error), &error);
+  assert_counts(session, 10, 10, 0, 0, 0);
+  assert_no_event(session);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void a_session_that_never_connected(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_no_event(session);
+  assert_ok(apns_session_flush(session, &error), &error);
+  assert_ok(apns_session_close(session, -1, &error), &error);
+  assert_no_event(session);
+  apns_session_free(session);
+  apns_session_free(session_to(gateway, NULL));
+  assert_int_equal(gateway_connections(gateway), 0);
+  gateway_stop(gateway);
+}
+
+static void freeing_with_events_untaken_and_frames_unwritten(void **state) {
+  (void)state;
+  const gateway_step_t first[] = {TAKE_FRAMES(5), NAME_NTH(8, 2), END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, record_all));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_range(session, 0, 5);
+  gateway_await_step(gateway, 0, 2);
+  apns_session_drain(session, 100, NULL, NULL);
+  assert_ok(apns_session_send(session, notification(5), APNS_SEND_MORE, NULL, &error), &error);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void freeing_nothing(void **state) {
+  (void)state;
+  apns_session_free(NULL);
+  apns_credentials_free(NULL);
+  apns_feedback_free(NULL);
+}
+
+static void credentials_may_go_first(void **state) {
+  (void)state;
+  /* session_to() frees them right away; here they go while the session works. */
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_credentials_t *credentials = provider_credentials();
+  apns_session_options_t options = options_for(gateway);
+  apns_session_t *one = NULL, *other = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_new(&options, credentials, &one, &error), &error);
+  assert_ok(apns_session_new(&options, credentials, &other, &error), &error);
+  send_range(one, 0, 5);
+  apns_credentials_free(credentials);
+  send_range(other, 0, 5);
+  assert_ok(apns_session_drain(one, 30000, NULL, &error), &error);
+  send_range(one, 5, 6);
+  assert_ok(apns_session_drain(one, 30000, NULL, &error), &error);
+  apns_session_free(one);
+  assert_ok(apns_session_drain(other, 30000, NULL, &error), &error);
+  apns_session_free(other);
+  gateway_stop(gateway);
+}
+
+int main(void) {
+  identities_make();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(closing_destroys_nothing_in_flight),
+      cmocka_unit_test(freeing_destroys_nothing_in_flight),
+      cmocka_unit_test(closing_writes_what_was_held_back),
+      cmocka_unit_test(what_has_no_end_comes_out_as_unknown_in_order),
+      cmocka_unit_test(outcomes_from_before_and_after_closing_are_in_order),
+      cmocka_unit_test(a_packet_that_comes_while_closing),
+      cmocka_unit_test(a_closed_session_takes_no_more),
+      cmocka_unit_test(closing_ends_at_its_deadline),
+      cmocka_unit_test(closing_after_a_drain_leaves_no_event),
+      cmocka_unit_test(a_session_that_never_connected),
+      cmocka_unit_test(freeing_with_events_untaken_and_frames_unwritten),
+      cmocka_unit_test(freeing_nothing),
+      cmocka_unit_test(credentials_may_go_first),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,406 @@
+/* Every way to load certificate, key and trust anchors, and every way to fail. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "provider.h"
+
+static const identities_t *all;
+
+static apns_credentials_options_t trusting(void) {
+  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
+  options.ca_file = all->root.certificate_file;
+  return options;
+}
+
+/* The options make credentials with which a gateway that wants a certificate is content. */
+static void check_works(const apns_credentials_options_t *given, size_t chain_length) {
+  apns_credentials_t *credentials = NULL;
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_credentials_new(given, &credentials, &error), &error);
+  const gateway_options_t strict = {.wants_certificate = true};
+  gateway_t *gateway = gateway_start(&strict, NULL);
+  apns_session_options_t options = options_for(gateway);
+  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  apns_credentials_free(credentials);
+  send_range(session, 0, 1);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  apns_session_free(session);
+  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  assert_true(heard->showed_certificate);
+  if (chain_length) assert_int_equal(heard->chain_length, chain_length);
+  gateway_stop(gateway);
+}
+
+/* The options are refused, with a message that says all of `...`. */
+#define check_refused(options, expected, ...) \
+  refused((options), (expected), (const char *const[]){__VA_ARGS__, NULL})
+
+static apns_error_t refused(const apns_credentials_options_t *options, apns_status_t expected,
+                            const char *const *parts) {
+  apns_credentials_t *credentials = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_status(expected, apns_credentials_new(options, &credentials, &error), &error);
+  assert_null(credentials);
+  for (; *parts; parts++) assert_contains(error.message, *parts);
+  return error;
+}
+
+/* ---- Ways to load ------------------------------------------------------- */
+
+static void two_files(void **state) {
+  (void)state;
+  apns_credentials_options_t options = trusting();
+  options.certificate_file = all->provider.certificate_file;
+  options.key_file = all->provider.key_file;
+  check_works(&options, 0);
+}
+
+static void one_file_with_both(void **state) {
+  (void)state;
+  apns_credentials_options_t options = trusting();
+  options.certificate_file = all->provider.together_file;
+  check_works(&options, 0);
+}
+
+static void a_file_with_the_key_first(void **state) {
+  (void)state;
+  size_t key_length, certificate_length;
+  char *key = identities_read(all->provider.key_file, &key_length);
+  char *certificate = identities_read(all->provider.certificate_file, &certificate_length);
+  char *both = malloc(key_length + certificate_length + 100);
+  /* As `openssl pkcs12` writes it, with attributes between the blocks. */
+  int length = sprintf(both, "Bag Attributes\n    friendlyName: provider\n%sBag Attributes\n%s",
+                       key, certificate);
+  apns_credentials_options_t options = trusting();
+  options.certificate_bytes = both;
+  options.certificate_length = (size_t)length;
+  check_works(&options, 0);
+  free(key), free(certificate), free(both);
+}
+
+static void bytes_together_and_apart(void **state) {
+  (void)state;
+  apns_credentials_options_t options = trusting();
+  size_t length;
+  char *both = identities_read(all->provider.together_file, &length);
+  /* Borrowed for the call only, and not ended by a NUL. */
+  char *exact = malloc(length);
+  memcpy(exact, both, length);
+  options.certificate_bytes = exact;
+  options.certificate_length = length;
+  check_works(&options, 0);
+  free(exact), free(both);
+
+  char *certificate = identities_read(all->provider.certificate_file, &options.certificate_length);
+  char *key = identities_read(all->provider.key_file, &options.key_length);
+  options.certificate_bytes = certificate;
+  options.key_bytes = key;
+  check_works(&options, 0);
+  options.key_bytes = NULL;
+  options.key_length = 0;
+  options.key_file = all->provider.key_file;
+  check_works(&options, 0);
+  free(certificate), free(key);
+}
+
+static void a_chain_is_shown_whole(void **state) {
+  (void)state;
+  apns_credentials_options_t options = trusting();
+  options.certificate_file = all->provider_in_chain.certificate_file;
+  options.key_file = all->provider_in_chain.key_file;
+  check_works(&options, 2);
+  options.certificate_file = all->provider_in_chain.together_file;
+  options.key_file = NULL;
+  check_works(&options, 2);
+}
+
+static void a_passphrase(void **state) {
+  (void)state;
+  apns_credentials_options_t options = trusting();
+  options.certificate_file = all->provider.certificate_file;
+  options.key_file = identities_write_encrypted("encrypted.key", &all->provider, "open sesame");
+  options.passphrase = "open sesame";
+  check_works(&options, 0);
+  /* With a key that needs none, it does no harm. */
+  options.key_file = all->provider.key_file;
+  check_works(&options, 0);
+}
+
+static void no_options_no_certificate(void **state) {
+  (void)state;
+  apns_credentials_t *credentials = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_credentials_new(NULL, &credentials, &error), &error);
+  assert_non_null(credentials);
+  apns_credentials_free(credentials);
+}
+
+/* ---- Passphrases -------------------------------------------------------- */
+
+static void a_wrong_passphrase(void **state) {
+  (void)state;
+  apns_credentials_options_t options = trusting();
+  const char *file = identities_write_encrypted("wrong.key", &all->provider, "open sesame");
+  options.certificate_file = all->provider.certificate_file;
+  options.key_file = file;
+  options.passphrase = "open barley";
+  apns_error_t error = check_refused(&options, APNS_ERR_CREDENTIALS, file, "passphrase");
+  assert_null(strstr(error.message, "barley"));
+  options.passphrase = "";
+  check_refused(&options, APNS_ERR_CREDENTIALS, file, "passphrase");
+  char endless[3000];
+  memset(endless, 'x', sizeof endless - 1);
+  endless[sizeof endless - 1] = 0;
+  options.passphrase = endless;
+  check_refused(&options, APNS_ERR_CREDENTIALS, file, "passphrase");
+}
+
+/* In a session without a terminal of its own a prompt would fail; here a terminal
+   is at hand, so that a prompt would be seen. */
+static int loads_without_passphrase(void *argument) {
+  int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
+  CHILD_REQUIRE(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+  const char *name = ptsname(terminal);
+  CHILD_REQUIRE(setsid() > 0);
+  int own = open(name, O_RDWR); /* becomes the controlling terminal */
+  CHILD_REQUIRE(own >= 0 && dup2(own, 0) == 0);
+  apns_credentials_t *credentials = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  CHILD_REQUIRE(apns_credentials_new(argument, &credentials, &error) == APNS_ERR_CREDENTIALS);
+  CHILD_REQUIRE(strstr(error.message, "needs a passphrase"));
+  char prompt;
+  CHILD_REQUIRE(read(terminal, &prompt, 1) < 0 && errno == EAGAIN);
+  return 0;
+}
+
+static void a_missing_passphrase_is_never_asked_for(void **state) {
+  (void)state;
+  apns_credentials_options_t options = trusting();
+  options.certificate_file = all->provider.certificate_file;
+  options.key_file = identities_write_encrypted("missing.key", &all->provider, "open sesame");
+  int status = in_child(loads_without_passphrase, &options);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* ---- Failures ----------------------------------------------------------- */
+
+static void files_that_are_not_there(void **state) {
+  (void)state;
+  apns_credentials_options_t options = trusting();
+  options.certificate_file = "/nonexistent/provider.pem";
+  apns_error_t error = check_refused(&options, APNS_ERR_CREDENTIALS, "certificate",
+                                     "/nonexistent/provider.pem", strerror(ENOENT));
+  assert_int_equal(error.sys_errno, ENOENT);
+  options.certificate_file = all->provider.certificate_file;
+  options.key_file = "/nonexistent/provider.key";
+  error = check_refused(&options, APNS_ERR_CREDENTIALS, "key", "/nonexistent/provider.key",
+                        strerror(ENOENT));
+  assert_int_equal(error.sys_errno, ENOENT);
+  options.key_file = all->provider.key_file;
+  options.ca_file = "/nonexistent/ca.pem";
+  error = check_refused(&options, APNS_ERR_CREDENTIALS, "/nonexistent/ca.pem", strerror(ENOENT));
+  assert_int_equal(error.sys_errno, ENOENT);
+  options.ca_file = NULL;
+  options.ca_directory = "/nonexistent/authorities";
+  check_refused(&options, APNS_ERR_CREDENTIALS, "/nonexistent/authorities", strerror(ENOENT));
+  options.certificate_file = all->directory;
+  options.ca_directory = NULL;
+  error = check_refused(&options, APNS_ERR_CREDENTIALS, all->directory, strerror(EISDIR));
+  assert_int_equal(error.sys_errno, EISDIR);
+}
+
+static void files_with_something_else(void **state) {
+  (void)state;
+  apns_credentials_options_t options = trusting();
+  char empty[PATH_MAX];
+  strcpy(empty, identities_write("empty.pem", "", 0));
+  options.certificate_file = empty;
+  check_refused(&options, APNS_ERR_CREDENTIALS, empty, "no PEM certificate");
+  options.certificate_file = all->provider.key_file;
+  check_refused(&options, APNS_ERR_CREDENTIALS, all->provider.key_file, "no PEM certificate");
+  options.certificate_file = all->provider.certificate_file;
+  check_refused(&options, APNS_ERR_CREDENTIALS, all->provider.certificate_file,
+                "no PEM private key");
+  options.key_file = all->root.certificate_file;
+  check_refused(&options, APNS_ERR_CREDENTIALS, all->root.certificate_file, "no PEM private key");
+  options.key_file = empty;
+  check_refused(&options, APNS_ERR_CREDENTIALS, empty, "no PEM private key");
+  options.key_file = all->provider.key_file;
+  options.ca_file = empty;
+  check_refused(&options, APNS_ERR_CREDENTIALS, empty);
+  options.ca_file = all->root.key_file;
+  check_refused(&options, APNS_ERR_CREDENTIALS, all->root.key_file);
+}
+
+static void broken_files(void **state) {
+  (void)state;
+  apns_credentials_options_t options = trusting();
+  size_t length, chained_length;
+  char *certificate = identities_read(all->provider.certificate_file, &length);
+  certificate[length / 2] = certificate[length / 2] == 'A' ? 'B' : 'A';
+  certificate[length / 2 + 1] = '!';
+  const char *broken = identities_write("broken.crt", certificate, length);
+  options.certificate_file = broken;
+  options.key_file = all->provider.key_file;
+  check_refused(&options, APNS_ERR_CREDENTIALS, broken);
+  /* Cut off in the middle. */
+  broken = identities_write("cut.crt", certificate, length / 2 - 1);
+  check_refused(&options, APNS_ERR_CREDENTIALS, broken);
+  free(certificate);
+  /* A key that is broken is not one whose passphrase is missing. */
+  char *key = identities_read(all->provider.key_file, &length);
+  key[length / 2] = '!';
+  broken = identities_write("broken.key", key, length);
+  free(key);
+  options.certificate_file = all->provider.certificate_file;
+  options.key_file = broken;
+  apns_error_t error = check_refused(&options, APNS_ERR_CREDENTIALS, broken, "cannot be read");
+  assert_null(strstr(error.message, "passphrase"));
+  /* The chain behind a good certificate. */
+  char *chained = identities_read(all->provider_in_chain.certificate_file, &chained_length);
+  broken = identities_write("cut-chain.crt", chained, chained_length - 60);
+  options.certificate_file = broken;
+  options.key_file = all->provider_in_chain.key_file;
+  check_refused(&options, APNS_ERR_CREDENTIALS, broken, "chain");
+  free(chained);
+  static char junk[2 << 20];
+  memset(junk, 'x', sizeof junk);
+  broken = identities_write("large.crt", junk, sizeof junk);
+  check_refused(&options, APNS_ERR_CREDENTIALS, broken, "larger than 1 MiB");
+}
+
+static void a_key_of_another_certificate(void **state) {
+  (void)state;
+  apns_credentials_options_t options = trusting();
+  options.certificate_file = all->provider.certificate_file;
+  options.key_file = all->gateway.key_file;
+  apns_error_t error =
+      check_refused(&options, APNS_ERR_CREDENTIALS, all->gateway.key_file, "not the certificate's");
+  assert_int_not_equal(error.tls_code, 0);
+  options.key_file = NULL;
+  size_t length;
+  char *key = identities_read(all->gateway.key_file, &length);
+  options.key_bytes = key;
+  options.key_length = length;
+  check_refused(&options, APNS_ERR_CREDENTIALS, "key in memory", "not the certificate's");
+  free(key);
+}
+
+static void options_that_contradict(void **state) {
+  (void)state;
+  apns_credentials_options_t options = trusting();
+  options.certificate_file = all->provider.together_file;
+  options.certificate_bytes = "x";
+  options.certificate_length = 1;
+  check_refused(&options, APNS_ERR_ARGUMENT, "certificate", "both");
+  options.certificate_bytes = NULL;
+  options.key_file = all->provider.key_file;
+  options.key_bytes = "x";
+  options.key_length = 1;
+  check_refused(&options, APNS_ERR_ARGUMENT, "key", "both");
+  options = trusting();
+  options.key_file = all->provider.key_file;
+  check_refused(&options, APNS_ERR_ARGUMENT, "key without a certificate");
+  options = trusting();
+  options.certificate_bytes = "x";
+  check_refused(&options, APNS_ERR_ARGUMENT, "certificate_length is 0");
+  options.certificate_length = SIZE_MAX;
+  check_refused(&options, APNS_ERR_ARGUMENT, "certificate_length");
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_status(APNS_ERR_ARGUMENT, apns_credentials_new(NULL, NULL, &error), &error);
+  assert_contains(error.message, "credentials_out is NULL");
+}
+
+/* A password in a message would end up in a log. */
+static void messages_hold_no_secret(void **state) {
+  (void)state;
+  apns_credentials_options_t options = trusting();
+  size_t length;
+  char *key = identities_read(all->gateway.key_file, &length);
+  options.certificate_file = all->provider.certificate_file;
+  options.key_bytes = key;
+  options.key_length = length;
+  options.passphrase = "open sesame";
+  apns_error_t error = check_refused(&options, APNS_ERR_CREDENTIALS, "key");
+  char line[21] = {0};
+  memcpy(line, strchr(key, '\n') + 1, 20);
+  assert_null(strstr(error.message, line));
+  assert_null(strstr(error.message, "sesame"));
+  free(key);
+}
+
+/* ---- TLS versions ------------------------------------------------------- */
+
+static void check_version(int offered, int tls_min, int tls_max, bool works) {
+  const gateway_options_t peer = {.tls_version = offered};
+  gateway_t *gateway = gateway_start(&peer, NULL);
+  apns_credentials_options_t who = trusting();
+  who.tls_min = tls_min;
+  who.tls_max = tls_max;
+  apns_credentials_t *credentials = NULL;
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_credentials_new(&who, &credentials, &error), &error);
+  apns_session_options_t options = options_for(gateway);
+  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  apns_credentials_free(credentials);
+  apns_status_t status = apns_session_connect(session, &error);
+  assert_status(works ? APNS_OK : APNS_ERR_TLS, status, &error);
+  if (!works) assert_int_not_equal(error.tls_code, 0);
+  apns_session_free(session);
+  if (works) assert_int_equal(gateway_heard(gateway, 0)->tls_version, offered);
+  gateway_stop(gateway);
+}
+
+static void tls_versions(void **state) {
+  (void)state;
+  check_version(TLS1_2_VERSION, APNS_TLS_DEFAULT, APNS_TLS_DEFAULT, true);
+  check_version(TLS1_3_VERSION, APNS_TLS_DEFAULT, APNS_TLS_DEFAULT, true);
+  check_version(TLS1_2_VERSION, APNS_TLS_1_3, APNS_TLS_DEFAULT, false);
+  check_version(TLS1_3_VERSION, APNS_TLS_1_3, APNS_TLS_DEFAULT, true);
+  check_version(TLS1_2_VERSION, APNS_TLS_DEFAULT, APNS_TLS_1_2, true);
+  check_version(TLS1_3_VERSION, APNS_TLS_DEFAULT, APNS_TLS_1_2, false);
+  check_version(TLS1_2_VERSION, APNS_TLS_1_2, APNS_TLS_1_3, true);
+}
+
+static void tls_versions_that_cannot_be(void **state) {
+  (void)state;
+  apns_credentials_options_t options = trusting();
+  options.tls_min = 11;
+  check_refused(&options, APNS_ERR_ARGUMENT, "tls_min", "11");
+  options.tls_min = APNS_TLS_1_3;
+  options.tls_max = APNS_TLS_1_2;
+  check_refused(&options, APNS_ERR_ARGUMENT, "tls_max is below tls_min");
+  options.tls_min = 0;
+  options.tls_max = -1;
+  check_refused(&options, APNS_ERR_ARGUMENT, "tls_max", "-1");
+}
+
+int main(void) {
+  all = identities_make();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(two_files),
+      cmocka_unit_test(one_file_with_both),
+      cmocka_unit_test(a_file_with_the_key_first),
+      cmocka_unit_test(bytes_together_and_apart),
+      cmocka_unit_test(a_chain_is_shown_whole),
+      cmocka_unit_test(a_passphrase),
+      cmocka_unit_test(no_options_no_certificate),
+      cmocka_unit_test(a_wrong_passphrase),
+      cmocka_unit_test(a_missing_passphrase_is_never_asked_for),
+      cmocka_unit_test(files_that_are_not_there),
+      cmocka_unit_test(files_with_something_else),
+      cmocka_unit_test(broken_files),
+      cmocka_unit_test(a_key_of_another_certificate),
+      cmocka_unit_test(options_that_contradict),
+      cmocka_unit_test(messages_hold_no_secret),
+      cmocka_unit_test(tls_versions),
+      cmocka_unit_test(tls_versions_that_cannot_be),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,376 @@
+/* Nothing waits past its deadline, and nothing is lost by a deadline. */
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <netdb.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "provider.h"
+
+/* A name of two addresses, the first of which nobody answers; linked before libc's. */
+int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
+                struct addrinfo **list) {
+  int (*system)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+  *(void **)&system = dlsym(RTLD_NEXT, "getaddrinfo");
+  if (!name || strcmp(name, "two.addresses.test") != 0) return system(name, service, hints, list);
+  struct addrinfo *second = NULL;
+  int code = system("127.0.0.2", service, hints, list);
+  if (code == 0) code = system("127.0.0.1", service, hints, &second);
+  if (code == 0) (*list)->ai_next = second;
+  return code;
+}
+
+/* ---- Connecting --------------------------------------------------------- */
+
+static void a_peer_that_does_not_shake_hands(void **state) {
+  (void)state;
+  const gateway_step_t script[] = {NO_HANDSHAKE, STALL};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_session_options_t options = options_for(gateway);
+  /* The second handshake, which is made, takes long under valgrind. */
+  const uint32_t limit = getenv("APNS_TESTS_LIGHT") ? 3000 : 500;
+  options.connect_timeout_ms = limit;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  int64_t start = clock_ms();
+  assert_status(APNS_ERR_TIMEOUT, apns_session_connect(session, &error), &error);
+  assert_true(clock_ms() - start >= limit - 1);
+  assert_within(start, limit);
+  assert_contains(error.message, "handshake");
+  assert_contains(error.message, "127.0.0.1");
+  /* The next one answers. */
+  assert_ok(apns_session_connect(session, &error), &error);
+  assert_ok(apns_session_connect(session, &error), &error);
+  assert_int_equal(stats_of(session).connects, 1);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+/* Bytes now and then do not move the deadline of the handshake. */
+static void a_send_to_a_peer_that_does_not_shake_hands(void **state) {
+  (void)state;
+  const gateway_step_t script[] = {NO_HANDSHAKE, TAKE_RAW(50), STALL};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_session_options_t options = options_for(gateway);
+  options.connect_timeout_ms = 200;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  int64_t start = clock_ms();
+  assert_status(APNS_ERR_TIMEOUT, apns_session_send(session, notification(0), 0, NULL, &error),
+                &error);
+  assert_within(start, 200);
+  assert_counts(session, 0, 0, 0, 0, 0);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void a_port_nobody_listens_on(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_options_t options = options_for(gateway);
+  apns_session_t *session = session_to(gateway, &options);
+  gateway_stop(gateway);
+  apns_error_t error = APNS_ERROR_INIT;
+  char place[64];
+  snprintf(place, sizeof place, "127.0.0.1:%d", options.port);
+  assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error), &error);
+  assert_int_equal(error.sys_errno, ECONNREFUSED);
+  assert_contains(error.message, place);
+  assert_contains(error.message, strerror(ECONNREFUSED));
+  assert_status(APNS_ERR_NETWORK, apns_session_send(session, notification(0), 0, NULL, &error),
+                &error);
+  size_t taken = 9;
+  assert_status(APNS_ERR_NETWORK,
+                apns_session_send_many(session, notification(0), 1, 0, &taken, &error), &error);
+  assert_int_equal(taken, 0);
+  assert_counts(session, 0, 0, 0, 0, 0);
+  assert_int_equal(stats_of(session).connects, 0);
+  apns_session_free(session);
+}
+
+static void a_name_that_is_none(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_options_t options = options_for(gateway);
+  options.host = "not a name";
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error), &error);
+  assert_contains(error.message, "cannot resolve not a name");
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void every_address_of_a_name_is_tried(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_options_t options = options_for(gateway);
+  options.host = "two.addresses.test";
+  options.server_name = "localhost";
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_connect(session, &error), &error);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+/* A listener whose queue is full takes no more connections: the network's own silence. */
+static void an_address_that_never_answers(void **state) {
+  (void)state;
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(0x7F000002)}};
+  socklen_t size = sizeof address;
+  int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fillers[8];
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  /* On the first of the two addresses, at the port of the gateway on the second. */
+  address.sin_port = htons(gateway_port(gateway));
+  if (bind(listener, (struct sockaddr *)&address, size) || listen(listener, 0)) {
+    close(listener);
+    gateway_stop(gateway);
+    skip();
+  }
+  for (size_t index = 0; index < 8; index++) {
+    fillers[index] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    connect(fillers[index], (struct sockaddr *)&address, size);
+  }
+  apns_session_options_t options = options_for(gateway);
+  options.connect_timeout_ms = 300;
+  options.host = "127.0.0.2";
+  options.server_name = "localhost";
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  int64_t start = clock_ms();
+  assert_status(APNS_ERR_TIMEOUT, apns_session_connect(session, &error), &error);
+  assert_within(start, 300);
+  apns_session_free(session);
+  /* It may not eat the time of the address behind it. */
+  options.connect_timeout_ms = 3000;
+  options.host = "two.addresses.test";
+  session = session_to(gateway, &options);
+  assert_ok(apns_session_connect(session, &error), &error);
+  apns_session_free(session);
+  for (size_t index = 0; index < 8; index++) close(fillers[index]);
+  close(listener);
+  gateway_stop(gateway);
+}
+
+/* ---- Writing ------------------------------------------------------------ */
+
+static void a_peer_that_reads_no_more(void **state) {
+  (void)state;
+  const gateway_step_t script[] = {TAKE_FRAMES(1), STALL};
+  const gateway_options_t small = {.receive_buffer = 4096};
+  gateway_t *gateway = gateway_start(&small, SCRIPTS(script));
+  apns_session_options_t options = options_for(gateway);
+  options.write_timeout_ms = 250;
+  options.window_bytes = 16 << 20;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_range(session, 0, 1);
+  gateway_await_step(gateway, 0, 1);
+  /* More than the socket's buffers hold. */
+  const size_t count = 60000;
+  apns_notification_t *all = notifications(count);
+  int64_t start = clock_ms();
+  size_t taken = 0;
+  assert_ok(apns_session_send_many(session, all + 1, count - 1, APNS_SEND_MORE, &taken, &error),
+            &error);
+  assert_int_equal(taken, count - 1);
+  assert_in_range(clock_ms() - start, 250, 20000);
+  notifications_free(all, count);
+  /* All of it is sent again to one that reads. */
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_counts(session, count, count, 0, 0, 0);
+  assert_int_equal(stats_of(session).connects, 2);
+  apns_session_free(session);
+  const gateway_record_t *heard = gateway_heard(gateway, 1);
+  assert_int_equal(notifications_in(heard), count);
+  for (size_t n = 0; n < count; n += 1000) assert_carries(heard, n, n);
+  gateway_stop(gateway);
+}
+
+static void a_flush_goes_on_where_the_last_one_stopped(void **state) {
+  (void)state;
+  const gateway_step_t first[] = {TAKE_FRAMES(3), CLOSE_RST};
+  const gateway_step_t second[] = {NO_HANDSHAKE, CLOSE_RST};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, second));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_range(session, 0, 3);
+  gateway_heard(gateway, 0);
+  assert_no_event(session);
+  assert_status(APNS_ERR_NETWORK, apns_session_flush(session, &error), &error);
+  assert_counts(session, 3, 0, 0, 0, 3);
+  assert_ok(apns_session_flush(session, &error), &error);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_counts(session, 3, 3, 0, 0, 0);
+  apns_session_free(session);
+  assert_same_frames(gateway_heard(gateway, 2), gateway_heard(gateway, 0), 0, 3);
+  gateway_stop(gateway);
+}
+
+/* ---- Draining ----------------------------------------------------------- */
+
+static void a_drain_has_its_own_deadline(void **state) {
+  (void)state;
+  const gateway_step_t script[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_range(session, 0, 10);
+  size_t unresolved = 0;
+  int64_t start = clock_ms();
+  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, &unresolved, &error), &error);
+  assert_within(start, 0);
+  assert_int_equal(unresolved, 10);
+  start = clock_ms();
+  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 200, &unresolved, &error), &error);
+  assert_true(clock_ms() - start >= 199);
+  assert_within(start, 200);
+  assert_contains(error.message, "10 notifications");
+  assert_int_equal(unresolved, 10);
+  /* Later calls go on, and the sentinel is sent once. */
+  send_range(session, 10, 12);
+  gateway_signal(gateway);
+  assert_ok(apns_session_drain(session, 30000, &unresolved, &error), &error);
+  assert_int_equal(unresolved, 0);
+  assert_counts(session, 12, 12, 0, 0, 0);
+  assert_int_equal(stats_of(session).resent, 0);
+  apns_session_free(session);
+  assert_int_equal(notifications_in(gateway_heard(gateway, 0)), 10);
+  assert_int_equal(gateway_heard(gateway, 0)->frame_count, 11);
+  assert_int_equal(notifications_in(gateway_heard(gateway, 1)), 2);
+  gateway_stop(gateway);
+}
+
+static void a_drain_without_end_ends_with_the_options(void **state) {
+  (void)state;
+  const gateway_step_t script[] = {TAKE_SENTINEL, STALL};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_session_options_t options = options_for(gateway);
+  options.connect_timeout_ms = 3000;
+  options.write_timeout_ms = 200;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_range(session, 0, 3);
+  int64_t start = clock_ms();
+  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, -1, NULL, &error), &error);
+  assert_within(start, 3200);
+  assert_counts(session, 3, 0, 0, 0, 3);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void a_drain_while_the_gateway_is_away(void **state) {
+  (void)state;
+  const gateway_step_t script[] = {TAKE_FRAMES(3), CLOSE_RST};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_session_options_t options = options_for(gateway);
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_range(session, 0, 3);
+  gateway_heard(gateway, 0);
+  gateway_stop(gateway);
+  for (int round = 0; round < 3; round++) {
+    size_t unresolved = 0;
+    int64_t start = clock_ms();
+    apns_status_t status = apns_session_drain(session, 100, &unresolved, &error);
+    assert_true(status == APNS_ERR_NETWORK || status == APNS_ERR_TIMEOUT);
+    assert_within(start, 100);
+    assert_int_equal(unresolved, 3);
+    assert_counts(session, 3, 0, 0, 0, 3);
+  }
+  apns_session_free(session);
+}
+
+/* ---- Events ------------------------------------------------------------- */
+
+static void events_are_waited_for_as_long_as_said(void **state) {
+  (void)state;
+  const gateway_step_t script[] = {TAKE_FRAMES(3), AWAIT(1), NAME_NTH(8, 1), STALL};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_session_options_t options = options_for(gateway);
+  options.connect_timeout_ms = 2000;
+  options.write_timeout_ms = 200;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_event_t event = APNS_EVENT_INIT;
+  int64_t start = clock_ms();
+  /* With nothing under way there is nothing to wait for. */
+  assert_status(APNS_DONE, apns_session_next_event(session, &event, -1, &error), &error);
+  assert_within(start, 0);
+  send_range(session, 0, 3);
+  start = clock_ms();
+  assert_status(APNS_DONE, apns_session_next_event(session, &event, 0, &error), &error);
+  assert_within(start, 0);
+  start = clock_ms();
+  assert_status(APNS_DONE, apns_session_next_event(session, &event, 200, &error), &error);
+  assert_true(clock_ms() - start >= 199);
+  assert_within(start, 200);
+  start = clock_ms();
+  assert_status(APNS_DONE, apns_session_next_event(session, &event, -1, &error), &error);
+  assert_in_range(clock_ms() - start, 2190, 10000);
+  gateway_signal(gateway);
+  start = clock_ms();
+  assert_ok(apns_session_next_event(session, &event, 30000, &error), &error);
+  assert_within(start, 0);
+  assert_int_equal(event.kind, APNS_EVENT_REJECTED);
+  assert_ptr_equal(event.user_data, (void *)2);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+/* ---- Signals ------------------------------------------------------------ */
+
+static volatile sig_atomic_t alarms;
+static void count_alarm(int number) {
+  (void)number;
+  alarms++;
+}
+
+static void a_signal_neither_ends_nor_prolongs_a_wait(void **state) {
+  (void)state;
+  const gateway_step_t script[] = {TAKE_SENTINEL, STALL};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_range(session, 0, 3);
+  struct sigaction action = {.sa_handler = count_alarm}, before;
+  sigaction(SIGALRM, &action, &before);
+  const struct itimerval every = {{0, 20000}, {0, 20000}}, never = {{0, 0}, {0, 0}};
+  setitimer(ITIMER_REAL, &every, NULL);
+  int64_t start = clock_ms();
+  apns_status_t status = apns_session_drain(session, 400, NULL, &error);
+  int64_t took = clock_ms() - start;
+  setitimer(ITIMER_REAL, &never, NULL);
+  sigaction(SIGALRM, &before, NULL);
+  assert_status(APNS_ERR_TIMEOUT, status, &error);
+  assert_in_range(took, 399, 4400);
+  assert_true(alarms >= 3);
+  assert_counts(session, 3, 0, 0, 0, 3);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+int main(void) {
+  identities_make();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_peer_that_does_not_shake_hands),
+      cmocka_unit_test(a_send_to_a_peer_that_does_not_shake_hands),
+      cmocka_unit_test(a_port_nobody_listens_on),
+      cmocka_unit_test(a_name_that_is_none),
+      cmocka_unit_test(every_address_of_a_name_is_tried),
+      cmocka_unit_test(an_address_that_never_answers),
+      cmocka_unit_test(a_peer_that_reads_no_more),
+      cmocka_unit_test(a_flush_goes_on_where_the_last_one_stopped),
+      cmocka_unit_test(a_drain_has_its_own_deadline),
+      cmocka_unit_test(a_drain_without_end_ends_with_the_options),
+      cmocka_unit_test(a_drain_while_the_gateway_is_away),
+      cmocka_unit_test(events_are_waited_for_as_long_as_said),
+      cmocka_unit_test(a_signal_neither_ends_nor_prolongs_a_wait),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

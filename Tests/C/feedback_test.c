@@ -1,0 +1,306 @@
+/* The feedback service's list: whole, in pieces, cut off. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "provider.h"
+#include "vectors.h"
+
+static apns_feedback_options_t feedback_options(const gateway_t *gateway) {
+  apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
+  options.host = "127.0.0.1";
+  options.port = gateway_port(gateway);
+  options.connect_timeout_ms = 30000;
+  options.read_timeout_ms = 30000;
+  return options;
+}
+
+static apns_feedback_t *feedback_from(const gateway_t *gateway) {
+  apns_feedback_options_t options = feedback_options(gateway);
+  apns_credentials_t *credentials = provider_credentials();
+  apns_feedback_t *feedback = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error), &error);
+  apns_credentials_free(credentials);
+  return feedback;
+}
+
+static void assert_tuple(apns_feedback_t *feedback, uint32_t timestamp, const void *token,
+                         size_t length) {
+  apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_feedback_next(feedback, &tuple, &error), &error);
+  assert_int_equal(tuple.timestamp, timestamp);
+  assert_int_equal(tuple.token_length, length);
+  assert_memory_equal(tuple.token, token, length);
+}
+
+/* The end, given again and again. */
+static void assert_final(apns_feedback_t *feedback, apns_status_t status, const char *text) {
+  for (int round = 0; round < 3; round++) {
+    apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
+    apns_error_t error = APNS_ERROR_INIT;
+    assert_status(status, apns_feedback_next(feedback, &tuple, &error), &error);
+    if (text) assert_contains(error.message, text);
+    assert_null(tuple.token);
+  }
+}
+
+/* ---- Vectors ------------------------------------------------------------ */
+
+static void check_vector(const json_t *vector, step_kind_t closing, bool piecemeal) {
+  size_t length, index;
+  uint8_t *bytes = vector_bytes(vector, "hex", &length);
+  const gateway_step_t script[] = {
+      {.kind = STEP_SAY, .bytes = bytes, .count = length, .piecemeal = piecemeal},
+      {.kind = closing}};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_feedback_t *feedback = feedback_from(gateway);
+  /* All of it is there before the first call, the reset too. */
+  gateway_await_step(gateway, 0, 1);
+  if (closing == STEP_CLOSE_RST) gateway_heard(gateway, 0);
+  json_t *tuple, *tuples = json_object_get(vector, "tuples");
+  json_array_foreach(tuples, index, tuple) {
+    size_t token_length;
+    uint8_t *token = vector_bytes(tuple, "token", &token_length);
+    assert_tuple(feedback, (uint32_t)json_integer_value(json_object_get(tuple, "timestamp")), token,
+                 token_length);
+    free(token);
+  }
+  if (vector_is(vector, "result", "incomplete")) {
+    assert_final(feedback, APNS_ERR_PROTOCOL, "broke off");
+  } else if (vector_is(vector, "result", "invalid")) {
+    assert_final(feedback, APNS_ERR_PROTOCOL, "without a token");
+  } else if (closing == STEP_CLOSE_RST) {
+    assert_final(feedback, APNS_ERR_NETWORK, NULL);
+  } else {
+    assert_final(feedback, APNS_DONE, NULL);
+  }
+  apns_feedback_free(feedback);
+  gateway_stop(gateway);
+  free(bytes);
+}
+
+static void check_vectors(step_kind_t closing, bool piecemeal) {
+  json_t *file = vectors_read("feedback.json"), *vector;
+  size_t index;
+  vectors_each(file, index, vector) {
+    if (index % as_many_as(1, 4) == 0) check_vector(vector, closing, piecemeal);
+  }
+  json_decref(file);
+}
+
+static void every_vector_whole(void **state) {
+  (void)state;
+  check_vectors(STEP_CLOSE_NOTIFY, false);
+}
+
+static void every_vector_byte_by_byte(void **state) {
+  (void)state;
+  check_vectors(STEP_CLOSE_NOTIFY, true);
+}
+
+static void every_vector_ended_by_fin(void **state) {
+  (void)state;
+  check_vectors(STEP_CLOSE_FIN, false);
+}
+
+static void every_vector_ended_by_reset(void **state) {
+  (void)state;
+  check_vectors(STEP_CLOSE_RST, false);
+}
+
+/* ---- Long lists --------------------------------------------------------- */
+
+/* A few records' worth, so that tuples lie across their ends. */
+static void a_long_list(void **state) {
+  (void)state;
+  enum { COUNT = 3000 };
+  uint8_t *list = malloc(COUNT * 38);
+  for (size_t n = 0; n < COUNT; n++) {
+    uint8_t *tuple = list + n * 38;
+    memset(tuple, (int)n, 38);
+    memcpy(tuple, "\x10\x20\x30\x40\x00\x20", 6);
+    tuple[3] = (uint8_t)n;
+  }
+  const gateway_step_t script[] = {SAY(list, COUNT * 38), END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_feedback_t *feedback = feedback_from(gateway);
+  for (size_t n = 0; n < COUNT; n++)
+    assert_tuple(feedback, 0x10203000u | (uint8_t)n, list + n * 38 + 6, 32);
+  assert_final(feedback, APNS_DONE, NULL);
+  apns_feedback_free(feedback);
+  gateway_stop(gateway);
+  free(list);
+}
+
+static void the_longest_token(void **state) {
+  (void)state;
+  uint8_t *tuple = malloc(6 + 65535);
+  memset(tuple, 0x77, 6 + 65535);
+  memcpy(tuple, "\x00\x00\x00\x01\xFF\xFF", 6);
+  const gateway_step_t script[] = {SAY(tuple, 6 + 65535), SAY(tuple, 6 + 65535), END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_feedback_t *feedback = feedback_from(gateway);
+  assert_tuple(feedback, 1, tuple + 6, 65535);
+  assert_tuple(feedback, 1, tuple + 6, 65535);
+  assert_final(feedback, APNS_DONE, NULL);
+  apns_feedback_free(feedback);
+  gateway_stop(gateway);
+  free(tuple);
+}
+
+static void a_list_in_the_company_of_tickets(void **state) {
+  (void)state;
+  static const uint8_t tuple[] = {0, 0, 0, 9, 0, 2, 'a', 'b'};
+  const gateway_step_t script[] = {SAY(tuple, sizeof tuple), END};
+  const gateway_options_t options = {.tls_version = TLS1_3_VERSION, .tickets = 3};
+  gateway_t *gateway = gateway_start(&options, SCRIPTS(script));
+  apns_feedback_t *feedback = feedback_from(gateway);
+  assert_tuple(feedback, 9, "ab", 2);
+  assert_final(feedback, APNS_DONE, NULL);
+  apns_feedback_free(feedback);
+  gateway_stop(gateway);
+}
+
+/* ---- Deadlines ---------------------------------------------------------- */
+
+static void a_service_that_falls_silent(void **state) {
+  (void)state;
+  static const uint8_t tuple[] = {0, 0, 0, 9, 0, 2, 'a', 'b'};
+  const gateway_step_t script[] = {SAY(tuple, sizeof tuple), SAY(tuple, 5), AWAIT(1),
+                                   SAY(tuple + 5, 3), END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_feedback_options_t options = feedback_options(gateway);
+  options.read_timeout_ms = 150;
+  apns_credentials_t *credentials = provider_credentials();
+  apns_feedback_t *feedback = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error), &error);
+  apns_credentials_free(credentials);
+  gateway_await_step(gateway, 0, 2);
+  assert_tuple(feedback, 9, "ab", 2);
+  int64_t start = clock_ms();
+  apns_feedback_tuple_t out = APNS_FEEDBACK_TUPLE_INIT;
+  assert_status(APNS_ERR_TIMEOUT, apns_feedback_next(feedback, &out, &error), &error);
+  assert_true(clock_ms() - start >= 149);
+  assert_within(start, 150);
+  assert_contains(error.message, "150 ms");
+  assert_contains(error.message, "127.0.0.1");
+  /* A timeout loses nothing. */
+  gateway_signal(gateway);
+  gateway_await_step(gateway, 0, 4);
+  assert_tuple(feedback, 9, "ab", 2);
+  assert_final(feedback, APNS_DONE, NULL);
+  apns_feedback_free(feedback);
+  gateway_stop(gateway);
+}
+
+static void a_service_that_does_not_shake_hands(void **state) {
+  (void)state;
+  const gateway_step_t script[] = {NO_HANDSHAKE, STALL};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_feedback_options_t options = feedback_options(gateway);
+  options.connect_timeout_ms = 150;
+  apns_credentials_t *credentials = provider_credentials();
+  apns_feedback_t *feedback = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  int64_t start = clock_ms();
+  assert_status(APNS_ERR_TIMEOUT, apns_feedback_open(&options, credentials, &feedback, &error),
+                &error);
+  assert_within(start, 150);
+  assert_null(feedback);
+  apns_credentials_free(credentials);
+  gateway_stop(gateway);
+}
+
+/* ---- Opening ------------------------------------------------------------ */
+
+static void arguments_that_cannot_be(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_feedback_options_t options = feedback_options(gateway);
+  apns_credentials_t *credentials = provider_credentials();
+  apns_feedback_t *feedback = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_status(APNS_ERR_ARGUMENT, apns_feedback_open(&options, credentials, NULL, &error), &error);
+  assert_contains(error.message, "feedback_out is NULL");
+  assert_status(APNS_ERR_ARGUMENT, apns_feedback_open(&options, NULL, &feedback, &error), &error);
+  assert_contains(error.message, "credentials is NULL");
+  options.host = "";
+  assert_status(APNS_ERR_ARGUMENT, apns_feedback_open(&options, credentials, &feedback, &error),
+                &error);
+  assert_contains(error.message, "host");
+  assert_null(feedback);
+  assert_int_equal(gateway_connections(gateway), 0);
+  feedback = feedback_from(gateway);
+  apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
+  assert_status(APNS_ERR_ARGUMENT, apns_feedback_next(feedback, NULL, &error), &error);
+  assert_contains(error.message, "tuple_out is NULL");
+  assert_status(APNS_ERR_ARGUMENT, apns_feedback_next(NULL, &tuple, &error), &error);
+  assert_contains(error.message, "feedback is NULL");
+  tuple.size = 0;
+  assert_status(APNS_ERR_ARGUMENT, apns_feedback_next(feedback, &tuple, &error), &error);
+  assert_contains(error.message, "apns_feedback_tuple_t.size is 0");
+  apns_feedback_free(feedback);
+  apns_feedback_free(NULL);
+  apns_credentials_free(credentials);
+  gateway_stop(gateway);
+}
+
+/* A wrong structure costs no tuple. */
+static void a_tuple_of_an_older_program(void **state) {
+  (void)state;
+  static const uint8_t tuples[] = {0, 0, 0, 9, 0, 2, 'a', 'b', 0, 0, 0, 8, 0, 1, 'c'};
+  const gateway_step_t script[] = {SAY(tuples, sizeof tuples), END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_feedback_t *feedback = feedback_from(gateway);
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_feedback_tuple_t tuple;
+  memset(&tuple, 0x5A, sizeof tuple);
+  tuple.size = 0;
+  assert_status(APNS_ERR_ARGUMENT, apns_feedback_next(feedback, &tuple, &error), &error);
+  tuple.size = offsetof(apns_feedback_tuple_t, token);
+  assert_ok(apns_feedback_next(feedback, &tuple, &error), &error);
+  assert_int_equal(tuple.timestamp, 9);
+  assert_int_equal(tuple.token_length, 0x5A5A5A5A5A5A5A5A);
+  assert_tuple(feedback, 8, "c", 1);
+  apns_feedback_free(feedback);
+  gateway_stop(gateway);
+}
+
+static void freed_before_its_end(void **state) {
+  (void)state;
+  static uint8_t tuples[80000];
+  for (size_t at = 0; at + 8 <= sizeof tuples; at += 8)
+    memcpy(tuples + at,
+           "\x00\x00\x00\x09\x00\x02"
+           "ab",
+           8);
+  const gateway_step_t script[] = {SAY(tuples, sizeof tuples), END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_feedback_t *feedback = feedback_from(gateway);
+  assert_tuple(feedback, 9, "ab", 2);
+  int64_t start = clock_ms();
+  apns_feedback_free(feedback);
+  assert_within(start, 0);
+  gateway_stop(gateway);
+}
+
+int main(void) {
+  identities_make();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_vector_whole),
+      cmocka_unit_test(every_vector_byte_by_byte),
+      cmocka_unit_test(every_vector_ended_by_fin),
+      cmocka_unit_test(every_vector_ended_by_reset),
+      cmocka_unit_test(a_long_list),
+      cmocka_unit_test(the_longest_token),
+      cmocka_unit_test(a_list_in_the_company_of_tickets),
+      cmocka_unit_test(a_service_that_falls_silent),
+      cmocka_unit_test(a_service_that_does_not_shake_hands),
+      cmocka_unit_test(arguments_that_cannot_be),
+      cmocka_unit_test(a_tuple_of_an_older_program),
+      cmocka_unit_test(freed_before_its_end),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

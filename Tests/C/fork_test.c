@@ -1,0 +1,197 @@
+/* A session and a feedback in a child of the process that made them. */
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "provider.h"
+
+typedef struct family {
+  gateway_t *gateway;
+  apns_session_t *session;
+  apns_feedback_t *feedback;
+} family_t;
+
+static void check_child(int (*body)(void *), void *argument) {
+  int status = in_child(body, argument);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static int uses_the_parents_session(void *argument) {
+  apns_session_t *session = ((family_t *)argument)->session;
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_event_t event = APNS_EVENT_INIT;
+  apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
+  size_t count = 9;
+  const apns_status_t forked = APNS_ERR_FORKED;
+  CHILD_REQUIRE(apns_session_connect(session, &error) == forked);
+  CHILD_REQUIRE(strstr(error.message, "parent"));
+  CHILD_REQUIRE(error.status == forked);
+  CHILD_REQUIRE(apns_session_send(session, notification(7), 0, NULL, &error) == forked);
+  CHILD_REQUIRE(apns_session_send_many(session, notification(7), 1, 0, &count, &error) == forked);
+  CHILD_REQUIRE(count == 0);
+  CHILD_REQUIRE(apns_session_flush(session, &error) == forked);
+  CHILD_REQUIRE(apns_session_drain(session, 100, NULL, &error) == forked);
+  CHILD_REQUIRE(apns_session_next_event(session, &event, 100, &error) == forked);
+  CHILD_REQUIRE(apns_session_stats(session, &stats, &error) == forked);
+  CHILD_REQUIRE(apns_session_close(session, 100, &error) == forked);
+  return 0;
+}
+
+static int frees_the_parents_session(void *argument) {
+  if (uses_the_parents_session(argument)) return 1;
+  apns_session_free(((family_t *)argument)->session);
+  return 0;
+}
+
+/* What the parent sends before and after goes over the same connection, and no
+   byte of the child's lies between. */
+static void check_parent_goes_on(int (*body)(void *)) {
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  family_t family = {.gateway = gateway, .session = session_to(gateway, NULL)};
+  apns_error_t error = APNS_ERROR_INIT;
+  send_range(family.session, 0, 10);
+  assert_ok(apns_session_send(family.session, notification(10), APNS_SEND_MORE, NULL, &error),
+            &error);
+  gateway_await_frames(gateway, 0, 10);
+  check_child(body, &family);
+  send_range(family.session, 11, 20);
+  assert_ok(apns_session_drain(family.session, 30000, NULL, &error), &error);
+  assert_counts(family.session, 20, 20, 0, 0, 0);
+  assert_int_equal(stats_of(family.session).connects, 1);
+  assert_int_equal(stats_of(family.session).resent, 0);
+  apns_session_free(family.session);
+  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  assert_int_equal(notifications_in(heard), 20);
+  for (size_t n = 0; n < 20; n++) assert_carries(heard, n, n);
+  gateway_stop(gateway);
+}
+
+static void a_child_may_not_use_the_session(void **state) {
+  (void)state;
+  check_parent_goes_on(uses_the_parents_session);
+}
+
+static void a_child_may_free_the_session(void **state) {
+  (void)state;
+  check_parent_goes_on(frees_the_parents_session);
+}
+
+static int frees_only(void *argument) {
+  apns_session_free(((family_t *)argument)->session);
+  return 0;
+}
+
+static void a_child_may_free_without_having_asked(void **state) {
+  (void)state;
+  check_parent_goes_on(frees_only);
+}
+
+/* The child of the child is no less a stranger. */
+static int forks_again(void *argument) {
+  int status = in_child(frees_the_parents_session, argument);
+  CHILD_REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  return 0;
+}
+
+static void a_grandchild_may_not_use_the_session(void **state) {
+  (void)state;
+  check_parent_goes_on(forks_again);
+}
+
+static int makes_its_own_session(void *argument) {
+  family_t *family = argument;
+  apns_credentials_t *credentials = NULL;
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  const identities_t *identities = identities_make();
+  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
+  who.ca_file = identities->root.certificate_file;
+  CHILD_REQUIRE(apns_credentials_new(&who, &credentials, &error) == APNS_OK);
+  apns_session_options_t options = options_for(family->gateway);
+  CHILD_REQUIRE(apns_session_new(&options, credentials, &session, &error) == APNS_OK);
+  apns_credentials_free(credentials);
+  CHILD_REQUIRE(apns_session_send(session, notification(3), 0, NULL, &error) == APNS_OK);
+  CHILD_REQUIRE(apns_session_drain(session, 30000, NULL, &error) == APNS_OK);
+  apns_session_free(session);
+  apns_session_free(family->session);
+  return 0;
+}
+
+static void a_child_may_have_its_own_session(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  family_t family = {.gateway = gateway, .session = session_to(gateway, NULL)};
+  apns_error_t error = APNS_ERROR_INIT;
+  send_range(family.session, 0, 1);
+  gateway_await_frames(gateway, 0, 1);
+  check_child(makes_its_own_session, &family);
+  assert_ok(apns_session_drain(family.session, 30000, NULL, &error), &error);
+  assert_counts(family.session, 1, 1, 0, 0, 0);
+  apns_session_free(family.session);
+  assert_carries(gateway_heard(gateway, 1), 0, 3);
+  gateway_stop(gateway);
+}
+
+/* Made in the parent, never connected there: no more the child's for that. */
+static void a_session_made_and_not_connected(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  family_t family = {.gateway = gateway, .session = session_to(gateway, NULL)};
+  check_child(frees_the_parents_session, &family);
+  assert_int_equal(gateway_connections(gateway), 0);
+  apns_session_free(family.session);
+  gateway_stop(gateway);
+}
+
+static int reads_the_parents_feedback(void *argument) {
+  apns_feedback_t *feedback = ((family_t *)argument)->feedback;
+  apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  CHILD_REQUIRE(apns_feedback_next(feedback, &tuple, &error) == APNS_ERR_FORKED);
+  CHILD_REQUIRE(strstr(error.message, "parent"));
+  CHILD_REQUIRE(tuple.token == NULL);
+  apns_feedback_free(feedback);
+  return 0;
+}
+
+static void a_child_may_not_read_the_feedback(void **state) {
+  (void)state;
+  static const uint8_t tuples[] = {0, 0, 0, 9, 0, 2, 'a', 'b', 0, 0, 0, 8, 0, 1, 'c'};
+  const gateway_step_t script[] = {SAY(tuples, 8), AWAIT(1), SAY(tuples + 8, 7), END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_credentials_t *credentials = provider_credentials();
+  apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
+  from.host = "127.0.0.1";
+  from.port = gateway_port(gateway);
+  family_t family = {.gateway = gateway};
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_feedback_open(&from, credentials, &family.feedback, &error), &error);
+  apns_credentials_free(credentials);
+  gateway_await_step(gateway, 0, 1);
+  check_child(reads_the_parents_feedback, &family);
+  apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
+  assert_ok(apns_feedback_next(family.feedback, &tuple, &error), &error);
+  assert_int_equal(tuple.timestamp, 9);
+  check_child(reads_the_parents_feedback, &family);
+  gateway_signal(gateway);
+  assert_ok(apns_feedback_next(family.feedback, &tuple, &error), &error);
+  assert_int_equal(tuple.timestamp, 8);
+  assert_status(APNS_DONE, apns_feedback_next(family.feedback, &tuple, &error), &error);
+  apns_feedback_free(family.feedback);
+  gateway_stop(gateway);
+}
+
+int main(void) {
+  identities_make();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_child_may_not_use_the_session),
+      cmocka_unit_test(a_child_may_free_the_session),
+      cmocka_unit_test(a_child_may_free_without_having_asked),
+      cmocka_unit_test(a_grandchild_may_not_use_the_session),
+      cmocka_unit_test(a_child_may_have_its_own_session),
+      cmocka_unit_test(a_session_made_and_not_connected),
+      cmocka_unit_test(a_child_may_not_read_the_feedback),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,201 @@
+#include "provider.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+void check_status(apns_status_t expected, apns_status_t found, const apns_error_t *error,
+                  const char *call, const char *file, int line) {
+  if (found == expected) return;
+  print_error("%s\n  came to %s, not %s: %s\n", call, apns_status_name(found),
+              apns_status_name(expected), error ? error->message : "");
+  _fail(file, line);
+}
+
+void check_contains(const char *text, const char *part, const char *file, int line) {
+  if (strstr(text, part)) return;
+  print_error("\"%s\" does not say \"%s\"\n", text, part);
+  _fail(file, line);
+}
+
+int64_t clock_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+size_t as_many_as(size_t many, size_t few) { return getenv("APNS_TESTS_LIGHT") ? few : many; }
+
+apns_credentials_t *provider_credentials(void) {
+  const identities_t *identities = identities_make();
+  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
+  options.certificate_file = identities->provider.certificate_file;
+  options.key_file = identities->provider.key_file;
+  options.ca_file = identities->root.certificate_file;
+  apns_credentials_t *credentials = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_credentials_new(&options, &credentials, &error), &error);
+  return credentials;
+}
+
+apns_session_options_t options_for(const gateway_t *gateway) {
+  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  options.host = "127.0.0.1";
+  options.port = gateway_port(gateway);
+  options.connect_timeout_ms = 30000;
+  options.write_timeout_ms = 30000;
+  return options;
+}
+
+apns_session_t *session_to(const gateway_t *gateway, const apns_session_options_t *given) {
+  apns_session_options_t options = given ? *given : options_for(gateway);
+  apns_credentials_t *credentials = provider_credentials();
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  apns_credentials_free(credentials);
+  return session;
+}
+
+/* Lengths that differ, so that frames of different notifications never are alike. */
+static void fill_in(apns_notification_t *made, uint8_t *token, char *payload, size_t n) {
+  for (size_t index = 0; index < 32; index++) token[index] = (uint8_t)(n * 7 + index);
+  memcpy(token, &n, sizeof n);
+  int length = snprintf(payload, 96, "{\"aps\":{\"alert\":\"number %zu\"},\"pad\":\"%.*s\"}", n,
+                        (int)(n % 23), "xxxxxxxxxxxxxxxxxxxxxxx");
+  *made = (apns_notification_t)APNS_NOTIFICATION_INIT;
+  made->token = token;
+  made->token_length = 32;
+  made->payload = payload;
+  made->payload_length = (size_t)length;
+  made->user_data = (void *)(uintptr_t)(n + 1);
+}
+
+const apns_notification_t *notification(size_t n) {
+  static _Thread_local apns_notification_t made;
+  static _Thread_local uint8_t token[32];
+  static _Thread_local char payload[96];
+  fill_in(&made, token, payload, n);
+  return &made;
+}
+
+apns_notification_t *notifications(size_t count) {
+  apns_notification_t *array = calloc(count, sizeof *array);
+  for (size_t n = 0; n < count; n++) fill_in(&array[n], malloc(32), malloc(96), n);
+  return array;
+}
+
+void notifications_free(apns_notification_t *array, size_t count) {
+  for (size_t n = 0; n < count; n++) {
+    free((void *)array[n].token);
+    free((void *)array[n].payload);
+  }
+  free(array);
+}
+
+void send_range(apns_session_t *session, size_t from, size_t to) {
+  apns_error_t error = APNS_ERROR_INIT;
+  for (size_t n = from; n < to; n++)
+    assert_ok(
+        apns_session_send(session, notification(n), n + 1 < to ? APNS_SEND_MORE : 0, NULL, &error),
+        &error);
+}
+
+void check_event(apns_session_t *session, apns_event_kind_t kind, int reject, size_t n,
+                 const char *file, int line) {
+  apns_event_t event = APNS_EVENT_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_status_t status = apns_session_next_event(session, &event, 0, &error);
+  size_t found = (size_t)(uintptr_t)event.user_data - 1;
+  if (status == APNS_OK && event.kind == (int32_t)kind && event.reject == reject && found == n &&
+      event.identifier != 0)
+    return;
+  print_error("expected kind %d, reject %d of notification %zu; ", kind, reject, n);
+  if (status != APNS_OK)
+    print_error("found %s %s\n", apns_status_name(status), error.message);
+  else
+    print_error("found kind %d, reject %d of %zu, identifier %u\n", event.kind, event.reject, found,
+                event.identifier);
+  _fail(file, line);
+}
+
+void assert_no_event(apns_session_t *session) {
+  apns_event_t event = APNS_EVENT_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_status(APNS_DONE, apns_session_next_event(session, &event, 0, &error), &error);
+}
+
+apns_session_stats_t stats_of(const apns_session_t *session) {
+  apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_stats(session, &stats, &error), &error);
+  return stats;
+}
+
+void check_counts(const apns_session_t *session, uint64_t taken, uint64_t accepted,
+                  uint64_t rejected, uint64_t unknown, uint64_t unresolved, const char *file,
+                  int line) {
+  apns_session_stats_t stats = stats_of(session);
+  if (stats.taken == taken && stats.accepted == accepted && stats.rejected == rejected &&
+      stats.unknown == unknown && stats.unresolved == unresolved)
+    return;
+  print_error(
+      "taken %d, accepted %d, rejected %d, unknown %d, unresolved %d;\n"
+      "not   %d           %d           %d          %d             %d\n",
+      (int)stats.taken, (int)stats.accepted, (int)stats.rejected, (int)stats.unknown,
+      (int)stats.unresolved, (int)taken, (int)accepted, (int)rejected, (int)unknown,
+      (int)unresolved);
+  _fail(file, line);
+}
+
+static bool holds(const uint8_t *bytes, size_t length, const void *part, size_t part_length) {
+  for (size_t at = 0; at + part_length <= length; at++)
+    if (memcmp(bytes + at, part, part_length) == 0) return true;
+  return false;
+}
+
+void assert_carries(const gateway_record_t *record, size_t index, size_t n) {
+  assert_true(index < record->frame_count);
+  const gateway_frame_t *frame = &record->frames[index];
+  const apns_notification_t *expected = notification(n);
+  assert_true(holds(record->bytes + frame->start, frame->length, expected->token, 32));
+  assert_true(holds(record->bytes + frame->start, frame->length, expected->payload,
+                    expected->payload_length));
+}
+
+void assert_same_frames(const gateway_record_t *record, const gateway_record_t *earlier,
+                        size_t from, size_t count) {
+  assert_int_equal(notifications_in(record), count);
+  assert_true(from + count <= earlier->frame_count);
+  for (size_t index = 0; index < count; index++) {
+    const gateway_frame_t *here = &record->frames[index], *there = &earlier->frames[from + index];
+    assert_int_equal(here->length, there->length);
+    assert_memory_equal(record->bytes + here->start, earlier->bytes + there->start, here->length);
+  }
+}
+
+size_t notifications_in(const gateway_record_t *record) {
+  size_t count = 0;
+  for (size_t index = 0; index < record->frame_count; index++)
+    count += !record->frames[index].is_sentinel;
+  return count;
+}
+
+int in_child(int (*body)(void *), void *argument) {
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    signal(SIGPIPE, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    alarm(60);
+    _exit(body(argument));
+  }
+  int status = -1;
+  assert_true(child > 0);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  return status;
+}

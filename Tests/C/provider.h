@@ -1,0 +1,106 @@
+/*
+ * The provider's side of the tests: sessions to a scripted gateway,
+ * notifications that can be told apart, and what is expected of them.
+ */
+#ifndef TESTS_PROVIDER_H
+#define TESTS_PROVIDER_H
+
+#include <apns/apns.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* cmocka.h needs the two before it, in this order. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include "Gateway/gateway.h"
+
+/** Fails with the library's own words where the call did not come to `expected`. */
+#define assert_status(expected, call, error) \
+  check_status((expected), (call), (error), #call, __FILE__, __LINE__)
+#define assert_ok(call, error) assert_status(APNS_OK, call, error)
+
+void check_status(apns_status_t expected, apns_status_t found, const apns_error_t *error,
+                  const char *call, const char *file, int line);
+
+#define assert_contains(text, part) check_contains((text), (part), __FILE__, __LINE__)
+void check_contains(const char *text, const char *part, const char *file, int line);
+
+/** Milliseconds of the monotonic clock. */
+int64_t clock_ms(void);
+
+/** Fails where more than `limit_ms`, and what a busy machine may add to it, have passed. */
+#define assert_within(start_ms, limit_ms) \
+  assert_in_range(clock_ms() - (start_ms), 0, (limit_ms) + 4000)
+
+/** `many`, or `few` where each step is dear (under valgrind). */
+size_t as_many_as(size_t many, size_t few);
+
+/** Trusts the root and shows the provider's certificate; the caller frees. */
+apns_credentials_t *provider_credentials(void);
+
+/** Options for a session to the gateway, with deadlines that end a failing test. */
+apns_session_options_t options_for(const gateway_t *gateway);
+
+/** A session to the gateway with provider_credentials(); `options` NULL: options_for(). */
+apns_session_t *session_to(const gateway_t *gateway, const apns_session_options_t *options);
+
+/** The n-th notification: its token, payload and user_data say n. Valid until the next call. */
+const apns_notification_t *notification(size_t n);
+
+/** The same in an array the caller frees. */
+apns_notification_t *notifications(size_t count);
+void notifications_free(apns_notification_t *array, size_t count);
+
+/** Sends the notifications `from` to `to`, not included, in one batch; each has to be taken. */
+void send_range(apns_session_t *session, size_t from, size_t to);
+
+/** The next event is this one, of the n-th notification, and is there at once. */
+#define assert_event(session, kind, reject, n) \
+  check_event((session), (kind), (reject), (n), __FILE__, __LINE__)
+void check_event(apns_session_t *session, apns_event_kind_t kind, int reject, size_t n,
+                 const char *file, int line);
+
+/** No event waits. */
+void assert_no_event(apns_session_t *session);
+
+apns_session_stats_t stats_of(const apns_session_t *session);
+
+/** The counts are these, and every notification is in exactly one of them. */
+#define assert_counts(session, taken, accepted, rejected, unknown, unresolved)                \
+  check_counts((session), (taken), (accepted), (rejected), (unknown), (unresolved), __FILE__, \
+               __LINE__)
+void check_counts(const apns_session_t *session, uint64_t taken, uint64_t accepted,
+                  uint64_t rejected, uint64_t unknown, uint64_t unresolved, const char *file,
+                  int line);
+
+/** Frame `index` of a record carries the n-th notification. */
+void assert_carries(const gateway_record_t *record, size_t index, size_t n);
+
+/** What a record heard is the bytes of another from frame `from` on, sentinels aside. */
+void assert_same_frames(const gateway_record_t *record, const gateway_record_t *earlier,
+                        size_t from, size_t count);
+
+/** Frames of a record that are no sentinels. */
+size_t notifications_in(const gateway_record_t *record);
+
+/** Runs `body` in a child with SIGPIPE as the system has it; its exit status as waitpid() has it.
+ */
+int in_child(int (*body)(void *), void *argument);
+
+/** For `body`: ends the child with a line on stderr where the condition does not hold. */
+#define CHILD_REQUIRE(condition)                                                    \
+  do {                                                                              \
+    if (!(condition)) {                                                             \
+      fprintf(stderr, "%s:%d: in the child: %s\n", __FILE__, __LINE__, #condition); \
+      return 1;                                                                     \
+    }                                                                               \
+  } while (0)
+
+#endif

@@ -1,0 +1,624 @@
+/* What a session puts on the wire, when, and what it refuses. */
+#include <stdio.h>
+
+#include "provider.h"
+#include "vectors.h"
+
+static const gateway_step_t record_all[] = {TAKE_ALL, END};
+
+/* ---- Frames ------------------------------------------------------------- */
+
+static void put32(uint8_t *bytes, uint32_t value) {
+  for (int shift = 24; shift >= 0; shift -= 8) *bytes++ = (uint8_t)(value >> shift);
+}
+
+/* The vector's frame as a session has to write it: under its own identifier. */
+static size_t under_identifier(uint8_t *out, const uint8_t *frame, size_t length,
+                               uint32_t identifier) {
+  memcpy(out, frame, length);
+  if (frame[0] == 0) return length;
+  if (frame[0] == 1) {
+    put32(out + 1, identifier);
+    return length;
+  }
+  /* Items 1 and 2 come first; item 3 is changed there or put in behind them. */
+  size_t at = 5;
+  for (int item = 0; item < 2; item++) at += 3 + ((size_t)frame[at + 1] << 8 | frame[at + 2]);
+  if (at < length && frame[at] == 3) {
+    put32(out + at + 3, identifier);
+    return length;
+  }
+  const uint8_t head[3] = {3, 0, 4};
+  memcpy(out + at, head, 3);
+  put32(out + at + 3, identifier);
+  memcpy(out + at + 7, frame + at, length - at);
+  put32(out + 1, (uint32_t)(length + 7 - 5));
+  return length + 7;
+}
+
+/* Every canonical vector of a command goes out as it stands there. */
+static void check_vectors(int command, int format, size_t at_least) {
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_options_t options = options_for(gateway);
+  options.format = format;
+  apns_session_t *session = session_to(gateway, &options);
+  json_t *file = vectors_read("frames.json"), *vector;
+  uint8_t *expected = malloc(1 << 20), *end = expected;
+  size_t index, used = 0;
+  uint32_t before = 0;
+  vectors_each(file, index, vector) {
+    const json_t *frame = json_object_get(vector, "frame");
+    if (!vector_is(vector, "result", "valid") ||
+        !json_is_true(json_object_get(vector, "canonical")) ||
+        json_integer_value(json_object_get(frame, "command")) != command)
+      continue;
+    size_t token_length, payload_length, hex_length;
+    uint8_t *token = vector_bytes(frame, "token", &token_length);
+    uint8_t *payload = vector_bytes(frame, "payload", &payload_length);
+    uint8_t *bytes = vector_bytes(vector, "hex", &hex_length);
+    apns_notification_t push = APNS_NOTIFICATION_INIT;
+    push.token = token, push.token_length = token_length;
+    push.payload = payload, push.payload_length = payload_length;
+    push.priority = (uint8_t)json_integer_value(json_object_get(frame, "priority"));
+    const json_t *expiry = json_object_get(frame, "expiry");
+    if (expiry) push.expiry = json_integer_value(expiry) ? json_integer_value(expiry) : -1;
+    uint32_t identifier = 0;
+    apns_error_t error = APNS_ERROR_INIT;
+    assert_ok(apns_session_send(session, &push, APNS_SEND_MORE, &identifier, &error), &error);
+    assert_true(identifier > before);
+    before = identifier;
+    size_t length = (size_t)json_integer_value(json_object_get(frame, "length"));
+    end += under_identifier(end, bytes, length, identifier);
+    used++;
+    free(token), free(payload), free(bytes);
+  }
+  json_decref(file);
+  assert_true(used >= at_least);
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_close(session, 30000, &error), &error);
+  apns_session_free(session);
+  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  assert_int_equal(heard->length, end - expected);
+  assert_memory_equal(heard->bytes, expected, heard->length);
+  free(expected);
+  gateway_stop(gateway);
+}
+
+static void the_simple_vectors(void **state) {
+  (void)state;
+  check_vectors(0, APNS_FORMAT_SIMPLE, 10);
+}
+
+static void the_enhanced_vectors(void **state) {
+  (void)state;
+  check_vectors(1, APNS_FORMAT_ENHANCED, 15);
+}
+
+static void the_framed_vectors(void **state) {
+  (void)state;
+  check_vectors(2, APNS_FORMAT_FRAMED, 25);
+  check_vectors(2, APNS_FORMAT_DEFAULT, 25);
+}
+
+/* The frame of a notification that differs from a plain one in what `change` does. */
+static const uint8_t *frame_with(int format, int64_t expiry, uint8_t priority, size_t *length_out) {
+  static uint8_t frame[512];
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_options_t options = options_for(gateway);
+  options.format = format;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_notification_t push = APNS_NOTIFICATION_INIT;
+  push.token = "t", push.token_length = 1;
+  push.payload = "{}", push.payload_length = 2;
+  push.expiry = expiry, push.priority = priority;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+  assert_ok(apns_session_close(session, 30000, &error), &error);
+  apns_session_free(session);
+  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  assert_true(heard->length < sizeof frame);
+  memcpy(frame, heard->bytes, heard->length);
+  *length_out = heard->length;
+  gateway_stop(gateway);
+  return frame;
+}
+
+static void expiry_in_the_enhanced_format(void **state) {
+  (void)state;
+  static const struct {
+    int64_t expiry;
+    uint32_t written;
+  } cases[] = {{0, 0},
+               {APNS_EXPIRY_ONCE, 0},
+               {1, 1},
+               {1245345321, 1245345321},
+               {UINT32_MAX, UINT32_MAX},
+               {(int64_t)UINT32_MAX + 1, UINT32_MAX},
+               {INT64_MAX, UINT32_MAX}};
+  for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
+    size_t length;
+    const uint8_t *frame = frame_with(APNS_FORMAT_ENHANCED, cases[index].expiry, 0, &length);
+    uint8_t expected[4];
+    put32(expected, cases[index].written);
+    assert_int_equal(length, 9 + 2 + 1 + 2 + 2);
+    assert_memory_equal(frame + 5, expected, 4);
+  }
+}
+
+static void expiry_in_the_framed_format(void **state) {
+  (void)state;
+  size_t length;
+  /* Not said: no item 4. */
+  frame_with(APNS_FORMAT_FRAMED, 0, 0, &length);
+  assert_int_equal(length, 5 + 4 + 5 + 7);
+  const uint8_t *frame = frame_with(APNS_FORMAT_FRAMED, APNS_EXPIRY_ONCE, 0, &length);
+  assert_int_equal(length, 5 + 4 + 5 + 7 + 7);
+  assert_memory_equal(frame + 21, "\x04\x00\x04\x00\x00\x00\x00", 7);
+  frame = frame_with(APNS_FORMAT_FRAMED, INT64_MAX, 0, &length);
+  assert_memory_equal(frame + 21, "\x04\x00\x04\xFF\xFF\xFF\xFF", 7);
+}
+
+static void priority_is_said_in_the_framed_format_only(void **state) {
+  (void)state;
+  size_t length;
+  const uint8_t *frame = frame_with(APNS_FORMAT_FRAMED, 0, 5, &length);
+  assert_memory_equal(frame + length - 4, "\x05\x00\x01\x05", 4);
+  frame = frame_with(APNS_FORMAT_FRAMED, 0, 10, &length);
+  assert_memory_equal(frame + length - 4, "\x05\x00\x01\x0A", 4);
+  frame_with(APNS_FORMAT_ENHANCED, 0, 5, &length);
+  assert_int_equal(length, 9 + 2 + 1 + 2 + 2);
+  frame_with(APNS_FORMAT_SIMPLE, 100, 5, &length);
+  assert_int_equal(length, 1 + 2 + 1 + 2 + 2);
+}
+
+/* ---- When --------------------------------------------------------------- */
+
+static void a_lone_send_leaves_at_once(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_t *session = session_to(gateway, NULL);
+  for (size_t n = 0; n < 5; n++) {
+    send_range(session, n, n + 1);
+    gateway_await_frames(gateway, 0, n + 1);
+    assert_int_equal(stats_of(session).records, n + 1);
+  }
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void more_to_come_takes_few_records(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  for (size_t n = 0; n < 100; n++)
+    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error), &error);
+  assert_int_equal(stats_of(session).records, 0);
+  assert_int_equal(stats_of(session).bytes, 0);
+  assert_ok(apns_session_flush(session, &error), &error);
+  gateway_await_frames(gateway, 0, 100);
+  assert_int_equal(stats_of(session).records, 1);
+  for (size_t n = 100; n < 1100; n++)
+    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error), &error);
+  /* Full records leave by themselves. */
+  apns_session_stats_t stats = stats_of(session);
+  assert_true(stats.records >= 5);
+  assert_true(stats.bytes >= 5 * 16384);
+  assert_ok(apns_session_flush(session, &error), &error);
+  stats = stats_of(session);
+  assert_true(stats.records <= stats.bytes / 16384 + 3);
+  gateway_await_frames(gateway, 0, 1100);
+  apns_session_free(session);
+  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  assert_int_equal(heard->length, stats.bytes);
+  for (size_t n = 0; n < 1100; n++) assert_carries(heard, n, n);
+  gateway_stop(gateway);
+}
+
+static void what_is_held_back_leaves_with_the_next_call_that_writes(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_event_t event = APNS_EVENT_INIT;
+  assert_ok(apns_session_send(session, notification(0), APNS_SEND_MORE, NULL, &error), &error);
+  send_range(session, 1, 2);
+  gateway_await_frames(gateway, 0, 2);
+  assert_ok(apns_session_send(session, notification(2), APNS_SEND_MORE, NULL, &error), &error);
+  assert_status(APNS_DONE, apns_session_next_event(session, &event, 20, &error), &error);
+  gateway_await_frames(gateway, 0, 3);
+  assert_ok(apns_session_send(session, notification(3), APNS_SEND_MORE, NULL, &error), &error);
+  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 20, NULL, &error), &error);
+  gateway_await_frames(gateway, 0, 4);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void an_array_is_sent_in_order_and_in_few_records(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_notification_t *all = notifications(1000);
+  size_t taken = 0;
+  assert_ok(apns_session_send_many(session, all, 1000, 0, &taken, &error), &error);
+  assert_int_equal(taken, 1000);
+  apns_session_stats_t stats = stats_of(session);
+  assert_true(stats.records <= stats.bytes / 16384 + 3);
+  assert_ok(apns_session_send_many(session, all, 0, 0, &taken, &error), &error);
+  assert_int_equal(taken, 0);
+  assert_ok(apns_session_send_many(session, NULL, 0, 0, NULL, &error), &error);
+  gateway_await_frames(gateway, 0, 1000);
+  apns_session_free(session);
+  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  for (size_t n = 0; n < 1000; n++) assert_carries(heard, n, n);
+  notifications_free(all, 1000);
+  gateway_stop(gateway);
+}
+
+static void an_array_with_more_to_come_is_held_back(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_notification_t *all = notifications(10);
+  assert_ok(apns_session_send_many(session, all, 10, APNS_SEND_MORE, NULL, &error), &error);
+  assert_int_equal(stats_of(session).records, 0);
+  assert_ok(apns_session_flush(session, &error), &error);
+  gateway_await_frames(gateway, 0, 10);
+  notifications_free(all, 10);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void an_array_stops_at_a_bad_element(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_notification_t *all = notifications(10);
+  all[6].token_length = 0;
+  size_t taken = 99;
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send_many(session, all, 10, 0, &taken, &error),
+                &error);
+  assert_int_equal(taken, 6);
+  assert_contains(error.message, "token has 0 bytes");
+  assert_counts(session, 6, 0, 0, 0, 6);
+  /* Those before it are on their way, those behind it are the caller's still. */
+  gateway_await_frames(gateway, 0, 6);
+  assert_ok(apns_session_send_many(session, all + 7, 3, 0, &taken, &error), &error);
+  assert_int_equal(taken, 3);
+  gateway_await_frames(gateway, 0, 9);
+  all[6].token_length = 32;
+  notifications_free(all, 10);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+/* ---- Identifiers -------------------------------------------------------- */
+
+static void identifiers_are_never_0_nor_given_twice(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  uint32_t before = 0;
+  for (size_t n = 0; n < 300; n++) {
+    uint32_t identifier = 0;
+    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, &identifier, &error),
+              &error);
+    assert_true(identifier > before);
+    before = identifier;
+    /* A sentinel takes a number of its own. */
+    if (n % 100 == 99) assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  }
+  apns_session_free(session);
+  for (size_t round = 0; round < 3; round++) {
+    const gateway_record_t *heard = gateway_heard(gateway, round);
+    assert_int_equal(heard->frame_count, 101);
+    for (size_t index = 1; index <= 100; index++)
+      assert_true(heard->frames[index].identifier > heard->frames[index - 1].identifier);
+  }
+  gateway_stop(gateway);
+}
+
+/* ---- Refusals ----------------------------------------------------------- */
+
+static void a_refused_notification_costs_no_connection(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  static char large[3000];
+  memset(large, ' ', sizeof large);
+#define REFUSED(change, text)                                                                   \
+  do {                                                                                          \
+    apns_notification_t push = *notification(1);                                                \
+    change;                                                                                     \
+    uint32_t identifier = 77;                                                                   \
+    assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, &identifier, &error), \
+                  &error);                                                                      \
+    assert_contains(error.message, text);                                                       \
+    assert_int_equal(identifier, 77);                                                           \
+  } while (0)
+  REFUSED(push.token = NULL, "token is NULL");
+  REFUSED(push.token_length = 0, "token has 0 bytes");
+  REFUSED((push.token = large, push.token_length = 101), "token has 101 bytes, not 1 to 100");
+  REFUSED((push.token = large, push.token_length = SIZE_MAX), "token has");
+  REFUSED(push.payload = NULL, "payload is NULL");
+  REFUSED(push.payload_length = 0, "payload is empty");
+  REFUSED((push.payload = large, push.payload_length = 2049), "2049 bytes, more than 2048");
+  REFUSED((push.payload = large, push.payload_length = SIZE_MAX), "payload");
+  REFUSED(push.priority = 1, "priority is 1");
+  REFUSED(push.priority = 255, "priority is 255");
+#undef REFUSED
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, NULL, 0, NULL, &error), &error);
+  assert_contains(error.message, "notification is NULL");
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send(NULL, notification(0), 0, NULL, &error),
+                &error);
+  assert_contains(error.message, "session is NULL");
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, notification(0), 2, NULL, &error),
+                &error);
+  assert_contains(error.message, "flags has unknown bits: 2");
+  size_t taken = 9;
+  assert_status(APNS_ERR_ARGUMENT,
+                apns_session_send_many(session, notification(0), 1, 6, &taken, &error), &error);
+  assert_contains(error.message, "flags");
+  assert_int_equal(taken, 0);
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send_many(session, NULL, 1, 0, &taken, &error),
+                &error);
+  assert_contains(error.message, "notifications is NULL");
+  assert_status(APNS_ERR_ARGUMENT,
+                apns_session_send_many(session, notification(0), SIZE_MAX, 0, &taken, &error),
+                &error);
+  assert_counts(session, 0, 0, 0, 0, 0);
+  assert_int_equal(gateway_connections(gateway), 0);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void null_sessions_are_refused(void **state) {
+  (void)state;
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_event_t event = APNS_EVENT_INIT;
+  apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
+  size_t count;
+  const apns_status_t wrong = APNS_ERR_ARGUMENT;
+  assert_status(wrong, apns_session_connect(NULL, &error), &error);
+  assert_status(wrong, apns_session_send_many(NULL, notification(0), 1, 0, &count, &error), &error);
+  assert_status(wrong, apns_session_flush(NULL, &error), &error);
+  assert_status(wrong, apns_session_drain(NULL, 0, &count, &error), &error);
+  assert_status(wrong, apns_session_next_event(NULL, &event, 0, &error), &error);
+  assert_status(wrong, apns_session_stats(NULL, &stats, &error), &error);
+  assert_status(wrong, apns_session_close(NULL, 0, &error), &error);
+  assert_contains(error.message, "session is NULL");
+}
+
+static void payload_max_of_the_callers_own(void **state) {
+  (void)state;
+  static char large[65536];
+  memset(large, ' ', sizeof large);
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_options_t options = options_for(gateway);
+  options.payload_max = 65535;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_notification_t push = *notification(0);
+  push.payload = large, push.payload_length = 65535;
+  assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+  push.payload_length = 65536;
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
+  apns_session_free(session);
+  assert_int_equal(gateway_heard(gateway, 0)->length, 5 + 35 + 3 + 65535 + 7);
+  gateway_stop(gateway);
+
+  gateway = gateway_start(NULL, NULL);
+  options = options_for(gateway);
+  options.payload_max = 256;
+  session = session_to(gateway, &options);
+  push.payload_length = 257;
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
+  assert_contains(error.message, "257 bytes, more than 256");
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+/* ---- The window --------------------------------------------------------- */
+
+/* Notifications of lengths all over the range, many times the window. */
+static void check_window(uint32_t window_bytes, size_t count, size_t step) {
+  static char text[2048];
+  memset(text, 'w', sizeof text);
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_options_t options = options_for(gateway);
+  options.window_bytes = window_bytes;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  uint64_t total = 0;
+  for (size_t n = 0; n < count; n++) {
+    apns_notification_t push = *notification(n);
+    if (step) {
+      push.payload = text;
+      push.payload_length = 1 + n * step % sizeof text;
+    }
+    total += 5 + 35 + 3 + push.payload_length + 7;
+    assert_ok(apns_session_send(session, &push, n % 7 ? APNS_SEND_MORE : 0, NULL, &error), &error);
+  }
+  assert_true(total > 10 * window_bytes);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_counts(session, count, count, 0, 0, 0);
+  apns_session_stats_t stats = stats_of(session);
+  assert_int_equal(stats.resent, 0);
+  assert_true(stats.bytes > total);
+  apns_session_free(session);
+  size_t n = 0;
+  for (size_t index = 0; index < gateway_connections(gateway); index++) {
+    const gateway_record_t *heard = gateway_heard(gateway, index);
+    for (size_t at = 0; at < heard->frame_count; at++) {
+      if (heard->frames[at].is_sentinel) continue;
+      if (!step) assert_carries(heard, at, n);
+      assert_int_equal(memcmp(heard->bytes + heard->frames[at].start + 8, &n, sizeof n), 0);
+      n++;
+    }
+  }
+  assert_int_equal(n, count);
+  gateway_stop(gateway);
+}
+
+static void many_times_the_smallest_window(void **state) {
+  (void)state;
+  check_window(16384, as_many_as(3000, 1700), 0);
+}
+
+static void many_times_a_window_of_mixed_lengths(void **state) {
+  (void)state;
+  check_window(16384, as_many_as(1000, 300), 977);
+  check_window(65536, as_many_as(3000, 800), 613);
+}
+
+/* Rejections in a window that goes round and round: the bytes sent again are
+   those that were lost, wherever they lie. */
+static void rejections_in_a_window_that_goes_round(void **state) {
+  (void)state;
+  static const gateway_step_t script[] = {TAKE_FRAMES_OR_SENTINEL(37), NAME_LAST(8), END};
+  enum { SCRIPTED = 60 };
+  const gateway_step_t *scripts[SCRIPTED + 1] = {NULL};
+  for (size_t index = 0; index < SCRIPTED; index++) scripts[index] = script;
+  gateway_t *gateway = gateway_start(NULL, scripts);
+  apns_session_options_t options = options_for(gateway);
+  options.window_bytes = 16384;
+  options.report_accepted = 1;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  const size_t count = as_many_as(2000, 600);
+  size_t next = 0, rejected = 0;
+  for (size_t n = 0; n < count || next < count;) {
+    apns_status_t status = APNS_ERR_FULL;
+    if (n < count)
+      status = apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error);
+    else
+      assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+    if (status == APNS_OK) n++;
+    if (status == APNS_OK && n % 20) continue;
+    if (status != APNS_OK) assert_int_equal(status, APNS_ERR_FULL);
+    apns_event_t event = APNS_EVENT_INIT;
+    while (apns_session_next_event(session, &event, 0, &error) == APNS_OK) {
+      assert_ptr_equal(event.user_data, (void *)(uintptr_t)(++next));
+      assert_int_not_equal(event.kind, APNS_EVENT_UNKNOWN);
+      rejected += event.kind == APNS_EVENT_REJECTED;
+    }
+  }
+  assert_counts(session, count, count - rejected, rejected, 0, 0);
+  assert_true(rejected >= count / 400);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void outcomes_that_nobody_takes_fill_the_window(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_options_t options = options_for(gateway);
+  options.window_bytes = 16384;
+  options.report_accepted = 1;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  size_t taken = 0;
+  apns_status_t status = APNS_OK;
+  while (status == APNS_OK && taken < 2000) {
+    status = apns_session_send(session, notification(taken), APNS_SEND_MORE, NULL, &error);
+    taken += status == APNS_OK;
+  }
+  assert_int_equal(status, APNS_ERR_FULL);
+  assert_contains(error.message, "outcomes wait");
+  assert_int_equal(apns_status_is_retryable(APNS_ERR_FULL), 0);
+  size_t events = stats_of(session).events;
+  assert_true(events > 0);
+  for (size_t n = 0; n < events; n++) assert_event(session, APNS_EVENT_ACCEPTED, 0, n);
+  send_range(session, taken, taken + 5);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_counts(session, taken + 5, taken + 5, 0, 0, 0);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+/* ---- Key updates and renegotiation -------------------------------------- */
+
+static void check_interrupted(int version, const gateway_step_t *script) {
+  const gateway_options_t options = {.tls_version = version};
+  gateway_t *gateway = gateway_start(&options, SCRIPTS(script));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  for (size_t n = 0; n < 30; n++) {
+    send_range(session, n, n + 1);
+    /* The gateway asks when it has the tenth, and waits for nothing. */
+    if (n == 9) gateway_await_step(gateway, 0, 2);
+    if (n >= 10 && n < 20) assert_no_event(session);
+  }
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_counts(session, 30, 30, 0, 0, 0);
+  assert_int_equal(stats_of(session).connects, 1);
+  assert_int_equal(stats_of(session).resent, 0);
+  apns_session_free(session);
+  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  for (size_t n = 0; n < 30; n++) assert_carries(heard, n, n);
+  gateway_stop(gateway);
+}
+
+static void a_key_update_asked_for(void **state) {
+  (void)state;
+  static const gateway_step_t script[] = {TAKE_FRAMES(10), KEY_UPDATE, TAKE_SENTINEL, NAME_LAST(2),
+                                          END};
+  check_interrupted(TLS1_3_VERSION, script);
+}
+
+static void a_renegotiation_asked_for(void **state) {
+  (void)state;
+  static const gateway_step_t script[] = {TAKE_FRAMES(10), RENEGOTIATE, TAKE_SENTINEL, NAME_LAST(2),
+                                          END};
+  check_interrupted(TLS1_2_VERSION, script);
+}
+
+static void session_tickets_are_not_an_answer(void **state) {
+  (void)state;
+  const gateway_options_t options = {.tls_version = TLS1_3_VERSION, .tickets = 4};
+  gateway_t *gateway = gateway_start(&options, NULL);
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_range(session, 0, 10);
+  assert_no_event(session);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_counts(session, 10, 10, 0, 0, 0);
+  assert_int_equal(stats_of(session).connects, 1);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+int main(void) {
+  identities_make();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_simple_vectors),
+      cmocka_unit_test(the_enhanced_vectors),
+      cmocka_unit_test(the_framed_vectors),
+      cmocka_unit_test(expiry_in_the_enhanced_format),
+      cmocka_unit_test(expiry_in_the_framed_format),
+      cmocka_unit_test(priority_is_said_in_the_framed_format_only),
+      cmocka_unit_test(a_lone_send_leaves_at_once),
+      cmocka_unit_test(more_to_come_takes_few_records),
+      cmocka_unit_test(what_is_held_back_leaves_with_the_next_call_that_writes),
+      cmocka_unit_test(an_array_is_sent_in_order_and_in_few_records),
+      cmocka_unit_test(an_array_with_more_to_come_is_held_back),
+      cmocka_unit_test(an_array_stops_at_a_bad_element),
+      cmocka_unit_test(identifiers_are_never_0_nor_given_twice),
+      cmocka_unit_test(a_refused_notification_costs_no_connection),
+      cmocka_unit_test(null_sessions_are_refused),
+      cmocka_unit_test(payload_max_of_the_callers_own),
+      cmocka_unit_test(many_times_the_smallest_window),
+      cmocka_unit_test(many_times_a_window_of_mixed_lengths),
+      cmocka_unit_test(rejections_in_a_window_that_goes_round),
+      cmocka_unit_test(outcomes_that_nobody_takes_fill_the_window),
+      cmocka_unit_test(a_key_update_asked_for),
+      cmocka_unit_test(a_renegotiation_asked_for),
+      cmocka_unit_test(session_tickets_are_not_an_answer),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,383 @@
+/* Structures that begin with their size: programs older and newer than the library. */
+#include <stdio.h>
+
+#include "provider.h"
+
+/* A structure as a newer program has it: with fields behind ours. */
+#define NEWER(type)           \
+  struct {                    \
+    type known;               \
+    unsigned char beyond[24]; \
+  }
+
+#define assert_init_is_asked_for(name, size, call)                                        \
+  do {                                                                                    \
+    char expected_[120];                                                                  \
+    snprintf(expected_, sizeof expected_, "%s.size is %zu: set the structure up", (name), \
+             (size_t)(size));                                                             \
+    assert_status(APNS_ERR_ARGUMENT, (call), &error);                                     \
+    assert_contains(error.message, expected_);                                            \
+  } while (0)
+
+static apns_credentials_t *no_credentials(void) {
+  apns_credentials_t *credentials = NULL;
+  assert_ok(apns_credentials_new(NULL, &credentials, NULL), NULL);
+  return credentials;
+}
+
+/* ---- apns_error_t ------------------------------------------------------- */
+
+static void an_error_may_be_null(void **state) {
+  (void)state;
+  apns_credentials_t *credentials = NULL;
+  apns_session_t *session = NULL;
+  assert_int_equal(apns_credentials_new(NULL, NULL, NULL), APNS_ERR_ARGUMENT);
+  assert_int_equal(apns_credentials_new(NULL, &credentials, NULL), APNS_OK);
+  assert_int_equal(apns_session_new(NULL, NULL, &session, NULL), APNS_ERR_ARGUMENT);
+  assert_int_equal(apns_session_new(NULL, credentials, &session, NULL), APNS_OK);
+  assert_int_equal(apns_session_send(session, NULL, 0, NULL, NULL), APNS_ERR_ARGUMENT);
+  assert_int_equal(apns_session_stats(session, NULL, NULL), APNS_ERR_ARGUMENT);
+  assert_int_equal(apns_feedback_next(NULL, NULL, NULL), APNS_ERR_ARGUMENT);
+  apns_session_free(session);
+  apns_credentials_free(credentials);
+}
+
+static void a_failure_fills_the_error(void **state) {
+  (void)state;
+  apns_error_t error;
+  memset(&error, 0x5A, sizeof error);
+  error.size = sizeof error;
+  assert_int_equal(apns_session_connect(NULL, &error), APNS_ERR_ARGUMENT);
+  assert_int_equal(error.size, sizeof error);
+  assert_int_equal(error.status, APNS_ERR_ARGUMENT);
+  assert_int_equal(error.sys_errno, 0);
+  assert_int_equal(error.tls_code, 0);
+  assert_int_equal(error.reject, 0);
+  assert_string_equal(error.message, "session is NULL");
+}
+
+static void a_success_leaves_the_error_as_it_was(void **state) {
+  (void)state;
+  apns_error_t error, before;
+  memset(&error, 0x5A, sizeof error);
+  error.size = sizeof error;
+  before = error;
+  apns_credentials_t *credentials = NULL;
+  assert_int_equal(apns_credentials_new(NULL, &credentials, &error), APNS_OK);
+  assert_memory_equal(&error, &before, sizeof error);
+  apns_credentials_free(credentials);
+}
+
+static void an_error_of_an_older_program_is_not_overrun(void **state) {
+  (void)state;
+  for (size_t size = 0; size <= sizeof(apns_error_t); size++) {
+    unsigned char memory[sizeof(apns_error_t)];
+    memset(memory, 0x5A, sizeof memory);
+    memcpy(memory, &size, sizeof size);
+    assert_int_equal(apns_session_connect(NULL, (apns_error_t *)memory), APNS_ERR_ARGUMENT);
+    for (size_t index = size < sizeof size ? sizeof size : size; index < sizeof memory; index++)
+      assert_int_equal(memory[index], 0x5A);
+    assert_memory_equal(memory, &size, sizeof size);
+    if (size >= 12) assert_int_equal(((apns_error_t *)memory)->status, APNS_ERR_ARGUMENT);
+  }
+}
+
+static void an_error_of_a_newer_program_keeps_its_own(void **state) {
+  (void)state;
+  NEWER(apns_error_t) error;
+  memset(&error, 0x5A, sizeof error);
+  error.known.size = sizeof error;
+  assert_int_equal(apns_session_connect(NULL, &error.known), APNS_ERR_ARGUMENT);
+  assert_int_equal(error.known.size, sizeof error);
+  assert_string_equal(error.known.message, "session is NULL");
+  for (size_t index = 0; index < sizeof error.beyond; index++)
+    assert_int_equal(error.beyond[index], 0x5A);
+}
+
+/* ---- Options ------------------------------------------------------------ */
+
+static void options_without_a_size_are_refused(void **state) {
+  (void)state;
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_credentials_t *credentials = NULL;
+  apns_session_t *session = NULL;
+  apns_feedback_t *feedback = NULL;
+  apns_credentials_options_t who = {0};
+  apns_session_options_t how = {0};
+  apns_feedback_options_t whence = {0};
+  assert_init_is_asked_for("apns_credentials_options_t", 0,
+                           apns_credentials_new(&who, &credentials, &error));
+  assert_null(credentials);
+  credentials = no_credentials();
+  assert_init_is_asked_for("apns_session_options_t", 0,
+                           apns_session_new(&how, credentials, &session, &error));
+  assert_null(session);
+  assert_init_is_asked_for("apns_feedback_options_t", 0,
+                           apns_feedback_open(&whence, credentials, &feedback, &error));
+  assert_null(feedback);
+  who.size = how.size = whence.size = 5000;
+  assert_init_is_asked_for("apns_session_options_t", 5000,
+                           apns_session_new(&how, credentials, &session, &error));
+  assert_init_is_asked_for("apns_feedback_options_t", 5000,
+                           apns_feedback_open(&whence, credentials, &feedback, &error));
+  apns_credentials_free(credentials);
+}
+
+static void options_of_an_older_program(void **state) {
+  (void)state;
+  /* It knew of no more than host and port; what stands behind is not read. */
+  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  options.size = offsetof(apns_session_options_t, format);
+  options.port = 1;
+  options.format = 77;
+  options.window_bytes = 1;
+  apns_credentials_t *credentials = no_credentials();
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  apns_session_free(session);
+  options.size = sizeof options;
+  assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+                &error);
+
+  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
+  who.size = sizeof who.size;
+  who.certificate_file = "/nonexistent";
+  apns_credentials_t *more = NULL;
+  assert_ok(apns_credentials_new(&who, &more, &error), &error);
+  apns_credentials_free(more);
+  apns_credentials_free(credentials);
+}
+
+static void options_of_a_newer_program(void **state) {
+  (void)state;
+  NEWER(apns_session_options_t) options;
+  memset(&options, 0, sizeof options);
+  options.known.size = sizeof options;
+  apns_credentials_t *credentials = no_credentials();
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_new(&options.known, credentials, &session, &error), &error);
+  apns_session_free(session);
+  /* A wish that cannot be met is not passed over. */
+  session = NULL;
+  options.beyond[7] = 1;
+  assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options.known, credentials, &session, &error),
+                &error);
+  assert_contains(error.message, "apns_session_options_t");
+  assert_contains(error.message, "does not know");
+  assert_null(session);
+  NEWER(apns_credentials_options_t) who;
+  memset(&who, 0, sizeof who);
+  who.known.size = sizeof who;
+  who.beyond[0] = 1;
+  apns_credentials_t *more = NULL;
+  assert_status(APNS_ERR_ARGUMENT, apns_credentials_new(&who.known, &more, &error), &error);
+  assert_contains(error.message, "apns_credentials_options_t");
+  apns_credentials_free(credentials);
+}
+
+static void options_that_cannot_be_are_named(void **state) {
+  (void)state;
+  static const struct {
+    size_t offset, size;
+    uint32_t value;
+    const char *message;
+  } wrong[] = {
+#define FIELD(name) \
+  offsetof(apns_session_options_t, name), sizeof((apns_session_options_t *)0)->name
+      {FIELD(format), 4, "format is 4"},
+      {FIELD(format), (uint32_t)-1, "format is -1"},
+      {FIELD(ambiguous), 3, "ambiguous is 3"},
+      {FIELD(window_bytes), 16383, "window_bytes is 16383"},
+      {FIELD(window_bytes), 1, "window_bytes is 1"},
+      {FIELD(window_bytes), UINT32_MAX, "window_bytes is 4294967295"},
+      {FIELD(payload_max), 65536, "payload_max is 65536"},
+#undef FIELD
+  };
+  apns_credentials_t *credentials = no_credentials();
+  for (size_t index = 0; index < sizeof wrong / sizeof *wrong; index++) {
+    apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+    memcpy((char *)&options + wrong[index].offset, &wrong[index].value, wrong[index].size);
+    apns_session_t *session = NULL;
+    apns_error_t error = APNS_ERROR_INIT;
+    assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+                  &error);
+    assert_contains(error.message, wrong[index].message);
+    assert_null(session);
+  }
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  options.host = "";
+  assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+                &error);
+  assert_contains(error.message, "host");
+  options.host = NULL;
+  options.server_name = "";
+  assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+                &error);
+  assert_contains(error.message, "server_name");
+  apns_credentials_free(credentials);
+}
+
+static void the_smallest_window_there_may_be(void **state) {
+  (void)state;
+  apns_credentials_t *credentials = no_credentials();
+  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  options.window_bytes = 16384;
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  apns_session_free(session);
+  apns_credentials_free(credentials);
+}
+
+/* ---- Notifications ------------------------------------------------------ */
+
+static void notifications_without_a_size_are_refused(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_notification_t push = *notification(0);
+  push.size = 0;
+  assert_init_is_asked_for("apns_notification_t", 0,
+                           apns_session_send(session, &push, 0, NULL, &error));
+  assert_int_equal(stats_of(session).taken, 0);
+  size_t taken = 9;
+  assert_init_is_asked_for("apns_notification_t", 0,
+                           apns_session_send_many(session, &push, 1, 0, &taken, &error));
+  assert_int_equal(taken, 0);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+/* The smaller structure ends before expiry, the larger one goes on behind ours. */
+static void notifications_of_other_programs_in_an_array(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_notification_t *source = notifications(6);
+  enum { OLDER = offsetof(apns_notification_t, expiry) };
+  unsigned char older[3 * OLDER];
+  for (size_t n = 0; n < 3; n++) {
+    source[n].size = OLDER;
+    memcpy(older + n * OLDER, &source[n], OLDER);
+  }
+  size_t taken = 0;
+  assert_ok(apns_session_send_many(session, (void *)older, 3, 0, &taken, &error), &error);
+  assert_int_equal(taken, 3);
+  NEWER(apns_notification_t) newer[3];
+  memset(newer, 0, sizeof newer);
+  for (size_t n = 0; n < 3; n++) {
+    newer[n].known = source[3 + n];
+    newer[n].known.size = sizeof *newer;
+  }
+  assert_ok(apns_session_send_many(session, &newer[0].known, 3, 0, &taken, &error), &error);
+  assert_int_equal(taken, 3);
+  newer[1].beyond[0] = 1;
+  assert_status(APNS_ERR_ARGUMENT,
+                apns_session_send_many(session, &newer[0].known, 3, 0, &taken, &error), &error);
+  assert_int_equal(taken, 1);
+  assert_contains(error.message, "does not know");
+  notifications_free(source, 6);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  apns_session_free(session);
+  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  assert_int_equal(notifications_in(heard), 7);
+  for (size_t n = 0; n < 6; n++) assert_carries(heard, n, n);
+  assert_carries(heard, 6, 3);
+  gateway_stop(gateway);
+}
+
+/* ---- What is handed out ------------------------------------------------- */
+
+static void events_and_stats_of_other_programs(void **state) {
+  (void)state;
+  const gateway_step_t script[] = {TAKE_FRAMES(1), NAME_NTH(8, 0), END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script, script, script));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  for (size_t n = 0; n < 3; n++) {
+    send_range(session, n, n + 1);
+    assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  }
+  assert_int_equal(stats_of(session).events, 3);
+
+  /* A wrong structure costs no outcome. */
+  apns_event_t event = {0};
+  assert_init_is_asked_for("apns_event_t", 0, apns_session_next_event(session, &event, 0, &error));
+  assert_int_equal(stats_of(session).events, 3);
+  memset(&event, 0x5A, sizeof event);
+  event.size = offsetof(apns_event_t, identifier);
+  assert_ok(apns_session_next_event(session, &event, 0, &error), &error);
+  assert_int_equal(event.size, offsetof(apns_event_t, identifier));
+  assert_int_equal(event.kind, APNS_EVENT_REJECTED);
+  assert_int_equal(event.reject, 8);
+  assert_int_equal(event.identifier, 0x5A5A5A5A);
+  NEWER(apns_event_t) newer;
+  memset(&newer, 0, sizeof newer);
+  newer.known.size = sizeof newer;
+  assert_ok(apns_session_next_event(session, &newer.known, 0, &error), &error);
+  assert_int_equal(newer.known.size, sizeof newer);
+  assert_ptr_equal(newer.known.user_data, (void *)2);
+
+  apns_session_stats_t stats = {0};
+  assert_init_is_asked_for("apns_session_stats_t", 0, apns_session_stats(session, &stats, &error));
+  memset(&stats, 0x5A, sizeof stats);
+  stats.size = offsetof(apns_session_stats_t, accepted);
+  assert_ok(apns_session_stats(session, &stats, &error), &error);
+  assert_int_equal(stats.taken, 3);
+  assert_int_equal(stats.accepted, 0x5A5A5A5A5A5A5A5A);
+  NEWER(apns_session_stats_t) more;
+  memset(&more, 0, sizeof more);
+  more.known.size = sizeof more;
+  assert_ok(apns_session_stats(session, &more.known, &error), &error);
+  assert_int_equal(more.known.rejected, 3);
+  assert_int_equal(more.known.events, 1);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+/* A structure for an answer is filled, so what stood in it is not a wish: a
+   newer program may lend one that it never cleared. */
+static void what_stood_in_an_answer_does_not_matter(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  NEWER(apns_event_t) event;
+  memset(&event, 0x5A, sizeof event);
+  event.known.size = sizeof event;
+  assert_status(APNS_DONE, apns_session_next_event(session, &event.known, 0, &error), &error);
+  NEWER(apns_session_stats_t) stats;
+  memset(&stats, 0x5A, sizeof stats);
+  stats.known.size = sizeof stats;
+  assert_ok(apns_session_stats(session, &stats.known, &error), &error);
+  assert_int_equal(stats.known.taken, 0);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+int main(void) {
+  identities_make();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(an_error_may_be_null),
+      cmocka_unit_test(a_failure_fills_the_error),
+      cmocka_unit_test(a_success_leaves_the_error_as_it_was),
+      cmocka_unit_test(an_error_of_an_older_program_is_not_overrun),
+      cmocka_unit_test(an_error_of_a_newer_program_keeps_its_own),
+      cmocka_unit_test(options_without_a_size_are_refused),
+      cmocka_unit_test(options_of_an_older_program),
+      cmocka_unit_test(options_of_a_newer_program),
+      cmocka_unit_test(options_that_cannot_be_are_named),
+      cmocka_unit_test(the_smallest_window_there_may_be),
+      cmocka_unit_test(notifications_without_a_size_are_refused),
+      cmocka_unit_test(notifications_of_other_programs_in_an_array),
+      cmocka_unit_test(events_and_stats_of_other_programs),
+      cmocka_unit_test(what_stood_in_an_answer_does_not_matter),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

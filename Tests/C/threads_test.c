@@ -1,0 +1,111 @@
+/* Sessions in many threads, over the same credentials. */
+#include <pthread.h>
+#include <stdio.h>
+
+#include "provider.h"
+
+enum { THREADS = 8, SESSIONS = 8, BATCH = 30 };
+
+typedef struct worker {
+  pthread_t thread;
+  gateway_t *gateway;
+  apns_credentials_t *credentials;
+  size_t sessions;
+  const char *fault;
+  char message[300];
+} worker_t;
+
+static bool came_to(worker_t *worker, apns_status_t status, const apns_error_t *error,
+                    const char *what) {
+  if (status == APNS_OK) return true;
+  snprintf(worker->message, sizeof worker->message, "%s: %s", what, error->message);
+  worker->fault = worker->message;
+  return false;
+}
+
+/* Sessions at a time, each used turn by turn. */
+static void *work(void *argument) {
+  worker_t *worker = argument;
+  apns_session_t *sessions[SESSIONS] = {NULL};
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_session_options_t options = options_for(worker->gateway);
+  for (size_t index = 0; index < worker->sessions && !worker->fault; index++)
+    came_to(worker, apns_session_new(&options, worker->credentials, &sessions[index], &error),
+            &error, "new");
+  for (size_t n = 0; n < BATCH && !worker->fault; n++)
+    for (size_t index = 0; index < worker->sessions && !worker->fault; index++)
+      came_to(worker, apns_session_send(sessions[index], notification(n), 0, NULL, &error), &error,
+              "send");
+  for (size_t index = 0; index < worker->sessions && !worker->fault; index++) {
+    apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
+    came_to(worker, apns_session_drain(sessions[index], 60000, NULL, &error), &error, "drain");
+    came_to(worker, apns_session_stats(sessions[index], &stats, &error), &error, "stats");
+    if (!worker->fault && (stats.accepted != BATCH || stats.unresolved != 0))
+      worker->fault = "not all were accepted";
+    /* Failures at the same time, each with its own words. */
+    apns_error_t own = APNS_ERROR_INIT;
+    apns_notification_t push = *notification(0);
+    push.payload_length = 0;
+    if (apns_session_send(sessions[index], &push, 0, NULL, &own) != APNS_ERR_ARGUMENT ||
+        strcmp(own.message, "the payload is empty") != 0)
+      worker->fault = "another error than its own";
+  }
+  for (size_t index = 0; index < worker->sessions; index++) apns_session_free(sessions[index]);
+  return NULL;
+}
+
+static void many_threads_and_one_credentials(void **state) {
+  (void)state;
+  const gateway_options_t strict = {.wants_certificate = true};
+  gateway_t *gateway = gateway_start(&strict, NULL);
+  apns_credentials_t *credentials = provider_credentials();
+  worker_t workers[THREADS];
+  memset(workers, 0, sizeof workers);
+  const size_t sessions = as_many_as(SESSIONS, 2);
+  for (size_t index = 0; index < THREADS; index++) {
+    workers[index].gateway = gateway;
+    workers[index].credentials = credentials;
+    workers[index].sessions = sessions;
+    assert_int_equal(pthread_create(&workers[index].thread, NULL, work, &workers[index]), 0);
+  }
+  for (size_t index = 0; index < THREADS; index++) pthread_join(workers[index].thread, NULL);
+  for (size_t index = 0; index < THREADS; index++)
+    if (workers[index].fault) fail_msg("thread %zu: %s", index, workers[index].fault);
+  apns_credentials_free(credentials);
+  assert_int_equal(gateway_connections(gateway), THREADS * sessions);
+  for (size_t index = 0; index < THREADS * sessions; index++)
+    assert_int_equal(notifications_in(gateway_heard(gateway, index)), BATCH);
+  gateway_stop(gateway);
+}
+
+/* A session may go from thread to thread, one at a time. */
+static void *drain(void *argument) {
+  apns_error_t error = APNS_ERROR_INIT;
+  return apns_session_drain(argument, 30000, NULL, &error) == APNS_OK ? argument : NULL;
+}
+
+static void a_session_that_goes_to_another_thread(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_t *session = session_to(gateway, NULL);
+  send_range(session, 0, 10);
+  pthread_t thread;
+  void *result = NULL;
+  assert_int_equal(pthread_create(&thread, NULL, drain, session), 0);
+  pthread_join(thread, &result);
+  assert_ptr_equal(result, session);
+  send_range(session, 10, 20);
+  assert_non_null(drain(session));
+  assert_counts(session, 20, 20, 0, 0, 0);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+int main(void) {
+  identities_make();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(many_threads_and_one_credentials),
+      cmocka_unit_test(a_session_that_goes_to_another_thread),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,170 @@
+/* Device tokens as text and back. */
+#include <ctype.h>
+#include <stdio.h>
+
+#include "provider.h"
+#include "vectors.h"
+
+static void every_valid_vector(void **state) {
+  (void)state;
+  json_t *file = vectors_read("tokens.json"), *vector;
+  size_t index;
+  vectors_each(file, index, vector) {
+    if (!vector_is(vector, "result", "valid")) continue;
+    size_t text_length, expected_length, length = 999;
+    uint8_t *text = vector_bytes(vector, "hex", &text_length);
+    uint8_t *expected = vector_bytes(vector, "token", &expected_length);
+    uint8_t token[APNS_TOKEN_MAX];
+    memset(token, 0xA5, sizeof token);
+    apns_error_t error = APNS_ERROR_INIT;
+    /* The capacity is exact. */
+    assert_ok(apns_token_from_hex((const char *)text, text_length, token, expected_length, &length,
+                                  &error),
+              &error);
+    assert_int_equal(length, expected_length);
+    assert_memory_equal(token, expected, length);
+    for (size_t rest = length; rest < sizeof token; rest++) assert_int_equal(token[rest], 0xA5);
+    free(text);
+    free(expected);
+  }
+  json_decref(file);
+}
+
+static void every_invalid_vector(void **state) {
+  (void)state;
+  json_t *file = vectors_read("tokens.json"), *vector;
+  size_t index;
+  vectors_each(file, index, vector) {
+    if (!vector_is(vector, "result", "invalid")) continue;
+    size_t text_length, length = 999;
+    uint8_t *text = vector_bytes(vector, "hex", &text_length);
+    uint8_t token[APNS_TOKEN_MAX];
+    apns_error_t error = APNS_ERROR_INIT;
+    assert_status(
+        APNS_ERR_ARGUMENT,
+        apns_token_from_hex((const char *)text, text_length, token, sizeof token, &length, &error),
+        &error);
+    assert_int_equal(error.status, APNS_ERR_ARGUMENT);
+    const json_t *fault = json_object_get(vector, "error");
+    if (vector_is(fault, "reason", "character")) {
+      int byte = (int)json_integer_value(json_object_get(fault, "byte"));
+      char expected[80], shown[16];
+      snprintf(shown, sizeof shown, isgraph(byte) && byte < 127 ? "'%c'" : "0x%02x", byte);
+      snprintf(expected, sizeof expected, "character %s at %d is not hex", shown,
+               (int)json_integer_value(json_object_get(fault, "position")));
+      assert_string_equal(error.message, expected);
+    } else if (vector_is(fault, "reason", "oddDigits")) {
+      assert_contains(error.message, "odd number of hex digits");
+    } else if (vector_is(fault, "reason", "noDigits")) {
+      assert_contains(error.message, "no hex digit");
+    } else {
+      assert_true(vector_is(fault, "reason", "tooLong"));
+      assert_contains(error.message, "more than 100");
+    }
+    free(text);
+  }
+  json_decref(file);
+}
+
+static void too_small_a_buffer_says_how_much(void **state) {
+  (void)state;
+  json_t *file = vectors_read("tokens.json"), *vector;
+  size_t index;
+  vectors_each(file, index, vector) {
+    if (!vector_is(vector, "result", "valid")) continue;
+    size_t text_length, expected_length;
+    uint8_t *text = vector_bytes(vector, "hex", &text_length);
+    free(vector_bytes(vector, "token", &expected_length));
+    apns_error_t error = APNS_ERROR_INIT;
+    size_t length = 999;
+    assert_status(APNS_ERR_BUFFER_SMALL,
+                  apns_token_from_hex((const char *)text, text_length, NULL, 0, &length, &error),
+                  &error);
+    assert_int_equal(length, expected_length);
+    /* Of exactly the size it may be written to, so that valgrind sees more. */
+    uint8_t *small = malloc(expected_length);
+    length = 999;
+    assert_status(APNS_ERR_BUFFER_SMALL,
+                  apns_token_from_hex((const char *)text, text_length, small, expected_length - 1,
+                                      &length, &error),
+                  &error);
+    assert_int_equal(length, expected_length);
+    free(small);
+    free(text);
+  }
+  json_decref(file);
+}
+
+static void there_and_back(void **state) {
+  (void)state;
+  for (size_t count = 1; count <= APNS_TOKEN_MAX; count++) {
+    uint8_t token[APNS_TOKEN_MAX], again[APNS_TOKEN_MAX];
+    char text[2 * APNS_TOKEN_MAX + 1];
+    for (size_t index = 0; index < count; index++) token[index] = (uint8_t)(index * 37 + count);
+    size_t length = 0;
+    apns_error_t error = APNS_ERROR_INIT;
+    assert_ok(apns_token_to_hex(token, count, text, 2 * count + 1, &length, &error), &error);
+    assert_int_equal(length, 2 * count);
+    assert_int_equal(strlen(text), 2 * count);
+    for (size_t index = 0; index < length; index++)
+      assert_true(isdigit(text[index]) || (text[index] >= 'a' && text[index] <= 'f'));
+    assert_ok(apns_token_from_hex(text, length, again, sizeof again, &length, &error), &error);
+    assert_int_equal(length, count);
+    assert_memory_equal(token, again, count);
+  }
+}
+
+static void to_hex_with_too_small_a_buffer(void **state) {
+  (void)state;
+  const uint8_t token[4] = {0xDE, 0xAD, 0xBE, 0xEF};
+  apns_error_t error = APNS_ERROR_INIT;
+  for (size_t capacity = 0; capacity < 9; capacity++) {
+    char text[16];
+    memset(text, '?', sizeof text);
+    size_t length = 999;
+    assert_status(APNS_ERR_BUFFER_SMALL,
+                  apns_token_to_hex(token, 4, text, capacity, &length, &error), &error);
+    assert_int_equal(length, 9);
+    for (size_t index = 0; index < sizeof text; index++) assert_int_equal(text[index], '?');
+  }
+  char text[9];
+  assert_ok(apns_token_to_hex(token, 4, text, sizeof text, NULL, &error), &error);
+  assert_string_equal(text, "deadbeef");
+  assert_status(APNS_ERR_BUFFER_SMALL, apns_token_to_hex(token, 4, NULL, 0, NULL, NULL), &error);
+  size_t length = 0;
+  assert_status(APNS_ERR_BUFFER_SMALL, apns_token_to_hex(token, 4, NULL, 99, &length, &error),
+                &error);
+  assert_int_equal(length, 9);
+}
+
+static void arguments_that_cannot_be(void **state) {
+  (void)state;
+  uint8_t token[4] = {1, 2, 3, 4};
+  char text[16];
+  size_t length;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_status(APNS_ERR_ARGUMENT, apns_token_from_hex(NULL, 4, token, 4, &length, &error), &error);
+  assert_contains(error.message, "text is NULL");
+  assert_status(APNS_ERR_ARGUMENT, apns_token_from_hex("0a", 2, token, 4, NULL, &error), &error);
+  assert_contains(error.message, "length_out is NULL");
+  assert_status(APNS_ERR_ARGUMENT, apns_token_from_hex("0a", SIZE_MAX, token, 4, &length, &error),
+                &error);
+  assert_status(APNS_ERR_ARGUMENT, apns_token_to_hex(NULL, 4, text, 16, &length, &error), &error);
+  assert_contains(error.message, "token is NULL");
+  assert_status(APNS_ERR_ARGUMENT, apns_token_to_hex(token, 0, text, 16, &length, &error), &error);
+  assert_contains(error.message, "token_length");
+  assert_status(APNS_ERR_ARGUMENT, apns_token_to_hex(token, SIZE_MAX, text, 16, &length, &error),
+                &error);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_valid_vector),
+      cmocka_unit_test(every_invalid_vector),
+      cmocka_unit_test(too_small_a_buffer_says_how_much),
+      cmocka_unit_test(there_and_back),
+      cmocka_unit_test(to_hex_with_too_small_a_buffer),
+      cmocka_unit_test(arguments_that_cannot_be),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
