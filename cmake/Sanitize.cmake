@@ -7,9 +7,14 @@ add_link_options(-fsanitize=${APNS_SANITIZE})
 
 cmake_path(GET CMAKE_Swift_COMPILER PARENT_PATH swift_bin)
 cmake_path(GET swift_bin PARENT_PATH swift_root)
-find_library(SWIFT_CORE swiftCore PATHS ${swift_root}/lib/swift/linux NO_DEFAULT_PATH REQUIRED)
+set(swift_runtime "")
+# The thread sanitizer's runtime watches Dispatch too.
+foreach(library swiftCore dispatch BlocksRuntime)
+  find_library(SWIFT_${library} ${library} PATHS ${swift_root}/lib/swift/linux NO_DEFAULT_PATH REQUIRED)
+  list(APPEND swift_runtime ${SWIFT_${library}})
+endforeach()
 
 add_library(apns INTERFACE)
 target_include_directories(apns INTERFACE ${PROJECT_SOURCE_DIR}/include)
-target_link_libraries(apns INTERFACE $<TARGET_FILE:apns_core> OpenSSL::SSL OpenSSL::Crypto ${SWIFT_CORE})
+target_link_libraries(apns INTERFACE $<TARGET_FILE:apns_core> OpenSSL::SSL OpenSSL::Crypto ${swift_runtime})
 add_dependencies(apns apns_core)
