@@ -9,6 +9,7 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    .package(url: "https://github.com/apple/swift-asn1", from: "1.1.0"),
     .package(url: "https://github.com/apple/swift-certificates", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-crypto", "3.9.0"..<"5.0.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
@@ -17,19 +18,25 @@ let package = Package(
   ],
   targets: [
     .systemLibrary(name: "CAPNS", path: "include"),
-    .systemLibrary(name: "CSystem"),
+    // swift-system, which SwiftNIO brings, has a target CSystem: ours goes by another name
+    // in the package and by that of its module map in the sources.
+    .systemLibrary(name: "CAPNSSystem", path: "Sources/CSystem"),
     .systemLibrary(
       name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
-    .target(name: "APNS", dependencies: ["CAPNS", "COpenSSL", "CSystem"]),
+    .target(name: "APNS", dependencies: ["CAPNS", "COpenSSL", "CAPNSSystem"]),
     .target(
       name: "Gateway",
       dependencies: [
         "APNS",
         .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "_CryptoExtras", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "NIOTLS", package: "swift-nio"),
+        .product(name: "SwiftASN1", package: "swift-asn1"),
         .product(name: "X509", package: "swift-certificates"),
       ]),
     .executableTarget(
@@ -41,5 +48,18 @@ let package = Package(
       ]),
     .testTarget(
       name: "APNSTests", dependencies: ["APNS"], path: "Tests/APNSTests"),
+    .testTarget(
+      name: "GatewayTests",
+      dependencies: [
+        "APNS",
+        "Gateway",
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOEmbedded", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "NIOTLS", package: "swift-nio"),
+      ]),
   ]
 )

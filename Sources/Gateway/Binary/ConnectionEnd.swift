@@ -1,0 +1,27 @@
+import Logging
+import NIOCore
+import NIOSSL
+
+/// How a connection ended that was not closed in order.
+enum ConnectionEnd {
+  /// Says so in the log; true where it never got past the handshake.
+  static func log(_ error: any Error, to logger: Logger) -> Bool {
+    switch error as? NIOSSLError {
+    case .handshakeFailed(let reason)?:
+      logger.notice("refused in the handshake: \(words(of: reason))")
+      return true
+    case .uncleanShutdown?:
+      logger.debug("the client left without close_notify")
+    default:
+      logger.debug("the connection broke: \(error)")
+    }
+    return false
+  }
+
+  /// BoringSSL's own words, without where in its sources they stand.
+  private static func words(of error: BoringSSLError) -> String {
+    guard case .sslError(let stack) = error, let first = stack.first else { return "\(error)" }
+    let fields = "\(first)".split(separator: " at ")[0].split(separator: ":")
+    return fields.last.map { $0.lowercased().replacing("_", with: " ") } ?? "\(error)"
+  }
+}

@@ -1,0 +1,170 @@
+import Glibc
+import X509
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Why the certificates of a directory cannot be used.
+package struct CertificateError: Error, CustomStringConvertible {
+  package var path: String
+  package var message: String
+
+  package var description: String { "\(path): \(message)" }
+}
+
+/// Where the gateway's certificates are kept, and the provider's that go with them.
+package struct CertificateDirectory: Sendable {
+  package let path: String
+
+  package init(_ path: String) { self.path = path }
+
+  /// The same wherever it is named; as it is where there is no such directory.
+  package var absolute: CertificateDirectory {
+    guard let resolved = realpath(path, nil) else { return self }
+    defer { free(resolved) }
+    return CertificateDirectory(String(cString: resolved))
+  }
+
+  package var ca: String { "\(path)/ca.pem" }
+  package var server: String { "\(path)/server.pem" }
+  package var serverKey: String { "\(path)/server.key" }
+  /// Certificate and key in one file.
+  package var provider: String { "\(path)/provider.pem" }
+  package var providerCertificate: String { "\(path)/provider-certificate.pem" }
+  package var providerKey: String { "\(path)/provider-key.pem" }
+
+  private var files: [String] {
+    [ca, server, serverKey, provider, providerCertificate, providerKey]
+  }
+
+  /// Makes certificates where there are none, and checks those that are there. Of
+  /// several that start at once on an empty directory one makes them and all use them.
+  package func prepare() throws(CertificateError) {
+    try makeDirectory()
+    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw CertificateError(path: path, message: Errno.last.description)
+    }
+    defer { close(descriptor) }
+    while flock(descriptor, LOCK_EX) != 0 {
+      guard errno == EINTR else {
+        throw CertificateError(path: path, message: Errno.last.description)
+      }
+    }
+    let missing = files.filter { access($0, F_OK) != 0 }
+    if missing.count == files.count {
+      try write(IssuedCertificates.issue())
+    } else if let first = missing.first {
+      throw CertificateError(
+        path: first,
+        message: "missing, though others of its set are there; remove those or bring it back")
+    } else {
+      try check()
+    }
+  }
+
+  private func makeDirectory() throws(CertificateError) {
+    var made = ""
+    for part in path.split(separator: "/", omittingEmptySubsequences: false) {
+      made += part
+      defer { made += "/" }
+      if made.isEmpty || access(made, F_OK) == 0 { continue }
+      if mkdir(made, 0o700) != 0, errno != EEXIST {
+        throw CertificateError(path: made, message: Errno.last.description)
+      }
+    }
+  }
+
+  private func write(_ issued: IssuedCertificates) throws(CertificateError) {
+    try write(issued.server, to: server)
+    try write(issued.serverKey, to: serverKey)
+    try write(issued.provider + issued.providerKey, to: provider)
+    try write(issued.provider, to: providerCertificate)
+    try write(issued.providerKey, to: providerKey)
+    try write(issued.ca, to: ca)
+  }
+
+  private func write(_ text: String, to file: String) throws(CertificateError) {
+    let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      throw CertificateError(path: file, message: Errno.last.description)
+    }
+    defer { close(descriptor) }
+    let bytes = Array(text.utf8)
+    guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
+      throw CertificateError(path: file, message: Errno.last.description)
+    }
+  }
+
+  // MARK: Checking what is there
+
+  private func check() throws(CertificateError) {
+    let authority = try certificate(at: ca)
+    try check(certificate(at: server), at: server, key: serverKey, issuer: authority)
+    try check(certificate(at: provider), at: provider, key: provider, issuer: authority)
+    try check(
+      certificate(at: providerCertificate), at: providerCertificate, key: providerKey,
+      issuer: authority)
+  }
+
+  private func certificate(at file: String) throws(CertificateError) -> Certificate {
+    let document = try section(of: file, "CERTIFICATE")
+    let certificate: Certificate
+    do {
+      certificate = try Certificate(pemEncoded: document)
+    } catch {
+      throw CertificateError(path: file, message: "not a certificate: \(error)")
+    }
+    let now = Date()
+    guard certificate.notValidBefore <= now else {
+      throw CertificateError(path: file, message: "not valid yet")
+    }
+    guard now < certificate.notValidAfter else {
+      throw CertificateError(
+        path: file,
+        message: "expired; remove the directory's files and new ones are made")
+    }
+    return certificate
+  }
+
+  private func check(
+    _ certificate: Certificate, at file: String, key keyFile: String, issuer: Certificate
+  ) throws(CertificateError) {
+    guard issuer.publicKey.isValidSignature(certificate.signature, for: certificate) else {
+      throw CertificateError(path: file, message: "not issued by the authority in \(ca)")
+    }
+    let document = try section(of: keyFile, "PRIVATE KEY")
+    let key: Certificate.PrivateKey
+    do {
+      key = try Certificate.PrivateKey(pemEncoded: document)
+    } catch {
+      throw CertificateError(path: keyFile, message: "not a private key: \(error)")
+    }
+    guard key.publicKey == certificate.publicKey else {
+      throw CertificateError(path: keyFile, message: "not the key of the certificate in \(file)")
+    }
+  }
+
+  /// The file's first PEM section of that kind, with its two marker lines.
+  private func section(of file: String, _ kind: String) throws(CertificateError) -> String {
+    let bytes: [UInt8]
+    do throws(Errno) {
+      bytes = try WholeFile.read(file)
+    } catch {
+      throw CertificateError(path: file, message: error.description)
+    }
+    let begin = "-----BEGIN \(kind)-----"
+    let end = "-----END \(kind)-----"
+    var section: [Substring]?
+    for line in String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline) {
+      if line == begin { section = [] }
+      section?.append(line)
+      if line == end, let section { return section.joined(separator: "\n") }
+    }
+    throw CertificateError(
+      path: file, message: "no whole PEM section \(kind.lowercased()) in it")
+  }
+}

@@ -1,0 +1,31 @@
+import NIOConcurrencyHelpers
+
+/// A device that is gone.
+package struct FeedbackEntry: Sendable, Equatable {
+  /// UNIX seconds.
+  package var timestamp: UInt32
+  package var token: [UInt8]
+
+  package init(timestamp: UInt32, token: [UInt8]) {
+    self.timestamp = timestamp
+    self.token = token
+  }
+}
+
+/// What the feedback service has to tell. Reading it clears it.
+package final class FeedbackList: Sendable {
+  private let entries: NIOLockedValueBox<[FeedbackEntry]>
+
+  package init(_ entries: [FeedbackEntry] = []) { self.entries = NIOLockedValueBox(entries) }
+
+  package func append(_ entry: FeedbackEntry) {
+    entries.withLockedValue { $0.append(entry) }
+  }
+
+  package func takeAll() -> [FeedbackEntry] {
+    entries.withLockedValue { entries in
+      defer { entries = [] }
+      return entries
+    }
+  }
+}

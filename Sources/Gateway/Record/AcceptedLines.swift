@@ -1,0 +1,80 @@
+import APNS
+
+/// Writes accepted notifications as JSON, one to a line.
+struct AcceptedLines {
+  private var text: [UInt8] = []
+  /// What every line of a batch begins with: its clock reading and connection.
+  private var head: [UInt8] = []
+
+  mutating func beginBatch(connection: Int) {
+    head.removeAll(keepingCapacity: true)
+    head += "{\"time\":\(WallClock.secondsText()),\"connection\":\(connection),\"command\":".utf8
+  }
+
+  mutating func append(_ frame: Frame) {
+    let notification = frame.notification
+    text += head
+    number(UInt32(frame.command.rawValue))
+    field("identifier", notification.identifier)
+    field("expiry", notification.expiry)
+    field("priority", notification.priority.map(UInt32.init))
+    text += ",\"token\":\"".utf8
+    for byte in notification.token {
+      text.append(JSONText.hexDigits[Int(byte >> 4)])
+      text.append(JSONText.hexDigits[Int(byte & 15)])
+    }
+    if isUTF8(notification.payload) {
+      text += "\",\"payload\":\"".utf8
+      JSONText.escape(notification.payload, into: &text)
+    } else {
+      text += "\",\"payload_base64\":\"".utf8
+      base64(notification.payload)
+    }
+    text += "\"}\n".utf8
+  }
+
+  mutating func hand(to record: RecordFile) {
+    if text.isEmpty { return }
+    record.append(text)
+    text.removeAll(keepingCapacity: true)
+  }
+
+  private mutating func field(_ name: StaticString, _ value: UInt32?) {
+    text.append(UInt8(ascii: ","))
+    text.append(UInt8(ascii: "\""))
+    name.withUTF8Buffer { text += $0 }
+    text.append(UInt8(ascii: "\""))
+    text.append(UInt8(ascii: ":"))
+    if let value { number(value) } else { text += "null".utf8 }
+  }
+
+  private mutating func number(_ value: UInt32) {
+    if value >= 10 { number(value / 10) }
+    text.append(UInt8(ascii: "0") + UInt8(value % 10))
+  }
+
+  private func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    if bytes.allSatisfy({ $0 < 0x80 }) { return true }
+    return String(validating: bytes, as: UTF8.self) != nil
+  }
+
+  private static let alphabet = Array(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+  private mutating func base64(_ bytes: UnsafeRawBufferPointer) {
+    var offset = 0
+    while offset < bytes.count {
+      let count = min(3, bytes.count - offset)
+      var group: UInt32 = 0
+      for index in 0..<3 {
+        group = group << 8 | (index < count ? UInt32(bytes[offset + index]) : 0)
+      }
+      for index in 0..<4 {
+        text.append(
+          index <= count
+            ? Self.alphabet[Int(group >> UInt32(18 - 6 * index) & 63)] : UInt8(ascii: "="))
+      }
+      offset += 3
+    }
+  }
+}

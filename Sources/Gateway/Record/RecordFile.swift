@@ -1,0 +1,63 @@
+import Dispatch
+import Glibc
+import Logging
+import NIOConcurrencyHelpers
+
+/// A file of lines, written behind the back of whoever appends: an event loop
+/// never waits for a disk.
+package final class RecordFile: Sendable {
+  private struct State {
+    var waiting: [UInt8] = []
+    var isScheduled = false
+    var hasFailed = false
+  }
+
+  private let path: String
+  private let descriptor: CInt
+  private let logger: Logger
+  private let writer = DispatchQueue(label: "record")
+  private let state = NIOLockedValueBox(State())
+
+  /// Opens it anew: what an earlier run left there is gone.
+  package init(path: String, logger: Logger) throws {
+    descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw ListError(path: path, message: Errno.last.description) }
+    self.path = path
+    self.logger = logger
+  }
+
+  deinit { Glibc.close(descriptor) }
+
+  func append(_ lines: [UInt8]) {
+    let mustSchedule = state.withLockedValue { state in
+      state.waiting += lines
+      defer { state.isScheduled = true }
+      return !state.isScheduled
+    }
+    if mustSchedule { writer.async { self.writeOut() } }
+  }
+
+  /// Comes back when all that was appended is in the file.
+  package func flush() { writer.sync { writeOut() } }
+
+  private func writeOut() {
+    let lines = state.withLockedValue { state in
+      state.isScheduled = false
+      defer { state.waiting = [] }
+      return state.hasFailed ? [] : state.waiting
+    }
+    var written = 0
+    lines.withUnsafeBytes { bytes in
+      while written < bytes.count {
+        let count = write(descriptor, bytes.baseAddress! + written, bytes.count - written)
+        if count >= 0 {
+          written += count
+        } else if errno != EINTR {
+          logger.error("\(path): \(Errno.last); nothing more is recorded")
+          state.withLockedValue { $0.hasFailed = true }
+          return
+        }
+      }
+    }
+  }
+}

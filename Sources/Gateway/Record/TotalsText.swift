@@ -1,0 +1,28 @@
+extension Totals {
+  /// For people.
+  package var text: String {
+    let statuses = rejected.sorted { $0.key < $1.key }
+      .map { "  status \($0.key), \(RejectStatus.text($0.key)): \($0.value)\n" }.joined()
+    return """
+      connections: \(connections), refused in the handshake: \(refused)
+      notifications received: \(received)
+      accepted: \(accepted)
+      rejected: \(rejected.values.reduce(0, +))
+      \(statuses)discarded: \(discarded)
+      feedback connections: \(feedbackConnections), tuples sent: \(feedbackTuples)
+
+      """
+  }
+
+  /// For programs; one line.
+  package var json: String {
+    let statuses = rejected.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }
+      .joined(separator: ",")
+    return """
+      {"connections":\(connections),"refused":\(refused),"received":\(received),\
+      "accepted":\(accepted),"rejected":{\(statuses)},"discarded":\(discarded),\
+      "feedback_connections":\(feedbackConnections),"feedback_tuples":\(feedbackTuples)}
+
+      """
+  }
+}

@@ -1,0 +1,12 @@
+import Glibc
+
+/// The time of day.
+enum WallClock {
+  /// UNIX seconds with three decimals.
+  static func secondsText() -> String {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    let thousandths = String(now.tv_nsec / 1_000_000)
+    return "\(now.tv_sec)." + String(repeating: "0", count: 3 - thousandths.count) + thousandths
+  }
+}

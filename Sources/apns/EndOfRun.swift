@@ -1,0 +1,72 @@
+import Dispatch
+import Glibc
+
+/// Waits for SIGINT, SIGTERM or the end of the process that wanted the run.
+struct EndOfRun {
+  private let reasons: AsyncStream<String>
+  private let sources: [any DispatchSourceProtocol]
+
+  /// From here on the signals no longer end the process by themselves.
+  init(parent: pid_t?) {
+    let (stream, continuation) = AsyncStream.makeStream(of: String.self)
+    let queue = DispatchQueue(label: "end")
+    reasons = stream
+    var sources: [any DispatchSourceProtocol] = []
+    // A reader of the output that is gone is no reason to end without totals.
+    signal(SIGPIPE, SIG_IGN)
+    for (number, name) in [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM")] {
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+      source.setEventHandler { continuation.yield(name) }
+      source.activate()
+      sources.append(source)
+    }
+    if let parent {
+      let watched = WatchedProcess(parent)
+      let timer = DispatchSource.makeTimerSource(queue: queue)
+      timer.schedule(deadline: .now(), repeating: .milliseconds(100))
+      timer.setEventHandler {
+        if !watched.isAlive { continuation.yield("process \(parent) is gone") }
+      }
+      timer.activate()
+      sources.append(timer)
+    }
+    self.sources = sources
+  }
+
+  func wait() async -> String {
+    for await reason in reasons { return reason }
+    return "nothing to wait for"
+  }
+}
+
+/// A process told apart from a later one with the same number.
+struct WatchedProcess: Sendable {
+  private let pid: pid_t
+  private let started: Substring?
+
+  init(_ pid: pid_t) {
+    self.pid = pid
+    started = Self.status(pid)?.started
+  }
+
+  var isAlive: Bool {
+    guard let started, let status = Self.status(pid) else { return false }
+    // One that nobody has waited for yet is still listed.
+    return status.started == started && status.state != "Z" && status.state != "X"
+  }
+
+  private static func status(_ pid: pid_t) -> (state: Substring, started: Substring)? {
+    let descriptor = open("/proc/\(pid)/stat", O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var text = [UInt8](repeating: 0, count: 1024)
+    let count = read(descriptor, &text, text.count)
+    guard count > 0 else { return nil }
+    // The program's name stands in parentheses and may hold anything.
+    guard let name = text[..<count].lastIndex(of: UInt8(ascii: ")")) else { return nil }
+    let fields = String(decoding: text[(name + 1)..<count], as: UTF8.self).split(separator: " ")
+    guard fields.count > 19 else { return nil }
+    return (fields[0], fields[19])
+  }
+}

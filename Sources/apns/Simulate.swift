@@ -1,0 +1,177 @@
+import ArgumentParser
+import Gateway
+import Logging
+
+extension TLSBound: ExpressibleByArgument {}
+extension Logger.Level: @retroactive ExpressibleByArgument {}
+
+/// Which device tokens are taken for well formed.
+enum TokenSize: String, CaseIterable, ExpressibleByArgument {
+  case any
+  case bytes32 = "32"
+
+  var range: ClosedRange<Int> { self == .any ? 1...100 : 32...32 }
+}
+
+/// The largest payload of commands 0 and 1.
+enum LegacyPayloadMax: Int, CaseIterable, ExpressibleByArgument {
+  case bytes256 = 256
+  case bytes2048 = 2048
+}
+
+struct Simulate: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Run a binary gateway and a feedback service like Apple's.",
+    discussion: """
+      Makes certificates at the first start, prints how to connect, then a line that begins \
+      with "ready". Ends on SIGINT and SIGTERM and prints what it saw. Logs go to standard error.
+      """)
+
+  @Option(help: "The name or address to listen on.")
+  var host = "127.0.0.1"
+
+  @Option(help: ArgumentHelp("The gateway's port; 0 takes a free one.", valueName: "port"))
+  var gatewayPort: UInt16 = 2195
+
+  @Option(help: ArgumentHelp("The feedback service's port; 0 takes a free one.", valueName: "port"))
+  var feedbackPort: UInt16 = 2196
+
+  @Option(
+    help: ArgumentHelp(
+      "Where certificates and keys are kept, and made where there are none.", valueName: "dir"))
+  var certificates = "simulator-certificates"
+
+  @Option(
+    help: "The lowest version of TLS: \(TLSBound.allCases.map(\.rawValue).joined(separator: ", "))."
+  )
+  var tlsMin = TLSBound.tls1_2
+
+  @Option(
+    help: """
+      The highest version of TLS. 1.3 brings session tickets, which clients of old mistake for \
+      an answer.
+      """)
+  var tlsMax = TLSBound.tls1_2
+
+  @Option(help: "Device tokens taken: any size from 1 to 100 bytes, or 32 only.")
+  var tokenSize = TokenSize.any
+
+  @Option(
+    help: ArgumentHelp(
+      "The largest payload of commands 0 and 1: 256, or 2048 as from 2014.", valueName: "bytes"))
+  var legacyPayloadMax = LegacyPayloadMax.bytes2048
+
+  @Option(
+    help: ArgumentHelp(
+      "Device tokens to answer with status 8: hex, one to a line, # begins a comment.",
+      valueName: "file"),
+    completion: .file())
+  var badTokens: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "What the feedback service tells, once: lines of <unix seconds> <token hex>.",
+      valueName: "file"),
+    completion: .file())
+  var feedback: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Record accepted notifications here, one JSON object to a line; emptied at the start.",
+      valueName: "file"),
+    completion: .file())
+  var accepted: String?
+
+  @Flag(help: "Print one JSON object when ready and one with the totals at the end, nothing else.")
+  var json = false
+
+  @Option(help: ArgumentHelp("End when this process is gone.", valueName: "pid"))
+  var parent: Int32?
+
+  @Option(help: "Least level of the log: trace, debug, info, notice, warning, error, critical.")
+  var logLevel = Logger.Level.info
+
+  func validate() throws {
+    if tlsMin > tlsMax {
+      throw ValidationError("--tls-min \(tlsMin.rawValue) is above --tls-max \(tlsMax.rawValue)")
+    }
+    if gatewayPort == feedbackPort, gatewayPort != 0 {
+      throw ValidationError("--gateway-port and --feedback-port are both \(gatewayPort)")
+    }
+    if certificates.isEmpty { throw ValidationError("--certificates is empty") }
+    if let parent, parent <= 0 { throw ValidationError("--parent \(parent) is no process") }
+  }
+
+  func run() async throws {
+    let end = EndOfRun(parent: parent)
+    let level = logLevel
+    LoggingSystem.bootstrap { label in
+      var handler = StreamLogHandler.standardError(label: label)
+      handler.logLevel = level
+      return handler
+    }
+    let logger = Logger(label: "apns")
+    let configuration = try configuration(logger)
+    let simulator = try await start(configuration, logger)
+    let announcement = Announcement(
+      host: host, gatewayPort: simulator.gatewayPort, feedbackPort: simulator.feedbackPort,
+      certificates: configuration.certificates.absolute)
+    StandardStream.output.write(json ? announcement.json : announcement.text)
+    let reason = await end.wait()
+    logger.info("ends: \(reason)")
+    let totals = await simulator.stop()
+    StandardStream.output.write(json ? totals.json : totals.text)
+  }
+
+  private func configuration(_ logger: Logger) throws -> SimulatorConfiguration {
+    var configuration = SimulatorConfiguration(certificates: CertificateDirectory(certificates))
+    configuration.host = host
+    configuration.gatewayPort = Int(gatewayPort)
+    configuration.feedbackPort = Int(feedbackPort)
+    configuration.tlsMin = tlsMin
+    configuration.tlsMax = tlsMax
+    configuration.rules.tokenSizes = tokenSize.range
+    configuration.rules.legacyPayloadMax = legacyPayloadMax.rawValue
+    if let badTokens {
+      configuration.rules.badTokens = try named("--bad-tokens") {
+        try ListFile.tokens(at: badTokens)
+      }
+    }
+    if let feedback {
+      configuration.feedback = try named("--feedback") { try ListFile.feedback(at: feedback) }
+    }
+    if let accepted {
+      configuration.record = try named("--accepted") {
+        try RecordFile(path: accepted, logger: logger)
+      }
+    }
+    return configuration
+  }
+
+  private func start(
+    _ configuration: SimulatorConfiguration, _ logger: Logger
+  ) async throws -> Simulator {
+    do {
+      return try await Simulator.start(configuration, logger: logger)
+    } catch let error as CertificateError {
+      throw refusal("--certificates: \(error)")
+    } catch let error as ListenError {
+      throw refusal("\(error.isPort ? "--\(error.service.rawValue)-port" : "--host"): \(error)")
+    }
+  }
+
+  /// Says which option it was that brought the trouble.
+  private func named<Value>(_ option: String, _ make: () throws -> Value) throws -> Value {
+    do {
+      return try make()
+    } catch {
+      throw refusal("\(option): \(error)")
+    }
+  }
+
+  /// Ends as a wrong option does, but the usage would not tell what is wrong in a file.
+  private func refusal(_ message: String) -> ExitCode {
+    StandardStream.error.write("Error: \(message)\n")
+    return .validationFailure
+  }
+}

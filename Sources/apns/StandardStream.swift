@@ -1,0 +1,22 @@
+import Glibc
+
+/// Written through at once: who waits for the ready line may be on a pipe.
+enum StandardStream: CInt {
+  case output = 1
+  case error = 2
+
+  func write(_ text: String) {
+    let bytes = Array(text.utf8)
+    var written = 0
+    bytes.withUnsafeBytes { bytes in
+      while written < bytes.count {
+        let count = Glibc.write(rawValue, bytes.baseAddress! + written, bytes.count - written)
+        if count >= 0 {
+          written += count
+        } else if errno != EINTR {
+          return
+        }
+      }
+    }
+  }
+}

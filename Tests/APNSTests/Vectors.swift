@@ -1,0 +1,154 @@
+import Foundation
+import Testing
+
+/// The files of Tests/Vectors. What they expect was written down without this library.
+enum Vectors {
+  static func frames() throws -> [FrameVector] { try load("frames") }
+  static func errorPackets() throws -> [ErrorPacketVector] { try load("error-packets") }
+  static func feedback() throws -> [FeedbackVector] { try load("feedback") }
+  static func tokens() throws -> [TokenVector] { try load("tokens") }
+
+  private struct File<Vector: Decodable>: Decodable {
+    var tests: [Vector]
+  }
+
+  private static func load<Vector: Decodable>(_ name: String) throws -> [Vector] {
+    let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let file = tests.appendingPathComponent("Vectors/\(name).json")
+    return try JSONDecoder().decode(File<Vector>.self, from: Data(contentsOf: file)).tests
+  }
+}
+
+/// How a vector says what is to come of its bytes.
+enum Verdict: String, Decodable {
+  case valid, invalid
+  /// More bytes are needed to know.
+  case incomplete
+}
+
+protocol Vector: Decodable, Sendable, CustomTestStringConvertible {
+  var name: String { get }
+  var hex: [UInt8] { get }
+  var result: Verdict { get }
+}
+
+extension Vector {
+  var testDescription: String { name }
+}
+
+struct FrameVector: Vector {
+  struct Limits: Decodable {
+    var legacyPayload: Int?
+    var framedPayload: Int?
+  }
+
+  struct Frame: Decodable, Equatable {
+    var command: UInt8
+    @Hex var token: [UInt8]
+    @Hex var payload: [UInt8]
+    var identifier: UInt32?
+    var expiry: UInt32?
+    var priority: UInt8?
+    var length: Int
+  }
+
+  struct Fault: Decodable, Equatable {
+    var reason: String
+    var offset: Int
+    var identifier: UInt32?
+    var status: UInt8
+    /// How many bytes are enough to know.
+    var after: Int
+  }
+
+  var name: String
+  @Hex var hex: [UInt8]
+  var result: Verdict
+  var limits: Limits?
+  var canonical: Bool?
+  var frame: Frame?
+  var error: Fault?
+}
+
+struct ErrorPacketVector: Vector {
+  struct Packet: Decodable, Equatable {
+    var status: UInt8
+    var identifier: UInt32
+  }
+
+  struct Fault: Decodable, Equatable {
+    var reason: String
+    var offset: Int
+  }
+
+  var name: String
+  @Hex var hex: [UInt8]
+  var result: Verdict
+  var packet: Packet?
+  var error: Fault?
+}
+
+struct FeedbackVector: Vector {
+  struct Tuple: Decodable, Equatable {
+    var timestamp: UInt32
+    @Hex var token: [UInt8]
+  }
+
+  struct Fault: Decodable, Equatable {
+    var reason: String
+    var offset: Int
+  }
+
+  var name: String
+  @Hex var hex: [UInt8]
+  var result: Verdict
+  var tuples: [Tuple]
+  var rest: Int?
+  var error: Fault?
+}
+
+struct TokenVector: Vector {
+  struct Fault: Decodable, Equatable {
+    var reason: String
+    var position: Int?
+    var byte: UInt8?
+  }
+
+  var name: String
+  @Hex var hex: [UInt8]
+  var result: Verdict
+  var token: String?
+  var error: Fault?
+}
+
+/// Bytes that stand in JSON as hex.
+@propertyWrapper
+struct Hex: Decodable, Equatable, Sendable {
+  var wrappedValue: [UInt8]
+
+  init(wrappedValue: [UInt8]) { self.wrappedValue = wrappedValue }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    var digits = Array(try container.decode(String.self).utf8)[...]
+    wrappedValue = []
+    while !digits.isEmpty {
+      guard digits.count >= 2,
+        let byte = UInt8(String(decoding: digits.prefix(2), as: UTF8.self), radix: 16)
+      else { throw DecodingError.dataCorruptedError(in: container, debugDescription: "not hex") }
+      wrappedValue.append(byte)
+      digits = digits.dropFirst(2)
+    }
+  }
+}
+
+extension Hex: CustomStringConvertible {
+  /// Short enough to be read in a failure.
+  var description: String {
+    let digits = wrappedValue.prefix(40).map { byte in
+      (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }
+    return digits.joined() + (wrappedValue.count > 40 ? "… (\(wrappedValue.count) bytes)" : "")
+  }
+}

@@ -1,0 +1,49 @@
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import Gateway
+
+/// On a clock of its own: on a real one nobody can tell a pause from a busy machine.
+@Suite struct GentleCloseTests {
+  private final class CloseRecorder: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+
+    var modes: [CloseMode] = []
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+      modes.append(mode)
+      promise?.succeed()
+    }
+  }
+
+  @Test func pausesThenReadsOnThenCloses() throws {
+    let closes = CloseRecorder()
+    let channel = EmbeddedChannel(handler: closes)
+    GentleClose.begin(channel, after: GentleClose.pause)
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(49))
+    #expect(closes.modes.isEmpty)
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(1))
+    #expect(closes.modes == [.output])
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(1999))
+    #expect(closes.modes == [.output])
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(1))
+    #expect(closes.modes == [.output, .all])
+  }
+
+  @Test func sendsThePacketBeforeThePause() throws {
+    let closes = CloseRecorder()
+    let channel = EmbeddedChannel(handlers: [
+      closes,
+      BinaryHandler(
+        connection: 1, rules: Rules(), ledger: Ledger(), record: nil, logger: Stage.silent),
+    ])
+    try channel.writeInbound(ByteBuffer(bytes: Frames.enhanced(3, token: [])))
+    #expect(try channel.readOutbound(as: ByteBuffer.self) == ByteBuffer(bytes: [8, 2, 0, 0, 0, 3]))
+    #expect(closes.modes.isEmpty)
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(49))
+    #expect(closes.modes.isEmpty)
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(1))
+    #expect(closes.modes == [.output])
+  }
+}

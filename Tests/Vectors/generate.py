@@ -1,0 +1,929 @@
+#!/usr/bin/env python3
+"""Writes the test vectors beside this file.
+
+    generate.py           writes frames, error-packets, feedback and tokens .json
+    generate.py --check   writes nothing; fails where a file is not up to date
+
+The bytes are put together here with struct alone, and what is expected of them
+stands beside them as a literal. Nothing here parses, so that no mistake of a
+parser can hide in the expectations.
+"""
+
+import json
+import pathlib
+import struct
+import sys
+
+HERE = pathlib.Path(__file__).parent
+
+# The device and the payload of the listings' time (Provider Communication).
+TOKEN = bytes.fromhex("5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412")
+PAYLOAD = b'{"aps":{"alert":"Message from javacom","badge":9}}'
+NOW = 0x4A3924A9
+TOMORROW = 0x4A3A7629
+
+
+def u8(value):
+    return struct.pack(">B", value)
+
+
+def u16(value):
+    return struct.pack(">H", value)
+
+
+def u32(value):
+    return struct.pack(">I", value)
+
+
+def token_of(size):
+    return bytes((7 * i + 1) % 256 for i in range(size))
+
+
+def payload_of(size):
+    """JSON of that size, where so little has room for JSON."""
+    head, tail = b'{"aps":{"alert":"', b'"}}'
+    if size < len(head) + len(tail):
+        return b"1" * size
+    return head + b"x" * (size - len(head) - len(tail)) + tail
+
+
+def simple(token=TOKEN, payload=PAYLOAD):
+    return u8(0) + u16(len(token)) + token + u16(len(payload)) + payload
+
+
+def enhanced(identifier, expiry, token=TOKEN, payload=PAYLOAD):
+    return (
+        u8(1) + u32(identifier) + u32(expiry)
+        + u16(len(token)) + token + u16(len(payload)) + payload
+    )
+
+
+def item(number, data):
+    return u8(number) + u16(len(data)) + data
+
+
+def framed(*items):
+    """Command 2 with the items in the order given."""
+    return u8(2) + u32(len(b"".join(items))) + b"".join(items)
+
+
+# The five items of a frame that is as it should be.
+ITEM_TOKEN = item(1, TOKEN)
+ITEM_PAYLOAD = item(2, PAYLOAD)
+ITEM_IDENTIFIER = item(3, u32(7))
+ITEM_EXPIRY = item(4, u32(TOMORROW))
+ITEM_PRIORITY = item(5, u8(10))
+
+# Offsets in a frame that begins with a 32-byte token.
+AFTER_TOKEN = 5 + 3 + 32
+AFTER_PAYLOAD = AFTER_TOKEN + 3 + len(PAYLOAD)
+
+
+def vector(name, data, result, comment=None, **more):
+    vector = {"name": name}
+    if comment:
+        vector["comment"] = comment
+    vector["hex"] = data.hex()
+    vector["result"] = result
+    vector.update(more)
+    return vector
+
+
+# ---- frames.json -----------------------------------------------------------
+
+
+def frame(name, data, command, token=TOKEN, payload=PAYLOAD, identifier=None, expiry=None,
+          priority=None, length=None, canonical=True, comment=None, limits=None):
+    expected = {"command": command, "token": token.hex(), "payload": payload.hex()}
+    for key, value in (("identifier", identifier), ("expiry", expiry), ("priority", priority)):
+        if value is not None:
+            expected[key] = value
+    expected["length"] = len(data) if length is None else length
+    more = {"limits": limits} if limits else {}
+    return vector(name, data, "valid", comment, canonical=canonical, frame=expected, **more)
+
+
+def fault(name, data, reason, offset, status, after=None, identifier=None, comment=None,
+          limits=None):
+    """`after`: how many bytes are enough to know; the whole of a command 2 frame."""
+    error = {"reason": reason, "offset": offset}
+    if identifier is not None:
+        error["identifier"] = identifier
+    error["status"] = status
+    error["after"] = len(data) if after is None else after
+    more = {"limits": limits} if limits else {}
+    return vector(name, data, "invalid", comment, error=error, **more)
+
+
+def incomplete(name, data, comment=None):
+    return vector(name, data, "incomplete", comment)
+
+
+def simple_frames():
+    yield frame(
+        "simple-listing",
+        bytes.fromhex(
+            "00"
+            "0020 5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
+            "0032 7b22617073223a7b22616c657274223a224d6573736167652066726f6d206a617661636f6d222c"
+            "226261646765223a397d7d"
+        ),
+        0,
+        comment="What the simple listing's sendPayload writes, typed out.",
+    )
+    for size in (1, 31, 33, 100):
+        token = token_of(size)
+        yield frame(f"simple-token-{size}", simple(token), 0, token=token)
+    for size in (1, 256, 257, 2048):
+        payload = payload_of(size)
+        yield frame(f"simple-payload-{size}", simple(payload=payload), 0, payload=payload)
+    yield frame(
+        "simple-payload-256-of-256",
+        simple(payload=payload_of(256)),
+        0,
+        payload=payload_of(256),
+        limits={"legacyPayload": 256},
+        comment="A gateway as strict as the listings' time.",
+    )
+    yield fault(
+        "simple-payload-257-of-256", simple(payload=payload_of(257)),
+        "payloadSize", offset=35, status=7, after=37, limits={"legacyPayload": 256},
+    )
+    yield fault(
+        "simple-payload-2049", simple(payload=payload_of(2049)),
+        "payloadSize", offset=35, status=7, after=37,
+    )
+    yield fault(
+        "simple-payload-65535", u8(0) + u16(32) + TOKEN + u16(0xFFFF),
+        "payloadSize", offset=35, status=7, after=37,
+        comment="The length is enough to know; the payload may never come.",
+    )
+    yield fault(
+        "simple-payload-0", simple(payload=b""), "missingPayload", offset=35, status=4, after=37
+    )
+    yield fault(
+        "simple-token-0", simple(token=b""), "missingToken", offset=1, status=2, after=3,
+        comment="The sentinel; of command 0 the gateway tells nobody and closes.",
+    )
+    yield fault(
+        "simple-token-101", simple(token_of(101)), "tokenSize", offset=1, status=5, after=3
+    )
+    yield fault("simple-token-65535", u8(0) + u16(0xFFFF), "tokenSize", offset=1, status=5, after=3)
+    yield fault(
+        "simple-token-little-endian",
+        u8(0) + struct.pack("<H", 32) + TOKEN + struct.pack("<H", len(PAYLOAD)) + PAYLOAD,
+        "tokenSize", offset=1, status=5, after=3,
+        comment="A provider that forgot htons: 32 reads as 8,192.",
+    )
+    yield fault(
+        "simple-nothing", simple(token=b"", payload=b""),
+        "missingToken", offset=1, status=2, after=3,
+        comment="Of two faults the first counts.",
+    )
+
+
+def enhanced_frames():
+    yield frame(
+        "enhanced-listing",
+        bytes.fromhex(
+            "01"
+            "d2040000"
+            "4a3a7629"
+            "0020 5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
+            "0032 7b22617073223a7b22616c657274223a224d6573736167652066726f6d206a617661636f6d222c"
+            "226261646765223a397d7d"
+        ),
+        1,
+        identifier=0xD2040000,
+        expiry=TOMORROW,
+        comment="What the enhanced listing writes on x86, typed out: it leaves the identifier, "
+        "1234, in the host's order, so the wire says 0xd2040000.",
+    )
+    for identifier in (0, 1, 0x01020304, 0xFFFFFFFF):
+        yield frame(
+            f"enhanced-identifier-{identifier:#x}", enhanced(identifier, TOMORROW), 1,
+            identifier=identifier, expiry=TOMORROW,
+        )
+    for expiry in (0, 0x01020304, 0xFFFFFFFF):
+        yield frame(
+            f"enhanced-expiry-{expiry:#x}", enhanced(7, expiry), 1, identifier=7, expiry=expiry
+        )
+    for size in (1, 31, 33, 100):
+        token = token_of(size)
+        yield frame(
+            f"enhanced-token-{size}", enhanced(7, TOMORROW, token), 1,
+            token=token, identifier=7, expiry=TOMORROW,
+        )
+    for size in (1, 256, 257, 2048):
+        payload = payload_of(size)
+        yield frame(
+            f"enhanced-payload-{size}", enhanced(7, TOMORROW, payload=payload), 1,
+            payload=payload, identifier=7, expiry=TOMORROW,
+        )
+    yield fault(
+        "enhanced-payload-257-of-256", enhanced(7, TOMORROW, payload=payload_of(257)),
+        "payloadSize", offset=43, status=7, after=45, identifier=7, limits={"legacyPayload": 256},
+    )
+    yield fault(
+        "enhanced-payload-2049", enhanced(7, TOMORROW, payload=payload_of(2049)),
+        "payloadSize", offset=43, status=7, after=45, identifier=7,
+    )
+    yield fault(
+        "enhanced-payload-0", enhanced(0xFFFFFFFF, 0, payload=b""),
+        "missingPayload", offset=43, status=4, after=45, identifier=0xFFFFFFFF,
+    )
+    yield fault(
+        "enhanced-token-0", enhanced(1234, TOMORROW, token=b""),
+        "missingToken", offset=9, status=2, after=11, identifier=1234,
+        comment="The sentinel: its error packet proves all before it.",
+    )
+    yield fault(
+        "enhanced-token-0-alone", u8(1) + u32(1234) + u32(0) + u16(0),
+        "missingToken", offset=9, status=2, after=11, identifier=1234,
+        comment="A sentinel without as much as a payload length.",
+    )
+    yield fault(
+        "enhanced-token-0-identifier-0", enhanced(0, 0, token=b""),
+        "missingToken", offset=9, status=2, after=11, identifier=0,
+    )
+    yield fault(
+        "enhanced-token-101", enhanced(7, TOMORROW, token_of(101)),
+        "tokenSize", offset=9, status=5, after=11, identifier=7,
+    )
+    yield fault(
+        "enhanced-token-little-endian",
+        u8(1) + u32(7) + u32(TOMORROW) + struct.pack("<H", 32) + TOKEN + u16(50) + PAYLOAD,
+        "tokenSize", offset=9, status=5, after=11, identifier=7,
+    )
+
+
+def framed_frames():
+    whole = {"identifier": 7, "expiry": TOMORROW, "priority": 10}
+
+    yield frame(
+        "framed-typed-out",
+        bytes.fromhex(
+            "02 0000006a"
+            "01 0020 5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
+            "02 0032 7b22617073223a7b22616c657274223a224d6573736167652066726f6d206a617661636f6d22"
+            "2c226261646765223a397d7d"
+            "03 0004 00000007"
+            "04 0004 4a3a7629"
+            "05 0001 0a"
+        ),
+        2,
+        **whole,
+        comment="All five items in the table's order, typed out.",
+    )
+    yield frame("framed-token-and-payload", framed(ITEM_TOKEN, ITEM_PAYLOAD), 2,
+                comment="All that must be there.")
+    yield frame(
+        "framed-without-identifier",
+        framed(ITEM_TOKEN, ITEM_PAYLOAD, ITEM_EXPIRY, ITEM_PRIORITY), 2,
+        expiry=TOMORROW, priority=10,
+    )
+    yield frame(
+        "framed-without-expiry",
+        framed(ITEM_TOKEN, ITEM_PAYLOAD, ITEM_IDENTIFIER, ITEM_PRIORITY), 2,
+        identifier=7, priority=10,
+    )
+    yield frame(
+        "framed-without-priority",
+        framed(ITEM_TOKEN, ITEM_PAYLOAD, ITEM_IDENTIFIER, ITEM_EXPIRY), 2,
+        identifier=7, expiry=TOMORROW,
+    )
+    yield frame(
+        "framed-identifier-only", framed(ITEM_TOKEN, ITEM_PAYLOAD, ITEM_IDENTIFIER), 2, identifier=7
+    )
+    yield frame(
+        "framed-expiry-only", framed(ITEM_TOKEN, ITEM_PAYLOAD, ITEM_EXPIRY), 2, expiry=TOMORROW
+    )
+    yield frame(
+        "framed-priority-only", framed(ITEM_TOKEN, ITEM_PAYLOAD, ITEM_PRIORITY), 2, priority=10
+    )
+
+    orders = {
+        "identifier-first": (ITEM_IDENTIFIER, ITEM_TOKEN, ITEM_PAYLOAD, ITEM_EXPIRY, ITEM_PRIORITY),
+        "payload-first": (ITEM_PAYLOAD, ITEM_TOKEN, ITEM_IDENTIFIER, ITEM_EXPIRY, ITEM_PRIORITY),
+        "backwards": (ITEM_PRIORITY, ITEM_EXPIRY, ITEM_IDENTIFIER, ITEM_PAYLOAD, ITEM_TOKEN),
+        "priority-first": (ITEM_PRIORITY, ITEM_TOKEN, ITEM_PAYLOAD, ITEM_IDENTIFIER, ITEM_EXPIRY),
+        "mixed": (ITEM_EXPIRY, ITEM_PAYLOAD, ITEM_PRIORITY, ITEM_TOKEN, ITEM_IDENTIFIER),
+    }
+    for name, items in orders.items():
+        yield frame(f"framed-{name}", framed(*items), 2, **whole, canonical=False)
+    yield frame(
+        "framed-identifier-then-token-and-payload",
+        framed(ITEM_IDENTIFIER, ITEM_TOKEN, ITEM_PAYLOAD), 2, identifier=7, canonical=False,
+    )
+
+    for identifier in (0, 0x01020304, 0xFFFFFFFF):
+        yield frame(
+            f"framed-identifier-{identifier:#x}",
+            framed(ITEM_TOKEN, ITEM_PAYLOAD, item(3, u32(identifier))), 2, identifier=identifier,
+        )
+    for expiry in (0, 0xFFFFFFFF):
+        yield frame(
+            f"framed-expiry-{expiry:#x}",
+            framed(ITEM_TOKEN, ITEM_PAYLOAD, item(4, u32(expiry))), 2, expiry=expiry,
+            comment="Tried once, never stored: not the same as no expiry." if not expiry else None,
+        )
+    yield frame(
+        "framed-priority-5", framed(ITEM_TOKEN, ITEM_PAYLOAD, item(5, u8(5))), 2, priority=5
+    )
+    for priority in (0, 1, 4, 255):
+        yield fault(
+            f"framed-priority-{priority}",
+            framed(ITEM_TOKEN, ITEM_PAYLOAD, ITEM_IDENTIFIER, item(5, u8(priority))),
+            "priority", offset=AFTER_PAYLOAD + 7 + 3, status=1, identifier=7,
+            comment="HTTP/2 has it; the binary table has 10 and 5." if priority == 1 else None,
+        )
+
+    for size in (1, 31, 33, 64, 100):
+        token = token_of(size)
+        yield frame(
+            f"framed-token-{size}", framed(item(1, token), ITEM_PAYLOAD, ITEM_IDENTIFIER), 2,
+            token=token, identifier=7,
+        )
+    for size in (1, 256, 257, 2048):
+        payload = payload_of(size)
+        yield frame(
+            f"framed-payload-{size}", framed(ITEM_TOKEN, item(2, payload), ITEM_IDENTIFIER), 2,
+            payload=payload, identifier=7,
+        )
+    yield fault(
+        "framed-token-101", framed(item(1, token_of(101)), ITEM_PAYLOAD, ITEM_IDENTIFIER),
+        "tokenSize", offset=6, status=5, identifier=7,
+        comment="The identifier stands behind the fault and is told all the same.",
+    )
+    yield fault(
+        "framed-token-101-identifier-first",
+        framed(ITEM_IDENTIFIER, item(1, token_of(101)), ITEM_PAYLOAD),
+        "tokenSize", offset=13, status=5, identifier=7,
+    )
+    yield fault(
+        "framed-payload-2049", framed(ITEM_TOKEN, item(2, payload_of(2049)), ITEM_IDENTIFIER),
+        "payloadSize", offset=AFTER_TOKEN + 1, status=7, identifier=7,
+    )
+    yield fault(
+        "framed-payload-257-of-256", framed(ITEM_TOKEN, item(2, payload_of(257)), ITEM_IDENTIFIER),
+        "payloadSize", offset=AFTER_TOKEN + 1, status=7, identifier=7,
+        limits={"framedPayload": 256},
+    )
+    yield frame(
+        "framed-payload-257-of-legacy-256", framed(ITEM_TOKEN, item(2, payload_of(257))), 2,
+        payload=payload_of(257), limits={"legacyPayload": 256},
+        comment="The limit of commands 0 and 1 is not that of command 2.",
+    )
+    yield fault(
+        "framed-payload-0", framed(ITEM_TOKEN, item(2, b""), ITEM_IDENTIFIER),
+        "missingPayload", offset=AFTER_TOKEN + 1, status=4, identifier=7,
+    )
+    yield fault(
+        "framed-token-0", framed(item(1, b""), ITEM_PAYLOAD, ITEM_IDENTIFIER),
+        "missingToken", offset=6, status=2, identifier=7, comment="The sentinel.",
+    )
+    yield fault(
+        "framed-token-0-without-identifier", framed(item(1, b""), ITEM_PAYLOAD),
+        "missingToken", offset=6, status=2,
+    )
+    yield fault(
+        "framed-token-0-identifier-0", framed(item(1, b""), ITEM_PAYLOAD, item(3, u32(0))),
+        "missingToken", offset=6, status=2, identifier=0,
+        comment="An identifier of 0 was given, which is not the same as none.",
+    )
+    yield fault(
+        "framed-token-missing", framed(ITEM_PAYLOAD, ITEM_IDENTIFIER),
+        "missingToken", offset=5 + 3 + 50 + 7, status=2, identifier=7,
+    )
+    yield fault(
+        "framed-payload-missing", framed(ITEM_TOKEN, ITEM_IDENTIFIER),
+        "missingPayload", offset=AFTER_TOKEN + 7, status=4, identifier=7,
+    )
+    yield fault(
+        "framed-length-0", framed(), "missingToken", offset=5, status=2, comment="No items at all."
+    )
+    yield fault(
+        "framed-identifier-alone", framed(item(3, u32(0xFFFFFFFF))),
+        "missingToken", offset=12, status=2, identifier=0xFFFFFFFF,
+    )
+    yield fault(
+        "framed-token-and-payload-size", framed(item(1, token_of(101)), item(2, payload_of(2049))),
+        "tokenSize", offset=6, status=5, comment="The token is judged before the payload.",
+    )
+    yield fault(
+        "framed-payload-size-and-priority",
+        framed(item(5, u8(1)), item(2, payload_of(2049)), ITEM_TOKEN),
+        "payloadSize", offset=5 + 4 + 1, status=7,
+        comment="And the payload before the priority, wherever they stand.",
+    )
+    yield fault(
+        "framed-token-size-behind-payload-size",
+        framed(item(2, payload_of(2049)), item(1, token_of(101))),
+        "tokenSize", offset=5 + 3 + 2049 + 1, status=5,
+    )
+    yield fault(
+        "framed-priority-without-payload", framed(item(5, u8(1)), ITEM_TOKEN),
+        "missingPayload", offset=5 + 4 + 35, status=4,
+    )
+
+    everything = (ITEM_TOKEN, ITEM_PAYLOAD, ITEM_IDENTIFIER, ITEM_EXPIRY, ITEM_PRIORITY)
+    end = AFTER_PAYLOAD + 7 + 7 + 4
+    for number, again in enumerate(everything, start=1):
+        names = ("token", "payload", "identifier", "expiry", "priority")
+        yield fault(
+            f"framed-duplicate-{names[number - 1]}", framed(*everything, again),
+            "duplicateItem", offset=end, status=128, identifier=7,
+        )
+    yield fault(
+        "framed-two-identifiers",
+        framed(ITEM_TOKEN, ITEM_PAYLOAD, item(3, u32(7)), item(3, u32(8))),
+        "duplicateItem", offset=AFTER_PAYLOAD + 7, status=128, identifier=7,
+        comment="Of two identifiers the first is told.",
+    )
+    yield fault(
+        "framed-duplicate-empty-token", framed(item(1, b""), ITEM_TOKEN, ITEM_PAYLOAD),
+        "duplicateItem", offset=8, status=128,
+    )
+
+    for number in (0, 6, 255):
+        yield fault(
+            f"framed-item-{number}", framed(ITEM_TOKEN, item(number, b"?"), ITEM_PAYLOAD),
+            "unknownItem", offset=AFTER_TOKEN, status=128,
+        )
+    yield fault(
+        "framed-unknown-item-empty", framed(item(9, b""), *everything),
+        "unknownItem", offset=5, status=128, identifier=7,
+    )
+    yield fault(
+        "framed-unknown-item-and-bad-token",
+        framed(item(1, token_of(101)), ITEM_PAYLOAD, item(9, b"?"), ITEM_IDENTIFIER),
+        "unknownItem", offset=5 + 3 + 101 + 3 + 50, status=128, identifier=7,
+        comment="What is not a frame is that, whatever is in it.",
+    )
+    yield fault(
+        "framed-two-faults", framed(ITEM_TOKEN, item(9, b"?"), ITEM_TOKEN, ITEM_PAYLOAD),
+        "unknownItem", offset=AFTER_TOKEN, status=128, comment="Of two faults the first counts.",
+    )
+    wrong = item(5, u16(10))
+    for name, item_again in (
+        ("item-cut", ITEM_PRIORITY[:2]),
+        ("unknown-item", item(9, b"?")),
+        ("token", ITEM_TOKEN),
+        ("payload", ITEM_PAYLOAD),
+        ("identifier", ITEM_IDENTIFIER),
+        ("expiry", ITEM_EXPIRY),
+    ):
+        yield fault(
+            f"framed-wrong-priority-then-{name}",
+            framed(ITEM_TOKEN, ITEM_PAYLOAD, ITEM_IDENTIFIER, ITEM_EXPIRY, wrong, item_again),
+            "itemSize", offset=AFTER_PAYLOAD + 7 + 7 + 1, status=128, identifier=7,
+        )
+    for name, items in (
+        ("identifier-of-3", (item(3, bytes(3)),)),
+        ("expiry-of-3", (item(4, bytes(3)),)),
+        ("priority-of-2", (wrong,)),
+        ("priority-twice", (ITEM_PRIORITY, ITEM_PRIORITY)),
+    ):
+        yield fault(
+            f"framed-unknown-item-then-{name}",
+            framed(ITEM_TOKEN, item(9, b"?"), ITEM_PAYLOAD, *items),
+            "unknownItem", offset=AFTER_TOKEN, status=128,
+        )
+
+    for size in (1, 2):
+        yield fault(
+            f"framed-item-header-of-{size}",
+            framed(ITEM_TOKEN, ITEM_PAYLOAD, ITEM_IDENTIFIER, ITEM_EXPIRY[:size]),
+            "itemCut", offset=AFTER_PAYLOAD + 7, status=128, identifier=7,
+        )
+    yield fault(
+        "framed-item-without-data", framed(ITEM_TOKEN, ITEM_PAYLOAD, u8(3) + u16(4)),
+        "itemCut", offset=AFTER_PAYLOAD, status=128,
+    )
+    yield fault(
+        "framed-identifier-cut", framed(ITEM_TOKEN, ITEM_PAYLOAD, ITEM_IDENTIFIER[:6]),
+        "itemCut", offset=AFTER_PAYLOAD, status=128,
+        comment="Three bytes of an identifier are none.",
+    )
+    yield fault(
+        "framed-item-length-65535", framed(ITEM_IDENTIFIER, u8(1) + u16(0xFFFF) + TOKEN),
+        "itemCut", offset=12, status=128, identifier=7,
+    )
+    yield fault(
+        "framed-length-one-short",
+        u8(2) + u32(3 + 32 + 3 + 50 - 1) + ITEM_TOKEN + ITEM_PAYLOAD,
+        "itemCut", offset=AFTER_TOKEN, status=128, after=AFTER_PAYLOAD - 1,
+    )
+    yield fault(
+        "framed-length-one-over",
+        u8(2) + u32(3 + 32 + 3 + 50 + 1) + ITEM_TOKEN + ITEM_PAYLOAD + framed(ITEM_TOKEN),
+        "itemCut", offset=AFTER_PAYLOAD, status=128, after=AFTER_PAYLOAD + 1,
+        comment="The next frame's first byte is taken for an item.",
+    )
+    yield fault(
+        "framed-length-of-5-bytes",
+        u8(2) + u32(5) + ITEM_TOKEN + ITEM_PAYLOAD,
+        "itemCut", offset=5, status=128, after=10,
+        comment="What lies behind the frame is not the frame's.",
+    )
+
+    for size in (0, 3, 5):
+        yield fault(
+            f"framed-identifier-of-{size}", framed(ITEM_TOKEN, ITEM_PAYLOAD, item(3, bytes(size))),
+            "itemSize", offset=AFTER_PAYLOAD + 1, status=128,
+        )
+    for size in (0, 3, 8):
+        yield fault(
+            f"framed-expiry-of-{size}",
+            framed(ITEM_TOKEN, ITEM_PAYLOAD, ITEM_IDENTIFIER, item(4, bytes(size))),
+            "itemSize", offset=AFTER_PAYLOAD + 7 + 1, status=128, identifier=7,
+        )
+    for size in (0, 2, 4):
+        yield fault(
+            f"framed-priority-of-{size}",
+            framed(ITEM_TOKEN, ITEM_PAYLOAD, item(5, u32(10)[4 - size :]), ITEM_IDENTIFIER),
+            "itemSize", offset=AFTER_PAYLOAD + 1, status=128, identifier=7,
+        )
+
+    for length in (0xFFFFFFFF, 0x80000000, 0x7FFFFFFF, 327691):
+        yield fault(
+            f"framed-length-{length:#x}", u8(2) + u32(length) + ITEM_TOKEN + ITEM_PAYLOAD,
+            "frameTooLong", offset=1, status=128, after=5,
+            comment="One more than five items can be." if length == 327691 else None,
+        )
+    yield fault(
+        "framed-length-little-endian",
+        u8(2) + struct.pack("<I", 3 + 32 + 3 + 50) + ITEM_TOKEN + ITEM_PAYLOAD,
+        "frameTooLong", offset=1, status=128, after=5,
+    )
+    yield incomplete(
+        "framed-length-327690", u8(2) + u32(327690) + ITEM_TOKEN,
+        comment="As much as five items can be: may still come.",
+    )
+
+
+def other_frames():
+    for command, comment in (
+        (3, None),
+        (8, "An error packet sent the wrong way."),
+        (22, "A TLS record inside TLS."),
+        (71, "The G of GET."),
+        (255, None),
+    ):
+        yield fault(
+            f"command-{command}", u8(command) + simple()[1:],
+            "unknownCommand", offset=0, status=128, after=1, comment=comment,
+        )
+
+    first = framed(ITEM_TOKEN, ITEM_PAYLOAD, ITEM_IDENTIFIER)
+    length = AFTER_PAYLOAD + 7
+    yield frame(
+        "framed-then-framed", first + framed(ITEM_TOKEN, ITEM_PAYLOAD), 2, identifier=7,
+        length=length, comment="Two frames in one read: the length tells where the second begins.",
+    )
+    yield frame("simple-then-enhanced", simple() + enhanced(8, 0), 0, length=87)
+    yield frame(
+        "enhanced-then-simple", enhanced(8, 0) + simple(), 1, identifier=8, expiry=0, length=95
+    )
+    yield frame(
+        "framed-then-noise", first + b"\xff" * 9, 2, identifier=7, length=length,
+        comment="A fault behind the frame is the next call's.",
+    )
+    yield frame("framed-then-one-byte", first + u8(2), 2, identifier=7, length=length)
+    yield frame("simple-then-sentinel", simple() + enhanced(9, 0, b""), 0, length=87)
+
+    yield incomplete("nothing", b"")
+    yield incomplete("simple-command-alone", simple()[:1])
+    yield incomplete("simple-cut-in-token-length", simple()[:2])
+    yield incomplete("simple-cut-after-token-length", simple()[:3])
+    yield incomplete("simple-cut-in-token", simple()[:34])
+    yield incomplete("simple-cut-after-token", simple()[:35])
+    yield incomplete("simple-cut-in-payload-length", simple()[:36])
+    yield incomplete("simple-cut-after-payload-length", simple()[:37])
+    yield incomplete("simple-cut-in-payload", simple()[:86])
+    yield incomplete("enhanced-command-alone", enhanced(7, TOMORROW)[:1])
+    yield incomplete("enhanced-cut-in-identifier", enhanced(7, TOMORROW)[:4])
+    yield incomplete("enhanced-cut-in-expiry", enhanced(7, TOMORROW)[:8])
+    yield incomplete("enhanced-cut-in-token-length", enhanced(7, TOMORROW)[:10])
+    yield incomplete("enhanced-cut-in-payload", enhanced(7, TOMORROW)[:94])
+    yield incomplete("framed-command-alone", first[:1])
+    yield incomplete("framed-cut-in-length", first[:4])
+    yield incomplete("framed-cut-after-length", first[:5])
+    yield incomplete("framed-cut-between-items", first[:AFTER_TOKEN])
+    yield incomplete("framed-cut-in-last-byte", first[:-1])
+    yield incomplete(
+        "framed-sentinel-cut", framed(item(1, b""), ITEM_PAYLOAD, ITEM_IDENTIFIER)[:-1],
+        comment="Not judged before it is whole: the identifier stands last.",
+    )
+
+
+def frames():
+    return {
+        "comment": [
+            "Notification frames as a gateway reads them: Binary Provider API, commands 0, 1, 2.",
+            "result: valid, invalid, or incomplete (more bytes are needed to know).",
+            "frame.length is how many bytes the frame took; there may be more behind it.",
+            "canonical: an encoder writes just these bytes for these values.",
+            "error.offset counts from the frame's first byte; error.identifier is missing where "
+            "none could be read; error.status is for the error packet (a fault in a command 0 "
+            "frame closes without one); error.after bytes are enough to know.",
+            "limits: where the gateway's differ from tokens of 1 to 100 bytes and payloads of "
+            "2,048.",
+        ],
+        "tests": [*simple_frames(), *enhanced_frames(), *framed_frames(), *other_frames()],
+    }
+
+
+# ---- error-packets.json ----------------------------------------------------
+
+
+def error_packets():
+    def packet(name, data, status, identifier, comment=None):
+        return vector(name, data, "valid", comment,
+                      packet={"status": status, "identifier": identifier})
+
+    tests = []
+    table = {
+        0: "no errors encountered",
+        1: "processing error",
+        2: "missing device token",
+        3: "missing topic",
+        4: "missing payload",
+        5: "invalid token size",
+        6: "invalid topic size",
+        7: "invalid payload size",
+        8: "invalid token",
+        10: "shutdown: the identifier is the last one accepted",
+        128: "protocol error",
+        255: "none (unknown)",
+    }
+    for status, comment in table.items():
+        tests.append(
+            packet(f"status-{status}", u8(8) + u8(status) + u32(1234), status, 1234, comment)
+        )
+    for status in (9, 11, 127, 254):
+        tests.append(
+            packet(f"status-{status}-unlisted", u8(8) + u8(status) + u32(1234), status, 1234)
+        )
+    typed_out = bytes.fromhex("08 08 01020304")
+    tests += [
+        packet("typed-out", typed_out, 8, 0x01020304),
+        packet("identifier-0", u8(8) + u8(8) + u32(0), 8, 0,
+               "The gateway does not know which notification failed."),
+        packet("identifier-1", u8(8) + u8(8) + u32(1), 8, 1),
+        packet("identifier-max", u8(8) + u8(8) + u32(0xFFFFFFFF), 8, 0xFFFFFFFF),
+        packet("identifier-of-listing", bytes.fromhex("08 07 d2040000"), 7, 0xD2040000,
+               "1234 as the enhanced listing writes it on x86."),
+        packet("all-eights", bytes.fromhex("080808080808"), 8, 0x08080808),
+        packet("followed-by-a-byte", typed_out + b"\x00", 8, 0x01020304,
+               "What follows the packet is not looked at."),
+        packet("followed-by-a-packet", typed_out + u8(8) + u8(1) + u32(9), 8, 0x01020304),
+        packet("followed-by-noise", typed_out + b"\xff" * 32, 8, 0x01020304),
+    ]
+    for count in range(6):
+        tests.append(vector(f"cut-at-{count}", typed_out[:count], "incomplete"))
+    for command, comment in (
+        (0, None),
+        (1, None),
+        (2, None),
+        (7, None),
+        (9, None),
+        (0x15, "A TLS alert inside TLS."),
+        (0x48, "The H of HTTP/1.1 400."),
+        (0x80, "The start of an SSL 2 record."),
+        (255, None),
+    ):
+        tests.append(
+            vector(
+                f"command-{command}", u8(command) + u8(8) + u32(1234), "invalid", comment,
+                error={"reason": "unknownCommand", "offset": 0},
+            )
+        )
+    tests.append(
+        vector("command-alone", u8(2), "invalid", error={"reason": "unknownCommand", "offset": 0})
+    )
+    return {
+        "comment": [
+            "Error packets as a provider reads them: Binary Provider API, error response.",
+            "result: valid, invalid, or incomplete (more bytes are needed to know).",
+            "A status that no table lists is told as it is.",
+        ],
+        "tests": tests,
+    }
+
+
+# ---- feedback.json ---------------------------------------------------------
+
+
+def feedback():
+    def gone(timestamp, token):
+        return u32(timestamp) + u16(len(token)) + token
+
+    def stream(name, data, tuples, result="valid", rest=0, comment=None, **more):
+        listed = [{"timestamp": timestamp, "token": token.hex()} for timestamp, token in tuples]
+        if result == "incomplete":
+            more["rest"] = rest
+        return vector(name, data, result, comment, tuples=listed, **more)
+
+    def list_of(name, *tuples, comment=None):
+        return stream(name, b"".join(gone(*each) for each in tuples), tuples, comment=comment)
+
+    one = (NOW, TOKEN)
+    other = (NOW + 1, token_of(32))
+    missing = {"reason": "missingToken", "offset": 4}
+    tests = [
+        list_of("empty", comment="Nobody is gone: the service closes at once."),
+        stream(
+            "typed-out",
+            bytes.fromhex(
+                "4a3924a9 0020 5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
+            ),
+            [one],
+        ),
+        list_of("two", one, other),
+        list_of("many", *((NOW + i, token_of(32)[i:] + TOKEN[:i]) for i in range(25))),
+        list_of("same-device-twice", one, (NOW + 60, TOKEN)),
+        list_of("timestamp-0", (0, TOKEN)),
+        list_of("timestamp-max", (0xFFFFFFFF, TOKEN), comment="Not a time before 1970."),
+        list_of("timestamp-byte-order", (0x01020304, TOKEN)),
+        list_of("token-1", (NOW, token_of(1))),
+        list_of("token-31", (NOW, token_of(31))),
+        list_of("token-33", (NOW, token_of(33))),
+        list_of("token-100", (NOW, token_of(100))),
+        list_of("token-101", (NOW, token_of(101)),
+                comment="The list is told as it comes; nothing limits a token but its field."),
+        list_of("token-256", (NOW, token_of(256))),
+        list_of("token-300", (NOW, token_of(300))),
+        list_of("lengths-mixed", *((NOW, token_of(size)) for size in (100, 1, 32, 64, 2))),
+        stream("token-0", gone(NOW, b""), [], "invalid", error=missing),
+        stream("token-0-alone", u32(NOW) + u16(0), [], "invalid", error=missing),
+        stream("token-0-second", gone(*one) + gone(NOW, b"") + gone(*other), [one], "invalid",
+               error=missing, comment="The offset counts from the faulty tuple's first byte."),
+        stream("zeros", bytes(32), [], "invalid", error=missing),
+        stream("token-0-third", gone(*one) + gone(*other) + bytes(6), [one, other], "invalid",
+               error=missing),
+        stream("token-0-after-token-1", gone(NOW, b"\x00") + bytes(6), [(NOW, b"\x00")], "invalid",
+               error=missing),
+    ]
+    whole = gone(*one)
+    for name, count in (
+        ("timestamp", 3),
+        ("timestamp-first-byte", 1),
+        ("between-timestamp-and-length", 4),
+        ("length", 5),
+        ("between-length-and-token", 6),
+        ("token", 21),
+        ("token-last-byte", 37),
+    ):
+        tests.append(stream(f"cut-in-{name}", whole[:count], [], "incomplete", rest=count))
+    tests += [
+        stream("second-cut-in-timestamp", whole + gone(*other)[:2], [one], "incomplete", rest=2),
+        stream("second-cut-in-length", whole + gone(*other)[:5], [one], "incomplete", rest=5),
+        stream("second-cut-in-token", whole + gone(*other)[:20], [one], "incomplete", rest=20),
+        stream("token-65535-cut", u32(NOW) + u16(0xFFFF) + TOKEN, [], "incomplete", rest=38),
+    ]
+    return {
+        "comment": [
+            "What the feedback service sends: a run of tuples, until it closes.",
+            "result: valid, invalid, or incomplete (it broke off within a tuple, whose first "
+            "`rest` bytes came).",
+            "tuples are the whole ones before the end, the fault or the break.",
+            "error.offset counts from the faulty tuple's first byte.",
+        ],
+        "tests": tests,
+    }
+
+
+# ---- tokens.json -----------------------------------------------------------
+
+
+def tokens():
+    def valid(name, text, token=TOKEN, comment=None):
+        return entry(name, text, "valid", comment, token=token.hex())
+
+    def bad_character(name, text, position, byte, comment=None):
+        return entry(name, text, "invalid", comment,
+                     error={"reason": "character", "position": position, "byte": byte})
+
+    def bad(name, text, reason, comment=None):
+        return entry(name, text, "invalid", comment, error={"reason": reason})
+
+    def entry(name, text, result, comment, **more):
+        if isinstance(text, bytes):
+            return vector(name, text, result, comment, **more)
+        return {"name": name, "text": text, **vector(name, text.encode(), result, comment, **more)}
+
+    hexed = "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
+    spaced = "5f79cfda 4d01aa3a 11c833f9 7b52df2a 7a210252 e21b01fa a73d3463 9ee0e412"
+    hundred = token_of(100)
+    tests = [
+        valid("lower-case", hexed),
+        valid("upper-case", hexed.upper()),
+        valid("mixed-case", "5F79cfda4D01aA3a11c833f97b52df2A7a210252e21b01faa73d34639Ee0E412"),
+        valid("nsdata", f"<{spaced}>", comment="As NSData prints it."),
+        valid("nsdata-upper-case", f"<{spaced.upper()}>"),
+        valid("spaces-without-brackets", spaced),
+        valid("brackets-without-spaces", f"<{hexed}>"),
+        valid("spaces-around", f"  {hexed} "),
+        valid("space-within-a-byte", "5 f79cfda 4d01aa3 a11c833f97b52df2a7a210252e21b01faa73d34639"
+              "ee0e412", comment="Spaces are passed over wherever they stand."),
+        valid("bracket-lost", f"<{spaced}", comment="Copied without its last character."),
+        valid("digits-all", "0123456789abcdefABCDEF", bytes.fromhex("0123456789abcdefabcdef")),
+        valid("one-byte", "0a", b"\x0a"),
+        valid("zeros", "00" * 32, bytes(32)),
+        valid("ones", "ff" * 32, b"\xff" * 32),
+        valid("31-bytes", token_of(31).hex(), token_of(31)),
+        valid("33-bytes", token_of(33).hex(), token_of(33)),
+        valid("100-bytes", hundred.hex(), hundred),
+        valid("100-bytes-spaced", hundred.hex(" ", 4), hundred,
+              comment="The limit counts bytes, not characters."),
+        bad("empty", "", "noDigits"),
+        bad("only-spaces", "    ", "noDigits"),
+        bad("only-brackets", "<>", "noDigits"),
+        bad("brackets-and-spaces", "< >", "noDigits"),
+        bad("odd-1", "5", "oddDigits"),
+        bad("odd-63", hexed[:-1], "oddDigits"),
+        bad("odd-spaced", f"<{spaced[:-1]}>", "oddDigits"),
+        bad("101-bytes", token_of(101).hex(), "tooLong"),
+        bad("1000-bytes", token_of(1000).hex(), "tooLong"),
+        bad("101-bytes-spaced", token_of(101).hex(" ", 4), "tooLong"),
+        bad_character("forum-post", f"<5u79cfda 4d01ga3a 11c833f9 7b52df2a 7g210252 e21b01fa "
+                      "a73d3463 9ge0e412>", 2, ord("u"),
+                      comment="A token disguised by whoever posted it; the first is named."),
+        bad_character("u-at-1", "5u79cfda", 1, ord("u")),
+        bad_character("g-first", "g" + hexed[1:], 0, ord("g")),
+        bad_character("g-last", hexed[:-1] + "g", 63, ord("g")),
+        bad_character("capital-g", "0G", 1, ord("G")),
+        bad_character("before-0", "0/", 1, ord("/"), comment="The neighbours of the digits."),
+        bad_character("after-9", "0:", 1, ord(":")),
+        bad_character("before-A", "0@", 1, ord("@")),
+        bad_character("before-a", "0`", 1, ord("`")),
+        bad_character("odd-and-character", "5fx", 2, ord("x")),
+        bad_character("0x", f"0x{hexed}", 1, ord("x")),
+        bad_character("nsdata-ios-13", "{length = 32, bytes = 0x5f79cfda 4d01aa3a 11c833f9 7b52df2a"
+                      " ... a73d3463 9ee0e412 }", 0, ord("{"),
+                      comment="The description since iOS 13 leaves the middle out."),
+        bad_character("dashes", "5f79cfda-4d01aa3a", 8, ord("-")),
+        bad_character("quoted", f'"{hexed}"', 0, ord('"')),
+        bad_character("comma", f"{hexed},", 64, ord(",")),
+        bad_character("newline-at-end", f"{hexed}\n", 64, 10,
+                      comment="A line read with its end: only <, > and space are passed over."),
+        bad_character("carriage-return-at-end", f"{hexed}\r\n", 64, 13),
+        bad_character("tab", "5f79cfda\t4d01aa3a", 8, 9),
+        bad_character("nul-inside", "5f79\x00cfda", 4, 0, comment="The length is the caller's."),
+        bad_character("nul-at-end", f"{hexed}\x00", 64, 0),
+        bad_character("nul-alone", "\x00", 0, 0),
+        bad_character("base64", "X3nP2k0BqjoRyDP5e1LfKnohAlLiGwH6pz00Y57g5BI=", 0, ord("X")),
+        bad_character("umlaut", "5f79\u00fccfda", 4, 0xC3,
+                      comment="The first byte of its two; positions count bytes."),
+        bad_character("no-break-space", "5f79cfda\u00a04d01aa3a", 8, 0xC2),
+        bad_character("full-width-digit", "5f\uff11\uff12", 2, 0xEF),
+        bad_character("byte-order-mark", f"\ufeff{hexed}", 0, 0xEF),
+        bad_character("not-utf-8", b"5f79\xff\xfe", 4, 0xFF),
+        bad_character("raw-bytes", TOKEN, 0, 0x5F, comment="The token itself, not its hex."),
+    ]
+    return {
+        "comment": [
+            "Device tokens as text, for apns_token_from_hex(): hex in either case, with <, > and "
+            "space passed over wherever they stand. Anything else, tab and newline too, is an "
+            "error.",
+            "hex: the text's bytes, which may hold NUL; text: the same for the reader, where it "
+            "is UTF-8.",
+            "error.reason: character (the first that does not belong, its position in bytes from "
+            "0 and its byte), oddDigits, noDigits, tooLong (more than 100 bytes).",
+        ],
+        "tests": tests,
+    }
+
+
+# ---- files -----------------------------------------------------------------
+
+FILES = {
+    "frames.json": frames,
+    "error-packets.json": error_packets,
+    "feedback.json": feedback,
+    "tokens.json": tokens,
+}
+
+
+def main():
+    check = sys.argv[1:] == ["--check"]
+    if sys.argv[1:] and not check:
+        sys.exit(__doc__)
+    stale = []
+    for name, make in FILES.items():
+        content = make()
+        names = [test["name"] for test in content["tests"]]
+        assert len(names) == len(set(names)), f"{name}: two vectors of one name"
+        text = json.dumps(content, indent=2) + "\n"
+        path = HERE / name
+        if not check:
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            stale.append(name)
+    if stale:
+        sys.exit(f"not what generate.py writes: {', '.join(stale)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+# Sourced by the two commands of the README: finds what they need, installs the
+# Debian packages that are missing where it may, and says what is missing where
+# it may not.
+
+# need PACKAGE TEST...: notes the package where the test fails.
+missing_packages=()
+need() {
+  local package=$1
+  shift
+  "$@" >/dev/null 2>&1 || missing_packages+=("$package")
+}
+
+# A header that the C compiler finds.
+has_header() { echo "#include <$1>" | ${CC:-cc} -E -x c - ; }
+
+install_missing() {
+  [ ${#missing_packages[@]} -eq 0 ] && return 0
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then as_root=(sudo -n); else
+      as_root=(false)
+    fi
+  fi
+  if ! command -v apt-get >/dev/null || [ "${as_root[0]:-}" = false ]; then
+    echo "missing: ${missing_packages[*]}" >&2
+    echo "install them (Debian: apt-get install ${missing_packages[*]}) and run this again" >&2
+    exit 3
+  fi
+  echo "installing: ${missing_packages[*]}"
+  local log
+  log=$(mktemp)
+  if ! { "${as_root[@]}" apt-get update && "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y --no-install-recommends "${missing_packages[@]}"; } >"$log" 2>&1; then
+    cat "$log" >&2
+    echo "missing, and apt-get could not install them: ${missing_packages[*]}" >&2
+    exit 3
+  fi
+  rm -f "$log"
+  missing_packages=()
+}
+
+# Swift is no Debian package: it can only be asked for.
+need_swift() {
+  local version
+  if version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\)\.\([0-9]*\).*/\1 \2/p') &&
+    [ -n "$version" ]; then
+    local major=${version% *} minor=${version#* }
+    if [ "$major" -gt 6 ] || { [ "$major" -eq 6 ] && [ "$minor" -ge 3 ]; }; then return 0; fi
+    echo "Swift $major.$minor is too old: libapns is built with 6.3 or later" >&2
+  else
+    echo "missing: the Swift toolchain, 6.3 or later, with swift in the PATH" >&2
+  fi
+  echo "get it from https://www.swift.org/install/linux/ (programs that link libapns need none)" >&2
+  exit 3
+}
+
+need_build_tools() {
+  need gcc command -v "${CC:-cc}"
+  need libc6-dev has_header stdio.h
+  need cmake command -v cmake
+  need ninja-build command -v ninja
+  need libssl-dev has_header openssl/ssl.h
+  need pkg-config command -v pkg-config
+  need git command -v git
+}
