@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "provider.h"
@@ -168,6 +169,13 @@ static int loads_without_passphrase(void *argument) {
   CHILD_REQUIRE(setsid() > 0);
   int own = open(name, O_RDWR); /* becomes the controlling terminal */
   CHILD_REQUIRE(own >= 0 && dup2(own, 0) == 0);
+  /* An answer lies ready, lest a prompt wait for it for good; without its echo
+     nothing but a prompt can come out. */
+  struct termios mode;
+  CHILD_REQUIRE(tcgetattr(own, &mode) == 0);
+  mode.c_lflag &= ~(tcflag_t)(ECHO | ECHONL);
+  CHILD_REQUIRE(tcsetattr(own, TCSANOW, &mode) == 0);
+  CHILD_REQUIRE(write(terminal, "open sesame\n", 12) == 12);
   apns_credentials_t *credentials = NULL;
   apns_error_t error = APNS_ERROR_INIT;
   CHILD_REQUIRE(apns_credentials_new(argument, &credentials, &error) == APNS_ERR_CREDENTIALS);
