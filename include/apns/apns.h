@@ -255,7 +255,8 @@ typedef enum apns_format {
 
 /**
  * What becomes of notifications in flight when a connection ends without saying which
- * one failed.
+ * one failed. After five such ends in a row what was in flight ends as unknown even
+ * where it is to be sent again: something in it may be what ends the connections.
  */
 typedef enum apns_ambiguous {
   APNS_AMBIGUOUS_DEFAULT = 0, /* resend; with the simple format: report */
