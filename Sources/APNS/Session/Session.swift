@@ -10,6 +10,7 @@ struct Session: ~Copyable {
   private let origin = ProcessOrigin()
   private(set) var window: Window
   private var connection: TLSConnection?
+  private var resumption: TLSSession?
   private var packet = ErrorPacketReader()
   private(set) var isClosed = false
 
@@ -171,14 +172,21 @@ struct Session: ~Copyable {
     packet = ErrorPacketReader()
     let limit = Deadline(milliseconds: options.connectTimeout).earlier(deadline)
     do throws(Failure) {
-      connection = try TLSConnection.open(to: endpoint, trusting: trust, by: limit)
+      connection = try TLSConnection.open(
+        to: endpoint, trusting: trust, resuming: resumption, by: limit)
     } catch {
+      resumption = nil
       backOff()
       throw error
     }
     connects &+= 1
     lastLook = Deadline.now
     lastWrite = lastLook
+  }
+
+  private mutating func dropConnection() {
+    resumption = connection?.session
+    connection = nil
   }
 
   /// Rapid reconnects are an attack in the gateway's eyes: after one that
@@ -253,7 +261,7 @@ struct Session: ~Copyable {
       ambiguousEnds = 0
       nextConnect = 0
       // The gateway discards whatever else was written here.
-      connection = nil
+      dropConnection()
     case .ambiguous: try connectionEnded(nil)
     }
   }
@@ -261,7 +269,7 @@ struct Session: ~Copyable {
   /// The connection is gone without a packet that settles anything.
   @inline(never)
   private mutating func connectionEnded(_ failure: Failure?) throws(Failure) {
-    connection = nil
+    dropConnection()
     if let failure, failure.refusesProvider {
       window.connectionRefused()
       backOff()

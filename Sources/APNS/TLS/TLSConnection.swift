@@ -13,7 +13,8 @@ struct TLSConnection: ~Copyable {
 
   /// Connects, shakes hands and verifies the peer.
   static func open(
-    to endpoint: borrowing Endpoint, trusting trust: borrowing TrustContext, by deadline: Deadline
+    to endpoint: borrowing Endpoint, trusting trust: borrowing TrustContext,
+    resuming session: borrowing TLSSession? = nil, by deadline: Deadline
   ) throws(Failure) -> TLSConnection {
     let descriptor = try endpoint.connect(deadline)
     guard
@@ -41,6 +42,7 @@ struct TLSConnection: ~Copyable {
     SSL_set_bio(ssl, bio, bio)
     copenssl_set_state(ssl, state)
     copenssl_set_write_mode(ssl)
+    session?.offer(on: ssl)
     var connection = TLSConnection(ssl: ssl, method: method, state: state)
     try connection.expectPeer(named: endpoint)
     try connection.shakeHands(endpoint, deadline)
@@ -71,6 +73,9 @@ struct TLSConnection: ~Copyable {
     _ = CSystem.close(state.pointee.descriptor)
     free(state)
   }
+
+  /// For the next connection to the same peer; to be asked for when this one is done with.
+  var session: TLSSession? { TLSSession(of: ssl) }
 
   var descriptor: CInt { state.pointee.descriptor }
 
