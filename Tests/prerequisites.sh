@@ -13,6 +13,9 @@ need() {
 # A header that the C compiler finds.
 has_header() { echo "#include <$1>" | ${CC:-cc} -E -x c - ; }
 
+# The last of several headers, which needs the others before it.
+has_header_after() { printf "#include <%s>\n" "$@" | ${CC:-cc} -E -x c - ; }
+
 install_missing() {
   [ ${#missing_packages[@]} -eq 0 ] && return 0
   local as_root=()

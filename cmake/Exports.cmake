@@ -36,6 +36,7 @@ function(apns_prelink TARGET OBJECT EXPORTS)
     COMMAND ${CMAKE_OBJCOPY} --keep-global-symbols=${PROJECT_BINARY_DIR}/exports.txt
             --remove-section=.swift1_autolink_entries --remove-section=.swift_modhash
             $<$<NOT:$<CONFIG:Debug>>:--strip-unneeded> ${OBJECT}.merged ${OBJECT}
+    COMMAND_EXPAND_LISTS
     DEPENDS ${TARGET} ${PROJECT_SOURCE_DIR}/cmake/merge.ld
             ${PROJECT_BINARY_DIR}/exports.txt ${PROJECT_BINARY_DIR}/roots.txt
     COMMENT "Prelinking ${OBJECT}" VERBATIM)

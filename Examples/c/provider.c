@@ -44,8 +44,8 @@ static apns_status_t send_line(apns_session_t *session, char *text, size_t line,
   char *tab = strchr(text, '\t');
   size_t hex_length = tab ? (size_t)(tab - text) : strlen(text);
 
-  apns_status_t status = apns_token_from_hex(text, hex_length, token, sizeof token,
-                                             &push.token_length, error);
+  apns_status_t status =
+      apns_token_from_hex(text, hex_length, token, sizeof token, &push.token_length, error);
   if (status == APNS_OK) {
     push.token = token;
     push.payload = tab ? tab + 1 : "";

@@ -2,10 +2,6 @@
 #ifndef APNS_CSYSTEM_SHIM_H
 #define APNS_CSYSTEM_SHIM_H
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
-
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -21,9 +17,23 @@
 #include <time.h>
 #include <unistd.h>
 
-/* GNU's strerror_r, which may answer with a static text instead of filling the buffer. */
+/* strerror_r, of which glibc has two: whether _GNU_SOURCE is defined is for the
+   headers that other modules share with us to decide, so it is not defined here. */
 static inline const char *csystem_error_text(int code, char *buffer, size_t size) {
+#ifdef __USE_GNU
   return strerror_r(code, buffer, size);
+#else
+  return strerror_r(code, buffer, size) ? "unknown error" : buffer;
+#endif
+}
+
+/* memmem, which is GNU's. */
+static inline int csystem_contains(const void *bytes, size_t count, const void *part,
+                                   size_t part_count) {
+  const char *from = (const char *)bytes;
+  for (; count >= part_count; from++, count--)
+    if (!memcmp(from, part, part_count)) return 1;
+  return 0;
 }
 
 static inline int csystem_errno(void) { return errno; }

@@ -43,8 +43,8 @@
  * Signals. The library never raises SIGPIPE and never changes what the program
  * does on a signal. A wait interrupted by a signal goes on until its deadline.
  *
- * Times are milliseconds. A timeout argument of 0 does not wait, -1 waits as
- * long as the session's options allow.
+ * Times are milliseconds. A timeout argument of 0 does not wait, -1 waits for
+ * the session's connect_timeout_ms and write_timeout_ms together.
  *
  * Versions. Structures begin with their size, which their INIT macro sets, so
  * that a program goes on working with a newer library; zero in any other field
@@ -113,7 +113,10 @@ typedef enum apns_reject {
   APNS_REJECT_UNKNOWN = 255
 } apns_reject_t;
 
-/** The reason in words, such as "invalid token"; "unlisted status" for a number Apple never listed. Static. */
+/**
+ * The reason in words, such as "invalid token"; "unlisted status" for a number Apple
+ * never listed. Static.
+ */
 const char *apns_reject_text(apns_reject_t reject);
 
 /**
@@ -131,11 +134,17 @@ typedef struct apns_error {
   char message[240]; /* UTF-8, one line, ends in NUL, never a secret */
 } apns_error_t;
 
-#define APNS_ERROR_INIT {sizeof(apns_error_t), 0, 0, 0, 0, 0, {0}}
+#define APNS_ERROR_INIT                        \
+  {                                            \
+    sizeof(apns_error_t), 0, 0, 0, 0, 0, { 0 } \
+  }
 
 /* ---- Device tokens ------------------------------------------------------ */
 
-/** The longest device token the protocol carries, in bytes. They were 32 for years; do not count on it. */
+/**
+ * The longest device token the protocol carries, in bytes. They were 32 for years; do
+ * not count on it.
+ */
 #define APNS_TOKEN_MAX 100
 
 /**
@@ -207,7 +216,7 @@ typedef struct apns_credentials_options {
 } apns_credentials_options_t;
 
 #define APNS_CREDENTIALS_OPTIONS_INIT \
-  {sizeof(apns_credentials_options_t), NULL, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0}
+  { sizeof(apns_credentials_options_t), NULL, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0 }
 
 /**
  * Reads certificate, key and trust anchors, and checks that the key is the
@@ -221,7 +230,10 @@ typedef struct apns_credentials_options {
 apns_status_t apns_credentials_new(const apns_credentials_options_t *options,
                                    apns_credentials_t **credentials_out, apns_error_t *error_out);
 
-/** Frees the credentials; sessions and feedbacks made with them keep what they need. NULL is fine. */
+/**
+ * Frees the credentials; sessions and feedbacks made with them keep what they need.
+ * NULL is fine.
+ */
 void apns_credentials_free(apns_credentials_t *credentials);
 
 /* ---- Session ------------------------------------------------------------ */
@@ -236,12 +248,16 @@ typedef struct apns_session apns_session_t;
 /** How notifications are framed (Apple's commands; Binary Provider API). */
 typedef enum apns_format {
   APNS_FORMAT_DEFAULT = 0,  /* framed */
-  APNS_FORMAT_SIMPLE = 1,   /* command 0: no identifier, so the gateway can never say which one failed */
+  APNS_FORMAT_SIMPLE = 1,   /* command 0: without identifiers, so none can be named as failed */
   APNS_FORMAT_ENHANCED = 2, /* command 1 */
   APNS_FORMAT_FRAMED = 3    /* command 2 */
 } apns_format_t;
 
-/** What becomes of notifications in flight when a connection ends without saying which one failed. */
+/**
+ * What becomes of notifications in flight when a connection ends without saying which
+ * one failed. After five such ends in a row what was in flight ends as unknown even
+ * where it is to be sent again: something in it may be what ends the connections.
+ */
 typedef enum apns_ambiguous {
   APNS_AMBIGUOUS_DEFAULT = 0, /* resend; with the simple format: report */
   APNS_AMBIGUOUS_RESEND = 1,  /* at least once: some may arrive twice */
@@ -266,7 +282,7 @@ typedef struct apns_session_options {
   uint32_t payload_max; /* larger payloads are refused; 0: 2,048, at most 65,535 */
 
   int32_t ambiguous;       /* apns_ambiguous_t */
-  int32_t report_accepted; /* not 0: accepted ones come out as events too, and hold their place until taken */
+  int32_t report_accepted; /* not 0: accepted ones are events too, in the window until taken */
 
   /* 0: a notification known to be bad is sent last, and the error packet that
      names it proves all before it. Otherwise, for peers that do not answer such
@@ -276,7 +292,7 @@ typedef struct apns_session_options {
 } apns_session_options_t;
 
 #define APNS_SESSION_OPTIONS_INIT \
-  {sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+  { sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /**
  * Makes a session; it connects with the first send, or apns_session_connect().
@@ -314,8 +330,10 @@ typedef struct apns_notification {
   uint8_t reserved[7]; /* zero */
 } apns_notification_t;
 
-#define APNS_NOTIFICATION_INIT \
-  {sizeof(apns_notification_t), NULL, 0, NULL, 0, NULL, 0, 0, {0, 0, 0, 0, 0, 0, 0}}
+#define APNS_NOTIFICATION_INIT                                                         \
+  {                                                                                    \
+    sizeof(apns_notification_t), NULL, 0, NULL, 0, NULL, 0, 0, { 0, 0, 0, 0, 0, 0, 0 } \
+  }
 
 /** For apns_session_send(): another notification follows at once, so this one may wait for it. */
 #define APNS_SEND_MORE 1u
@@ -351,7 +369,10 @@ apns_status_t apns_session_send_many(apns_session_t *session,
                                      const apns_notification_t *notifications, size_t count,
                                      uint32_t flags, size_t *taken_out, apns_error_t *error_out);
 
-/** Writes what APNS_SEND_MORE held back. An error loses nothing: the next call goes on where this one stopped. */
+/**
+ * Writes what APNS_SEND_MORE held back. An error loses nothing: the next call goes on
+ * where this one stopped.
+ */
 apns_status_t apns_session_flush(apns_session_t *session, apns_error_t *error_out);
 
 /**
@@ -382,21 +403,26 @@ typedef struct apns_event {
   void *user_data; /* the notification's */
 } apns_event_t;
 
-#define APNS_EVENT_INIT {sizeof(apns_event_t), 0, 0, 0, 0, NULL}
+#define APNS_EVENT_INIT \
+  { sizeof(apns_event_t), 0, 0, 0, 0, NULL }
 
 /**
  * Takes the next outcome, in the order in which the notifications were sent.
  *
- * Waits up to `timeout_ms` for one. APNS_DONE: none came. Works on a closed
+ * Waits up to `timeout_ms` for one, and writes and reconnects meanwhile; with 0
+ * it only looks at what has come. APNS_DONE: there is none. Works on a closed
  * session too, and is how the ones with no known end are got back there.
  */
 apns_status_t apns_session_next_event(apns_session_t *session, apns_event_t *event_out,
                                       int32_t timeout_ms, apns_error_t *error_out);
 
-/** Counts since the session was made. A notification is in exactly one of accepted, rejected, unknown, unresolved. */
+/**
+ * Counts since the session was made. A notification is in exactly one of accepted,
+ * rejected, unknown, unresolved.
+ */
 typedef struct apns_session_stats {
-  size_t size;         /* set by APNS_SESSION_STATS_INIT */
-  uint64_t taken;      /* by the send functions */
+  size_t size;    /* set by APNS_SESSION_STATS_INIT */
+  uint64_t taken; /* by the send functions */
   uint64_t accepted;
   uint64_t rejected;
   uint64_t unknown;
@@ -408,7 +434,8 @@ typedef struct apns_session_stats {
   uint64_t events;     /* outcomes waiting to be taken */
 } apns_session_stats_t;
 
-#define APNS_SESSION_STATS_INIT {sizeof(apns_session_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define APNS_SESSION_STATS_INIT \
+  { sizeof(apns_session_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /** Fills in the counts. Does no I/O. */
 apns_status_t apns_session_stats(const apns_session_t *session, apns_session_stats_t *stats_out,
@@ -422,7 +449,10 @@ apns_status_t apns_session_stats(const apns_session_t *session, apns_session_sta
 apns_status_t apns_session_close(apns_session_t *session, int32_t timeout_ms,
                                  apns_error_t *error_out);
 
-/** Frees the session and everything it held, closing it without waiting where it is open. NULL is fine. */
+/**
+ * Frees the session and everything it held, closing it without waiting where it is
+ * open. NULL is fine.
+ */
 void apns_session_free(apns_session_t *session);
 
 /* ---- Feedback ----------------------------------------------------------- */
@@ -447,18 +477,20 @@ typedef struct apns_feedback_options {
   uint32_t reserved32;         /* zero */
 } apns_feedback_options_t;
 
-#define APNS_FEEDBACK_OPTIONS_INIT {sizeof(apns_feedback_options_t), NULL, NULL, 0, 0, 0, 0, 0}
+#define APNS_FEEDBACK_OPTIONS_INIT \
+  { sizeof(apns_feedback_options_t), NULL, NULL, 0, 0, 0, 0, 0 }
 
 /** A device on which the app no longer is. */
 typedef struct apns_feedback_tuple {
-  size_t size;         /* set by APNS_FEEDBACK_TUPLE_INIT */
-  uint32_t timestamp;  /* UNIX seconds at which it was found gone: a device that registered later is not */
+  size_t size;        /* set by APNS_FEEDBACK_TUPLE_INIT */
+  uint32_t timestamp; /* UNIX seconds at which it was found gone; later registrations count */
   uint32_t reserved32;
   const uint8_t *token; /* the library's, until the next call with this feedback */
   size_t token_length;
 } apns_feedback_tuple_t;
 
-#define APNS_FEEDBACK_TUPLE_INIT {sizeof(apns_feedback_tuple_t), 0, 0, NULL, 0}
+#define APNS_FEEDBACK_TUPLE_INIT \
+  { sizeof(apns_feedback_tuple_t), 0, 0, NULL, 0 }
 
 /**
  * Connects to the feedback service. Reading its list clears it there.

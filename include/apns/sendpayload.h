@@ -20,11 +20,10 @@
 #ifndef APNS_SENDPAYLOAD_H
 #define APNS_SENDPAYLOAD_H
 
+#include <openssl/ssl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <openssl/ssl.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -67,7 +66,8 @@ bool sendPayloadLimited(SSL *sslPtr, char *deviceTokenBinary, char *payloadBuff,
 bool sendPayloadEnhanced(SSL *sslPtr, char *deviceTokenBinary, char *payloadBuff,
                          size_t payloadLength, uint32_t identifier, uint32_t expiry);
 
-/** sendPayloadEnhanced() with a limit of the caller's in place of MAXPAYLOAD_SIZE, up to 65,535 bytes. */
+/** sendPayloadEnhanced() with a limit of the caller's in place of MAXPAYLOAD_SIZE, up to 65,535
+ * bytes. */
 bool sendPayloadEnhancedLimited(SSL *sslPtr, char *deviceTokenBinary, char *payloadBuff,
                                 size_t payloadLength, uint32_t identifier, uint32_t expiry,
                                 size_t payloadLimit);

@@ -157,7 +157,7 @@ struct PEMSource: ~Copyable {
   /// The marker of every kind of PEM private key stands in the text.
   private var holdsKey: Bool {
     let marker: StaticString = "PRIVATE KEY-----"
-    return memmem(bytes, count, marker.utf8Start, marker.utf8CodeUnitCount) != nil
+    return csystem_contains(bytes, count, marker.utf8Start, marker.utf8CodeUnitCount) != 0
   }
 
   private func fault(_ text: StaticString, _ errors: TLSErrors) -> Failure {

@@ -1,0 +1,213 @@
+import Testing
+
+@testable import APNS
+
+/// The window against a gateway in memory, every choice drawn from one seed.
+@Suite struct WindowTests {
+  @Test(arguments: [true, false])
+  func everyNotificationHasOneEnd(reportsAccepted: Bool) {
+    let first = Mutation.seed
+    for seed in first..<(first + 1000) {
+      var run = WindowRun(seed: seed, reportsAccepted: reportsAccepted)
+      let fault = run.play()
+      #expect(fault == nil, "seed \(seed): \(fault ?? "")")
+      if fault != nil { return }
+    }
+  }
+
+  @Test func identifiersSkipZeroWhenTheyComeRound() {
+    for seed in UInt64(1)...200 {
+      var run = WindowRun(
+        seed: seed, reportsAccepted: true, firstIdentifier: .max - UInt32(seed % 60))
+      let fault = run.play()
+      #expect(fault == nil, "seed \(seed): \(fault ?? "")")
+    }
+  }
+}
+
+/// One run: sends, writes, packets and ends in random order, then a drain.
+struct WindowRun: ~Copyable {
+  private var window: Window
+  private var gateway = ModelGateway()
+  private var random: SplitMix64
+  private let reportsAccepted: Bool
+  /// Small payloads use up the window's entries, large ones its bytes.
+  private let largest: Int
+  /// Numbers by identifier, and the ones taken, in order.
+  private var numbers: [UInt32: Int] = [:]
+  private var taken = 0
+  private var ends: [Int: Outcome] = [:]
+  private var lastEnd = -1
+  private var ambiguousEnds = 0
+  private var shownUnknown = false
+
+  init(seed: UInt64, reportsAccepted: Bool, firstIdentifier: UInt32 = 1) {
+    random = SplitMix64(seed: seed)
+    self.reportsAccepted = reportsAccepted
+    largest = Bool.random(using: &random) ? 700 : 8
+    window = Window(
+      bytes: 16 << 10, reportsAccepted: reportsAccepted, firstIdentifier: firstIdentifier)!
+  }
+
+  /// What went wrong, nil when nothing did.
+  mutating func play() -> String? {
+    for _ in 0..<(20 + Int.random(in: 0..<300, using: &random)) {
+      if let fault = step() { return fault }
+    }
+    // A drain: within so many steps everything has its end.
+    for _ in 0..<2000 {
+      if window.isEmpty { return judge() }
+      if !window.hasUnwritten, !window.hasSentinel { queueSentinel() }
+      write(limit: 16384)
+      if let fault = deliver() ?? takeOutcomes() { return fault }
+    }
+    return "the drain came to no end: \(window.unresolved) unresolved"
+  }
+
+  private mutating func step() -> String? {
+    switch Int.random(in: 0..<100, using: &random) {
+    case 0..<50:
+      // Small ones come in bursts, or they would never fill the window.
+      for _ in 0..<(largest > 100 ? 1 : 20) { if let fault = send() { return fault } }
+    case 50..<75: write(limit: Int.random(in: 1...4096, using: &random))
+    case 75..<85: return deliver()
+    case 85..<88:
+      return endWithoutAWord()
+    case 88..<89:
+      if let packet = gateway.shutDown() { return heard(packet) }
+    case 89..<90:
+      // A packet that names nothing in flight proves nothing: none, a stranger, or
+      // one that was never written.
+      let written = numbers.filter { gateway.arrived.contains($0.value) }
+      let unwritten = numbers.keys.filter { written[$0] == nil }.max() ?? 0
+      let identifier: UInt32 =
+        switch Int.random(in: 0..<3, using: &random) {
+        case 0: 0
+        case 1: .random(in: 1 << 20...1 << 24, using: &random)
+        default: gateway.isMidFrame ? 0 : unwritten
+        }
+      let verdict = window.errorPacket(status: 8, identifier: identifier)
+      if verdict != .ambiguous { return "a packet for identifier \(identifier) settled something" }
+    case 90..<92: queueSentinel()
+    default: return takeOutcomes()
+    }
+    return nil
+  }
+
+  /// The connection ends, and nothing says which notification was the last.
+  private mutating func endWithoutAWord() -> String? {
+    // A sentinel by itself is nobody's to hear of.
+    let inFlight = window.hasInFlight && !window.hasSentinel
+    if window.hasInFlight { ambiguousEnds += 1 }
+    let resend = Bool.random(using: &random)
+    if !resend { shownUnknown = true }
+    let before = window.unknown
+    window.connectionEnded(resend: resend)
+    gateway.connectionBegins()
+    if !resend, inFlight, window.unknown == before {
+      return "in flight: \(inFlight), but unknown \(before) and then \(window.unknown)"
+    }
+    return nil
+  }
+
+  private mutating func send() -> String? {
+    let number = taken
+    let payload = [UInt8](repeating: 0x78, count: Int.random(in: 1...largest, using: &random))
+    let identifier = window.identifier
+    if identifier == 0 { return "identifier 0" }
+    let place: Int? = ModelGateway.token(number).withUnsafeBytes { token in
+      payload.withUnsafeBytes { payload in
+        let notification = WireNotification(token: token, payload: payload, identifier: identifier)
+        let size = FrameEncoder.size(of: notification, as: .framed)!
+        guard let place = window.reserve(size) else { return nil }
+        FrameEncoder.encode(
+          notification, as: .framed, size: size, into: window.ring.address(place))
+        window.commit(place, size: size, userData: UnsafeMutableRawPointer(bitPattern: number + 1))
+        return place
+      }
+    }
+    guard place != nil else { return nil }
+    if numbers.updateValue(number, forKey: identifier) != nil { return "identifier twice" }
+    taken += 1
+    return nil
+  }
+
+  private mutating func queueSentinel() {
+    guard !window.hasSentinel else { return }
+    let braces: [UInt8] = [0x7B, 0x7D]
+    braces.withUnsafeBytes { payload in
+      let sentinel = WireNotification(
+        token: UnsafeRawBufferPointer(start: nil, count: 0), payload: payload,
+        identifier: window.identifier)
+      let size = FrameEncoder.size(of: sentinel, as: .framed)!
+      // There is always room for one: a window that is full needs it most.
+      let place = window.reserveSentinel(size)!
+      FrameEncoder.encode(sentinel, as: .framed, size: size, into: window.ring.address(place))
+      window.commitSentinel(place, size: size)
+    }
+  }
+
+  private mutating func write(limit: Int) {
+    let record = window.nextRecord(limit: limit)
+    guard record.count > 0 else { return }
+    let byName = Bool.random(using: &random)
+    let statuses: [UInt8] = byName ? [2, 5, 8, 128] : [2, 5]
+    gateway.receive(
+      record, sentinelStatus: statuses.randomElement(using: &random)!, sentinelByName: byName)
+    window.wrote(record.count)
+  }
+
+  /// The gateway's packet arrives, if it has sent one.
+  private mutating func deliver() -> String? {
+    guard let packet = gateway.packet else { return nil }
+    return heard(packet)
+  }
+
+  private mutating func heard(_ packet: ErrorPacket) -> String? {
+    let verdict = window.errorPacket(status: packet.status, identifier: packet.identifier)
+    if verdict != .settled { return "a packet of \(packet) settled nothing" }
+    gateway.connectionBegins()
+    return nil
+  }
+
+  private mutating func takeOutcomes() -> String? {
+    while let next = window.takeOutcome() {
+      guard let number = numbers[next.identifier] else { return "an outcome of nobody" }
+      if Int(bitPattern: next.userData) != number + 1 { return "user data of another" }
+      if number <= lastEnd { return "outcome of \(number) after that of \(lastEnd)" }
+      lastEnd = number
+      if ends.updateValue(next.outcome, forKey: number) != nil { return "\(number) ended twice" }
+      switch next.outcome {
+      case .accepted:
+        if !reportsAccepted { return "\(number) accepted, which nobody wanted to know" }
+        if gateway.accepted[number] == nil { return "\(number) was never accepted" }
+      case .rejected(let status):
+        if !gateway.rejected.contains(number) || status != 8 { return "\(number) not rejected" }
+      case .unknown:
+        if !shownUnknown { return "\(number) unknown without a reason" }
+        if !gateway.arrived.contains(number) { return "\(number) unknown, but never sent whole" }
+      }
+    }
+    return nil
+  }
+
+  private mutating func judge() -> String? {
+    if let fault = takeOutcomes() { return fault }
+    if window.taken != taken { return "took \(window.taken), not \(taken)" }
+    if window.accepted + window.rejected + window.unknown != taken {
+      return "\(window.accepted) + \(window.rejected) + \(window.unknown) is not \(taken)"
+    }
+    if reportsAccepted, ends.count != taken { return "\(ends.count) ends of \(taken)" }
+    if window.waitingOutcomes != 0 || window.unresolved != 0 { return "something is left" }
+    for number in 0..<taken {
+      let times = gateway.accepted[number] ?? 0
+      if times > 1, ambiguousEnds == 0 { return "\(number) accepted \(times) times" }
+      if ends[number] == nil {
+        if ModelGateway.isBad(number) { return "\(number) is bad, and nobody was told" }
+        if times == 0 { return "\(number) was lost" }
+      }
+    }
+    if gateway.heard != gateway.heard.sorted() { return "order was not kept" }
+    return nil
+  }
+}

@@ -1,0 +1,17 @@
+/* The notifications every contender sends: each with bytes of its own. */
+#ifndef BENCHMARKS_LIST_H
+#define BENCHMARKS_LIST_H
+
+#include <apns/apns.h>
+#include <stddef.h>
+
+typedef struct list {
+  apns_notification_t *notifications;
+  size_t count;
+  void *bytes;
+} list_t;
+
+list_t list_make(size_t count, size_t payload_length);
+void list_free(list_t *list);
+
+#endif

@@ -1,0 +1,38 @@
+# The library itself: the core in Embedded Swift, which needs no runtime, so that a
+# C program links it like C.
+target_compile_options(apns_core PRIVATE
+  -enable-experimental-feature Embedded -Xfrontend -function-sections)
+
+# One object in which only the header's names are global: a host with a Swift
+# runtime of its own must not meet ours.
+apns_exported_names(APNS_EXPORTS include/apns/apns.h include/apns/sendpayload.h)
+apns_prelink(apns_core ${PROJECT_BINARY_DIR}/apns.o "${APNS_EXPORTS}")
+
+add_library(apns STATIC ${PROJECT_BINARY_DIR}/apns.o)
+add_library(apns_shared SHARED ${PROJECT_BINARY_DIR}/apns.o)
+foreach(target apns apns_shared)
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME apns)
+  target_include_directories(${target} INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${target} PUBLIC OpenSSL::SSL OpenSSL::Crypto)
+endforeach()
+set_target_properties(apns_shared PROPERTIES
+  EXPORT_NAME shared VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+apns_version_script(${PROJECT_BINARY_DIR}/apns.map "LIBAPNS_${PROJECT_VERSION_MAJOR}" "${APNS_EXPORTS}")
+target_link_options(apns_shared PRIVATE -Wl,--version-script=${PROJECT_BINARY_DIR}/apns.map -Wl,-z,defs)
+set_target_properties(apns_shared PROPERTIES LINK_DEPENDS ${PROJECT_BINARY_DIR}/apns.map)
+add_library(apns::apns ALIAS apns)
+add_library(apns::shared ALIAS apns_shared)
+
+install(FILES include/apns/apns.h include/apns/sendpayload.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/apns)
+install(TARGETS apns apns_shared EXPORT apnsTargets)
+install(EXPORT apnsTargets NAMESPACE apns:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/apns)
+configure_package_config_file(cmake/apnsConfig.cmake.in ${PROJECT_BINARY_DIR}/apnsConfig.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/apns)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/apnsConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/apnsConfig.cmake ${PROJECT_BINARY_DIR}/apnsConfigVersion.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/apns)
+configure_file(cmake/apns.pc.in ${PROJECT_BINARY_DIR}/apns.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/apns.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
