@@ -514,6 +514,40 @@ static void rejections_in_a_window_that_goes_round(void **state) {
   gateway_stop(gateway);
 }
 
+/* A rejection frees the front of the window while the rest of it waits to be sent
+   again; what is sent next goes round to the front, so that one run of bytes ends
+   where the memory does and the next begins at its start. */
+static void a_resend_across_the_end_of_the_window(void **state) {
+  (void)state;
+  enum { FIRST = 60, NAMED = 39, ALL = 90 };
+  static char text[150];
+  memset(text, 'w', sizeof text);
+  const gateway_step_t script[] = {TAKE_FRAMES(FIRST), NAME_NTH(8, NAMED), END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_session_options_t options = options_for(gateway);
+  options.window_bytes = 16384;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  for (size_t n = 0; n < ALL; n++) {
+    apns_notification_t push = *notification(n);
+    push.payload = text, push.payload_length = sizeof text;
+    assert_ok(apns_session_send(session, &push, APNS_SEND_MORE, NULL, &error), &error);
+    if (n + 1 != FIRST) continue;
+    assert_ok(apns_session_flush(session, &error), &error);
+    gateway_await_step(gateway, 0, 2);
+    assert_event(session, APNS_EVENT_REJECTED, 8, NAMED);
+  }
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_counts(session, ALL, ALL - 1, 1, 0, 0);
+  assert_int_equal(stats_of(session).connects, 2);
+  apns_session_free(session);
+  const gateway_record_t *heard = gateway_heard(gateway, 1);
+  assert_int_equal(notifications_in(heard), ALL - NAMED - 1);
+  for (size_t n = NAMED + 1, at = 0; n < ALL; n++, at++)
+    assert_memory_equal(heard->bytes + heard->frames[at].start + 8, &n, sizeof n);
+  gateway_stop(gateway);
+}
+
 static void outcomes_that_nobody_takes_fill_the_window(void **state) {
   (void)state;
   gateway_t *gateway = gateway_start(NULL, NULL);
@@ -615,6 +649,7 @@ int main(void) {
       cmocka_unit_test(many_times_the_smallest_window),
       cmocka_unit_test(many_times_a_window_of_mixed_lengths),
       cmocka_unit_test(rejections_in_a_window_that_goes_round),
+      cmocka_unit_test(a_resend_across_the_end_of_the_window),
       cmocka_unit_test(outcomes_that_nobody_takes_fill_the_window),
       cmocka_unit_test(a_key_update_asked_for),
       cmocka_unit_test(a_renegotiation_asked_for),

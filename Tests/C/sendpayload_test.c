@@ -166,12 +166,15 @@ static void a_refused_call_writes_nothing(void **state) {
 /* ---- Writes that do not go through at once ------------------------------- */
 
 /* A filter between OpenSSL and the socket: lets few bytes through at a time, with
-   a "try again" before each, and tells the first time the socket itself is full. */
+   a "try again" before each, and tells the first time that the socket itself is
+   full, or has nothing to be read. */
 typedef struct hurdle {
   size_t most;
   bool refuses;
   size_t refusals;
   gateway_t *told;
+  size_t vain_reads;
+  gateway_t *told_of_reading;
 } hurdle_t;
 
 static int hurdle_write(BIO *bio, const char *bytes, int length) {
@@ -196,8 +199,11 @@ static int hurdle_write(BIO *bio, const char *bytes, int length) {
 
 static int hurdle_read(BIO *bio, char *bytes, int length) {
   BIO_clear_retry_flags(bio);
+  hurdle_t *hurdle = BIO_get_data(bio);
   int count = BIO_read(BIO_next(bio), bytes, length);
   BIO_copy_next_retry(bio);
+  if (count <= 0 && BIO_should_retry(bio) && hurdle->told_of_reading)
+    if (hurdle->vain_reads++ == 0) gateway_signal(hurdle->told_of_reading);
   return count;
 }
 
@@ -218,6 +224,8 @@ static BIO_METHOD *put_hurdle(const host_t *host, hurdle_t *hurdle) {
   BIO *socket_bio = SSL_get_wbio(host->ssl);
   BIO_up_ref(socket_bio);
   SSL_set0_wbio(host->ssl, BIO_push(bio, socket_bio));
+  BIO_up_ref(bio);
+  SSL_set0_rbio(host->ssl, bio);
   return method;
 }
 
@@ -231,12 +239,15 @@ static void many_small_writes(long mode) {
   assert_true(sendPayloadLimited(host.ssl, token, payload, 40000, 40000));
   assert_true(sendPayloadEnhanced(host.ssl, token, payload, 256, 1, 2));
   assert_true(hurdle.refusals > 800);
+  /* Nothing in its way now: partial writes end after each record. */
   hurdle.most = 0;
+  assert_true(sendPayloadLimited(host.ssl, token, payload, 50000, 50000));
   host_close(&host);
   BIO_meth_free(method);
-  uint8_t *expected = malloc(50000);
+  uint8_t *expected = malloc(100000);
   size_t length = listing_simple(expected, token, payload, 40000);
   length += listing_enhanced(expected + length, token, payload, 256, 1, 2);
+  length += listing_simple(expected + length, token, payload, 50000);
   const gateway_record_t *heard = gateway_heard(gateway, 0);
   assert_int_equal(heard->length, length);
   assert_memory_equal(heard->bytes, expected, length);
@@ -319,6 +330,34 @@ static void a_renegotiation_asked_for(void **state) {
   const gateway_step_t script[] = {TAKE_FRAMES(1), RENEGOTIATE, TAKE_ALL, END};
   check_interrupted(TLS1_2_VERSION, script, 2, false);
   check_interrupted(TLS1_2_VERSION, script, 2, true);
+}
+
+/* The gateway answers only once sendPayload() has looked for its answer in vain. */
+static void a_renegotiation_that_has_to_be_waited_for(void **state) {
+  (void)state;
+  const gateway_step_t script[] = {TAKE_FRAMES(1), RENEGOTIATE, AWAIT(1), TAKE_ALL, END};
+  const gateway_options_t options = {.tls_version = TLS1_2_VERSION};
+  gateway_t *gateway = gateway_start(&options, SCRIPTS(script));
+  host_t host = host_connect(gateway, 0);
+  set_nonblocking(&host);
+  hurdle_t hurdle = {0};
+  BIO_METHOD *method = put_hurdle(&host, &hurdle);
+  uint8_t expected[1024];
+  size_t length = listing_simple(expected, token, payload, 100);
+  assert_true(sendPayload(host.ssl, token, payload, 100));
+  gateway_await_step(gateway, 0, 2);
+  char none;
+  assert_true(SSL_read(host.ssl, &none, 1) <= 0);
+  hurdle.told_of_reading = gateway;
+  assert_true(sendPayload(host.ssl, token, payload, 200));
+  length += listing_simple(expected + length, token, payload, 200);
+  assert_true(hurdle.vain_reads > 0);
+  host_close(&host);
+  BIO_meth_free(method);
+  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  assert_int_equal(heard->length, length);
+  assert_memory_equal(heard->bytes, expected, length);
+  gateway_stop(gateway);
 }
 
 /* ---- Errors ------------------------------------------------------------- */
@@ -525,6 +564,7 @@ int main(void) {
       cmocka_unit_test(a_full_nonblocking_socket),
       cmocka_unit_test(a_key_update_asked_for),
       cmocka_unit_test(a_renegotiation_asked_for),
+      cmocka_unit_test(a_renegotiation_that_has_to_be_waited_for),
       cmocka_unit_test(old_errors_make_no_difference),
       cmocka_unit_test(no_errors_are_left_behind),
       cmocka_unit_test(after_shutdown_it_is_false),
