@@ -144,6 +144,7 @@ def error(status, identifier):
     return struct.pack("!BBI", 8, status, identifier)
 
 
+TCP_CLOSE = 7
 CLEAN, FIN, RESET = "close_notify", "fin", "reset"
 
 
@@ -154,7 +155,9 @@ def read_to_end(sock):
         try:
             piece = sock.recv(65536)
         except ssl.SSLEOFError:
-            return pieces, times, FIN
+            # Python tells a reset like an end of the stream; the kernel knows.
+            state = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+            return pieces, times, RESET if state == TCP_CLOSE else FIN
         except ConnectionResetError:
             return pieces, times, RESET
         if not piece:
