@@ -116,7 +116,7 @@ package final class Simulator: Sendable {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
     do {
       let gateway = try await listen(
-        .gateway, on: configuration.gatewayPort, configuration.host, group
+        .gateway, on: configuration.gatewayPort, configuration.host, group, logger
       ) { channel in
         let number = ledger.open(from: channel.remoteAddress.map { "\($0)" } ?? "")
         var logger = logger
@@ -129,7 +129,7 @@ package final class Simulator: Sendable {
       }
       let feedbackNumbers = NIOLockedValueBox(0)
       let feedbackGate = try await listen(
-        .feedback, on: configuration.feedbackPort, configuration.host, group
+        .feedback, on: configuration.feedbackPort, configuration.host, group, logger
       ) { channel in
         let number = feedbackNumbers.withLockedValue { number in
           number += 1
@@ -196,11 +196,11 @@ package final class Simulator: Sendable {
 
   private static func listen(
     _ service: ListenError.Service, on port: Int, _ host: String,
-    _ group: MultiThreadedEventLoopGroup,
+    _ group: MultiThreadedEventLoopGroup, _ logger: Logger,
     _ furnish: @escaping @Sendable (any Channel) throws -> Void
   ) async throws -> Gate {
     do {
-      return try await Gate(port: port) { port in
+      return try await Gate(port: port, logger: logger) { port in
         ServerBootstrap(group: group)
           .serverChannelOption(.backlog, value: 1024)
           .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)

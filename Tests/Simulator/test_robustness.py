@@ -110,14 +110,16 @@ def test_clients_that_never_read(resting):
         sock.close()
 
 
-def test_stalled_for_good_and_left(start):
+@pytest.mark.parametrize("resets", [False, True])
+def test_stalled_for_good_and_left(start, resets):
     """Who does not read learns that the client is gone all the same."""
     simulator = start(faults={"stall_after_bytes": 10}, control=True)
     before = simulator.descriptors()
     for _ in range(10):
         sock = simulator.connect()
         sock.sendall(enhanced(1))
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        if resets:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         sock.close()
     simulator.wait("/connections", lambda answer: answer["connections"] == [])
     deadline = time.monotonic() + DEADLINE

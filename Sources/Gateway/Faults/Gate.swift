@@ -1,4 +1,5 @@
 import Glibc
+import Logging
 import NIOConcurrencyHelpers
 import NIOCore
 
@@ -12,10 +13,14 @@ final class Gate: Sendable {
   }
 
   let port: Int
+  private let logger: Logger
   private let bind: @Sendable (Int) -> EventLoopFuture<any Channel>
   private let state: NIOLockedValueBox<State>
 
-  init(port: Int, _ bind: @escaping @Sendable (Int) -> EventLoopFuture<any Channel>) async throws {
+  init(port: Int, logger: Logger, _ bind: @escaping @Sendable (Int) -> EventLoopFuture<any Channel>)
+    async throws
+  {
+    self.logger = logger
     self.bind = bind
     let channel = try await bind(port).get()
     self.port = channel.localAddress?.port ?? port
@@ -41,10 +46,15 @@ final class Gate: Sendable {
 
   private func open(_ order: Int) {
     guard state.withLockedValue({ $0.order == order && $0.isShut }) else { return }
-    bind(port).whenSuccess { channel in
-      self.state.withLockedValue { state in
-        state.channel = channel
-        state.isShut = false
+    bind(port).whenComplete { result in
+      switch result {
+      case .success(let channel):
+        self.state.withLockedValue { state in
+          state.channel = channel
+          state.isShut = false
+        }
+      case .failure(let error):
+        self.logger.error("port \(self.port) stays shut: \(error)")
       }
     }
   }
