@@ -81,9 +81,12 @@ final class ControlHandler: ChannelInboundHandler {
       wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: answer.json + "\n")))), promise: nil)
     let sent = context.eventLoop.makePromise(of: Void.self)
     context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: sent)
-    if !head.isKeepAlive {
-      let channel = context.channel
-      sent.futureResult.whenComplete { _ in channel.close(promise: nil) }
+    let channel = context.channel
+    let isLast = !head.isKeepAlive
+    let service = service
+    sent.futureResult.whenComplete { _ in
+      if isLast { channel.close(promise: nil) }
+      if answer.endsRun { service.requestShutdown() }
     }
   }
 

@@ -4,6 +4,8 @@ package struct ControlService: Sendable {
   struct Answer {
     var status: Int
     var json: String
+    /// The run ends once it is sent.
+    var endsRun = false
 
     static func ok(_ json: String) -> Answer { Answer(status: 200, json: json) }
 
@@ -51,9 +53,7 @@ package struct ControlService: Sendable {
         ledger.reset()
         _ = feedback.takeAll()
         return .ok(counters)
-      case "/shutdown":
-        requestShutdown()
-        return Answer(status: 202, json: counters)
+      case "/shutdown": return Answer(status: 202, json: counters, endsRun: true)
       default: return try unregistered(request)
       }
     } catch {

@@ -26,10 +26,11 @@ final class StreamFaults: ChannelDuplexHandler {
   private var hasStalled = false
   /// Bytes passed on so far.
   private var count = 0
-  /// Came while it stalls.
+  /// Came while it stalls, or faster than it reads.
   private var held = ByteBuffer()
   private var wantsRead = false
-  private var nextRead = NIODeadline.uptimeNanoseconds(0)
+  /// What was passed on last has its time yet.
+  private var isPacing = false
   private var stall: Scheduled<Void>?
 
   init(faults: ConnectionFaults, logger: Logger) {
@@ -52,35 +53,56 @@ final class StreamFaults: ChannelDuplexHandler {
     switch phase {
     case .cut: return
     case .stalled: held.writeBuffer(&buffer)
-    case .open: pass(&buffer, context)
+    case .open:
+      if faults.faults.readRate == nil, held.readableBytes == 0 {
+        pass(&buffer, context)
+        if phase == .stalled { held.writeBuffer(&buffer) }
+      } else {
+        held.writeBuffer(&buffer)
+        pace(context)
+      }
     }
   }
 
   func read(context: ChannelHandlerContext) {
-    let now = NIODeadline.now()
-    if phase == .stalled {
-      wantsRead = true
-    } else if faults.faults.readRate == nil || nextRead <= now {
-      context.read()
-    } else if !wantsRead {
-      wantsRead = true
-      let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-      context.eventLoop.scheduleTask(deadline: nextRead) {
-        let (me, context) = bound.value
-        me.readOn(context)
-      }
-    }
+    if phase == .stalled || isPacing { wantsRead = true } else { context.read() }
   }
 
   func handlerRemoved(context: ChannelHandlerContext) { stall?.cancel() }
 
   private func isDue(_ point: Int?) -> Bool { point.map { $0 <= count } ?? false }
 
+  /// Passes on some of what is held, and more when that has had its time.
+  private func pace(_ context: ChannelHandlerContext) {
+    guard phase == .open, !isPacing, held.readableBytes > 0 else { return }
+    let rate = faults.faults.readRate
+    let share = min(rate.map { max(1, $0 / 20) } ?? .max, held.readableBytes)
+    guard var piece = held.readSlice(length: share) else { return }
+    // Before it is passed on: whoever takes it may want to read at once.
+    isPacing = rate != nil
+    pass(&piece, context)
+    if phase == .stalled {
+      isPacing = false
+      piece.writeBuffer(&held)
+      held = piece
+    } else if phase == .open {
+      held.discardReadBytes()
+      guard let rate else { return readOn(context) }
+      let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+      context.eventLoop.scheduleTask(in: .nanoseconds(Int64(share) * 1_000_000_000 / Int64(rate))) {
+        let (me, context) = bound.value
+        me.isPacing = false
+        if me.held.readableBytes > 0 { me.pace(context) } else { me.readOn(context) }
+      }
+    } else {
+      isPacing = false
+      readOn(context)
+    }
+  }
+
+  /// Leaves in `buffer` what a stall keeps back.
   private func pass(_ buffer: inout ByteBuffer, _ context: ChannelHandlerContext) {
     let total = buffer.readableBytes
-    if let rate = faults.faults.readRate {
-      nextRead = max(nextRead, .now()) + .nanoseconds(Int64(Double(total) / Double(rate) * 1e9))
-    }
     let toCut = faults.cutAfter.map { max(0, $0 - count) } ?? .max
     let toStall = hasStalled ? .max : faults.stallAfter.map { max(0, $0 - count) } ?? .max
     let share = min(total, toCut, toStall)
@@ -92,17 +114,12 @@ final class StreamFaults: ChannelDuplexHandler {
     if share > 0, let piece = buffer.readSlice(length: share) {
       context.fireChannelRead(wrapInboundOut(piece))
     }
-    if toCut <= toStall {
-      cut(context)
-    } else {
-      held = ByteBuffer()
-      held.writeBuffer(&buffer)
-      begin(context)
-    }
+    if toCut <= toStall { cut(context) } else { begin(context) }
   }
 
   private func cut(_ context: ChannelHandlerContext) {
     phase = .cut
+    held = ByteBuffer()
     logger.info("ends after \(count) bytes: \(faults.faults.cutEnding.rawValue)")
     GentleClose.begin(context.channel, after: .zero, ending: faults.faults.cutEnding)
   }
@@ -119,15 +136,13 @@ final class StreamFaults: ChannelDuplexHandler {
     stall = context.eventLoop.scheduleTask(in: time) {
       let (me, context) = bound.value
       me.phase = .open
-      var held = me.held
-      me.held = ByteBuffer()
-      if held.readableBytes > 0 { me.pass(&held, context) }
+      me.pace(context)
       me.readOn(context)
     }
   }
 
   private func readOn(_ context: ChannelHandlerContext) {
-    if wantsRead, phase != .stalled, context.channel.isActive {
+    if wantsRead, phase != .stalled, !isPacing, context.channel.isActive {
       wantsRead = false
       context.read()
     }
