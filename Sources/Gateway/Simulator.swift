@@ -1,6 +1,8 @@
 import Glibc
 import Logging
+import NIOConcurrencyHelpers
 import NIOCore
+import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
@@ -19,13 +21,22 @@ package struct SimulatorConfiguration: Sendable {
   package var feedback: [FeedbackEntry] = []
   /// Where accepted notifications are recorded.
   package var record: RecordFile?
+  /// Where the fate of every notification is.
+  package var ledger: RecordFile?
+  package var faults = Faults()
+  /// Of all that is left to chance.
+  package var seed: UInt64 = 0
+  /// The control interface's, which listens on loopback only; 0 takes a free one, nil has none.
+  package var controlPort: Int?
+  /// How many accepted notifications the control interface can tell of.
+  package var controlKeeps = 100_000
 
   package init(certificates: CertificateDirectory) { self.certificates = certificates }
 }
 
 /// Why a service could not be opened.
 package struct ListenError: Error, CustomStringConvertible {
-  package enum Service: String, Sendable { case gateway, feedback }
+  package enum Service: String, Sendable { case gateway, feedback, control }
 
   package var service: Service
   package var host: String
@@ -58,22 +69,33 @@ package struct ListenError: Error, CustomStringConvertible {
 package final class Simulator: Sendable {
   package let gatewayPort: Int
   package let feedbackPort: Int
+  /// nil where there is no control interface.
+  package let controlPort: Int?
   package let ledger: Ledger
   package let feedback: FeedbackList
+  package let faults: FaultDesk
+  /// Asks for the end of the run, which is not the simulator's to make.
+  package let shutdownRequests: AsyncStream<Void>
 
+  private let gates: [Gate]
   private let group: MultiThreadedEventLoopGroup
-  private let record: RecordFile?
+  private let records: BinaryHandler.Records
 
   private init(
-    gatewayPort: Int, feedbackPort: Int, ledger: Ledger, feedback: FeedbackList,
-    group: MultiThreadedEventLoopGroup, record: RecordFile?
+    gates: [Gate], controlPort: Int?, service: ControlService,
+    shutdownRequests: AsyncStream<Void>, group: MultiThreadedEventLoopGroup,
+    records: BinaryHandler.Records
   ) {
-    self.gatewayPort = gatewayPort
-    self.feedbackPort = feedbackPort
-    self.ledger = ledger
-    self.feedback = feedback
+    gatewayPort = gates[0].port
+    feedbackPort = gates[1].port
+    self.controlPort = controlPort
+    ledger = service.ledger
+    feedback = service.feedback
+    faults = service.faults
+    self.shutdownRequests = shutdownRequests
+    self.gates = gates
     self.group = group
-    self.record = record
+    self.records = records
   }
 
   /// Listens when it comes back. Certificates are made where there are none.
@@ -81,32 +103,60 @@ package final class Simulator: Sendable {
     _ configuration: SimulatorConfiguration, logger: Logger
   ) async throws -> Simulator {
     try configuration.certificates.prepare()
-    let tls = try GatewayTLS.context(
-      configuration.certificates, min: configuration.tlsMin, max: configuration.tlsMax)
-    let ledger = Ledger()
+    let desk = try FaultDesk(
+      configuration.faults, seed: configuration.seed, certificates: configuration.certificates,
+      bounds: (configuration.tlsMin, configuration.tlsMax))
+    let isWatched = configuration.controlPort != nil
+    let ledger = Ledger(
+      watchesDuplicates: isWatched || configuration.ledger != nil,
+      keeps: isWatched ? configuration.controlKeeps : 0)
     let feedback = FeedbackList(configuration.feedback)
+    let records = BinaryHandler.Records(
+      accepted: configuration.record, ledger: configuration.ledger)
     let group = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
     do {
-      let gatewayPort = try await listen(
-        .gateway, on: configuration.gatewayPort, configuration.host, tls, group
+      let gateway = try await listen(
+        .gateway, on: configuration.gatewayPort, configuration.host, group, logger
       ) { channel in
-        let number = ledger.open()
+        let number = ledger.open(from: channel.remoteAddress.map { "\($0)" } ?? "")
         var logger = logger
         logger[metadataKey: "connection"] = "\(number)"
-        return BinaryHandler(
-          connection: number, rules: configuration.rules, ledger: ledger,
-          record: configuration.record, logger: logger)
+        let faults = ConnectionFaults(desk: desk, number: number)
+        let handler = BinaryHandler(
+          connection: number, rules: configuration.rules, faults: faults, ledger: ledger,
+          records: records, logger: logger)
+        try furnish(channel, desk.inForce.tls, faults, logger, handler)
       }
-      let feedbackPort = try await listen(
-        .feedback, on: configuration.feedbackPort, configuration.host, tls, group
+      let feedbackNumbers = NIOLockedValueBox(0)
+      let feedbackGate = try await listen(
+        .feedback, on: configuration.feedbackPort, configuration.host, group, logger
       ) { channel in
+        let number = feedbackNumbers.withLockedValue { number in
+          number += 1
+          return number
+        }
         var logger = logger
-        logger[metadataKey: "feedback"] = "\(channel.remoteAddress?.port ?? 0)"
-        return FeedbackHandler(list: feedback, ledger: ledger, logger: logger)
+        logger[metadataKey: "feedback"] = "\(number)"
+        let faults = ConnectionFaults(desk: desk, number: number)
+        let handler = FeedbackHandler(
+          list: feedback, faults: faults, ledger: ledger, logger: logger)
+        try furnish(channel, desk.inForce.tls, faults, logger, handler)
+      }
+      let gates = [gateway, feedbackGate]
+      let (requests, continuation) = AsyncStream.makeStream(of: Void.self)
+      let service = ControlService(
+        ledger: ledger, feedback: feedback, faults: desk, gates: gates,
+        requestShutdown: { continuation.yield() })
+      var controlPort: Int?
+      if let port = configuration.controlPort {
+        controlPort = try await control(service, on: port, group, logger)
+      }
+      if let time = desk.faults.refuseTime {
+        for gate in gates { await gate.refuse(for: time) }
       }
       return Simulator(
-        gatewayPort: gatewayPort, feedbackPort: feedbackPort, ledger: ledger, feedback: feedback,
-        group: group, record: configuration.record)
+        gates: gates, controlPort: controlPort, service: service, shutdownRequests: requests,
+        group: group, records: records)
     } catch {
       try? await group.shutdownGracefully()
       throw error
@@ -116,32 +166,73 @@ package final class Simulator: Sendable {
   /// Cuts all connections; what they had brought is recorded when it comes back.
   package func stop() async -> Totals {
     try? await group.shutdownGracefully()
-    record?.flush()
-    return ledger.totals
+    records.accepted?.flush()
+    let totals = ledger.totals
+    if let ledger = records.ledger {
+      ledger.append(Array("{\"summary\":\(totals.json.dropLast())}\n".utf8))
+      ledger.flush()
+    }
+    return totals
+  }
+
+  /// What stands between the socket and who speaks the protocol.
+  private static func furnish(
+    _ channel: any Channel, _ tls: NIOSSLContext, _ faults: ConnectionFaults, _ logger: Logger,
+    _ handler: some ChannelInboundHandler
+  ) throws {
+    if faults.faults.readRate != nil || faults.stallAfter != nil {
+      try channel.syncOptions?.setOption(
+        .socketOption(.so_rcvbuf), value: StreamFaults.receiveBuffer)
+    }
+    let pipeline = channel.pipeline.syncOperations
+    try pipeline.addHandler(SegmentShaper(faults: faults))
+    if let fault = HandshakeFault(faults, logger: logger) { try pipeline.addHandler(fault) }
+    try pipeline.addHandler(NIOSSLServerHandler(context: tls))
+    try pipeline.addHandler(HandshakeDeadline(delay: faults.handshakeDelay ?? .zero))
+    try pipeline.addHandler(RecordSplitter(faults: faults))
+    try pipeline.addHandler(StreamFaults(faults: faults, logger: logger))
+    try pipeline.addHandler(handler)
   }
 
   private static func listen(
-    _ service: ListenError.Service, on port: Int, _ host: String, _ tls: NIOSSLContext,
-    _ group: MultiThreadedEventLoopGroup,
-    _ handler: @escaping @Sendable (any Channel) -> any ChannelInboundHandler
-  ) async throws -> Int {
-    let bootstrap = ServerBootstrap(group: group)
-      .serverChannelOption(.backlog, value: 1024)
-      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-      .childChannelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          let pipeline = channel.pipeline.syncOperations
-          try pipeline.addHandler(NIOSSLServerHandler(context: tls))
-          try pipeline.addHandler(HandshakeDeadline())
-          try pipeline.addHandler(handler(channel))
-        }
-      }
+    _ service: ListenError.Service, on port: Int, _ host: String,
+    _ group: MultiThreadedEventLoopGroup, _ logger: Logger,
+    _ furnish: @escaping @Sendable (any Channel) throws -> Void
+  ) async throws -> Gate {
     do {
-      let channel = try await bootstrap.bind(host: host, port: port).get()
-      return channel.localAddress?.port ?? port
+      return try await Gate(port: port, logger: logger) { port in
+        ServerBootstrap(group: group)
+          .serverChannelOption(.backlog, value: 1024)
+          .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+          .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+          .childChannelInitializer { channel in
+            channel.eventLoop.makeCompletedFuture { try furnish(channel) }
+          }
+          .bind(host: host, port: port)
+      }
     } catch {
       throw ListenError(error, service, host, port)
+    }
+  }
+
+  private static func control(
+    _ service: ControlService, on port: Int, _ group: MultiThreadedEventLoopGroup, _ logger: Logger
+  ) async throws -> Int {
+    let host = "127.0.0.1"
+    do {
+      let channel = try await ServerBootstrap(group: group)
+        .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        .childChannelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            let pipeline = channel.pipeline.syncOperations
+            try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
+            try pipeline.addHandler(ControlHandler(service: service, logger: logger))
+          }
+        }
+        .bind(host: host, port: port).get()
+      return channel.localAddress?.port ?? port
+    } catch {
+      throw ListenError(error, .control, host, port)
     }
   }
 }

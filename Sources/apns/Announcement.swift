@@ -6,6 +6,8 @@ struct Announcement {
   var host: String
   var gatewayPort: Int
   var feedbackPort: Int
+  var controlPort: Int?
+  var seed: UInt64
   var certificates: CertificateDirectory
 
   private func address(_ port: Int, at host: String) -> String {
@@ -36,9 +38,15 @@ struct Announcement {
     Certificate and key apart:
       \(certificates.providerCertificate)
       \(certificates.providerKey)
+    \(controlText)Chance begins with --seed \(seed)
     ready gateway=\(address(gatewayPort, at: host)) feedback=\(address(feedbackPort, at: host)) certificates=\(certificates.path)
 
     """
+  }
+
+  private var controlText: String {
+    guard let controlPort else { return "" }
+    return "To see and change what it does:\n  curl http://127.0.0.1:\(controlPort)/counters\n"
   }
 
   private func shell(_ path: String) -> String {
@@ -58,6 +66,8 @@ struct Announcement {
       ("host", JSONText.string(host)),
       ("gateway_port", "\(gatewayPort)"),
       ("feedback_port", "\(feedbackPort)"),
+      ("control_port", controlPort.map(String.init) ?? "null"),
+      ("seed", "\(seed)"),
       ("certificates", JSONText.string(certificates.path)),
       ("ca", JSONText.string(certificates.ca)),
       ("provider", JSONText.string(certificates.provider)),

@@ -4,6 +4,8 @@ import Glibc
 /// Waits for SIGINT, SIGTERM or the end of the process that wanted the run.
 struct EndOfRun {
   private let reasons: AsyncStream<String>
+  /// Ends the run for a reason that no signal brings.
+  let request: @Sendable (String) -> Void
   private let sources: [any DispatchSourceProtocol]
 
   /// From here on the signals no longer end the process by themselves.
@@ -11,6 +13,7 @@ struct EndOfRun {
     let (stream, continuation) = AsyncStream.makeStream(of: String.self)
     let queue = DispatchQueue(label: "end")
     reasons = stream
+    request = { continuation.yield($0) }
     var sources: [any DispatchSourceProtocol] = []
     // A reader of the output that is gone is no reason to end without totals.
     signal(SIGPIPE, SIG_IGN)

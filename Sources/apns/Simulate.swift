@@ -24,7 +24,17 @@ struct Simulate: AsyncParsableCommand {
     abstract: "Run a binary gateway and a feedback service like Apple's.",
     discussion: """
       Makes certificates at the first start, prints how to connect, then a line that begins \
-      with "ready". Ends on SIGINT and SIGTERM and prints what it saw. Logs go to standard error.
+      with "ready". Ends on SIGINT and SIGTERM and prints what it saw; SIGUSR1 prints it at any \
+      time. Logs go to standard error.
+
+      It behaves unless told otherwise. FAULTS, as --fault name=value, as members of the JSON \
+      object in a --rules file, or of one sent to /faults of the control interface:
+
+      \(FaultText.list)
+
+      CONTROL INTERFACE, on 127.0.0.1, JSON throughout:
+
+      \(FaultText.control)
       """)
 
   @Option(help: "The name or address to listen on.")
@@ -53,6 +63,11 @@ struct Simulate: AsyncParsableCommand {
       """)
   var tlsMax = TLSBound.tls1_2
 
+  @Flag(
+    help: "Send session tickets ahead of the first bytes, as TLS 1.3 does: short for --tls-max 1.3."
+  )
+  var sessionTickets = false
+
   @Option(help: "Device tokens taken: any size from 1 to 100 bytes, or 32 only.")
   var tokenSize = TokenSize.any
 
@@ -60,6 +75,17 @@ struct Simulate: AsyncParsableCommand {
     help: ArgumentHelp(
       "The largest payload of commands 0 and 1: 256, or 2048 as from 2014.", valueName: "bytes"))
   var legacyPayloadMax = LegacyPayloadMax.bytes2048
+
+  @Flag(help: "Take only payloads that are JSON with an object aps; status 1 answers others.")
+  var checkPayload = false
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      Demand this topic, or "any", of the client's certificate (its UID): status 3 answers \
+      where there is none, 8 where it is another.
+      """, valueName: "topic"))
+  var topic: String?
 
   @Option(
     help: ArgumentHelp(
@@ -82,6 +108,35 @@ struct Simulate: AsyncParsableCommand {
     completion: .file())
   var accepted: String?
 
+  @Option(
+    help: ArgumentHelp(
+      """
+      Record every notification here with what became of it: accepted, rejected with its \
+      status, discarded after an error, ignored; a duplicate is one accepted though one with \
+      the same token and payload had been. Ends with a summary; emptied at the start.
+      """, valueName: "file"),
+    completion: .file())
+  var ledger: String?
+
+  @Option(help: ArgumentHelp("What to do wrong; may be repeated.", valueName: "name=value"))
+  var fault: [String] = []
+
+  @Option(
+    help: ArgumentHelp("Faults as one JSON object.", valueName: "file"), completion: .file())
+  var rules: String?
+
+  @Option(help: "Where chance begins: the same seed and the same client give the same run.")
+  var seed: UInt64 = .random(in: 0...UInt64(UInt32.max))
+
+  @Option(
+    help: ArgumentHelp("The control interface's port; 0 takes a free one.", valueName: "port"))
+  var controlPort: UInt16?
+
+  @Option(
+    help: ArgumentHelp(
+      "How many accepted notifications the control interface can tell of.", valueName: "n"))
+  var controlKeeps = 100_000
+
   @Flag(help: "Print one JSON object when ready and one with the totals at the end, nothing else.")
   var json = false
 
@@ -98,12 +153,19 @@ struct Simulate: AsyncParsableCommand {
     if gatewayPort == feedbackPort, gatewayPort != 0 {
       throw ValidationError("--gateway-port and --feedback-port are both \(gatewayPort)")
     }
+    if let controlPort, controlPort != 0, controlPort == gatewayPort || controlPort == feedbackPort
+    {
+      throw ValidationError("--control-port \(controlPort) is another service's")
+    }
+    if controlKeeps <= 0 { throw ValidationError("--control-keeps \(controlKeeps) keeps nothing") }
+    if topic == "" { throw ValidationError("--topic is empty") }
     if certificates.isEmpty { throw ValidationError("--certificates is empty") }
     if let parent, parent <= 0 { throw ValidationError("--parent \(parent) is no process") }
   }
 
   func run() async throws {
     let end = EndOfRun(parent: parent)
+    OpenFiles.raiseLimit()
     let level = logLevel
     LoggingSystem.bootstrap { label in
       var handler = StreamLogHandler.standardError(label: label)
@@ -115,13 +177,25 @@ struct Simulate: AsyncParsableCommand {
     let simulator = try await start(configuration, logger)
     let announcement = Announcement(
       host: host, gatewayPort: simulator.gatewayPort, feedbackPort: simulator.feedbackPort,
+      controlPort: simulator.controlPort, seed: seed,
       certificates: configuration.certificates.absolute)
     StandardStream.output.write(json ? announcement.json : announcement.text)
+    let onRequest = TotalsOnRequest {
+      StandardStream.output.write(summary(simulator.ledger.totals))
+    }
+    let request = end.request
+    let requests = Task {
+      for await _ in simulator.shutdownRequests { request("asked to by the control interface") }
+    }
     let reason = await end.wait()
+    requests.cancel()
+    onRequest.cancel()
     logger.info("ends: \(reason)")
     let totals = await simulator.stop()
-    StandardStream.output.write(json ? totals.json : totals.text)
+    StandardStream.output.write(summary(totals))
   }
+
+  private func summary(_ totals: Totals) -> String { json ? totals.json : totals.text }
 
   private func configuration(_ logger: Logger) throws -> SimulatorConfiguration {
     var configuration = SimulatorConfiguration(certificates: CertificateDirectory(certificates))
@@ -129,7 +203,18 @@ struct Simulate: AsyncParsableCommand {
     configuration.gatewayPort = Int(gatewayPort)
     configuration.feedbackPort = Int(feedbackPort)
     configuration.tlsMin = tlsMin
-    configuration.tlsMax = tlsMax
+    configuration.tlsMax = sessionTickets ? .tls1_3 : tlsMax
+    configuration.seed = seed
+    configuration.controlPort = controlPort.map(Int.init)
+    configuration.controlKeeps = controlKeeps
+    configuration.rules.checksPayloads = checkPayload
+    configuration.rules.topic = topic.map { $0 == "any" ? .any : .only($0) }
+    configuration.faults = try faults()
+    if let ledger {
+      configuration.ledger = try named("--ledger") {
+        try RecordFile(path: ledger, logger: logger)
+      }
+    }
     configuration.rules.tokenSizes = tokenSize.range
     configuration.rules.legacyPayloadMax = legacyPayloadMax.rawValue
     if let badTokens {
@@ -148,6 +233,20 @@ struct Simulate: AsyncParsableCommand {
     return configuration
   }
 
+  /// Those of the file first: what stands on the command line is nearer.
+  private func faults() throws -> Faults {
+    var faults = Faults()
+    if let rules { try named("--rules") { try faults.adopt(rulesAt: rules) } }
+    for option in fault {
+      do throws(JSONFault) {
+        try faults.adopt(option: option)
+      } catch {
+        throw refusal("--fault \(option): \(error.message)")
+      }
+    }
+    return faults
+  }
+
   private func start(
     _ configuration: SimulatorConfiguration, _ logger: Logger
   ) async throws -> Simulator {
@@ -155,8 +254,12 @@ struct Simulate: AsyncParsableCommand {
       return try await Simulator.start(configuration, logger: logger)
     } catch let error as CertificateError {
       throw refusal("--certificates: \(error)")
+    } catch let error as JSONFault {
+      throw refusal("--fault or --rules: \(error.message)")
     } catch let error as ListenError {
-      throw refusal("\(error.isPort ? "--\(error.service.rawValue)-port" : "--host"): \(error)")
+      throw refusal(
+        "\(error.isPort || error.service == .control ? "--\(error.service.rawValue)-port" : "--host"): \(error)"
+      )
     }
   }
 

@@ -33,10 +33,14 @@ import Testing
 
   @Test func sendsThePacketBeforeThePause() throws {
     let closes = CloseRecorder()
+    try Stage.certificates.prepare()
+    let desk = try FaultDesk(
+      Faults(), seed: 1, certificates: Stage.certificates, bounds: (.tls1_2, .tls1_2))
     let channel = EmbeddedChannel(handlers: [
       closes,
       BinaryHandler(
-        connection: 1, rules: Rules(), ledger: Ledger(), record: nil, logger: Stage.silent),
+        connection: 1, rules: Rules(), faults: ConnectionFaults(desk: desk, number: 1),
+        ledger: Ledger(), records: BinaryHandler.Records(), logger: Stage.silent),
     ])
     try channel.writeInbound(ByteBuffer(bytes: Frames.enhanced(3, token: [])))
     #expect(try channel.readOutbound(as: ByteBuffer.self) == ByteBuffer(bytes: [8, 2, 0, 0, 0, 3]))

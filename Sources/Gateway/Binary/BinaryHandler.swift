@@ -1,6 +1,7 @@
 import APNS
 import Logging
 import NIOCore
+import NIOSSL
 import NIOTLS
 
 /// One provider's connection to the binary gateway.
@@ -8,8 +9,16 @@ final class BinaryHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
+  /// Where notifications are written down.
+  struct Records {
+    var accepted: RecordFile?
+    var ledger: RecordFile?
+  }
+
   private enum Phase {
     case judging
+    /// Leaves one unanswered; the rest of it is to be passed over.
+    case ignoring
     /// Rejected one; the rest of it is to be passed over.
     case skipping
     /// Counts and throws away whatever else comes.
@@ -21,8 +30,9 @@ final class BinaryHandler: ChannelInboundHandler {
   private let connection: Int
   private let rules: Rules
   private let limits: FrameLimits
+  private let faults: ConnectionFaults
   private let ledger: Ledger
-  private let record: RecordFile?
+  private let records: Records
   private let logger: Logger
 
   private var phase = Phase.judging
@@ -30,30 +40,51 @@ final class BinaryHandler: ChannelInboundHandler {
   private var pending = ByteBuffer()
   /// What the ledger has not been told yet.
   private var tally = Tally()
-  /// What the record has not been given yet.
-  private var lines = AcceptedLines()
+  /// What the records have not been given yet.
+  private var accepted: NotificationLines?
+  private var fates: NotificationLines?
+  /// The status for all there is, where the certificate is not one for this gateway.
+  private var topicStatus: UInt8?
+  /// Accepted on this connection, and the identifier of the last of them.
+  private var count = 0
+  private var last: UInt32?
+  private var lastCommand = Command.simple
 
-  init(connection: Int, rules: Rules, ledger: Ledger, record: RecordFile?, logger: Logger) {
+  init(
+    connection: Int, rules: Rules, faults: ConnectionFaults, ledger: Ledger, records: Records,
+    logger: Logger
+  ) {
     self.connection = connection
     self.rules = rules
     limits = rules.limits
+    self.faults = faults
     self.ledger = ledger
-    self.record = record
+    self.records = records
     self.logger = logger
+    if records.accepted != nil || ledger.keeps > 0 {
+      accepted = NotificationLines(tellsFate: false)
+    }
+    if records.ledger != nil { fates = NotificationLines(tellsFate: true) }
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if case .handshakeCompleted = event as? TLSUserEvent {
       ledger.connect()
       logger.debug("connected")
+      if let topic = rules.topic {
+        topicStatus = topic.status(
+          for: try? context.pipeline.syncOperations.nioSSL_peerCertificate())
+      }
     }
     context.fireUserInboundEventTriggered(event)
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     var incoming = unwrapInboundIn(data)
+    tally.bytes += incoming.readableBytes
     if phase == .lost { return }
-    if record != nil { lines.beginBatch(connection: connection) }
+    accepted?.beginBatch(connection: connection)
+    fates?.beginBatch(connection: connection)
     if pending.readableBytes == 0 {
       consume(&incoming, context)
       // Copied, not kept: TLS wants its buffer back.
@@ -76,6 +107,7 @@ final class BinaryHandler: ChannelInboundHandler {
       logger.info("ended within a frame, \(pending.readableBytes) bytes into it")
     }
     logger.debug("closed")
+    ledger.close(connection)
     context.fireChannelInactive()
   }
 
@@ -104,20 +136,25 @@ final class BinaryHandler: ChannelInboundHandler {
       switch rules.judge(bytes, limits: limits) {
       case .incomplete: return 0
       case .accepted(let frame):
-        tally.accepted += 1
-        if record != nil { lines.append(frame) }
+        if let status = topicStatus {
+          return reject(
+            Rejection(frame, status: status, reason: "the certificate's topic"), bytes, context)
+        }
+        if faults.isJudging, let status = faults.badStatus(frame.notification.token) {
+          return reject(
+            Rejection(frame, status: status, reason: "a bad token by order"), bytes, context)
+        }
+        accept(frame, context)
         return frame.length
       case .rejected(let rejection):
-        reject(rejection, context)
-        phase = .skipping
-        return step(bytes, context)
+        return reject(rejection, bytes, context)
       }
-    case .skipping, .discarding:
+    case .ignoring, .skipping, .discarding:
       switch FrameExtent.measure(bytes) {
       case .incomplete: return 0
       case .bytes(let length):
-        if phase == .discarding { tally.discarded += 1 }
-        phase = .discarding
+        if phase == .discarding { discard(UnsafeRawBufferPointer(rebasing: bytes[..<length])) }
+        phase = phase == .ignoring ? .judging : .discarding
         return length
       case .unknown:
         phase = .lost
@@ -127,16 +164,96 @@ final class BinaryHandler: ChannelInboundHandler {
     }
   }
 
-  private func reject(_ rejection: Rejection, _ context: ChannelHandlerContext) {
-    tally.rejected[rejection.status, default: 0] += 1
+  @inline(__always)
+  private func accept(_ frame: Frame, _ context: ChannelHandlerContext) {
+    tally.accepted += 1
+    count += 1
+    last = frame.notification.identifier
+    lastCommand = frame.command
+    accepted?.append(frame)
+    if ledger.watchesDuplicates { watch(frame) }
+    if let limit = faults.faults.shutdownAfter, count >= limit { shutDown(context) }
+  }
+
+  private func watch(_ frame: Frame) {
+    let isDuplicate = ledger.isDuplicate(frame.notification.token, frame.notification.payload)
+    if isDuplicate { tally.duplicates += 1 }
+    fates?.append(frame, .accepted, isDuplicate: isDuplicate)
+  }
+
+  private func discard(_ bytes: UnsafeRawBufferPointer) {
+    tally.discarded += 1
+    if fates == nil { return }
+    if let frame = try? FrameDecoder.decode(bytes, limits: limits) {
+      fates?.append(frame, .discarded)
+    } else {
+      fates?.append(command: bytes.first ?? 0, identifier: nil, .discarded)
+    }
+  }
+
+  private func reject(
+    _ rejection: Rejection, _ bytes: UnsafeRawBufferPointer, _ context: ChannelHandlerContext
+  ) -> Int {
+    var rejection = rejection
+    var fate = Fate.rejected(rejection.status)
+    if rejection.isSentinel {
+      switch faults.faults.sentinel {
+      case .own: break
+      case .zero: rejection.carried = rejection.carried.map { _ in 0 }
+      case .none: fate = .ignored
+      }
+      rejection.status = faults.faults.sentinelStatus
+      if case .rejected = fate { fate = .rejected(rejection.status) }
+    }
+    if let frame = rejection.frame {
+      fates?.append(frame, fate)
+    } else {
+      fates?.append(command: rejection.command, identifier: rejection.carried, fate)
+    }
+    if case .ignored = fate {
+      tally.ignored += 1
+      logger.info("identifier \(rejection.identifier) left unanswered")
+      phase = .ignoring
+    } else {
+      tally.rejected[rejection.status, default: 0] += 1
+      logger.info(
+        "command \(rejection.command) identifier \(rejection.identifier) rejected: status \(rejection.status) \(RejectStatus.text(rejection.status)): \(rejection.reason)"
+      )
+      phase = .skipping
+      end(with: rejection.packet, context)
+    }
+    return step(bytes, context)
+  }
+
+  private func shutDown(_ context: ChannelHandlerContext) {
+    tally.shutdowns += 1
+    logger.info("shuts down after \(count) accepted, the last identifier \(last ?? 0)")
+    phase = .discarding
+    // Command 0 knows no answer.
+    end(
+      with: lastCommand == .simple
+        ? nil : ErrorPacket(status: ErrorPacket.shutdown, identifier: last ?? 0), context)
+  }
+
+  /// Answers as the faults will have it, and ends the connection.
+  private func end(with packet: ErrorPacket?, _ context: ChannelHandlerContext) {
     // Whoever reads the answer finds the record up to date.
     settle()
-    let place = rejection.fault.map { ", at byte \($0.offset) of the frame" } ?? ""
-    logger.info(
-      "command \(rejection.command) identifier \(rejection.identifier) rejected: status \(rejection.status) \(RejectStatus.text(rejection.status))\(place)"
-    )
-    guard let packet = rejection.packet else {
-      GentleClose.begin(context.channel, after: .zero)
+    let aftermath = faults.aftermath(of: packet)
+    if aftermath.delay == .zero {
+      answer(aftermath, context)
+    } else {
+      let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+      context.eventLoop.scheduleTask(in: aftermath.delay) {
+        let (me, context) = bound.value
+        if context.channel.isActive { me.answer(aftermath, context) }
+      }
+    }
+  }
+
+  private func answer(_ aftermath: ConnectionFaults.Aftermath, _ context: ChannelHandlerContext) {
+    guard let packet = aftermath.packet else {
+      GentleClose.begin(context.channel, after: aftermath.pause, ending: aftermath.ending)
       return
     }
     var buffer = context.channel.allocator.buffer(capacity: ErrorPacket.size)
@@ -145,13 +262,20 @@ final class BinaryHandler: ChannelInboundHandler {
       packet.encode(into: base)
       return ErrorPacket.size
     }
+    let pipeline = context.pipeline.syncOperations
+    let segments =
+      aftermath.isJoined ? try? pipeline.context(handlerType: SegmentShaper.self) : nil
+    let shaper = segments?.handler as? SegmentShaper
+    shaper?.hold()
     context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
-    GentleClose.begin(context.channel, after: GentleClose.pause)
+    GentleClose.begin(context.channel, after: aftermath.pause, ending: aftermath.ending)
+    if let segments { shaper?.release(context: segments) }
   }
 
   /// Passes on what came of this batch, so that no notification costs a lock.
   private func settle() {
-    ledger.add(&tally)
-    if let record { lines.hand(to: record) }
+    ledger.add(&tally, of: connection, ledger.keeps > 0 ? accepted : nil)
+    if let record = records.accepted { accepted?.hand(to: record) } else { accepted?.clear() }
+    if let record = records.ledger { fates?.hand(to: record) }
   }
 }

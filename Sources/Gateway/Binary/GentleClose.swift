@@ -1,4 +1,6 @@
+import Glibc
 import NIOCore
+import NIOSSL
 
 /// Ends a connection so that what was sent last arrives: a pause, close_notify, and
 /// then what the peer still sends is read, for a socket closed on unread bytes
@@ -9,10 +11,37 @@ enum GentleClose {
   /// How long the peer may take to close its side.
   static let patience = TimeAmount.seconds(2)
 
-  static func begin(_ channel: any Channel, after pause: TimeAmount) {
-    channel.eventLoop.scheduleTask(in: pause) {
+  static func begin(
+    _ channel: any Channel, after pause: TimeAmount, ending: Faults.Ending = .closeNotify
+  ) {
+    if pause == .zero {
+      end(channel, ending)
+    } else {
+      channel.eventLoop.scheduleTask(in: pause) { end(channel, ending) }
+    }
+  }
+
+  private static func end(_ channel: any Channel, _ ending: Faults.Ending) {
+    switch ending {
+    case .closeNotify:
       channel.close(mode: .output, promise: nil)
       channel.eventLoop.scheduleTask(in: patience) { channel.close(promise: nil) }
+    case .fin:
+      beneathTLS(channel, .output)
+      channel.eventLoop.scheduleTask(in: patience) { beneathTLS(channel, .all) }
+    case .reset:
+      _ = (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+      beneathTLS(channel, .all)
+    }
+  }
+
+  /// Closes without TLS's word for it.
+  private static func beneathTLS(_ channel: any Channel, _ mode: CloseMode) {
+    let tls = try? channel.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
+    if let tls {
+      tls.close(mode: mode, promise: nil)
+    } else {
+      channel.close(mode: mode, promise: nil)
     }
   }
 }

@@ -6,11 +6,17 @@ final class HandshakeDeadline: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = ByteBuffer
 
   private static let limit = TimeAmount.seconds(10)
+  private let delay: TimeAmount
   private var deadline: Scheduled<Void>?
+
+  /// The client is not to blame for a delay of ours.
+  init(delay: TimeAmount = .zero) { self.delay = delay }
 
   func handlerAdded(context: ChannelHandlerContext) {
     let channel = context.channel
-    deadline = context.eventLoop.scheduleTask(in: Self.limit) { channel.close(promise: nil) }
+    deadline = context.eventLoop.scheduleTask(in: Self.limit + delay) {
+      channel.close(promise: nil)
+    }
   }
 
   func handlerRemoved(context: ChannelHandlerContext) { deadline?.cancel() }

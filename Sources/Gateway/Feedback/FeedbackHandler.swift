@@ -13,12 +13,17 @@ final class FeedbackHandler: ChannelInboundHandler {
   /// that clients of old cannot put together.
   private static let recordSize = 16384
 
+  /// How long a client may take to read the list.
+  private static let patience = TimeAmount.seconds(30)
+
   private let list: FeedbackList
+  private let faults: ConnectionFaults
   private let ledger: Ledger
   private let logger: Logger
 
-  init(list: FeedbackList, ledger: Ledger, logger: Logger) {
+  init(list: FeedbackList, faults: ConnectionFaults, ledger: Ledger, logger: Logger) {
     self.list = list
+    self.faults = faults
     self.ledger = ledger
     self.logger = logger
   }
@@ -40,24 +45,56 @@ final class FeedbackHandler: ChannelInboundHandler {
     let entries = list.takeAll()
     ledger.answerFeedback(entries.count)
     logger.info("tuples sent: \(entries.count)")
-    var record = context.channel.allocator.buffer(capacity: Self.recordSize)
+    var records = records(of: entries, context.channel.allocator)
+    let isCut = cut(&records)
+    // TLS demands nothing: whoever never reads is let go all the same.
+    let written = context.eventLoop.makePromise(of: Void.self)
+    for record in records { context.write(wrapOutboundOut(record), promise: nil) }
+    context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
+    let ending = isCut ? faults.faults.cutEnding : .closeNotify
+    let channel = context.channel
+    let patience = context.eventLoop.scheduleTask(in: Self.patience) {
+      channel.close(promise: nil)
+    }
+    written.futureResult.whenComplete { _ in
+      patience.cancel()
+      GentleClose.begin(channel, after: GentleClose.pause, ending: ending)
+    }
+  }
+
+  private func records(
+    of entries: [FeedbackEntry], _ allocator: ByteBufferAllocator
+  ) -> [ByteBuffer] {
+    var records = [allocator.buffer(capacity: Self.recordSize)]
     for entry in entries {
       entry.token.withUnsafeBytes { token in
         let tuple = FeedbackTuple(timestamp: entry.timestamp, token: token)
         guard let size = tuple.size else { return }
-        if record.readableBytes > 0, record.readableBytes + size > Self.recordSize {
-          context.write(wrapOutboundOut(record), promise: nil)
-          record = context.channel.allocator.buffer(capacity: Self.recordSize)
+        if records[records.count - 1].readableBytes + size > Self.recordSize {
+          records.append(allocator.buffer(capacity: Self.recordSize))
         }
-        record.writeWithUnsafeMutableBytes(minimumWritableBytes: size) { room in
-          guard let base = room.baseAddress else { return 0 }
+        records[records.count - 1].writeWithUnsafeMutableBytes(minimumWritableBytes: size) {
+          guard let base = $0.baseAddress else { return 0 }
           tuple.encode(into: base)
           return size
         }
       }
     }
-    if record.readableBytes > 0 { context.write(wrapOutboundOut(record), promise: nil) }
-    context.flush()
-    GentleClose.begin(context.channel, after: GentleClose.pause)
+    return records
+  }
+
+  /// Leaves no more than the faults allow; true where something was taken away.
+  private func cut(_ records: inout [ByteBuffer]) -> Bool {
+    guard var left = faults.faults.feedbackCut else { return false }
+    var isCut = false
+    for index in records.indices {
+      let size = records[index].readableBytes
+      if size > left { isCut = true }
+      records[index] = records[index].readSlice(length: min(size, left)) ?? ByteBuffer()
+      left -= min(size, left)
+    }
+    records.removeAll { $0.readableBytes == 0 }
+    if isCut { logger.info("the feedback is cut off") }
+    return isCut
   }
 }

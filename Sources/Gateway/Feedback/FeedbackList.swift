@@ -22,6 +22,8 @@ package final class FeedbackList: Sendable {
     entries.withLockedValue { $0.append(entry) }
   }
 
+  package var all: [FeedbackEntry] { entries.withLockedValue { $0 } }
+
   package func takeAll() -> [FeedbackEntry] {
     entries.withLockedValue { entries in
       defer { entries = [] }

@@ -39,6 +39,15 @@ enum TokenText {
     return token
   }
 
+  static func hex(_ token: some Sequence<UInt8>) -> String {
+    var text: [UInt8] = []
+    for byte in token {
+      text.append(JSONText.hexDigits[Int(byte >> 4)])
+      text.append(JSONText.hexDigits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
   private static func digit(_ character: UInt8) -> UInt8? {
     switch character {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")

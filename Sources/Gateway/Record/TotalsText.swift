@@ -6,9 +6,10 @@ extension Totals {
     return """
       connections: \(connections), refused in the handshake: \(refused)
       notifications received: \(received)
-      accepted: \(accepted)
+      accepted: \(accepted)\(duplicates.map { ", seen before: \($0)" } ?? "")
       rejected: \(rejected.values.reduce(0, +))
-      \(statuses)discarded: \(discarded)
+      \(statuses)discarded: \(discarded), ignored: \(ignored)
+      shutdowns: \(shutdowns)
       feedback connections: \(feedbackConnections), tuples sent: \(feedbackTuples)
 
       """
@@ -21,6 +22,7 @@ extension Totals {
     return """
       {"connections":\(connections),"refused":\(refused),"received":\(received),\
       "accepted":\(accepted),"rejected":{\(statuses)},"discarded":\(discarded),\
+      "ignored":\(ignored),"duplicates":\(duplicates.map(String.init) ?? "null"),"shutdowns":\(shutdowns),\
       "feedback_connections":\(feedbackConnections),"feedback_tuples":\(feedbackTuples)}
 
       """

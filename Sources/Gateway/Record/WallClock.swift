@@ -9,4 +9,7 @@ enum WallClock {
     let thousandths = String(now.tv_nsec / 1_000_000)
     return "\(now.tv_sec)." + String(repeating: "0", count: 3 - thousandths.count) + thousandths
   }
+
+  /// UNIX seconds.
+  static var seconds: UInt32 { UInt32(truncatingIfNeeded: time(nil)) }
 }

@@ -7,6 +7,9 @@ package struct Rules: Sendable {
   package var legacyPayloadMax: Int
   /// Answered with status 8.
   package var badTokens: TokenSet
+  /// Whether payloads must be JSON with an object `aps`.
+  package var checksPayloads = false
+  package var topic: TopicRule?
 
   package init(
     tokenSizes: ClosedRange<Int> = 1...100, legacyPayloadMax: Int = 2048,
@@ -29,7 +32,10 @@ package struct Rules: Sendable {
       return .rejected(Rejection(command: bytes.first ?? 0, fault: error))
     }
     if badTokens.contains(frame.notification.token) {
-      return .rejected(Rejection(badToken: frame))
+      return .rejected(Rejection(frame, status: 8, reason: "a bad token"))
+    }
+    if checksPayloads, let fault = PayloadCheck.fault(of: frame.notification) {
+      return .rejected(Rejection(frame, status: 1, reason: fault))
     }
     return .accepted(frame)
   }
@@ -48,23 +54,32 @@ struct Rejection {
   /// As the frame had it, which may be none of Apple's.
   var command: UInt8
   var status: UInt8
-  /// 0 where the frame carried none.
-  var identifier: UInt32
-  /// Where the frame itself is at fault.
-  var fault: WireError?
+  /// nil where the frame carried none.
+  var carried: UInt32?
+  /// Its bytes are those that were judged; nil where they are no frame.
+  var frame: Frame?
+  /// For people.
+  var reason: String
+  var isSentinel = false
 
   init(command: UInt8, fault: WireError) {
     self.command = command
     status = fault.reject
-    identifier = fault.identifier ?? 0
-    self.fault = fault
+    carried = fault.identifier
+    reason = "\(fault.reason), at byte \(fault.offset) of the frame"
+    isSentinel = fault.reason == .missingToken
   }
 
-  init(badToken frame: Frame) {
+  init(_ frame: Frame, status: UInt8, reason: String) {
     command = frame.command.rawValue
-    status = 8
-    identifier = frame.notification.identifier ?? 0
+    self.status = status
+    carried = frame.notification.identifier
+    self.frame = frame
+    self.reason = reason
   }
+
+  /// 0 where the frame carried none.
+  var identifier: UInt32 { carried ?? 0 }
 
   /// Command 0 knows no answer: the connection just ends.
   var packet: ErrorPacket? {

@@ -62,7 +62,7 @@ package struct TokenSet: Sendable {
   }
 
   /// FNV-1a over words of eight bytes, stirred at the end: the slot is its low bits.
-  private static func hash(_ token: UnsafeRawBufferPointer) -> UInt64 {
+  static func hash(_ token: UnsafeRawBufferPointer) -> UInt64 {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     var offset = 0
     while token.count - offset >= 8 {

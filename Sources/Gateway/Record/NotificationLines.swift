@@ -1,17 +1,32 @@
 import APNS
 
-/// Writes accepted notifications as JSON, one to a line.
-struct AcceptedLines {
-  private var text: [UInt8] = []
+/// What became of a notification.
+enum Fate {
+  case accepted
+  case rejected(UInt8)
+  /// Came after a rejection.
+  case discarded
+  /// Left unanswered by order.
+  case ignored
+}
+
+/// Writes notifications as JSON, one to a line.
+struct NotificationLines {
+  private let tellsFate: Bool
+  private(set) var text: [UInt8] = []
+  /// Where each line ends, its newline included.
+  private(set) var ends: [Int] = []
   /// What every line of a batch begins with: its clock reading and connection.
   private var head: [UInt8] = []
+
+  init(tellsFate: Bool) { self.tellsFate = tellsFate }
 
   mutating func beginBatch(connection: Int) {
     head.removeAll(keepingCapacity: true)
     head += "{\"time\":\(WallClock.secondsText()),\"connection\":\(connection),\"command\":".utf8
   }
 
-  mutating func append(_ frame: Frame) {
+  mutating func append(_ frame: Frame, _ fate: Fate = .accepted, isDuplicate: Bool = false) {
     let notification = frame.notification
     text += head
     number(UInt32(frame.command.rawValue))
@@ -30,13 +45,43 @@ struct AcceptedLines {
       text += "\",\"payload_base64\":\"".utf8
       base64(notification.payload)
     }
-    text += "\"}\n".utf8
+    text.append(UInt8(ascii: "\""))
+    end(fate, isDuplicate)
+  }
+
+  /// One of which no more than this could be read.
+  mutating func append(command: UInt8, identifier: UInt32?, _ fate: Fate) {
+    text += head
+    number(UInt32(command))
+    field("identifier", identifier)
+    end(fate, false)
   }
 
   mutating func hand(to record: RecordFile) {
     if text.isEmpty { return }
     record.append(text)
+    clear()
+  }
+
+  mutating func clear() {
     text.removeAll(keepingCapacity: true)
+    ends.removeAll(keepingCapacity: true)
+  }
+
+  private mutating func end(_ fate: Fate, _ isDuplicate: Bool) {
+    if tellsFate {
+      switch fate {
+      case .accepted: text += ",\"fate\":\"accepted\"".utf8
+      case .rejected(let status):
+        text += ",\"fate\":\"rejected\"".utf8
+        field("status", UInt32(status))
+      case .discarded: text += ",\"fate\":\"discarded\"".utf8
+      case .ignored: text += ",\"fate\":\"ignored\"".utf8
+      }
+      if isDuplicate { text += ",\"duplicate\":true".utf8 }
+    }
+    text += "}\n".utf8
+    ends.append(text.count)
   }
 
   private mutating func field(_ name: StaticString, _ value: UInt32?) {

@@ -1,0 +1,122 @@
+import Logging
+import NIOCore
+import NIOHTTP1
+
+/// HTTP/1.1 in front of the control service. A page in somebody's browser shall not get at
+/// it: who was led here by a foreign name, or comes from a foreign page, is refused.
+final class ControlHandler: ChannelInboundHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias OutboundOut = HTTPServerResponsePart
+
+  private static let bodyMax = 1 << 20
+
+  private let service: ControlService
+  private let logger: Logger
+  private var head: HTTPRequestHead?
+  private var body: [UInt8] = []
+  private var isTooLong = false
+
+  init(service: ControlService, logger: Logger) {
+    self.service = service
+    self.logger = logger
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch unwrapInboundIn(data) {
+    case .head(let head):
+      self.head = head
+      body = []
+      isTooLong = false
+    case .body(let part):
+      isTooLong = isTooLong || body.count + part.readableBytes > Self.bodyMax
+      if !isTooLong { body += part.readableBytesView }
+    case .end:
+      guard let head else { return }
+      self.head = nil
+      answer(head, context)
+    }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    context.close(promise: nil)
+  }
+
+  private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+    if let fault = Self.fault(of: head) {
+      send(.fault(403, fault), head, context)
+      return
+    }
+    if isTooLong {
+      send(.fault(413, "a body of more than \(Self.bodyMax) bytes"), head, context)
+      return
+    }
+    let (path, query) = Self.parts(of: head.uri)
+    let request = ControlService.Request(
+      method: head.method.rawValue, path: path, query: query, body: body)
+    logger.debug("control: \(head.method.rawValue) \(head.uri)")
+    let service = service
+    let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+    context.eventLoop.makeFutureWithTask { await service.answer(request) }.whenSuccess { answer in
+      let (me, context) = bound.value
+      me.send(answer, head, context)
+    }
+  }
+
+  private func send(
+    _ answer: ControlService.Answer, _ head: HTTPRequestHead, _ context: ChannelHandlerContext
+  ) {
+    guard context.channel.isActive else { return }
+    var headers = HTTPHeaders()
+    headers.add(name: "content-type", value: "application/json")
+    headers.add(name: "content-length", value: "\(answer.json.utf8.count + 1)")
+    headers.add(name: "cache-control", value: "no-store")
+    headers.add(name: "x-content-type-options", value: "nosniff")
+    context.write(
+      wrapOutboundOut(
+        .head(
+          HTTPResponseHead(
+            version: head.version, status: HTTPResponseStatus(statusCode: answer.status),
+            headers: headers))), promise: nil)
+    context.write(
+      wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: answer.json + "\n")))), promise: nil)
+    let sent = context.eventLoop.makePromise(of: Void.self)
+    context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: sent)
+    let channel = context.channel
+    let isLast = !head.isKeepAlive
+    let service = service
+    sent.futureResult.whenComplete { _ in
+      if isLast { channel.close(promise: nil) }
+      if answer.endsRun { service.requestShutdown() }
+    }
+  }
+
+  /// Why whoever asks is not to be answered.
+  private static func fault(of head: HTTPRequestHead) -> String? {
+    let hosts = head.headers["host"]
+    guard hosts.count == 1, isOurs(hosts[0]) else { return "a foreign Host" }
+    for origin in head.headers["origin"] {
+      guard origin.hasPrefix("http://"), isOurs(String(origin.dropFirst(7))) else {
+        return "a foreign Origin"
+      }
+    }
+    return nil
+  }
+
+  private static func isOurs(_ authority: String) -> Bool {
+    let parts = authority.split(separator: ":", omittingEmptySubsequences: false)
+    let isNumber = parts.count == 1 || parts.count == 2 && UInt16(parts[1]) != nil
+    return isNumber && (parts[0] == "127.0.0.1" || parts[0].lowercased() == "localhost")
+  }
+
+  private static func parts(of uri: String) -> (path: String, query: [String: String]) {
+    let halves = uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    var query: [String: String] = [:]
+    if halves.count == 2 {
+      for pair in halves[1].split(separator: "&") {
+        let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        query[String(sides[0])] = sides.count == 2 ? String(sides[1]) : ""
+      }
+    }
+    return (String(halves.first ?? ""), query)
+  }
+}

@@ -1,0 +1,157 @@
+/// What the control interface can see and do, apart from HTTP.
+package struct ControlService: Sendable {
+  /// An answer: a status of HTTP's and a JSON text.
+  struct Answer {
+    var status: Int
+    var json: String
+    /// The run ends once it is sent.
+    var endsRun = false
+
+    static func ok(_ json: String) -> Answer { Answer(status: 200, json: json) }
+
+    static func fault(_ status: Int, _ message: String) -> Answer {
+      Answer(status: status, json: "{\"error\":\(JSONText.string(message))}")
+    }
+  }
+
+  struct Request {
+    var method: String
+    var path: String
+    var query: [String: String]
+    var body: [UInt8]
+  }
+
+  static let pageMax = 10_000
+
+  let ledger: Ledger
+  let feedback: FeedbackList
+  let faults: FaultDesk
+  let gates: [Gate]
+  let requestShutdown: @Sendable () -> Void
+
+  private static let methods: [String: [String]] = [
+    "/accepted": ["GET"], "/connections": ["GET"], "/counters": ["GET"],
+    "/faults": ["GET", "PUT", "PATCH", "DELETE"], "/reset": ["POST"], "/shutdown": ["POST"],
+    "/unregistered": ["GET", "POST", "DELETE"],
+  ]
+
+  func answer(_ request: Request) async -> Answer {
+    guard let methods = Self.methods[request.path] else {
+      return .fault(
+        404, "nothing here; there are \(Self.methods.keys.sorted().joined(separator: ", "))")
+    }
+    guard methods.contains(request.method) else {
+      return .fault(405, "\(request.path) takes \(methods.joined(separator: ", "))")
+    }
+    do throws(JSONFault) {
+      switch request.path {
+      case "/accepted": return try accepted(request.query)
+      case "/connections": return .ok(connections)
+      case "/counters": return .ok(counters)
+      case "/faults": return try await faults(request)
+      case "/reset":
+        ledger.reset()
+        _ = feedback.takeAll()
+        return .ok(counters)
+      case "/shutdown": return Answer(status: 202, json: counters, endsRun: true)
+      default: return try unregistered(request)
+      }
+    } catch {
+      let place = error.place(in: request.body)
+      return .fault(
+        400,
+        request.body.isEmpty
+          ? error.message : "body:\(place.line):\(place.column): \(error.message)")
+    }
+  }
+
+  private var counters: String { String(ledger.totals.json.dropLast()) }
+
+  private var connections: String {
+    let open = ledger.connections.map { connection in
+      """
+      {"number":\(connection.number),"peer":\(JSONText.string(connection.peer)),\
+      "since":\(connection.since),"bytes":\(connection.bytes),\
+      "accepted":\(connection.accepted),"rejected":\(connection.rejected),\
+      "discarded":\(connection.discarded)}
+      """
+    }
+    return "{\"connections\":[\(open.joined(separator: ","))]}"
+  }
+
+  /// A page: from an index on, at most so many. `next` is where the next one begins.
+  private func accepted(_ query: [String: String]) throws(JSONFault) -> Answer {
+    let from = try number("from", in: query) ?? 0
+    let limit = min(try number("limit", in: query) ?? 1000, Self.pageMax)
+    let page = ledger.accepted(from: from, limit: limit)
+    var json = Array(
+      "{\"total\":\(page.total),\"first\":\(page.first),\"next\":\(page.first + page.lines.count),\"notifications\":["
+        .utf8)
+    for (index, line) in page.lines.enumerated() {
+      if index > 0 { json.append(UInt8(ascii: ",")) }
+      json += line
+    }
+    json += "]}".utf8
+    return .ok(String(decoding: json, as: UTF8.self))
+  }
+
+  private func number(_ name: String, in query: [String: String]) throws(JSONFault) -> Int? {
+    guard let text = query[name] else { return nil }
+    guard let number = Int(text), number >= 0 else {
+      throw JSONFault("\(name)=\(text) is not a number", at: 0)
+    }
+    return number
+  }
+
+  /// PUT sets these and puts all others at rest, PATCH changes these, DELETE ends them all.
+  private func faults(_ request: Request) async throws(JSONFault) -> Answer {
+    if request.method != "GET" {
+      var wanted = request.method == "PATCH" ? faults.faults : Faults()
+      // What was ordered before is no new order.
+      wanted.refuseTime = nil
+      if request.method != "DELETE" { try wanted.adopt(try JSONReader.read(request.body)) }
+      do {
+        try faults.set(wanted)
+      } catch let error as JSONFault {
+        throw error
+      } catch {
+        return .fault(400, "\(error)")
+      }
+      if let time = wanted.refuseTime {
+        for gate in gates { await gate.refuse(for: time) }
+      }
+    }
+    return .ok("{\"seed\":\(faults.seed),\"faults\":\(faults.faults.json)}")
+  }
+
+  /// A device that is gone is in the feedback once, and pushes to it are accepted.
+  private func unregistered(_ request: Request) throws(JSONFault) -> Answer {
+    if request.method == "DELETE" { _ = feedback.takeAll() }
+    if request.method == "POST" { feedback.append(try entry(try JSONReader.read(request.body))) }
+    let entries = feedback.all.map {
+      "{\"timestamp\":\($0.timestamp),\"token\":\"\(TokenText.hex($0.token))\"}"
+    }
+    return .ok("{\"unregistered\":[\(entries.joined(separator: ","))]}")
+  }
+
+  private func entry(_ json: JSONValue) throws(JSONFault) -> FeedbackEntry {
+    guard case .object(let members) = json.content, let text = json["token"]?.string else {
+      throw JSONFault("expected {\"token\": hex, \"timestamp\": seconds}", at: json.offset)
+    }
+    if let other = members.first(where: { $0.name != "token" && $0.name != "timestamp" }) {
+      throw JSONFault("\(other.name) means nothing here", at: other.offset)
+    }
+    var timestamp = WallClock.seconds
+    if let given = json["timestamp"] {
+      guard let seconds = given.integer.flatMap(UInt32.init(exactly:)) else {
+        throw JSONFault("timestamp: expected UNIX seconds, 0 to \(UInt32.max)", at: given.offset)
+      }
+      timestamp = seconds
+    }
+    do throws(TokenText.Fault) {
+      return FeedbackEntry(timestamp: timestamp, token: try TokenText.bytes(of: text.utf8))
+    } catch {
+      throw JSONFault("token: \(error.message)", at: json["token"]?.offset ?? 0)
+    }
+  }
+}

@@ -1,0 +1,71 @@
+/// Everything the gateway may do wrong. As it is made, it does nothing wrong.
+package struct Faults: Sendable {
+  /// How a connection is brought to an end.
+  package enum Ending: String, Sendable, CaseIterable {
+    case closeNotify = "close_notify"
+    /// The end of the stream without TLS's word for it.
+    case fin
+    case reset
+  }
+
+  /// How a notification with a zero-length token is answered.
+  package enum Sentinel: String, Sendable, CaseIterable {
+    case own
+    /// With identifier 0.
+    case zero
+    /// As if it had not come.
+    case none
+  }
+
+  // Over which connections they come.
+  package var connections: ClosedRange<Int>?
+  package var connectionShare = 1.0
+
+  // Which tokens are bad, beside those of the gateway's rules.
+  package var badTokens: [[UInt8]] = [] { didSet { badTokenSet = TokenSet(badTokens) } }
+  package private(set) var badTokenSet = TokenSet()
+  package var badPrefixes: [[UInt8]] = []
+  package var badEvery: Int?
+  package var badShare = 0.0
+  package var badStatuses: [UInt8] = [8]
+
+  // The error packet and what follows it.
+  package var errorDelay: ClosedRange<Int>?
+  package var noPacket = 0.0
+  package var identifierZero = 0.0
+  package var closeDelay: ClosedRange<Int>?
+  package var ending = Ending.closeNotify
+  package var oneSegment = false
+  package var shutdownAfter: Int?
+  package var sentinel = Sentinel.own
+  package var sentinelStatus: UInt8 = 2
+
+  // How bytes leave.
+  package var recordSize: Int?
+  package var segmentSize: Int?
+  package var segmentGap: Int?
+
+  // How bytes are taken.
+  package var readRate: Int?
+  package var stallAfter: ClosedRange<Int>?
+  package var stallTime: ClosedRange<Int>?
+  package var cutAfter: ClosedRange<Int>?
+  package var cutEnding = Ending.fin
+
+  // How a connection begins.
+  package var refuseTime: Int?
+  package var handshakeDelay: ClosedRange<Int>?
+  package var handshakeAlert: UInt8?
+  package var tlsMin: TLSBound?
+  package var tlsMax: TLSBound?
+  package var sessionTickets = false
+
+  // Feedback.
+  package var feedbackCut: Int?
+
+  package init() {}
+
+  var isJudging: Bool {
+    !badTokens.isEmpty || !badPrefixes.isEmpty || badEvery != nil || badShare > 0
+  }
+}

@@ -1,0 +1,51 @@
+import Logging
+import NIOCore
+
+/// Leaves the client's hello lying for a while, or answers it with an alert.
+final class HandshakeFault: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = ByteBuffer
+  typealias InboundOut = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  private let delay: TimeAmount
+  private let alert: UInt8?
+  private let logger: Logger
+  private var hello = ByteBuffer()
+  private var isWaiting = false
+
+  /// nil where these faults leave the handshake alone.
+  init?(_ faults: ConnectionFaults, logger: Logger) {
+    alert = faults.faults.handshakeAlert
+    if alert == nil, faults.handshakeDelay == nil { return nil }
+    delay = faults.handshakeDelay ?? .zero
+    self.logger = logger
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    var incoming = unwrapInboundIn(data)
+    hello.writeBuffer(&incoming)
+    if isWaiting { return }
+    isWaiting = true
+    let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+    context.eventLoop.scheduleTask(in: delay) {
+      let (me, context) = bound.value
+      me.go(on: context)
+    }
+  }
+
+  private func go(on context: ChannelHandlerContext) {
+    guard context.channel.isActive else { return }
+    if let alert {
+      logger.info("answers the hello with alert \(alert)")
+      let record = ByteBuffer(bytes: TLSAlert.record(alert))
+      hello.clear()
+      context.writeAndFlush(wrapOutboundOut(record), promise: nil)
+      // Beside TLS, which would have something to say of its own.
+      GentleClose.begin(context.channel, after: .zero, ending: .fin)
+    } else {
+      context.fireChannelRead(wrapInboundOut(hello))
+      context.fireChannelReadComplete()
+      context.pipeline.syncOperations.removeHandler(self, promise: nil)
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import NIOCore
+
+/// Stands between TLS and the socket: lets its bytes leave in small pieces one after the
+/// other, or holds them until all can leave at once.
+final class SegmentShaper: ChannelDuplexHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  private static let gap = TimeAmount.milliseconds(1)
+
+  private enum Act {
+    case bytes(ByteBuffer, EventLoopPromise<Void>?)
+    case close(CloseMode, EventLoopPromise<Void>?)
+  }
+
+  private let faults: ConnectionFaults
+  private var acts: [Act] = []
+  private var isHolding = false
+  private var isWaiting = false
+
+  init(faults: ConnectionFaults) { self.faults = faults }
+
+  /// From here on nothing leaves, until `release`.
+  func hold() { isHolding = true }
+
+  func release(context: ChannelHandlerContext) {
+    isHolding = false
+    var joined = ByteBuffer()
+    var promises: [EventLoopPromise<Void>] = []
+    while case .bytes(var buffer, let promise)? = acts.first {
+      joined.writeBuffer(&buffer)
+      if let promise { promises.append(promise) }
+      acts.removeFirst()
+    }
+    if joined.readableBytes > 0 {
+      let written = context.eventLoop.makePromise(of: Void.self)
+      for promise in promises { written.futureResult.cascade(to: promise) }
+      acts.insert(.bytes(joined, written), at: 0)
+    }
+    pump(context)
+  }
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    if acts.isEmpty, !isHolding, faults.faults.segmentSize == nil || !faults.isConnected {
+      context.write(data, promise: promise)
+    } else {
+      acts.append(.bytes(unwrapOutboundIn(data), promise))
+    }
+  }
+
+  func flush(context: ChannelHandlerContext) {
+    if acts.isEmpty { context.flush() } else { pump(context) }
+  }
+
+  func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+    if acts.isEmpty {
+      context.close(mode: mode, promise: promise)
+    } else {
+      acts.append(.close(mode, promise))
+    }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    abandon()
+    context.fireChannelInactive()
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { abandon() }
+
+  private func pump(_ context: ChannelHandlerContext) {
+    while !isHolding, !isWaiting, let act = acts.first {
+      switch act {
+      case .close(let mode, let promise):
+        acts.removeFirst()
+        context.close(mode: mode, promise: promise)
+      case .bytes(var buffer, let promise):
+        let size = faults.faults.segmentSize ?? .max
+        if buffer.readableBytes <= size {
+          acts.removeFirst()
+          context.writeAndFlush(wrapOutboundOut(buffer), promise: promise)
+        } else if let piece = buffer.readSlice(length: size) {
+          acts[0] = .bytes(buffer, promise)
+          context.writeAndFlush(wrapOutboundOut(piece), promise: nil)
+        }
+        if faults.faults.segmentSize != nil, !acts.isEmpty { wait(context) }
+      }
+    }
+  }
+
+  private func wait(_ context: ChannelHandlerContext) {
+    isWaiting = true
+    let gap = faults.faults.segmentGap.map { TimeAmount.milliseconds(Int64($0)) } ?? Self.gap
+    let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+    context.eventLoop.scheduleTask(in: gap) {
+      let (me, context) = bound.value
+      me.isWaiting = false
+      me.pump(context)
+    }
+  }
+
+  private func abandon() {
+    let left = acts
+    acts = []
+    for act in left {
+      switch act {
+      case .bytes(_, let promise), .close(_, let promise):
+        promise?.fail(ChannelError.ioOnClosedChannel)
+      }
+    }
+  }
+}

@@ -1,0 +1,24 @@
+import APNS
+
+/// What a payload must be beyond its size. Whoever breaks it is answered with status 1,
+/// processing error: Apple's list has no status of its own for it, 4 and 7 mean that it
+/// is missing or too large, 128 that the frame is none.
+enum PayloadCheck {
+  /// What is wrong; nil where nothing is.
+  static func fault(of notification: WireNotification) -> String? {
+    let payload: JSONValue
+    do throws(JSONFault) {
+      payload = try JSONReader.read(notification.payload)
+    } catch {
+      return "payload: \(error.message), at byte \(error.offset)"
+    }
+    guard case .object = payload.content else { return "payload: not an object" }
+    guard let aps = payload["aps"], case .object(let members) = aps.content else {
+      return "payload: no object aps in it"
+    }
+    if notification.priority == 10, members.count == 1, members[0].name == "content-available" {
+      return "priority 10 and nothing but content-available"
+    }
+    return nil
+  }
+}

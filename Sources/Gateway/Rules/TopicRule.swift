@@ -1,0 +1,36 @@
+import NIOSSL
+import SwiftASN1
+import X509
+
+/// What the provider's certificate must say of the app it pushes to.
+package enum TopicRule: Sendable, Equatable {
+  /// Some topic.
+  case any
+  /// This one, which all device tokens belong to.
+  case only(String)
+
+  private static let userIdentifier: ASN1ObjectIdentifier = [0, 9, 2342, 19_200_300, 100, 1, 1]
+  /// Longer than any bundle identifier.
+  private static let longest = 255
+
+  /// The status that answers every notification; nil where all is well.
+  func status(for certificate: NIOSSLCertificate?) -> UInt8? {
+    guard let topic = Self.topic(of: certificate), !topic.isEmpty else { return 3 }
+    if topic.utf8.count > Self.longest { return 6 }
+    if case .only(let name) = self, name != topic { return 8 }
+    return nil
+  }
+
+  /// Apple puts it into the subject as UID.
+  static func topic(of certificate: NIOSSLCertificate?) -> String? {
+    guard let der = try? certificate?.toDERBytes(),
+      let certificate = try? Certificate(derEncoded: der)
+    else { return nil }
+    for part in certificate.subject {
+      for attribute in part where attribute.type == userIdentifier {
+        return String(describing: attribute.value)
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,83 @@
+import Testing
+
+@testable import Gateway
+
+@Suite struct FaultTests {
+  @Test(arguments: [
+    ("bad_every=3", #"{"bad_every":3}"#), ("bad_tokens=0102,AB", #"{"bad_tokens":["0102","ab"]}"#),
+    ("bad_prefixes=1234", #"{"bad_prefixes":["1234"]}"#),
+    ("bad_status=1,8", #"{"bad_status":[1,8]}"#),
+    ("error_delay_ms=5,9", #"{"error_delay_ms":[5,9]}"#),
+    ("error_delay_ms=[5,5]", #"{"error_delay_ms":5}"#),
+    ("close=reset", #"{"close":"reset"}"#), ("tls_max=1.3", #"{"tls_max":"1.3"}"#),
+    ("handshake_alert=unknown_ca", #"{"handshake_alert":48}"#),
+    ("no_packet=true", #"{"no_packet":1.0}"#),
+    ("connection_share=1", "{}"), ("sentinel=own", "{}"), ("cut_after_bytes=null", "{}"),
+  ])
+  func readsOptionsAndWritesThemAsItReadsThem(option: String, json: String) throws {
+    var faults = Faults()
+    try faults.adopt(option: option)
+    #expect(faults.json == json)
+    var again = Faults()
+    try again.adopt(JSONReader.read(json.utf8))
+    #expect(again.json == json)
+  }
+
+  @Test(arguments: [
+    ("bad_every", "expected name=value"), ("bad=1", "no fault is called bad"),
+    ("bad_every=0", "bad_every: expected a whole number from 1 on"),
+    ("bad_every=1.5", "bad_every: expected a whole number from 1 on"),
+    ("bad_share=1.1", "bad_share: expected a number from 0 to 1"),
+    ("bad_tokens=0x", "bad_tokens: 'x' is not a hex digit"),
+    ("bad_status=256", "bad_status: expected a number from 0 to 255"),
+    ("error_delay_ms=9,5", "error_delay_ms: 9 is above 5"),
+    ("close=rst", "close: expected one of close_notify, fin, reset"),
+  ])
+  func saysWhatIsWrongWithAnOption(option: String, message: String) {
+    var faults = Faults()
+    let fault = #expect(throws: JSONFault.self) { try faults.adopt(option: option) }
+    #expect(fault?.message == message)
+    #expect(faults.json == "{}")
+  }
+
+  @Test(
+    arguments: [
+      ("{}", nil), ("[1,-0.5e+3,\"\\u00e9\\ud83d\\ude00\",true,null]", nil), ("", 0), ("{", 1),
+      ("[1,]", 3),
+      ("01", 1), ("\"\\x\"", 1), ("\"\\ud83d\"", 1), ("\"a", 0), ("nul", 0), ("1 2", 2),
+      ("{\"a\" 1}", 5),
+      ("-", 1), ("1.", 2), ("1e999", 0), ("\"\t\"", 1),
+    ] as [(String, Int?)])
+  func readsJSONAndNothingElse(text: String, offset: Int?) {
+    do throws(JSONFault) {
+      _ = try JSONReader.read(text.utf8)
+      #expect(offset == nil)
+    } catch {
+      #expect(error.offset == offset)
+    }
+  }
+
+  @Test func isNotDrivenDeep() {
+    #expect(throws: JSONFault.self) {
+      try JSONReader.read([UInt8](repeating: UInt8(ascii: "["), count: 100_000))
+    }
+  }
+
+  @Test func throwsItsDiceFromSeedAndNumber() throws {
+    try Stage.certificates.prepare()
+    var faults = Faults()
+    faults.cutAfter = 0...1_000_000
+    func drawn(seed: UInt64, number: Int) throws -> Int? {
+      let desk = try FaultDesk(
+        faults, seed: seed, certificates: Stage.certificates, bounds: (.tls1_2, .tls1_2))
+      return ConnectionFaults(desk: desk, number: number).cutAfter
+    }
+    #expect(try drawn(seed: 1, number: 1) == drawn(seed: 1, number: 1))
+    #expect(try drawn(seed: 1, number: 1) != drawn(seed: 2, number: 1))
+    #expect(try drawn(seed: 1, number: 1) != drawn(seed: 1, number: 2))
+    let first = try drawn(seed: 1, number: 1)
+    // One fault more does not change the others.
+    faults.stallTime = 5...50
+    #expect(try drawn(seed: 1, number: 1) == first)
+  }
+}

@@ -1,0 +1,184 @@
+"""One simulator per test, and a client of the tests' own: stdlib only, none of our library."""
+
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import select
+import signal
+import socket
+import ssl
+import struct
+import subprocess
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DEADLINE = 20
+TOKEN = bytes(range(32))
+PAYLOAD = b'{"aps":{"alert":"Hello"}}'
+
+
+def tool():
+    if path := os.environ.get("APNS_TOOL"):
+        return path
+    shown = subprocess.run(
+        ["swift", "build", "--show-bin-path"], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    os.environ["APNS_TOOL"] = shown.stdout.strip() + "/apns"
+    return os.environ["APNS_TOOL"]
+
+
+class Simulator:
+    def __init__(self, certificates, *options, faults=None, control=False):
+        command = [tool(), "simulate", "--json", "--parent", str(os.getpid())]
+        command += ["--gateway-port", "0", "--feedback-port", "0", "--log-level", "error"]
+        command += ["--certificates", str(certificates), *map(str, options)]
+        if "--seed" not in options:
+            command += ["--seed", "7"]
+        if control:
+            command += ["--control-port", "0"]
+        for name, value in (faults or {}).items():
+            command += ["--fault", f"{name}={json.dumps(value)}"]
+        began = time.monotonic()
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        line = self.line()
+        self.start_cost = time.monotonic() - began
+        self.ready = json.loads(line)
+        self.pid = self.process.pid
+        self.gateway = ("127.0.0.1", self.ready["gateway_port"])
+        self.feedback = ("127.0.0.1", self.ready["feedback_port"])
+
+    def line(self):
+        readable, _, _ = select.select([self.process.stdout], [], [], 60)
+        assert readable, "the simulator says nothing"
+        line = self.process.stdout.readline()
+        assert line, f"the simulator ended: {self.process.wait(DEADLINE)}"
+        return line
+
+    def stop(self):
+        """The totals, once it has ended in order."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        out, _ = self.process.communicate(timeout=DEADLINE)
+        assert self.process.returncode == 0, self.process.returncode
+        return json.loads(out.splitlines()[-1])
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+    def context(self, *, versions=None, certificate=True):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.load_verify_locations(self.ready["ca"])
+        if certificate:
+            context.load_cert_chain(self.ready["provider"])
+        if versions:
+            context.set_ciphers("ALL:@SECLEVEL=0")
+            context.minimum_version, context.maximum_version = versions
+        return context
+
+    def connect(self, address=None, *, context=None, name=None, plain=False):
+        sock = socket.create_connection(address or self.gateway, timeout=DEADLINE)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if plain:
+            return sock
+        try:
+            return (context or self.context()).wrap_socket(
+                sock, server_hostname=name, suppress_ragged_eofs=False
+            )
+        except BaseException:
+            sock.close()
+            raise
+
+    def control(self, method, path, body=None, headers=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.ready["control_port"], timeout=DEADLINE)
+        with contextlib.closing(connection):
+            data = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
+            connection.request(method, path, data, headers or {})
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+
+    def wait(self, path, holds):
+        """The answer at `path` once it is as it should be."""
+        deadline = time.monotonic() + DEADLINE
+        while True:
+            answer = self.control("GET", path)[1]
+            if holds(answer):
+                return answer
+            assert time.monotonic() < deadline, answer
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def memory(self):
+        with open(f"/proc/{self.pid}/status") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
+
+
+def simple(token=TOKEN, payload=PAYLOAD):
+    return struct.pack("!BH", 0, len(token)) + token + struct.pack("!H", len(payload)) + payload
+
+
+def enhanced(identifier, token=TOKEN, payload=PAYLOAD, expiry=0):
+    return (
+        struct.pack("!BIIH", 1, identifier, expiry, len(token))
+        + token
+        + struct.pack("!H", len(payload))
+        + payload
+    )
+
+
+def item(kind, data):
+    return struct.pack("!BH", kind, len(data)) + data
+
+
+def framed(*items):
+    everything = b"".join(items)
+    return struct.pack("!BI", 2, len(everything)) + everything
+
+
+def error(status, identifier):
+    return struct.pack("!BBI", 8, status, identifier)
+
+
+TCP_CLOSE = 7
+CLEAN, FIN, RESET = "close_notify", "fin", "reset"
+
+
+def read_to_end(sock):
+    """What came, in pieces, when each came, and how it ended."""
+    pieces, times = [], []
+    while True:
+        try:
+            piece = sock.recv(65536)
+        except ssl.SSLEOFError:
+            # Python tells a reset like an end of the stream; the kernel knows.
+            state = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+            return pieces, times, RESET if state == TCP_CLOSE else FIN
+        except ConnectionResetError:
+            return pieces, times, RESET
+        if not piece:
+            return pieces, times, CLEAN
+        pieces.append(piece)
+        times.append(time.monotonic())
+
+
+def story(sock, data=b""):
+    """Sends and reads to the end: the bytes that came and how it ended."""
+    with sock:
+        try:
+            sock.sendall(data)
+        except (BrokenPipeError, ConnectionResetError, ssl.SSLError):
+            pass
+        pieces, _, end = read_to_end(sock)
+        return b"".join(pieces), end
+
+
+def finish(sock, data=b""):
+    """Sends, says that it is done, and waits until the gateway agrees: it has read all by then."""
+    sock.sendall(data)
+    plain = sock.unwrap()
+    plain.close()

@@ -1,0 +1,140 @@
+"""The habits of old clients: each test plays one of them."""
+
+import socket
+import ssl
+import struct
+import time
+
+import pytest
+from simulator import (
+    CLEAN, PAYLOAD, TOKEN, enhanced, error, finish, framed, item, read_to_end, simple, story,
+)
+
+TLS12 = (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_2)
+
+
+def test_takes_any_readable_byte_for_an_error(start):
+    """Such a client drops the connection when it is readable; after good ones it never is."""
+    simulator = start(control=True)
+    with simulator.connect() as sock:
+        sock.sendall(enhanced(1) * 100)
+        simulator.wait("/counters", lambda counters: counters["accepted"] == 100)
+        raw = socket.socket(fileno=sock.fileno())
+        try:
+            raw.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                raw.recv(1, socket.MSG_PEEK)
+        finally:
+            raw.detach()
+
+
+def test_writes_and_closes_without_reading(start):
+    """With tickets lying unread its kernel would answer RST and what is in flight is lost."""
+    simulator = start(control=True)
+    for number in range(20):
+        sock = simulator.connect()
+        sock.sendall(enhanced(1) * 500)
+        sock.close()
+    simulator.wait("/counters", lambda counters: counters["accepted"] == 20 * 500)
+
+
+def test_looks_for_the_end_before_it_reads(start):
+    """The packet comes some 50 ms before close_notify."""
+    simulator = start()
+    with simulator.connect() as sock:
+        sock.sendall(enhanced(4, b""))
+        began = time.monotonic()
+        pieces, times, end = read_to_end(sock)
+        assert (pieces, end) == ([error(2, 4)], CLEAN)
+        # Some of the pause may have passed before this client was told of the packet.
+        assert time.monotonic() - began >= 0.05
+
+
+def test_reads_feedback_to_the_end_of_each_record(start, tmp_path):
+    """Every record ends where a tuple ends, and the end comes apart."""
+    path = tmp_path / "feedback"
+    path.write_text("".join(f"{number} {TOKEN.hex()}\n" for number in range(2000)))
+    simulator = start("--feedback", path)
+    with simulator.connect(simulator.feedback) as sock:
+        began = time.monotonic()
+        pieces, _, end = read_to_end(sock)
+        assert time.monotonic() - began >= 0.05
+    assert end == CLEAN
+    # One call reads one record.
+    assert len(pieces) > 1 and all(len(piece) % 38 == 0 for piece in pieces)
+    assert b"".join(pieces) == b"".join(
+        struct.pack("!IH", number, 32) + TOKEN for number in range(2000)
+    )
+
+
+def test_goes_on_writing_after_the_packet(start):
+    """Closed at once, the gateway's kernel would answer with RST and destroy the packet."""
+    simulator = start()
+    with simulator.connect() as sock:
+        sock.sendall(enhanced(1, b"") + enhanced(2) * 20000)
+        sock.sendall(enhanced(3) * 20000)
+        pieces, _, end = read_to_end(sock)
+    assert (b"".join(pieces), end) == (error(2, 1), CLEAN)
+    assert simulator.stop()["discarded"] == 40000
+
+
+def test_knows_no_answer_to_command_0(start):
+    simulator = start()
+    assert story(simulator.connect(), simple() + simple(b"") + simple()) == (b"", CLEAN)
+    totals = simulator.stop()
+    assert (totals["accepted"], totals["rejected"], totals["discarded"]) == (1, {"2": 1}, 1)
+
+
+def test_leaves_items_out_or_puts_the_identifier_first(start):
+    simulator = start()
+    number = item(3, struct.pack("!I", 6))
+    frames = framed(item(1, TOKEN), item(2, PAYLOAD)) + framed(number, item(1, TOKEN), item(2, PAYLOAD))
+    assert story(simulator.connect(), frames + framed(number, item(1, b""), item(2, PAYLOAD))) == (
+        error(2, 6), CLEAN,
+    )
+    assert simulator.stop()["accepted"] == 2
+
+
+@pytest.mark.parametrize("identifiers", [(0, 1, 2), (1, 2, 3), (5, 5, 5)])
+def test_numbers_as_it_likes(start, identifiers):
+    simulator = start()
+    *good, bad = identifiers
+    sent = b"".join(enhanced(number) for number in good) + enhanced(bad, b"")
+    assert story(simulator.connect(), sent) == (error(2, bad), CLEAN)
+    assert simulator.stop()["accepted"] == 2
+
+
+@pytest.mark.parametrize("name", [None, "127.0.0.1", "localhost", "gateway.push.apple.com", "x.example"])
+def test_names_whom_it_likes_in_sni(start, name):
+    simulator = start()
+    assert story(simulator.connect(name=name), enhanced(1, b"")) == (error(2, 1), CLEAN)
+
+
+def test_knows_rsa_only(start):
+    simulator = start()
+    context = simulator.context(versions=TLS12)
+    context.set_ciphers("AES256-SHA:AES128-SHA:AES128-GCM-SHA256:@SECLEVEL=0")
+    with simulator.connect(context=context) as sock:
+        assert "ECDHE" not in sock.cipher()[0]
+        assert story(sock, enhanced(1, b"")) == (error(2, 1), CLEAN)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_speaks_tls_1_0_where_that_is_allowed(start):
+    old = (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1)
+    simulator = start("--tls-min", "1.0")
+    with simulator.connect(context=simulator.context(versions=old)) as sock:
+        assert sock.version() == "TLSv1"
+        assert story(sock, enhanced(1, b"")) == (error(2, 1), CLEAN)
+    with pytest.raises(ssl.SSLError):
+        strict = start()
+        strict.connect(context=strict.context(versions=old))
+
+
+def test_sends_byte_by_byte(start):
+    simulator = start()
+    with simulator.connect() as sock:
+        for byte in simple() + enhanced(2) + framed(item(1, TOKEN), item(2, PAYLOAD)) + enhanced(3, b""):
+            sock.sendall(bytes([byte]))
+        assert read_to_end(sock)[0] == [error(2, 3)]
+    assert simulator.stop()["accepted"] == 3

@@ -1,0 +1,403 @@
+"""Every fault, as the wire shows it."""
+
+import socket
+import ssl
+import struct
+import time
+
+import pytest
+from simulator import (
+    CLEAN, FIN, PAYLOAD, RESET, TOKEN, enhanced, error, finish, framed, item, read_to_end, simple,
+    story,
+)
+
+SENTINEL = enhanced(99, token=b"")
+TLS12 = (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_2)
+BAD = bytes([0xBA]) * 32
+
+
+def records(raw, sock_context, simulator, data):
+    """Speaks TLS in memory over a plain socket, so that its records can be seen."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = sock_context.wrap_bio(incoming, outgoing)
+    reads, wire = [], b""
+
+    def pump(act):
+        while True:
+            try:
+                result = act()
+                raw.sendall(outgoing.read())
+                return result
+            except ssl.SSLWantReadError:
+                raw.sendall(outgoing.read())
+                piece = raw.recv(65536)
+                if not piece:
+                    incoming.write_eof()
+                reads.append(piece)
+                incoming.write(piece)
+
+    pump(tls.do_handshake)
+    del reads[:]
+    pump(lambda: tls.write(data))
+    answer = b""
+    while True:
+        try:
+            piece = pump(lambda: tls.read(65536))
+        except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
+            break
+        if not piece:
+            break
+        answer += piece
+    wire = b"".join(reads)
+    sizes, offset = [], 0
+    while offset + 5 <= len(wire):
+        kind, _, length = struct.unpack_from("!BHH", wire, offset)
+        sizes.append((kind, length))
+        offset += 5 + length
+    return answer, sizes, [len(piece) for piece in reads if piece]
+
+
+@pytest.mark.parametrize(
+    "faults, bad, good",
+    [
+        ({"bad_tokens": [BAD.hex()]}, BAD, TOKEN),
+        ({"bad_tokens": [TOKEN.hex(), BAD.hex()]}, BAD, bytes(32)),
+        ({"bad_prefixes": ["baba"]}, b"\xba\xba" + bytes(30), b"\xba\xbb" + bytes(30)),
+    ],
+)
+def test_bad_tokens(start, faults, bad, good):
+    simulator = start(faults=faults)
+    answer = story(simulator.connect(), enhanced(1, good) + enhanced(2, bad) + enhanced(3, good))
+    assert answer == (error(8, 2), CLEAN)
+    totals = simulator.stop()
+    assert (totals["accepted"], totals["rejected"], totals["discarded"]) == (1, {"8": 1}, 1)
+
+
+def test_every_nth_is_bad_on_each_connection(start):
+    simulator = start(faults={"bad_every": 3})
+    for _ in range(2):
+        sent = b"".join(enhanced(number) for number in range(1, 6))
+        assert story(simulator.connect(), sent) == (error(8, 3), CLEAN)
+
+
+def bad_by_share(start, seed):
+    simulator = start("--seed", seed, faults={"bad_share": 0.3, "close_delay_ms": 0})
+    assert simulator.ready["seed"] == int(seed)
+    tokens = [struct.pack("!I", number) * 8 for number in range(200)]
+    bad, at = [], 0
+    while at < len(tokens):
+        sock = simulator.connect()
+        sent = b"".join(enhanced(at + n + 1, token) for n, token in enumerate(tokens[at:]))
+        # Good ones alone are answered by nothing: the sentinel ends them.
+        answer, end = story(sock, sent + enhanced(1000, b""))
+        assert end == CLEAN and len(answer) == 6
+        at = struct.unpack("!BBI", answer)[2]
+        if at < 1000:
+            bad.append(at)
+    return bad
+
+
+def test_a_share_is_bad_and_the_seed_says_which(start):
+    first = bad_by_share(start, "1")
+    assert 30 <= len(first) <= 90
+    assert bad_by_share(start, "1") == first
+    assert bad_by_share(start, "2") != first
+
+
+def test_which_status_answers(start):
+    simulator = start(faults={"bad_every": 1, "bad_status": 5})
+    assert story(simulator.connect(), enhanced(1)) == (error(5, 1), CLEAN)
+
+    def drawn():
+        simulator = start("--seed", "3", faults={"bad_every": 1, "bad_status": [1, 8, 255]})
+        return [story(simulator.connect(), enhanced(1))[0][1] for _ in range(12)]
+
+    statuses = drawn()
+    assert set(statuses) == {1, 8, 255}
+    assert drawn() == statuses
+
+
+@pytest.mark.parametrize("delay, least", [(400, 0.4), ([300, 500], 0.3)])
+def test_late_error_packet(start, delay, least):
+    simulator = start(faults={"error_delay_ms": delay})
+    with simulator.connect() as sock:
+        began = time.monotonic()
+        sock.sendall(enhanced(1) + SENTINEL + enhanced(3) * 10)
+        pieces, times, end = read_to_end(sock)
+    assert (b"".join(pieces), end) == (error(2, 99), CLEAN)
+    assert times[0] - began >= least
+    totals = simulator.stop()
+    assert (totals["accepted"], totals["discarded"]) == (1, 10)
+
+
+@pytest.mark.parametrize("end", [CLEAN, FIN, RESET])
+@pytest.mark.parametrize("packet", [True, False])
+def test_what_follows_an_error(start, end, packet):
+    simulator = start(faults={"close": end, "no_packet": not packet})
+    assert story(simulator.connect(), SENTINEL) == (error(2, 99) if packet else b"", end)
+
+
+@pytest.mark.parametrize("end", [CLEAN, FIN, RESET])
+def test_discards_for_a_while_before_the_end(start, end):
+    simulator = start(faults={"close": end, "close_delay_ms": 300}, control=True)
+    with simulator.connect() as sock:
+        sock.sendall(SENTINEL)
+        assert sock.recv(6) == error(2, 99)
+        began = time.monotonic()
+        sock.sendall(enhanced(1) * 5)
+        simulator.wait("/counters", lambda counters: counters["discarded"] == 5)
+        assert read_to_end(sock)[2] == end
+        # The packet may have been under way for some of it.
+        assert time.monotonic() - began >= 0.25
+
+
+def test_packet_and_end_in_one_segment(start):
+    simulator = start(faults={"one_segment": True})
+    with simulator.connect(plain=True) as raw:
+        answer, sizes, reads = records(raw, simulator.context(versions=TLS12), simulator, SENTINEL)
+    assert answer == error(2, 99)
+    assert [kind for kind, _ in sizes] == [23, 21]
+    assert len(reads) == 1
+
+
+def test_packet_and_end_apart(start):
+    simulator = start()
+    with simulator.connect(plain=True) as raw:
+        answer, sizes, reads = records(raw, simulator.context(versions=TLS12), simulator, SENTINEL)
+    assert answer == error(2, 99)
+    assert [kind for kind, _ in sizes] == [23, 21]
+    assert len(reads) == 2
+
+
+def test_packet_split_over_records(start):
+    simulator = start(faults={"record_bytes": 1})
+    with simulator.connect(plain=True) as raw:
+        answer, sizes, _ = records(raw, simulator.context(versions=TLS12), simulator, SENTINEL)
+    assert answer == error(2, 99)
+    assert [kind for kind, _ in sizes] == [23] * 6 + [21]
+
+
+def test_packet_split_over_segments(start):
+    simulator = start(faults={"segment_bytes": 8, "segment_gap_ms": 20})
+    with simulator.connect(plain=True) as raw:
+        answer, sizes, reads = records(raw, simulator.context(versions=TLS12), simulator, SENTINEL)
+    assert answer == error(2, 99)
+    assert [kind for kind, _ in sizes] == [23, 21]
+    assert len(reads) >= 4
+
+
+def test_shutdown_names_the_last_accepted(start):
+    simulator = start(faults={"shutdown_after": 3})
+    sent = b"".join(enhanced(number) for number in range(11, 20))
+    assert story(simulator.connect(), sent) == (error(10, 13), CLEAN)
+    totals = simulator.stop()
+    assert (totals["accepted"], totals["discarded"], totals["shutdowns"]) == (3, 6, 1)
+    assert totals["rejected"] == {}
+
+
+def test_identifier_zero(start):
+    simulator = start(faults={"identifier_zero": True, "bad_tokens": [BAD.hex()]})
+    assert story(simulator.connect(), enhanced(5, BAD)) == (error(8, 0), CLEAN)
+    some = start(faults={"identifier_zero": 0.5, "bad_every": 1})
+    names = {story(some.connect(), enhanced(5))[0] for _ in range(20)}
+    assert names == {error(8, 0), error(8, 5)}
+
+
+@pytest.mark.parametrize(
+    "faults, answer",
+    [({}, error(2, 99)), ({"sentinel": "zero"}, error(2, 0)), ({"sentinel_status": 8}, error(8, 99))],
+)
+def test_sentinel(start, faults, answer):
+    assert story(start(faults=faults).connect(), enhanced(1) + SENTINEL) == (answer, CLEAN)
+
+
+def test_sentinel_not_answered(start):
+    simulator = start(faults={"sentinel": "none"})
+    empty = framed(item(1, b""), item(2, PAYLOAD), item(3, bytes(4)))
+    finish(simulator.connect(), SENTINEL + enhanced(1) + empty + enhanced(2))
+    totals = simulator.stop()
+    assert (totals["accepted"], totals["ignored"], totals["rejected"]) == (2, 2, {})
+
+
+def test_slow_reading(start):
+    simulator = start(faults={"read_bytes_per_second": 20000}, control=True)
+    frame = enhanced(1)
+    count = 20000 // len(frame)
+    with simulator.connect() as sock:
+        began = time.monotonic()
+        sock.sendall(frame * count + SENTINEL)
+        simulator.wait("/counters", lambda counters: 0 < counters["accepted"] < count)
+        assert sock.recv(6) == error(2, 99)
+        # The last twentieth need not have had its time.
+        assert time.monotonic() - began >= 0.9
+
+
+def test_stalling_for_a_while(start):
+    frame = enhanced(1)
+    simulator = start(faults={"stall_after_bytes": len(frame) + 5, "stall_ms": 400}, control=True)
+    with simulator.connect() as sock:
+        began = time.monotonic()
+        sock.sendall(frame * 2 + SENTINEL)
+        simulator.wait("/counters", lambda counters: counters["accepted"] == 1)
+        assert sock.recv(6) == error(2, 99)
+        assert time.monotonic() - began >= 0.4
+    assert simulator.stop()["accepted"] == 2
+
+
+def test_stalling_for_good_holds_up_nobody_else(start):
+    simulator = start(faults={"stall_after_bytes": 1000, "connections": 1}, control=True)
+    with simulator.connect() as stalled:
+        stalled.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            while True:
+                stalled.sendall(enhanced(1) * 200)
+        for _ in range(4):
+            assert story(simulator.connect(), enhanced(2) * 1000 + SENTINEL) == (error(2, 99), CLEAN)
+        counters = simulator.control("GET", "/counters")[1]
+        assert counters["accepted"] == 4000 + 1000 // len(enhanced(1))
+
+
+@pytest.mark.parametrize("end", [CLEAN, FIN, RESET])
+@pytest.mark.parametrize("extra", [0, 7])
+def test_ends_after_bytes(start, end, extra):
+    frame = enhanced(1)
+    simulator = start(faults={"cut_after_bytes": 3 * len(frame) + extra, "cut": end})
+    assert story(simulator.connect(), frame * 10) == (b"", end)
+    assert simulator.stop()["accepted"] == 3
+
+
+def test_where_it_ends_is_drawn_from_the_seed(start):
+    def drawn(seed):
+        simulator = start("--seed", seed, faults={"cut_after_bytes": [0, 5000]}, control=True)
+        counts = []
+        for number in range(1, 6):
+            before = simulator.control("GET", "/counters")[1]["accepted"]
+            assert story(simulator.connect(), enhanced(number) * 100) == (b"", FIN)
+            counts.append(simulator.control("GET", "/counters")[1]["accepted"] - before)
+        return counts
+
+    first = drawn("11")
+    assert len(set(first)) > 1
+    assert drawn("11") == first
+    assert drawn("12") != first
+
+
+def test_refuses_connections_for_a_while(start):
+    simulator = start(control=True)
+    began = time.monotonic()
+    assert simulator.control("PATCH", "/faults", {"refuse_ms": 500})[0] == 200
+    refusals = 0
+    while True:
+        try:
+            sock = simulator.connect()
+            break
+        except ConnectionRefusedError:
+            refusals += 1
+            assert time.monotonic() - began < 20
+    assert refusals > 0
+    assert time.monotonic() - began >= 0.5
+    assert story(sock, SENTINEL) == (error(2, 99), CLEAN)
+
+
+def test_refuses_from_the_start(start):
+    simulator = start(faults={"refuse_ms": 60000}, control=True)
+    for address in (simulator.gateway, simulator.feedback):
+        with pytest.raises(ConnectionRefusedError):
+            simulator.connect(address)
+    assert simulator.control("GET", "/counters")[0] == 200
+
+
+def test_handshake_delay(start):
+    simulator = start(faults={"handshake_delay_ms": 400})
+    began = time.monotonic()
+    with simulator.connect() as sock:
+        assert time.monotonic() - began >= 0.4
+        assert story(sock, SENTINEL) == (error(2, 99), CLEAN)
+
+
+@pytest.mark.parametrize(
+    "alert, name",
+    [("handshake_failure", "HANDSHAKE_FAILURE"), (45, "CERTIFICATE_EXPIRED"), ("unknown_ca", "UNKNOWN_CA")],
+)
+def test_handshake_alert(start, alert, name):
+    simulator = start(faults={"handshake_alert": alert})
+    with pytest.raises(ssl.SSLError, match=name):
+        simulator.connect()
+    assert simulator.stop()["connections"] == 0
+
+
+VERSIONS = {"1.0": ssl.TLSVersion.TLSv1, "1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
+
+
+@pytest.mark.parametrize(
+    "faults, offered, spoken",
+    [
+        ({}, ("1.2", "1.3"), "TLSv1.2"),
+        ({}, ("1.3", "1.3"), None),
+        ({}, ("1.0", "1.0"), None),
+        ({"tls_min": "1.0"}, ("1.0", "1.0"), "TLSv1"),
+        ({"tls_max": "1.3"}, ("1.2", "1.3"), "TLSv1.3"),
+        ({"tls_min": "1.3"}, ("1.2", "1.2"), None),
+        ({"session_tickets": True}, ("1.2", "1.3"), "TLSv1.3"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_tls_versions(start, faults, offered, spoken):
+    simulator = start(faults=faults)
+    context = simulator.context(versions=tuple(VERSIONS[version] for version in offered))
+    if spoken is None:
+        with pytest.raises(ssl.SSLError):
+            simulator.connect(context=context)
+    else:
+        with simulator.connect(context=context) as sock:
+            assert sock.version() == spoken
+            assert story(sock, SENTINEL) == (error(2, 99), CLEAN)
+
+
+def test_no_byte_without_data_by_default(start):
+    simulator = start(control=True)
+    with simulator.connect() as sock:
+        simulator.wait("/counters", lambda counters: counters["connections"] == 1)
+        raw = socket.socket(fileno=sock.fileno())
+        try:
+            raw.settimeout(0.2)
+            with pytest.raises(TimeoutError):
+                raw.recv(1, socket.MSG_PEEK)
+        finally:
+            raw.detach()
+
+
+@pytest.mark.parametrize("tickets", [False, True])
+def test_session_tickets(start, tickets):
+    """BoringSSL sends them ahead of the first bytes it has to send."""
+    simulator = start(*(["--session-tickets"] if tickets else []))
+    with simulator.connect(plain=True) as raw:
+        answer, sizes, _ = records(raw, simulator.context(), simulator, SENTINEL)
+    assert answer == error(2, 99)
+    before_packet = [length for kind, length in sizes if kind == 23][:-2]
+    assert (sum(before_packet) > 200) == tickets
+
+
+@pytest.mark.parametrize("end", [CLEAN, FIN, RESET])
+def test_feedback_cut_in_a_tuple(start, tmp_path, end):
+    path = tmp_path / "feedback"
+    path.write_text("".join(f"{number} {TOKEN.hex()}\n" for number in range(3)))
+    simulator = start("--feedback", path, faults={"feedback_cut_bytes": 50, "cut": end})
+    tuples = b"".join(struct.pack("!IH", number, 32) + TOKEN for number in range(3))
+    assert story(simulator.connect(simulator.feedback)) == (tuples[:50], end)
+
+
+def test_only_over_some_connections(start):
+    simulator = start(faults={"connections": [2, 3], "bad_every": 1})
+    answers = [story(simulator.connect(), enhanced(1) + SENTINEL)[0] for _ in range(4)]
+    assert answers == [error(2, 99), error(8, 1), error(8, 1), error(2, 99)]
+    simulator = start(faults={"connection_share": 0.5, "bad_every": 1})
+    answers = {story(simulator.connect(), enhanced(1) + SENTINEL)[0] for _ in range(20)}
+    assert answers == {error(2, 99), error(8, 1)}
+
+
+def test_rules_file(start, tmp_path):
+    path = tmp_path / "rules.json"
+    path.write_text('{"bad_every": 2,\n "bad_status": [5], "identifier_zero": true}')
+    simulator = start("--rules", path, faults={"identifier_zero": False})
+    assert story(simulator.connect(), enhanced(1) + enhanced(2)) == (error(5, 2), CLEAN)

@@ -1,0 +1,162 @@
+"""Clients that do everything wrong: no crash, no descriptor left, memory flat."""
+
+import contextlib
+import os
+import random
+import resource
+import socket
+import struct
+import time
+
+import pytest
+from simulator import CLEAN, DEADLINE, TOKEN, enhanced, error, story
+
+SEED = 20261121
+CONNECTS = int(os.environ.get("APNS_TEST_CONNECTS", "1000"))
+
+
+@pytest.fixture
+def resting(start):
+    """A simulator that must be as it was once the test is through with it."""
+    simulator = start(faults={"close_delay_ms": 0}, control=True)
+    # Warm: what is made once is made by now.
+    for _ in range(20):
+        assert story(simulator.connect(), enhanced(1, b"")) == (error(2, 1), CLEAN)
+    simulator.wait("/connections", lambda answer: answer["connections"] == [])
+    before = simulator.descriptors()
+    yield simulator
+    assert simulator.process.poll() is None
+    assert story(simulator.connect(), enhanced(7, b"")) == (error(2, 7), CLEAN)
+    deadline = time.monotonic() + DEADLINE
+    while simulator.descriptors() > before:
+        assert time.monotonic() < deadline, os.listdir(f"/proc/{simulator.pid}/fd")
+        simulator.wait("/connections", lambda answer: True)
+    simulator.stop()
+
+
+def test_random_bytes(resting):
+    dice = random.Random(SEED)
+    for first in [*range(10), *dice.choices(range(256), k=20)]:
+        sock = resting.connect()
+        with contextlib.suppress(OSError), sock:
+            sock.sendall(bytes([first]) + dice.randbytes(dice.randrange(20000)))
+
+
+def test_random_bytes_for_tls(resting):
+    dice = random.Random(SEED)
+    for number in range(40):
+        with resting.connect(plain=True) as raw, contextlib.suppress(OSError):
+            raw.sendall((b"\x16\x03\x01" if number % 2 else b"") + dice.randbytes(dice.randrange(3000)))
+            raw.shutdown(socket.SHUT_WR)
+            while raw.recv(4096):
+                pass
+
+
+def test_mutated_frames(resting):
+    dice = random.Random(SEED)
+    for _ in range(40):
+        frames = bytearray(b"".join(enhanced(number) for number in range(20)))
+        for _ in range(3):
+            frames[dice.randrange(len(frames))] = dice.randrange(256)
+        sock = resting.connect()
+        with contextlib.suppress(OSError), sock:
+            sock.sendall(frames)
+
+
+def test_truncated_frames(resting):
+    frame = enhanced(1)
+    for at in range(0, len(frame), 3):
+        with resting.connect() as sock:
+            sock.sendall(frame[:at])
+            sock.unwrap().close()
+
+
+def test_half_closed(resting):
+    """The client's FIN comes without close_notify, or with nothing at all before it."""
+    for number in range(20):
+        with resting.connect(plain=True) as raw:
+            if number % 2:
+                raw.shutdown(socket.SHUT_WR)
+                with contextlib.suppress(OSError):
+                    assert raw.recv(10) == b""
+        sock = resting.connect()
+        with contextlib.suppress(OSError), sock:
+            sock.sendall(enhanced(1) + (enhanced(2, b"") if number % 3 else b""))
+            sock.shutdown(socket.SHUT_WR)
+            sock.recv(6)
+
+
+def test_leaves_in_the_handshake(resting):
+    for number in range(30):
+        with resting.connect(plain=True) as raw:
+            raw.sendall(b"\x16\x03\x01\x02\x00\x01"[: number % 7])
+
+
+def test_clients_that_reset(resting):
+    for _ in range(30):
+        sock = resting.connect()
+        sock.sendall(enhanced(1) * 200)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        sock.close()
+
+
+def test_clients_that_never_read(resting):
+    """Neither the error packet nor a long feedback is taken; it ends all the same."""
+    socks = [resting.connect() for _ in range(10)]
+    for sock in socks:
+        sock.sendall(enhanced(1, b""))
+    resting.wait("/connections", lambda answer: answer["connections"] == [])
+    for sock in socks:
+        sock.close()
+
+
+@pytest.mark.parametrize("resets", [False, True])
+def test_stalled_for_good_and_left(start, resets):
+    """Who does not read learns that the client is gone all the same."""
+    simulator = start(faults={"stall_after_bytes": 10}, control=True)
+    before = simulator.descriptors()
+    for _ in range(10):
+        sock = simulator.connect()
+        sock.sendall(enhanced(1))
+        if resets:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        sock.close()
+    simulator.wait("/connections", lambda answer: answer["connections"] == [])
+    deadline = time.monotonic() + DEADLINE
+    # One is the control connection's.
+    while simulator.descriptors() > before + 1:
+        assert time.monotonic() < deadline
+
+
+def test_out_of_descriptors(start):
+    """What it has no descriptor for waits; then it goes on."""
+    simulator = start(faults={"close_delay_ms": 0})
+    count = simulator.descriptors()
+    resource.prlimit(simulator.pid, resource.RLIMIT_NOFILE, (count + 10, count + 10))
+    plain = [simulator.connect(plain=True) for _ in range(30)]
+    for sock in plain:
+        sock.close()
+    assert story(simulator.connect(), enhanced(7, b"")) == (error(2, 7), CLEAN)
+    assert simulator.process.poll() is None
+
+
+def test_many_connects(resting):
+    """APNS_TEST_CONNECTS=10000 for the long one."""
+    context = resting.context()
+
+    def connect(number):
+        if number % 4 == 3:
+            resting.connect(plain=True).close()
+        else:
+            with resting.connect(context=context) as sock:
+                sock.sendall(enhanced(1, b"" if number % 2 else TOKEN))
+
+    for number in range(CONNECTS // 2):
+        connect(number)
+    resting.wait("/connections", lambda answer: answer["connections"] == [])
+    middle = resting.memory()
+    for number in range(CONNECTS // 2):
+        connect(number)
+    resting.wait("/connections", lambda answer: answer["connections"] == [])
+    # In kB. The first half paid for whatever is made once.
+    assert resting.memory() - middle < 4096
