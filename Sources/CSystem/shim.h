@@ -58,18 +58,25 @@ static inline ssize_t csystem_receive(int descriptor, void *bytes, size_t count)
 }
 
 /* glibc's connect takes a transparent union, which Swift does not know. */
-static inline int csystem_connect(int descriptor, const struct sockaddr *address, socklen_t size) {
-  return connect(descriptor, address, size);
+static inline int csystem_connect(int descriptor, const void *address, socklen_t size) {
+  return connect(descriptor, (const struct sockaddr *)address, size);
+}
+static inline int csystem_peer_address(int descriptor, void *address, socklen_t *size) {
+  return getpeername(descriptor, (struct sockaddr *)address, size);
+}
+
+static inline int csystem_set(int descriptor, int level, int option, int value) {
+  return setsockopt(descriptor, level, option, &value, sizeof value);
 }
 
 static inline int csystem_enable(int descriptor, int level, int option) {
-  int on = 1;
-  return setsockopt(descriptor, level, option, &on, sizeof on);
+  return csystem_set(descriptor, level, option, 1);
 }
 
-static inline void csystem_set_port(struct sockaddr *address, uint16_t port) {
-  if (address->sa_family == AF_INET) ((struct sockaddr_in *)address)->sin_port = htons(port);
-  if (address->sa_family == AF_INET6) ((struct sockaddr_in6 *)address)->sin6_port = htons(port);
+static inline void csystem_set_port(void *address, uint16_t port) {
+  sa_family_t family = ((struct sockaddr *)address)->sa_family;
+  if (family == AF_INET) ((struct sockaddr_in *)address)->sin_port = htons(port);
+  if (family == AF_INET6) ((struct sockaddr_in6 *)address)->sin6_port = htons(port);
 }
 
 /* The error a connection attempt left behind, 0 when it succeeded. */
@@ -88,6 +95,10 @@ static inline int64_t csystem_monotonic_ns(void) {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
+
+#ifndef TCP_USER_TIMEOUT
+#define TCP_USER_TIMEOUT 18
+#endif
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18

@@ -288,11 +288,54 @@ typedef struct apns_session_options {
      names it proves all before it. Otherwise, for peers that do not answer such
      a one: silence for so many ms after the last write is taken for acceptance. */
   uint32_t quiet_period_ms;
-  uint32_t reserved32; /* zero */
+
+  /* Not 0: an error packet with identifier 0 is taken for the answer to that bad
+     notification whenever one is out, as of a gateway that names all others but
+     answers this one so. Without it such a packet proves only where its status
+     can mean nothing else: APNS_REJECT_MISSING_TOKEN, or, while all tokens in
+     flight have 32 bytes, APNS_REJECT_INVALID_TOKEN_SIZE. */
+  int32_t zero_proves;
+
+  /* Connections used side by side, each with its part of the window; 0: 1, at most
+     64. Every rejection costs its connection one answer's delay, so several cost
+     less time; order is kept within a connection only. */
+  uint32_t connections;
+
+  /* Not 0: no connection is made ready while the one before it works. Otherwise
+     one is, where the window is half full or the last connection ended by a
+     rejection, so that moving on costs no handshake. */
+  int32_t no_standby;
+
+  /* Never more than so many connections in a minute, standby ones included, half
+     of them at once; 0: no limit. Apple took rapid reconnects for an attack. */
+  uint32_t connects_per_minute;
+
+  /* After connections that achieved nothing the next is made later each time,
+     twice 50 ms, four times and so on, by chance up to half of it sooner, but
+     never later than this; 0: 5,000. */
+  uint32_t reconnect_pause_max_ms;
+
+  /* After so many seconds of silence TCP asks whether the peer is there, so that
+     a connection cut by a firewall is found dead before it is needed; 0: 60,
+     -1: never. */
+  int32_t keepalive_s;
+
+  /* An HTTP proxy (CONNECT) to go through; NULL: none. With a user it is told
+     who asks by Basic authentication, in clear text. */
+  const char *proxy_host;
+  const char *proxy_user;     /* without a colon; NULL: nobody */
+  const char *proxy_password; /* NULL: an empty one */
+  uint16_t proxy_port;
+  uint16_t reserved[3]; /* zero */
 } apns_session_options_t;
 
-#define APNS_SESSION_OPTIONS_INIT \
-  { sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define APNS_SESSION_OPTIONS_INIT                                                               \
+  {                                                                                             \
+    sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        NULL, NULL, NULL, 0, {                                                                  \
+      0, 0, 0                                                                                   \
+    }                                                                                           \
+  }
 
 /**
  * Makes a session; it connects with the first send, or apns_session_connect().
@@ -428,14 +471,21 @@ typedef struct apns_session_stats {
   uint64_t unknown;
   uint64_t unresolved; /* no end yet */
   uint64_t resent;     /* sendings again, one for each notification and time */
-  uint64_t connects;   /* connections made */
+  uint64_t connects;   /* connections made, standby ones included */
   uint64_t bytes;      /* written, before encryption */
   uint64_t records;    /* writes, a TLS record each */
   uint64_t events;     /* outcomes waiting to be taken */
+  uint64_t in_flight;  /* of the unresolved ones: written on a connection that is open */
+  uint64_t window;     /* bytes of the window in use by unresolved ones */
+
+  /* Each notification sent before the one with this identifier has its end; 0 where
+     all have. What a caller keeps for a restart can be forgotten up to here. */
+  uint32_t first_unresolved;
+  uint32_t reserved32;
 } apns_session_stats_t;
 
 #define APNS_SESSION_STATS_INIT \
-  { sizeof(apns_session_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(apns_session_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /** Fills in the counts. Does no I/O. */
 apns_status_t apns_session_stats(const apns_session_t *session, apns_session_stats_t *stats_out,
@@ -443,8 +493,9 @@ apns_status_t apns_session_stats(const apns_session_t *session, apns_session_sta
 
 /**
  * Ends the connection gently, so that nothing in flight is destroyed, within
- * `timeout_ms`. What has no known end becomes an APNS_EVENT_UNKNOWN; drain
- * first to know. The session takes no more notifications.
+ * `timeout_ms`. What the gateway proves by its last word has its end; what has
+ * none then becomes an APNS_EVENT_UNKNOWN, in order, for nothing is sent again.
+ * Drain first to know all. The session takes no more notifications.
  */
 apns_status_t apns_session_close(apns_session_t *session, int32_t timeout_ms,
                                  apns_error_t *error_out);
@@ -475,10 +526,19 @@ typedef struct apns_feedback_options {
   uint32_t connect_timeout_ms; /* name, connection and handshake together; 0: 10,000 */
   uint32_t read_timeout_ms;    /* the service says nothing for so long; 0: 10,000 */
   uint32_t reserved32;         /* zero */
+
+  /* As in apns_session_options_t. */
+  const char *proxy_host;
+  const char *proxy_user;
+  const char *proxy_password;
+  uint16_t proxy_port;
+  uint16_t reserved[3]; /* zero */
 } apns_feedback_options_t;
 
-#define APNS_FEEDBACK_OPTIONS_INIT \
-  { sizeof(apns_feedback_options_t), NULL, NULL, 0, 0, 0, 0, 0 }
+#define APNS_FEEDBACK_OPTIONS_INIT                                                               \
+  {                                                                                              \
+    sizeof(apns_feedback_options_t), NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, { 0, 0, 0 } \
+  }
 
 /** A device on which the app no longer is. */
 typedef struct apns_feedback_tuple {

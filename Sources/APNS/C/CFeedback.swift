@@ -12,8 +12,12 @@ public func apns_feedback_open(
     let opened = try place { () throws(Failure) in
       try Feedback.open(
         Endpoint(
-          given.host, orHost: APNS_FEEDBACK_HOST_PRODUCTION, serverName: given.server_name,
-          port: given.port, orPort: APNS_PORT_FEEDBACK),
+          given.host, orHost: "feedback.push.apple.com", serverName: given.server_name,
+          port: given.port, orPort: APNS_PORT_FEEDBACK,
+          through: Proxy.make(
+            given.proxy_host, port: given.proxy_port, user: given.proxy_user,
+            password: given.proxy_password),
+          keepAlive: KeepAlive(seconds: 0)),
         trust: share(credentials),
         connectTimeout: given.connect_timeout_ms == 0 ? 10_000 : Int64(given.connect_timeout_ms),
         readTimeout: given.read_timeout_ms == 0 ? 10_000 : Int64(given.read_timeout_ms))

@@ -1,6 +1,9 @@
 import CAPNS
 import CSystem
 
+/// The session that callers hold.
+private typealias ProviderSession = Session<TLSNetwork>
+
 @_cdecl("apns_session_new") @implementation
 public func apns_session_new(
   _ options: UnsafePointer<apns_session_options_t>?, _ credentials: OpaquePointer?,
@@ -12,13 +15,19 @@ public func apns_session_new(
     let checked = try SessionOptions(given)
     let made = try place { () throws(Failure) in
       let endpoint = try Endpoint(
-        given.host, orHost: APNS_HOST_PRODUCTION, serverName: given.server_name, port: given.port,
-        orPort: APNS_PORT_GATEWAY)
-      let trust = try share(credentials)
+        given.host, orHost: "gateway.push.apple.com", serverName: given.server_name,
+        port: given.port,
+        orPort: APNS_PORT_GATEWAY,
+        through: Proxy.make(
+          given.proxy_host, port: given.proxy_port, user: given.proxy_user,
+          password: given.proxy_password),
+        keepAlive: KeepAlive(seconds: given.keepalive_s))
+      // A line for each connection and one for its standby.
       guard
-        let window = Window(bytes: checked.windowBytes, reportsAccepted: checked.reportsAccepted)
+        let network = try TLSNetwork(
+          lines: 2 &* checked.connections, to: endpoint, trusting: share(credentials))
       else { throw .outOfMemory }
-      return Session(checked, endpoint: endpoint, trust: trust, window: window)
+      return try ProviderSession.make(checked, network: network)
     }
     session.pointee = OpaquePointer(made)
   }
@@ -75,9 +84,9 @@ public func apns_session_send_many(
         }
       }
       _ = try take(session, element)
-      if session.pointee.hasFullRecord { writeTaken(session, APNS_SEND_MORE) }
       taken?.pointee = index &+ 1
       next += stride
+      if session.pointee.hasFullRecord { try session.pointee.write(all: false) }
     }
   }
 }
@@ -96,8 +105,8 @@ public func apns_session_drain(
 ) -> apns_status_t {
   answer(error) { () throws(Failure) in
     let session = try openSession(session)
-    defer { unresolved?.pointee = session.pointee.window.unresolved }
-    try session.pointee.settle(by: session.pointee.deadline(milliseconds: timeout))
+    defer { unresolved?.pointee = session.pointee.unresolved }
+    try session.pointee.pursue(.ends, by: session.pointee.deadline(milliseconds: timeout))
   }
 }
 
@@ -140,16 +149,7 @@ public func apns_session_stats(
     let session = try ownSession(session)
     guard let stats else { throw isNull("stats_out") }
     var told = apns_session_stats_t()
-    told.taken = session.pointee.window.taken
-    told.accepted = session.pointee.window.accepted
-    told.rejected = session.pointee.window.rejected
-    told.unknown = session.pointee.window.unknown
-    told.unresolved = UInt64(session.pointee.window.unresolved.magnitude)
-    told.resent = session.pointee.window.resent
-    told.connects = session.pointee.connects
-    told.bytes = session.pointee.bytes
-    told.records = session.pointee.records
-    told.events = UInt64(session.pointee.window.waitingOutcomes.magnitude)
+    session.pointee.count(into: &told)
     try fill(stats, with: told, named: "apns_session_stats_t")
   }
 }
@@ -167,7 +167,7 @@ public func apns_session_close(
 @_cdecl("apns_session_free") @implementation
 public func apns_session_free(_ session: OpaquePointer?) {
   guard let session else { return }
-  let own = UnsafeMutablePointer<Session>(session)
+  let own = UnsafeMutablePointer<ProviderSession>(session)
   if own.pointee.isForeign { own.pointee.leaveToParent() }
   discard(own)
 }
@@ -178,9 +178,9 @@ public func apns_session_free(_ session: OpaquePointer?) {
 @inline(__always)
 private func ownSession(
   _ session: OpaquePointer?
-) throws(Failure) -> UnsafeMutablePointer<Session> {
+) throws(Failure) -> UnsafeMutablePointer<ProviderSession> {
   guard let session else { throw isNull("session") }
-  let own = UnsafeMutablePointer<Session>(session)
+  let own = UnsafeMutablePointer<ProviderSession>(session)
   if own.pointee.isForeign {
     throw Failure(APNS_ERR_FORKED, "the session was made by the parent process")
   }
@@ -191,7 +191,7 @@ private func ownSession(
 @inline(__always)
 private func openSession(
   _ session: OpaquePointer?
-) throws(Failure) -> UnsafeMutablePointer<Session> {
+) throws(Failure) -> UnsafeMutablePointer<ProviderSession> {
   let own = try ownSession(session)
   if own.pointee.isClosed { throw Failure(APNS_ERR_CLOSED, "the session was closed") }
   return own
@@ -209,18 +209,24 @@ private func checkFlags(_ flags: UInt32) throws(Failure) {
 
 @inline(__always)
 private func take(
-  _ session: UnsafeMutablePointer<Session>, _ given: UnsafePointer<apns_notification_t>
+  _ session: UnsafeMutablePointer<ProviderSession>, _ given: UnsafePointer<apns_notification_t>
 ) throws(Failure) -> UInt32 {
-  if given.pointee.size == MemoryLayout<apns_notification_t>.size {
-    return try takeChecked(session, given)
-  }
+  given.pointee.size == MemoryLayout<apns_notification_t>.size
+    ? try takeChecked(session, given) : try takeOther(session, given)
+}
+
+/// From a program that knows another version of the structure.
+@inline(never)
+private func takeOther(
+  _ session: UnsafeMutablePointer<ProviderSession>, _ given: UnsafePointer<apns_notification_t>
+) throws(Failure) -> UInt32 {
   var adopted = try adopt(given, named: "apns_notification_t")
   return try takeChecked(session, &adopted)
 }
 
-@inline(__always)
+@inline(never)
 private func takeChecked(
-  _ session: UnsafeMutablePointer<Session>, _ given: UnsafePointer<apns_notification_t>
+  _ session: UnsafeMutablePointer<ProviderSession>, _ given: UnsafePointer<apns_notification_t>
 ) throws(Failure) -> UInt32 {
   let (tokenLength, payloadLength) = (given.pointee.token_length, given.pointee.payload_length)
   guard let token = given.pointee.token, let payload = given.pointee.payload, tokenLength > 0,
@@ -228,7 +234,6 @@ private func takeChecked(
     payloadLength <= session.pointee.options.payloadMax,
     given.pointee.priority == 0 || given.pointee.priority == 5 || given.pointee.priority == 10
   else { throw refusal(of: given, payloadMax: session.pointee.options.payloadMax) }
-  try session.pointee.connect()
   let expiry: UInt32? =
     switch given.pointee.expiry {
     case 0: nil
@@ -273,7 +278,7 @@ private func refusal(
 /// Writes after the session took something: a failure now is no failure of the
 /// send, for what was taken stays in the window and the next call meets it again.
 @inline(__always)
-private func writeTaken(_ session: UnsafeMutablePointer<Session>, _ flags: UInt32) {
+private func writeTaken(_ session: UnsafeMutablePointer<ProviderSession>, _ flags: UInt32) {
   if flags & APNS_SEND_MORE != 0, !session.pointee.hasFullRecord { return }
   try? session.pointee.write(all: flags & APNS_SEND_MORE == 0)
 }

@@ -61,8 +61,8 @@ struct Failure: Error {
   }
 }
 
-/// The line of text of a failure.
-private final class FailureText {
+/// The line of text of a failure, written while it is made, and only read from then on.
+private final class FailureText: @unchecked Sendable {
   var message = Message()
 
   /// Nil where there is no memory: Swift's own allocation would end the program then.

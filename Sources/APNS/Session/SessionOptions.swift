@@ -3,6 +3,7 @@ import CAPNS
 /// A session's options, checked, with the defaults filled in.
 struct SessionOptions {
   let command: Command
+  /// Times are in ns.
   let connectTimeout: Int64
   let writeTimeout: Int64
   let windowBytes: Int
@@ -11,8 +12,20 @@ struct SessionOptions {
   let reportsAccepted: Bool
   /// 0: a sentinel proves acceptance, where the format has identifiers.
   let quietPeriod: Int64
+  let zeroProves: Bool
+  /// Used side by side.
+  let connections: Int
+  let keepsSpare: Bool
+  let longestPause: Int64
+  /// 0: any number.
+  let connectsPerMinute: Int64
+
+  /// After so many ambiguous ends in a row what was in flight is not sent again:
+  /// something in it may be what ends the connections.
+  var ambiguousEndsMax: Int { 5 }
 
   static let smallestWindow = 16 << 10
+  static let mostConnections = 64
 
   init(_ given: apns_session_options_t) throws(Failure) {
     switch UInt32(bitPattern: given.format) {
@@ -27,10 +40,18 @@ struct SessionOptions {
     case APNS_AMBIGUOUS_REPORT.rawValue: resendsAmbiguous = false
     default: throw Self.refusal("ambiguous", Int(given.ambiguous), "not an apns_ambiguous_t")
     }
-    connectTimeout = given.connect_timeout_ms == 0 ? 10_000 : Int64(given.connect_timeout_ms)
-    writeTimeout = given.write_timeout_ms == 0 ? 10_000 : Int64(given.write_timeout_ms)
-    quietPeriod = Int64(given.quiet_period_ms)
+    connectTimeout = Self.nanoseconds(given.connect_timeout_ms, or: 10_000)
+    writeTimeout = Self.nanoseconds(given.write_timeout_ms, or: 10_000)
+    quietPeriod = Self.nanoseconds(given.quiet_period_ms, or: 0)
+    longestPause = Self.nanoseconds(given.reconnect_pause_max_ms, or: 5_000)
     reportsAccepted = given.report_accepted != 0
+    zeroProves = given.zero_proves != 0
+    keepsSpare = given.no_standby == 0
+    connectsPerMinute = Int64(given.connects_per_minute)
+    connections = given.connections == 0 ? 1 : Int(given.connections)
+    if connections > Self.mostConnections {
+      throw Self.refusal("connections", connections, "not 1 to 64")
+    }
 
     payloadMax = given.payload_max == 0 ? 2048 : Int(given.payload_max)
     if payloadMax > 0xFFFF {
@@ -40,10 +61,19 @@ struct SessionOptions {
     if windowBytes < Self.smallestWindow || windowBytes > 1 << 30 {
       throw Self.refusal("window_bytes", windowBytes, "not 16384 to 1073741824")
     }
-    // Bookkeeping takes an eighth; two of the largest frames are to fit.
-    if windowBytes / 4 < payloadMax {
-      throw Self.refusal("window_bytes", windowBytes, "less than four times payload_max")
+    // Each connection has its part. Bookkeeping takes an eighth; two of the largest
+    // frames are to fit.
+    if windowBytes / connections < Self.smallestWindow {
+      throw Self.refusal("window_bytes", windowBytes, "less than 16384 for each connection")
     }
+    if windowBytes / connections / 4 < payloadMax {
+      throw Self.refusal(
+        "window_bytes", windowBytes, "less than four times payload_max for each connection")
+    }
+  }
+
+  private static func nanoseconds(_ milliseconds: UInt32, or fallback: UInt32) -> Int64 {
+    Int64(milliseconds == 0 ? fallback : milliseconds) &* 1_000_000
   }
 
   private static func refusal(

@@ -1,18 +1,23 @@
 import CAPNS
 import CSystem
 
-/// Where to connect to, and the name its certificate must carry.
+/// Where to connect to, how, and the name its certificate must carry.
 struct Endpoint: ~Copyable {
   let host: UnsafeMutablePointer<CChar>
   let serverName: UnsafeMutablePointer<CChar>
   let port: UInt16
+  private let proxy: Proxy
+  private let keepAlive: KeepAlive
 
   /// Copies the names; `orHost` and `orPort` are for what the caller left out.
   init(
-    _ given: UnsafePointer<CChar>?, orHost: UnsafePointer<CChar>,
-    serverName: UnsafePointer<CChar>?, port: UInt16, orPort: Int32
+    _ given: UnsafePointer<CChar>?, orHost: StaticString,
+    serverName: UnsafePointer<CChar>?, port: UInt16, orPort: Int32,
+    through proxy: consuming Proxy, keepAlive: KeepAlive
   ) throws(Failure) {
-    let host = given ?? orHost
+    // A string literal ends in a NUL. (A Swift String would bring its Unicode tables.)
+    let host =
+      given ?? UnsafeRawPointer(orHost.utf8Start).assumingMemoryBound(to: CChar.self)
     guard host.pointee != 0 else { throw Failure(APNS_ERR_ARGUMENT, "host is empty") }
     if let serverName, serverName.pointee == 0 {
       throw Failure(APNS_ERR_ARGUMENT, "server_name is empty")
@@ -25,6 +30,8 @@ struct Endpoint: ~Copyable {
     self.host = copy
     self.serverName = name
     self.port = port == 0 ? UInt16(truncatingIfNeeded: orPort) : port
+    self.proxy = proxy
+    self.keepAlive = keepAlive
   }
 
   deinit {
@@ -33,87 +40,40 @@ struct Endpoint: ~Copyable {
   }
 
   /// "gateway.example:2195" at the end of a message.
+  @inline(never)
   func append(to message: inout Message) {
     message.append(host)
     message.append(":")
     message.append(Int(port))
   }
 
-  /// A connected TCP socket, from the first of the name's addresses that answers.
-  func connect(_ deadline: Deadline) throws(Failure) -> CInt {
-    var hints = addrinfo()
-    hints.ai_family = AF_UNSPEC
-    hints.ai_socktype = csystem_sock_stream()
-    var list: UnsafeMutablePointer<addrinfo>?
-    // libc gives this no deadline; what it took counts all the same.
-    let code = getaddrinfo(host, nil, &hints, &list)
-    guard code == 0, let list else {
-      let system = code == EAI_SYSTEM ? csystem_errno() : 0
-      throw Failure(APNS_ERR_NETWORK) {
-        $0.append("cannot resolve ")
-        $0.append(host)
-        $0.append(": ")
-        if system != 0 {
-          $0.append("system error ")
-          $0.append(Int(system))
-        } else {
-          $0.append(gai_strerror(code))
-        }
-      }
+  /// Begins the way there, or to the proxy before it; `known` spares looking the name up.
+  @inline(never)
+  func dial(_ known: PeerAddress?, by deadline: Deadline) throws(Failure) -> Dialing {
+    if let known { return Dialing(known, keepAlive: keepAlive, by: deadline) }
+    if let host = proxy.host {
+      return try Dialing(host: host, port: proxy.port, keepAlive: keepAlive, by: deadline)
     }
-    defer { freeaddrinfo(list) }
+    return try Dialing(host: host, port: port, keepAlive: keepAlive, by: deadline)
+  }
 
-    var left: Int64 = 0
-    var next: UnsafeMutablePointer<addrinfo>? = list
-    while let address = next {
-      left &+= 1
-      next = address.pointee.ai_next
-    }
-    var lastError = ETIMEDOUT
-    next = list
-    while let address = next {
-      if deadline.hasPassed { break }
-      // A dead address may not eat the time of those behind it.
-      let share = Deadline(
-        nanoseconds: Deadline.now &+ (deadline.nanoseconds &- Deadline.now) / left)
-      switch attempt(address.pointee, share) {
-      case .connected(let descriptor): return descriptor
-      case .failed(let code): lastError = code
-      }
-      left &-= 1
-      next = address.pointee.ai_next
-    }
-    let status = lastError == ETIMEDOUT ? APNS_ERR_TIMEOUT : APNS_ERR_NETWORK
-    throw Failure(status, systemError: lastError) {
+  /// Asks the proxy for a way on, where there is one.
+  func tunnel() throws(Failure) -> ProxyTunnel? {
+    proxy.host == nil ? nil : try ProxyTunnel(request: proxy.request(to: host, port: port))
+  }
+
+  /// What to say when nobody answered there.
+  @inline(never)
+  func unreachable(_ systemError: CInt) -> Failure {
+    Failure(
+      systemError == ETIMEDOUT ? APNS_ERR_TIMEOUT : APNS_ERR_NETWORK, systemError: systemError
+    ) {
       $0.append("cannot connect to ")
-      append(to: &$0)
+      guard let host = proxy.host else { return append(to: &$0) }
+      $0.append("the proxy ")
+      $0.append(host)
+      $0.append(":")
+      $0.append(Int(proxy.port))
     }
-  }
-
-  private enum Attempt {
-    case connected(CInt)
-    case failed(CInt)
-  }
-
-  private func attempt(_ address: addrinfo, _ deadline: Deadline) -> Attempt {
-    guard let target = address.ai_addr else { return .failed(EINVAL) }
-    csystem_set_port(target, port)
-    let descriptor = csystem_tcp_socket(address.ai_family)
-    guard descriptor >= 0 else { return .failed(csystem_errno()) }
-    // A lone notification leaves at once; several are put together before they are written.
-    _ = csystem_enable(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY)
-    _ = csystem_enable(descriptor, SOL_SOCKET, SO_KEEPALIVE)
-    if csystem_connect(descriptor, target, address.ai_addrlen) == 0 {
-      return .connected(descriptor)
-    }
-    var code = csystem_errno()
-    if code == EINPROGRESS || code == EINTR {
-      code =
-        Readiness.wait(for: .writing, on: descriptor, until: deadline) == nil
-        ? ETIMEDOUT : csystem_socket_error(descriptor)
-      if code == 0 { return .connected(descriptor) }
-    }
-    _ = close(descriptor)
-    return .failed(code)
   }
 }

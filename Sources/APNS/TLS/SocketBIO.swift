@@ -3,7 +3,8 @@ import CSystem
 
 /// What OpenSSL's callbacks know of a connection. It stays where it is in memory.
 struct SocketState {
-  let descriptor: CInt
+  /// -1 until there is a socket.
+  var descriptor: CInt = -1
   /// errno of the last failed call that was not just "try again".
   var systemError: CInt = 0
   /// The peer has ended its side.

@@ -2,39 +2,41 @@ import CAPNS
 import COpenSSL
 import CSystem
 
-/// One TLS connection over one socket: it may wait, but never past a deadline,
+/// One TLS connection over one socket. It waits for nothing, but where it says so,
 /// and never raises SIGPIPE.
 struct TLSConnection: ~Copyable {
   private let ssl: OpaquePointer
   private let method: OpaquePointer
   private let state: UnsafeMutablePointer<SocketState>
-  /// Set once nothing may be said to the peer any more.
-  private var isSilent = false
+  /// How far it has come: dialing, then asking a proxy, then shaking hands.
+  private var dialing: Dialing?
+  private var tunnel: ProxyTunnel?
+  private var isOpen = false
+  /// By when it has to be open.
+  private let deadline: Deadline
+  /// Set while nothing may be said to the peer.
+  private var isSilent = true
 
-  /// Connects, shakes hands and verifies the peer.
-  static func open(
+  /// Begins a connection, at the address `known` or any that the name has.
+  @inline(never)
+  static func begin(
     to endpoint: borrowing Endpoint, trusting trust: borrowing TrustContext,
-    resuming session: borrowing TLSSession? = nil, by deadline: Deadline
+    resuming session: borrowing TLSSession?, at known: PeerAddress?, by deadline: Deadline
   ) throws(Failure) -> TLSConnection {
-    let descriptor = try endpoint.connect(deadline)
+    let dialing = try endpoint.dial(known, by: deadline)
     guard
       let state = malloc(MemoryLayout<SocketState>.size)?.bindMemory(
         to: SocketState.self, capacity: 1)
-    else {
-      _ = CSystem.close(descriptor)
-      throw .outOfMemory
-    }
-    state.initialize(to: SocketState(descriptor: descriptor))
+    else { throw .outOfMemory }
+    state.initialize(to: SocketState())
     TLSErrors.clear()
     guard let method = SocketBIO.makeMethod() else {
-      _ = CSystem.close(descriptor)
       free(state)
       throw .outOfMemory
     }
     let ssl = SSL_new(trust.context)
     guard let ssl, let bio = SocketBIO.make(method, state) else {
       SSL_free(ssl)
-      _ = CSystem.close(descriptor)
       BIO_meth_free(method)
       free(state)
       throw .outOfMemory
@@ -43,18 +45,35 @@ struct TLSConnection: ~Copyable {
     copenssl_set_state(ssl, state)
     copenssl_set_write_mode(ssl)
     session?.offer(on: ssl)
-    var connection = TLSConnection(ssl: ssl, method: method, state: state)
+    let connection = TLSConnection(
+      ssl: ssl, method: method, state: state, dialing: dialing, deadline: deadline)
     try connection.expectPeer(named: endpoint)
-    try connection.shakeHands(endpoint, deadline)
     return connection
   }
 
+  /// Connects, shakes hands and verifies the peer.
+  static func open(
+    to endpoint: borrowing Endpoint, trusting trust: borrowing TrustContext, by deadline: Deadline
+  ) throws(Failure) -> TLSConnection {
+    var connection = try begin(
+      to: endpoint, trusting: trust, resuming: nil, at: nil, by: deadline)
+    while true {
+      switch try connection.advance(endpoint) {
+      case .open: return connection
+      case .waits(let readiness, let time): _ = connection.wait(for: readiness, time)
+      }
+    }
+  }
+
   private init(
-    ssl: OpaquePointer, method: OpaquePointer, state: UnsafeMutablePointer<SocketState>
+    ssl: OpaquePointer, method: OpaquePointer, state: UnsafeMutablePointer<SocketState>,
+    dialing: consuming Dialing, deadline: Deadline
   ) {
     self.ssl = ssl
     self.method = method
     self.state = state
+    self.dialing = consume dialing
+    self.deadline = deadline
   }
 
   deinit {
@@ -70,21 +89,63 @@ struct TLSConnection: ~Copyable {
     SSL_free(ssl)
     TLSErrors.clear()
     BIO_meth_free(method)
-    _ = CSystem.close(state.pointee.descriptor)
+    if state.pointee.descriptor >= 0 { _ = CSystem.close(state.pointee.descriptor) }
     free(state)
   }
 
-  /// For the next connection to the same peer; to be asked for when this one is done with.
-  var session: TLSSession? { TLSSession(of: ssl) }
+  /// Leaves behind what spares the next connection to the same peer work; to be asked
+  /// for when this one is done with.
+  @inline(never)
+  func leave(in session: inout TLSSession?) {
+    if let mine = TLSSession(of: ssl) { session = consume mine }
+  }
 
-  var descriptor: CInt { state.pointee.descriptor }
+  /// What to wait on; -1 where there is nothing.
+  var descriptor: CInt {
+    switch dialing {
+    case .some(let dialing): dialing.pending
+    case nil: state.pointee.descriptor
+    }
+  }
+
+  /// Where it leads; nil before there is a connection.
+  var address: PeerAddress? { PeerAddress(of: state.pointee.descriptor) }
 
   /// Nothing is said to the peer any more, not even goodbye: the connection is
   /// another process's, or dead.
   mutating func silence() { isSilent = true }
 
-  // MARK: Handshake
+  // MARK: Opening
 
+  /// Takes the opening as far as it goes without waiting. After a failure the
+  /// connection is of no more use.
+  @inline(never)
+  mutating func advance(_ endpoint: borrowing Endpoint) throws(Failure) -> Progress {
+    if isOpen { return .open }
+    switch dialing?.advance() {
+    case .waits(let share): return .waits(.writing, until: share)
+    case .failed(let systemError): throw endpoint.unreachable(systemError)
+    case .connected(let descriptor):
+      dialing = nil
+      state.pointee.descriptor = descriptor
+      tunnel = try endpoint.tunnel()
+    case nil: break
+    }
+    if let wanted = try tunnel?.advance(on: state.pointee.descriptor) {
+      guard deadline.hasPassed else { return .waits(wanted, until: deadline) }
+      throw Failure(APNS_ERR_TIMEOUT) {
+        $0.append("the proxy took too long to connect to ")
+        endpoint.append(to: &$0)
+      }
+    }
+    tunnel = nil
+    if let wanted = try shakeHands(endpoint) { return .waits(wanted, until: deadline) }
+    isOpen = true
+    isSilent = false
+    return .open
+  }
+
+  @inline(never)
   private func expectPeer(named endpoint: borrowing Endpoint) throws(Failure) {
     let name = endpoint.serverName
     let isAddress = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name) == 1
@@ -99,29 +160,24 @@ struct TLSConnection: ~Copyable {
     }
   }
 
-  private mutating func shakeHands(
-    _ endpoint: borrowing Endpoint, _ deadline: Deadline
-  ) throws(Failure) {
-    while true {
+  /// Nil when both have shaken hands, else what that waits for.
+  private func shakeHands(_ endpoint: borrowing Endpoint) throws(Failure) -> Readiness? {
+    TLSErrors.clear()
+    let result = SSL_connect(ssl)
+    if result == 1 {
       TLSErrors.clear()
-      let result = SSL_connect(ssl)
-      if result == 1 {
-        TLSErrors.clear()
-        return
-      }
-      switch SSL_get_error(ssl, result) {
-      case SSL_ERROR_WANT_READ where wait(for: .reading, deadline) != nil: continue
-      case SSL_ERROR_WANT_WRITE where wait(for: .writing, deadline) != nil: continue
-      case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE:
-        isSilent = true
-        throw Failure(APNS_ERR_TIMEOUT) {
-          $0.append("the TLS handshake took too long with ")
-          endpoint.append(to: &$0)
-        }
-      default:
-        isSilent = true
-        throw handshakeFailure(endpoint)
-      }
+      return nil
+    }
+    let wanted: Readiness
+    switch SSL_get_error(ssl, result) {
+    case SSL_ERROR_WANT_READ: wanted = .reading
+    case SSL_ERROR_WANT_WRITE: wanted = .writing
+    default: throw handshakeFailure(endpoint)
+    }
+    guard deadline.hasPassed else { return wanted }
+    throw Failure(APNS_ERR_TIMEOUT) {
+      $0.append("the TLS handshake took too long with ")
+      endpoint.append(to: &$0)
     }
   }
 
@@ -152,27 +208,6 @@ struct TLSConnection: ~Copyable {
   }
 
   // MARK: Reading and writing
-
-  /// What came of looking into the connection.
-  enum Reading {
-    case bytes(Int)
-    /// Nothing there now.
-    case nothing
-    /// The peer said goodbye, or at least ended its stream.
-    case end
-    /// It broke: a reset, an alert, noise.
-    case broken(Failure)
-  }
-
-  /// What came of trying to write.
-  enum Writing {
-    case bytes(Int)
-    /// The peer takes no more now.
-    case full
-    /// It has to be read from first (a renegotiation).
-    case needsReading
-    case broken(Failure)
-  }
 
   /// Takes what is there without waiting.
   mutating func read(into buffer: UnsafeMutableRawBufferPointer) -> Reading {
@@ -210,11 +245,11 @@ struct TLSConnection: ~Copyable {
   }
 
   func wait(for wanted: Readiness, _ deadline: Deadline) -> Readiness? {
-    Readiness.wait(for: wanted, on: state.pointee.descriptor, until: deadline)
+    Readiness.wait(for: wanted, on: descriptor, until: deadline)
   }
 
   func look(for wanted: Readiness) -> Readiness? {
-    Readiness.look(for: wanted, on: state.pointee.descriptor)
+    Readiness.look(for: wanted, on: descriptor)
   }
 
   private func brokenFailure(_ errors: TLSErrors) -> Failure {
@@ -233,22 +268,14 @@ struct TLSConnection: ~Copyable {
 
   // MARK: Closing
 
-  /// Says goodbye and waits for the peer's, so that nothing sent is destroyed.
-  /// What still comes is handed to `take`.
-  mutating func close(by deadline: Deadline, take: (UnsafeRawBufferPointer) -> Void) {
+  /// Says that nothing more will come, so that what was sent is not destroyed. The
+  /// peer may still be read from.
+  @inline(never)
+  mutating func sayGoodbye() {
     guard !isSilent else { return }
     TLSErrors.clear()
     _ = SSL_shutdown(ssl)
-    _ = shutdown(descriptor, csystem_shut_wr())
-    withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
-      while true {
-        switch read(into: buffer) {
-        case .bytes(let count): take(UnsafeRawBufferPointer(rebasing: buffer[0..<count]))
-        case .nothing: if wait(for: .reading, deadline) == nil { return }
-        case .end, .broken: return
-        }
-      }
-    }
     TLSErrors.clear()
+    _ = shutdown(state.pointee.descriptor, csystem_shut_wr())
   }
 }

@@ -69,8 +69,11 @@ struct FrameRing: ~Copyable {
     hasTurned && place < tail ? turn &- tail &+ place : place &- tail
   }
 
+  /// Bytes that are not freed.
+  var live: Int { rank(head) }
+
   /// How many live bytes have been written.
-  var written: Int { rank(head) &- unwritten }
+  var written: Int { live &- unwritten }
 
   /// Goes back, or on, to write from `place` next.
   mutating func rewind(to place: Int) {

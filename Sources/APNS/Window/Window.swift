@@ -9,8 +9,8 @@ import CSystem
 ///     first ..< written      the connection has them whole, and is silent
 ///     written ..< end        wait to be written
 ///
-/// Identifiers run on without a gap from `first` to `end`, so that the one the
-/// gateway names is found by subtraction.
+/// Identifiers grow from `first` to `end`. Where the session has one window they run
+/// on without a gap, and the one the gateway names is found by subtraction.
 struct Window: ~Copyable {
   private let memory: UnsafeMutableRawPointer
   private let entries: UnsafeMutablePointer<WindowEntry>
@@ -19,10 +19,13 @@ struct Window: ~Copyable {
   private var outcomes = 0
   private var first = 0
   private var end = 0
-  private var nextIdentifier: UInt32
   /// Sentinels between `first` and `end`: there is at most one.
   private var sentinel: Int?
   private let reportsAccepted: Bool
+  /// An identifier of 0 is the sentinel's while there is one, whatever the status.
+  private let zeroProves: Bool
+  /// Up to which position some token has a length that may be what a gateway faults.
+  private var oddTokensEnd = 0
 
   private(set) var taken: UInt64 = 0
   private(set) var accepted: UInt64 = 0
@@ -34,7 +37,7 @@ struct Window: ~Copyable {
   static let sentinelRoom = 32
 
   /// `bytes` for frames and bookkeeping together; nil where there is no memory.
-  init?(bytes: Int, reportsAccepted: Bool, firstIdentifier: UInt32 = 1) {
+  init?(bytes: Int, reportsAccepted: Bool, zeroProves: Bool = false) {
     // An eighth for the bookkeeping suits frames of 112 bytes and more.
     var count = 64
     while count &* 2 &* MemoryLayout<WindowEntry>.stride <= bytes / 8 { count &*= 2 }
@@ -46,7 +49,7 @@ struct Window: ~Copyable {
     mask = count &- 1
     ring = FrameRing(memory + bookkeeping, size: bytes &- bookkeeping)
     self.reportsAccepted = reportsAccepted
-    nextIdentifier = firstIdentifier == 0 ? 1 : firstIdentifier
+    self.zeroProves = zeroProves
   }
 
   deinit { free(memory) }
@@ -65,11 +68,23 @@ struct Window: ~Copyable {
   var isFullOfOutcomes: Bool { waitingOutcomes > mask / 2 }
   /// Bytes that wait to be written, but for those behind a sentinel.
   var hasUnwritten: Bool { ring.unwritten > 0 && !sentinelIsWritten }
+  /// Notifications the connection has whole, of which the end is not known.
+  var inFlight: Int {
+    let reached = written
+    guard let sentinel, sentinel < reached else { return reached &- first }
+    return reached &- first &- 1
+  }
+  /// The oldest notification without an end.
+  var firstUnresolved: UInt32? {
+    let position = sentinel == first ? first &+ 1 : first
+    return position < end ? entries[position & mask].identifier : nil
+  }
   /// The connection has something of which the end is not known.
   var hasInFlight: Bool { written > first }
-  /// The identifier of the next notification that is committed.
-  @inline(__always)
-  var identifier: UInt32 { nextIdentifier }
+  /// Half of the room is taken, so that the window may soon be full.
+  var isHalfFull: Bool {
+    ring.live > ring.size / 2 || end &- outcomes > mask / 2
+  }
 
   /// Where a frame of `size` bytes goes; nil where there is no room now.
   @inline(__always)
@@ -80,21 +95,25 @@ struct Window: ~Copyable {
 
   /// Takes the frame that was put at `place`.
   @inline(__always)
-  mutating func commit(_ place: Int, size: Int, userData: UnsafeMutableRawPointer?) {
-    append(place, size, userData, flag: 0)
+  mutating func commit(
+    _ place: Int, size: Int, identifier: UInt32, userData: UnsafeMutableRawPointer?,
+    hasUsualToken: Bool
+  ) {
+    append(place, size, identifier, userData, flag: 0)
     taken &+= 1
+    if !hasUsualToken { oddTokensEnd = end }
   }
 
   @inline(__always)
   private mutating func append(
-    _ place: Int, _ size: Int, _ userData: UnsafeMutableRawPointer?, flag: UInt32
+    _ place: Int, _ size: Int, _ identifier: UInt32, _ userData: UnsafeMutableRawPointer?,
+    flag: UInt32
   ) {
     entries[end & mask] = WindowEntry(
-      userData: userData, identifier: nextIdentifier,
+      userData: userData, identifier: identifier,
       word: UInt32(truncatingIfNeeded: place) | flag)
     ring.commit(place, size)
     end &+= 1
-    nextIdentifier = nextIdentifier == .max ? 1 : nextIdentifier &+ 1
   }
 
   /// Where a sentinel's frame goes. There is always room for one, and never for two.
@@ -103,9 +122,9 @@ struct Window: ~Copyable {
     return ring.place(for: size, spare: 0)
   }
 
-  mutating func commitSentinel(_ place: Int, size: Int) {
+  mutating func commitSentinel(_ place: Int, size: Int, identifier: UInt32) {
     sentinel = end
-    append(place, size, nil, flag: WindowEntry.sentinelBit)
+    append(place, size, identifier, nil, flag: WindowEntry.sentinelBit)
   }
 
   // MARK: Writing
@@ -125,6 +144,7 @@ struct Window: ~Copyable {
   mutating func wrote(_ count: Int) { ring.wrote(count) }
 
   /// The first position whose frame the connection does not have whole.
+  @inline(never)
   var written: Int {
     var (low, high) = (first, end)
     let reached = ring.written
@@ -149,48 +169,67 @@ struct Window: ~Copyable {
   // MARK: What the gateway says
 
   enum Verdict: Equatable {
-    /// The packet proved and named what it could; the rest waits to be written again.
-    case settled
+    /// It named one that is at fault, and proved those before it.
+    case rejected
+    /// It proved something and found no fault.
+    case proven
     /// It names nothing that is in flight, so it proves nothing.
     case ambiguous
   }
 
-  /// An error packet arrived; the connection is at its end.
+  /// An error packet arrived; the connection is at its end, and what the packet did not
+  /// settle waits to be written again.
   mutating func errorPacket(status: UInt8, identifier: UInt32) -> Verdict {
     guard let named = position(named: identifier, status: status) else { return .ambiguous }
     let wasWritten = written
     resolve(through: named, as: .accepted)
-    if status == ErrorPacket.shutdown || entries[named & mask].isSentinel {
-      // Shutdown names the last one accepted; a sentinel was never to be accepted.
-      resolve(through: named &+ 1, as: .accepted)
-    } else {
-      resolve(through: named &+ 1, as: .rejected(status: status))
-    }
+    // Shutdown names the last one accepted; a sentinel was never to be accepted.
+    let isRejection =
+      status != ErrorPacket.shutdown && !entries[named & mask].isSentinel
+    resolve(through: named &+ 1, as: isRejection ? .rejected(status: status) : .accepted)
     restart(wasWritten: wasWritten)
-    return .settled
+    return isRejection ? .rejected : .proven
   }
 
   /// The notification the gateway means; nil where that cannot be known.
   private func position(named identifier: UInt32, status: UInt8) -> Int? {
     if identifier == 0 {
-      // Seen of the sandbox: a sentinel answered with 0. These two statuses can
-      // mean nothing but its missing token, for no other frame goes without one.
-      guard status == 2 || status == 5, sentinelIsWritten else { return nil }
+      // Seen of the sandbox: a sentinel answered with 0.
+      guard let sentinel, sentinelIsWritten, zeroProves || isSentinels(status) else { return nil }
       return sentinel
     }
-    guard first < end else { return nil }
-    var distance = Int(identifier &- entries[first & mask].identifier)
-    // Between the highest identifier and 1 there is no 0.
-    if identifier < entries[first & mask].identifier { distance &-= 1 }
-    let position = first &+ distance
-    guard distance >= 0, position < end, entries[position & mask].identifier == identifier,
-      boundary(position) < ring.written
+    guard first < end, let position = find(identifier), boundary(position) < ring.written
     else { return nil }
     return position
   }
 
+  /// The status can mean nothing but a sentinel's missing token: no other frame goes
+  /// without one, or, as far as they are in flight, with one of an odd size.
+  private func isSentinels(_ status: UInt8) -> Bool {
+    status == 2 || status == 5 && oddTokensEnd <= first
+  }
+
+  /// By subtraction; and by halves where another window has numbers in between.
+  private func find(_ identifier: UInt32) -> Int? {
+    let start = entries[first & mask].identifier
+    var distance = Int(identifier &- start)
+    // Between the highest identifier and 1 there is no 0.
+    if identifier < start { distance &-= 1 }
+    let guess = first &+ distance
+    if distance >= 0, guess < end, entries[guess & mask].identifier == identifier { return guess }
+    var (low, high) = (first, end)
+    while low < high {
+      let middle = low &+ (high &- low) / 2
+      let found = entries[middle & mask].identifier
+      if found == identifier { return middle }
+      if found &- start < identifier &- start { low = middle &+ 1 } else { high = middle }
+    }
+    return nil
+  }
+
   /// The connection ended and named nothing. `resend`: what it had in flight is
   /// written again; otherwise it ends as unknown.
+  @inline(never)
   mutating func connectionEnded(resend: Bool) {
     let wasWritten = written
     if !resend { resolve(through: wasWritten, as: .unknown) }
@@ -209,6 +248,7 @@ struct Window: ~Copyable {
   /// The connection keeps silent for good about what it has: nothing will be known.
   mutating func giveUpWritten() { resolve(through: written, as: .unknown) }
 
+  @inline(never)
   private mutating func restart(wasWritten: Int) {
     if wasWritten > first {
       var again = wasWritten &- first
@@ -222,6 +262,7 @@ struct Window: ~Copyable {
   }
 
   /// Gives `first ..< position` their end.
+  @inline(never)
   private mutating func resolve(through position: Int, as outcome: Outcome) {
     let count = position &- first
     guard count > 0 else { return }
@@ -263,13 +304,17 @@ struct Window: ~Copyable {
 
   // MARK: Outcomes
 
+  /// Whose outcome is the next to be taken.
+  var firstOutcome: UInt32? {
+    outcomes < first ? entries[outcomes & mask].identifier : nil
+  }
+
   /// The oldest outcome that nobody has taken.
-  mutating func takeOutcome()
-    -> (outcome: Outcome, identifier: UInt32, userData: UnsafeMutableRawPointer?)?
-  {
+  mutating func takeOutcome() -> WaitingOutcome? {
     guard outcomes < first else { return nil }
     let entry = entries[outcomes & mask]
     outcomes &+= 1
-    return (Outcome(word: entry.word), entry.identifier, entry.userData)
+    return WaitingOutcome(
+      outcome: Outcome(word: entry.word), identifier: entry.identifier, userData: entry.userData)
   }
 }

@@ -12,6 +12,13 @@ struct WindowEntry {
   var isSentinel: Bool { word & Self.sentinelBit != 0 }
 }
 
+/// An end that waits to be taken.
+struct WaitingOutcome {
+  var outcome: Outcome
+  var identifier: UInt32
+  var userData: UnsafeMutableRawPointer?
+}
+
 /// How a notification ended.
 enum Outcome: Equatable {
   case accepted

@@ -13,6 +13,9 @@ package struct WireNotification {
   package var expiry: UInt32?
   package var priority: UInt8?
 
+  /// The length in bytes that tokens had for years, which no gateway faults.
+  package static let usualToken = 32
+
   package init(
     token: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, identifier: UInt32? = nil,
     expiry: UInt32? = nil, priority: UInt8? = nil

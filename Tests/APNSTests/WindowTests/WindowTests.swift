@@ -25,12 +25,56 @@ import Testing
   }
 }
 
+/// Whose an identifier of 0 is, which the gateway gives to one it cannot name.
+@Suite struct ZeroTests {
+  /// A window with one notification and a sentinel behind it, written or not.
+  private func verdict(
+    status: UInt8, zeroProves: Bool = false, hasUsualToken: Bool = true, sentinel: Bool = true,
+    isWritten: Bool = true
+  ) -> Window.Verdict {
+    var window = Window(bytes: 16 << 10, reportsAccepted: true, zeroProves: zeroProves)!
+    let place = window.reserve(20)!
+    window.commit(place, size: 20, identifier: 1, userData: nil, hasUsualToken: hasUsualToken)
+    if sentinel {
+      window.commitSentinel(window.reserveSentinel(10)!, size: 10, identifier: 2)
+    }
+    window.wrote(isWritten ? window.ring.unwritten : 20)
+    let verdict = window.errorPacket(status: status, identifier: 0)
+    // What is proven is accepted, and nothing else is.
+    #expect(window.accepted == (verdict == .proven ? 1 : 0))
+    return verdict
+  }
+
+  @Test func theMissingTokenIsTheSentinels() {
+    #expect(verdict(status: 2) == .proven)
+    #expect(verdict(status: 2, sentinel: false) == .ambiguous)
+    #expect(verdict(status: 2, isWritten: false) == .ambiguous)
+  }
+
+  @Test func theWrongSizeIsTheSentinelsWhereNoOtherTokenIsOdd() {
+    #expect(verdict(status: 5) == .proven)
+    #expect(verdict(status: 5, hasUsualToken: false) == .ambiguous)
+    #expect(verdict(status: 5, zeroProves: true, hasUsualToken: false) == .proven)
+  }
+
+  @Test(arguments: [8, 128] as [UInt8])
+  func otherStatusesAreOnlyByOption(status: UInt8) {
+    #expect(verdict(status: status) == .ambiguous)
+    #expect(verdict(status: status, zeroProves: true) == .proven)
+    #expect(verdict(status: status, zeroProves: true, sentinel: false) == .ambiguous)
+    #expect(verdict(status: status, zeroProves: true, isWritten: false) == .ambiguous)
+  }
+}
+
 /// One run: sends, writes, packets and ends in random order, then a drain.
 struct WindowRun: ~Copyable {
   private var window: Window
   private var gateway = ModelGateway()
   private var random: SplitMix64
   private let reportsAccepted: Bool
+  private let leavesGaps: Bool
+  /// The next identifier. Now and then one is left out, as where another window takes it.
+  private var identifier: UInt32
   /// Small payloads use up the window's entries, large ones its bytes.
   private let largest: Int
   /// Numbers by identifier, and the ones taken, in order.
@@ -45,8 +89,9 @@ struct WindowRun: ~Copyable {
     random = SplitMix64(seed: seed)
     self.reportsAccepted = reportsAccepted
     largest = Bool.random(using: &random) ? 700 : 8
-    window = Window(
-      bytes: 16 << 10, reportsAccepted: reportsAccepted, firstIdentifier: firstIdentifier)!
+    leavesGaps = Bool.random(using: &random)
+    identifier = firstIdentifier
+    window = Window(bytes: 16 << 10, reportsAccepted: reportsAccepted)!
   }
 
   /// What went wrong, nil when nothing did.
@@ -113,8 +158,6 @@ struct WindowRun: ~Copyable {
   private mutating func send() -> String? {
     let number = taken
     let payload = [UInt8](repeating: 0x78, count: Int.random(in: 1...largest, using: &random))
-    let identifier = window.identifier
-    if identifier == 0 { return "identifier 0" }
     let place: Int? = ModelGateway.token(number).withUnsafeBytes { token in
       payload.withUnsafeBytes { payload in
         let notification = WireNotification(token: token, payload: payload, identifier: identifier)
@@ -122,14 +165,23 @@ struct WindowRun: ~Copyable {
         guard let place = window.reserve(size) else { return nil }
         FrameEncoder.encode(
           notification, as: .framed, size: size, into: window.ring.address(place))
-        window.commit(place, size: size, userData: UnsafeMutableRawPointer(bitPattern: number + 1))
+        window.commit(
+          place, size: size, identifier: identifier,
+          userData: UnsafeMutableRawPointer(bitPattern: number + 1), hasUsualToken: true)
         return place
       }
     }
     guard place != nil else { return nil }
     if numbers.updateValue(number, forKey: identifier) != nil { return "identifier twice" }
     taken += 1
+    nextIdentifier()
     return nil
+  }
+
+  private mutating func nextIdentifier() {
+    repeat {
+      identifier = identifier == .max ? 1 : identifier + 1
+    } while leavesGaps && Int.random(in: 0..<4, using: &random) == 0
   }
 
   private mutating func queueSentinel() {
@@ -138,13 +190,14 @@ struct WindowRun: ~Copyable {
     braces.withUnsafeBytes { payload in
       let sentinel = WireNotification(
         token: UnsafeRawBufferPointer(start: nil, count: 0), payload: payload,
-        identifier: window.identifier)
+        identifier: identifier)
       let size = FrameEncoder.size(of: sentinel, as: .framed)!
       // There is always room for one: a window that is full needs it most.
       let place = window.reserveSentinel(size)!
       FrameEncoder.encode(sentinel, as: .framed, size: size, into: window.ring.address(place))
-      window.commitSentinel(place, size: size)
+      window.commitSentinel(place, size: size, identifier: identifier)
     }
+    nextIdentifier()
   }
 
   private mutating func write(limit: Int) {
@@ -165,7 +218,10 @@ struct WindowRun: ~Copyable {
 
   private mutating func heard(_ packet: ErrorPacket) -> String? {
     let verdict = window.errorPacket(status: packet.status, identifier: packet.identifier)
-    if verdict != .settled { return "a packet of \(packet) settled nothing" }
+    let isRejection = packet.status != ErrorPacket.shutdown && numbers[packet.identifier] != nil
+    if verdict != (isRejection ? .rejected : .proven) {
+      return "a packet of \(packet) came to \(verdict)"
+    }
     gateway.connectionBegins()
     return nil
   }

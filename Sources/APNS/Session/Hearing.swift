@@ -1,0 +1,67 @@
+import CAPNS
+
+/// Hearing what the gateway says.
+extension Session where Net: ~Copyable {
+  /// How often a busy connection is looked at: one system call in so many ns.
+  private static var lookInterval: Int64 { 500_000 }
+
+  /// Looks where a wait found something, or where the last look is long ago.
+  @inline(__always)
+  mutating func hearIfDue(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) {
+    let now = network.now
+    if network.readiness(lane.pointee.line).contains(.reading) {
+      lane.pointee.lastLook = now
+      try hear(lane)
+    } else if now &- lane.pointee.lastLook >= Self.lookInterval {
+      lane.pointee.lastLook = now
+      if network.hasNews(lane.pointee.line) { try hear(lane) }
+    }
+  }
+
+  /// Takes all that is there. Throws where the peer refused the provider itself.
+  @inline(never)
+  mutating func hear(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) {
+    try withUnsafeTemporaryAllocation(byteCount: 512, alignment: 1) {
+      (buffer) throws(Failure) in
+      while lane.pointee.use == .open {
+        switch network.read(lane.pointee.line, into: buffer) {
+        case .bytes(let count):
+          try heard(lane, UnsafeRawBufferPointer(rebasing: buffer[0..<min(count, buffer.count)]))
+        case .nothing: return
+        case .end: try connectionEnded(lane, nil)
+        case .broken(let failure): try connectionEnded(lane, failure)
+        }
+      }
+    }
+  }
+
+  @inline(never)
+  private mutating func heard(
+    _ lane: UnsafeMutablePointer<Lane>, _ bytes: UnsafeRawBufferPointer
+  ) throws(Failure) {
+    let packet: ErrorPacket?
+    do throws(WireError) {
+      packet = try lane.pointee.packet.read(bytes)
+    } catch {
+      try connectionEnded(
+        lane,
+        Failure(APNS_ERR_PROTOCOL) {
+          $0.append("not an error packet from ")
+          network.append(to: &$0)
+          $0.append(": it begins with 0x")
+          $0.append(hex: bytes.first ?? 0)
+        })
+      return
+    }
+    guard let packet else { return }
+    switch lane.pointee.window.errorPacket(status: packet.status, identifier: packet.identifier) {
+    case .ambiguous: try connectionEnded(lane, nil)
+    case let settled:
+      reconnects.achieved()
+      lane.pointee.ambiguousEnds = 0
+      lane.pointee.expectsRejection = settled == .rejected
+      // The gateway discards whatever else was written here.
+      close(lane)
+    }
+  }
+}

@@ -1,0 +1,46 @@
+/// A part of the window with the connection that carries it, and the connection made
+/// ready to carry it next.
+struct Lane: ~Copyable {
+  var window: Window
+  /// The line in use and the spare one; they change places.
+  private(set) var line: Int
+  private(set) var spare: Int
+  var use = LineUse.closed
+  var spareUse = LineUse.closed
+  var packet = ErrorPacketReader()
+
+  /// When the connection was opened, last looked at, and last written to.
+  var openedAt: Int64 = 0
+  var lastLook: Int64 = 0
+  var lastWrite: Int64 = 0
+  /// Since when the peer has taken nothing; nil while it takes.
+  var stalledSince: Int64?
+  /// Ends in a row that took notifications with them and said nothing.
+  var ambiguousEnds = 0
+  /// The last connection ended by a rejection, so this one may too.
+  var expectsRejection = false
+  /// When the spare line was opened, and before when no other is to be tried.
+  var spareSince: Int64 = 0
+  var noSpareBefore: Int64 = 0
+  /// Bytes queued since this lane's turn began.
+  var queuedInTurn = 0
+
+  init(window: consuming Window, line: Int, spare: Int) {
+    self.window = window
+    self.line = line
+    self.spare = spare
+  }
+
+  /// Takes the spare line into use.
+  mutating func moveToSpare() {
+    (line, spare) = (spare, line)
+    (use, spareUse) = (spareUse, .closed)
+  }
+}
+
+/// What a line is good for at the moment.
+enum LineUse {
+  case closed
+  case opening
+  case open
+}

@@ -1,0 +1,78 @@
+import CAPNS
+
+/// What the caller is told: ends, and counts.
+extension Session where Net: ~Copyable {
+  /// The next outcome; nil when none came by the deadline. With `milliseconds`
+  /// 0 nothing is written and no connection made.
+  mutating func nextOutcome(milliseconds: Int32) throws(Failure) -> WaitingOutcome? {
+    if let outcome = takeOutcome() { return outcome }
+    if isClosed { return nil }
+    if milliseconds == 0 {
+      for index in 0..<options.connections where lanes[index].use == .open {
+        if network.hasNews(lanes[index].line) { try hear(lanes + index) }
+      }
+      return takeOutcome()
+    }
+    let deadline = deadline(milliseconds: milliseconds)
+    do throws(Failure) {
+      try pursue(.outcome, by: deadline)
+    } catch {
+      // That no outcome came in time is no failure, but that nothing could be written is.
+      if error.status != APNS_ERR_TIMEOUT || hasUnwritten { throw error }
+    }
+    return takeOutcome()
+  }
+
+  /// The oldest outcome of all lanes.
+  private mutating func takeOutcome() -> WaitingOutcome? {
+    var oldest: (lane: Int, identifier: UInt32)?
+    for index in 0..<options.connections {
+      guard let identifier = lanes[index].window.firstOutcome else { continue }
+      // Identifiers come round; the nearer one behind is the older.
+      if let other = oldest, Int32(bitPattern: identifier &- other.identifier) > 0 { continue }
+      oldest = (index, identifier)
+    }
+    guard let oldest else { return nil }
+    return lanes[oldest.lane].window.takeOutcome()
+  }
+
+  var hasOutcome: Bool { waitingOutcomes > 0 }
+
+  var waitingOutcomes: Int { sum { $0.waitingOutcomes } }
+  var unresolved: Int { sum { $0.unresolved } }
+  private var hasUnwritten: Bool { sum { $0.hasUnwritten ? 1 : 0 } > 0 }
+
+  /// A count of all lanes together.
+  func sum(_ count: (borrowing Window) -> Int) -> Int {
+    var sum = 0
+    for index in 0..<options.connections { sum &+= count(lanes[index].window) }
+    return sum
+  }
+
+  /// Fills in the counts that the caller is told.
+  func count(into stats: inout apns_session_stats_t) {
+    stats.connects = connects
+    stats.bytes = bytes
+    stats.records = records
+    var oldest: UInt32?
+    for index in 0..<options.connections {
+      let window = lanes + index
+      stats.taken &+= window.pointee.window.taken
+      stats.accepted &+= window.pointee.window.accepted
+      stats.rejected &+= window.pointee.window.rejected
+      stats.unknown &+= window.pointee.window.unknown
+      stats.resent &+= window.pointee.window.resent
+      stats.unresolved &+= UInt64(window.pointee.window.unresolved.magnitude)
+      stats.events &+= UInt64(window.pointee.window.waitingOutcomes.magnitude)
+      stats.window &+= UInt64(window.pointee.window.ring.live.magnitude)
+      if window.pointee.use == .open {
+        stats.in_flight &+= UInt64(window.pointee.window.inFlight.magnitude)
+      }
+      if let identifier = window.pointee.window.firstUnresolved {
+        if let other = oldest, Int32(bitPattern: identifier &- other) > 0 { continue }
+        oldest = identifier
+      }
+    }
+    stats.first_unresolved = oldest ?? 0
+  }
+}

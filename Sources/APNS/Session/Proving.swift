@@ -1,0 +1,51 @@
+import CAPNS
+
+/// Proof that what is in flight was accepted, for the gateway itself never says so.
+extension Session where Net: ~Copyable {
+  @inline(never)
+  mutating func prove(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) {
+    if options.quietPeriod > 0 {
+      awaitQuiet(lane)
+    } else if options.command != .simple {
+      queueSentinel(lane)
+    } else if !lane.pointee.window.hasUnwritten {
+      // Silence proves nothing, and nothing else will ever come.
+      try hear(lane)
+      if lane.pointee.use == .open { lane.pointee.window.giveUpWritten() }
+    }
+  }
+
+  /// A notification without a token, which the gateway cannot but answer: it
+  /// names it, and thereby proves all that was sent before.
+  mutating func queueSentinel(_ lane: UnsafeMutablePointer<Lane>) {
+    guard lane.pointee.window.unresolved > 0, !lane.pointee.window.hasSentinel else { return }
+    withUnsafeTemporaryAllocation(byteCount: 2, alignment: 1) { braces in
+      braces[0] = 0x7B
+      braces[1] = 0x7D
+      var sentinel = WireNotification(
+        token: UnsafeRawBufferPointer(start: nil, count: 0),
+        payload: UnsafeRawBufferPointer(braces), identifier: nextIdentifier)
+      // The window keeps room for one.
+      guard let size = FrameEncoder.size(of: sentinel, as: options.command),
+        let place = lane.pointee.window.reserveSentinel(size)
+      else { return }
+      let identifier = takeIdentifier()
+      sentinel.identifier = identifier
+      FrameEncoder.encode(
+        sentinel, as: options.command, size: size, into: lane.pointee.window.ring.address(place))
+      lane.pointee.window.commitSentinel(place, size: size, identifier: identifier)
+    }
+  }
+
+  private mutating func awaitQuiet(_ lane: UnsafeMutablePointer<Lane>) {
+    guard !lane.pointee.window.hasUnwritten, lane.pointee.window.hasInFlight else { return }
+    let quiet = lane.pointee.lastWrite &+ options.quietPeriod
+    if network.now < quiet {
+      wake = min(wake, quiet)
+    } else {
+      lane.pointee.window.quietPeriodPassed()
+      lane.pointee.ambiguousEnds = 0
+      reconnects.achieved()
+    }
+  }
+}

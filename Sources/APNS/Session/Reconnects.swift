@@ -1,0 +1,48 @@
+/// When the next connection may be made. Rapid reconnects are an attack in the
+/// gateway's eyes (Apple's advice: keep connections open).
+struct Reconnects {
+  /// Connections in a row, made or not, that achieved nothing.
+  private(set) var fruitless = 0
+  /// When the next may be made.
+  private var notBefore: Int64 = 0
+  private let longestPause: Int64
+  /// With a cap, half of a minute's connections may come at once and the other half is
+  /// spread over it, so that no minute sees more. How far apart those are; 0: no cap.
+  private let spacing: Int64
+  private let burst: Int64
+  /// When all of the burst may be used again.
+  private var wholeAt: Int64 = 0
+
+  private static let firstPause: Int64 = 50_000_000
+  private static let minute: Int64 = 60_000_000_000
+
+  /// `longestPause` in ns; `perMinute` 0: as many as it takes.
+  init(longestPause: Int64, perMinute: Int64) {
+    self.longestPause = longestPause
+    spacing = perMinute > 0 ? Self.minute / max(perMinute / 2, 1) : 0
+    burst = max(perMinute &- perMinute / 2, 1)
+  }
+
+  /// The time at which the next may be made.
+  var earliest: Int64 {
+    guard spacing > 0 else { return notBefore }
+    return max(notBefore, wholeAt &- spacing &* (burst &- 1))
+  }
+
+  mutating func opened(at now: Int64) {
+    if spacing > 0 { wholeAt = max(wholeAt, now) &+ spacing }
+  }
+
+  mutating func achieved() {
+    fruitless = 0
+    notBefore = 0
+  }
+
+  /// After one that achieved nothing comes a pause, twice as long each time, and
+  /// never the same for two providers.
+  mutating func achievedNothing(at now: Int64, random: UInt64) {
+    let pause = min(Self.firstPause &<< Int64(min(fruitless, 20)), longestPause)
+    fruitless &+= 1
+    notBefore = now &+ pause / 2 &+ Int64(random % UInt64(pause / 2 &+ 1))
+  }
+}

@@ -1,0 +1,170 @@
+import CAPNS
+
+/// Taking notifications into the window, and writing them.
+extension Session where Net: ~Copyable {
+  /// A TLS record carries at most this much (RFC 8446, 5.1).
+  private static var recordSize: Int { 16 << 10 }
+
+  /// Takes a notification into the window; waits only where there is no connection, so
+  /// that a send that cannot succeed takes nothing, or where the window is full.
+  @inline(__always)
+  mutating func take(
+    _ notification: WireNotification, userData: UnsafeMutableRawPointer?
+  ) throws(Failure) -> UInt32 {
+    var notification = notification
+    notification.identifier = nextIdentifier
+    guard let size = FrameEncoder.size(of: notification, as: options.command),
+      size <= lanes[0].window.largestFrame
+    else { throw Failure(APNS_ERR_ARGUMENT, "the notification is larger than the window") }
+    if options.connections > 1 { chooseLane(size) }
+    if lanes[taking].use != .open { try connect() }
+    var free = lanes[taking].window.reserve(size)
+    if free == nil { free = try makeRoom(size) }
+    guard let place = free else {
+      throw Failure(APNS_ERR_FULL) {
+        $0.append(waitingOutcomes)
+        $0.append(" outcomes wait to be taken")
+      }
+    }
+    let identifier = takeIdentifier()
+    notification.identifier = identifier
+    let lane = lanes + taking
+    FrameEncoder.encode(
+      notification, as: options.command, size: size, into: lane.pointee.window.ring.address(place))
+    lane.pointee.window.commit(
+      place, size: size, identifier: identifier, userData: userData,
+      hasUsualToken: notification.token.count == WireNotification.usualToken)
+    lane.pointee.queuedInTurn &+= size
+    return identifier
+  }
+
+  /// Unique in the session until it has come round, and never 0.
+  @inline(__always)
+  mutating func takeIdentifier() -> UInt32 {
+    let identifier = nextIdentifier
+    nextIdentifier = identifier == .max ? 1 : identifier &+ 1
+    return identifier
+  }
+
+  /// Connections used side by side take turns, a record each, so that each carries
+  /// its share; one that has no room or no connection is passed over.
+  private mutating func chooseLane(_ size: Int) {
+    if lanes[taking].queuedInTurn < Self.recordSize, lanes[taking].use == .open,
+      lanes[taking].window.reserve(size) != nil
+    {
+      return
+    }
+    lanes[taking].queuedInTurn = 0
+    for step in 1...options.connections {
+      let index = (taking &+ step) % options.connections
+      if lanes[index].use == .open, lanes[index].window.reserve(size) != nil {
+        taking = index
+        return
+      }
+    }
+  }
+
+  /// Learns the fate of what is in flight, so that its room can be used again.
+  @inline(never)
+  private mutating func makeRoom(_ size: Int) throws(Failure) -> Int? {
+    if areFullOfOutcomes { return nil }
+    try pursue(.room(size), by: deadline(milliseconds: -1))
+    for index in 0..<options.connections {
+      if let place = lanes[index].window.reserve(size) {
+        taking = index
+        return place
+      }
+    }
+    return nil
+  }
+
+  func hasRoom(for size: Int) -> Bool {
+    for index in 0..<options.connections where lanes[index].window.reserve(size) != nil {
+      return true
+    }
+    return areFullOfOutcomes
+  }
+
+  private var areFullOfOutcomes: Bool {
+    for index in 0..<options.connections where !lanes[index].window.isFullOfOutcomes {
+      return false
+    }
+    return true
+  }
+
+  /// A record's worth waits to be written.
+  @inline(__always)
+  var hasFullRecord: Bool { lanes[taking].window.ring.unwritten >= Self.recordSize }
+
+  @inline(never)
+  mutating func connect() throws(Failure) {
+    if lanes[taking].use == .open { return }
+    try pursue(.connection, by: network.now &+ options.connectTimeout)
+  }
+
+  /// Writes what waits: all of it, or whole records as far as the peer takes them.
+  mutating func write(all: Bool) throws(Failure) {
+    try pursue(all ? .writing : .records, by: deadline(milliseconds: -1))
+  }
+
+  /// Writes on an open line until nothing is left or the peer takes no more.
+  @inline(__always)
+  mutating func write(_ lane: UnsafeMutablePointer<Lane>, all: Bool) throws(Failure) {
+    while isDue(lane, all: all), try writeRecord(lane), lane.pointee.use == .open {
+      guard isDue(lane, all: all) else { return }
+      try hearIfDue(lane)
+      guard lane.pointee.use == .open else { return }
+    }
+  }
+
+  @inline(__always)
+  private func isDue(_ lane: UnsafeMutablePointer<Lane>, all: Bool) -> Bool {
+    lane.pointee.window.hasUnwritten
+      && (all || lane.pointee.window.ring.unwritten >= Self.recordSize)
+  }
+
+  /// False where that takes waiting.
+  @inline(__always)
+  private mutating func writeRecord(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) -> Bool {
+    let record = lane.pointee.window.nextRecord(limit: Self.recordSize)
+    guard record.count > 0 else { return false }
+    switch network.write(lane.pointee.line, record) {
+    case .bytes(let count):
+      lane.pointee.window.wrote(count)
+      bytes &+= UInt64(count)
+      records &+= 1
+      lane.pointee.lastWrite = lane.pointee.lastLook
+      lane.pointee.stalledSince = nil
+      return true
+    case .full, .needsReading:
+      try stalled(lane)
+    case .broken(let failure):
+      // The packet that says why may have come before the connection went.
+      try hear(lane)
+      if lane.pointee.use == .open { try connectionEnded(lane, failure) }
+    }
+    return false
+  }
+
+  @inline(never)
+  private mutating func stalled(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) {
+    let now = network.now
+    let since = lane.pointee.stalledSince ?? now
+    lane.pointee.stalledSince = since
+    if now &- since < options.writeTimeout {
+      wake = min(wake, since &+ options.writeTimeout)
+      return
+    }
+    // An error packet that lies unread is the likeliest reason why nothing goes out.
+    try hear(lane)
+    guard lane.pointee.use == .open else { return }
+    let failure = Failure(APNS_ERR_TIMEOUT) {
+      $0.append("the peer took nothing for ")
+      $0.append(Int(options.writeTimeout / 1_000_000))
+      $0.append(" ms: ")
+      network.append(to: &$0)
+    }
+    try connectionEnded(lane, failure)
+    throw failure
+  }
+}

@@ -1,0 +1,92 @@
+import CAPNS
+import COpenSSL
+import CSystem
+
+/// A proxy being asked for a way to the gateway, on a socket connected to the proxy.
+struct ProxyTunnel: ~Copyable {
+  private let request: UnsafeMutableRawBufferPointer
+  private var sent = 0
+  private let answer: UnsafeMutableRawBufferPointer
+  private var count = 0
+
+  /// The longest answer that is read: status line and header fields.
+  private static let longestAnswer = 8192
+
+  /// Takes the request over.
+  init(request: UnsafeMutableRawBufferPointer) throws(Failure) {
+    guard let memory = malloc(Self.longestAnswer) else {
+      OPENSSL_cleanse(request.baseAddress, request.count)
+      free(request.baseAddress)
+      throw .outOfMemory
+    }
+    self.request = request
+    answer = UnsafeMutableRawBufferPointer(start: memory, count: Self.longestAnswer)
+  }
+
+  deinit {
+    OPENSSL_cleanse(request.baseAddress, request.count)
+    free(request.baseAddress)
+    free(answer.baseAddress)
+  }
+
+  /// Asks, and reads the answer; nil when the way is free, else what to wait for.
+  mutating func advance(on descriptor: CInt) throws(Failure) -> Readiness? {
+    while sent < request.count, let base = request.baseAddress {
+      let written = csystem_send(descriptor, base + sent, request.count &- sent)
+      if written >= 0 {
+        sent &+= Int(written)
+      } else if csystem_errno() == EAGAIN {
+        return .writing
+      } else if csystem_errno() != EINTR {
+        throw Failure(
+          APNS_ERR_NETWORK, "the proxy ended the connection", systemError: csystem_errno())
+      }
+    }
+    while true {
+      // One byte at a time: what comes after the answer is the gateway's.
+      guard count < answer.count, let base = answer.baseAddress else {
+        throw Failure(APNS_ERR_NETWORK, "the proxy's answer is longer than 8192 bytes")
+      }
+      let received = csystem_receive(descriptor, base + count, 1)
+      if received > 0 {
+        count &+= 1
+        if isWhole {
+          try judge()
+          return nil
+        }
+      } else if received == 0 {
+        throw Failure(APNS_ERR_NETWORK, "the proxy closed the connection without an answer")
+      } else if csystem_errno() == EAGAIN {
+        return .reading
+      } else if csystem_errno() != EINTR {
+        throw Failure(
+          APNS_ERR_NETWORK, "the proxy ended the connection", systemError: csystem_errno())
+      }
+    }
+  }
+
+  /// The header ends with an empty line.
+  private var isWhole: Bool {
+    count >= 4 && answer[count &- 1] == 0x0A
+      && (answer[count &- 2] == 0x0A
+        || answer[count &- 2] == 0x0D && answer[count &- 3] == 0x0A)
+  }
+
+  /// "HTTP/1.1 200 Connection established": any 2xx opens the way.
+  private func judge() throws(Failure) {
+    var end = 0
+    while end < count, answer[end] != 0x0D, answer[end] != 0x0A { end &+= 1 }
+    let isHTTP =
+      end >= 12 && answer[0] == 0x48 && answer[1] == 0x54 && answer[2] == 0x54
+      && answer[3] == 0x50 && answer[4] == 0x2F && answer[8] == 0x20
+    if isHTTP, answer[9] == 0x32 { return }
+    throw Failure(APNS_ERR_NETWORK) {
+      if isHTTP {
+        $0.append("the proxy refused: ")
+      } else {
+        $0.append("the proxy does not speak HTTP: ")
+      }
+      for index in min(isHTTP ? 9 : 0, end)..<min(end, 120) { $0.append(byte: answer[index]) }
+    }
+  }
+}
