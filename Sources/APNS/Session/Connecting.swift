@@ -123,17 +123,21 @@ extension Session where Net: ~Copyable {
   /// this one works, so that moving on costs no handshake.
   @inline(__always)
   mutating func keepSpare(_ lane: UnsafeMutablePointer<Lane>) {
-    if options.keepsSpare, lane.pointee.spareUse != .open { makeSpare(lane) }
+    guard options.keepsSpare else { return }
+    switch lane.pointee.spareUse {
+    case .open: return
+    case .closed where !lane.pointee.expectsRejection && !lane.pointee.window.isHalfFull: return
+    case .opening, .closed: makeSpare(lane)
+    }
   }
 
   @inline(never)
   private mutating func makeSpare(_ lane: UnsafeMutablePointer<Lane>) {
     let now = network.now
     if lane.pointee.spareUse == .closed {
-      let isWanted =
+      guard now >= lane.pointee.nextSpareLook, now >= reconnects.earliest,
         lane.pointee.window.hasInFlight
-        && (lane.pointee.expectsRejection || lane.pointee.window.isHalfFull)
-      guard isWanted, now >= lane.pointee.noSpareBefore, now >= reconnects.earliest else { return }
+      else { return }
       do throws(Failure) {
         try network.open(lane.pointee.spare, isSpare: true, by: now &+ options.connectTimeout)
       } catch {
@@ -142,7 +146,11 @@ extension Session where Net: ~Copyable {
       }
       reconnects.opened(at: now)
       lane.pointee.spareUse = .opening
+    } else if network.readiness(lane.pointee.spare).isEmpty, now < lane.pointee.nextSpareLook {
+      awaitSpare(lane)
+      return
     }
+    lane.pointee.nextSpareLook = now &+ Self.lookInterval
     do throws(Failure) {
       switch try network.advance(lane.pointee.spare) {
       case .open:
@@ -150,12 +158,18 @@ extension Session where Net: ~Copyable {
         lane.pointee.spareSince = now
         connects &+= 1
       case .waits(let readiness, let time):
-        network.watch(lane.pointee.spare, for: readiness)
-        wake = min(wake, time)
+        lane.pointee.spareWants = readiness
+        lane.pointee.spareUntil = time
+        awaitSpare(lane)
       }
     } catch {
       spareFailed(lane)
     }
+  }
+
+  private mutating func awaitSpare(_ lane: UnsafeMutablePointer<Lane>) {
+    network.watch(lane.pointee.spare, for: lane.pointee.spareWants)
+    wake = min(wake, lane.pointee.spareUntil)
   }
 
   /// The line that works is none the worse for it; when it ends, the reason will be heard.
@@ -163,7 +177,7 @@ extension Session where Net: ~Copyable {
   private mutating func spareFailed(_ lane: UnsafeMutablePointer<Lane>) {
     network.drop(lane.pointee.spare)
     lane.pointee.spareUse = .closed
-    lane.pointee.noSpareBefore = network.now &+ Self.shortLife
+    lane.pointee.nextSpareLook = network.now &+ Self.shortLife
   }
 
   /// The connection is gone without a packet that settles anything.

@@ -3,7 +3,7 @@ import CAPNS
 /// Hearing what the gateway says.
 extension Session where Net: ~Copyable {
   /// How often a busy connection is looked at: one system call in so many ns.
-  private static var lookInterval: Int64 { 500_000 }
+  static var lookInterval: Int64 { 500_000 }
 
   /// Looks where a wait found something, or where the last look is long ago.
   @inline(__always)

@@ -19,9 +19,12 @@ struct Lane: ~Copyable {
   var ambiguousEnds = 0
   /// The last connection ended by a rejection, so this one may too.
   var expectsRejection = false
-  /// When the spare line was opened, and before when no other is to be tried.
+  /// When the spare line was opened, and when it is to be looked at, or tried, next.
   var spareSince: Int64 = 0
-  var noSpareBefore: Int64 = 0
+  var nextSpareLook: Int64 = 0
+  /// What the opening of the spare line waits for, and until when.
+  var spareWants: Readiness = []
+  var spareUntil: Int64 = 0
   /// Bytes queued since this lane's turn began.
   var queuedInTurn = 0
 
