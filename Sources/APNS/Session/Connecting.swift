@@ -97,6 +97,8 @@ extension Session where Net: ~Copyable {
     lane.pointee.lastLook = now
     lane.pointee.lastWrite = now
     lane.pointee.stalledSince = nil
+    lane.pointee.firstWrite = nil
+    lane.pointee.written = 0
   }
 
   @inline(never)

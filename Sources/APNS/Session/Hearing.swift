@@ -55,13 +55,18 @@ extension Session where Net: ~Copyable {
     }
     guard let packet else { return }
     switch lane.pointee.window.errorPacket(status: packet.status, identifier: packet.identifier) {
-    case .ambiguous: try connectionEnded(lane, nil)
-    case let settled:
-      reconnects.achieved()
-      lane.pointee.ambiguousEnds = 0
-      lane.pointee.expectsRejection = settled == .rejected
-      // The gateway discards whatever else was written here.
-      close(lane)
+    case .ambiguous: return try connectionEnded(lane, nil)
+    case .proven:
+      lane.pointee.expectsRejection = false
+      lane.pointee.pace.proven()
+    case .rejected(let bytes):
+      lane.pointee.expectsRejection = true
+      lane.pointee.pace.rejected(
+        after: bytes, in: network.now &- (lane.pointee.firstWrite ?? network.now))
     }
+    reconnects.achieved()
+    lane.pointee.ambiguousEnds = 0
+    // The gateway discards whatever else was written here.
+    close(lane)
   }
 }

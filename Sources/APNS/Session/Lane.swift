@@ -9,10 +9,15 @@ struct Lane: ~Copyable {
   var spareUse = LineUse.closed
   var packet = ErrorPacketReader()
 
-  /// When the connection was opened, last looked at, and last written to.
+  var pace = Pace()
+
+  /// When the connection was opened, first written to, last looked at, and last written to.
   var openedAt: Int64 = 0
+  var firstWrite: Int64?
   var lastLook: Int64 = 0
   var lastWrite: Int64 = 0
+  /// Bytes written on the connection.
+  var written = 0
   /// Since when the peer has taken nothing; nil while it takes.
   var stalledSince: Int64?
   /// Ends in a row that took notifications with them and said nothing.
