@@ -5,7 +5,7 @@ extension Session where Net: ~Copyable {
   mutating func close(by deadline: Int64) {
     guard !isClosed else { return }
     if hasConnection {
-      if options.quietPeriod == 0, options.command != .simple {
+      if usesSentinel {
         for index in 0..<options.connections where lanes[index].use == .open {
           queueSentinel(lanes + index)
         }

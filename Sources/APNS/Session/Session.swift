@@ -209,12 +209,13 @@ extension Session where Net: ~Copyable {
   private mutating func work(
     _ lane: UnsafeMutablePointer<Lane>, _ goal: Goal
   ) throws(Failure) {
-    if goal.needsProof { try prove(lane) }
+    if goal.needsProof, usesSentinel { queueSentinel(lane) }
     switch goal {
     case .connection: break
     case .records: try write(lane, all: false)
     default: try write(lane, all: true)
     }
+    if goal.needsProof, !usesSentinel, lane.pointee.use == .open { try hearSilence(lane) }
     if lane.pointee.use == .open { keepSpare(lane) }
   }
 
