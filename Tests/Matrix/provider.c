@@ -3,7 +3,7 @@
  * what the library told of each notification: Tests/Matrix/run compares it with what
  * the simulated gateway saw.
  *
- *   matrix_provider name=value...
+ *   provider name=value...
  *
  * Notification n has a token of 32 bytes that begins with 0xBD where it is bad and with
  * 0x60 where it is not, and the payload {"aps":{},"n":n}.
