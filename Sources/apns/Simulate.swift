@@ -234,9 +234,9 @@ struct Simulate: AsyncParsableCommand {
   }
 
   /// Those of the file first: what stands on the command line is nearer.
-  private func faults() throws -> Faults {
-    var faults = Faults()
-    if let rules { try named("--rules") { try faults.adopt(rulesAt: rules) } }
+  private func faults() throws -> FaultRules {
+    var faults = FaultRules()
+    if let rules { faults = try named("--rules") { try FaultRules(at: rules) } }
     for option in fault {
       do throws(JSONFault) {
         try faults.adopt(option: option)

@@ -66,11 +66,12 @@ import Testing
   @Test func throwsItsDiceFromSeedAndNumber() throws {
     try Stage.certificates.prepare()
     var faults = Faults()
-    faults.cutAfter = 0...1_000_000
+    faults.cutAfterBytes = 0...1_000_000
     func drawn(seed: UInt64, number: Int) throws -> Int? {
       let desk = try FaultDesk(
-        faults, seed: seed, certificates: Stage.certificates, bounds: (.tls1_2, .tls1_2))
-      return ConnectionFaults(desk: desk, number: number).cutAfter
+        FaultRules(faults), seed: seed, certificates: Stage.certificates, bounds: (.tls1_2, .tls1_2)
+      )
+      return ConnectionFaults(desk: desk, number: number).cutAfterBytes
     }
     #expect(try drawn(seed: 1, number: 1) == drawn(seed: 1, number: 1))
     #expect(try drawn(seed: 1, number: 1) != drawn(seed: 2, number: 1))

@@ -35,7 +35,7 @@ import Testing
     let closes = CloseRecorder()
     try Stage.certificates.prepare()
     let desk = try FaultDesk(
-      Faults(), seed: 1, certificates: Stage.certificates, bounds: (.tls1_2, .tls1_2))
+      FaultRules(), seed: 1, certificates: Stage.certificates, bounds: (.tls1_2, .tls1_2))
     let channel = EmbeddedChannel(handlers: [
       closes,
       BinaryHandler(

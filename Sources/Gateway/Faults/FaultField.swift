@@ -12,11 +12,19 @@ package struct FaultField: Sendable {
   package static let all: [FaultField] = [
     .range(
       "connections", \.connections, 1, "n|[first,last]",
-      "only over these connections, counted from 1"),
+      "only over these connections, counted from 1 on each port"),
     .share("connection_share", \.connectionShare, "only over this share of connections"),
+    .choice(
+      "count_over", \.counting,
+      "whether bad_every, shutdown_after and cut_after count each connection's notifications or "
+        + "the whole run's; counts begin anew where faults are changed"),
+    .count(
+      "times", \.times, 1,
+      "how often in all shutdown_after, cut_after, cut_after_bytes and stall_after_bytes strike; "
+        + "every time where not set"),
     .tokens("bad_tokens", \.badTokens, "tokens answered as bad"),
     .tokens("bad_prefixes", \.badPrefixes, "beginnings of tokens answered as bad"),
-    .count("bad_every", \.badEvery, 1, "every n-th notification of a connection is bad"),
+    .count("bad_every", \.badEvery, 1, "every n-th notification is bad"),
     .share(
       "bad_share", \.badShare, "this share of all tokens is bad, always the same ones of a seed"),
     .statuses("bad_status", \.badStatuses, "what answers bad tokens; of several one is drawn"),
@@ -26,28 +34,43 @@ package struct FaultField: Sendable {
     .range(
       "close_delay_ms", \.closeDelay, 0, "n|[min,max]",
       "what passes between error packet and end; 50 where not set"),
-    .choice("close", \.ending, "how the connection ends after a rejection"),
-    .flag("one_segment", \.oneSegment, "error packet and end leave together"),
-    .count("shutdown_after", \.shutdownAfter, 1, "status 10 after n accepted on a connection"),
     .choice(
-      "sentinel", \.sentinel, "the identifier that answers a zero-length token; none: not answered"),
-    .status("sentinel_status", \.sentinelStatus, "the status that answers a zero-length token"),
+      "close", \.ending,
+      "how the connection ends after an error packet; stall: not at all, but nothing more is read"),
+    .flag("one_segment", \.oneSegment, "error packet and end leave together"),
+    .range(
+      "shutdown_after", \.shutdownAfter, 1, "n|[min,max]",
+      "status 10 after n accepted, then the end as close has it"),
+    .choice(
+      "sentinel", \.sentinel,
+      "the identifier that answers a notification whose token is missing or has no bytes, and "
+        + "nothing but that: its own, zero; none: not answered"),
+    .status("sentinel_status", \.sentinelStatus, "the status that answers it; 2 where not set"),
     .count("record_bytes", \.recordSize, 1, "the most that a TLS record of ours carries"),
     .count(
       "segment_bytes", \.segmentSize, 1, "the most that leaves in one TCP segment, once connected"),
     .count("segment_gap_ms", \.segmentGap, 0, "what passes between such segments; 1 where not set"),
     .count("read_bytes_per_second", \.readRate, 1, "reads no faster"),
     .range("stall_after_bytes", \.stallAfter, 0, "n|[min,max]", "stops reading there"),
-    .range("stall_ms", \.stallTime, 0, "n|[min,max]", "for how long; for good where not set"),
     .range(
-      "cut_after_bytes", \.cutAfter, 0, "n|[min,max]", "reads n bytes and ends, in a frame or not"),
-    .choice("cut", \.cutEnding, "how it ends there, and in feedback_cut_bytes"),
+      "stall_ms", \.stallTime, 0, "n|[min,max]", "how long any stall lasts; for good where not set"),
+    .range(
+      "cut_after", \.cutAfter, 1, "n|[min,max]", "ends after n accepted, without an error packet"),
+    .range(
+      "cut_after_bytes", \.cutAfterBytes, 0, "n|[min,max]",
+      "reads n bytes and ends, in a frame or not"),
+    .choice(
+      "cut", \.cutEnding,
+      "how it ends there, and in feedback_cut_bytes; fin where not set; stall after cut_after: "
+        + "goes on after stall_ms, and counts anew"),
     .count("refuse_ms", \.refuseTime, 0, "refuses connections, for so long from when it is set"),
     .range(
       "handshake_delay_ms", \.handshakeDelay, 0, "n|[min,max]", "leaves the client's hello lying"),
     .alert("handshake_alert", \.handshakeAlert, "answers the client's hello with this fatal alert"),
     .bound("tls_min", \.tlsMin, "the lowest version of TLS"),
-    .bound("tls_max", \.tlsMax, "the highest version of TLS"),
+    .bound(
+      "tls_max", \.tlsMax,
+      "the highest version of TLS; 1.3 never comes without session tickets here"),
     .flag(
       "session_tickets", \.sessionTickets, "tickets ahead of the first bytes sent, and so TLS 1.3"),
     .count(
