@@ -9,7 +9,7 @@ import struct
 import time
 
 import pytest
-from simulator import CLEAN, DEADLINE, TOKEN, enhanced, error, story
+from simulator import CLEAN, DEADLINE, TOKEN, enhanced, error, finish, story
 
 SEED = 20261121
 CONNECTS = int(os.environ.get("APNS_TEST_CONNECTS", "1000"))
@@ -101,13 +101,38 @@ def test_clients_that_reset(resting):
 
 
 def test_clients_that_never_read(resting):
-    """Neither the error packet nor a long feedback is taken; it ends all the same."""
+    """The error packet is not taken; it ends all the same."""
     socks = [resting.connect() for _ in range(10)]
     for sock in socks:
         sock.sendall(enhanced(1, b""))
     resting.wait("/connections", lambda answer: answer["connections"] == [])
     for sock in socks:
         sock.close()
+
+
+def test_feedback_that_is_never_read(start, tmp_path):
+    """More than sockets hold: nobody else waits for it, and it goes when the client does."""
+    path = tmp_path / "feedback"
+    line = TOKEN.hex() + "\n"
+    path.write_text("".join(f"{number} {line}" for number in range(300_000)))
+    simulator = start("--feedback", path, control=True)
+    finish(simulator.connect())
+    before = simulator.descriptors()
+    with socket.socket() as raw:
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        raw.settimeout(DEADLINE)
+        raw.connect(simulator.feedback)
+        with simulator.context().wrap_socket(raw) as sock:
+            simulator.wait("/counters", lambda counters: counters["feedback_connections"] == 1)
+            assert story(simulator.connect(), enhanced(1) * 1000 + enhanced(7, b""))[0] == error(2, 7)
+            assert story(simulator.connect(simulator.feedback)) == (b"", CLEAN)
+            # It still has something to say.
+            assert len(sock.recv(16384)) == 16384 // 38 * 38
+    deadline = time.monotonic() + DEADLINE
+    while simulator.descriptors() > before:
+        assert time.monotonic() < deadline
+        simulator.wait("/counters", lambda counters: True)
+    simulator.stop()
 
 
 @pytest.mark.parametrize("resets", [False, True])

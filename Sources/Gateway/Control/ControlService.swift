@@ -37,14 +37,16 @@ package struct ControlService: Sendable {
     "/unregistered": ["GET", "POST", "DELETE"],
   ]
 
-  /// Those of a connection, whose number follows.
+  /// A connection's number follows.
   private static let connectionPath = "/connections/"
 
   func answer(_ request: Request) async -> Answer {
     if request.path.hasPrefix(Self.connectionPath) { return end(request) }
     guard let methods = Self.methods[request.path] else {
       return .fault(
-        404, "nothing here; there are \(Self.methods.keys.sorted().joined(separator: ", "))")
+        404,
+        "nothing here; there are \(Self.methods.keys.sorted().joined(separator: ", ")) and \(Self.connectionPath)N"
+      )
     }
     guard methods.contains(request.method) else {
       return .fault(405, "\(request.path) takes \(methods.joined(separator: ", "))")
