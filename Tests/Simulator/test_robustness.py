@@ -5,6 +5,7 @@ import os
 import random
 import resource
 import socket
+import ssl
 import struct
 import time
 
@@ -133,6 +134,25 @@ def test_feedback_that_is_never_read(start, tmp_path):
         assert time.monotonic() < deadline
         simulator.wait("/counters", lambda counters: True)
     simulator.stop()
+
+
+def test_stalled_clients_hold_up_nobody(resting):
+    """Each loop has many who stop within a hello, a TLS record or a frame."""
+    context = resting.context()
+    hello = ssl.MemoryBIO()
+    with pytest.raises(ssl.SSLWantReadError):
+        context.wrap_bio(ssl.MemoryBIO(), hello).do_handshake()
+    hello = hello.read()
+    with contextlib.ExitStack() as open_ones:
+        for number in range(20):
+            raw = open_ones.enter_context(resting.connect(plain=True))
+            raw.sendall(hello[: 20 + number])
+            within_frame = open_ones.enter_context(resting.connect(context=context))
+            within_frame.sendall(enhanced(1)[: 5 + number])
+            within_record = open_ones.enter_context(resting.connect(context=context))
+            os.write(within_record.fileno(), b"\x17\x03\x03\x40\x00" + bytes(number))
+        for _ in range(4):
+            assert story(resting.connect(), enhanced(1) * 20_000 + enhanced(9, b"")) == (error(2, 9), CLEAN)
 
 
 @pytest.mark.parametrize("resets", [False, True])
