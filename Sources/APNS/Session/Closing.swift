@@ -11,7 +11,7 @@ extension Session where Net: ~Copyable {
         }
       }
       // What cannot be written any more ends as unknown, like all that has no end.
-      try? pursue(.writing, by: deadline)
+      try? pursue(.lastWriting, by: deadline)
     }
     for index in 0..<options.connections {
       dropSpare(lanes + index)

@@ -122,7 +122,8 @@ extension Session where Net: ~Copyable {
   /// Where the line will soon be needed no more, the next one is made ready while
   /// this one works, so that moving on costs no handshake.
   @inline(__always)
-  mutating func keepSpare(_ lane: UnsafeMutablePointer<Lane>) {
+  mutating func keepSpare(_ lane: UnsafeMutablePointer<Lane>, _ goal: Goal) {
+    if case .lastWriting = goal { return }
     if options.keepsSpare, lane.pointee.spareUse != .open { makeSpare(lane) }
   }
 

@@ -90,6 +90,8 @@ enum Goal {
   case records
   /// All that waits is written.
   case writing
+  /// The same, as far as the connections that are open go.
+  case lastWriting
   /// A frame of so many bytes has room in some lane.
   case room(Int)
   /// Some outcome can be taken, or there will be none.
@@ -131,11 +133,13 @@ extension Session where Net: ~Copyable {
     case .connection: return lanes[taking].use == .open
     case .room(let size): return hasRoom(for: size)
     case .outcome where hasOutcome: return true
-    case .writing, .outcome, .ends: break
+    case .writing, .lastWriting, .outcome, .ends: break
     }
     for index in 0..<options.connections {
       switch goal {
       case .writing where lanes[index].window.hasUnwritten: return false
+      case .lastWriting where lanes[index].use == .open && lanes[index].window.hasUnwritten:
+        return false
       case .outcome where lanes[index].window.unresolved > 0: return false
       case .ends where !lanes[index].window.isEmpty: return false
       default: break
@@ -211,16 +215,17 @@ extension Session where Net: ~Copyable {
     case .records: try write(lane, all: false)
     default: try write(lane, all: true)
     }
-    if lane.pointee.use == .open { keepSpare(lane) }
+    if lane.pointee.use == .open { keepSpare(lane, goal) }
   }
 
   func needsConnection(_ lane: UnsafeMutablePointer<Lane>, _ goal: Goal) -> Bool {
+    if case .lastWriting = goal { return false }
     if lane.pointee.window.hasUnwritten { return true }
     switch goal {
     case .connection: return true
     // What is used side by side is there to be used.
     case .records, .writing, .room: return options.connections > 1
-    case .outcome, .ends: return false
+    case .outcome, .ends, .lastWriting: return false
     }
   }
 }
