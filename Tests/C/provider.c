@@ -123,6 +123,16 @@ void check_event(apns_session_t *session, apns_event_kind_t kind, int reject, si
   _fail(file, line);
 }
 
+void await_connects(apns_session_t *session, uint64_t count) {
+  apns_event_t event = APNS_EVENT_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  for (int64_t start = clock_ms(); stats_of(session).connects < count;) {
+    assert_in_range(clock_ms() - start, 0, 40000);
+    apns_status_t status = apns_session_next_event(session, &event, 10, &error);
+    if (status != APNS_ERR_TIMEOUT) assert_status(APNS_DONE, status, &error);
+  }
+}
+
 void assert_no_event(apns_session_t *session) {
   apns_event_t event = APNS_EVENT_INIT;
   apns_error_t error = APNS_ERROR_INIT;
@@ -156,6 +166,14 @@ static bool holds(const uint8_t *bytes, size_t length, const void *part, size_t 
   for (size_t at = 0; at + part_length <= length; at++)
     if (memcmp(bytes + at, part, part_length) == 0) return true;
   return false;
+}
+
+size_t carried_by(const gateway_record_t *record, size_t index) {
+  size_t n;
+  assert_true(index < record->frame_count && !record->frames[index].is_sentinel);
+  /* Behind command, length, and the head of the first item, which is the token. */
+  memcpy(&n, record->bytes + record->frames[index].start + 8, sizeof n);
+  return n;
 }
 
 void assert_carries(const gateway_record_t *record, size_t index, size_t n) {

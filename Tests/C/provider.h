@@ -67,6 +67,9 @@ void send_range(apns_session_t *session, size_t from, size_t to);
 void check_event(apns_session_t *session, apns_event_kind_t kind, int reject, size_t n,
                  const char *file, int line);
 
+/** Lets the session work until it has made so many connections; no event may come meanwhile. */
+void await_connects(apns_session_t *session, uint64_t count);
+
 /** No event waits. */
 void assert_no_event(apns_session_t *session);
 
@@ -79,6 +82,9 @@ apns_session_stats_t stats_of(const apns_session_t *session);
 void check_counts(const apns_session_t *session, uint64_t taken, uint64_t accepted,
                   uint64_t rejected, uint64_t unknown, uint64_t unresolved, const char *file,
                   int line);
+
+/** Which notification frame `index` of a record carries; the framed format only. */
+size_t carried_by(const gateway_record_t *record, size_t index);
 
 /** Frame `index` of a record carries the n-th notification. */
 void assert_carries(const gateway_record_t *record, size_t index, size_t n);

@@ -4,6 +4,8 @@ import CAPNS
 extension Session where Net: ~Copyable {
   /// A spare line older than that may have been cut by a firewall without a word.
   private static var longestSpare: Int64 { 60_000_000_000 }
+  /// One that has not come about by then may never do; another is made sooner.
+  private static var longestSpareOpening: Int64 { 2_000_000_000 }
   /// A line that ends sooner than that without having been of use is no good sign.
   private static var shortLife: Int64 { 1_000_000_000 }
 
@@ -33,13 +35,15 @@ extension Session where Net: ~Copyable {
   @inline(never)
   private mutating func takeSpare(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) {
     guard lane.pointee.spareUse != .closed else { return }
-    if lane.pointee.spareUse == .open, network.now &- lane.pointee.spareSince > Self.longestSpare {
+    let longest = lane.pointee.spareUse == .open ? Self.longestSpare : Self.longestSpareOpening
+    if network.now &- lane.pointee.spareSince > longest {
       dropSpare(lane)
       return
     }
     lane.pointee.moveToSpare()
     if lane.pointee.use == .open {
       begun(lane)
+      lane.pointee.openedAt = lane.pointee.spareSince
       // It may have been ended while nobody listened.
       try hear(lane)
     }
@@ -124,7 +128,8 @@ extension Session where Net: ~Copyable {
   /// Where the line will soon be needed no more, the next one is made ready while
   /// this one works, so that moving on costs no handshake.
   @inline(__always)
-  mutating func keepSpare(_ lane: UnsafeMutablePointer<Lane>) {
+  mutating func keepSpare(_ lane: UnsafeMutablePointer<Lane>, _ goal: Goal) {
+    if case .lastWriting = goal { return }
     guard options.keepsSpare else { return }
     switch lane.pointee.spareUse {
     case .open: return
@@ -148,6 +153,7 @@ extension Session where Net: ~Copyable {
       }
       reconnects.opened(at: now)
       lane.pointee.spareUse = .opening
+      lane.pointee.spareSince = now
     } else if network.readiness(lane.pointee.spare).isEmpty, now < lane.pointee.nextSpareLook {
       awaitSpare(lane)
       return

@@ -216,7 +216,7 @@ extension Session where Net: ~Copyable {
     default: try write(lane, all: true)
     }
     if goal.needsProof, !usesSentinel, lane.pointee.use == .open { try hearSilence(lane) }
-    if lane.pointee.use == .open { keepSpare(lane) }
+    if lane.pointee.use == .open { keepSpare(lane, goal) }
   }
 
   func needsConnection(_ lane: UnsafeMutablePointer<Lane>, _ goal: Goal) -> Bool {
