@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the test vectors beside this file.
 
-    generate.py           writes frames, error-packets, feedback and tokens .json
+    generate.py           writes the .json files beside it
     generate.py --check   writes nothing; fails where a file is not up to date
 
 The bytes are put together here with struct alone, and what is expected of them
@@ -896,6 +896,95 @@ def tokens():
     }
 
 
+# ---- tokens as base64 ------------------------------------------------------
+
+
+def tokens_base64():
+    def valid(name, text, token=TOKEN, comment=None):
+        return entry(name, text, "valid", comment, token=token.hex())
+
+    def bad(name, text, reason, position=None, byte=None, comment=None):
+        error = {"reason": reason}
+        if position is not None:
+            error["position"] = position
+        if byte is not None:
+            error["byte"] = byte
+        return entry(name, text, "invalid", comment, error=error)
+
+    def entry(name, text, result, comment, **more):
+        return {"name": name, "text": text, **vector(name, text.encode(), result, comment, **more)}
+
+    padded = "X3nP2k0BqjoRyDP5e1LfKnohAlLiGwH6pz00Y57g5BI="
+    tests = [
+        valid("padded", padded),
+        valid("without-padding", padded[:-1]),
+        # RFC 4648, section 10.
+        valid("f", "Zg==", b"f"),
+        valid("f-without-padding", "Zg", b"f"),
+        valid("fo", "Zm8=", b"fo"),
+        valid("fo-without-padding", "Zm8", b"fo"),
+        valid("foo", "Zm9v", b"foo"),
+        valid("foob", "Zm9vYg==", b"foob"),
+        valid("fooba", "Zm9vYmE=", b"fooba"),
+        valid("foobar", "Zm9vYmFy", b"foobar"),
+        valid("whole-alphabet",
+              "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+              bytes.fromhex("00108310518720928b30d38f41149351559761969b71d79f8218a39259a7a29a"
+                            "abb2dbafc31cb3d35db7e39ebbf3dfbf")),
+        valid("zeros", "A" * 43 + "=", bytes(32)),
+        valid("ones", "/" * 42 + "8=", b"\xff" * 32),
+        valid("100-bytes", "AAAA" * 33 + "AA==", bytes(100)),
+        valid("100-bytes-without-padding", "AAAA" * 33 + "AA", bytes(100)),
+        bad("empty", "", "noDigits"),
+        bad("one-digit", "Z", "cutShort"),
+        bad("five-digits", "Zm9vY", "cutShort"),
+        bad("last-two-lost", padded[:-3], "cutShort"),
+        bad("half-padding", "Zg=", "halfPadding"),
+        bad("padding-alone", "=", "padding", 0, ord("=")),
+        bad("padding-after-one", "Z===", "padding", 1, ord("=")),
+        bad("padding-after-four", "Zm9v=", "padding", 4, ord("=")),
+        bad("padding-too-much", "Zg===", "padding", 4, ord("=")),
+        bad("padding-too-much-after-three", "Zm8==", "padding", 4, ord("=")),
+        bad("behind-padding", "Zg==Zg==", "behindPadding", 4, ord("Z")),
+        bad("between-padding", "Zg=a", "behindPadding", 3, ord("a")),
+        bad("loose-bits-two", "Zh==", "looseBits", 1, ord("h"),
+            comment="The digit before the padding says more than a byte takes of it."),
+        bad("loose-bits-three", "Zm9=", "looseBits", 2, ord("9")),
+        bad("loose-bits-without-padding", "Zh", "looseBits", 1, ord("h")),
+        bad("last-lost", padded[:-2], "looseBits", 41, ord("5"),
+            comment="Copied without its last digit: 31 bytes would be another token."),
+        bad("101-bytes", "AAAA" * 33 + "AAA=", "tooLong"),
+        bad("1000-bytes", "AAAA" * 333 + "AA==", "tooLong"),
+        bad("minus", "Zm9-", "character", 3, ord("-"), comment="The alphabet of URLs is another."),
+        bad("underscore", "Zm_v", "character", 2, ord("_")),
+        bad("before-plus", "Zm9*", "character", 3, ord("*"), comment="The neighbours of the digits."),
+        bad("after-plus", "Zm9,", "character", 3, ord(",")),
+        bad("before-slash", "Zm9.", "character", 3, ord(".")),
+        bad("after-9", "Zm9:", "character", 3, ord(":")),
+        bad("before-A", "Zm9@", "character", 3, ord("@")),
+        bad("after-Z", "Zm9[", "character", 3, ord("[")),
+        bad("before-a", "Zm9`", "character", 3, ord("`")),
+        bad("after-z", "Zm9{", "character", 3, ord("{")),
+        bad("space", "Zm9v YmFy", "character", 4, 32),
+        bad("newline-at-end", padded + "\n", "character", 44, 10),
+        bad("nul-at-end", "Zm9v\x00", "character", 4, 0, comment="The length is the caller's."),
+        bad("umlaut", "Zm9\u00fc", "character", 3, 0xC3),
+        bad("nsdata", "<5f79cfda 4d01aa3a>", "character", 0, ord("<"), comment="That is hex."),
+    ]
+    return {
+        "comment": [
+            "Device tokens as base64, for apns_token_from_base64(): the standard alphabet (RFC "
+            "4648, section 4), with the whole padding or none, and nothing else.",
+            "hex: the text's bytes, which may hold NUL; text: the same for the reader.",
+            "error.reason: character (the first that does not belong, its position in bytes from "
+            "0 and its byte), padding (a = out of place), behindPadding, halfPadding, looseBits "
+            "(the last digit has bits that are in no byte), cutShort (a digit left over), "
+            "noDigits, tooLong (more than 100 bytes).",
+        ],
+        "tests": tests,
+    }
+
+
 # ---- files -----------------------------------------------------------------
 
 FILES = {
@@ -903,6 +992,7 @@ FILES = {
     "error-packets.json": error_packets,
     "feedback.json": feedback,
     "tokens.json": tokens,
+    "tokens-base64.json": tokens_base64,
 }
 
 

@@ -171,6 +171,26 @@ apns_status_t apns_token_from_hex(const char *text, size_t text_length, uint8_t 
 apns_status_t apns_token_to_hex(const void *token, size_t token_length, char *text_out,
                                 size_t capacity, size_t *length_out, apns_error_t *error_out);
 
+/**
+ * Turns a device token written in base64 into bytes: the standard alphabet (RFC 4648,
+ * section 4; `+` and `/`), with its padding or without, and nothing else, neither
+ * spaces nor line breaks.
+ *
+ * Buffer, lengths and errors are those of apns_token_from_hex(). An error too are
+ * half a padding, a `=` elsewhere, and a last digit with bits that no byte has room
+ * for, which is how a text that was cut shows. Any thread.
+ */
+apns_status_t apns_token_from_base64(const char *text, size_t text_length, uint8_t *token_out,
+                                     size_t capacity, size_t *length_out, apns_error_t *error_out);
+
+/**
+ * Writes a device token as base64 with its padding, and a NUL, to `text_out`: 4 bytes
+ * for each 3 of the token or what is left of them, and 1. Otherwise as
+ * apns_token_to_hex().
+ */
+apns_status_t apns_token_to_base64(const void *token, size_t token_length, char *text_out,
+                                   size_t capacity, size_t *length_out, apns_error_t *error_out);
+
 /* ---- Credentials -------------------------------------------------------- */
 
 /** Who the provider is and whom it trusts; immutable, for any number of sessions and threads. */
