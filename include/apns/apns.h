@@ -203,22 +203,37 @@ typedef enum apns_tls_version {
   APNS_TLS_1_3 = 13
 } apns_tls_version_t;
 
+/**
+ * Says the passphrase of an encrypted key or PKCS#12 file: writes it to `buffer`,
+ * without a NUL, and returns its length, at most `capacity`; a negative number where
+ * there is none, and the file is refused.
+ *
+ * `file` is as the options name it, NULL for bytes, and `context` is the options'
+ * passphrase_context. Called by apns_credentials_new() before it returns, on its
+ * thread; at most once for the certificate and once for the key, and only where there
+ * is something to open. The library wipes the buffer.
+ */
+typedef int (*apns_passphrase_t)(const char *file, char *buffer, size_t capacity, void *context);
+
 typedef struct apns_credentials_options {
   size_t size; /* set by APNS_CREDENTIALS_OPTIONS_INIT */
 
-  /* The client certificate, PEM, followed by its chain where it has one: a file
-     or bytes, not both. Neither: the provider shows no certificate. */
+  /* The client certificate with its chain where it has one: a file or bytes, not
+     both. PEM with the blocks in any order, PKCS#12 (what Keychain exports, RC2 and
+     3DES too) or a single one in DER; which of them shows by itself. Neither file
+     nor bytes: the provider shows no certificate. */
   const char *certificate_file;
   const void *certificate_bytes;
   size_t certificate_length;
 
-  /* Its private key, PEM, a file or bytes; neither: it stands beside the
-     certificate. */
+  /* Its private key, RSA or EC, in PEM or DER, PKCS#8 or traditional, a file or
+     bytes; neither: it stands beside the certificate. */
   const char *key_file;
   const void *key_bytes;
   size_t key_length;
 
-  /* The key's passphrase; NULL: none, and an encrypted key is refused. */
+  /* The passphrase of the key or the PKCS#12 file, at most 1,024 bytes; NULL: see
+     passphrase_callback. Nobody is ever asked on a terminal. */
   const char *passphrase;
 
   /* Whom to trust: a PEM file, a directory as OpenSSL's rehash lays one out, or
@@ -232,23 +247,78 @@ typedef struct apns_credentials_options {
   /* Not 0: whoever answers is taken for the gateway, and anybody on the way can
      read and change what is sent. For a test on one machine, if at all. */
   int32_t dangerously_accept_any_peer;
-  int32_t reserved32;
+
+  /* Not 0: a certificate that has expired or is not yet valid is taken, though a
+     gateway will hardly want it. */
+  int32_t accept_expired;
+
+  /* Who says the passphrase where `passphrase` is NULL; NULL too: there is none,
+     and what is encrypted is refused. */
+  apns_passphrase_t passphrase_callback;
+  void *passphrase_context;
 } apns_credentials_options_t;
 
-#define APNS_CREDENTIALS_OPTIONS_INIT \
-  { sizeof(apns_credentials_options_t), NULL, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0 }
+#define APNS_CREDENTIALS_OPTIONS_INIT                                                            \
+  {                                                                                              \
+    sizeof(apns_credentials_options_t), NULL, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 0, \
+        0, NULL, NULL                                                                            \
+  }
 
 /**
  * Reads certificate, key and trust anchors, and checks that the key is the
- * certificate's.
+ * certificate's and that the certificate's time has come and not gone.
  *
- * `options` may be NULL: no certificate, the system's store. On success the
- * caller owns `*credentials_out`. APNS_ERR_CREDENTIALS names the file and the
- * reason. Key material is wiped when the last user of the credentials is gone.
- * Any thread.
+ * `options` may be NULL: no certificate, the system's store. Where a file holds
+ * several certificates, the provider's is the one of the key, and the others are
+ * shown as its chain in their order. On success the caller owns
+ * `*credentials_out`. APNS_ERR_CREDENTIALS names the file and the reason, and the
+ * certificate's subject where it is to blame. The library's copies of key and
+ * passphrase are wiped once it is done with them, and the key when the last user
+ * of the credentials is gone. Any thread.
+ *
+ * RC2 and single DES, in which old Keychains and OpenSSL encrypted, are in OpenSSL
+ * 3's legacy provider. It is loaded for such a file alone and into a context of the
+ * library's own, so the program's OpenSSL stays as it was. Where the provider's
+ * module is not installed the error says so.
  */
 apns_status_t apns_credentials_new(const apns_credentials_options_t *options,
                                    apns_credentials_t **credentials_out, apns_error_t *error_out);
+
+/** Apple's services that a certificate is for, for apns_credentials_description_t. */
+typedef enum apns_environment {
+  APNS_ENVIRONMENT_SANDBOX = 1,   /* extension 1.2.840.113635.100.6.3.1 */
+  APNS_ENVIRONMENT_PRODUCTION = 2 /* extension 1.2.840.113635.100.6.3.2 */
+} apns_environment_t;
+
+/** What the provider's certificate says. */
+typedef struct apns_credentials_description {
+  size_t size; /* set by APNS_CREDENTIALS_DESCRIPTION_INIT */
+
+  /* As RFC 2253 writes it, but in UTF-8; NULL: there is no certificate, and
+     everything else is 0. */
+  const char *subject;
+
+  /* The apps it may push to: the subject's UID, then what Apple's extension
+     1.2.840.113635.100.6.3.6 lists. topic_count strings and a NULL. */
+  const char *const *topics;
+  size_t topic_count;
+
+  int64_t not_before; /* UNIX seconds */
+  int64_t not_after;
+  uint32_t environments; /* of apns_environment_t, one or both; 0: it does not say */
+  uint32_t chain_length; /* certificates that were given, this one included */
+} apns_credentials_description_t;
+
+#define APNS_CREDENTIALS_DESCRIPTION_INIT \
+  { sizeof(apns_credentials_description_t), NULL, NULL, 0, 0, 0, 0, 0 }
+
+/**
+ * Says what the provider's certificate is for, and how long. The strings are the
+ * credentials' and valid as long as they are. Any thread.
+ */
+apns_status_t apns_credentials_describe(const apns_credentials_t *credentials,
+                                        apns_credentials_description_t *description_out,
+                                        apns_error_t *error_out);
 
 /**
  * Frees the credentials; sessions and feedbacks made with them keep what they need.
