@@ -225,6 +225,7 @@ static inline PKCS8_PRIV_KEY_INFO *copenssl_unlock_key(PKCS12_SAFEBAG *bag, cons
 #endif
   return PKCS12_decrypt_skey(bag, passphrase, length);
 }
+/* Not a literal of Swift's, which would bring its String along. */
 static inline const char *copenssl_empty_text(void) { return ""; }
 
 /* How often the checksum's key is hashed, 0 without a checksum. */

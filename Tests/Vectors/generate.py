@@ -985,6 +985,236 @@ def tokens_base64():
     }
 
 
+# ---- strings files ---------------------------------------------------------
+
+
+def text_vector(name, text, result, comment, **more):
+    if isinstance(text, bytes):
+        return vector(name, text, result, comment, **more)
+    return {"name": name, "text": text, **vector(name, text.encode(), result, comment, **more)}
+
+
+def strings():
+    def valid(name, text, *pairs, comment=None):
+        return text_vector(name, text, "valid", comment, pairs=[list(pair) for pair in pairs])
+
+    def bad(name, text, reason, line, column, comment=None):
+        return text_vector(name, text, "invalid", comment,
+                           error={"reason": reason, "line": line, "column": column})
+
+    apple = (
+        "/* An invitation to play Monopoly. */\n"
+        '"GAME_PLAY_REQUEST_FORMAT" = "%@ and %@ have invited you to play Monopoly";\n'
+    )
+    game = ("GAME_PLAY_REQUEST_FORMAT", "%@ and %@ have invited you to play Monopoly")
+    many = "\n".join(f'"key {n}" = "value {n}";' for n in range(200, 0, -1))
+    wide = '"gr\u00fc\u00df" = "\u4f60\u597d \U0001f600";'
+    wide_pair = ("gr\u00fc\u00df", "\u4f60\u597d \U0001f600")
+    little, big = b"\xff\xfe", b"\xfe\xff"
+    tests = [
+        valid("guide", apple, game),
+        valid("utf-8-mark", b"\xef\xbb\xbf" + apple.encode(), game),
+        valid("utf-16-little", little + apple.encode("utf-16-le"), game),
+        valid("utf-16-big", big + apple.encode("utf-16-be"), game),
+        valid("wide-utf-8", wide, wide_pair),
+        valid("wide-utf-16-little", little + wide.encode("utf-16-le"), wide_pair),
+        valid("wide-utf-16-big", big + wide.encode("utf-16-be"), wide_pair),
+        valid("empty-utf-16", little),
+        valid("blank", " \t\n\x0b\x0c\r\n"),
+        valid("comments-only", "/* one */ // two\n/* three\n * four **/"),
+        valid("comment-at-end", '"a" = "b"; // no line break', ("a", "b")),
+        valid("comments-everywhere", '/*1*/"a"/*2*/=/*3*/"b"/*4*/;/*5*/', ("a", "b")),
+        valid("comment-with-quotes", '/* "x" = "y"; */ "a" = "b"; // "c" = "d";', ("a", "b")),
+        valid("comment-in-string", '"a" = "b /* c */ // d";', ("a", "b /* c */ // d")),
+        valid("comment-slash-star-slash", '/*/ "x" = "y"; /*/ "a" = "b";', ("a", "b"),
+              comment="Its second slash does not end a comment."),
+        valid("no-blanks", '"a"="b";"c"="d";', ("a", "b"), ("c", "d")),
+        valid("blanks-everywhere", ' "a" \t = \r\n "b" \n ; ', ("a", "b")),
+        valid("line-separators", "\u2028'a' = 'b';\u2029", ("a", "b")),
+        valid("line-break-in-string", '"a" = "b\nc";', ("a", "b\nc")),
+        valid("empty-strings", '"" = "";', ("", "")),
+        valid("single-quotes", "'a' = 'it is \"so\"';", ("a", 'it is "so"')),
+        valid("other-quote-inside", "\"a\" = \"it's\";", ("a", "it's")),
+        valid("without-quotes", "key.one = value-2;", ("key.one", "value-2")),
+        valid("without-quotes-all", "aZ09_$/:.- = x;", ("aZ09_$/:.-", "x")),
+        valid("slash-begins-a-string", "/path = /a/b;", ("/path", "/a/b")),
+        valid("key-alone", '"a"; b;', ("a", "a"), ("b", "b")),
+        valid("braces", ' { "a" = "b"; c = d; } // end\n', ("a", "b"), ("c", "d")),
+        valid("empty-braces", "{}"),
+        valid("last-of-equals", '"a" = "1"; "b" = "2"; "a" = "3"; a = 4;', ("a", "4"), ("b", "2")),
+        valid("keys-with-one-beginning", '"ab" = "2"; "a" = "1"; "abc" = "3"; "" = "0";',
+              ("", "0"), ("a", "1"), ("ab", "2"), ("abc", "3")),
+        valid("many", many, *((f"key {n}", f"value {n}") for n in range(1, 201))),
+        valid("escapes", r'''"a" = "\"\'\\\a\b\f\n\r\t\v";''', ("a", "\"'\\\a\b\f\n\r\t\v")),
+        valid("escape-in-key", r'"a\n\"b" = "c";', ('a\n"b', "c")),
+        valid("escaped-line-break", '"a" = "b\\\nc";', ("a", "b\nc")),
+        valid("unicode-escape", r'"a" = "\U00e9\U4F60x\U0041";', ("a", "\u00e9\u4f60xA")),
+        valid("unicode-escape-pair", r'"a" = "\Ud83d\UDE00!";', ("a", "\U0001f600!")),
+        valid("unicode-escape-last-pair", r'"a" = "\Udbff\Udfff";', ("a", "\U0010ffff")),
+        valid("unicode-escape-nul", r'"a" = "b\U0000c";', ("a", "b\0c")),
+        valid("octal-escape", r'"a" = "\101\12\7\0018";', ("a", "A\n\x07\x018")),
+        valid("octal-escape-next-step", r'"a" = "\200\341\351\373\375";',
+              ("a", "\u00a0\u00c6\u00d8\u00df\u00ff"),
+              comment="Not Latin-1: NeXTSTEP had a set of its own."),
+        valid("octal-escape-three-bytes", r'"a" = "\256\257\244";', ("a", "\ufb01\ufb02\u2044")),
+        valid("octal-escape-one-digit", r'"a" = "\08\78";', ("a", "\x008\x078")),
+        valid("percent", r'"a" = "100%";', ("a", "100%"), comment="Formatting comes later."),
+        valid("utf-8-edges", '"a" = "\x7f\u0080\u07ff\u0800\ud7ff\ue000\uffff\U00010000";',
+              ("a", "\x7f\u0080\u07ff\u0800\ud7ff\ue000\uffff\U00010000")),
+        bad("no-semicolon", '"a" = "b"', "noSemicolon", 1, 10),
+        bad("no-semicolon-between", '"a" = "b"\n"c" = "d";', "noSemicolon", 2, 1),
+        bad("two-semicolons", '"a" = "b";;', "noKey", 1, 11,
+            comment="The device leaves out all behind it."),
+        bad("no-equal-sign", '"a" "b";', "noEqualSign", 1, 5),
+        bad("only-a-key", '"a"', "noEqualSign", 1, 4),
+        bad("colon", '"a": "b";', "noEqualSign", 1, 4, comment="JSON."),
+        bad("comma", '"a" = "b", "c" = "d";', "noSemicolon", 1, 10),
+        bad("no-value", '"a" = ;', "noValue", 1, 7),
+        bad("no-value-at-end", '"a" =', "noValue", 1, 6),
+        bad("array", '"a" = (b, c);', "noText", 1, 7),
+        bad("dictionary", '"a" = {b = c;};', "noText", 1, 7),
+        bad("data", '"a" = <0a>;', "noText", 1, 7),
+        bad("array-as-key", '(a) = b;', "noKey", 1, 1),
+        bad("rubbish", '"a" = "b";\n  ?', "noKey", 2, 3),
+        bad("open-string", '"a" = "b;\n"c" = "d";', "noSemicolon", 2, 2,
+            comment="The string ends at the next quote; what follows it is out of place."),
+        bad("open-string-at-end", '"a" = "b;\n', "openString", 1, 7),
+        bad("open-key", '\n "a', "openString", 2, 2),
+        bad("open-after-backslash", '"a" = "b\\', "openString", 1, 7),
+        bad("open-comment", '"a" = "b";\n /* c', "openComment", 2, 2),
+        bad("open-comment-star", "/* *", "openComment", 1, 1),
+        bad("open-comment-slash", "/*/", "openComment", 1, 1),
+        bad("lone-slash-at-end", "/", "noEqualSign", 1, 2),
+        bad("open-brace", '{ "a" = "b";', "openBrace", 1, 1),
+        bad("behind-brace", '{ "a" = "b"; } "c" = "d";', "behindEnd", 1, 16),
+        bad("closing-brace", '"a" = "b"; }', "noKey", 1, 12),
+        bad("unknown-escape", r'"a" = "b\q";', "unknownEscape", 1, 9),
+        bad("unknown-escape-u", r'"a" = "\u00e9";', "unknownEscape", 1, 8,
+            comment="The device reads u00e9."),
+        bad("unknown-escape-8", r'"a" = "\8";', "unknownEscape", 1, 8),
+        bad("unknown-escape-slash", r'"a" = "\/";', "unknownEscape", 1, 8),
+        bad("unicode-escape-short", r'"a" = "\U41";', "unicodeEscape", 1, 8),
+        bad("unicode-escape-none", r'"a" = "\U";', "unicodeEscape", 1, 8),
+        bad("unicode-escape-digit", r'"a" = "\U00g9";', "unicodeEscape", 1, 8),
+        bad("unicode-escape-end", '"a" = "\\U00', "unicodeEscape", 1, 8),
+        bad("unicode-escape-high-alone", r'"a" = "x\Ud83d!";', "unpairedSurrogate", 1, 9),
+        bad("unicode-escape-high-at-end", r'"a" = "\Ud83d";', "unpairedSurrogate", 1, 8),
+        bad("unicode-escape-two-high", r'"a" = "\Ud83d\Ud83d";', "unpairedSurrogate", 1, 8),
+        bad("unicode-escape-low-alone", r'"a" = "\Ude00";', "unpairedSurrogate", 1, 8),
+        bad("unicode-escape-high-and-escape", r'"a" = "\Ud83d\n";', "unpairedSurrogate", 1, 8),
+        bad("unicode-escape-high-and-half", r'"a" = "\Ud83d\Ude0";', "unicodeEscape", 1, 8),
+        bad("octal-escape-too-large", r'"a" = "\400";', "octalEscape", 1, 8),
+        bad("octal-escape-not-in-set", r'"a" = "\376";', "octalEscape", 1, 8),
+        bad("place-counts-characters", '"\u4f60" = "\U0001f600\\q";', "unknownEscape", 1, 9),
+        bad("place-after-crlf", '"a" = "b";\r\n"c" = \\;', "noValue", 2, 7),
+        bad("place-after-cr", '"a" = "b";\r"c" = \\;', "noValue", 2, 7),
+        bad("place-after-lf-cr", '"a" = "b";\n\r"c" = \\;', "noValue", 3, 7),
+        bad("place-after-line-separator", '"a" = "b";\u2028"c" = \\;', "noValue", 2, 7),
+        bad("place-utf-16-crlf", little + '"a";\r\n\r\n  ?'.encode("utf-16-le"), "noKey", 3, 3),
+        bad("place-in-comment", "/*\n\n*/ ?", "noKey", 3, 4),
+        bad("not-utf-8", b'"a" = "\xe9";', "notUTF8", 1, 8, comment="Latin-1."),
+        bad("not-utf-8-later", b'"a" = "b";\n"\xff" = "d";', "notUTF8", 2, 2),
+        bad("utf-8-continuation", b'"a" = "\x80";', "notUTF8", 1, 8),
+        bad("utf-8-overlong-2", b'"a" = "\xc0\xaf";', "notUTF8", 1, 8),
+        bad("utf-8-overlong-3", b'"a" = "\xe0\x9f\xbf";', "notUTF8", 1, 8),
+        bad("utf-8-overlong-4", b'"a" = "\xf0\x8f\xbf\xbf";', "notUTF8", 1, 8),
+        bad("utf-8-surrogate", b'"a" = "\xed\xa0\x80";', "notUTF8", 1, 8),
+        bad("utf-8-too-large", b'"a" = "\xf4\x90\x80\x80";', "notUTF8", 1, 8),
+        bad("utf-8-cut", b'"a" = "\xe4\xbd', "notUTF8", 1, 8),
+        bad("utf-8-cut-by-quote", b'"a" = "\xe4\xbd";', "notUTF8", 1, 8),
+        bad("utf-16-cut", little + '"a" = "b";'.encode("utf-16-le") + b"x", "notUTF16", 1, 11),
+        bad("utf-16-high-alone", little + '"a'.encode("utf-16-le") + b"\x3d\xd8x\0",
+            "unpairedSurrogate", 1, 3),
+        bad("utf-16-high-at-end", big + '"a'.encode("utf-16-be") + b"\xd8\x3d",
+            "unpairedSurrogate", 1, 3),
+        bad("utf-16-low-alone", big + '"a'.encode("utf-16-be") + b"\xde\x00\0x",
+            "unpairedSurrogate", 1, 3),
+        bad("utf-16-without-mark", apple.encode("utf-16-le"), "nulCharacter", 1, 2),
+        bad("utf-16-without-mark-big", apple.encode("utf-16-be"), "nulCharacter", 1, 1),
+        bad("nul", b'"a" = "b\0c";', "nulCharacter", 1, 9),
+        bad("binary", b"bplist00\xd1\x01\x02", "binaryList", 1, 1),
+        bad("xml", '<?xml version="1.0" encoding="UTF-8"?>\n<plist><dict/></plist>', "xmlList", 1, 1),
+    ]
+    return {
+        "comment": [
+            "Localizable.strings files, for apns_strings_new(). hex: the file; text: the same for "
+            "the reader, where it is UTF-8.",
+            "pairs: the keys in the order of their bytes, each with its value. Apple's own parser "
+            "(PropertyListSerialization) reads the same; Tests/APNSTests asks it.",
+            "error: why, and at which line and column, counted in characters from 1: of what is "
+            "wrong, or of what is never closed. Most of these the device takes, and leaves "
+            "something out.",
+        ],
+        "tests": tests,
+    }
+
+
+def strings_formats():
+    def valid(name, value, args, text, comment=None):
+        return text_vector(name, f'"KEY" = "{value}";', "valid", comment, args=args, formatted=text)
+
+    def bad(name, value, args, reason, column, line=1, comment=None, **more):
+        return text_vector(name, f'"KEY" = "{value}";', "invalid", comment, args=args,
+                           error={"reason": reason, "line": line, "column": column, **more})
+
+    people = ["Jenna", "Frank"]
+    tests = [
+        valid("guide", "%@ and %@ have invited you to play Monopoly", people,
+              "Jenna and Frank have invited you to play Monopoly"),
+        valid("guide-numbered", "%2$@ and %1$@ have invited you to play Monopoly", people,
+              "Frank and Jenna have invited you to play Monopoly"),
+        valid("nothing-to-fill-in", "Hello", [], "Hello"),
+        valid("empty", "", [], ""),
+        valid("arguments-left-over", "%@", people, "Jenna"),
+        valid("percent", "100%%", [], "100%"),
+        valid("percent-alone", "%%", [], "%"),
+        valid("percent-between", "%@%%%@", people, "Jenna%Frank"),
+        valid("percents", "%%%%%%", [], "%%%"),
+        valid("percent-then-at", "%%@", people, "%@"),
+        valid("twice-the-same", "%1$@%1$@", people, "JennaJenna"),
+        valid("numbered-does-not-count", "%2$@ %@ %@", people, "Frank Jenna Frank"),
+        valid("numbered-between", "%@ %1$@ %@", people, "Jenna Jenna Frank"),
+        valid("tenth", "".join(f"%{n}$@" for n in range(10, 0, -1)),
+              [str(n) for n in range(1, 11)], "10987654321"),
+        valid("number-left-out", "%2$@", people, "Frank",
+              comment="Foundation's String(format:) cannot pass over an argument."),
+        valid("leading-zero", "%01$@", people, "Jenna"),
+        valid("argument-with-percent", "%@", ["%@ %% %2$@"], "%@ %% %2$@"),
+        valid("empty-argument", "<%@>", [""], "<>"),
+        valid("wide", "\u4f60\u597d %@ \U0001f600", ["\u00fc\U0001f468"],
+              "\u4f60\u597d \u00fc\U0001f468 \U0001f600"),
+        valid("escaped", r"\U0025\100 \"%@\"\n", people, 'Jenna "Frank"\n',
+              comment="Escapes are undone first."),
+        bad("too-few", "%@ and %@", ["Jenna"], "tooFewArguments", 17, wanted=2),
+        bad("none", "%@", [], "tooFewArguments", 10, wanted=1),
+        bad("numbered-too-high", "%1$@ %3$@", people, "tooFewArguments", 15, wanted=3),
+        bad("number-beyond-all", "%99999999999999999999$@", people, "tooFewArguments", 10),
+        bad("number-0", "%0$@", people, "directive", 10),
+        bad("number-without-dollar", "%1@", people, "directive", 10),
+        bad("number-at-end", "%1", people, "directive", 10),
+        bad("dollar-at-end", "%1$", people, "directive", 10),
+        bad("dollar-without-number", "%$@", people, "directive", 10),
+        bad("integer", "%d", people, "directive", 10, comment="loc-args are strings."),
+        bad("numbered-string", "%1$s", people, "directive", 10),
+        bad("numbered-percent", "%1$%", people, "directive", 10),
+        bad("width", "%5@", people, "directive", 10),
+        bad("at-end", "100%", [], "directive", 13, comment="The device drops it."),
+        bad("percent-blank", "100% sure", [], "directive", 13),
+        bad("place-behind-wide", "\u4f60\U0001f600%d", [], "directive", 12),
+        bad("place-behind-escapes", r"\U4f60\n\\%d", [], "directive", 20),
+        bad("place-on-third-line", "a\nb\n c%d", [], "directive", 3, line=3),
+    ]
+    return {
+        "comment": [
+            "Localized formatted strings, for apns_strings_format() with the key KEY. hex: the "
+            "strings file; text: the same for the reader.",
+            "formatted: what comes of the value with args. error: why, and at which line and "
+            "column of the file; tooFewArguments with the number that is wanted.",
+        ],
+        "tests": tests,
+    }
+
+
 # ---- files -----------------------------------------------------------------
 
 FILES = {
@@ -993,6 +1223,8 @@ FILES = {
     "feedback.json": feedback,
     "tokens.json": tokens,
     "tokens-base64.json": tokens_base64,
+    "strings.json": strings,
+    "strings-formats.json": strings_formats,
 }
 
 

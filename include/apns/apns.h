@@ -191,6 +191,67 @@ apns_status_t apns_token_from_base64(const char *text, size_t text_length, uint8
 apns_status_t apns_token_to_base64(const void *token, size_t token_length, char *text_out,
                                    size_t capacity, size_t *length_out, apns_error_t *error_out);
 
+/* ---- Localized strings -------------------------------------------------- */
+
+/**
+ * A Localizable.strings file: what a device looks a loc-key up in. A provider that
+ * has the app's can write the text itself, or see what a loc-key will look like.
+ * Never changes once made, and serves any number of threads.
+ */
+typedef struct apns_strings apns_strings_t;
+
+/**
+ * Reads a strings file from memory: UTF-8, or UTF-16 of either order with its byte
+ * order mark.
+ *
+ * The grammar is that of the device's parser (CFOldStylePList.c): `"key" = "value";`
+ * with comments of both kinds, single quotes too, none around letters, digits and
+ * `_ $ / : . -`, `"key";` for a key that is its own value, braces around it all, and
+ * of equal keys the last. Escapes are \\ \" \' \a \b \f \n \r \t \v, \U with four
+ * hex digits (surrogates in pairs), one to three octal digits (a character of
+ * NeXTSTEP's set), and a line break. Where the device would pass over a mistake or
+ * leave out the rest it is APNS_ERR_ARGUMENT, and the message says line and column,
+ * counted in characters from 1: any other escape, a comment or string never closed,
+ * broken UTF-8 or UTF-16, a value that is not a text. Files of property lists in XML
+ * or binary are refused as such; none is larger than 16 MiB.
+ *
+ * On success the caller owns `*strings_out`. Any thread.
+ */
+apns_status_t apns_strings_new(const void *bytes, size_t length, apns_strings_t **strings_out,
+                               apns_error_t *error_out);
+
+/** The same from a file, which the message names. */
+apns_status_t apns_strings_open(const char *file, apns_strings_t **strings_out,
+                                apns_error_t *error_out);
+
+/**
+ * The value of a key, as UTF-8 with a NUL behind it; `length_out`, which may be NULL,
+ * is without that. The text is the strings' and valid as long as they are. No such
+ * key is APNS_ERR_ARGUMENT. Any thread.
+ */
+apns_status_t apns_strings_get(const apns_strings_t *strings, const char *key, size_t key_length,
+                               const char **text_out, size_t *length_out, apns_error_t *error_out);
+
+/**
+ * Writes the value of a key with `args` filled in, and a NUL, to `text_out`: `%@`
+ * takes the next of them, `%n$@` the n-th from 1, `%%` is a percent sign (Local and
+ * Push Notification Programming Guide, "Localized Formatted Strings"). One that was
+ * taken by its number is not skipped by `%@`, and a number may be left out. Arguments are UTF-8 and
+ * end in NUL, and there may be more than are wanted.
+ *
+ * APNS_ERR_ARGUMENT: no such key, fewer arguments than are wanted, or a `%` before
+ * anything else, with its line and column in the file. Too small a buffer (NULL and 0
+ * will do) is APNS_ERR_BUFFER_SMALL, nothing is written, and `length_out`, which may
+ * be NULL, says how many bytes to bring; on success it is the text's length without
+ * the NUL. Allocates nothing. Any thread.
+ */
+apns_status_t apns_strings_format(const apns_strings_t *strings, const char *key, size_t key_length,
+                                  const char *const *args, size_t arg_count, char *text_out,
+                                  size_t capacity, size_t *length_out, apns_error_t *error_out);
+
+/** Frees the strings. NULL is fine. */
+void apns_strings_free(apns_strings_t *strings);
+
 /* ---- Credentials -------------------------------------------------------- */
 
 /** Who the provider is and whom it trusts; immutable, for any number of sessions and threads. */

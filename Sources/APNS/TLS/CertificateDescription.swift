@@ -28,7 +28,9 @@ struct CertificateDescription: ~Copyable {
     guard let texts = BIO_new(BIO_s_mem()) else { throw .outOfMemory }
     defer { BIO_free(texts) }
     TLSErrors.clear()
-    guard copenssl_print_subject(texts, certificate) >= 0, BIO_write(texts, "", 1) == 1 else {
+    guard copenssl_print_subject(texts, certificate) >= 0,
+      BIO_write(texts, copenssl_empty_text(), 1) == 1
+    else {
       throw .outOfMemory
     }
     var topics = TopicList(texts)
@@ -123,7 +125,7 @@ private struct TopicList {
     // No topic has a NUL in it, and a C string could not say so.
     guard length > 0, memchr(bytes, 0, length) == nil, !contains(bytes, length) else { return }
     if BIO_write(texts, bytes, CInt(truncatingIfNeeded: length)) == length,
-      BIO_write(texts, "", 1) == 1
+      BIO_write(texts, copenssl_empty_text(), 1) == 1
     {
       count &+= 1
     } else {

@@ -66,7 +66,8 @@ struct PKCS12File: ~Copyable {
     }
     // No passphrase and an empty one are two things, and some write this and some that.
     if PKCS12_verify_mac(file, nil, 0) == 1 { return nil }
-    if PKCS12_verify_mac(file, "", 0) == 1 { return copenssl_empty_text() }
+    let empty = copenssl_empty_text()
+    if PKCS12_verify_mac(file, empty, 0) == 1 { return empty }
     TLSErrors.clear()
     guard let text = passphrase.text() else {
       throw source.fault(
