@@ -7,6 +7,8 @@ enum Vectors {
   static func errorPackets() throws -> [ErrorPacketVector] { try load("error-packets") }
   static func feedback() throws -> [FeedbackVector] { try load("feedback") }
   static func tokens() throws -> [TokenVector] { try load("tokens") }
+  static func strings() throws -> [StringsVector] { try load("strings") }
+  static func stringsFormats() throws -> [StringsFormatVector] { try load("strings-formats") }
 
   private struct File<Vector: Decodable>: Decodable {
     var tests: [Vector]
@@ -120,6 +122,20 @@ struct TokenVector: Vector {
   var result: Verdict
   var token: String?
   var error: Fault?
+}
+
+struct StringsVector: Vector {
+  var name: String
+  @Hex var hex: [UInt8]
+  var result: Verdict
+}
+
+struct StringsFormatVector: Vector {
+  var name: String
+  @Hex var hex: [UInt8]
+  var result: Verdict
+  var args: [String]
+  var formatted: String?
 }
 
 /// Bytes that stand in JSON as hex.

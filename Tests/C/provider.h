@@ -45,6 +45,16 @@ size_t as_many_as(size_t many, size_t few);
 /** Trusts the root and shows the provider's certificate; the caller frees. */
 apns_credentials_t *provider_credentials(void);
 
+/** The options make credentials with which a gateway that wants a certificate is content;
+    `chain_length` is how many it is to be shown, 0 for not looked at. */
+void check_works(const apns_credentials_options_t *options, size_t chain_length);
+
+/** The options are refused, with a message that says all of `...`. */
+#define check_refused(options, expected, ...) \
+  refused((options), (expected), (const char *const[]){__VA_ARGS__, NULL})
+apns_error_t refused(const apns_credentials_options_t *options, apns_status_t expected,
+                     const char *const *parts);
+
 /** Options for a session to the gateway, with deadlines that end a failing test. */
 apns_session_options_t options_for(const gateway_t *gateway);
 

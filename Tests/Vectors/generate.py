@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the test vectors beside this file.
 
-    generate.py           writes frames, error-packets, feedback and tokens .json
+    generate.py           writes the .json files beside it
     generate.py --check   writes nothing; fails where a file is not up to date
 
 The bytes are put together here with struct alone, and what is expected of them
@@ -896,6 +896,325 @@ def tokens():
     }
 
 
+# ---- tokens as base64 ------------------------------------------------------
+
+
+def tokens_base64():
+    def valid(name, text, token=TOKEN, comment=None):
+        return entry(name, text, "valid", comment, token=token.hex())
+
+    def bad(name, text, reason, position=None, byte=None, comment=None):
+        error = {"reason": reason}
+        if position is not None:
+            error["position"] = position
+        if byte is not None:
+            error["byte"] = byte
+        return entry(name, text, "invalid", comment, error=error)
+
+    def entry(name, text, result, comment, **more):
+        return {"name": name, "text": text, **vector(name, text.encode(), result, comment, **more)}
+
+    padded = "X3nP2k0BqjoRyDP5e1LfKnohAlLiGwH6pz00Y57g5BI="
+    tests = [
+        valid("padded", padded),
+        valid("without-padding", padded[:-1]),
+        # RFC 4648, section 10.
+        valid("f", "Zg==", b"f"),
+        valid("f-without-padding", "Zg", b"f"),
+        valid("fo", "Zm8=", b"fo"),
+        valid("fo-without-padding", "Zm8", b"fo"),
+        valid("foo", "Zm9v", b"foo"),
+        valid("foob", "Zm9vYg==", b"foob"),
+        valid("fooba", "Zm9vYmE=", b"fooba"),
+        valid("foobar", "Zm9vYmFy", b"foobar"),
+        valid("whole-alphabet",
+              "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+              bytes.fromhex("00108310518720928b30d38f41149351559761969b71d79f8218a39259a7a29a"
+                            "abb2dbafc31cb3d35db7e39ebbf3dfbf")),
+        valid("zeros", "A" * 43 + "=", bytes(32)),
+        valid("ones", "/" * 42 + "8=", b"\xff" * 32),
+        valid("100-bytes", "AAAA" * 33 + "AA==", bytes(100)),
+        valid("100-bytes-without-padding", "AAAA" * 33 + "AA", bytes(100)),
+        bad("empty", "", "noDigits"),
+        bad("one-digit", "Z", "cutShort"),
+        bad("five-digits", "Zm9vY", "cutShort"),
+        bad("last-two-lost", padded[:-3], "cutShort"),
+        bad("half-padding", "Zg=", "halfPadding"),
+        bad("padding-alone", "=", "padding", 0, ord("=")),
+        bad("padding-after-one", "Z===", "padding", 1, ord("=")),
+        bad("padding-after-four", "Zm9v=", "padding", 4, ord("=")),
+        bad("padding-too-much", "Zg===", "padding", 4, ord("=")),
+        bad("padding-too-much-after-three", "Zm8==", "padding", 4, ord("=")),
+        bad("behind-padding", "Zg==Zg==", "behindPadding", 4, ord("Z")),
+        bad("between-padding", "Zg=a", "behindPadding", 3, ord("a")),
+        bad("loose-bits-two", "Zh==", "looseBits", 1, ord("h"),
+            comment="The digit before the padding says more than a byte takes of it."),
+        bad("loose-bits-three", "Zm9=", "looseBits", 2, ord("9")),
+        bad("loose-bits-without-padding", "Zh", "looseBits", 1, ord("h")),
+        bad("last-lost", padded[:-2], "looseBits", 41, ord("5"),
+            comment="Copied without its last digit: 31 bytes would be another token."),
+        bad("101-bytes", "AAAA" * 33 + "AAA=", "tooLong"),
+        bad("1000-bytes", "AAAA" * 333 + "AA==", "tooLong"),
+        bad("minus", "Zm9-", "character", 3, ord("-"), comment="The alphabet of URLs is another."),
+        bad("underscore", "Zm_v", "character", 2, ord("_")),
+        bad("before-plus", "Zm9*", "character", 3, ord("*"), comment="The neighbours of the digits."),
+        bad("after-plus", "Zm9,", "character", 3, ord(",")),
+        bad("before-slash", "Zm9.", "character", 3, ord(".")),
+        bad("after-9", "Zm9:", "character", 3, ord(":")),
+        bad("before-A", "Zm9@", "character", 3, ord("@")),
+        bad("after-Z", "Zm9[", "character", 3, ord("[")),
+        bad("before-a", "Zm9`", "character", 3, ord("`")),
+        bad("after-z", "Zm9{", "character", 3, ord("{")),
+        bad("space", "Zm9v YmFy", "character", 4, 32),
+        bad("newline-at-end", padded + "\n", "character", 44, 10),
+        bad("nul-at-end", "Zm9v\x00", "character", 4, 0, comment="The length is the caller's."),
+        bad("umlaut", "Zm9\u00fc", "character", 3, 0xC3),
+        bad("nsdata", "<5f79cfda 4d01aa3a>", "character", 0, ord("<"), comment="That is hex."),
+    ]
+    return {
+        "comment": [
+            "Device tokens as base64, for apns_token_from_base64(): the standard alphabet (RFC "
+            "4648, section 4), with the whole padding or none, and nothing else.",
+            "hex: the text's bytes, which may hold NUL; text: the same for the reader.",
+            "error.reason: character (the first that does not belong, its position in bytes from "
+            "0 and its byte), padding (a = out of place), behindPadding, halfPadding, looseBits "
+            "(the last digit has bits that are in no byte), cutShort (a digit left over), "
+            "noDigits, tooLong (more than 100 bytes).",
+        ],
+        "tests": tests,
+    }
+
+
+# ---- strings files ---------------------------------------------------------
+
+
+def text_vector(name, text, result, comment, **more):
+    if isinstance(text, bytes):
+        return vector(name, text, result, comment, **more)
+    return {"name": name, "text": text, **vector(name, text.encode(), result, comment, **more)}
+
+
+def strings():
+    def valid(name, text, *pairs, comment=None):
+        return text_vector(name, text, "valid", comment, pairs=[list(pair) for pair in pairs])
+
+    def bad(name, text, reason, line, column, comment=None):
+        return text_vector(name, text, "invalid", comment,
+                           error={"reason": reason, "line": line, "column": column})
+
+    apple = (
+        "/* An invitation to play Monopoly. */\n"
+        '"GAME_PLAY_REQUEST_FORMAT" = "%@ and %@ have invited you to play Monopoly";\n'
+    )
+    game = ("GAME_PLAY_REQUEST_FORMAT", "%@ and %@ have invited you to play Monopoly")
+    many = "\n".join(f'"key {n}" = "value {n}";' for n in range(200, 0, -1))
+    wide = '"gr\u00fc\u00df" = "\u4f60\u597d \U0001f600";'
+    wide_pair = ("gr\u00fc\u00df", "\u4f60\u597d \U0001f600")
+    little, big = b"\xff\xfe", b"\xfe\xff"
+    tests = [
+        valid("guide", apple, game),
+        valid("utf-8-mark", b"\xef\xbb\xbf" + apple.encode(), game),
+        valid("utf-16-little", little + apple.encode("utf-16-le"), game),
+        valid("utf-16-big", big + apple.encode("utf-16-be"), game),
+        valid("wide-utf-8", wide, wide_pair),
+        valid("wide-utf-16-little", little + wide.encode("utf-16-le"), wide_pair),
+        valid("wide-utf-16-big", big + wide.encode("utf-16-be"), wide_pair),
+        valid("empty-utf-16", little),
+        valid("blank", " \t\n\x0b\x0c\r\n"),
+        valid("comments-only", "/* one */ // two\n/* three\n * four **/"),
+        valid("comment-at-end", '"a" = "b"; // no line break', ("a", "b")),
+        valid("comments-everywhere", '/*1*/"a"/*2*/=/*3*/"b"/*4*/;/*5*/', ("a", "b")),
+        valid("comment-with-quotes", '/* "x" = "y"; */ "a" = "b"; // "c" = "d";', ("a", "b")),
+        valid("comment-in-string", '"a" = "b /* c */ // d";', ("a", "b /* c */ // d")),
+        valid("comment-slash-star-slash", '/*/ "x" = "y"; /*/ "a" = "b";', ("a", "b"),
+              comment="Its second slash does not end a comment."),
+        valid("no-blanks", '"a"="b";"c"="d";', ("a", "b"), ("c", "d")),
+        valid("blanks-everywhere", ' "a" \t = \r\n "b" \n ; ', ("a", "b")),
+        valid("line-separators", "\u2028'a' = 'b';\u2029", ("a", "b")),
+        valid("line-break-in-string", '"a" = "b\nc";', ("a", "b\nc")),
+        valid("empty-strings", '"" = "";', ("", "")),
+        valid("single-quotes", "'a' = 'it is \"so\"';", ("a", 'it is "so"')),
+        valid("other-quote-inside", "\"a\" = \"it's\";", ("a", "it's")),
+        valid("without-quotes", "key.one = value-2;", ("key.one", "value-2")),
+        valid("without-quotes-all", "aZ09_$/:.- = x;", ("aZ09_$/:.-", "x")),
+        valid("slash-begins-a-string", "/path = /a/b;", ("/path", "/a/b")),
+        valid("key-alone", '"a"; b;', ("a", "a"), ("b", "b")),
+        valid("braces", ' { "a" = "b"; c = d; } // end\n', ("a", "b"), ("c", "d")),
+        valid("empty-braces", "{}"),
+        valid("last-of-equals", '"a" = "1"; "b" = "2"; "a" = "3"; a = 4;', ("a", "4"), ("b", "2")),
+        valid("keys-with-one-beginning", '"ab" = "2"; "a" = "1"; "abc" = "3"; "" = "0";',
+              ("", "0"), ("a", "1"), ("ab", "2"), ("abc", "3")),
+        valid("many", many, *((f"key {n}", f"value {n}") for n in range(1, 201))),
+        valid("escapes", r'''"a" = "\"\'\\\a\b\f\n\r\t\v";''', ("a", "\"'\\\a\b\f\n\r\t\v")),
+        valid("escape-in-key", r'"a\n\"b" = "c";', ('a\n"b', "c")),
+        valid("escaped-line-break", '"a" = "b\\\nc";', ("a", "b\nc")),
+        valid("unicode-escape", r'"a" = "\U00e9\U4F60x\U0041";', ("a", "\u00e9\u4f60xA")),
+        valid("unicode-escape-pair", r'"a" = "\Ud83d\UDE00!";', ("a", "\U0001f600!")),
+        valid("unicode-escape-last-pair", r'"a" = "\Udbff\Udfff";', ("a", "\U0010ffff")),
+        valid("unicode-escape-nul", r'"a" = "b\U0000c";', ("a", "b\0c")),
+        valid("octal-escape", r'"a" = "\101\12\7\0018";', ("a", "A\n\x07\x018")),
+        valid("octal-escape-next-step", r'"a" = "\200\341\351\373\375";',
+              ("a", "\u00a0\u00c6\u00d8\u00df\u00ff"),
+              comment="Not Latin-1: NeXTSTEP had a set of its own."),
+        valid("octal-escape-three-bytes", r'"a" = "\256\257\244";', ("a", "\ufb01\ufb02\u2044")),
+        valid("octal-escape-one-digit", r'"a" = "\08\78";', ("a", "\x008\x078")),
+        valid("percent", r'"a" = "100%";', ("a", "100%"), comment="Formatting comes later."),
+        valid("utf-8-edges", '"a" = "\x7f\u0080\u07ff\u0800\ud7ff\ue000\uffff\U00010000";',
+              ("a", "\x7f\u0080\u07ff\u0800\ud7ff\ue000\uffff\U00010000")),
+        bad("no-semicolon", '"a" = "b"', "noSemicolon", 1, 10),
+        bad("no-semicolon-between", '"a" = "b"\n"c" = "d";', "noSemicolon", 2, 1),
+        bad("two-semicolons", '"a" = "b";;', "noKey", 1, 11,
+            comment="The device leaves out all behind it."),
+        bad("no-equal-sign", '"a" "b";', "noEqualSign", 1, 5),
+        bad("only-a-key", '"a"', "noEqualSign", 1, 4),
+        bad("colon", '"a": "b";', "noEqualSign", 1, 4, comment="JSON."),
+        bad("comma", '"a" = "b", "c" = "d";', "noSemicolon", 1, 10),
+        bad("no-value", '"a" = ;', "noValue", 1, 7),
+        bad("no-value-at-end", '"a" =', "noValue", 1, 6),
+        bad("array", '"a" = (b, c);', "noText", 1, 7),
+        bad("dictionary", '"a" = {b = c;};', "noText", 1, 7),
+        bad("data", '"a" = <0a>;', "noText", 1, 7),
+        bad("array-as-key", '(a) = b;', "noKey", 1, 1),
+        bad("rubbish", '"a" = "b";\n  ?', "noKey", 2, 3),
+        bad("open-string", '"a" = "b;\n"c" = "d";', "noSemicolon", 2, 2,
+            comment="The string ends at the next quote; what follows it is out of place."),
+        bad("open-string-at-end", '"a" = "b;\n', "openString", 1, 7),
+        bad("open-key", '\n "a', "openString", 2, 2),
+        bad("open-after-backslash", '"a" = "b\\', "openString", 1, 7),
+        bad("open-comment", '"a" = "b";\n /* c', "openComment", 2, 2),
+        bad("open-comment-star", "/* *", "openComment", 1, 1),
+        bad("open-comment-slash", "/*/", "openComment", 1, 1),
+        bad("lone-slash-at-end", "/", "noEqualSign", 1, 2),
+        bad("open-brace", '{ "a" = "b";', "openBrace", 1, 1),
+        bad("behind-brace", '{ "a" = "b"; } "c" = "d";', "behindEnd", 1, 16),
+        bad("closing-brace", '"a" = "b"; }', "noKey", 1, 12),
+        bad("unknown-escape", r'"a" = "b\q";', "unknownEscape", 1, 9),
+        bad("unknown-escape-u", r'"a" = "\u00e9";', "unknownEscape", 1, 8,
+            comment="The device reads u00e9."),
+        bad("unknown-escape-8", r'"a" = "\8";', "unknownEscape", 1, 8),
+        bad("unknown-escape-slash", r'"a" = "\/";', "unknownEscape", 1, 8),
+        bad("unicode-escape-short", r'"a" = "\U41";', "unicodeEscape", 1, 8),
+        bad("unicode-escape-none", r'"a" = "\U";', "unicodeEscape", 1, 8),
+        bad("unicode-escape-digit", r'"a" = "\U00g9";', "unicodeEscape", 1, 8),
+        bad("unicode-escape-end", '"a" = "\\U00', "unicodeEscape", 1, 8),
+        bad("unicode-escape-high-alone", r'"a" = "x\Ud83d!";', "unpairedSurrogate", 1, 9),
+        bad("unicode-escape-high-at-end", r'"a" = "\Ud83d";', "unpairedSurrogate", 1, 8),
+        bad("unicode-escape-two-high", r'"a" = "\Ud83d\Ud83d";', "unpairedSurrogate", 1, 8),
+        bad("unicode-escape-low-alone", r'"a" = "\Ude00";', "unpairedSurrogate", 1, 8),
+        bad("unicode-escape-high-and-escape", r'"a" = "\Ud83d\n";', "unpairedSurrogate", 1, 8),
+        bad("unicode-escape-high-and-half", r'"a" = "\Ud83d\Ude0";', "unicodeEscape", 1, 8),
+        bad("octal-escape-too-large", r'"a" = "\400";', "octalEscape", 1, 8),
+        bad("octal-escape-not-in-set", r'"a" = "\376";', "octalEscape", 1, 8),
+        bad("place-counts-characters", '"\u4f60" = "\U0001f600\\q";', "unknownEscape", 1, 9),
+        bad("place-after-crlf", '"a" = "b";\r\n"c" = \\;', "noValue", 2, 7),
+        bad("place-after-cr", '"a" = "b";\r"c" = \\;', "noValue", 2, 7),
+        bad("place-after-lf-cr", '"a" = "b";\n\r"c" = \\;', "noValue", 3, 7),
+        bad("place-after-line-separator", '"a" = "b";\u2028"c" = \\;', "noValue", 2, 7),
+        bad("place-utf-16-crlf", little + '"a";\r\n\r\n  ?'.encode("utf-16-le"), "noKey", 3, 3),
+        bad("place-in-comment", "/*\n\n*/ ?", "noKey", 3, 4),
+        bad("not-utf-8", b'"a" = "\xe9";', "notUTF8", 1, 8, comment="Latin-1."),
+        bad("not-utf-8-later", b'"a" = "b";\n"\xff" = "d";', "notUTF8", 2, 2),
+        bad("utf-8-continuation", b'"a" = "\x80";', "notUTF8", 1, 8),
+        bad("utf-8-overlong-2", b'"a" = "\xc0\xaf";', "notUTF8", 1, 8),
+        bad("utf-8-overlong-3", b'"a" = "\xe0\x9f\xbf";', "notUTF8", 1, 8),
+        bad("utf-8-overlong-4", b'"a" = "\xf0\x8f\xbf\xbf";', "notUTF8", 1, 8),
+        bad("utf-8-surrogate", b'"a" = "\xed\xa0\x80";', "notUTF8", 1, 8),
+        bad("utf-8-too-large", b'"a" = "\xf4\x90\x80\x80";', "notUTF8", 1, 8),
+        bad("utf-8-cut", b'"a" = "\xe4\xbd', "notUTF8", 1, 8),
+        bad("utf-8-cut-by-quote", b'"a" = "\xe4\xbd";', "notUTF8", 1, 8),
+        bad("utf-16-cut", little + '"a" = "b";'.encode("utf-16-le") + b"x", "notUTF16", 1, 11),
+        bad("utf-16-high-alone", little + '"a'.encode("utf-16-le") + b"\x3d\xd8x\0",
+            "unpairedSurrogate", 1, 3),
+        bad("utf-16-high-at-end", big + '"a'.encode("utf-16-be") + b"\xd8\x3d",
+            "unpairedSurrogate", 1, 3),
+        bad("utf-16-low-alone", big + '"a'.encode("utf-16-be") + b"\xde\x00\0x",
+            "unpairedSurrogate", 1, 3),
+        bad("utf-16-without-mark", apple.encode("utf-16-le"), "nulCharacter", 1, 2),
+        bad("utf-16-without-mark-big", apple.encode("utf-16-be"), "nulCharacter", 1, 1),
+        bad("nul", b'"a" = "b\0c";', "nulCharacter", 1, 9),
+        bad("binary", b"bplist00\xd1\x01\x02", "binaryList", 1, 1),
+        bad("xml", '<?xml version="1.0" encoding="UTF-8"?>\n<plist><dict/></plist>', "xmlList", 1, 1),
+    ]
+    return {
+        "comment": [
+            "Localizable.strings files, for apns_strings_new(). hex: the file; text: the same for "
+            "the reader, where it is UTF-8.",
+            "pairs: the keys in the order of their bytes, each with its value. Apple's own parser "
+            "(PropertyListSerialization) reads the same; Tests/APNSTests asks it.",
+            "error: why, and at which line and column, counted in characters from 1: of what is "
+            "wrong, or of what is never closed. Most of these the device takes, and leaves "
+            "something out.",
+        ],
+        "tests": tests,
+    }
+
+
+def strings_formats():
+    def valid(name, value, args, text, comment=None):
+        return text_vector(name, f'"KEY" = "{value}";', "valid", comment, args=args, formatted=text)
+
+    def bad(name, value, args, reason, column, line=1, comment=None, **more):
+        return text_vector(name, f'"KEY" = "{value}";', "invalid", comment, args=args,
+                           error={"reason": reason, "line": line, "column": column, **more})
+
+    people = ["Jenna", "Frank"]
+    tests = [
+        valid("guide", "%@ and %@ have invited you to play Monopoly", people,
+              "Jenna and Frank have invited you to play Monopoly"),
+        valid("guide-numbered", "%2$@ and %1$@ have invited you to play Monopoly", people,
+              "Frank and Jenna have invited you to play Monopoly"),
+        valid("nothing-to-fill-in", "Hello", [], "Hello"),
+        valid("empty", "", [], ""),
+        valid("arguments-left-over", "%@", people, "Jenna"),
+        valid("percent", "100%%", [], "100%"),
+        valid("percent-alone", "%%", [], "%"),
+        valid("percent-between", "%@%%%@", people, "Jenna%Frank"),
+        valid("percents", "%%%%%%", [], "%%%"),
+        valid("percent-then-at", "%%@", people, "%@"),
+        valid("twice-the-same", "%1$@%1$@", people, "JennaJenna"),
+        valid("numbered-does-not-count", "%2$@ %@ %@", people, "Frank Jenna Frank"),
+        valid("numbered-between", "%@ %1$@ %@", people, "Jenna Jenna Frank"),
+        valid("tenth", "".join(f"%{n}$@" for n in range(10, 0, -1)),
+              [str(n) for n in range(1, 11)], "10987654321"),
+        valid("number-left-out", "%2$@", people, "Frank",
+              comment="Foundation's String(format:) cannot pass over an argument."),
+        valid("leading-zero", "%01$@", people, "Jenna"),
+        valid("argument-with-percent", "%@", ["%@ %% %2$@"], "%@ %% %2$@"),
+        valid("empty-argument", "<%@>", [""], "<>"),
+        valid("wide", "\u4f60\u597d %@ \U0001f600", ["\u00fc\U0001f468"],
+              "\u4f60\u597d \u00fc\U0001f468 \U0001f600"),
+        valid("escaped", r"\U0025\100 \"%@\"\n", people, 'Jenna "Frank"\n',
+              comment="Escapes are undone first."),
+        bad("too-few", "%@ and %@", ["Jenna"], "tooFewArguments", 17, wanted=2),
+        bad("none", "%@", [], "tooFewArguments", 10, wanted=1),
+        bad("numbered-too-high", "%1$@ %3$@", people, "tooFewArguments", 15, wanted=3),
+        bad("number-beyond-all", "%99999999999999999999$@", people, "tooFewArguments", 10),
+        bad("number-0", "%0$@", people, "directive", 10),
+        bad("number-without-dollar", "%1@", people, "directive", 10),
+        bad("number-at-end", "%1", people, "directive", 10),
+        bad("dollar-at-end", "%1$", people, "directive", 10),
+        bad("dollar-without-number", "%$@", people, "directive", 10),
+        bad("integer", "%d", people, "directive", 10, comment="loc-args are strings."),
+        bad("numbered-string", "%1$s", people, "directive", 10),
+        bad("numbered-percent", "%1$%", people, "directive", 10),
+        bad("width", "%5@", people, "directive", 10),
+        bad("at-end", "100%", [], "directive", 13, comment="The device drops it."),
+        bad("percent-blank", "100% sure", [], "directive", 13),
+        bad("place-behind-wide", "\u4f60\U0001f600%d", [], "directive", 12),
+        bad("place-behind-escapes", r"\U4f60\n\\%d", [], "directive", 20),
+        bad("place-on-third-line", "a\nb\n c%d", [], "directive", 3, line=3),
+    ]
+    return {
+        "comment": [
+            "Localized formatted strings, for apns_strings_format() with the key KEY. hex: the "
+            "strings file; text: the same for the reader.",
+            "formatted: what comes of the value with args. error: why, and at which line and "
+            "column of the file; tooFewArguments with the number that is wanted.",
+        ],
+        "tests": tests,
+    }
+
+
 # ---- files -----------------------------------------------------------------
 
 FILES = {
@@ -903,6 +1222,9 @@ FILES = {
     "error-packets.json": error_packets,
     "feedback.json": feedback,
     "tokens.json": tokens,
+    "tokens-base64.json": tokens_base64,
+    "strings.json": strings,
+    "strings-formats.json": strings_formats,
 }
 
 

@@ -171,6 +171,87 @@ apns_status_t apns_token_from_hex(const char *text, size_t text_length, uint8_t 
 apns_status_t apns_token_to_hex(const void *token, size_t token_length, char *text_out,
                                 size_t capacity, size_t *length_out, apns_error_t *error_out);
 
+/**
+ * Turns a device token written in base64 into bytes: the standard alphabet (RFC 4648,
+ * section 4; `+` and `/`), with its padding or without, and nothing else, neither
+ * spaces nor line breaks.
+ *
+ * Buffer, lengths and errors are those of apns_token_from_hex(). An error too are
+ * half a padding, a `=` elsewhere, and a last digit with bits that no byte has room
+ * for, which is how a text that was cut shows. Any thread.
+ */
+apns_status_t apns_token_from_base64(const char *text, size_t text_length, uint8_t *token_out,
+                                     size_t capacity, size_t *length_out, apns_error_t *error_out);
+
+/**
+ * Writes a device token as base64 with its padding, and a NUL, to `text_out`: 4 bytes
+ * for each 3 of the token or what is left of them, and 1. Otherwise as
+ * apns_token_to_hex().
+ */
+apns_status_t apns_token_to_base64(const void *token, size_t token_length, char *text_out,
+                                   size_t capacity, size_t *length_out, apns_error_t *error_out);
+
+/* ---- Localized strings -------------------------------------------------- */
+
+/**
+ * A Localizable.strings file: what a device looks a loc-key up in. A provider that
+ * has the app's can write the text itself, or see what a loc-key will look like.
+ * Never changes once made, and serves any number of threads.
+ */
+typedef struct apns_strings apns_strings_t;
+
+/**
+ * Reads a strings file from memory: UTF-8, or UTF-16 of either order with its byte
+ * order mark.
+ *
+ * The grammar is that of the device's parser (CFOldStylePList.c): `"key" = "value";`
+ * with comments of both kinds, single quotes too, none around letters, digits and
+ * `_ $ / : . -`, `"key";` for a key that is its own value, braces around it all, and
+ * of equal keys the last. Escapes are \\ \" \' \a \b \f \n \r \t \v, \U with four
+ * hex digits (surrogates in pairs), one to three octal digits (a character of
+ * NeXTSTEP's set), and a line break. Where the device would pass over a mistake or
+ * leave out the rest it is APNS_ERR_ARGUMENT, and the message says line and column,
+ * counted in characters from 1: any other escape, a comment or string never closed,
+ * broken UTF-8 or UTF-16, a value that is not a text. Files of property lists in XML
+ * or binary are refused as such; none is larger than 16 MiB.
+ *
+ * On success the caller owns `*strings_out`. Any thread.
+ */
+apns_status_t apns_strings_new(const void *bytes, size_t length, apns_strings_t **strings_out,
+                               apns_error_t *error_out);
+
+/** The same from a file, which the message names. */
+apns_status_t apns_strings_open(const char *file, apns_strings_t **strings_out,
+                                apns_error_t *error_out);
+
+/**
+ * The value of a key, as UTF-8 with a NUL behind it; `length_out`, which may be NULL,
+ * is without that. The text is the strings' and valid as long as they are. No such
+ * key is APNS_ERR_ARGUMENT. Any thread.
+ */
+apns_status_t apns_strings_get(const apns_strings_t *strings, const char *key, size_t key_length,
+                               const char **text_out, size_t *length_out, apns_error_t *error_out);
+
+/**
+ * Writes the value of a key with `args` filled in, and a NUL, to `text_out`: `%@`
+ * takes the next of them, `%n$@` the n-th from 1, `%%` is a percent sign (Local and
+ * Push Notification Programming Guide, "Localized Formatted Strings"). One that was
+ * taken by its number is not skipped by `%@`, and a number may be left out. Arguments are UTF-8 and
+ * end in NUL, and there may be more than are wanted.
+ *
+ * APNS_ERR_ARGUMENT: no such key, fewer arguments than are wanted, or a `%` before
+ * anything else, with its line and column in the file. Too small a buffer (NULL and 0
+ * will do) is APNS_ERR_BUFFER_SMALL, nothing is written, and `length_out`, which may
+ * be NULL, says how many bytes to bring; on success it is the text's length without
+ * the NUL. Allocates nothing. Any thread.
+ */
+apns_status_t apns_strings_format(const apns_strings_t *strings, const char *key, size_t key_length,
+                                  const char *const *args, size_t arg_count, char *text_out,
+                                  size_t capacity, size_t *length_out, apns_error_t *error_out);
+
+/** Frees the strings. NULL is fine. */
+void apns_strings_free(apns_strings_t *strings);
+
 /* ---- Credentials -------------------------------------------------------- */
 
 /** Who the provider is and whom it trusts; immutable, for any number of sessions and threads. */
@@ -183,22 +264,37 @@ typedef enum apns_tls_version {
   APNS_TLS_1_3 = 13
 } apns_tls_version_t;
 
+/**
+ * Says the passphrase of an encrypted key or PKCS#12 file: writes it to `buffer`,
+ * without a NUL, and returns its length, at most `capacity`; a negative number where
+ * there is none, and the file is refused.
+ *
+ * `file` is as the options name it, NULL for bytes, and `context` is the options'
+ * passphrase_context. Called by apns_credentials_new() before it returns, on its
+ * thread; at most once for the certificate and once for the key, and only where there
+ * is something to open. The library wipes the buffer.
+ */
+typedef int (*apns_passphrase_t)(const char *file, char *buffer, size_t capacity, void *context);
+
 typedef struct apns_credentials_options {
   size_t size; /* set by APNS_CREDENTIALS_OPTIONS_INIT */
 
-  /* The client certificate, PEM, followed by its chain where it has one: a file
-     or bytes, not both. Neither: the provider shows no certificate. */
+  /* The client certificate with its chain where it has one: a file or bytes, not
+     both. PEM with the blocks in any order, PKCS#12 (what Keychain exports, RC2 and
+     3DES too) or a single one in DER; which of them shows by itself. Neither file
+     nor bytes: the provider shows no certificate. */
   const char *certificate_file;
   const void *certificate_bytes;
   size_t certificate_length;
 
-  /* Its private key, PEM, a file or bytes; neither: it stands beside the
-     certificate. */
+  /* Its private key, RSA or EC, in PEM or DER, PKCS#8 or traditional, a file or
+     bytes; neither: it stands beside the certificate. */
   const char *key_file;
   const void *key_bytes;
   size_t key_length;
 
-  /* The key's passphrase; NULL: none, and an encrypted key is refused. */
+  /* The passphrase of the key or the PKCS#12 file, at most 1,024 bytes; NULL: see
+     passphrase_callback. Nobody is ever asked on a terminal. */
   const char *passphrase;
 
   /* Whom to trust: a PEM file, a directory as OpenSSL's rehash lays one out, or
@@ -212,23 +308,78 @@ typedef struct apns_credentials_options {
   /* Not 0: whoever answers is taken for the gateway, and anybody on the way can
      read and change what is sent. For a test on one machine, if at all. */
   int32_t dangerously_accept_any_peer;
-  int32_t reserved32;
+
+  /* Not 0: a certificate that has expired or is not yet valid is taken, though a
+     gateway will hardly want it. */
+  int32_t accept_expired;
+
+  /* Who says the passphrase where `passphrase` is NULL; NULL too: there is none,
+     and what is encrypted is refused. */
+  apns_passphrase_t passphrase_callback;
+  void *passphrase_context;
 } apns_credentials_options_t;
 
-#define APNS_CREDENTIALS_OPTIONS_INIT \
-  { sizeof(apns_credentials_options_t), NULL, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0 }
+#define APNS_CREDENTIALS_OPTIONS_INIT                                                            \
+  {                                                                                              \
+    sizeof(apns_credentials_options_t), NULL, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 0, \
+        0, NULL, NULL                                                                            \
+  }
 
 /**
  * Reads certificate, key and trust anchors, and checks that the key is the
- * certificate's.
+ * certificate's and that the certificate's time has come and not gone.
  *
- * `options` may be NULL: no certificate, the system's store. On success the
- * caller owns `*credentials_out`. APNS_ERR_CREDENTIALS names the file and the
- * reason. Key material is wiped when the last user of the credentials is gone.
- * Any thread.
+ * `options` may be NULL: no certificate, the system's store. Where a file holds
+ * several certificates, the provider's is the one of the key, and the others are
+ * shown as its chain in their order. On success the caller owns
+ * `*credentials_out`. APNS_ERR_CREDENTIALS names the file and the reason, and the
+ * certificate's subject where it is to blame. The library's copies of key and
+ * passphrase are wiped once it is done with them, and the key when the last user
+ * of the credentials is gone. Any thread.
+ *
+ * RC2 and single DES, in which old Keychains and OpenSSL encrypted, are in OpenSSL
+ * 3's legacy provider. It is loaded for such a file alone and into a context of the
+ * library's own, so the program's OpenSSL stays as it was. Where the provider's
+ * module is not installed the error says so.
  */
 apns_status_t apns_credentials_new(const apns_credentials_options_t *options,
                                    apns_credentials_t **credentials_out, apns_error_t *error_out);
+
+/** Apple's services that a certificate is for, for apns_credentials_description_t. */
+typedef enum apns_environment {
+  APNS_ENVIRONMENT_SANDBOX = 1,   /* extension 1.2.840.113635.100.6.3.1 */
+  APNS_ENVIRONMENT_PRODUCTION = 2 /* extension 1.2.840.113635.100.6.3.2 */
+} apns_environment_t;
+
+/** What the provider's certificate says. */
+typedef struct apns_credentials_description {
+  size_t size; /* set by APNS_CREDENTIALS_DESCRIPTION_INIT */
+
+  /* As RFC 2253 writes it, but in UTF-8; NULL: there is no certificate, and
+     everything else is 0. */
+  const char *subject;
+
+  /* The apps it may push to: the subject's UID, then what Apple's extension
+     1.2.840.113635.100.6.3.6 lists. topic_count strings and a NULL. */
+  const char *const *topics;
+  size_t topic_count;
+
+  int64_t not_before; /* UNIX seconds */
+  int64_t not_after;
+  uint32_t environments; /* of apns_environment_t, one or both; 0: it does not say */
+  uint32_t chain_length; /* certificates that were given, this one included */
+} apns_credentials_description_t;
+
+#define APNS_CREDENTIALS_DESCRIPTION_INIT \
+  { sizeof(apns_credentials_description_t), NULL, NULL, 0, 0, 0, 0, 0 }
+
+/**
+ * Says what the provider's certificate is for, and how long. The strings are the
+ * credentials' and valid as long as they are. Any thread.
+ */
+apns_status_t apns_credentials_describe(const apns_credentials_t *credentials,
+                                        apns_credentials_description_t *description_out,
+                                        apns_error_t *error_out);
 
 /**
  * Frees the credentials; sessions and feedbacks made with them keep what they need.

@@ -8,6 +8,7 @@ protocol SizedStructure {
 }
 
 extension apns_credentials_options_t: SizedStructure {}
+extension apns_credentials_description_t: SizedStructure {}
 extension apns_session_options_t: SizedStructure {}
 extension apns_feedback_options_t: SizedStructure {}
 extension apns_notification_t: SizedStructure {}

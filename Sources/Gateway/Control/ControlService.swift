@@ -167,7 +167,7 @@ package struct ControlService: Sendable {
     if request.method == "DELETE" { _ = feedback.takeAll() }
     if request.method == "POST" { feedback.append(try entry(try JSONReader.read(request.body))) }
     let entries = feedback.all.map {
-      "{\"timestamp\":\($0.timestamp),\"token\":\"\(TokenText.hex($0.token))\"}"
+      "{\"timestamp\":\($0.timestamp),\"token\":\"\(TokenField.hex($0.token))\"}"
     }
     return .ok("{\"unregistered\":[\(entries.joined(separator: ","))]}")
   }
@@ -186,8 +186,8 @@ package struct ControlService: Sendable {
       }
       timestamp = seconds
     }
-    do throws(TokenText.Fault) {
-      return FeedbackEntry(timestamp: timestamp, token: try TokenText.bytes(of: text.utf8))
+    do throws(TextFault) {
+      return FeedbackEntry(timestamp: timestamp, token: try TokenField.bytes(of: text.utf8))
     } catch {
       throw JSONFault("token: \(error.message)", at: json["token"]?.offset ?? 0)
     }

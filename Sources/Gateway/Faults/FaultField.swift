@@ -230,8 +230,8 @@ package struct FaultField: Sendable {
         guard let hex = element.string else {
           throw JSONFault("expected a token in hex", at: element.offset)
         }
-        do throws(TokenText.Fault) {
-          tokens.append(try TokenText.bytes(of: hex.utf8))
+        do throws(TextFault) {
+          tokens.append(try TokenField.bytes(of: hex.utf8))
         } catch {
           throw JSONFault(error.message, at: element.offset)
         }
@@ -239,7 +239,7 @@ package struct FaultField: Sendable {
       return tokens
     } _: { tokens in
       tokens.isEmpty
-        ? nil : "[" + tokens.map { "\"\(TokenText.hex($0))\"" }.joined(separator: ",") + "]"
+        ? nil : "[" + tokens.map { "\"\(TokenField.hex($0))\"" }.joined(separator: ",") + "]"
     }
   }
 
