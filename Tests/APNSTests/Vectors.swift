@@ -7,6 +7,7 @@ enum Vectors {
   static func errorPackets() throws -> [ErrorPacketVector] { try load("error-packets") }
   static func feedback() throws -> [FeedbackVector] { try load("feedback") }
   static func tokens() throws -> [TokenVector] { try load("tokens") }
+  static func json() throws -> [JSONVector] { try load("json") }
 
   private struct File<Vector: Decodable>: Decodable {
     var tests: [Vector]
@@ -120,6 +121,13 @@ struct TokenVector: Vector {
   var result: Verdict
   var token: String?
   var error: Fault?
+}
+
+struct JSONVector: Vector {
+  var name: String
+  @Hex var hex: [UInt8]
+  var result: Verdict
+  var compact: Hex?
 }
 
 /// Bytes that stand in JSON as hex.
