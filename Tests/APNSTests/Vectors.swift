@@ -9,6 +9,7 @@ enum Vectors {
   static func tokens() throws -> [TokenVector] { try load("tokens") }
   static func strings() throws -> [StringsVector] { try load("strings") }
   static func stringsFormats() throws -> [StringsFormatVector] { try load("strings-formats") }
+  static func json() throws -> [JSONVector] { try load("json") }
 
   private struct File<Vector: Decodable>: Decodable {
     var tests: [Vector]
@@ -136,6 +137,13 @@ struct StringsFormatVector: Vector {
   var result: Verdict
   var args: [String]
   var formatted: String?
+}
+
+struct JSONVector: Vector {
+  var name: String
+  @Hex var hex: [UInt8]
+  var result: Verdict
+  var compact: Hex?
 }
 
 /// Bytes that stand in JSON as hex.

@@ -6,7 +6,8 @@
 
 The bytes are put together here with struct alone, and what is expected of them
 stands beside them as a literal. Nothing here parses, so that no mistake of a
-parser can hide in the expectations.
+parser can hide in the expectations; but for JSON, where the verdict that stands
+here has to be that of Python's json as well.
 """
 
 import json
@@ -1215,6 +1216,187 @@ def strings_formats():
     }
 
 
+# ---- JSON ------------------------------------------------------------------
+
+def refuse_constant(_):
+    raise ValueError("NaN and Infinity are no JSON")
+
+
+def python_says(data):
+    """What json makes of it in strict mode; None where it refuses."""
+    try:
+        return [json.loads(data.decode("utf-8"), parse_constant=refuse_constant)]
+    except (ValueError, RecursionError):
+        return None
+
+
+# Where the library differs from Python's json, and why.
+JSON_DIFFERENCES = {
+    "half a surrogate pair, for which UTF-8 has no bytes",
+    "nested deeper than 512",
+}
+
+
+def json_texts():
+    tests = []
+
+    def case(result, name, text, compact=None, differs=None):
+        data = text if isinstance(text, bytes) else text.encode()
+        python = python_says(data)
+        assert differs is None or differs in JSON_DIFFERENCES
+        agrees = (python is not None) == (result == "valid")
+        assert agrees == (differs is None), f"{name}: Python says {python}"
+        more = {}
+        if result == "valid":
+            if compact is None:
+                compact = json.dumps(python[0], separators=(",", ":"), ensure_ascii=False)
+            more["compact"] = (compact if isinstance(compact, bytes) else compact.encode()).hex()
+        if differs:
+            more["differs"] = differs
+        tests.append({"name": name, "hex": data.hex(), "result": result, **more})
+
+    def yes(name, text, compact=None, **more):
+        case("valid", name, text, compact, **more)
+
+    def no(name, text, **more):
+        case("invalid", name, text, **more)
+
+    # Structure
+    yes("array-empty", "[]")
+    yes("array-spaces-only", "[ \t\r\n]")
+    yes("array-one", "[1]")
+    yes("array-of-each", '[null,true,false,0,"",[],{}]')
+    yes("array-nested", "[[[[[]]]],[[]]]")
+    yes("array-ending-with-newline", "[1]\n")
+    yes("array-leading-space", " [1]")
+    yes("array-trailing-space", "[2] ")
+    yes("array-several-null", "[1,null,null,null,2]")
+    yes("object-empty", "{}")
+    yes("object-spaces-only", "{\n}")
+    yes("object-one", '{"a":1}')
+    yes("object-empty-key", '{"":0}')
+    yes("object-key-escaped", '{"\\u0061\\n":0}')
+    yes("object-key-nul", '{"foo\\u0000bar":42}')
+    yes("object-nested", '{"a":{"b":{"c":[{}]}}}')
+    yes("object-newlines", '{\n"a": "b"\n}')
+    yes("object-duplicate-key", '{"a":"b","a":"c"}', '{"a":"b","a":"c"}')
+    yes("object-duplicate-key-and-value", '{"a":"b","a":"b"}', '{"a":"b","a":"b"}')
+    yes("object-long-strings", '{"x":[{"id":"' + "x" * 40 + '"}],"id":"' + "x" * 40 + '"}')
+    yes("object-space-everywhere", ' { "a" : [ 1 , 2 ] , "b" : { } } ')
+    yes("lonely-string", '"asd"')
+    yes("lonely-string-empty", '""')
+    yes("lonely-number", "42")
+    yes("lonely-negative", "-0.1")
+    yes("lonely-true", "true")
+    yes("lonely-false", "false")
+    yes("lonely-null", "null")
+    yes("lonely-null-spaces", " \n null\r\n")
+    yes("depth-511", "[" * 511 + "]" * 511)
+    no("depth-512-within-the-payload", "[" * 512 + "]" * 512, differs="nested deeper than 512")
+    no("depth-objects", '{"a":' * 600 + "1" + "}" * 600, differs="nested deeper than 512")
+    no("depth-unclosed", "[" * 2000)
+    # Space
+    yes("space-tab", "[\t1]")
+    yes("space-carriage-return", "[\r1\r]")
+    no("space-formfeed", "[\f1]")
+    no("space-vertical-tab", "[\v1]")
+    no("space-no-break", "[\u00a01]")
+    no("space-line-separator", "[\u20281]")
+    no("space-zero-width", "[\u200b1]")
+    no("space-word-joiner", "[\u2060]")
+    no("byte-order-mark", "\ufeff{}")
+    no("byte-order-mark-alone", "\ufeff")
+    no("utf-16", "[1]".encode("utf-16-le"))
+    no("utf-16-with-mark", '["a"]'.encode("utf-16"))
+    # Numbers
+    for name, text, compact in [
+            ("0", "0", None), ("minus-0", "-0", "-0"), ("1", "1", None), ("minus-1", "-1", None),
+            ("123", "[123]", None), ("0e1", "0e1", "0e1"), ("0e-plus", "[0e+1]", "[0e+1]"),
+            ("0.0", "0.0", None), ("0.5", "0.5", None), ("minus-0.5", "-0.5", None), ("1.000", "1.000", "1.000"),
+            ("1e5", "1e5", "1e5"), ("1E5", "1E5", "1E5"), ("1e-plus-5", "1e+5", "1e+5"), ("1e-minus-5", "1e-5", "1e-5"),
+            ("1.5E-22", "1.5E-22", "1.5E-22"), ("exponent-00", "1e00", "1e00"), ("exponent-05", "1E+05", "1E+05"),
+            ("large-integer", "123456789012345678901234567890", None),
+            ("int64-largest", "9223372036854775807", None), ("uint64-largest", "18446744073709551615", None),
+            ("huge-exponent", "1e400", "1e400"), ("tiny-exponent", "1e-400", "1e-400"),
+            ("many-digits", "0." + "1" * 60, "0." + "1" * 60), ("space-around", " 4 ", None)]:
+        yes(f"number-{name}", text, compact)
+    yes("number-400-digits", "1" * 400)
+    for name, text in [
+            ("plus", "+1"), ("plus-minus", "[+-1]"), ("leading-0", "012"), ("minus-leading-0", "-012"), ("two-0", "00"),
+            ("point-first", ".5"), ("minus-point-first", "-.5"), ("point-last", "5."), ("point-minus", "2.-3"),
+            ("point-e", "0.e1"), ("e-alone", "1e"), ("E-alone", "[1E]"), ("e-plus-alone", "1e+"), ("e-minus-alone", "0e-"),
+            ("e-point", "1e1.5"), ("e-e", "1ee2"), ("e-plus-minus", "1e+-2"), ("two-points", "1.2.3"), ("minus-alone", "-"),
+            ("minus-minus", "--1"), ("minus-space", "- 1"), ("minus-letter", "-x"), ("space-within", "1 000"), ("hex", "0x1F"),
+            ("hex-digit", "[1a]"), ("underscore", "1_000"), ("comma", "1,5"), ("letter-behind", "123abc"), ("infinity", "Infinity"),
+            ("minus-infinity", "-Infinity"), ("inf", "inf"), ("nan", "NaN"), ("minus-nan", "-NaN"), ("full-width", "\uff11"),
+            ("arabic-digit", "\u0661"), ("dollar", "$1"), ("expression", "[1+2]"), ("nul-behind", "1\0")]:
+        no(f"number-{name}", text)
+    # Strings
+    for name, text in [
+            ("plain", '"hello"'), ("space", '" "'), ("quotation-mark", '"\\""'), ("backslash", '"\\\\"'),
+            ("solidus-plain", '"a/b"'), ("solidus-escaped", '"a\\/b"'), ("b", '"\\b"'), ("f", '"\\f"'), ("n", '"\\n"'), ("r", '"\\r"'),
+            ("t", '"\\t"'), ("all-escapes", '"\\"\\\\\\/\\b\\f\\n\\r\\t"'), ("u0000", '"\\u0000"'), ("u001f", '"\\u001f"'),
+            ("u0022", '"\\u0022"'), ("u005c", '"\\u005C"'), ("u002f", '"\\u002f"'), ("u0041", '"\\u0041"'), ("u007f", '"\\u007f"'),
+            ("delete-plain", '"\x7f"'), ("u0080", '"\\u0080"'), ("u00e9", '"\\u00e9"'), ("u00E9-upper", '"\\u00E9"'),
+            ("u07ff", '"\\u07ff"'), ("u0800", '"\\u0800"'), ("u2028", '"\\u2028"'), ("ud7ff", '"\\ud7ff"'), ("ue000", '"\\ue000"'),
+            ("ufeff", '"\\ufeff"'), ("ufffe", '"\\ufffe"'), ("uffff", '"\\uffff"'), ("pair", '"\\ud83d\\ude00"'), ("pair-upper", '"\\uD83D\\uDE00"'),
+            ("pair-first", '"\\ud800\\udc00"'), ("pair-last", '"\\udbff\\udfff"'), ("two-pairs", '"\\ud83d\\ude00\\ud83d\\ude01"'),
+            ("utf8-2", '"é"'), ("utf8-3", '"€"'), ("utf8-4", '"😀"'), ("utf8-last", '"\U0010ffff"'), ("utf8-noncharacter", '"\uffff"'),
+            ("line-separators", '"\u2028\u2029"'), ("escaped-backslash-u", '"\\\\u0041"'), ("escaped-backslash-n", '"\\\\n"'),
+            ("not-a-comment", '"/* a */ // b"'), ("backslashes", '"' + "\\\\" * 33 + '"'), ("long", '"' + "x" * 3000 + '"'),
+            ("seven-then-escape", '"1234567\\n"'), ("eight-then-escape", '"12345678\\n"'), ("nine-then-utf8", '"123456789é"')]:
+        yes(f"string-{name}", text)
+    for name, text in [
+            ("single-quotes", "'a'"), ("unclosed", '"a'), ("quotation-mark-alone", '"'), ("backslash-at-end", '"\\'), ("escaped-end", '"\\"'),
+            ("escape-x", '"\\x41"'), ("escape-a", '"\\a"'), ("escape-v", '"\\v"'), ("escape-0", '"\\0"'), ("escape-quote", '"\\\'"'),
+            ("escape-U", '"\\U0041"'), ("escape-space", '"\\ "'), ("escape-newline", '"\\\n"'), ("escape-emoji", '"\\😀"'),
+            ("u-nothing", '"\\u"'), ("u-1", '"\\u1"'), ("u-3", '"\\u123"'), ("u-3-end", '"\\u123'), ("u-not-hex", '"\\u12g4"'),
+            ("u-minus", '"\\u-123"'), ("u-space", '"\\u 123"'), ("u-braces", '"\\u{41}"'), ("pair-broken", '"\\ud83d\\u"'),
+            ("pair-not-hex", '"\\ud83d\\ude0x"'), ("newline", '"a\nb"'), ("tab", '"a\tb"'), ("carriage-return", '"a\rb"'), ("nul", '"a\0b"'),
+            ("control-01", '"\x01"'), ("control-1f", '"1234567\x1f"')]:
+        no(f"string-{name}", text)
+    for name, data in [
+            ("byte-ff", b'"\xff"'), ("byte-80", b'"\x80"'), ("continuation-missing", b'"\xc3"'), ("cut-3", b'"\xe2\x82"'),
+            ("cut-4", b'"\xf0\x9f\x98"'), ("overlong-2", b'"\xc0\xaf"'), ("overlong-3", b'"\xe0\x80\xaf"'), ("overlong-4", b'"\xf0\x80\x80\xaf"'),
+            ("overlong-nul", b'"\xc0\x80"'), ("surrogate", b'"\xed\xa0\x80"'), ("surrogate-pair", b'"\xed\xa0\xbd\xed\xb8\x80"'),
+            ("beyond", b'"\xf4\x90\x80\x80"'), ("f5", b'"\xf5\x80\x80\x80"'), ("latin-1", b'"\xe9"'), ("in-key", b'{"\xff":1}'),
+            ("outside", b'[1]\xff'), ("cut-at-end", b'"\xe2')]:
+        no(f"utf8-{name}", data)
+    for name, text in [
+            ("first", '"\\ud83d"'), ("second", '"\\ude00"'), ("reversed", '"\\ude00\\ud83d"'), ("then-text", '"\\ud83dabc"'), ("then-escape", '"\\ud83d\\n"'),
+            ("then-u", '"\\ud83d\\u0041"'), ("two-firsts", '"\\ud83d\\ud83d"'), ("in-key", '{"\\udead":1}')]:
+        no(f"half-pair-{name}", text, differs="half a surrogate pair, for which UTF-8 has no bytes")
+    # What is no JSON
+    for name, text in [
+            ("empty", ""), ("space", " "), ("comma", ","), ("colon", ":"), ("bracket", "["), ("bracket-closing", "]"), ("brace", "{"),
+            ("brace-closing", "}"), ("array-comma-last", "[1,]"), ("array-comma-first", "[,1]"), ("array-comma-alone", "[,]"),
+            ("array-two-commas", "[1,,2]"), ("array-no-comma", "[1 2]"), ("array-no-comma-strings", '["a" "b"]'), ("array-colon", '["a":1]'),
+            ("array-unclosed", "[1"), ("array-unclosed-comma", "[1,"), ("array-closed-as-object", "[1}"), ("array-closed-twice", "[1]]"),
+            ("array-star", "[*]"), ("array-then-text", "[1]x"), ("array-then-array", "[][]"), ("array-inner-unclosed", "[[1]"),
+            ("object-comma-last", '{"a":1,}'), ("object-comma-first", '{,"a":1}'), ("object-comma-alone", "{,}"), ("object-two-commas", '{"a":1,,"b":2}'),
+            ("object-no-comma", '{"a":1 "b":2}'), ("object-no-colon", '{"a" 1}'), ("object-two-colons", '{"a"::1}'), ("object-comma-for-colon", '{"a",1}'),
+            ("object-equals", '{"a"=1}'), ("object-no-value", '{"a":}'), ("object-no-value-end", '{"a":'), ("object-key-only", '{"a"}'),
+            ("object-key-only-end", '{"a"'), ("object-key-plain", "{a:1}"), ("object-key-number", "{1:1}"), ("object-key-null", "{null:1}"),
+            ("object-key-array", "{[]:1}"), ("object-key-single-quotes", "{'a':1}"), ("object-unclosed", '{"a":1'), ("object-unclosed-comma", '{"a":1,'),
+            ("object-closed-as-array", '{"a":1]'), ("object-closed-twice", '{"a":1}}'), ("object-then-text", '{"a":1}#'), ("object-then-object", "{}{}"),
+            ("true-capital", "True"), ("true-cut", "tru"), ("true-long", "truer"), ("false-cut", "fals"), ("false-other", "falsy"), ("null-cut", "nul"),
+            ("null-capital", "NULL"), ("none", "None"), ("undefined", "undefined"), ("word", "abc"), ("comment-block", "[1/* a */]"),
+            ("comment-line", "[1] // a"), ("comment-hash", "# a\n1"), ("comment-first", "/**/{}"), ("two-values", "1 2"), ("two-words", "true false"),
+            ("nul", "\0"), ("nul-behind", "[]\0"), ("nul-in-array", "[\0]"), ("angle", "<null>"), ("parentheses", "(1)"), ("backslash", "\\u0041"),
+            ("regular-expression", "/a/"), ("python-tuple", "(1,2)"), ("python-bytes", 'b"a"'), ("two-tops-comma", "[1],[2]"), ("bracket-of-words", "[truefalse]"),
+            ("unquoted-in-array", "[a]"), ("semicolon", "[1;2]")]:
+        no(f"not-{name}", text)
+    return {
+        "comment": [
+            "JSON values, for apns_payload_add_json() and apns_payload_check(): what RFC 8259 allows and does "
+            "not. Each was given to Python's json too, in strict mode.",
+            "hex: the text's bytes; compact: what is written of it, for what is valid.",
+            "differs: why the library's verdict is not that of Python's json.",
+        ],
+        "tests": tests,
+    }
+
+
 # ---- files -----------------------------------------------------------------
 
 FILES = {
@@ -1225,6 +1407,7 @@ FILES = {
     "tokens-base64.json": tokens_base64,
     "strings.json": strings,
     "strings-formats.json": strings_formats,
+    "json.json": json_texts,
 }
 
 

@@ -252,6 +252,238 @@ apns_status_t apns_strings_format(const apns_strings_t *strings, const char *key
 /** Frees the strings. NULL is fine. */
 void apns_strings_free(apns_strings_t *strings);
 
+/* ---- Payload ------------------------------------------------------------ */
+
+/**
+ * A payload in the making. It writes compact JSON: UTF-8, nothing escaped that
+ * need not be, `aps` first, and in every object the keys in the order in which
+ * they were first set. The same calls make the same bytes.
+ *
+ *     char json[APNS_PAYLOAD_MAX_FRAMED];
+ *     size_t length = 0;
+ *     if (apns_payload_new(NULL, &payload, &error) ||
+ *         apns_payload_set_string(payload, APNS_KEY_TITLE, "Chess", 5, &error) ||
+ *         apns_payload_set_string(payload, APNS_KEY_BODY, text, strlen(text), &error) ||
+ *         apns_payload_set_integer(payload, APNS_KEY_BADGE, 9, &error) ||
+ *         apns_payload_add_string(payload, "game", 4, id, strlen(id), &error) ||
+ *         apns_payload_write(payload, json, sizeof json, &length, NULL, &error))
+ *       fprintf(stderr, "%s\n", error.message);
+ *
+ * One payload serves for any number of notifications: write it, set what is
+ * other for the next device, write it again; or reset it and begin anew. Once
+ * it has been as large as it gets, none of these calls allocates memory.
+ *
+ * Strings are UTF-8 with their length in bytes, and are copied. A call that
+ * fails changes nothing; APNS_ERR_ARGUMENT names the key. One thread at a time
+ * per payload.
+ */
+typedef struct apns_payload apns_payload_t;
+
+/* How long a payload may be, in bytes. */
+#define APNS_PAYLOAD_MAX_LISTING 256 /* in Apple's listings, and before iOS 8 */
+#define APNS_PAYLOAD_MAX_FRAMED 2048 /* binary interface (Binary Provider API) */
+#define APNS_PAYLOAD_MAX_HTTP2 4096
+#define APNS_PAYLOAD_MAX_VOIP 5120
+
+typedef struct apns_payload_options {
+  size_t size;  /* set by APNS_PAYLOAD_OPTIONS_INIT */
+  size_t limit; /* in bytes; 0: APNS_PAYLOAD_MAX_FRAMED */
+
+  /* Put at the end of a text that was shortened; NULL and 0: an ellipsis, U+2026;
+     "" and 0: nothing. */
+  const char *suffix;
+  size_t suffix_length;
+
+  /* Not 0: where the payload is too long its text is shortened to fit: the
+     alert or its body, or where it has neither the last of loc-args. */
+  int32_t truncate;
+  int32_t reserved32; /* zero */
+} apns_payload_options_t;
+
+#define APNS_PAYLOAD_OPTIONS_INIT \
+  { sizeof(apns_payload_options_t), 0, NULL, 0, 0, 0 }
+
+/**
+ * Makes an empty payload, `{"aps":{}}`. `options` may be NULL: 2,048 bytes, and what is
+ * longer is an error. On success the caller owns `*payload_out`.
+ */
+apns_status_t apns_payload_new(const apns_payload_options_t *options, apns_payload_t **payload_out,
+                               apns_error_t *error_out);
+
+/** Takes all keys away and keeps options and memory. NULL is fine. */
+void apns_payload_reset(apns_payload_t *payload);
+
+/** Frees the payload. NULL is fine. */
+void apns_payload_free(apns_payload_t *payload);
+
+/**
+ * The keys of Apple's (Local and Remote Notification Programming Guide, Payload Key
+ * Reference), by the functions that set them.
+ */
+typedef enum apns_payload_key {
+  /* apns_payload_set_string(). The alert is either one string ... */
+  APNS_KEY_ALERT = 1,
+  /* ... or an object of these. */
+  APNS_KEY_TITLE = 2,
+  APNS_KEY_SUBTITLE = 3,
+  APNS_KEY_BODY = 4,
+  APNS_KEY_TITLE_LOC_KEY = 5,
+  APNS_KEY_SUBTITLE_LOC_KEY = 6,
+  APNS_KEY_LOC_KEY = 7,
+  APNS_KEY_ACTION_LOC_KEY = 8, /* NULL and 0: JSON's null, an alert with one button */
+  APNS_KEY_LAUNCH_IMAGE = 9,
+  /* apns_payload_set_strings(), in the alert's object too */
+  APNS_KEY_TITLE_LOC_ARGS = 10,
+  APNS_KEY_SUBTITLE_LOC_ARGS = 11,
+  APNS_KEY_LOC_ARGS = 12,
+  /* apns_payload_set_string(), beside the alert */
+  APNS_KEY_SOUND = 13, /* "default", or a sound of the app's; see set_critical_sound too */
+  APNS_KEY_CATEGORY = 14,
+  APNS_KEY_THREAD_ID = 15,
+  APNS_KEY_TARGET_CONTENT_ID = 16,
+  APNS_KEY_INTERRUPTION_LEVEL = 17, /* "passive", "active", "time-sensitive" or "critical" */
+  APNS_KEY_FILTER_CRITERIA = 18,
+  /* apns_payload_set_strings() */
+  APNS_KEY_URL_ARGS = 19, /* Safari's web push */
+  /* apns_payload_set_integer() */
+  APNS_KEY_BADGE = 20,             /* 0 takes the badge away */
+  APNS_KEY_CONTENT_AVAILABLE = 21, /* 1 */
+  APNS_KEY_MUTABLE_CONTENT = 22,   /* 1 */
+  /* apns_payload_set_double() */
+  APNS_KEY_RELEVANCE_SCORE = 23
+} apns_payload_key_t;
+
+/**
+ * Sets one of Apple's keys, or sets it again: the new value takes the place of
+ * the old one. An alert that is a string has no parts, and one with parts is no
+ * string: apns_payload_remove() APNS_KEY_ALERT to go from one to the other.
+ */
+apns_status_t apns_payload_set_string(apns_payload_t *payload, apns_payload_key_t key,
+                                      const char *text, size_t length, apns_error_t *error_out);
+
+/** Likewise an array of `count` strings. `lengths` may be NULL: each ends in NUL. */
+apns_status_t apns_payload_set_strings(apns_payload_t *payload, apns_payload_key_t key,
+                                       const char *const *texts, const size_t *lengths,
+                                       size_t count, apns_error_t *error_out);
+
+/** Likewise an integer. */
+apns_status_t apns_payload_set_integer(apns_payload_t *payload, apns_payload_key_t key,
+                                       int64_t value, apns_error_t *error_out);
+
+/** Likewise a number, written with as few digits as tell it from every other; not NaN. */
+apns_status_t apns_payload_set_double(apns_payload_t *payload, apns_payload_key_t key, double value,
+                                      apns_error_t *error_out);
+
+/**
+ * Sets the sound to one that is played though the device is muted, `volume` 0 to 1
+ * (critical alerts, for which Apple wants to be asked). It takes the place of
+ * APNS_KEY_SOUND.
+ */
+apns_status_t apns_payload_set_critical_sound(apns_payload_t *payload, const char *name,
+                                              size_t length, double volume,
+                                              apns_error_t *error_out);
+
+/**
+ * Takes one of Apple's keys away; APNS_KEY_ALERT takes the alert away with all its
+ * parts. One that is not set is no error.
+ */
+apns_status_t apns_payload_remove(apns_payload_t *payload, apns_payload_key_t key,
+                                  apns_error_t *error_out);
+
+/**
+ * Adds a key of the app's own beside `aps`. A name that is there already, and
+ * "aps", are APNS_ERR_ARGUMENT: see apns_payload_remove_custom().
+ */
+apns_status_t apns_payload_add_string(apns_payload_t *payload, const char *name, size_t name_length,
+                                      const char *text, size_t length, apns_error_t *error_out);
+
+/** Likewise an integer. */
+apns_status_t apns_payload_add_integer(apns_payload_t *payload, const char *name,
+                                       size_t name_length, int64_t value, apns_error_t *error_out);
+
+/** Likewise a number, written with as few digits as tell it from every other; not NaN. */
+apns_status_t apns_payload_add_double(apns_payload_t *payload, const char *name, size_t name_length,
+                                      double value, apns_error_t *error_out);
+
+/** Likewise false (0) or true (anything else). */
+apns_status_t apns_payload_add_boolean(apns_payload_t *payload, const char *name,
+                                       size_t name_length, int value, apns_error_t *error_out);
+
+/** Likewise null. */
+apns_status_t apns_payload_add_null(apns_payload_t *payload, const char *name, size_t name_length,
+                                    apns_error_t *error_out);
+
+/**
+ * Likewise any JSON value (RFC 8259), nested at most 512 deep with the payload
+ * itself. It is checked, and written without spaces and needless escapes;
+ * numbers keep their digits. Keys within it are not compared with each other.
+ * The error says at which byte it stops being JSON; half a surrogate pair,
+ * "\ud800", is one, for UTF-8 has no bytes for it.
+ */
+apns_status_t apns_payload_add_json(apns_payload_t *payload, const char *name, size_t name_length,
+                                    const char *json, size_t length, apns_error_t *error_out);
+
+/** Takes all keys of the app's own away, to add those of the next device. NULL is fine. */
+void apns_payload_remove_custom(apns_payload_t *payload);
+
+/**
+ * Writes the payload's JSON to `buffer`, without a NUL, and its length to `length_out`.
+ *
+ * With too small a buffer (NULL and 0 will do) it is APNS_ERR_BUFFER_SMALL,
+ * nothing is written, and `length_out` says how many bytes to bring; the
+ * options' limit is always enough. APNS_ERR_ARGUMENT: the payload is longer
+ * than the limit, even with its text cut to nothing where it may be; the
+ * message says by how much, `length_out` how long it is.
+ *
+ * A text is shortened by as much as needed and no more, between what a person
+ * sees as characters (extended grapheme clusters, Unicode Standard Annex 29):
+ * never within a combining sequence, an emoji or a flag. `cut_out` (which may
+ * be NULL) receives how many bytes of the text were left off: 0 for none.
+ */
+apns_status_t apns_payload_write(const apns_payload_t *payload, void *buffer, size_t capacity,
+                                 size_t *length_out, size_t *cut_out, apns_error_t *error_out);
+
+/** How much a finding matters. */
+typedef enum apns_finding_severity {
+  APNS_FINDING_ERROR = 1,  /* not JSON, not a payload, or too long */
+  APNS_FINDING_WARNING = 2 /* a device gets it and ignores that part of it */
+} apns_finding_severity_t;
+
+/** Something about a payload that its maker should know. */
+typedef struct apns_payload_finding {
+  size_t size;      /* set by APNS_PAYLOAD_FINDING_INIT */
+  int32_t severity; /* apns_finding_severity_t */
+  int32_t reserved32;
+  size_t offset;     /* in bytes, from 0 */
+  uint32_t line;     /* from 1 */
+  uint32_t column;   /* in characters (code points), from 1 */
+  char message[160]; /* UTF-8, one line, ends in NUL */
+} apns_payload_finding_t;
+
+#define APNS_PAYLOAD_FINDING_INIT                        \
+  {                                                      \
+    sizeof(apns_payload_finding_t), 0, 0, 0, 0, 0, { 0 } \
+  }
+
+/**
+ * Checks a payload that the caller made: JSON (RFC 8259), an object, `aps` an
+ * object in it, Apple's keys of the right type, at most `limit` bytes (0:
+ * APNS_PAYLOAD_MAX_FRAMED).
+ *
+ * APNS_OK: no error. APNS_ERR_ARGUMENT: `error_out` has the first one, with line,
+ * column and byte. Warnings are of what a device ignores: a key that Apple has
+ * not, with the one that was probably meant; an alert that is an array; a key
+ * that is there twice.
+ *
+ * `findings` is the caller's array for all of them, in order, errors and
+ * warnings; NULL and 0 where the status is enough. Only its first element need
+ * be set up by APNS_PAYLOAD_FINDING_INIT. `count_out` (which may be NULL)
+ * receives how many there are, which may be more than `capacity`. Any thread.
+ */
+apns_status_t apns_payload_check(const void *json, size_t length, size_t limit,
+                                 apns_payload_finding_t *findings, size_t capacity,
+                                 size_t *count_out, apns_error_t *error_out);
+
 /* ---- Credentials -------------------------------------------------------- */
 
 /** Who the provider is and whom it trusts; immutable, for any number of sessions and threads. */

@@ -95,28 +95,9 @@ struct CharacterReader {
     0x10000 &+ ((high & 0x3FF) &<< 10 | low & 0x3FF)
   }
 
-  /// RFC 3629: no overlong forms, no surrogates, nothing beyond U+10FFFF.
   private mutating func decodeUTF8() throws(StringsFault) -> UInt32 {
-    let lead = UInt32(bytes[next])
-    let (length, lowest): (Int, UInt32)
-    switch lead {
-    case 0..<0x80:
-      next &+= 1
-      return lead
-    case 0xC2..<0xE0: (length, lowest) = (2, 0x80)
-    case 0xE0..<0xF0: (length, lowest) = (3, 0x800)
-    case 0xF0..<0xF5: (length, lowest) = (4, 0x10000)
-    default: throw StringsFault(reason: .notUTF8, place: place, character: lead)
-    }
-    var character = lead & (0x7F &>> UInt32(truncatingIfNeeded: length))
-    for index in 1..<length {
-      guard let byte = Self.byte(bytes, next &+ index), byte & 0xC0 == 0x80 else {
-        throw StringsFault(reason: .notUTF8, place: place, character: lead)
-      }
-      character = character &<< 6 | byte & 0x3F
-    }
-    guard character >= lowest, character & 0xFFFF_F800 != 0xD800, character <= 0x10FFFF else {
-      throw StringsFault(reason: .notUTF8, place: place, character: lead)
+    guard let (character, length) = UTF8Text.decode(bytes, at: next) else {
+      throw StringsFault(reason: .notUTF8, place: place, character: Self.byte(bytes, next) ?? 0)
     }
     next &+= length
     return character

@@ -14,9 +14,3 @@ struct StringsFault: Error {
   /// The character that is to blame, where it is one.
   var character: UInt32 = 0
 }
-
-/// A place in a text, counted in characters from 1.
-struct TextPlace {
-  var line: UInt32 = 1
-  var column: UInt32 = 1
-}

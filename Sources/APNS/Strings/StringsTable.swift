@@ -91,7 +91,7 @@ struct StringsTable: ~Copyable {
     do throws(StringsFault) {
       guard var string = try StringReader(entry.value) else { return entry.value.place }
       while let character = try string.next() {
-        left &-= UTF8Character.length(character)
+        left &-= UTF8Text.length(character)
         if left < 0 { return string.place }
       }
       return string.place
@@ -109,9 +109,9 @@ struct StringsTable: ~Copyable {
   mutating func append(_ string: inout StringReader) throws(StringsFault) -> UInt32 {
     let start = used
     while let character = try string.next() {
-      let length = UTF8Character.length(character)
+      let length = UTF8Text.length(character)
       guard capacity &- used > length else { throw string.reader.fault(.outOfMemory) }
-      UTF8Character.write(character, to: texts + used)
+      _ = UTF8Text.encode(character, into: texts + used)
       used &+= length
     }
     let length = used &- start
@@ -193,33 +193,5 @@ struct StringsTable: ~Copyable {
       entries[kept] = entries[index]
     }
     count = kept &+ 1
-  }
-}
-
-/// One character in UTF-8.
-enum UTF8Character {
-  static func length(_ character: UInt32) -> Int {
-    character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4
-  }
-
-  @inline(never)
-  static func write(_ character: UInt32, to target: UnsafeMutableRawPointer) {
-    let length = length(character)
-    var left = character
-    var index = length &- 1
-    while index > 0 {
-      target.storeBytes(
-        of: UInt8(truncatingIfNeeded: 0x80 | left & 0x3F), toByteOffset: index, as: UInt8.self)
-      left >>= 6
-      index &-= 1
-    }
-    let lead: UInt32 =
-      switch length {
-      case 1: 0
-      case 2: 0xC0
-      case 3: 0xE0
-      default: 0xF0
-      }
-    target.storeBytes(of: UInt8(truncatingIfNeeded: lead | left), as: UInt8.self)
   }
 }
