@@ -1,6 +1,7 @@
 #include "sink.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
@@ -47,11 +48,22 @@ static size_t frame_at(const uint8_t *bytes, size_t count, uint32_t *token_lengt
   return count < length ? 0 : length;
 }
 
+/* Never sleeps: waking a reader is work that the kernel books on the writer, more or less
+   of it as the two happen to meet, and that is not what is measured. */
+static int read_some(SSL *ssl, uint8_t *buffer, size_t room) {
+  int got;
+  do {
+    got = SSL_read(ssl, buffer, (int)room);
+  } while (got <= 0 && SSL_get_error(ssl, got) == SSL_ERROR_WANT_READ);
+  return got;
+}
+
 static void serve(SSL *ssl, volatile uint64_t *frames) {
   static uint8_t buffer[1 << 18];
   size_t held = 0;
   int got;
-  while ((got = SSL_read(ssl, buffer + held, (int)(sizeof buffer - held))) > 0) {
+  fcntl(SSL_get_fd(ssl), F_SETFL, O_NONBLOCK);
+  while ((got = read_some(ssl, buffer + held, sizeof buffer - held)) > 0) {
     size_t start = 0, length;
     uint32_t token_length, identifier;
     held += (size_t)got;
@@ -67,6 +79,7 @@ static void serve(SSL *ssl, volatile uint64_t *frames) {
         SSL_write(ssl, packet, sizeof packet);
         SSL_shutdown(ssl);
         shutdown(SSL_get_fd(ssl), SHUT_WR);
+        fcntl(SSL_get_fd(ssl), F_SETFL, 0);
         while (read(SSL_get_fd(ssl), buffer, sizeof buffer) > 0) {
         }
         return;
@@ -103,8 +116,8 @@ sink_t sink_start(const identities_t *identities, int version) {
   SSL_CTX_use_PrivateKey(context, identities->gateway.key);
   SSL_CTX_set_min_proto_version(context, version);
   SSL_CTX_set_max_proto_version(context, version);
-  /* As the gateways of old: nothing readable but what the protocol says. */
-  SSL_CTX_set_num_tickets(context, 0);
+  static const unsigned char name[] = "sink";
+  SSL_CTX_set_session_id_context(context, name, sizeof name);
   for (;;) {
     int descriptor = accept(listener, NULL, NULL);
     int on = 1;

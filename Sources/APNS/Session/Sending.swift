@@ -68,7 +68,7 @@ extension Session where Net: ~Copyable {
   @inline(never)
   private mutating func makeRoom(_ size: Int) throws(Failure) -> Int? {
     if areFullOfOutcomes { return nil }
-    try pursue(.room(size), by: deadline(milliseconds: -1))
+    try pursue(.room(size))
     for index in 0..<options.connections {
       if let place = lanes[index].window.reserve(size) {
         taking = index
@@ -104,7 +104,7 @@ extension Session where Net: ~Copyable {
 
   /// Writes what waits: all of it, or whole records as far as the peer takes them.
   mutating func write(all: Bool) throws(Failure) {
-    try pursue(all ? .writing : .records, by: deadline(milliseconds: -1))
+    try pursue(all ? .writing : .records)
   }
 
   /// Writes on an open line until nothing is left or the peer takes no more.

@@ -109,9 +109,11 @@ enum Goal {
 }
 
 extension Session where Net: ~Copyable {
-  /// Works until the goal is reached or the deadline passed, whichever is first.
+  /// Works until the goal is reached or the deadline passed, whichever is first. Nil:
+  /// the session's own timeouts, for which no clock is read where nothing has to wait.
   @inline(never)
-  mutating func pursue(_ goal: Goal, by deadline: Int64) throws(Failure) {
+  mutating func pursue(_ goal: Goal, by given: Int64? = nil) throws(Failure) {
+    var deadline = given ?? .max
     while true {
       wake = deadline
       var failure: Failure?
@@ -121,6 +123,10 @@ extension Session where Net: ~Copyable {
       if isReached(goal) { return }
       // One lane's trouble is the caller's only where no other lane gets on.
       if let failure, !hasConnection { throw failure }
+      if deadline == .max {
+        deadline = self.deadline(milliseconds: -1)
+        wake = min(wake, deadline)
+      }
       if network.now >= deadline { throw outOfTime(goal) }
       network.wait(until: wake)
     }

@@ -3,7 +3,7 @@ import CSystem
 /// Every notification that has no end yet, its frame ready to be written again,
 /// and the outcomes nobody has taken yet. No I/O and no clock.
 ///
-/// Positions count notifications (and sentinels) since the start and only grow:
+/// Positions count notifications (and sentinels) since the window was last empty:
 ///
 ///     outcomes ..< first     have an end that waits to be taken
 ///     first ..< written      the connection has them whole, and is silent
@@ -300,7 +300,18 @@ struct Window: ~Copyable {
     }
     if let sentinel, sentinel < position { self.sentinel = nil }
     first = position
-    if first == end { ring.freeAll() } else { ring.free(before: entries[first & mask].place) }
+    if first == end {
+      ring.freeAll()
+      startOver()
+    } else {
+      ring.free(before: entries[first & mask].place)
+    }
+  }
+
+  /// With nothing left, the first entries are used again: memory that is in the caches.
+  @inline(__always)
+  private mutating func startOver() {
+    if outcomes == end { (outcomes, first, end, oddTokensEnd) = (0, 0, 0, 0) }
   }
 
   // MARK: Outcomes
@@ -315,6 +326,7 @@ struct Window: ~Copyable {
     guard outcomes < first else { return nil }
     let entry = entries[outcomes & mask]
     outcomes &+= 1
+    startOver()
     return WaitingOutcome(
       outcome: Outcome(word: entry.word), identifier: entry.identifier, userData: entry.userData)
   }
