@@ -13,22 +13,20 @@ extension Session where Net: ~Copyable {
   ) throws(Failure) -> UInt32 {
     var notification = notification
     notification.identifier = nextIdentifier
-    guard let size = FrameEncoder.size(of: notification, as: options.command),
-      size <= lanes[0].window.largestFrame
-    else { throw Failure(APNS_ERR_ARGUMENT, "the notification is larger than the window") }
-    if options.connections > 1 { chooseLane(size) }
-    if lanes[taking].use != .open { try connect() }
-    var free = lanes[taking].window.reserve(size)
-    if free == nil { free = try makeRoom(size) }
-    guard let place = free else {
-      throw Failure(APNS_ERR_FULL) {
-        $0.append(waitingOutcomes)
-        $0.append(" outcomes wait to be taken")
-      }
+    guard let size = FrameEncoder.size(of: notification, as: options.command) else {
+      throw tooLarge
     }
+    if options.connections > 1 { chooseLane(size) }
+    var lane = lanes + taking
+    if lane.pointee.use != .open { try connect() }
+    var free = lane.pointee.window.reserve(size)
+    if free == nil {
+      free = try makeRoom(size)
+      lane = lanes + taking
+    }
+    guard let place = free else { throw isFull }
     let identifier = takeIdentifier()
     notification.identifier = identifier
-    let lane = lanes + taking
     FrameEncoder.encode(
       notification, as: options.command, size: size, into: lane.pointee.window.ring.address(place))
     lane.pointee.window.commit(
@@ -36,6 +34,21 @@ extension Session where Net: ~Copyable {
       hasUsualToken: notification.token.count == WireNotification.usualToken)
     lane.pointee.queuedInTurn &+= size
     return identifier
+  }
+
+  private var tooLarge: Failure {
+    @inline(never) get {
+      Failure(APNS_ERR_ARGUMENT, "the notification is larger than the window")
+    }
+  }
+
+  private var isFull: Failure {
+    @inline(never) get {
+      Failure(APNS_ERR_FULL) {
+        $0.append(waitingOutcomes)
+        $0.append(" outcomes wait to be taken")
+      }
+    }
   }
 
   /// Unique in the session until it has come round, and never 0.
@@ -67,6 +80,7 @@ extension Session where Net: ~Copyable {
   /// Learns the fate of what is in flight, so that its room can be used again.
   @inline(never)
   private mutating func makeRoom(_ size: Int) throws(Failure) -> Int? {
+    guard size <= lanes[0].window.largestFrame else { throw tooLarge }
     if areFullOfOutcomes { return nil }
     try pursue(.room(size))
     for index in 0..<options.connections {

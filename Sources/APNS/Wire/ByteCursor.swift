@@ -62,4 +62,18 @@ struct ByteWriter {
       target += bytes.count
     }
   }
+
+  /// The same for what is nearly always 32 bytes long, without a call.
+  @inline(__always)
+  mutating func write(token: UnsafeRawBufferPointer) {
+    guard let base = token.baseAddress, token.count == WireNotification.usualToken else {
+      return write(token)
+    }
+    for offset in stride(from: 0, to: WireNotification.usualToken, by: 16) {
+      target.storeBytes(
+        of: base.loadUnaligned(fromByteOffset: offset, as: SIMD2<UInt64>.self),
+        toByteOffset: offset, as: SIMD2<UInt64>.self)
+    }
+    target += WireNotification.usualToken
+  }
 }

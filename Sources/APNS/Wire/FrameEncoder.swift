@@ -36,14 +36,14 @@ package enum FrameEncoder {
         writer.write(notification.expiry ?? 0)
       }
       writer.write(tokenLength)
-      writer.write(notification.token)
+      writer.write(token: notification.token)
       writer.write(payloadLength)
       writer.write(notification.payload)
     case .framed:
       writer.write(UInt32(truncatingIfNeeded: size &- 5))
       writer.write(FrameItem.token.rawValue)
       writer.write(tokenLength)
-      writer.write(notification.token)
+      writer.write(token: notification.token)
       writer.write(FrameItem.payload.rawValue)
       writer.write(payloadLength)
       writer.write(notification.payload)
