@@ -109,6 +109,8 @@ struct Window: ~Copyable {
     _ place: Int, _ size: Int, _ identifier: UInt32, _ userData: UnsafeMutableRawPointer?,
     flag: UInt32
   ) {
+    // With nothing left, the first entries are used again: memory that is in the caches.
+    if outcomes == end { (outcomes, first, end, oddTokensEnd) = (0, 0, 0, 0) }
     entries[end & mask] = WindowEntry(
       userData: userData, identifier: identifier,
       word: UInt32(truncatingIfNeeded: place) | flag)
@@ -123,8 +125,8 @@ struct Window: ~Copyable {
   }
 
   mutating func commitSentinel(_ place: Int, size: Int, identifier: UInt32) {
-    sentinel = end
     append(place, size, identifier, nil, flag: WindowEntry.sentinelBit)
+    sentinel = end &- 1
   }
 
   // MARK: Writing
@@ -300,18 +302,7 @@ struct Window: ~Copyable {
     }
     if let sentinel, sentinel < position { self.sentinel = nil }
     first = position
-    if first == end {
-      ring.freeAll()
-      startOver()
-    } else {
-      ring.free(before: entries[first & mask].place)
-    }
-  }
-
-  /// With nothing left, the first entries are used again: memory that is in the caches.
-  @inline(__always)
-  private mutating func startOver() {
-    if outcomes == end { (outcomes, first, end, oddTokensEnd) = (0, 0, 0, 0) }
+    if first == end { ring.freeAll() } else { ring.free(before: entries[first & mask].place) }
   }
 
   // MARK: Outcomes
@@ -326,7 +317,6 @@ struct Window: ~Copyable {
     guard outcomes < first else { return nil }
     let entry = entries[outcomes & mask]
     outcomes &+= 1
-    startOver()
     return WaitingOutcome(
       outcome: Outcome(word: entry.word), identifier: entry.identifier, userData: entry.userData)
   }
