@@ -122,7 +122,7 @@ extension Session where Net: ~Copyable {
       }
       if isReached(goal) { return }
       // One lane's trouble is the caller's only where no other lane gets on.
-      if let failure, !hasConnection { throw failure }
+      if let failure, !getsOn { throw failure }
       if network.now >= deadline { throw outOfTime(goal) }
       network.wait(until: wake)
     }
@@ -155,6 +155,12 @@ extension Session where Net: ~Copyable {
 
   var hasConnection: Bool {
     for index in 0..<options.connections where lanes[index].use == .open { return true }
+    return false
+  }
+
+  /// Some lane has a connection, or may have one soon.
+  private var getsOn: Bool {
+    for index in 0..<options.connections where lanes[index].use != .closed { return true }
     return false
   }
 
