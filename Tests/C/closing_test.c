@@ -282,7 +282,8 @@ static void closing_ends_what_is_being_made(void **state) {
   static const gateway_step_t stalls[] = {TAKE_FRAMES(1), STALL};
   static const gateway_step_t resets[] = {TAKE_FRAMES(1), AWAIT(1), CLOSE_RST};
   const gateway_options_t small = {.receive_buffer = 4096};
-  gateway_t *gateway = gateway_start(&small, SCRIPTS(stalls, resets, record_all));
+  static const gateway_step_t slow[] = {NO_HANDSHAKE, AWAIT(2), SHAKE_HANDS, TAKE_ALL, END};
+  gateway_t *gateway = gateway_start(&small, SCRIPTS(stalls, resets, slow));
   apns_session_options_t options = options_for(gateway);
   options.connections = 2;
   options.window_bytes = 32 << 20;
@@ -304,6 +305,7 @@ static void closing_ends_what_is_being_made(void **state) {
     assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, NULL, &error), &error);
   }
   assert_int_equal(stats_of(session).connects, 2);
+  gateway_signal(gateway);
   assert_ok(apns_session_close(session, 500, &error), &error);
   assert_int_equal(stats_of(session).connects, 2);
   assert_counts(session, COUNT, 0, 0, COUNT, 0);
