@@ -192,6 +192,128 @@ static void a_session_that_never_connected(void **state) {
   gateway_stop(gateway);
 }
 
+/* ---- Its own proof ------------------------------------------------------- */
+
+/* The sentinel that closing sends is answered: all have their end, and no drain was needed. */
+static void closing_proves_what_the_gateway_answers(void **state) {
+  (void)state;
+  for (uint32_t connections = 1; connections <= 3; connections += 2) {
+    gateway_t *gateway = gateway_start(NULL, NULL);
+    apns_session_options_t options = options_for(gateway);
+    options.connections = connections;
+    options.report_accepted = 1;
+    apns_session_t *session = session_to(gateway, &options);
+    apns_error_t error = APNS_ERROR_INIT;
+    assert_ok(apns_session_connect(session, &error), &error);
+    await_connects(session, connections);
+    send_range(session, 0, 400);
+    assert_ok(apns_session_close(session, 30000, &error), &error);
+    assert_counts(session, 400, 400, 0, 0, 0);
+    for (size_t n = 0; n < 400; n++) assert_event(session, APNS_EVENT_ACCEPTED, 0, n);
+    assert_no_event(session);
+    apns_session_free(session);
+    assert_int_equal(gateway_connections(gateway), connections);
+    gateway_stop(gateway);
+  }
+}
+
+/* No sentinel goes to peers that do not answer one, nor with a format that could not. */
+static void closing_sends_no_sentinel_where_none_is_answered(void **state) {
+  (void)state;
+  for (int simple = 0; simple < 2; simple++) {
+    gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+    apns_session_options_t options = options_for(gateway);
+    options.format = simple ? APNS_FORMAT_SIMPLE : APNS_FORMAT_FRAMED;
+    options.quiet_period_ms = simple ? 0 : 3600000;
+    apns_session_t *session = session_to(gateway, &options);
+    apns_error_t error = APNS_ERROR_INIT;
+    send_range(session, 0, 10);
+    assert_ok(apns_session_close(session, 30000, &error), &error);
+    assert_counts(session, 10, 0, 0, 10, 0);
+    for (size_t n = 0; n < 10; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
+    apns_session_free(session);
+    const gateway_record_t *heard = gateway_heard(gateway, 0);
+    assert_int_equal(heard->frame_count, 10);
+    assert_int_equal(notifications_in(heard), 10);
+    gateway_stop(gateway);
+  }
+}
+
+/* ---- No reconnect -------------------------------------------------------- */
+
+/* The connection is gone in any way, or ends while closing: what it had is unknown, each
+   with its user_data, and nobody is asked for another. */
+static void closing_never_reconnects(void **state) {
+  (void)state;
+  static const gateway_step_t fin[] = {TAKE_FRAMES(10), CLOSE_FIN},
+                              reset[] = {TAKE_FRAMES(10), CLOSE_RST},
+                              rejects[] = {TAKE_FRAMES(10), NAME_NTH(8, 0), CLOSE_NOTIFY},
+                              reset_late[] = {TAKE_SENTINEL, CLOSE_RST},
+                              rejects_late[] = {TAKE_SENTINEL, NAME_NTH(8, 0), CLOSE_RST};
+  static const gateway_step_t *const ways[] = {fin, reset, rejects, reset_late, rejects_late};
+  for (size_t way = 0; way < 5; way++)
+    for (int heard_before = 0; heard_before < (way < 3 ? 2 : 1); heard_before++) {
+      gateway_t *gateway = gateway_start(NULL, SCRIPTS(ways[way], polite));
+      apns_session_options_t options = options_for(gateway);
+      options.no_standby = 0;
+      apns_session_t *session = session_to(gateway, &options);
+      apns_error_t error = APNS_ERROR_INIT;
+      send_range(session, 0, 10);
+      if (way < 3) gateway_await_step(gateway, 0, way == 2 ? 2 : 1);
+      bool rejects_one = way == 2 || way == 4;
+      if (way == 1) gateway_heard(gateway, 0);
+      if (heard_before && !rejects_one) assert_no_event(session);
+      size_t connections = gateway_connections(gateway);
+      assert_ok(apns_session_close(session, 30000, &error), &error);
+      assert_counts(session, 10, 0, rejects_one, 10 - rejects_one, 0);
+      if (rejects_one) assert_event(session, APNS_EVENT_REJECTED, 8, 0);
+      for (size_t n = rejects_one; n < 10; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
+      assert_no_event(session);
+      apns_session_free(session);
+      assert_int_equal(gateway_connections(gateway), connections);
+      gateway_stop(gateway);
+    }
+}
+
+/* Nor is one that was being made, beside one that is open, made use of any more. */
+static void closing_ends_what_is_being_made(void **state) {
+  (void)state;
+  enum { COUNT = 60000 };
+  static const gateway_step_t stalls[] = {TAKE_FRAMES(1), STALL};
+  static const gateway_step_t resets[] = {TAKE_FRAMES(1), AWAIT(1), CLOSE_RST};
+  const gateway_options_t small = {.receive_buffer = 4096};
+  static const gateway_step_t slow[] = {NO_HANDSHAKE, AWAIT(2), SHAKE_HANDS, TAKE_ALL, END};
+  gateway_t *gateway = gateway_start(&small, SCRIPTS(stalls, resets, slow));
+  apns_session_options_t options = options_for(gateway);
+  options.connections = 2;
+  options.window_bytes = 32 << 20;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_connect(session, &error), &error);
+  await_connects(session, 2);
+  apns_notification_t *all = notifications(COUNT);
+  /* Both have more than their sockets take. */
+  assert_ok(apns_session_send_many(session, all, COUNT, APNS_SEND_MORE, NULL, &error), &error);
+  notifications_free(all, COUNT);
+  gateway_await_step(gateway, 0, 1);
+  gateway_await_step(gateway, 1, 1);
+  gateway_signal(gateway);
+  gateway_heard(gateway, 1);
+  /* The end is heard, and the next one begun after a pause. */
+  for (int64_t start = clock_ms(); gateway_connections(gateway) < 3;) {
+    assert_in_range(clock_ms() - start, 0, 40000);
+    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, NULL, &error), &error);
+  }
+  assert_int_equal(stats_of(session).connects, 2);
+  gateway_signal(gateway);
+  assert_ok(apns_session_close(session, 500, &error), &error);
+  assert_int_equal(stats_of(session).connects, 2);
+  assert_counts(session, COUNT, 0, 0, COUNT, 0);
+  apns_session_free(session);
+  assert_int_equal(gateway_heard(gateway, 2)->length, 0);
+  gateway_stop(gateway);
+}
+
 static void freeing_with_events_untaken_and_frames_unwritten(void **state) {
   (void)state;
   const gateway_step_t first[] = {TAKE_FRAMES(5), NAME_NTH(8, 2), END};
@@ -248,6 +370,10 @@ int main(void) {
       cmocka_unit_test(closing_ends_at_its_deadline),
       cmocka_unit_test(closing_after_a_drain_leaves_no_event),
       cmocka_unit_test(a_session_that_never_connected),
+      cmocka_unit_test(closing_proves_what_the_gateway_answers),
+      cmocka_unit_test(closing_sends_no_sentinel_where_none_is_answered),
+      cmocka_unit_test(closing_never_reconnects),
+      cmocka_unit_test(closing_ends_what_is_being_made),
       cmocka_unit_test(freeing_with_events_untaken_and_frames_unwritten),
       cmocka_unit_test(freeing_nothing),
       cmocka_unit_test(credentials_may_go_first),

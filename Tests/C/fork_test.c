@@ -182,6 +182,77 @@ static void a_child_may_not_read_the_feedback(void **state) {
   gateway_stop(gateway);
 }
 
+/* ---- With all that a session can have open ------------------------------- */
+
+/* Three connections with notifications in flight, and a standby one beside the one that
+   had a rejection. The child asks, gets no answer, and frees; the gateway's packets come
+   while it does; and the parent goes on as if nothing had been. */
+static void several_connections_and_a_standby(void **state) {
+  (void)state;
+  enum { COUNT = 600, MORE = 100 };
+  static const gateway_step_t rejects[] = {TAKE_FRAMES(20), NAME_NTH(8, 5), END};
+  static const gateway_step_t works[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
+  static const gateway_step_t late[] = {TAKE_FRAMES(30), AWAIT(1), NAME_NTH(7, 10), END};
+  for (size_t round = 0; round < 2; round++) {
+    gateway_t *gateway = gateway_start(NULL, SCRIPTS(rejects, works, late, works, works));
+    apns_session_options_t options = options_for(gateway);
+    options.connections = 3;
+    options.no_standby = 0;
+    family_t family = {.gateway = gateway, .session = session_to(gateway, &options)};
+    apns_error_t error = APNS_ERROR_INIT;
+    apns_event_t event = APNS_EVENT_INIT;
+    assert_ok(apns_session_connect(family.session, &error), &error);
+    await_connects(family.session, 3);
+    send_range(family.session, 0, COUNT);
+    assert_ok(apns_session_next_event(family.session, &event, 30000, &error), &error);
+    assert_int_equal(event.reject, 8);
+    /* The fourth for the one that ended, the fifth to stand by. */
+    await_connects(family.session, 5);
+    assert_ok(apns_session_flush(family.session, &error), &error);
+    assert_int_equal(stats_of(family.session).in_flight + stats_of(family.session).accepted,
+                     COUNT - 1);
+    /* Taken, and on no connection yet. */
+    for (size_t n = COUNT; n < COUNT + MORE; n++)
+      assert_ok(apns_session_send(family.session, notification(n), APNS_SEND_MORE, NULL, &error),
+                &error);
+    apns_session_stats_t before = stats_of(family.session);
+    gateway_await_step(gateway, 2, 1);
+    if (round) gateway_signal(gateway);
+    check_child(uses_the_parents_session, &family);
+    check_child(frees_the_parents_session, &family);
+    check_child(frees_only, &family);
+    check_child(forks_again, &family);
+    apns_session_stats_t after = stats_of(family.session);
+    assert_memory_equal(&before, &after, sizeof before);
+    if (!round) gateway_signal(gateway);
+    assert_ok(apns_session_drain(family.session, 30000, NULL, &error), &error);
+    assert_counts(family.session, COUNT + MORE, COUNT + MORE - 2, 2, 0, 0);
+    assert_ok(apns_session_next_event(family.session, &event, 0, &error), &error);
+    assert_int_equal(event.reject, 7);
+    assert_no_event(family.session);
+    /* Nothing was lost on the way, so nothing was sent twice but what the rejections cost. */
+    apns_session_free(family.session);
+    uint8_t times[COUNT + MORE] = {0};
+    size_t connections = gateway_connections(gateway);
+    for (size_t index = 0; index < connections; index++) {
+      const gateway_record_t *heard = gateway_heard(gateway, index);
+      assert_int_equal(heard->ending, ENDING_NOTIFY);
+      size_t first = 0, end = heard->frame_count;
+      if (index == 0) end = 5;
+      if (index == 2) end = 10;
+      for (; first < end; first++)
+        if (!heard->frames[first].is_sentinel) times[carried_by(heard, first)]++;
+    }
+    size_t rejected = 0;
+    for (size_t n = 0; n < COUNT + MORE; n++) {
+      assert_in_range(times[n], 0, 1);
+      rejected += times[n] == 0;
+    }
+    assert_int_equal(rejected, 2);
+    gateway_stop(gateway);
+  }
+}
+
 int main(void) {
   identities_make();
   const struct CMUnitTest tests[] = {
@@ -192,6 +263,7 @@ int main(void) {
       cmocka_unit_test(a_child_may_have_its_own_session),
       cmocka_unit_test(a_session_made_and_not_connected),
       cmocka_unit_test(a_child_may_not_read_the_feedback),
+      cmocka_unit_test(several_connections_and_a_standby),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,6 +78,92 @@ static void many_threads_and_one_credentials(void **state) {
   gateway_stop(gateway);
 }
 
+/* ---- Rejections, resends, standby connections ---------------------------- */
+
+enum { REJECTED_EVERY = 9 };
+
+static bool is_bad(size_t n) { return n % REJECTED_EVERY == 4; }
+
+/* What a thread's sessions were told, each notification once and rightly. */
+static void check_events(worker_t *worker, apns_session_t *session, size_t count) {
+  apns_event_t event = APNS_EVENT_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  for (size_t n = 0; n < count && !worker->fault; n++) {
+    /* Over several connections not in the order of sending. */
+    if (!came_to(worker, apns_session_next_event(session, &event, 0, &error), &error, "event"))
+      return;
+    size_t which = (size_t)(uintptr_t)event.user_data - 1;
+    if (which >= count ||
+        event.kind != (is_bad(which) ? APNS_EVENT_REJECTED : APNS_EVENT_ACCEPTED) ||
+        event.reject != (is_bad(which) ? 8 : 0))
+      worker->fault = "an event of another's, or a wrong one";
+  }
+  if (!worker->fault && apns_session_next_event(session, &event, 0, &error) != APNS_DONE)
+    worker->fault = "an event too many";
+}
+
+/* Every other session has a standby connection, every third several connections. */
+static void *work_with_rejections(void *argument) {
+  worker_t *worker = argument;
+  apns_session_t *sessions[SESSIONS] = {NULL};
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_session_options_t options = options_for(worker->gateway);
+  options.report_accepted = 1;
+  for (size_t index = 0; index < worker->sessions && !worker->fault; index++) {
+    options.no_standby = index % 2;
+    options.connections = index % 3 == 2 ? 2 : 1;
+    came_to(worker, apns_session_new(&options, worker->credentials, &sessions[index], &error),
+            &error, "new");
+  }
+  for (size_t n = 0; n < BATCH && !worker->fault; n++)
+    for (size_t index = 0; index < worker->sessions && !worker->fault; index++) {
+      apns_notification_t push = *notification(n);
+      uint8_t token[32];
+      memcpy(token, push.token, sizeof token);
+      if (is_bad(n)) memset(token + 30, 0xFF, 2);
+      push.token = token;
+      came_to(worker,
+              apns_session_send(sessions[index], &push, n % 3 ? APNS_SEND_MORE : 0, NULL, &error),
+              &error, "send");
+    }
+  for (size_t index = 0; index < worker->sessions && !worker->fault; index++) {
+    came_to(worker, apns_session_drain(sessions[index], 60000, NULL, &error), &error, "drain");
+    check_events(worker, sessions[index], BATCH);
+    if (index % 4 == 3)
+      came_to(worker, apns_session_close(sessions[index], 60000, &error), &error, "close");
+  }
+  for (size_t index = 0; index < worker->sessions; index++) apns_session_free(sessions[index]);
+  return NULL;
+}
+
+static void many_threads_with_rejections(void **state) {
+  (void)state;
+  const gateway_options_t strict = {.wants_certificate = true, .tickets = 1};
+  gateway_t *gateway = gateway_start(&strict, NULL);
+  apns_credentials_t *credentials = provider_credentials();
+  worker_t workers[THREADS];
+  memset(workers, 0, sizeof workers);
+  const size_t sessions = as_many_as(SESSIONS, 2);
+  for (size_t index = 0; index < THREADS; index++) {
+    workers[index].gateway = gateway;
+    workers[index].credentials = credentials;
+    workers[index].sessions = sessions;
+    assert_int_equal(
+        pthread_create(&workers[index].thread, NULL, work_with_rejections, &workers[index]), 0);
+  }
+  for (size_t index = 0; index < THREADS; index++) pthread_join(workers[index].thread, NULL);
+  apns_credentials_free(credentials);
+  for (size_t index = 0; index < THREADS; index++)
+    if (workers[index].fault) fail_msg("thread %zu: %s", index, workers[index].fault);
+  /* The gateway accepted what was good, of every session, once. */
+  size_t accepted = 0, good = 0;
+  for (size_t n = 0; n < BATCH; n++) good += !is_bad(n);
+  for (size_t index = 0; index < gateway_connections(gateway); index++)
+    accepted += gateway_heard(gateway, index)->accepted;
+  assert_int_equal(accepted, good * THREADS * sessions);
+  gateway_stop(gateway);
+}
+
 /* A session may go from thread to thread, one at a time. */
 static void *drain(void *argument) {
   apns_error_t error = APNS_ERROR_INIT;
@@ -105,6 +191,7 @@ int main(void) {
   identities_make();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(many_threads_and_one_credentials),
+      cmocka_unit_test(many_threads_with_rejections),
       cmocka_unit_test(a_session_that_goes_to_another_thread),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

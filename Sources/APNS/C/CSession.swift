@@ -95,7 +95,7 @@ public func apns_session_send_many(
 public func apns_session_flush(
   _ session: OpaquePointer?, _ error: UnsafeMutablePointer<apns_error_t>?
 ) -> apns_status_t {
-  answer(error) { () throws(Failure) in try openSession(session).pointee.write(all: true) }
+  answer(error) { () throws(Failure) in try openSession(session).pointee.flush() }
 }
 
 @_cdecl("apns_session_drain") @implementation

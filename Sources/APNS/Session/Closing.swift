@@ -4,6 +4,10 @@ extension Session where Net: ~Copyable {
   /// connections too; what has no end then becomes unknown.
   mutating func close(by deadline: Int64) {
     guard !isClosed else { return }
+    // What has no connection now gets none any more.
+    for index in 0..<options.connections where lanes[index].use == .opening {
+      close(lanes + index)
+    }
     if hasConnection {
       if usesSentinel {
         for index in 0..<options.connections where lanes[index].use == .open {

@@ -114,12 +114,19 @@ extension Session where Net: ~Copyable {
   mutating func connect() throws(Failure) {
     if lanes[taking].use == .open { return }
     try pursue(.connection, by: network.now &+ options.connectTimeout)
+    // Where the lane whose turn it is has to wait, another takes its place.
+    for index in 0..<options.connections where lanes[taking].use != .open {
+      if lanes[index].use == .open { taking = index }
+    }
   }
 
   /// Writes what waits: all of it, or whole records as far as the peer takes them.
   mutating func write(all: Bool) throws(Failure) {
-    try pursue(all ? .writing : .records)
+    try pursue(all ? .sending : .records)
   }
+
+  /// Writes all that waits, on every lane.
+  mutating func flush() throws(Failure) { try pursue(.writing) }
 
   /// Writes on an open line until nothing is left or the peer takes no more.
   @inline(__always)

@@ -84,12 +84,14 @@ struct Session<Net: Network & ~Copyable>: ~Copyable {
 
 /// What a call wants to have come about before it returns.
 enum Goal {
-  /// The lane that takes is connected.
+  /// Some lane is connected.
   case connection
   /// Whole records are handed over, as far as that needs no waiting.
   case records
   /// All that waits is written.
   case writing
+  /// The same, but for lanes that may not connect yet while others are connected.
+  case sending
   /// All that waits on open connections is written; none is made for the rest.
   case lastWriting
   /// A frame of so many bytes has room in some lane.
@@ -122,7 +124,7 @@ extension Session where Net: ~Copyable {
       }
       if isReached(goal) { return }
       // One lane's trouble is the caller's only where no other lane gets on.
-      if let failure, !hasConnection { throw failure }
+      if let failure, !getsOn { throw failure }
       if deadline == .max {
         deadline = self.deadline(milliseconds: -1)
         wake = min(wake, deadline)
@@ -136,14 +138,17 @@ extension Session where Net: ~Copyable {
   private func isReached(_ goal: Goal) -> Bool {
     switch goal {
     case .records: return true
-    case .connection: return lanes[taking].use == .open
+    case .connection: return hasConnection
     case .room(let size): return hasRoom(for: size)
     case .outcome where hasOutcome: return true
-    case .writing, .lastWriting, .outcome, .ends: break
+    case .writing, .sending, .lastWriting, .outcome, .ends: break
     }
+    let isPausing = reconnects.earliest > network.now && hasConnection
     for index in 0..<options.connections {
       switch goal {
+      case .sending where isPausing && lanes[index].use == .closed: break
       case .writing where lanes[index].window.hasUnwritten: return false
+      case .sending where lanes[index].window.hasUnwritten: return false
       case .lastWriting where lanes[index].use == .open && lanes[index].window.hasUnwritten:
         return false
       case .outcome where lanes[index].window.unresolved > 0: return false
@@ -156,6 +161,12 @@ extension Session where Net: ~Copyable {
 
   var hasConnection: Bool {
     for index in 0..<options.connections where lanes[index].use == .open { return true }
+    return false
+  }
+
+  /// Some lane has a connection, or may have one soon.
+  private var getsOn: Bool {
+    for index in 0..<options.connections where lanes[index].use != .closed { return true }
     return false
   }
 
@@ -231,7 +242,7 @@ extension Session where Net: ~Copyable {
     case .lastWriting: return false
     case _ where lane.pointee.window.hasUnwritten: return true
     // What is used side by side is there to be used.
-    case .records, .writing, .room: return options.connections > 1
+    case .records, .writing, .sending, .room: return options.connections > 1
     case .outcome, .ends: return false
     }
   }

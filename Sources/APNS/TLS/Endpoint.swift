@@ -47,6 +47,15 @@ struct Endpoint: ~Copyable {
     message.append(Int(port))
   }
 
+  /// "the proxy proxy.example:3128".
+  @inline(never)
+  func appendProxy(to message: inout Message) {
+    message.append("the proxy ")
+    message.append(proxy.host)
+    message.append(":")
+    message.append(Int(proxy.port))
+  }
+
   /// Begins the way there, or to the proxy before it; `known` spares looking the name up.
   @inline(never)
   func dial(_ known: PeerAddress?, by deadline: Deadline) throws(Failure) -> Dialing {
@@ -69,11 +78,7 @@ struct Endpoint: ~Copyable {
       systemError == ETIMEDOUT ? APNS_ERR_TIMEOUT : APNS_ERR_NETWORK, systemError: systemError
     ) {
       $0.append("cannot connect to ")
-      guard let host = proxy.host else { return append(to: &$0) }
-      $0.append("the proxy ")
-      $0.append(host)
-      $0.append(":")
-      $0.append(Int(proxy.port))
+      if proxy.host == nil { append(to: &$0) } else { appendProxy(to: &$0) }
     }
   }
 }

@@ -30,7 +30,9 @@ struct ProxyTunnel: ~Copyable {
   }
 
   /// Asks, and reads the answer; nil when the way is free, else what to wait for.
-  mutating func advance(on descriptor: CInt) throws(Failure) -> Readiness? {
+  mutating func advance(
+    on descriptor: CInt, to endpoint: borrowing Endpoint
+  ) throws(Failure) -> Readiness? {
     while sent < request.count, let base = request.baseAddress {
       let written = csystem_send(descriptor, base + sent, request.count &- sent)
       if written >= 0 {
@@ -38,30 +40,38 @@ struct ProxyTunnel: ~Copyable {
       } else if csystem_errno() == EAGAIN {
         return .writing
       } else if csystem_errno() != EINTR {
-        throw Failure(
-          APNS_ERR_NETWORK, "the proxy ended the connection", systemError: csystem_errno())
+        throw Self.failure(endpoint, " ended the connection", systemError: csystem_errno())
       }
     }
     while true {
       // One byte at a time: what comes after the answer is the gateway's.
       guard count < answer.count, let base = answer.baseAddress else {
-        throw Failure(APNS_ERR_NETWORK, "the proxy's answer is longer than 8192 bytes")
+        throw Self.failure(endpoint, " gave an answer longer than 8192 bytes")
       }
       let received = csystem_receive(descriptor, base + count, 1)
       if received > 0 {
         count &+= 1
         if isWhole {
-          try judge()
+          try judge(endpoint)
           return nil
         }
       } else if received == 0 {
-        throw Failure(APNS_ERR_NETWORK, "the proxy closed the connection without an answer")
+        throw Self.failure(endpoint, " closed the connection without an answer")
       } else if csystem_errno() == EAGAIN {
         return .reading
       } else if csystem_errno() != EINTR {
-        throw Failure(
-          APNS_ERR_NETWORK, "the proxy ended the connection", systemError: csystem_errno())
+        throw Self.failure(endpoint, " ended the connection", systemError: csystem_errno())
       }
+    }
+  }
+
+  @inline(never)
+  private static func failure(
+    _ endpoint: borrowing Endpoint, _ text: StaticString, systemError: CInt = 0
+  ) -> Failure {
+    Failure(APNS_ERR_NETWORK, systemError: systemError) {
+      endpoint.appendProxy(to: &$0)
+      $0.append(text)
     }
   }
 
@@ -73,7 +83,7 @@ struct ProxyTunnel: ~Copyable {
   }
 
   /// "HTTP/1.1 200 Connection established": any 2xx opens the way.
-  private func judge() throws(Failure) {
+  private func judge(_ endpoint: borrowing Endpoint) throws(Failure) {
     var end = 0
     while end < count, answer[end] != 0x0D, answer[end] != 0x0A { end &+= 1 }
     let isHTTP =
@@ -81,11 +91,8 @@ struct ProxyTunnel: ~Copyable {
       && answer[3] == 0x50 && answer[4] == 0x2F && answer[8] == 0x20
     if isHTTP, answer[9] == 0x32 { return }
     throw Failure(APNS_ERR_NETWORK) {
-      if isHTTP {
-        $0.append("the proxy refused: ")
-      } else {
-        $0.append("the proxy does not speak HTTP: ")
-      }
+      endpoint.appendProxy(to: &$0)
+      $0.append(isHTTP ? " refused: " : " does not speak HTTP: ")
       for index in min(isHTTP ? 9 : 0, end)..<min(end, 120) { $0.append(byte: answer[index]) }
     }
   }

@@ -131,10 +131,11 @@ struct TLSConnection: ~Copyable {
       tunnel = try endpoint.tunnel()
     case nil: break
     }
-    if let wanted = try tunnel?.advance(on: state.pointee.descriptor) {
+    if let wanted = try tunnel?.advance(on: state.pointee.descriptor, to: endpoint) {
       guard deadline.hasPassed else { return .waits(wanted, until: deadline) }
       throw Failure(APNS_ERR_TIMEOUT) {
-        $0.append("the proxy took too long to connect to ")
+        endpoint.appendProxy(to: &$0)
+        $0.append(" took too long to connect to ")
         endpoint.append(to: &$0)
       }
     }

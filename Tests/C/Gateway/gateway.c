@@ -321,6 +321,8 @@ static void stall(connection_t *connection) {
 
 typedef enum { GO_ON, OVER } verdict_t;
 
+static bool shake_hands(connection_t *connection);
+
 static verdict_t perform(connection_t *connection, const gateway_step_t *step) {
   gateway_t *gateway = connection->gateway;
   gateway_record_t *record = &connection->record;
@@ -328,6 +330,9 @@ static verdict_t perform(connection_t *connection, const gateway_step_t *step) {
   bool fine = true;
   switch (step->kind) {
     case STEP_NO_HANDSHAKE:
+      break;
+    case STEP_SHAKE_HANDS:
+      fine = shake_hands(connection);
       break;
     case STEP_TAKE_RAW:
       for (size_t left = step->count; fine && left > 0;) {

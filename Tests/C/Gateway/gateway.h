@@ -28,6 +28,7 @@
 typedef enum step_kind {
   STEP_END,
   STEP_NO_HANDSHAKE,
+  STEP_SHAKE_HANDS,
   STEP_TAKE_RAW,
   STEP_TAKE_BYTES,
   STEP_TAKE_FRAMES,
@@ -65,6 +66,9 @@ typedef struct gateway_step {
 /* Only as the first step: the TCP connection is accepted and no more. */
 #define NO_HANDSHAKE \
   { .kind = STEP_NO_HANDSHAKE }
+/* Later, after that. */
+#define SHAKE_HANDS \
+  { .kind = STEP_SHAKE_HANDS }
 /* So many bytes from the socket, without a handshake. */
 #define TAKE_RAW(n) \
   { .kind = STEP_TAKE_RAW, .count = (n) }

@@ -1,0 +1,343 @@
+/* What proves that notifications were accepted, and what proves nothing. */
+#include <stdio.h>
+
+#include "clock.h"
+#include "provider.h"
+
+enum { BATCH = 10 };
+
+static const gateway_step_t polite[] = {TAKE_SENTINEL, NAME_LAST(2), END};
+
+/* Like send_range(), the last one with a token of another length. */
+static void send_with_odd_token(apns_session_t *session) {
+  apns_error_t error = APNS_ERROR_INIT;
+  send_range(session, 0, BATCH - 1);
+  apns_notification_t odd = *notification(BATCH - 1);
+  odd.token_length = 31;
+  assert_ok(apns_session_send(session, &odd, 0, NULL, &error), &error);
+}
+
+/* All are accepted by the first connection's word, or that proves nothing: then they
+   are sent again as the option has it, or each is unknown. */
+static void check_word(const gateway_step_t *script, bool zero_proves, bool has_odd, int format,
+                       int ambiguous, bool proves) {
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script, polite));
+  apns_session_options_t options = options_for(gateway);
+  options.zero_proves = zero_proves;
+  options.ambiguous = ambiguous;
+  options.format = format;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  if (has_odd)
+    send_with_odd_token(session);
+  else
+    send_range(session, 0, BATCH);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  bool resends = !proves && ambiguous == APNS_AMBIGUOUS_RESEND;
+  bool reports = !proves && ambiguous == APNS_AMBIGUOUS_REPORT;
+  assert_counts(session, BATCH, reports ? 0 : BATCH, 0, reports ? BATCH : 0, 0);
+  assert_int_equal(stats_of(session).resent, resends ? BATCH : 0);
+  assert_int_equal(stats_of(session).connects, resends ? 2 : 1);
+  if (reports)
+    for (size_t n = 0; n < BATCH; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
+  assert_no_event(session);
+  apns_session_free(session);
+  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  assert_int_equal(heard->frame_count, BATCH + 1);
+  assert_true(heard->frames[BATCH].is_sentinel);
+  if (resends) assert_same_frames(gateway_heard(gateway, 1), heard, 0, BATCH);
+  gateway_stop(gateway);
+}
+
+static void check_word_every_way(const gateway_step_t *script, bool zero_proves, bool has_odd,
+                                 bool proves) {
+  for (int format = APNS_FORMAT_ENHANCED; format <= APNS_FORMAT_FRAMED; format++)
+    for (int ambiguous = APNS_AMBIGUOUS_RESEND; ambiguous <= APNS_AMBIGUOUS_REPORT; ambiguous++)
+      check_word(script, zero_proves, has_odd, format, ambiguous, proves);
+}
+
+/* ---- The sentinel's answer ---------------------------------------------- */
+
+static const uint8_t statuses[] = {2, 5, 8, 128};
+enum { STATUSES = sizeof statuses };
+
+static void its_own_identifier_proves_whatever_the_status(void **state) {
+  (void)state;
+  for (size_t index = 0; index < STATUSES; index++) {
+    const gateway_step_t script[] = {TAKE_SENTINEL, NAME_LAST(statuses[index]), END};
+    check_word_every_way(script, false, false, true);
+    check_word_every_way(script, false, true, true);
+  }
+}
+
+/* Without a token is the sentinel alone; of an odd size only where no other is. */
+static void identifier_0_proves_where_it_can_mean_nothing_else(void **state) {
+  (void)state;
+  for (size_t index = 0; index < STATUSES; index++) {
+    uint8_t status = statuses[index];
+    const gateway_step_t script[] = {TAKE_SENTINEL, NAME(status, 0), END};
+    check_word_every_way(script, false, false, status == 2 || status == 5);
+    check_word_every_way(script, false, true, status == 2);
+  }
+}
+
+static void identifier_0_proves_where_the_option_says_so(void **state) {
+  (void)state;
+  for (size_t index = 0; index < STATUSES; index++) {
+    const gateway_step_t script[] = {TAKE_SENTINEL, NAME(statuses[index], 0), END};
+    check_word_every_way(script, true, false, true);
+    check_word_every_way(script, true, true, true);
+  }
+}
+
+/* An odd token that has its end is in nobody's way. */
+static void an_odd_token_of_before_does_not_count(void **state) {
+  (void)state;
+  static const gateway_step_t zero[] = {TAKE_SENTINEL, NAME(5, 0), END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite, zero));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_with_odd_token(session);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  send_range(session, BATCH, 2 * BATCH);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_counts(session, 2 * BATCH, 2 * BATCH, 0, 0, 0);
+  assert_int_equal(stats_of(session).resent, 0);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+/* With no sentinel out, 0 is nobody, whatever the option. */
+static void identifier_0_without_a_sentinel(void **state) {
+  (void)state;
+  for (size_t index = 0; index < STATUSES; index++)
+    for (int zero_proves = 0; zero_proves < 2; zero_proves++) {
+      const gateway_step_t script[] = {TAKE_FRAMES(BATCH), NAME(statuses[index], 0), END};
+      gateway_t *gateway = gateway_start(NULL, SCRIPTS(script, polite));
+      apns_session_options_t options = options_for(gateway);
+      options.zero_proves = zero_proves;
+      apns_session_t *session = session_to(gateway, &options);
+      apns_error_t error = APNS_ERROR_INIT;
+      send_range(session, 0, BATCH);
+      gateway_await_step(gateway, 0, 2);
+      assert_no_event(session);
+      assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+      assert_counts(session, BATCH, BATCH, 0, 0, 0);
+      assert_int_equal(stats_of(session).resent, BATCH);
+      apns_session_free(session);
+      gateway_stop(gateway);
+    }
+}
+
+/* Nor is it the sentinel before that is whole on the wire: the gateway reads no more. */
+static void a_sentinel_that_is_not_written_is_not_answered(void **state) {
+  (void)state;
+  static const gateway_step_t script[] = {TAKE_FRAMES(BATCH), AWAIT(1), NAME(2, 0), STALL};
+  const gateway_options_t small = {.receive_buffer = 4096};
+  const size_t count = 60000;
+  gateway_t *gateway = gateway_start(&small, SCRIPTS(script, polite));
+  apns_session_options_t options = options_for(gateway);
+  options.window_bytes = 16 << 20;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_notification_t *all = notifications(count);
+  assert_ok(apns_session_send_many(session, all, count, APNS_SEND_MORE, NULL, &error), &error);
+  notifications_free(all, count);
+  gateway_await_step(gateway, 0, 1);
+  /* The sentinel waits behind what the socket does not take. */
+  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 100, NULL, &error), &error);
+  gateway_signal(gateway);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_counts(session, count, count, 0, 0, 0);
+  apns_session_free(session);
+  assert_int_equal(notifications_in(gateway_heard(gateway, 1)), count);
+  gateway_stop(gateway);
+}
+
+/* ---- A packet for nobody ------------------------------------------------ */
+
+/* One that has its end already: what is in flight now is in doubt, and nothing else. */
+static void check_past_one(uint32_t identifier, uint8_t status, int ambiguous) {
+  static const gateway_step_t names_fifth[] = {TAKE_FRAMES(BATCH), NAME_NTH(8, 4), END};
+  const gateway_step_t names_past[] = {TAKE_FRAMES(BATCH - 5), NAME(status, identifier), END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_fifth, names_past, polite));
+  apns_session_options_t options = options_for(gateway);
+  options.ambiguous = ambiguous;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_event_t event = APNS_EVENT_INIT;
+  bool reports = ambiguous == APNS_AMBIGUOUS_REPORT;
+  send_range(session, 0, BATCH);
+  assert_ok(apns_session_next_event(session, &event, 30000, &error), &error);
+  assert_int_equal(event.reject, 8);
+  assert_ok(apns_session_flush(session, &error), &error);
+  gateway_await_step(gateway, 1, 2);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_counts(session, BATCH, reports ? 4 : BATCH - 1, 1, reports ? BATCH - 5 : 0, 0);
+  assert_int_equal(stats_of(session).resent, (reports ? 1 : 2) * (BATCH - 5));
+  if (reports)
+    for (size_t n = 5; n < BATCH; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
+  assert_no_event(session);
+  apns_session_free(session);
+  if (!reports)
+    assert_same_frames(gateway_heard(gateway, 2), gateway_heard(gateway, 0), 5, BATCH - 5);
+  gateway_stop(gateway);
+}
+
+static void a_packet_for_one_that_has_its_end(void **state) {
+  (void)state;
+  /* The first, the one rejected, one never given, and the last of all. */
+  static const uint32_t identifiers[] = {1, 5, 1000, UINT32_MAX};
+  static const uint8_t words[] = {8, 10, 128, 255};
+  for (size_t index = 0; index < 4; index++)
+    for (size_t word = 0; word < 4; word++) {
+      check_past_one(identifiers[index], words[word], APNS_AMBIGUOUS_RESEND);
+      check_past_one(identifiers[index], words[word], APNS_AMBIGUOUS_REPORT);
+    }
+}
+
+/* It is named wrongly for ever: that ends too. */
+static void packets_for_nobody_for_ever(void **state) {
+  (void)state;
+  static const gateway_step_t script[] = {TAKE_FRAMES(BATCH), NAME(8, 77777), END};
+  gateway_t *gateway =
+      gateway_start(NULL, SCRIPTS(script, script, script, script, script, script, script));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_range(session, 0, BATCH);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_counts(session, BATCH, 0, 0, BATCH, 0);
+  for (size_t n = 0; n < BATCH; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
+  assert_int_equal(gateway_connections(gateway), 5);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+/* ---- A packet behind a broken write ------------------------------------- */
+
+/* The packet lies unread when a write finds the connection gone: by a reset, or by the
+   gateway having closed with bytes of ours unread. The clock stands, so that no look is due
+   before the write. */
+static void check_behind(const gateway_step_t *script, int tls_version) {
+  const gateway_options_t how = {.tls_version = tls_version};
+  gateway_t *gateway = gateway_start(&how, SCRIPTS(script, polite));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_range(session, 0, BATCH);
+  clock_stop();
+  /* A look, which finds nothing and is not due again while the clock stands. */
+  clock_forward(1);
+  assert_no_event(session);
+  gateway_signal(gateway);
+  gateway_heard(gateway, 0);
+  assert_ok(apns_session_send(session, notification(BATCH), 0, NULL, &error), &error);
+  clock_go();
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_counts(session, BATCH + 1, BATCH, 1, 0, 0);
+  assert_event(session, APNS_EVENT_REJECTED, 8, 3);
+  assert_no_event(session);
+  apns_session_free(session);
+  const gateway_record_t *after = gateway_heard(gateway, 1);
+  assert_int_equal(notifications_in(after), BATCH - 3);
+  for (size_t index = 0; index < BATCH - 3; index++) assert_carries(after, index, index + 4);
+  gateway_stop(gateway);
+}
+
+static void a_packet_behind_a_broken_write(void **state) {
+  (void)state;
+  static const gateway_step_t reset[] = {TAKE_FRAMES(BATCH), AWAIT(1), NAME_NTH(8, 3), CLOSE_RST};
+  static const gateway_step_t piecemeal[] = {TAKE_FRAMES(BATCH), AWAIT(1), NAME_NTH_PIECEMEAL(8, 3),
+                                             CLOSE_RST};
+  check_behind(reset, TLS1_2_VERSION);
+  check_behind(reset, TLS1_3_VERSION);
+  check_behind(piecemeal, TLS1_2_VERSION);
+  check_behind(piecemeal, TLS1_3_VERSION);
+}
+
+/* ---- Silence ------------------------------------------------------------ */
+
+/* A connection that ended before it was over has proven nothing. */
+static void a_quiet_period_that_is_broken_off(void **state) {
+  (void)state;
+  static const gateway_step_t first[] = {TAKE_FRAMES(BATCH), AWAIT(1), CLOSE_FIN};
+  static const gateway_step_t second[] = {TAKE_ALL, END};
+  for (int ambiguous = APNS_AMBIGUOUS_RESEND; ambiguous <= APNS_AMBIGUOUS_REPORT; ambiguous++) {
+    gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, second));
+    apns_session_options_t options = options_for(gateway);
+    options.quiet_period_ms = 3600000;
+    options.ambiguous = ambiguous;
+    apns_session_t *session = session_to(gateway, &options);
+    apns_error_t error = APNS_ERROR_INIT;
+    size_t unresolved = 0;
+    bool reports = ambiguous == APNS_AMBIGUOUS_REPORT;
+    send_range(session, 0, BATCH);
+    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 20, &unresolved, &error), &error);
+    assert_int_equal(unresolved, BATCH);
+    gateway_signal(gateway);
+    if (reports) {
+      apns_event_t event = APNS_EVENT_INIT;
+      assert_ok(apns_session_next_event(session, &event, 30000, &error), &error);
+      assert_ptr_equal(event.user_data, (void *)1);
+      for (size_t n = 1; n < BATCH; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
+    } else {
+      await_connects(session, 2);
+    }
+    send_range(session, BATCH, BATCH + 1);
+    const size_t left = reports ? 1 : BATCH + 1;
+    gateway_await_frames(gateway, 1, left);
+    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 20, &unresolved, &error), &error);
+    assert_int_equal(unresolved, left);
+    clock_forward(3600001);
+    assert_ok(apns_session_drain(session, 30000, &unresolved, &error), &error);
+    assert_counts(session, BATCH + 1, left, 0, BATCH + 1 - left, 0);
+    assert_no_event(session);
+    apns_session_free(session);
+    /* And no sentinel, which such a peer would not answer. */
+    const gateway_record_t *heard = gateway_heard(gateway, 1);
+    assert_int_equal(heard->frame_count, left);
+    assert_int_equal(notifications_in(heard), left);
+    gateway_stop(gateway);
+  }
+}
+
+static void a_write_begins_the_quiet_period_anew(void **state) {
+  (void)state;
+  static const gateway_step_t script[] = {TAKE_ALL, END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_session_options_t options = options_for(gateway);
+  options.quiet_period_ms = 100000;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  size_t unresolved = 0;
+  send_range(session, 0, BATCH);
+  clock_stop();
+  clock_forward(90000);
+  send_range(session, BATCH, BATCH + 1);
+  clock_forward(90000);
+  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, &unresolved, &error), &error);
+  assert_int_equal(unresolved, BATCH + 1);
+  clock_forward(10001);
+  assert_ok(apns_session_drain(session, 0, &unresolved, &error), &error);
+  assert_counts(session, BATCH + 1, BATCH + 1, 0, 0, 0);
+  clock_go();
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+int main(void) {
+  identities_make();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(its_own_identifier_proves_whatever_the_status),
+      cmocka_unit_test(identifier_0_proves_where_it_can_mean_nothing_else),
+      cmocka_unit_test(identifier_0_proves_where_the_option_says_so),
+      cmocka_unit_test(an_odd_token_of_before_does_not_count),
+      cmocka_unit_test(identifier_0_without_a_sentinel),
+      cmocka_unit_test(a_sentinel_that_is_not_written_is_not_answered),
+      cmocka_unit_test(a_packet_for_one_that_has_its_end),
+      cmocka_unit_test(packets_for_nobody_for_ever),
+      cmocka_unit_test(a_packet_behind_a_broken_write),
+      cmocka_unit_test(a_quiet_period_that_is_broken_off),
+      cmocka_unit_test(a_write_begins_the_quiet_period_anew),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

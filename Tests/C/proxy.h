@@ -1,0 +1,43 @@
+/*
+ * An HTTP proxy on the loopback interface that answers what the test says, and
+ * leads to the gateway where it is to. Threads of its own, as the gateway.
+ */
+#ifndef TESTS_PROXY_H
+#define TESTS_PROXY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** What it does with one connection, after the request has come. */
+typedef struct proxy_answer {
+  const char *text; /* NULL: none */
+  size_t length;    /* 0: strlen(text) */
+  bool piecemeal;   /* each byte in a segment of its own */
+  bool opens;       /* leads on to the gateway after that; else closes */
+  bool resets;      /* closes with a reset */
+  bool stays;       /* does neither, until the provider ends it */
+} proxy_answer_t;
+
+#define PROXY_OPENS \
+  { .text = "HTTP/1.1 200 Connection established\r\n\r\n", .opens = true }
+#define PROXY_SAYS(words) \
+  { .text = (words) }
+
+typedef struct proxy proxy_t;
+
+/** One answer for each connection in the order accepted; the last one is for all beyond. */
+proxy_t *proxy_start(uint16_t gateway_port, const proxy_answer_t *answers, size_t count);
+
+uint16_t proxy_port(const proxy_t *proxy);
+
+/** Connections accepted so far. */
+size_t proxy_connections(proxy_t *proxy);
+
+/** The header of the request on connection `index`, whole; waits for it. */
+const char *proxy_request(proxy_t *proxy, size_t index);
+
+/** Ends all connections as they stand, and frees everything. */
+void proxy_stop(proxy_t *proxy);
+
+#endif

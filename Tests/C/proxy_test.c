@@ -1,0 +1,469 @@
+/* The gateway behind an HTTP proxy: asked rightly, and its refusals told. */
+#include "proxy.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "provider.h"
+
+enum { BATCH = 10 };
+
+static const gateway_step_t polite[] = {TAKE_SENTINEL, NAME_LAST(2), END};
+static const gateway_step_t names_first[] = {TAKE_FRAMES(BATCH), NAME_NTH(8, 0), END};
+static const proxy_answer_t opens[] = {PROXY_OPENS};
+
+static apns_session_options_t options_through(const gateway_t *gateway, const proxy_t *proxy) {
+  apns_session_options_t options = options_for(gateway);
+  options.proxy_host = "127.0.0.1";
+  options.proxy_port = proxy_port(proxy);
+  return options;
+}
+
+/* All of it goes through, and the request was this one. */
+static void check_through(const apns_session_options_t *options, gateway_t *gateway, proxy_t *proxy,
+                          const char *request) {
+  apns_session_t *session = session_to(gateway, options);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_range(session, 0, BATCH);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_counts(session, BATCH, BATCH, 0, 0, 0);
+  apns_session_free(session);
+  assert_string_equal(proxy_request(proxy, 0), request);
+  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  for (size_t n = 0; n < BATCH; n++) assert_carries(heard, n, n);
+  assert_int_equal(proxy_connections(proxy), 1);
+  proxy_stop(proxy);
+  gateway_stop(gateway);
+}
+
+/* ---- Being asked -------------------------------------------------------- */
+
+static void without_a_user(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
+  apns_session_options_t options = options_through(gateway, proxy);
+  char request[200];
+  snprintf(request, sizeof request, "CONNECT 127.0.0.1:%d HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n",
+           options.port, options.port);
+  check_through(&options, gateway, proxy, request);
+}
+
+/* The examples of RFC 7617, 2 and 2.1, and what may be missing. */
+static void with_a_user(void **state) {
+  (void)state;
+  static const char *const cases[][3] = {
+      {"Aladdin", "open sesame", "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="},
+      {"test", "123\xC2\xA3", "dGVzdDoxMjPCow=="},
+      {"user", NULL, "dXNlcjo="},
+      {"user", "", "dXNlcjo="},
+      {"", "a:b", "OmE6Yg=="},
+  };
+  for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
+    gateway_t *gateway = gateway_start(NULL, NULL);
+    proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
+    apns_session_options_t options = options_through(gateway, proxy);
+    options.proxy_user = cases[index][0];
+    options.proxy_password = cases[index][1];
+    char request[300];
+    snprintf(request, sizeof request,
+             "CONNECT 127.0.0.1:%d HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n"
+             "Proxy-Authorization: Basic %s\r\n\r\n",
+             options.port, options.port, cases[index][2]);
+    check_through(&options, gateway, proxy, request);
+  }
+}
+
+static void with_the_longest_password(void **state) {
+  (void)state;
+  char password[1022];
+  memset(password, '?', sizeof password);
+  password[1021] = 0;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
+  apns_session_options_t options = options_through(gateway, proxy);
+  options.proxy_user = "usr";
+  options.proxy_password = password;
+  char request[2000], encoded[1500], both[1100];
+  snprintf(both, sizeof both, "usr:%s", password);
+  EVP_EncodeBlock((unsigned char *)encoded, (const unsigned char *)both, (int)strlen(both));
+  snprintf(request, sizeof request,
+           "CONNECT 127.0.0.1:%d HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n"
+           "Proxy-Authorization: Basic %s\r\n\r\n",
+           options.port, options.port, encoded);
+  check_through(&options, gateway, proxy, request);
+}
+
+/* The proxy looks the name up, the provider need not be able to. */
+static void the_gateways_name_is_the_proxys_to_find(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
+  apns_session_options_t options = options_through(gateway, proxy);
+  options.host = "gateway.invalid";
+  options.server_name = "localhost";
+  options.port = 2195;
+  check_through(&options, gateway, proxy,
+                "CONNECT gateway.invalid:2195 HTTP/1.1\r\nHost: gateway.invalid:2195\r\n\r\n");
+}
+
+static void an_ipv6_address_goes_into_brackets(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
+  apns_session_options_t options = options_through(gateway, proxy);
+  options.host = "2001:db8::7";
+  options.server_name = "localhost";
+  options.port = 2195;
+  check_through(&options, gateway, proxy,
+                "CONNECT [2001:db8::7]:2195 HTTP/1.1\r\nHost: [2001:db8::7]:2195\r\n\r\n");
+}
+
+/* A line of its own in the request would be another's words. */
+static void a_host_that_would_break_the_request(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
+  apns_session_options_t options = options_through(gateway, proxy);
+  options.host = "gateway\r\nX-Evil: yes";
+  options.server_name = "localhost";
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_status(APNS_ERR_ARGUMENT, apns_session_connect(session, &error), &error);
+  assert_contains(error.message, "host");
+  apns_session_free(session);
+  assert_int_equal(gateway_connections(gateway), 0);
+  proxy_stop(proxy);
+  gateway_stop(gateway);
+}
+
+/* ---- Its yes ------------------------------------------------------------ */
+
+static char *long_answer(size_t length) {
+  char *text = malloc(length + 1);
+  int head = sprintf(text, "HTTP/1.1 200 OK\r\nX-Long: ");
+  memset(text + head, 'x', length - (size_t)head);
+  memcpy(text + length - 4, "\r\n\r\n", 5);
+  return text;
+}
+
+static void every_way_to_say_yes(void **state) {
+  (void)state;
+  char *longest = long_answer(8192);
+  const proxy_answer_t answers[] = {
+      {.text = "HTTP/1.0 200 Connection established\r\nVia: 1.0 old\r\n\r\n", .opens = true},
+      {.text = "HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", .opens = true},
+      {.text = "HTTP/1.1 200 \r\n\r\n", .opens = true},
+      {.text = "HTTP/1.1 299 Well\n\n", .opens = true},
+      {.text = "HTTP/1.1 200 OK\r\nX-One: 1\r\nX-Two: 2\r\n\r\n", .opens = true, .piecemeal = true},
+      {.text = longest, .opens = true},
+  };
+  for (size_t index = 0; index < sizeof answers / sizeof *answers; index++) {
+    gateway_t *gateway = gateway_start(NULL, NULL);
+    proxy_t *proxy = proxy_start(gateway_port(gateway), answers + index, 1);
+    apns_session_options_t options = options_through(gateway, proxy);
+    char request[200];
+    snprintf(request, sizeof request, "CONNECT 127.0.0.1:%d HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n",
+             options.port, options.port);
+    check_through(&options, gateway, proxy, request);
+  }
+  free(longest);
+}
+
+/* ---- Its no ------------------------------------------------------------- */
+
+/* The error names the proxy and says `part`; nothing was taken, and when the proxy
+   has thought better of it the session goes on. */
+static void check_no(const proxy_answer_t *no, apns_status_t expected, const char *part) {
+  const proxy_answer_t answers[] = {*no, PROXY_OPENS};
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  proxy_t *proxy = proxy_start(gateway_port(gateway), answers, 2);
+  apns_session_options_t options = options_through(gateway, proxy);
+  options.proxy_user = "user";
+  options.proxy_password = "secret";
+  if (no->stays) options.connect_timeout_ms = 300;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  char place[64];
+  snprintf(place, sizeof place, "the proxy 127.0.0.1:%d", proxy_port(proxy));
+  assert_status(expected, apns_session_send(session, notification(0), 0, NULL, &error), &error);
+  assert_contains(error.message, place);
+  assert_contains(error.message, part);
+  assert_null(strstr(error.message, "secret"));
+  assert_null(strstr(error.message, "dXNlcjpzZWNyZXQ="));
+  assert_counts(session, 0, 0, 0, 0, 0);
+  assert_int_equal(stats_of(session).connects, 0);
+  assert_int_equal(gateway_connections(gateway), 0);
+  if (!no->stays) {
+    send_range(session, 0, BATCH);
+    assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+    assert_counts(session, BATCH, BATCH, 0, 0, 0);
+  }
+  apns_session_free(session);
+  proxy_stop(proxy);
+  gateway_stop(gateway);
+}
+
+static void refusals(void **state) {
+  (void)state;
+  static const char *const cases[][2] = {
+      {"HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"x\"\r\n"
+       "Content-Length: 5\r\n\r\nsorry",
+       "refused: 407 Proxy Authentication Required"},
+      {"HTTP/1.1 403 Forbidden\r\n\r\n", "refused: 403 Forbidden"},
+      {"HTTP/1.0 502 Bad Gateway\n\n", "refused: 502 Bad Gateway"},
+      {"HTTP/1.1 301 Moved\r\nLocation: /\r\n\r\n", "refused: 301 Moved"},
+      /* One line in the end, whatever the proxy says. */
+      {"HTTP/1.1 500 \a\x1B[31mred\r\n\r\n", "refused: 500 ??[31mred"},
+      {"220 mail.example ESMTP\r\n\r\n", "does not speak HTTP: 220 mail.example ESMTP"},
+      {"\x15\x03\x01\x02\x02(\n\n", "does not speak HTTP: "},
+      {"HTTP/1.1\r\n\r\n", "does not speak HTTP: HTTP/1.1"},
+      {"\r\n\r\n", "does not speak HTTP"},
+  };
+  for (size_t index = 0; index < sizeof cases / sizeof *cases; index++)
+    for (int piecemeal = 0; piecemeal < 2; piecemeal++) {
+      const proxy_answer_t no = {.text = cases[index][0], .piecemeal = piecemeal};
+      check_no(&no, APNS_ERR_NETWORK, cases[index][1]);
+    }
+}
+
+static void a_reason_longer_than_a_message(void **state) {
+  (void)state;
+  char *text = long_answer(2000);
+  memcpy(text, "HTTP/1.1 403 No: ", 17);
+  const proxy_answer_t no = {.text = text};
+  check_no(&no, APNS_ERR_NETWORK, "refused: 403 No: ");
+  free(text);
+}
+
+static void an_answer_without_end(void **state) {
+  (void)state;
+  char *text = long_answer(8193);
+  const proxy_answer_t no = {.text = text};
+  check_no(&no, APNS_ERR_NETWORK, "answer longer than 8192 bytes");
+  memset(text, 0, 8193);
+  const proxy_answer_t zeros = {.text = text, .length = 8193};
+  check_no(&zeros, APNS_ERR_NETWORK, "answer longer than 8192 bytes");
+  free(text);
+}
+
+static void one_that_closes(void **state) {
+  (void)state;
+  static const proxy_answer_t silent = {.text = NULL}, half = PROXY_SAYS("HTTP/1.1 200 OK\r\n"),
+                              reset = {.text = NULL, .resets = true};
+  check_no(&silent, APNS_ERR_NETWORK, "closed the connection without an answer");
+  check_no(&half, APNS_ERR_NETWORK, "closed the connection without an answer");
+  check_no(&reset, APNS_ERR_NETWORK, strerror(ECONNRESET));
+}
+
+static void one_that_does_not_answer(void **state) {
+  (void)state;
+  static const proxy_answer_t silent = {.text = NULL, .stays = true},
+                              half = {.text = "HTTP/1.1 2", .stays = true};
+  check_no(&silent, APNS_ERR_TIMEOUT, "took too long");
+  check_no(&half, APNS_ERR_TIMEOUT, "took too long");
+}
+
+static void one_that_nobody_is(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
+  apns_session_options_t options = options_through(gateway, proxy);
+  proxy_stop(proxy);
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  char place[64];
+  snprintf(place, sizeof place, "cannot connect to the proxy 127.0.0.1:%d", options.proxy_port);
+  assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error), &error);
+  assert_contains(error.message, place);
+  assert_int_equal(error.sys_errno, ECONNREFUSED);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+/* The way was free, but there is no gateway at its end. */
+static void a_way_that_leads_nowhere(void **state) {
+  (void)state;
+  static const proxy_answer_t yes[] = {PROXY_SAYS("HTTP/1.1 200 OK\r\n\r\n")};
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  proxy_t *proxy = proxy_start(gateway_port(gateway), yes, 1);
+  apns_session_options_t options = options_through(gateway, proxy);
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error), &error);
+  assert_contains(error.message, "TLS handshake");
+  apns_session_free(session);
+  proxy_stop(proxy);
+  gateway_stop(gateway);
+}
+
+/* ---- All the way through it --------------------------------------------- */
+
+/* Every connection, the standby one too, is asked of the proxy. */
+static void rejections_and_a_standby(void **state) {
+  (void)state;
+  static const gateway_step_t works[] = {TAKE_FRAMES(BATCH - 1), AWAIT(1), NAME_NTH(8, 0), END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, polite));
+  proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
+  apns_session_options_t options = options_through(gateway, proxy);
+  options.no_standby = 0;
+  options.proxy_user = "user";
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_event_t event = APNS_EVENT_INIT;
+  send_range(session, 0, BATCH);
+  assert_ok(apns_session_next_event(session, &event, 30000, &error), &error);
+  assert_int_equal(event.reject, 8);
+  await_connects(session, 3);
+  gateway_signal(gateway);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_counts(session, BATCH, BATCH - 2, 2, 0, 0);
+  assert_event(session, APNS_EVENT_REJECTED, 8, 1);
+  apns_session_free(session);
+  /* Whether there was time for one more standby is left open. */
+  gateway_heard(gateway, 2);
+  assert_in_range(proxy_connections(proxy), 3, 4);
+  for (size_t index = 1; index < 3; index++)
+    assert_string_equal(proxy_request(proxy, index), proxy_request(proxy, 0));
+  assert_same_frames(gateway_heard(gateway, 2), gateway_heard(gateway, 0), 2, BATCH - 2);
+  proxy_stop(proxy);
+  gateway_stop(gateway);
+}
+
+static void a_refusal_while_notifications_wait(void **state) {
+  (void)state;
+  const proxy_answer_t answers[] = {PROXY_OPENS, PROXY_SAYS("HTTP/1.1 503 Busy\r\n\r\n"),
+                                    PROXY_OPENS};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, polite));
+  proxy_t *proxy = proxy_start(gateway_port(gateway), answers, 3);
+  apns_session_options_t options = options_through(gateway, proxy);
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  size_t unresolved = 0;
+  send_range(session, 0, BATCH);
+  gateway_await_step(gateway, 0, 2);
+  assert_status(APNS_ERR_NETWORK, apns_session_drain(session, 30000, &unresolved, &error), &error);
+  assert_contains(error.message, "refused: 503 Busy");
+  assert_int_equal(unresolved, BATCH - 1);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_counts(session, BATCH, BATCH - 1, 1, 0, 0);
+  apns_session_free(session);
+  proxy_stop(proxy);
+  gateway_stop(gateway);
+}
+
+/* ---- Feedback ----------------------------------------------------------- */
+
+static apns_status_t open_feedback(const gateway_t *gateway, const proxy_t *proxy,
+                                   apns_feedback_t **feedback, apns_error_t *error) {
+  apns_credentials_t *credentials = provider_credentials();
+  apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
+  from.host = "127.0.0.1";
+  from.port = gateway_port(gateway);
+  from.connect_timeout_ms = from.read_timeout_ms = 30000;
+  from.proxy_host = "127.0.0.1";
+  from.proxy_port = proxy_port(proxy);
+  from.proxy_user = "Aladdin";
+  from.proxy_password = "open sesame";
+  apns_status_t status = apns_feedback_open(&from, credentials, feedback, error);
+  apns_credentials_free(credentials);
+  return status;
+}
+
+static void feedback_through_it(void **state) {
+  (void)state;
+  static const uint8_t tuples[] = {0, 0, 0, 9, 0, 2, 'a', 'b', 0, 0, 0, 8, 0, 1, 'c'};
+  static const gateway_step_t list[] = {SAY(tuples, sizeof tuples), END};
+  const proxy_answer_t answers[] = {PROXY_SAYS("HTTP/1.1 407 Who?\r\n\r\n"), PROXY_OPENS};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(list));
+  proxy_t *proxy = proxy_start(gateway_port(gateway), answers, 2);
+  apns_feedback_t *feedback = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  char place[64];
+  snprintf(place, sizeof place, "the proxy 127.0.0.1:%d refused: 407 Who?", proxy_port(proxy));
+  assert_status(APNS_ERR_NETWORK, open_feedback(gateway, proxy, &feedback, &error), &error);
+  assert_contains(error.message, place);
+  assert_null(feedback);
+  assert_ok(open_feedback(gateway, proxy, &feedback, &error), &error);
+  assert_contains(proxy_request(proxy, 1),
+                  "Proxy-Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n");
+  apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
+  assert_ok(apns_feedback_next(feedback, &tuple, &error), &error);
+  assert_int_equal(tuple.timestamp, 9);
+  assert_memory_equal(tuple.token, "ab", 2);
+  assert_ok(apns_feedback_next(feedback, &tuple, &error), &error);
+  assert_int_equal(tuple.timestamp, 8);
+  assert_status(APNS_DONE, apns_feedback_next(feedback, &tuple, &error), &error);
+  apns_feedback_free(feedback);
+  proxy_stop(proxy);
+  gateway_stop(gateway);
+}
+
+/* ---- Options ------------------------------------------------------------ */
+
+static void options_that_cannot_be(void **state) {
+  (void)state;
+  char longest[1025];
+  memset(longest, 'x', sizeof longest);
+  longest[1024] = 0;
+  const struct {
+    const char *host, *user, *password;
+    uint16_t port;
+    const char *says;
+  } cases[] = {
+      {"proxy.invalid", NULL, NULL, 0, "proxy_port"},
+      {"", NULL, NULL, 3128, "proxy_host"},
+      {NULL, NULL, NULL, 3128, "proxy_host"},
+      {NULL, "user", NULL, 0, "proxy_host"},
+      {NULL, NULL, "secret", 0, "proxy_host"},
+      {"proxy.invalid", NULL, "secret", 3128, "proxy_user"},
+      {"proxy.invalid", "us:er", NULL, 3128, "colon"},
+      {"proxy.invalid", longest, "s", 3128, "1024"},
+  };
+  apns_credentials_t *credentials = provider_credentials();
+  for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
+    apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+    apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
+    apns_session_t *session = NULL;
+    apns_feedback_t *feedback = NULL;
+    apns_error_t error = APNS_ERROR_INIT;
+    options.host = from.host = "127.0.0.1";
+    options.proxy_host = from.proxy_host = cases[index].host;
+    options.proxy_port = from.proxy_port = cases[index].port;
+    options.proxy_user = from.proxy_user = cases[index].user;
+    options.proxy_password = from.proxy_password = cases[index].password;
+    assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+                  &error);
+    assert_contains(error.message, cases[index].says);
+    assert_status(APNS_ERR_ARGUMENT, apns_feedback_open(&from, credentials, &feedback, &error),
+                  &error);
+    assert_contains(error.message, cases[index].says);
+    assert_true(session == NULL && feedback == NULL);
+  }
+  apns_credentials_free(credentials);
+}
+
+int main(void) {
+  identities_make();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(without_a_user),
+      cmocka_unit_test(with_a_user),
+      cmocka_unit_test(with_the_longest_password),
+      cmocka_unit_test(the_gateways_name_is_the_proxys_to_find),
+      cmocka_unit_test(an_ipv6_address_goes_into_brackets),
+      cmocka_unit_test(a_host_that_would_break_the_request),
+      cmocka_unit_test(every_way_to_say_yes),
+      cmocka_unit_test(refusals),
+      cmocka_unit_test(a_reason_longer_than_a_message),
+      cmocka_unit_test(an_answer_without_end),
+      cmocka_unit_test(one_that_closes),
+      cmocka_unit_test(one_that_does_not_answer),
+      cmocka_unit_test(one_that_nobody_is),
+      cmocka_unit_test(a_way_that_leads_nowhere),
+      cmocka_unit_test(rejections_and_a_standby),
+      cmocka_unit_test(a_refusal_while_notifications_wait),
+      cmocka_unit_test(feedback_through_it),
+      cmocka_unit_test(options_that_cannot_be),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
