@@ -33,11 +33,14 @@ function(apns_prelink TARGET OBJECT EXPORTS)
             --whole-archive $<TARGET_FILE:${TARGET}> -o ${OBJECT}.whole
     COMMAND ${CMAKE_LINKER} -r -T ${PROJECT_SOURCE_DIR}/cmake/merge.ld ${OBJECT}.whole
             -o ${OBJECT}.merged
+    COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DOBJECT=${OBJECT}.merged -DMAP=${OBJECT}.names
+            -P ${PROJECT_SOURCE_DIR}/cmake/ShortNames.cmake
     COMMAND ${CMAKE_OBJCOPY} --keep-global-symbols=${PROJECT_BINARY_DIR}/exports.txt
             --remove-section=.swift1_autolink_entries --remove-section=.swift_modhash
-            $<$<NOT:$<CONFIG:Debug>>:--strip-unneeded> ${OBJECT}.merged ${OBJECT}
+            $<$<NOT:$<CONFIG:Debug>>:--strip-unneeded>
+            $<$<NOT:$<CONFIG:Debug>>:--redefine-syms=${OBJECT}.names> ${OBJECT}.merged ${OBJECT}
     COMMAND_EXPAND_LISTS
-    DEPENDS ${TARGET} ${PROJECT_SOURCE_DIR}/cmake/merge.ld
+    DEPENDS ${TARGET} ${PROJECT_SOURCE_DIR}/cmake/merge.ld ${PROJECT_SOURCE_DIR}/cmake/ShortNames.cmake
             ${PROJECT_BINARY_DIR}/exports.txt ${PROJECT_BINARY_DIR}/roots.txt
     COMMENT "Prelinking ${OBJECT}" VERBATIM)
   set_source_files_properties(${OBJECT} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)

@@ -1,7 +1,9 @@
 # The library itself: the core in Embedded Swift, which needs no runtime, so that a
-# C program links it like C.
+# C program links it like C. A jump table takes a relocation per case, which is more
+# than the comparisons it saves.
 target_compile_options(apns_core PRIVATE
-  -enable-experimental-feature Embedded -Xfrontend -function-sections)
+  -enable-experimental-feature Embedded -Xfrontend -function-sections
+  "SHELL:-Xllvm -min-jump-table-entries=64")
 
 # One object in which only the header's names are global: a host with a Swift
 # runtime of its own must not meet ours.

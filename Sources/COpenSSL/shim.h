@@ -7,10 +7,14 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/pkcs12.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
+#if OPENSSL_VERSION_NUMBER >= 0x30000000L
+#include <openssl/provider.h>
+#endif
 
 static inline int copenssl_set_min_version(SSL_CTX *context, int version) {
   return (int)SSL_CTX_set_min_proto_version(context, version);
@@ -61,6 +65,174 @@ static inline int copenssl_is_end_without_close(unsigned long code) {
   (void)code;
   return 0;
 #endif
+}
+
+/* ---- Certificates and keys ---------------------------------------------- */
+
+/* A stack of certificates and what is only a macro about it; NULL is an empty one. */
+static inline STACK_OF(X509) * copenssl_new_certificates(void) { return sk_X509_new_null(); }
+static inline void copenssl_free_certificates(STACK_OF(X509) * stack) {
+  sk_X509_pop_free(stack, X509_free);
+}
+static inline int copenssl_certificate_count(const STACK_OF(X509) * stack) {
+  return stack ? sk_X509_num(stack) : 0;
+}
+static inline X509 *copenssl_certificate(const STACK_OF(X509) * stack, int index) {
+  return sk_X509_value(stack, index);
+}
+static inline int copenssl_append_certificate(STACK_OF(X509) * stack, X509 *certificate) {
+  return sk_X509_push(stack, certificate);
+}
+static inline void copenssl_bring_certificate_to_front(STACK_OF(X509) * stack, int index) {
+  X509 *moved = sk_X509_delete(stack, index);
+  /* There is room for what was taken out just now. */
+  if (moved) sk_X509_unshift(stack, moved);
+}
+
+/* The subject as RFC 2253 writes it, but in UTF-8. */
+static inline int copenssl_print_subject(BIO *bio, X509 *certificate) {
+  return X509_NAME_print_ex(bio, X509_get_subject_name(certificate), 0,
+                            XN_FLAG_RFC2253 & ~(unsigned long)ASN1_STRFLGS_ESC_MSB);
+}
+static inline long copenssl_written(BIO *bio, char **start) { return BIO_get_mem_data(bio, start); }
+
+static inline int copenssl_chain_length(SSL_CTX *context) {
+  STACK_OF(X509) *chain = NULL;
+  SSL_CTX_get0_chain_certs(context, &chain);
+  return copenssl_certificate_count(chain);
+}
+static inline void copenssl_free(void *bytes) { OPENSSL_free(bytes); }
+
+/* The elements of an ASN.1 sequence. */
+static inline int copenssl_element_count(const ASN1_SEQUENCE_ANY *sequence) {
+  return sequence ? sk_ASN1_TYPE_num(sequence) : 0;
+}
+/* The element where it is a text, else NULL. */
+static inline const ASN1_STRING *copenssl_text_element(const ASN1_SEQUENCE_ANY *sequence,
+                                                       int index) {
+  const ASN1_TYPE *element = sk_ASN1_TYPE_value(sequence, index);
+  switch (element ? ASN1_TYPE_get(element) : V_ASN1_UNDEF) {
+    case V_ASN1_UTF8STRING:
+    case V_ASN1_PRINTABLESTRING:
+    case V_ASN1_IA5STRING:
+      return element->value.asn1_string;
+    default:
+      return NULL;
+  }
+}
+static inline void copenssl_free_elements(ASN1_SEQUENCE_ANY *sequence) {
+  sk_ASN1_TYPE_pop_free(sequence, ASN1_TYPE_free);
+}
+
+/* ---- Files of old ------------------------------------------------------- */
+
+/* This OpenSSL, or the providers it was asked for, have not got a cipher or digest. */
+static inline int copenssl_is_unsupported(unsigned long code) {
+#if OPENSSL_VERSION_NUMBER >= 0x30000000L
+  return ERR_GET_REASON(code) == ERR_R_UNSUPPORTED ||
+         (ERR_GET_LIB(code) == ERR_LIB_EVP &&
+          (ERR_GET_REASON(code) == EVP_R_UNSUPPORTED_ALGORITHM ||
+           ERR_GET_REASON(code) == EVP_R_UNSUPPORTED_CIPHER));
+#else
+  (void)code;
+  return 0;
+#endif
+}
+
+/* A context of our own with OpenSSL 3's legacy provider in it. */
+typedef struct copenssl_legacy {
+  void *context, *base, *legacy;
+} copenssl_legacy_t;
+
+static inline void copenssl_legacy_close(copenssl_legacy_t opened) {
+#if OPENSSL_VERSION_NUMBER >= 0x30000000L
+  if (opened.legacy) OSSL_PROVIDER_unload((OSSL_PROVIDER *)opened.legacy);
+  if (opened.base) OSSL_PROVIDER_unload((OSSL_PROVIDER *)opened.base);
+  OSSL_LIB_CTX_free((OSSL_LIB_CTX *)opened.context);
+#else
+  (void)opened;
+#endif
+}
+
+/* 1 where it is open; 0 where the provider is not installed, or in 1.1.1, which has
+   one kind of cipher only. */
+static inline int copenssl_legacy_open(copenssl_legacy_t *opened) {
+#if OPENSSL_VERSION_NUMBER >= 0x30000000L
+  OSSL_LIB_CTX *context = OSSL_LIB_CTX_new();
+  opened->context = context;
+  opened->base = context ? OSSL_PROVIDER_load(context, "default") : NULL;
+  opened->legacy = opened->base ? OSSL_PROVIDER_load(context, "legacy") : NULL;
+  if (opened->legacy) return 1;
+  copenssl_legacy_close(*opened);
+#endif
+  (void)opened;
+  return 0;
+}
+
+/* `legacy` NULL: the default context. */
+static inline PKCS12 *copenssl_read_pkcs12(BIO *bio, const copenssl_legacy_t *legacy) {
+  PKCS12 *file = NULL;
+#if OPENSSL_VERSION_NUMBER >= 0x30000000L
+  if (legacy && !(file = PKCS12_init_ex(NID_pkcs7_data, (OSSL_LIB_CTX *)legacy->context, NULL)))
+    return NULL;
+#else
+  (void)legacy;
+#endif
+  return d2i_PKCS12_bio(bio, file ? &file : NULL);
+}
+static inline PKCS8_PRIV_KEY_INFO *copenssl_unlock_pkcs8(const X509_SIG *locked,
+                                                         const char *passphrase,
+                                                         const copenssl_legacy_t *legacy) {
+#if OPENSSL_VERSION_NUMBER >= 0x30000000L
+  if (legacy)
+    return PKCS8_decrypt_ex(locked, passphrase, -1, (OSSL_LIB_CTX *)legacy->context, NULL);
+#else
+  (void)legacy;
+#endif
+  return PKCS8_decrypt(locked, passphrase, -1);
+}
+
+/* The parts of a PKCS#12 file, each encrypted for itself or not, and what is in one:
+   NULL where it cannot be opened. Parts of other kinds are taken for empty. */
+static inline void copenssl_free_safes(STACK_OF(PKCS7) * safes) {
+  sk_PKCS7_pop_free(safes, PKCS7_free);
+}
+static inline int copenssl_safe_count(const STACK_OF(PKCS7) * safes) { return sk_PKCS7_num(safes); }
+static inline STACK_OF(PKCS12_SAFEBAG) *
+    copenssl_unlock_safe(const STACK_OF(PKCS7) * safes, int index, const char *passphrase) {
+  PKCS7 *safe = sk_PKCS7_value(safes, index);
+  if (PKCS7_type_is_data(safe)) return PKCS12_unpack_p7data(safe);
+  if (!PKCS7_type_is_encrypted(safe)) return sk_PKCS12_SAFEBAG_new_null();
+  return PKCS12_unpack_p7encdata(safe, passphrase, passphrase ? -1 : 0);
+}
+static inline void copenssl_free_bags(STACK_OF(PKCS12_SAFEBAG) * bags) {
+  sk_PKCS12_SAFEBAG_pop_free(bags, PKCS12_SAFEBAG_free);
+}
+static inline int copenssl_bag_count(const STACK_OF(PKCS12_SAFEBAG) * bags) {
+  return sk_PKCS12_SAFEBAG_num(bags);
+}
+static inline PKCS12_SAFEBAG *copenssl_bag(const STACK_OF(PKCS12_SAFEBAG) * bags, int index) {
+  return sk_PKCS12_SAFEBAG_value(bags, index);
+}
+static inline PKCS8_PRIV_KEY_INFO *copenssl_unlock_key(PKCS12_SAFEBAG *bag, const char *passphrase,
+                                                       const copenssl_legacy_t *legacy) {
+  const int length = passphrase ? -1 : 0;
+#if OPENSSL_VERSION_NUMBER >= 0x30000000L
+  if (legacy)
+    return PKCS12_decrypt_skey_ex(bag, passphrase, length, (OSSL_LIB_CTX *)legacy->context, NULL);
+#else
+  (void)legacy;
+#endif
+  return PKCS12_decrypt_skey(bag, passphrase, length);
+}
+/* Not a literal of Swift's, which would bring its String along. */
+static inline const char *copenssl_empty_text(void) { return ""; }
+
+/* How often the checksum's key is hashed, 0 without a checksum. */
+static inline long copenssl_mac_iterations(const PKCS12 *file) {
+  const ASN1_INTEGER *iterations = NULL;
+  PKCS12_get0_mac(NULL, NULL, NULL, &iterations, file);
+  return iterations ? ASN1_INTEGER_get(iterations) : 0;
 }
 
 #endif

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -34,6 +35,12 @@ static inline int csystem_contains(const void *bytes, size_t count, const void *
   for (; count >= part_count; from++, count--)
     if (!memcmp(from, part, part_count)) return 1;
   return 0;
+}
+
+/* memset that the compiler does not leave out where nobody reads the bytes any more. */
+static inline void csystem_wipe(void *bytes, size_t count) {
+  memset(bytes, 0, count);
+  __asm__ __volatile__("" : : "r"(bytes) : "memory");
 }
 
 static inline int csystem_errno(void) { return errno; }
@@ -85,6 +92,12 @@ static inline int csystem_socket_error(int descriptor) {
   socklen_t size = sizeof value;
   return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &value, &size) ? errno : value;
 }
+
+/* A number in scientific notation, with the locale's decimal point, and back. */
+static inline int csystem_format_double(char *text, size_t size, int digits, double value) {
+  return snprintf(text, size, "%.*e", digits - 1, value);
+}
+static inline double csystem_parse_double(const char *text) { return strtod(text, NULL); }
 
 /* Enumerations in glibc, which Swift would import as types of their own. */
 static inline int csystem_sock_stream(void) { return SOCK_STREAM; }

@@ -23,7 +23,7 @@ package struct SimulatorConfiguration: Sendable {
   package var record: RecordFile?
   /// Where the fate of every notification is.
   package var ledger: RecordFile?
-  package var faults = Faults()
+  package var faults = FaultRules()
   /// Of all that is left to chance.
   package var seed: UInt64 = 0
   /// The control interface's, which listens on loopback only; 0 takes a free one, nil has none.
@@ -113,6 +113,8 @@ package final class Simulator: Sendable {
     let feedback = FeedbackList(configuration.feedback)
     let records = BinaryHandler.Records(
       accepted: configuration.record, ledger: configuration.ledger)
+    let gatewayChannels = OpenChannels()
+    let feedbackChannels = OpenChannels()
     let group = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
     do {
       let gateway = try await listen(
@@ -122,10 +124,11 @@ package final class Simulator: Sendable {
         var logger = logger
         logger[metadataKey: "connection"] = "\(number)"
         let faults = ConnectionFaults(desk: desk, number: number)
+        gatewayChannels.add(channel, number)
         let handler = BinaryHandler(
           connection: number, rules: configuration.rules, faults: faults, ledger: ledger,
           records: records, logger: logger)
-        try furnish(channel, desk.inForce.tls, faults, logger, handler)
+        try furnish(channel, faults, logger, handler)
       }
       let feedbackNumbers = NIOLockedValueBox(0)
       let feedbackGate = try await listen(
@@ -138,20 +141,22 @@ package final class Simulator: Sendable {
         var logger = logger
         logger[metadataKey: "feedback"] = "\(number)"
         let faults = ConnectionFaults(desk: desk, number: number)
+        feedbackChannels.add(channel, number)
         let handler = FeedbackHandler(
           list: feedback, faults: faults, ledger: ledger, logger: logger)
-        try furnish(channel, desk.inForce.tls, faults, logger, handler)
+        try furnish(channel, faults, logger, handler)
       }
       let gates = [gateway, feedbackGate]
       let (requests, continuation) = AsyncStream.makeStream(of: Void.self)
       let service = ControlService(
         ledger: ledger, feedback: feedback, faults: desk, gates: gates,
+        gatewayChannels: gatewayChannels, feedbackChannels: feedbackChannels,
         requestShutdown: { continuation.yield() })
       var controlPort: Int?
       if let port = configuration.controlPort {
         controlPort = try await control(service, on: port, group, logger)
       }
-      if let time = desk.faults.refuseTime {
+      if let time = desk.rules.refuseTime {
         for gate in gates { await gate.refuse(for: time) }
       }
       return Simulator(
@@ -177,7 +182,7 @@ package final class Simulator: Sendable {
 
   /// What stands between the socket and who speaks the protocol.
   private static func furnish(
-    _ channel: any Channel, _ tls: NIOSSLContext, _ faults: ConnectionFaults, _ logger: Logger,
+    _ channel: any Channel, _ faults: ConnectionFaults, _ logger: Logger,
     _ handler: some ChannelInboundHandler
   ) throws {
     if faults.faults.readRate != nil || faults.stallAfter != nil {
@@ -187,7 +192,7 @@ package final class Simulator: Sendable {
     let pipeline = channel.pipeline.syncOperations
     try pipeline.addHandler(SegmentShaper(faults: faults))
     if let fault = HandshakeFault(faults, logger: logger) { try pipeline.addHandler(fault) }
-    try pipeline.addHandler(NIOSSLServerHandler(context: tls))
+    try pipeline.addHandler(NIOSSLServerHandler(context: faults.tls))
     try pipeline.addHandler(HandshakeDeadline(delay: faults.handshakeDelay ?? .zero))
     try pipeline.addHandler(RecordSplitter(faults: faults))
     try pipeline.addHandler(StreamFaults(faults: faults, logger: logger))

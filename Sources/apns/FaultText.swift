@@ -2,19 +2,54 @@ import Gateway
 
 /// What there is to read of faults and of the control interface.
 enum FaultText {
+  /// The text's margin.
+  private static let indent = 6
+  private static let width = 78
+
   static var list: String {
-    FaultField.all.map { "  \($0.name)=\($0.value): \($0.text)" }.joined(separator: "\n")
+    FaultField.groups.map { group in
+      "  \(group.title):\n\n"
+        + group.fields.map { entry("\($0.name)=\($0.value)", $0.text) }.joined(separator: "\n")
+    }.joined(separator: "\n\n")
   }
 
-  static let control = """
-      GET /counters: the totals so far
-      GET /accepted?from=0&limit=1000: accepted notifications; "next" is where to go on
-      GET /connections: those open to the gateway
-      GET, POST, DELETE /unregistered: {"token": hex, "timestamp": seconds, now where missing}; \
-    in the feedback once
-      GET, PUT, PATCH, DELETE /faults: PUT sets these and ends all others, PATCH changes these, \
-    DELETE ends all
-      POST /reset: forgets counters, accepted and unregistered; faults stay
-      POST /shutdown: ends the run
-    """
+  static let control = [
+    entry("GET /counters", "the totals so far"),
+    entry(
+      "GET /accepted?from=0&limit=1000",
+      "accepted notifications; \"next\" is where the next page begins"),
+    entry("GET /connections", "those that are open to the gateway, and what each brought"),
+    entry(
+      "DELETE /connections/N?end=fin",
+      "ends connection N: close_notify, fin, reset or stall; fin where not said"),
+    entry("GET /faults", "the faults in force, and the seed"),
+    entry("PUT /faults", "these faults and no others, an object or an array of rules"),
+    entry("PATCH /faults", "these faults beside those in force; null takes one back"),
+    entry("DELETE /faults", "no faults: a shut port opens, what was stalled goes on"),
+    entry("GET /unregistered", "the devices that the feedback service will tell of"),
+    entry(
+      "POST /unregistered",
+      """
+      one more, {"token": hex, "timestamp": UNIX seconds}, now where there is no timestamp; pushes \
+      to it are accepted
+      """),
+    entry("DELETE /unregistered", "none any more"),
+    entry("POST /reset", "forgets counters, accepted and unregistered; faults stay"),
+    entry("POST /shutdown", "ends the run"),
+  ].joined(separator: "\n")
+
+  /// A name, and below it what it means.
+  private static func entry(_ name: String, _ text: String) -> String {
+    let margin = String(repeating: " ", count: indent)
+    var lines = ["    " + name]
+    var line = margin
+    for word in text.split(separator: " ") {
+      if line.count + word.count > width {
+        lines.append(line)
+        line = margin
+      }
+      line += line.count == indent ? word : " " + word
+    }
+    return (lines + [line]).joined(separator: "\n")
+  }
 }

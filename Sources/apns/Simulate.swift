@@ -13,8 +13,8 @@ enum TokenSize: String, CaseIterable, ExpressibleByArgument {
   var range: ClosedRange<Int> { self == .any ? 1...100 : 32...32 }
 }
 
-/// The largest payload of commands 0 and 1.
-enum LegacyPayloadMax: Int, CaseIterable, ExpressibleByArgument {
+/// The largest payload.
+enum PayloadMax: Int, CaseIterable, ExpressibleByArgument {
   case bytes256 = 256
   case bytes2048 = 2048
 }
@@ -27,14 +27,23 @@ struct Simulate: AsyncParsableCommand {
       with "ready". Ends on SIGINT and SIGTERM and prints what it saw; SIGUSR1 prints it at any \
       time. Logs go to standard error.
 
-      It behaves unless told otherwise. FAULTS, as --fault name=value, as members of the JSON \
-      object in a --rules file, or of one sent to /faults of the control interface:
+      It behaves unless told otherwise.
+
+      FAULTS, as --fault name=value, as members of the JSON object in a --rules file, or of one \
+      sent to /faults of the control interface. Where the JSON is an array of such objects, the \
+      first whose connections and connection_share take a connection in has it; a connection \
+      that none takes in is spared. --fault changes each of them. Whatever is counted is counted \
+      from the beginning, or anew when faults change.
 
       \(FaultText.list)
 
-      CONTROL INTERFACE, on 127.0.0.1, JSON throughout:
+      CONTROL INTERFACE, with --control-port: HTTP on 127.0.0.1, JSON throughout, for nobody \
+      but this machine; what is wrong is said in "error".
 
       \(FaultText.control)
+
+      TLS goes up to 1.2 unless --tls-max says otherwise: with 1.3 the gateway cannot be kept \
+      from sending session tickets, readable bytes without data that break clients of old.
       """)
 
   @Option(help: "The name or address to listen on.")
@@ -58,8 +67,8 @@ struct Simulate: AsyncParsableCommand {
 
   @Option(
     help: """
-      The highest version of TLS. 1.3 brings session tickets, which clients of old mistake for \
-      an answer.
+      The highest version of TLS. 1.3 always brings session tickets here, which clients of old \
+      mistake for an answer.
       """)
   var tlsMax = TLSBound.tls1_2
 
@@ -74,7 +83,11 @@ struct Simulate: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "The largest payload of commands 0 and 1: 256, or 2048 as from 2014.", valueName: "bytes"))
-  var legacyPayloadMax = LegacyPayloadMax.bytes2048
+  var legacyPayloadMax = PayloadMax.bytes2048
+
+  @Option(
+    help: ArgumentHelp("The largest payload of command 2: 2048, or 256.", valueName: "bytes"))
+  var framedPayloadMax = PayloadMax.bytes2048
 
   @Flag(help: "Take only payloads that are JSON with an object aps; status 1 answers others.")
   var checkPayload = false
@@ -83,7 +96,7 @@ struct Simulate: AsyncParsableCommand {
     help: ArgumentHelp(
       """
       Demand this topic, or "any", of the client's certificate (its UID): status 3 answers \
-      where there is none, 8 where it is another.
+      where there is none, 6 where it is longer than 255 bytes, 8 where it is another.
       """, valueName: "topic"))
   var topic: String?
 
@@ -122,7 +135,9 @@ struct Simulate: AsyncParsableCommand {
   var fault: [String] = []
 
   @Option(
-    help: ArgumentHelp("Faults as one JSON object.", valueName: "file"), completion: .file())
+    help: ArgumentHelp(
+      "Faults as a JSON object, or as an array of them; --fault changes them.", valueName: "file"),
+    completion: .file())
   var rules: String?
 
   @Option(help: "Where chance begins: the same seed and the same client give the same run.")
@@ -217,6 +232,7 @@ struct Simulate: AsyncParsableCommand {
     }
     configuration.rules.tokenSizes = tokenSize.range
     configuration.rules.legacyPayloadMax = legacyPayloadMax.rawValue
+    configuration.rules.framedPayloadMax = framedPayloadMax.rawValue
     if let badTokens {
       configuration.rules.badTokens = try named("--bad-tokens") {
         try ListFile.tokens(at: badTokens)
@@ -234,9 +250,9 @@ struct Simulate: AsyncParsableCommand {
   }
 
   /// Those of the file first: what stands on the command line is nearer.
-  private func faults() throws -> Faults {
-    var faults = Faults()
-    if let rules { try named("--rules") { try faults.adopt(rulesAt: rules) } }
+  private func faults() throws -> FaultRules {
+    var faults = FaultRules()
+    if let rules { faults = try named("--rules") { try FaultRules(at: rules) } }
     for option in fault {
       do throws(JSONFault) {
         try faults.adopt(option: option)

@@ -7,6 +7,9 @@ enum Vectors {
   static func errorPackets() throws -> [ErrorPacketVector] { try load("error-packets") }
   static func feedback() throws -> [FeedbackVector] { try load("feedback") }
   static func tokens() throws -> [TokenVector] { try load("tokens") }
+  static func strings() throws -> [StringsVector] { try load("strings") }
+  static func stringsFormats() throws -> [StringsFormatVector] { try load("strings-formats") }
+  static func json() throws -> [JSONVector] { try load("json") }
 
   private struct File<Vector: Decodable>: Decodable {
     var tests: [Vector]
@@ -120,6 +123,27 @@ struct TokenVector: Vector {
   var result: Verdict
   var token: String?
   var error: Fault?
+}
+
+struct StringsVector: Vector {
+  var name: String
+  @Hex var hex: [UInt8]
+  var result: Verdict
+}
+
+struct StringsFormatVector: Vector {
+  var name: String
+  @Hex var hex: [UInt8]
+  var result: Verdict
+  var args: [String]
+  var formatted: String?
+}
+
+struct JSONVector: Vector {
+  var name: String
+  @Hex var hex: [UInt8]
+  var result: Verdict
+  var compact: Hex?
 }
 
 /// Bytes that stand in JSON as hex.

@@ -26,5 +26,8 @@ import Testing
       #expect((vector.token != nil) == (vector.result == .valid), "\(vector.name)")
       #expect((vector.error != nil) == (vector.result == .invalid), "\(vector.name)")
     }
+    for vector in try Vectors.json() {
+      #expect((vector.compact != nil) == (vector.result == .valid), "\(vector.name)")
+    }
   }
 }

@@ -4,7 +4,7 @@
  * interleaved, figures are medians, the connection is made before the clock; the
  * ones a full window asks for are made on it.
  *
- *   apns_benchmark [--quick] [--json]
+ *   apns_benchmark [--quick] [--json] [--payloads]
  */
 #include <apns/apns.h>
 #include <stdbool.h>
@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "bare.h"
+#include "payload.h"
 #include "sink.h"
 
 enum { NAIVE, CEILING, SINGLE, MORE, ARRAY, ARRAY_4M, CONTENDERS };
@@ -192,20 +193,24 @@ static void measure(const identities_t *identities, int version, size_t payload,
 }
 
 int main(int argc, char **argv) {
-  bool quick = false, json = false;
+  bool quick = false, json = false, only_payloads = false;
   for (int i = 1; i < argc; i++) {
     if (!strcmp(argv[i], "--quick")) {
       quick = true;
     } else if (!strcmp(argv[i], "--json")) {
       json = true;
+    } else if (!strcmp(argv[i], "--payloads")) {
+      only_payloads = true;
     } else {
-      fprintf(stderr, "usage: %s [--quick] [--json]\n", argv[0]);
+      fprintf(stderr, "usage: %s [--quick] [--json] [--payloads]\n", argv[0]);
       return 2;
     }
   }
   static const size_t payloads[] = {100, 200, 2000};
-  const identities_t *identities = identities_make();
   int rounds = quick ? 5 : ROUNDS_MAX;
+  payload_measure(rounds, json);
+  if (only_payloads) return 0;
+  const identities_t *identities = identities_make();
   for (int version = TLS1_2_VERSION; version <= TLS1_3_VERSION; version++) {
     for (size_t i = 0; i < sizeof payloads / sizeof *payloads; i++) {
       if (quick && (version == TLS1_2_VERSION) == (payloads[i] == 200)) continue;

@@ -16,40 +16,6 @@ static apns_credentials_options_t trusting(void) {
   return options;
 }
 
-/* The options make credentials with which a gateway that wants a certificate is content. */
-static void check_works(const apns_credentials_options_t *given, size_t chain_length) {
-  apns_credentials_t *credentials = NULL;
-  apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_credentials_new(given, &credentials, &error), &error);
-  const gateway_options_t strict = {.wants_certificate = true};
-  gateway_t *gateway = gateway_start(&strict, NULL);
-  apns_session_options_t options = options_for(gateway);
-  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
-  apns_credentials_free(credentials);
-  send_range(session, 0, 1);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
-  apns_session_free(session);
-  const gateway_record_t *heard = gateway_heard(gateway, 0);
-  assert_true(heard->showed_certificate);
-  if (chain_length) assert_int_equal(heard->chain_length, chain_length);
-  gateway_stop(gateway);
-}
-
-/* The options are refused, with a message that says all of `...`. */
-#define check_refused(options, expected, ...) \
-  refused((options), (expected), (const char *const[]){__VA_ARGS__, NULL})
-
-static apns_error_t refused(const apns_credentials_options_t *options, apns_status_t expected,
-                            const char *const *parts) {
-  apns_credentials_t *credentials = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_status(expected, apns_credentials_new(options, &credentials, &error), &error);
-  assert_null(credentials);
-  for (; *parts; parts++) assert_contains(error.message, *parts);
-  return error;
-}
-
 /* ---- Ways to load ------------------------------------------------------- */
 
 static void two_files(void **state) {

@@ -40,6 +40,35 @@ apns_credentials_t *provider_credentials(void) {
   return credentials;
 }
 
+void check_works(const apns_credentials_options_t *given, size_t chain_length) {
+  apns_credentials_t *credentials = NULL;
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_credentials_new(given, &credentials, &error), &error);
+  const gateway_options_t strict = {.wants_certificate = true};
+  gateway_t *gateway = gateway_start(&strict, NULL);
+  apns_session_options_t options = options_for(gateway);
+  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  apns_credentials_free(credentials);
+  send_range(session, 0, 1);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  apns_session_free(session);
+  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  assert_true(heard->showed_certificate);
+  if (chain_length) assert_int_equal(heard->chain_length, chain_length);
+  gateway_stop(gateway);
+}
+
+apns_error_t refused(const apns_credentials_options_t *options, apns_status_t expected,
+                     const char *const *parts) {
+  apns_credentials_t *credentials = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_status(expected, apns_credentials_new(options, &credentials, &error), &error);
+  assert_null(credentials);
+  for (; *parts; parts++) assert_contains(error.message, *parts);
+  return error;
+}
+
 apns_session_options_t options_for(const gateway_t *gateway) {
   apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
   options.host = "127.0.0.1";
@@ -123,6 +152,16 @@ void check_event(apns_session_t *session, apns_event_kind_t kind, int reject, si
   _fail(file, line);
 }
 
+void await_connects(apns_session_t *session, uint64_t count) {
+  apns_event_t event = APNS_EVENT_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  for (int64_t start = clock_ms(); stats_of(session).connects < count;) {
+    assert_in_range(clock_ms() - start, 0, 40000);
+    apns_status_t status = apns_session_next_event(session, &event, 10, &error);
+    if (status != APNS_ERR_TIMEOUT) assert_status(APNS_DONE, status, &error);
+  }
+}
+
 void assert_no_event(apns_session_t *session) {
   apns_event_t event = APNS_EVENT_INIT;
   apns_error_t error = APNS_ERROR_INIT;
@@ -156,6 +195,14 @@ static bool holds(const uint8_t *bytes, size_t length, const void *part, size_t 
   for (size_t at = 0; at + part_length <= length; at++)
     if (memcmp(bytes + at, part, part_length) == 0) return true;
   return false;
+}
+
+size_t carried_by(const gateway_record_t *record, size_t index) {
+  size_t n;
+  assert_true(index < record->frame_count && !record->frames[index].is_sentinel);
+  /* Behind command, length, and the head of the first item, which is the token. */
+  memcpy(&n, record->bytes + record->frames[index].start + 8, sizeof n);
+  return n;
 }
 
 void assert_carries(const gateway_record_t *record, size_t index, size_t n) {

@@ -45,6 +45,16 @@ size_t as_many_as(size_t many, size_t few);
 /** Trusts the root and shows the provider's certificate; the caller frees. */
 apns_credentials_t *provider_credentials(void);
 
+/** The options make credentials with which a gateway that wants a certificate is content;
+    `chain_length` is how many it is to be shown, 0 for not looked at. */
+void check_works(const apns_credentials_options_t *options, size_t chain_length);
+
+/** The options are refused, with a message that says all of `...`. */
+#define check_refused(options, expected, ...) \
+  refused((options), (expected), (const char *const[]){__VA_ARGS__, NULL})
+apns_error_t refused(const apns_credentials_options_t *options, apns_status_t expected,
+                     const char *const *parts);
+
 /** Options for a session to the gateway, with deadlines that end a failing test. */
 apns_session_options_t options_for(const gateway_t *gateway);
 
@@ -67,6 +77,9 @@ void send_range(apns_session_t *session, size_t from, size_t to);
 void check_event(apns_session_t *session, apns_event_kind_t kind, int reject, size_t n,
                  const char *file, int line);
 
+/** Lets the session work until it has made so many connections; no event may come meanwhile. */
+void await_connects(apns_session_t *session, uint64_t count);
+
 /** No event waits. */
 void assert_no_event(apns_session_t *session);
 
@@ -79,6 +92,9 @@ apns_session_stats_t stats_of(const apns_session_t *session);
 void check_counts(const apns_session_t *session, uint64_t taken, uint64_t accepted,
                   uint64_t rejected, uint64_t unknown, uint64_t unresolved, const char *file,
                   int line);
+
+/** Which notification frame `index` of a record carries; the framed format only. */
+size_t carried_by(const gateway_record_t *record, size_t index);
 
 /** Frame `index` of a record carries the n-th notification. */
 void assert_carries(const gateway_record_t *record, size_t index, size_t n);

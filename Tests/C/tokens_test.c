@@ -137,6 +137,117 @@ static void to_hex_with_too_small_a_buffer(void **state) {
   assert_int_equal(length, 9);
 }
 
+/* ---- Base64 ------------------------------------------------------------- */
+
+static void every_valid_base64_vector(void **state) {
+  (void)state;
+  json_t *file = vectors_read("tokens-base64.json"), *vector;
+  size_t index;
+  vectors_each(file, index, vector) {
+    if (!vector_is(vector, "result", "valid")) continue;
+    size_t text_length, expected_length, length = 999;
+    uint8_t *text = vector_bytes(vector, "hex", &text_length);
+    uint8_t *expected = vector_bytes(vector, "token", &expected_length);
+    /* Of exactly the size it may be written to, so that valgrind sees more. */
+    uint8_t *token = malloc(expected_length);
+    apns_error_t error = APNS_ERROR_INIT;
+    assert_status(APNS_ERR_BUFFER_SMALL,
+                  apns_token_from_base64((const char *)text, text_length, token,
+                                         expected_length - 1, &length, &error),
+                  &error);
+    assert_int_equal(length, expected_length);
+    assert_status(APNS_ERR_BUFFER_SMALL,
+                  apns_token_from_base64((const char *)text, text_length, NULL, 0, &length, &error),
+                  &error);
+    assert_int_equal(length, expected_length);
+    length = 999;
+    assert_ok(apns_token_from_base64((const char *)text, text_length, token, expected_length,
+                                     &length, &error),
+              &error);
+    assert_int_equal(length, expected_length);
+    assert_memory_equal(token, expected, length);
+    /* And back, which is with padding. */
+    char again[200];
+    assert_ok(apns_token_to_base64(token, length, again, sizeof again, &length, &error), &error);
+    assert_int_equal(length, (expected_length + 2) / 3 * 4);
+    assert_int_equal(strlen(again), length);
+    assert_memory_equal(again, text, text_length);
+    for (size_t rest = text_length; rest < length; rest++) assert_int_equal(again[rest], '=');
+    free(text), free(expected), free(token);
+  }
+  json_decref(file);
+}
+
+static void every_invalid_base64_vector(void **state) {
+  (void)state;
+  static const struct {
+    const char *reason, *words;
+  } said[] = {
+      {"character", "is not base64"},
+      {"padding", "is padding out of place"},
+      {"behindPadding", "stands behind the padding"},
+      {"halfPadding", "one '=' of two"},
+      {"looseBits", "more than the last byte has room for"},
+      {"cutShort", "without a partner"},
+      {"noDigits", "no base64 digit"},
+      {"tooLong", "more than 100"},
+  };
+  json_t *file = vectors_read("tokens-base64.json"), *vector;
+  size_t index;
+  vectors_each(file, index, vector) {
+    if (!vector_is(vector, "result", "invalid")) continue;
+    size_t text_length, length = 999, reason = 0;
+    uint8_t *text = vector_bytes(vector, "hex", &text_length);
+    uint8_t token[APNS_TOKEN_MAX];
+    apns_error_t error = APNS_ERROR_INIT;
+    assert_status(APNS_ERR_ARGUMENT,
+                  apns_token_from_base64((const char *)text, text_length, token, sizeof token,
+                                         &length, &error),
+                  &error);
+    const json_t *fault = json_object_get(vector, "error");
+    while (!vector_is(fault, "reason", said[reason].reason))
+      assert_true(++reason < sizeof said / sizeof *said);
+    assert_contains(error.message, said[reason].words);
+    if (json_object_get(fault, "position")) {
+      int byte = (int)json_integer_value(json_object_get(fault, "byte"));
+      char expected[80], shown[16];
+      snprintf(shown, sizeof shown, isgraph(byte) && byte < 127 ? "'%c'" : "0x%02x", byte);
+      snprintf(expected, sizeof expected, "character %s at %d %s", shown,
+               (int)json_integer_value(json_object_get(fault, "position")), said[reason].words);
+      if (!strcmp(said[reason].reason, "looseBits"))
+        assert_contains(error.message, "says more than");
+      else
+        assert_string_equal(error.message, expected);
+    }
+    free(text);
+  }
+  json_decref(file);
+}
+
+static void base64_there_and_back(void **state) {
+  (void)state;
+  for (size_t count = 1; count <= APNS_TOKEN_MAX; count++) {
+    uint8_t token[APNS_TOKEN_MAX], again[APNS_TOKEN_MAX];
+    const size_t characters = (count + 2) / 3 * 4;
+    for (size_t index = 0; index < count; index++) token[index] = (uint8_t)(index * 91 + count);
+    size_t length = 0;
+    apns_error_t error = APNS_ERROR_INIT;
+    char *text = malloc(characters + 1);
+    memset(text, '?', characters);
+    assert_status(APNS_ERR_BUFFER_SMALL,
+                  apns_token_to_base64(token, count, text, characters, &length, &error), &error);
+    assert_int_equal(length, characters + 1);
+    for (size_t index = 0; index < characters; index++) assert_int_equal(text[index], '?');
+    assert_ok(apns_token_to_base64(token, count, text, characters + 1, NULL, &error), &error);
+    assert_int_equal(strlen(text), characters);
+    assert_ok(apns_token_from_base64(text, characters, again, sizeof again, &length, &error),
+              &error);
+    assert_int_equal(length, count);
+    assert_memory_equal(token, again, count);
+    free(text);
+  }
+}
+
 static void arguments_that_cannot_be(void **state) {
   (void)state;
   uint8_t token[4] = {1, 2, 3, 4};
@@ -155,6 +266,19 @@ static void arguments_that_cannot_be(void **state) {
   assert_contains(error.message, "token_length");
   assert_status(APNS_ERR_ARGUMENT, apns_token_to_hex(token, SIZE_MAX, text, 16, &length, &error),
                 &error);
+  assert_status(APNS_ERR_ARGUMENT, apns_token_from_base64(NULL, 4, token, 4, &length, &error),
+                &error);
+  assert_contains(error.message, "text is NULL");
+  assert_status(APNS_ERR_ARGUMENT, apns_token_from_base64("Zg==", 4, token, 4, NULL, &error),
+                &error);
+  assert_contains(error.message, "length_out is NULL");
+  assert_status(APNS_ERR_ARGUMENT,
+                apns_token_from_base64("Zg", SIZE_MAX, token, 4, &length, &error), &error);
+  assert_status(APNS_ERR_ARGUMENT, apns_token_to_base64(NULL, 4, text, 16, &length, &error),
+                &error);
+  assert_status(APNS_ERR_ARGUMENT, apns_token_to_base64(token, 65536, text, 16, &length, &error),
+                &error);
+  assert_contains(error.message, "token_length");
 }
 
 int main(void) {
@@ -164,6 +288,9 @@ int main(void) {
       cmocka_unit_test(too_small_a_buffer_says_how_much),
       cmocka_unit_test(there_and_back),
       cmocka_unit_test(to_hex_with_too_small_a_buffer),
+      cmocka_unit_test(every_valid_base64_vector),
+      cmocka_unit_test(every_invalid_base64_vector),
+      cmocka_unit_test(base64_there_and_back),
       cmocka_unit_test(arguments_that_cannot_be),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,9 @@ import Testing
     ("close=reset", #"{"close":"reset"}"#), ("tls_max=1.3", #"{"tls_max":"1.3"}"#),
     ("handshake_alert=unknown_ca", #"{"handshake_alert":48}"#),
     ("no_packet=true", #"{"no_packet":1.0}"#),
+    ("cut_after=10", #"{"cut_after":10}"#), ("shutdown_after=2,4", #"{"shutdown_after":[2,4]}"#),
+    ("cut=stall", #"{"cut":"stall"}"#), ("count_over=run", #"{"count_over":"run"}"#),
+    ("times=1", #"{"times":1}"#), ("count_over=connection", "{}"),
     ("connection_share=1", "{}"), ("sentinel=own", "{}"), ("cut_after_bytes=null", "{}"),
   ])
   func readsOptionsAndWritesThemAsItReadsThem(option: String, json: String) throws {
@@ -31,7 +34,8 @@ import Testing
     ("bad_tokens=0x", "bad_tokens: 'x' is not a hex digit"),
     ("bad_status=256", "bad_status: expected a number from 0 to 255"),
     ("error_delay_ms=9,5", "error_delay_ms: 9 is above 5"),
-    ("close=rst", "close: expected one of close_notify, fin, reset"),
+    ("close=rst", "close: expected one of close_notify, fin, reset, stall"),
+    ("times=0", "times: expected a whole number from 1 on"),
   ])
   func saysWhatIsWrongWithAnOption(option: String, message: String) {
     var faults = Faults()
@@ -63,14 +67,51 @@ import Testing
     }
   }
 
+  private static func desk(_ json: String) throws -> FaultDesk {
+    try Stage.certificates.prepare()
+    return try FaultDesk(
+      FaultRules(JSONReader.read(json.utf8)), seed: 1, certificates: Stage.certificates,
+      bounds: (.tls1_2, .tls1_2))
+  }
+
+  @Test func givesEachConnectionTheFirstRuleThatTakesItIn() throws {
+    let desk = try Self.desk(
+      """
+      [{"connections": 2, "bad_every": 5}, {"connections": [2, 3], "bad_every": 6}, \
+      {"connection_share": 0}]
+      """)
+    let given = (1...4).map { ConnectionFaults(desk: desk, number: $0).faults.badEvery }
+    #expect(given == [nil, 5, 6, nil])
+    try desk.set(FaultRules(JSONReader.read("{\"bad_every\":1}".utf8)))
+    #expect(ConnectionFaults(desk: desk, number: 4).faults.badEvery == 1)
+  }
+
+  /// Over two connections that take turns.
+  @Test(arguments: [
+    (#"{"cut_after":3}"#, [5, 6, 11, 12]), (#"{"cut_after":3,"times":1}"#, [5]),
+    (#"{"cut_after":3,"count_over":"run"}"#, [3, 6, 9, 12]),
+    (#"{"shutdown_after":4,"cut_after":5,"count_over":"run","times":2}"#, [4, 8]),
+    ("{}", []),
+  ])
+  func countsAsItIsTold(json: String, struck: [Int]) throws {
+    let desk = try Self.desk(json)
+    let connections = [1, 2].map { ConnectionFaults(desk: desk, number: $0) }
+    #expect((1...12).filter { connections[$0 % 2].turn() != nil } == struck)
+    // An order begins counts anew.
+    try desk.set(desk.rules)
+    for connection in connections { connection.refresh() }
+    #expect((1...12).filter { connections[$0 % 2].turn() != nil } == struck)
+  }
+
   @Test func throwsItsDiceFromSeedAndNumber() throws {
     try Stage.certificates.prepare()
     var faults = Faults()
-    faults.cutAfter = 0...1_000_000
+    faults.cutAfterBytes = 0...1_000_000
     func drawn(seed: UInt64, number: Int) throws -> Int? {
       let desk = try FaultDesk(
-        faults, seed: seed, certificates: Stage.certificates, bounds: (.tls1_2, .tls1_2))
-      return ConnectionFaults(desk: desk, number: number).cutAfter
+        FaultRules(faults), seed: seed, certificates: Stage.certificates, bounds: (.tls1_2, .tls1_2)
+      )
+      return ConnectionFaults(desk: desk, number: number).cutAfterBytes
     }
     #expect(try drawn(seed: 1, number: 1) == drawn(seed: 1, number: 1))
     #expect(try drawn(seed: 1, number: 1) != drawn(seed: 2, number: 1))

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOEmbedded
+import NIOTLS
 import Testing
 
 @testable import Gateway
@@ -35,7 +36,7 @@ import Testing
     let closes = CloseRecorder()
     try Stage.certificates.prepare()
     let desk = try FaultDesk(
-      Faults(), seed: 1, certificates: Stage.certificates, bounds: (.tls1_2, .tls1_2))
+      FaultRules(), seed: 1, certificates: Stage.certificates, bounds: (.tls1_2, .tls1_2))
     let channel = EmbeddedChannel(handlers: [
       closes,
       BinaryHandler(
@@ -49,5 +50,39 @@ import Testing
     #expect(closes.modes.isEmpty)
     channel.embeddedEventLoop.advanceTime(by: .milliseconds(1))
     #expect(closes.modes == [.output])
+  }
+
+  /// A socket that takes nothing.
+  private final class Clog: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+
+    private var promises: [EventLoopPromise<Void>] = []
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+      if let promise { promises.append(promise) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+      for promise in promises { promise.fail(ChannelError.ioOnClosedChannel) }
+    }
+  }
+
+  @Test func letsAFeedbackClientGoThatNeverReads() throws {
+    let closes = CloseRecorder()
+    try Stage.certificates.prepare()
+    let desk = try FaultDesk(
+      FaultRules(), seed: 1, certificates: Stage.certificates, bounds: (.tls1_2, .tls1_2))
+    let channel = EmbeddedChannel(handlers: [
+      closes, Clog(),
+      FeedbackHandler(
+        list: FeedbackList([FeedbackEntry(timestamp: 1, token: Frames.token)]),
+        faults: ConnectionFaults(desk: desk, number: 1), ledger: Ledger(), logger: Stage.silent),
+    ])
+    channel.pipeline.fireUserInboundEventTriggered(
+      TLSUserEvent.handshakeCompleted(negotiatedProtocol: nil))
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(29_999))
+    #expect(closes.modes.isEmpty)
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(1))
+    #expect(closes.modes == [.all])
   }
 }

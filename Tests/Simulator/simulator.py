@@ -118,6 +118,29 @@ class Simulator:
             return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
 
 
+def make_certificates(directory, subject):
+    """A set like the simulator's own, with this subject for the provider."""
+
+    def openssl(*arguments):
+        subprocess.run(["openssl", *arguments], cwd=directory, check=True, capture_output=True)
+
+    directory.mkdir()
+    new = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    openssl("req", "-x509", *new, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=authority")
+    for name, key, whose in (
+        ("server.pem", "server.key", "/CN=gateway"),
+        ("provider-certificate.pem", "provider-key.pem", subject),
+    ):
+        openssl("req", *new, "-keyout", key, "-out", "request", "-subj", whose)
+        openssl(
+            "x509", "-req", "-in", "request", "-out", name, "-days", "2",
+            "-CA", "ca.pem", "-CAkey", "ca.key", "-set_serial", str(len(name)),
+        )
+    both = [(directory / name).read_text() for name in ("provider-certificate.pem", "provider-key.pem")]
+    (directory / "provider.pem").write_text("".join(both))
+    return directory
+
+
 def simple(token=TOKEN, payload=PAYLOAD):
     return struct.pack("!BH", 0, len(token)) + token + struct.pack("!H", len(payload)) + payload
 

@@ -1,12 +1,23 @@
 """The control interface and the ledger."""
 
 import json
+import os
 import signal
+import socket
+import ssl
 import struct
+import subprocess
 import time
 
 import pytest
-from simulator import CLEAN, TOKEN, enhanced, error, finish, simple, story
+from simulator import (
+    CLEAN, DEADLINE, FIN, PAYLOAD, RESET, TOKEN, enhanced, error, finish, framed, item,
+    make_certificates, read_to_end, simple, story, tool,
+)
+
+
+def framed_push(identifier, token=TOKEN, payload=PAYLOAD):
+    return framed(item(1, token), item(2, payload), item(3, struct.pack("!I", identifier)))
 
 
 def test_accepted_in_pages(start):
@@ -89,6 +100,13 @@ def test_faults_come_and_go_on_an_open_connection(start):
         ("GET", "/accepted?from=x", None, 400, "from=x is not a number"),
         ("GET", "/nothing", None, 404, "/counters"),
         ("DELETE", "/counters", None, 405, "/counters takes GET"),
+        ("DELETE", "/connections/7", None, 404, "no connection 7 is open"),
+        ("DELETE", "/connections/x", None, 404, "no connection x is open"),
+        ("DELETE", "/connections/7?end=soon", None, 400, "end=soon: expected one of close_notify, fin"),
+        ("GET", "/connections/7", None, 405, "/connections/7 takes DELETE"),
+        ("PUT", "/faults", "[]", 400, "body:1:1: expected an object of faults"),
+        ("PUT", "/faults", '[{}, {"cut": 1}]', 400, "body:1:14: cut: expected one of"),
+        ("PATCH", "/faults", '[{"cut": "fin"}]', 400, "body:1:1: expected an object of faults"),
     ],
 )
 def test_says_what_is_wrong(start, method, path, body, status, words):
@@ -125,6 +143,33 @@ def test_open_connections(start):
         (one,) = answer["connections"]
         assert one["bytes"] == 3 * len(enhanced(1)) and str(sock.getsockname()[1]) in one["peer"]
     simulator.wait("/connections", lambda answer: answer["connections"] == [])
+
+
+@pytest.mark.parametrize("query, end", [("", FIN), ("?end=close_notify", CLEAN), ("?end=fin", FIN), ("?end=reset", RESET)])
+def test_ends_one_connection(start, query, end):
+    simulator = start(control=True)
+    with simulator.connect() as first, simulator.connect() as second:
+        # Numbers are given as connections are taken.
+        ports = {int(one["peer"].rsplit(":", 1)[1]): one["number"] for one in simulator.wait(
+            "/connections", lambda answer: len(answer["connections"]) == 2)["connections"]}
+        number = ports[second.getsockname()[1]]
+        assert simulator.control("DELETE", f"/connections/{number}{query}") == (
+            200, {"number": number, "end": end},
+        )
+        assert read_to_end(second)[::2] == ([], end)
+        second.close()
+        answer = simulator.wait("/connections", lambda answer: len(answer["connections"]) == 1)
+        assert answer["connections"][0]["number"] == ports[first.getsockname()[1]]
+        assert simulator.control("DELETE", f"/connections/{number}")[0] == 404
+        assert story(first, enhanced(1, b"")) == (error(2, 1), CLEAN)
+
+
+def test_ends_a_stalled_connection(start):
+    simulator = start(faults={"stall_after_bytes": 0}, control=True)
+    with simulator.connect() as sock:
+        simulator.wait("/connections", lambda answer: answer["connections"] != [])
+        assert simulator.control("DELETE", "/connections/1?end=reset")[0] == 200
+        assert read_to_end(sock)[::2] == ([], RESET)
 
 
 def test_shutdown(start):
@@ -188,7 +233,89 @@ def test_topic_of_the_certificate(start, topic, answer):
     assert story(simulator.connect(), enhanced(1) + enhanced(2, b"")) == (answer, CLEAN)
 
 
+@pytest.mark.parametrize(
+    "subject, status",
+    [("/CN=no topic", 3), ("/CN=empty/UID=", 3), ("/UID=" + "a" * 256, 6), ("/UID=" + "a" * 255, 2)],
+)
+def test_topic_missing_or_too_long(start, tmp_path, subject, status):
+    own = make_certificates(tmp_path / "certificates", subject)
+    simulator = start("--certificates", own, "--topic", "any")
+    answer = error(status, 2 if status == 2 else 1)
+    assert story(simulator.connect(), enhanced(1) + enhanced(2, b"")) == (answer, CLEAN)
+    assert start("--certificates", own).stop()["rejected"] == {}
+
+
+@pytest.mark.parametrize("option, frame", [("--legacy", enhanced), ("--framed", framed_push)])
+@pytest.mark.parametrize("most", [256, 2048])
+def test_payload_limits(start, option, frame, most):
+    simulator = start(f"{option}-payload-max", most)
+    fits, does_not = frame(1, payload=b" " * most), frame(2, payload=b" " * (most + 1))
+    assert story(simulator.connect(), fits + does_not) == (error(7, 2), CLEAN)
+    assert simulator.stop()["accepted"] == 1
+
+
+@pytest.mark.parametrize("size, answer", [("any", error(2, 3)), ("32", error(5, 2))])
+def test_token_sizes(start, size, answer):
+    simulator = start("--token-size", size)
+    sent = enhanced(1) + enhanced(2, bytes(100)) + enhanced(3, b"")
+    assert story(simulator.connect(), sent) == (answer, CLEAN)
+
+
 def test_starts_at_once(start):
     start()
     # The best of a few: the machine is shared.
     assert min(start().start_cost for _ in range(5)) < 0.1
+
+
+def test_many_side_by_side(tmp_path):
+    """All at once, on a directory where no certificates are yet."""
+    command = [tool(), "simulate", "--json", "--gateway-port", "0", "--feedback-port", "0"]
+    command += ["--control-port", "0", "--certificates", str(tmp_path / "new")]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(8)]
+    try:
+        ready = [json.loads(one.stdout.readline()) for one in running]
+        ports = [one[name] for one in ready for name in ("gateway_port", "feedback_port", "control_port")]
+        assert len(set(ports)) == 3 * 8 and len({one["ca"] for one in ready}) == 1
+        for one in ready:
+            context = ssl.create_default_context(cafile=one["ca"])
+            context.load_cert_chain(one["provider"])
+            sock = socket.create_connection(("127.0.0.1", one["gateway_port"]), timeout=DEADLINE)
+            sock = context.wrap_socket(sock, server_hostname="127.0.0.1")
+            assert story(sock, enhanced(1, b"")) == (error(2, 1), CLEAN)
+    finally:
+        for one in running:
+            one.terminate()
+        ends = [one.wait(DEADLINE) for one in running]
+        for one in running:
+            one.stdout.close()
+    assert ends == [0] * 8
+
+
+def test_ends_when_its_parent_dies(start, certificates):
+    parent = subprocess.Popen(["sleep", "600"])
+    simulator = start("--parent", parent.pid)
+    assert simulator.process.poll() is None
+    parent.kill()
+    # Not waited for yet, it is gone all the same.
+    assert simulator.process.wait(DEADLINE) == 0
+    parent.wait()
+
+
+def test_says_for_people_when_it_is_ready(certificates):
+    command = [tool(), "simulate", "--gateway-port", "0", "--feedback-port", "0", "--seed", "5"]
+    command += ["--control-port", "0", "--certificates", certificates, "--parent", str(os.getpid())]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as run:
+        lines = []
+        while not lines or not lines[-1].startswith("ready "):
+            lines.append(run.stdout.readline())
+            assert lines[-1]
+        assert "Chance begins with --seed 5\n" in lines
+        where = dict(pair.split("=", 1) for pair in lines[-1].split()[1:])
+        host, port = where["gateway"].split(":")
+        socket.create_connection((host, int(port)), timeout=DEADLINE).close()
+        # The line to paste works as it is.
+        (line,) = [line.strip() for line in lines if line.strip().startswith("curl ")]
+        shown = subprocess.run(line, shell=True, check=True, capture_output=True, text=True)
+        assert json.loads(shown.stdout)["accepted"] == 0
+        run.terminate()
+        assert "accepted: 0" in run.stdout.read()

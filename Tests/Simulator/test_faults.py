@@ -7,7 +7,7 @@ import time
 
 import pytest
 from simulator import (
-    CLEAN, FIN, PAYLOAD, RESET, TOKEN, enhanced, error, finish, framed, item, read_to_end, simple,
+    CLEAN, DEADLINE, FIN, PAYLOAD, RESET, TOKEN, enhanced, error, finish, framed, item, read_to_end, simple,
     story,
 )
 
@@ -195,6 +195,99 @@ def test_shutdown_names_the_last_accepted(start):
     assert totals["rejected"] == {}
 
 
+def silent(sock):
+    """True where nothing came and nobody hung up."""
+    sock.settimeout(0.2)
+    with pytest.raises(TimeoutError):
+        sock.recv(1)
+    sock.settimeout(DEADLINE)
+    return True
+
+
+def fill(sock, frame):
+    """Sends until nobody takes any more."""
+    sock.settimeout(0.2)
+    with pytest.raises(TimeoutError):
+        while True:
+            sock.sendall(frame * 1000)
+    sock.settimeout(DEADLINE)
+
+
+@pytest.mark.parametrize("end", [CLEAN, FIN, RESET])
+def test_ends_after_notifications_without_a_packet(start, end):
+    simulator = start(faults={"cut_after": 3, "cut": end})
+    for _ in range(2):
+        assert story(simulator.connect(), b"".join(enhanced(n) for n in range(1, 9))) == (b"", end)
+    totals = simulator.stop()
+    assert (totals["accepted"], totals["discarded"], totals["rejected"]) == (6, 10, {})
+
+
+@pytest.mark.parametrize("end", [CLEAN, FIN, RESET])
+@pytest.mark.parametrize(
+    "faults, packet",
+    [({"bad_every": 3, "bad_status": 8}, error(8, 3)), ({"shutdown_after": 3}, error(10, 3))],
+)
+def test_ends_after_notifications_with_a_packet(start, faults, packet, end):
+    simulator = start(faults={**faults, "close": end})
+    for _ in range(2):
+        assert story(simulator.connect(), b"".join(enhanced(n) for n in range(1, 9))) == (packet, end)
+
+
+def test_stalls_after_notifications_without_a_packet(start):
+    simulator = start(faults={"cut_after": 3, "cut": "stall"}, control=True)
+    with simulator.connect() as sock:
+        sock.sendall(enhanced(1) * 2)
+        simulator.wait("/counters", lambda counters: counters["accepted"] == 2)
+        fill(sock, enhanced(1))
+        assert simulator.control("GET", "/counters")[1]["received"] == 3
+
+
+def test_stalls_after_each_nth_for_a_while(start):
+    simulator = start(faults={"cut_after": 3, "cut": "stall", "stall_ms": 100})
+    began = time.monotonic()
+    assert story(simulator.connect(), enhanced(1) * 10 + SENTINEL) == (error(2, 99), CLEAN)
+    assert time.monotonic() - began >= 0.3
+    assert simulator.stop()["accepted"] == 10
+
+
+@pytest.mark.parametrize("faults, packet", [({}, error(2, 99)), ({"no_packet": 1}, b"")])
+def test_stalls_after_a_rejection(start, faults, packet):
+    simulator = start(faults={"close": "stall", **faults}, control=True)
+    with simulator.connect() as sock:
+        sock.sendall(SENTINEL)
+        assert sock.recv(6) == packet if packet else silent(sock)
+        fill(sock, enhanced(1))
+        # Nothing worse is in force: it ends as it should.
+        simulator.control("DELETE", "/faults")
+        assert read_to_end(sock)[0] == []
+
+
+def test_strikes_only_so_often(start):
+    simulator = start(faults={"cut_after": 2, "cut": RESET, "times": 1})
+    sent = enhanced(1) * 5 + SENTINEL
+    assert [story(simulator.connect(), sent) for _ in range(3)] == [(b"", RESET), (error(2, 99), CLEAN), (error(2, 99), CLEAN)]
+    simulator = start(faults={"cut_after_bytes": 5, "times": 2})
+    assert [story(simulator.connect(), sent)[0] for _ in range(3)] == [b"", b"", error(2, 99)]
+    simulator = start(faults={"shutdown_after": 1, "times": 1})
+    assert [story(simulator.connect(), sent)[0] for _ in range(2)] == [error(10, 1), error(2, 99)]
+
+
+@pytest.mark.parametrize(
+    "faults, answers",
+    [
+        ({"cut_after": 5, "cut": CLEAN}, [b"", b"", error(2, 99), b"", error(2, 99)]),
+        ({"shutdown_after": 5}, [b"", error(10, 1), error(2, 99), error(10, 1), error(2, 99)]),
+        ({"bad_every": 5}, [error(8, 1), error(8, 1), error(2, 99), error(8, 1), error(2, 99)]),
+    ],
+)
+def test_counts_over_the_whole_run(start, faults, answers):
+    """Each fifth over the run: of 5, 5, 2, 3 and 1 notifications."""
+    simulator = start(faults={"count_over": "run", **faults})
+    counts = [5, 5, 2, 3, 1]
+    answers[0] = answers[1]
+    assert [story(simulator.connect(), enhanced(1) * count + SENTINEL)[0] for count in counts] == answers
+
+
 def test_identifier_zero(start):
     simulator = start(faults={"identifier_zero": True, "bad_tokens": [BAD.hex()]})
     assert story(simulator.connect(), enhanced(5, BAD)) == (error(8, 0), CLEAN)
@@ -203,12 +296,23 @@ def test_identifier_zero(start):
     assert names == {error(8, 0), error(8, 5)}
 
 
-@pytest.mark.parametrize(
-    "faults, answer",
-    [({}, error(2, 99)), ({"sentinel": "zero"}, error(2, 0)), ({"sentinel_status": 8}, error(8, 99))],
-)
-def test_sentinel(start, faults, answer):
-    assert story(start(faults=faults).connect(), enhanced(1) + SENTINEL) == (answer, CLEAN)
+NAMELESS = framed(item(2, PAYLOAD), item(3, struct.pack("!I", 99)))
+EMPTY = framed(item(1, b""), item(2, PAYLOAD), item(3, struct.pack("!I", 99)))
+
+
+@pytest.mark.parametrize("sentinel", [SENTINEL, EMPTY, NAMELESS])
+@pytest.mark.parametrize("identifier", ["own", "zero"])
+@pytest.mark.parametrize("status", [None, 2, 5, 8, 128])
+def test_sentinel(start, status, identifier, sentinel):
+    """A token of no bytes is answered by order, and what is not one as ever."""
+    faults = {"sentinel": identifier, "bad_tokens": [BAD.hex()], "close_delay_ms": 0}
+    if status is not None:
+        faults["sentinel_status"] = status
+    simulator = start(faults=faults)
+    answer = error(status or 2, 99 if identifier == "own" else 0)
+    assert story(simulator.connect(), enhanced(1) + sentinel + enhanced(2)) == (answer, CLEAN)
+    assert story(simulator.connect(), enhanced(1) + enhanced(3, BAD)) == (error(8, 3), CLEAN)
+    assert story(simulator.connect(), enhanced(4, payload=b"")) == (error(4, 4), CLEAN)
 
 
 def test_sentinel_not_answered(start):
@@ -297,6 +401,75 @@ def test_refuses_connections_for_a_while(start):
     assert refusals > 0
     assert time.monotonic() - began >= 0.5
     assert story(sock, SENTINEL) == (error(2, 99), CLEAN)
+
+
+@pytest.mark.parametrize("method, path, body", [("DELETE", "/faults", None), ("PUT", "/faults", {"bad_every": 1}), ("PATCH", "/faults", {"refuse_ms": None})])
+def test_a_refused_port_opens_when_the_fault_ends(start, method, path, body):
+    simulator = start(faults={"refuse_ms": 3600000}, control=True)
+    for address in (simulator.gateway, simulator.feedback):
+        with pytest.raises(ConnectionRefusedError):
+            simulator.connect(address)
+    # Another fault is none of the port's business.
+    simulator.control("PATCH", "/faults", {"close_delay_ms": 10})
+    with pytest.raises(ConnectionRefusedError):
+        simulator.connect()
+    assert simulator.control(method, path, body)[0] == 200
+    assert story(simulator.connect(), SENTINEL) == (error(2, 99), CLEAN)
+    assert story(simulator.connect(simulator.feedback)) == (b"", CLEAN)
+
+
+def test_refused_over_and_over(start):
+    simulator = start(control=True)
+    for _ in range(10):
+        simulator.control("PUT", "/faults", {"refuse_ms": 3600000})
+        with pytest.raises(ConnectionRefusedError):
+            simulator.connect()
+        simulator.control("DELETE", "/faults")
+        assert story(simulator.connect(), SENTINEL) == (error(2, 99), CLEAN)
+
+
+@pytest.mark.parametrize("faults", [{"stall_after_bytes": 10}, {"cut_after": 1, "cut": "stall"}])
+@pytest.mark.parametrize("method", ["DELETE", "PUT"])
+def test_a_stalled_connection_wakes_when_the_fault_ends(start, faults, method):
+    simulator = start(faults=faults, control=True)
+    with simulator.connect() as sock:
+        sock.sendall(enhanced(1) * 5 + SENTINEL)
+        simulator.wait("/connections", lambda answer: answer["connections"][0]["bytes"] > 0)
+        assert silent(sock)
+        # It is still meant to.
+        simulator.control("PATCH", "/faults", {"bad_every": 1000})
+        assert silent(sock)
+        simulator.control(method, "/faults", None if method == "DELETE" else {"bad_every": 1000})
+        assert read_to_end(sock)[0] == [error(2, 99)]
+    assert simulator.stop()["accepted"] == 5
+
+
+def test_a_fault_comes_over_an_idle_connection(start):
+    simulator = start(control=True)
+    with simulator.connect() as sock:
+        sock.sendall(enhanced(1))
+        simulator.wait("/counters", lambda counters: counters["accepted"] == 1)
+        # Counted from here.
+        simulator.control("PUT", "/faults", {"cut_after": 2, "cut": CLEAN})
+        sock.sendall(enhanced(2))
+        simulator.wait("/counters", lambda counters: counters["accepted"] == 2)
+        assert silent(sock)
+        simulator.control("PUT", "/faults", {"cut_after_bytes": 0, "cut": RESET})
+        assert read_to_end(sock)[::2] == ([], RESET)
+
+
+def test_a_delayed_handshake_goes_on_when_the_fault_ends(start):
+    simulator = start(faults={"handshake_delay_ms": 3600000}, control=True)
+    with simulator.connect(plain=True) as raw:
+        context = simulator.context()
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        tls = context.wrap_bio(incoming, outgoing)
+        with pytest.raises(ssl.SSLWantReadError):
+            tls.do_handshake()
+        raw.sendall(outgoing.read())
+        assert silent(raw)
+        simulator.control("DELETE", "/faults")
+        assert raw.recv(1) == b"\x16"
 
 
 def test_refuses_from_the_start(start):
@@ -394,6 +567,32 @@ def test_only_over_some_connections(start):
     simulator = start(faults={"connection_share": 0.5, "bad_every": 1})
     answers = {story(simulator.connect(), enhanced(1) + SENTINEL)[0] for _ in range(20)}
     assert answers == {error(2, 99), error(8, 1)}
+
+
+def test_rules_for_some_connections_and_others(start, tmp_path):
+    path = tmp_path / "rules.json"
+    path.write_text(
+        """[{"connections": 1, "cut_after": 2, "cut": "reset"},
+            {"connections": [2, 3], "bad_every": 1, "bad_status": 7},
+            {"connections": 4, "tls_max": "1.3"}]"""
+    )
+    simulator = start("--rules", path, faults={"identifier_zero": True}, control=True)
+    sent = enhanced(1) * 5 + SENTINEL
+    answers = [story(simulator.connect(), sent) for _ in range(3)]
+    assert answers == [(b"", RESET), (error(7, 0), CLEAN), (error(7, 0), CLEAN)]
+    versions = []
+    for _ in range(2):
+        with simulator.connect() as sock:
+            versions.append((sock.version(), story(sock, sent)))
+    # The last is taken in by none of them.
+    assert versions == [("TLSv1.3", (error(2, 0), CLEAN)), ("TLSv1.2", (error(2, 99), CLEAN))]
+    faults = simulator.control("GET", "/faults")[1]["faults"]
+    assert [rule.pop("identifier_zero") for rule in faults] == [1.0] * 3
+    assert faults[1] == {"connections": [2, 3], "bad_every": 1, "bad_status": [7]}
+    again = simulator.control("PUT", "/faults", [{"connections": 6, "bad_every": 1}, {"bad_every": 2}])[1]
+    assert again["faults"] == [{"connections": 6, "bad_every": 1}, {"bad_every": 2}]
+    assert [story(simulator.connect(), sent)[0] for _ in range(2)] == [error(8, 1)] * 2
+    assert simulator.stop()["accepted"] == 2 + 5 + 5 + 1
 
 
 def test_rules_file(start, tmp_path):

@@ -1,9 +1,14 @@
 """What is wrong with an option or a file is said with its name, line and column."""
 
+import json
+import re
+import shlex
 import subprocess
 
 import pytest
-from simulator import tool
+from simulator import ROOT, tool
+
+README = (ROOT / "README.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -17,6 +22,8 @@ from simulator import tool
         (["--ledger", "/nonexistent/x"], "--ledger: /nonexistent/x: No such file or directory"),
         (["--control-port", "2195"], "--control-port 2195 is another service's"),
         (["--topic", ""], "--topic is empty"),
+        (["--fault", "sentinel_status=256"], "sentinel_status: expected a number from 0 to 255"),
+        (["--framed-payload-max", "1"], "--framed-payload-max <bytes>"),
     ],
 )
 def test_wrong_options(certificates, arguments, words):
@@ -30,6 +37,8 @@ def test_wrong_options(certificates, arguments, words):
         ('{"bad_share": "x"}', ":1:15: bad_share: expected a number from 0 to 1"),
         ('{"bad_every": 2', ":1:16: "),
         ("[]", ":1:1: expected an object of faults"),
+        ('[{"times": 1},\n {"close": "bang"}]', ":2:12: close: expected one of close_notify, fin, reset, stall"),
+        ('[{}, 7]', ":1:6: expected an object of faults"),
     ],
 )
 def test_wrong_rules(certificates, tmp_path, text, place):
@@ -45,3 +54,37 @@ def refusal(certificates, arguments):
     )
     assert ran.returncode == 64 and ran.stdout == ""
     return ran.stderr
+
+
+def test_every_fault_is_told():
+    ran = subprocess.run([tool(), "simulate", "--help"], check=True, capture_output=True, text=True)
+    told = re.findall(r"^    (\w+)=\S+\n      \S", ran.stdout, re.MULTILINE)
+    assert len(told) > 30 and len(set(told)) == len(told)
+    # Nothing the terminal would have to break.
+    assert max(map(len, ran.stdout.splitlines())) <= 80
+    assert [name for name in told if f"`{name}`" not in README] == []
+    named = re.findall(r"`(\w+)`(?=[^|]*\|)", README[README.index("| faults |") : README.index("All chance")])
+    assert sorted(named) == sorted(told)
+
+
+def test_readme_rules(start, tmp_path):
+    (text,) = re.findall(r"```json\n(.*?)```", README, re.DOTALL)
+    path = tmp_path / "rules.json"
+    path.write_text(text)
+    simulator = start("--rules", path, control=True)
+    assert simulator.control("GET", "/faults")[1]["faults"] == json.loads(text)
+
+
+def test_readme_curl(start):
+    """As they stand there, one after the other."""
+    simulator = start(control=True)
+    with simulator.connect():
+        simulator.wait("/connections", lambda answer: answer["connections"] != [])
+        lines = re.findall(r"^curl .*", README, re.MULTILINE)
+        assert len(lines) >= 10
+        for line in lines:
+            assert ":8190/" in line
+            words = shlex.split(line.replace("8190", str(simulator.ready["control_port"])), comments=True)
+            ran = subprocess.run([*words, "--silent", "--fail"], check=True, capture_output=True, text=True)
+            json.loads(ran.stdout)
+    assert simulator.process.wait(20) == 0

@@ -5,20 +5,21 @@ import os
 import random
 import resource
 import socket
+import ssl
 import struct
 import time
 
 import pytest
-from simulator import CLEAN, DEADLINE, TOKEN, enhanced, error, story
+from simulator import CLEAN, DEADLINE, TOKEN, enhanced, error, finish, story
 
 SEED = 20261121
-CONNECTS = int(os.environ.get("APNS_TEST_CONNECTS", "1000"))
+CONNECTS = 10_000
 
 
 @pytest.fixture
 def resting(start):
     """A simulator that must be as it was once the test is through with it."""
-    simulator = start(faults={"close_delay_ms": 0}, control=True)
+    simulator = start("--control-keeps", "1", faults={"close_delay_ms": 0}, control=True)
     # Warm: what is made once is made by now.
     for _ in range(20):
         assert story(simulator.connect(), enhanced(1, b"")) == (error(2, 1), CLEAN)
@@ -101,13 +102,57 @@ def test_clients_that_reset(resting):
 
 
 def test_clients_that_never_read(resting):
-    """Neither the error packet nor a long feedback is taken; it ends all the same."""
+    """The error packet is not taken; it ends all the same."""
     socks = [resting.connect() for _ in range(10)]
     for sock in socks:
         sock.sendall(enhanced(1, b""))
     resting.wait("/connections", lambda answer: answer["connections"] == [])
     for sock in socks:
         sock.close()
+
+
+def test_feedback_that_is_never_read(start, tmp_path):
+    """More than sockets hold: nobody else waits for it, and it goes when the client does."""
+    path = tmp_path / "feedback"
+    line = TOKEN.hex() + "\n"
+    path.write_text("".join(f"{number} {line}" for number in range(300_000)))
+    simulator = start("--feedback", path, control=True)
+    finish(simulator.connect())
+    before = simulator.descriptors()
+    with socket.socket() as raw:
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        raw.settimeout(DEADLINE)
+        raw.connect(simulator.feedback)
+        with simulator.context().wrap_socket(raw) as sock:
+            simulator.wait("/counters", lambda counters: counters["feedback_connections"] == 1)
+            assert story(simulator.connect(), enhanced(1) * 1000 + enhanced(7, b""))[0] == error(2, 7)
+            assert story(simulator.connect(simulator.feedback)) == (b"", CLEAN)
+            # It still has something to say.
+            assert len(sock.recv(16384)) == 16384 // 38 * 38
+    deadline = time.monotonic() + DEADLINE
+    while simulator.descriptors() > before:
+        assert time.monotonic() < deadline
+        simulator.wait("/counters", lambda counters: True)
+    simulator.stop()
+
+
+def test_stalled_clients_hold_up_nobody(resting):
+    """Each loop has many who stop within a hello, a TLS record or a frame."""
+    context = resting.context()
+    hello = ssl.MemoryBIO()
+    with pytest.raises(ssl.SSLWantReadError):
+        context.wrap_bio(ssl.MemoryBIO(), hello).do_handshake()
+    hello = hello.read()
+    with contextlib.ExitStack() as open_ones:
+        for number in range(20):
+            raw = open_ones.enter_context(resting.connect(plain=True))
+            raw.sendall(hello[: 20 + number])
+            within_frame = open_ones.enter_context(resting.connect(context=context))
+            within_frame.sendall(enhanced(1)[: 5 + number])
+            within_record = open_ones.enter_context(resting.connect(context=context))
+            os.write(within_record.fileno(), b"\x17\x03\x03\x40\x00" + bytes(number))
+        for _ in range(4):
+            assert story(resting.connect(), enhanced(1) * 20_000 + enhanced(9, b"")) == (error(2, 9), CLEAN)
 
 
 @pytest.mark.parametrize("resets", [False, True])
@@ -141,15 +186,16 @@ def test_out_of_descriptors(start):
 
 
 def test_many_connects(resting):
-    """APNS_TEST_CONNECTS=10000 for the long one."""
     context = resting.context()
 
     def connect(number):
-        if number % 4 == 3:
-            resting.connect(plain=True).close()
+        if number % 2:
+            with resting.connect(plain=True) as raw:
+                if number % 4 == 3:
+                    raw.sendall(b"\x16\x03\x01")
         else:
             with resting.connect(context=context) as sock:
-                sock.sendall(enhanced(1, b"" if number % 2 else TOKEN))
+                sock.sendall(enhanced(1, b"" if number % 4 else TOKEN))
 
     for number in range(CONNECTS // 2):
         connect(number)

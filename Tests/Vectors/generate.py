@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Writes the test vectors beside this file.
 
-    generate.py           writes frames, error-packets, feedback and tokens .json
+    generate.py           writes the .json files beside it
     generate.py --check   writes nothing; fails where a file is not up to date
 
 The bytes are put together here with struct alone, and what is expected of them
 stands beside them as a literal. Nothing here parses, so that no mistake of a
-parser can hide in the expectations.
+parser can hide in the expectations; but for JSON, where the verdict that stands
+here has to be that of Python's json as well.
 """
 
 import json
@@ -896,6 +897,506 @@ def tokens():
     }
 
 
+# ---- tokens as base64 ------------------------------------------------------
+
+
+def tokens_base64():
+    def valid(name, text, token=TOKEN, comment=None):
+        return entry(name, text, "valid", comment, token=token.hex())
+
+    def bad(name, text, reason, position=None, byte=None, comment=None):
+        error = {"reason": reason}
+        if position is not None:
+            error["position"] = position
+        if byte is not None:
+            error["byte"] = byte
+        return entry(name, text, "invalid", comment, error=error)
+
+    def entry(name, text, result, comment, **more):
+        return {"name": name, "text": text, **vector(name, text.encode(), result, comment, **more)}
+
+    padded = "X3nP2k0BqjoRyDP5e1LfKnohAlLiGwH6pz00Y57g5BI="
+    tests = [
+        valid("padded", padded),
+        valid("without-padding", padded[:-1]),
+        # RFC 4648, section 10.
+        valid("f", "Zg==", b"f"),
+        valid("f-without-padding", "Zg", b"f"),
+        valid("fo", "Zm8=", b"fo"),
+        valid("fo-without-padding", "Zm8", b"fo"),
+        valid("foo", "Zm9v", b"foo"),
+        valid("foob", "Zm9vYg==", b"foob"),
+        valid("fooba", "Zm9vYmE=", b"fooba"),
+        valid("foobar", "Zm9vYmFy", b"foobar"),
+        valid("whole-alphabet",
+              "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+              bytes.fromhex("00108310518720928b30d38f41149351559761969b71d79f8218a39259a7a29a"
+                            "abb2dbafc31cb3d35db7e39ebbf3dfbf")),
+        valid("zeros", "A" * 43 + "=", bytes(32)),
+        valid("ones", "/" * 42 + "8=", b"\xff" * 32),
+        valid("100-bytes", "AAAA" * 33 + "AA==", bytes(100)),
+        valid("100-bytes-without-padding", "AAAA" * 33 + "AA", bytes(100)),
+        bad("empty", "", "noDigits"),
+        bad("one-digit", "Z", "cutShort"),
+        bad("five-digits", "Zm9vY", "cutShort"),
+        bad("last-two-lost", padded[:-3], "cutShort"),
+        bad("half-padding", "Zg=", "halfPadding"),
+        bad("padding-alone", "=", "padding", 0, ord("=")),
+        bad("padding-after-one", "Z===", "padding", 1, ord("=")),
+        bad("padding-after-four", "Zm9v=", "padding", 4, ord("=")),
+        bad("padding-too-much", "Zg===", "padding", 4, ord("=")),
+        bad("padding-too-much-after-three", "Zm8==", "padding", 4, ord("=")),
+        bad("behind-padding", "Zg==Zg==", "behindPadding", 4, ord("Z")),
+        bad("between-padding", "Zg=a", "behindPadding", 3, ord("a")),
+        bad("loose-bits-two", "Zh==", "looseBits", 1, ord("h"),
+            comment="The digit before the padding says more than a byte takes of it."),
+        bad("loose-bits-three", "Zm9=", "looseBits", 2, ord("9")),
+        bad("loose-bits-without-padding", "Zh", "looseBits", 1, ord("h")),
+        bad("last-lost", padded[:-2], "looseBits", 41, ord("5"),
+            comment="Copied without its last digit: 31 bytes would be another token."),
+        bad("101-bytes", "AAAA" * 33 + "AAA=", "tooLong"),
+        bad("1000-bytes", "AAAA" * 333 + "AA==", "tooLong"),
+        bad("minus", "Zm9-", "character", 3, ord("-"), comment="The alphabet of URLs is another."),
+        bad("underscore", "Zm_v", "character", 2, ord("_")),
+        bad("before-plus", "Zm9*", "character", 3, ord("*"), comment="The neighbours of the digits."),
+        bad("after-plus", "Zm9,", "character", 3, ord(",")),
+        bad("before-slash", "Zm9.", "character", 3, ord(".")),
+        bad("after-9", "Zm9:", "character", 3, ord(":")),
+        bad("before-A", "Zm9@", "character", 3, ord("@")),
+        bad("after-Z", "Zm9[", "character", 3, ord("[")),
+        bad("before-a", "Zm9`", "character", 3, ord("`")),
+        bad("after-z", "Zm9{", "character", 3, ord("{")),
+        bad("space", "Zm9v YmFy", "character", 4, 32),
+        bad("newline-at-end", padded + "\n", "character", 44, 10),
+        bad("nul-at-end", "Zm9v\x00", "character", 4, 0, comment="The length is the caller's."),
+        bad("umlaut", "Zm9\u00fc", "character", 3, 0xC3),
+        bad("nsdata", "<5f79cfda 4d01aa3a>", "character", 0, ord("<"), comment="That is hex."),
+    ]
+    return {
+        "comment": [
+            "Device tokens as base64, for apns_token_from_base64(): the standard alphabet (RFC "
+            "4648, section 4), with the whole padding or none, and nothing else.",
+            "hex: the text's bytes, which may hold NUL; text: the same for the reader.",
+            "error.reason: character (the first that does not belong, its position in bytes from "
+            "0 and its byte), padding (a = out of place), behindPadding, halfPadding, looseBits "
+            "(the last digit has bits that are in no byte), cutShort (a digit left over), "
+            "noDigits, tooLong (more than 100 bytes).",
+        ],
+        "tests": tests,
+    }
+
+
+# ---- strings files ---------------------------------------------------------
+
+
+def text_vector(name, text, result, comment, **more):
+    if isinstance(text, bytes):
+        return vector(name, text, result, comment, **more)
+    return {"name": name, "text": text, **vector(name, text.encode(), result, comment, **more)}
+
+
+def strings():
+    def valid(name, text, *pairs, comment=None):
+        return text_vector(name, text, "valid", comment, pairs=[list(pair) for pair in pairs])
+
+    def bad(name, text, reason, line, column, comment=None):
+        return text_vector(name, text, "invalid", comment,
+                           error={"reason": reason, "line": line, "column": column})
+
+    apple = (
+        "/* An invitation to play Monopoly. */\n"
+        '"GAME_PLAY_REQUEST_FORMAT" = "%@ and %@ have invited you to play Monopoly";\n'
+    )
+    game = ("GAME_PLAY_REQUEST_FORMAT", "%@ and %@ have invited you to play Monopoly")
+    many = "\n".join(f'"key {n}" = "value {n}";' for n in range(200, 0, -1))
+    wide = '"gr\u00fc\u00df" = "\u4f60\u597d \U0001f600";'
+    wide_pair = ("gr\u00fc\u00df", "\u4f60\u597d \U0001f600")
+    little, big = b"\xff\xfe", b"\xfe\xff"
+    tests = [
+        valid("guide", apple, game),
+        valid("utf-8-mark", b"\xef\xbb\xbf" + apple.encode(), game),
+        valid("utf-16-little", little + apple.encode("utf-16-le"), game),
+        valid("utf-16-big", big + apple.encode("utf-16-be"), game),
+        valid("wide-utf-8", wide, wide_pair),
+        valid("wide-utf-16-little", little + wide.encode("utf-16-le"), wide_pair),
+        valid("wide-utf-16-big", big + wide.encode("utf-16-be"), wide_pair),
+        valid("empty-utf-16", little),
+        valid("blank", " \t\n\x0b\x0c\r\n"),
+        valid("comments-only", "/* one */ // two\n/* three\n * four **/"),
+        valid("comment-at-end", '"a" = "b"; // no line break', ("a", "b")),
+        valid("comments-everywhere", '/*1*/"a"/*2*/=/*3*/"b"/*4*/;/*5*/', ("a", "b")),
+        valid("comment-with-quotes", '/* "x" = "y"; */ "a" = "b"; // "c" = "d";', ("a", "b")),
+        valid("comment-in-string", '"a" = "b /* c */ // d";', ("a", "b /* c */ // d")),
+        valid("comment-slash-star-slash", '/*/ "x" = "y"; /*/ "a" = "b";', ("a", "b"),
+              comment="Its second slash does not end a comment."),
+        valid("no-blanks", '"a"="b";"c"="d";', ("a", "b"), ("c", "d")),
+        valid("blanks-everywhere", ' "a" \t = \r\n "b" \n ; ', ("a", "b")),
+        valid("line-separators", "\u2028'a' = 'b';\u2029", ("a", "b")),
+        valid("line-break-in-string", '"a" = "b\nc";', ("a", "b\nc")),
+        valid("empty-strings", '"" = "";', ("", "")),
+        valid("single-quotes", "'a' = 'it is \"so\"';", ("a", 'it is "so"')),
+        valid("other-quote-inside", "\"a\" = \"it's\";", ("a", "it's")),
+        valid("without-quotes", "key.one = value-2;", ("key.one", "value-2")),
+        valid("without-quotes-all", "aZ09_$/:.- = x;", ("aZ09_$/:.-", "x")),
+        valid("slash-begins-a-string", "/path = /a/b;", ("/path", "/a/b")),
+        valid("key-alone", '"a"; b;', ("a", "a"), ("b", "b")),
+        valid("braces", ' { "a" = "b"; c = d; } // end\n', ("a", "b"), ("c", "d")),
+        valid("empty-braces", "{}"),
+        valid("last-of-equals", '"a" = "1"; "b" = "2"; "a" = "3"; a = 4;', ("a", "4"), ("b", "2")),
+        valid("keys-with-one-beginning", '"ab" = "2"; "a" = "1"; "abc" = "3"; "" = "0";',
+              ("", "0"), ("a", "1"), ("ab", "2"), ("abc", "3")),
+        valid("many", many, *((f"key {n}", f"value {n}") for n in range(1, 201))),
+        valid("escapes", r'''"a" = "\"\'\\\a\b\f\n\r\t\v";''', ("a", "\"'\\\a\b\f\n\r\t\v")),
+        valid("escape-in-key", r'"a\n\"b" = "c";', ('a\n"b', "c")),
+        valid("escaped-line-break", '"a" = "b\\\nc";', ("a", "b\nc")),
+        valid("unicode-escape", r'"a" = "\U00e9\U4F60x\U0041";', ("a", "\u00e9\u4f60xA")),
+        valid("unicode-escape-pair", r'"a" = "\Ud83d\UDE00!";', ("a", "\U0001f600!")),
+        valid("unicode-escape-last-pair", r'"a" = "\Udbff\Udfff";', ("a", "\U0010ffff")),
+        valid("unicode-escape-nul", r'"a" = "b\U0000c";', ("a", "b\0c")),
+        valid("octal-escape", r'"a" = "\101\12\7\0018";', ("a", "A\n\x07\x018")),
+        valid("octal-escape-next-step", r'"a" = "\200\341\351\373\375";',
+              ("a", "\u00a0\u00c6\u00d8\u00df\u00ff"),
+              comment="Not Latin-1: NeXTSTEP had a set of its own."),
+        valid("octal-escape-three-bytes", r'"a" = "\256\257\244";', ("a", "\ufb01\ufb02\u2044")),
+        valid("octal-escape-one-digit", r'"a" = "\08\78";', ("a", "\x008\x078")),
+        valid("percent", r'"a" = "100%";', ("a", "100%"), comment="Formatting comes later."),
+        valid("utf-8-edges", '"a" = "\x7f\u0080\u07ff\u0800\ud7ff\ue000\uffff\U00010000";',
+              ("a", "\x7f\u0080\u07ff\u0800\ud7ff\ue000\uffff\U00010000")),
+        bad("no-semicolon", '"a" = "b"', "noSemicolon", 1, 10),
+        bad("no-semicolon-between", '"a" = "b"\n"c" = "d";', "noSemicolon", 2, 1),
+        bad("two-semicolons", '"a" = "b";;', "noKey", 1, 11,
+            comment="The device leaves out all behind it."),
+        bad("no-equal-sign", '"a" "b";', "noEqualSign", 1, 5),
+        bad("only-a-key", '"a"', "noEqualSign", 1, 4),
+        bad("colon", '"a": "b";', "noEqualSign", 1, 4, comment="JSON."),
+        bad("comma", '"a" = "b", "c" = "d";', "noSemicolon", 1, 10),
+        bad("no-value", '"a" = ;', "noValue", 1, 7),
+        bad("no-value-at-end", '"a" =', "noValue", 1, 6),
+        bad("array", '"a" = (b, c);', "noText", 1, 7),
+        bad("dictionary", '"a" = {b = c;};', "noText", 1, 7),
+        bad("data", '"a" = <0a>;', "noText", 1, 7),
+        bad("array-as-key", '(a) = b;', "noKey", 1, 1),
+        bad("rubbish", '"a" = "b";\n  ?', "noKey", 2, 3),
+        bad("open-string", '"a" = "b;\n"c" = "d";', "noSemicolon", 2, 2,
+            comment="The string ends at the next quote; what follows it is out of place."),
+        bad("open-string-at-end", '"a" = "b;\n', "openString", 1, 7),
+        bad("open-key", '\n "a', "openString", 2, 2),
+        bad("open-after-backslash", '"a" = "b\\', "openString", 1, 7),
+        bad("open-comment", '"a" = "b";\n /* c', "openComment", 2, 2),
+        bad("open-comment-star", "/* *", "openComment", 1, 1),
+        bad("open-comment-slash", "/*/", "openComment", 1, 1),
+        bad("lone-slash-at-end", "/", "noEqualSign", 1, 2),
+        bad("open-brace", '{ "a" = "b";', "openBrace", 1, 1),
+        bad("behind-brace", '{ "a" = "b"; } "c" = "d";', "behindEnd", 1, 16),
+        bad("closing-brace", '"a" = "b"; }', "noKey", 1, 12),
+        bad("unknown-escape", r'"a" = "b\q";', "unknownEscape", 1, 9),
+        bad("unknown-escape-u", r'"a" = "\u00e9";', "unknownEscape", 1, 8,
+            comment="The device reads u00e9."),
+        bad("unknown-escape-8", r'"a" = "\8";', "unknownEscape", 1, 8),
+        bad("unknown-escape-slash", r'"a" = "\/";', "unknownEscape", 1, 8),
+        bad("unicode-escape-short", r'"a" = "\U41";', "unicodeEscape", 1, 8),
+        bad("unicode-escape-none", r'"a" = "\U";', "unicodeEscape", 1, 8),
+        bad("unicode-escape-digit", r'"a" = "\U00g9";', "unicodeEscape", 1, 8),
+        bad("unicode-escape-end", '"a" = "\\U00', "unicodeEscape", 1, 8),
+        bad("unicode-escape-high-alone", r'"a" = "x\Ud83d!";', "unpairedSurrogate", 1, 9),
+        bad("unicode-escape-high-at-end", r'"a" = "\Ud83d";', "unpairedSurrogate", 1, 8),
+        bad("unicode-escape-two-high", r'"a" = "\Ud83d\Ud83d";', "unpairedSurrogate", 1, 8),
+        bad("unicode-escape-low-alone", r'"a" = "\Ude00";', "unpairedSurrogate", 1, 8),
+        bad("unicode-escape-high-and-escape", r'"a" = "\Ud83d\n";', "unpairedSurrogate", 1, 8),
+        bad("unicode-escape-high-and-half", r'"a" = "\Ud83d\Ude0";', "unicodeEscape", 1, 8),
+        bad("octal-escape-too-large", r'"a" = "\400";', "octalEscape", 1, 8),
+        bad("octal-escape-not-in-set", r'"a" = "\376";', "octalEscape", 1, 8),
+        bad("place-counts-characters", '"\u4f60" = "\U0001f600\\q";', "unknownEscape", 1, 9),
+        bad("place-after-crlf", '"a" = "b";\r\n"c" = \\;', "noValue", 2, 7),
+        bad("place-after-cr", '"a" = "b";\r"c" = \\;', "noValue", 2, 7),
+        bad("place-after-lf-cr", '"a" = "b";\n\r"c" = \\;', "noValue", 3, 7),
+        bad("place-after-line-separator", '"a" = "b";\u2028"c" = \\;', "noValue", 2, 7),
+        bad("place-utf-16-crlf", little + '"a";\r\n\r\n  ?'.encode("utf-16-le"), "noKey", 3, 3),
+        bad("place-in-comment", "/*\n\n*/ ?", "noKey", 3, 4),
+        bad("not-utf-8", b'"a" = "\xe9";', "notUTF8", 1, 8, comment="Latin-1."),
+        bad("not-utf-8-later", b'"a" = "b";\n"\xff" = "d";', "notUTF8", 2, 2),
+        bad("utf-8-continuation", b'"a" = "\x80";', "notUTF8", 1, 8),
+        bad("utf-8-overlong-2", b'"a" = "\xc0\xaf";', "notUTF8", 1, 8),
+        bad("utf-8-overlong-3", b'"a" = "\xe0\x9f\xbf";', "notUTF8", 1, 8),
+        bad("utf-8-overlong-4", b'"a" = "\xf0\x8f\xbf\xbf";', "notUTF8", 1, 8),
+        bad("utf-8-surrogate", b'"a" = "\xed\xa0\x80";', "notUTF8", 1, 8),
+        bad("utf-8-too-large", b'"a" = "\xf4\x90\x80\x80";', "notUTF8", 1, 8),
+        bad("utf-8-cut", b'"a" = "\xe4\xbd', "notUTF8", 1, 8),
+        bad("utf-8-cut-by-quote", b'"a" = "\xe4\xbd";', "notUTF8", 1, 8),
+        bad("utf-16-cut", little + '"a" = "b";'.encode("utf-16-le") + b"x", "notUTF16", 1, 11),
+        bad("utf-16-high-alone", little + '"a'.encode("utf-16-le") + b"\x3d\xd8x\0",
+            "unpairedSurrogate", 1, 3),
+        bad("utf-16-high-at-end", big + '"a'.encode("utf-16-be") + b"\xd8\x3d",
+            "unpairedSurrogate", 1, 3),
+        bad("utf-16-low-alone", big + '"a'.encode("utf-16-be") + b"\xde\x00\0x",
+            "unpairedSurrogate", 1, 3),
+        bad("utf-16-without-mark", apple.encode("utf-16-le"), "nulCharacter", 1, 2),
+        bad("utf-16-without-mark-big", apple.encode("utf-16-be"), "nulCharacter", 1, 1),
+        bad("nul", b'"a" = "b\0c";', "nulCharacter", 1, 9),
+        bad("binary", b"bplist00\xd1\x01\x02", "binaryList", 1, 1),
+        bad("xml", '<?xml version="1.0" encoding="UTF-8"?>\n<plist><dict/></plist>', "xmlList", 1, 1),
+    ]
+    return {
+        "comment": [
+            "Localizable.strings files, for apns_strings_new(). hex: the file; text: the same for "
+            "the reader, where it is UTF-8.",
+            "pairs: the keys in the order of their bytes, each with its value. Apple's own parser "
+            "(PropertyListSerialization) reads the same; Tests/APNSTests asks it.",
+            "error: why, and at which line and column, counted in characters from 1: of what is "
+            "wrong, or of what is never closed. Most of these the device takes, and leaves "
+            "something out.",
+        ],
+        "tests": tests,
+    }
+
+
+def strings_formats():
+    def valid(name, value, args, text, comment=None):
+        return text_vector(name, f'"KEY" = "{value}";', "valid", comment, args=args, formatted=text)
+
+    def bad(name, value, args, reason, column, line=1, comment=None, **more):
+        return text_vector(name, f'"KEY" = "{value}";', "invalid", comment, args=args,
+                           error={"reason": reason, "line": line, "column": column, **more})
+
+    people = ["Jenna", "Frank"]
+    tests = [
+        valid("guide", "%@ and %@ have invited you to play Monopoly", people,
+              "Jenna and Frank have invited you to play Monopoly"),
+        valid("guide-numbered", "%2$@ and %1$@ have invited you to play Monopoly", people,
+              "Frank and Jenna have invited you to play Monopoly"),
+        valid("nothing-to-fill-in", "Hello", [], "Hello"),
+        valid("empty", "", [], ""),
+        valid("arguments-left-over", "%@", people, "Jenna"),
+        valid("percent", "100%%", [], "100%"),
+        valid("percent-alone", "%%", [], "%"),
+        valid("percent-between", "%@%%%@", people, "Jenna%Frank"),
+        valid("percents", "%%%%%%", [], "%%%"),
+        valid("percent-then-at", "%%@", people, "%@"),
+        valid("twice-the-same", "%1$@%1$@", people, "JennaJenna"),
+        valid("numbered-does-not-count", "%2$@ %@ %@", people, "Frank Jenna Frank"),
+        valid("numbered-between", "%@ %1$@ %@", people, "Jenna Jenna Frank"),
+        valid("tenth", "".join(f"%{n}$@" for n in range(10, 0, -1)),
+              [str(n) for n in range(1, 11)], "10987654321"),
+        valid("number-left-out", "%2$@", people, "Frank",
+              comment="Foundation's String(format:) cannot pass over an argument."),
+        valid("leading-zero", "%01$@", people, "Jenna"),
+        valid("argument-with-percent", "%@", ["%@ %% %2$@"], "%@ %% %2$@"),
+        valid("empty-argument", "<%@>", [""], "<>"),
+        valid("wide", "\u4f60\u597d %@ \U0001f600", ["\u00fc\U0001f468"],
+              "\u4f60\u597d \u00fc\U0001f468 \U0001f600"),
+        valid("escaped", r"\U0025\100 \"%@\"\n", people, 'Jenna "Frank"\n',
+              comment="Escapes are undone first."),
+        bad("too-few", "%@ and %@", ["Jenna"], "tooFewArguments", 17, wanted=2),
+        bad("none", "%@", [], "tooFewArguments", 10, wanted=1),
+        bad("numbered-too-high", "%1$@ %3$@", people, "tooFewArguments", 15, wanted=3),
+        bad("number-beyond-all", "%99999999999999999999$@", people, "tooFewArguments", 10),
+        bad("number-0", "%0$@", people, "directive", 10),
+        bad("number-without-dollar", "%1@", people, "directive", 10),
+        bad("number-at-end", "%1", people, "directive", 10),
+        bad("dollar-at-end", "%1$", people, "directive", 10),
+        bad("dollar-without-number", "%$@", people, "directive", 10),
+        bad("integer", "%d", people, "directive", 10, comment="loc-args are strings."),
+        bad("numbered-string", "%1$s", people, "directive", 10),
+        bad("numbered-percent", "%1$%", people, "directive", 10),
+        bad("width", "%5@", people, "directive", 10),
+        bad("at-end", "100%", [], "directive", 13, comment="The device drops it."),
+        bad("percent-blank", "100% sure", [], "directive", 13),
+        bad("place-behind-wide", "\u4f60\U0001f600%d", [], "directive", 12),
+        bad("place-behind-escapes", r"\U4f60\n\\%d", [], "directive", 20),
+        bad("place-on-third-line", "a\nb\n c%d", [], "directive", 3, line=3),
+    ]
+    return {
+        "comment": [
+            "Localized formatted strings, for apns_strings_format() with the key KEY. hex: the "
+            "strings file; text: the same for the reader.",
+            "formatted: what comes of the value with args. error: why, and at which line and "
+            "column of the file; tooFewArguments with the number that is wanted.",
+        ],
+        "tests": tests,
+    }
+
+
+# ---- JSON ------------------------------------------------------------------
+
+def refuse_constant(_):
+    raise ValueError("NaN and Infinity are no JSON")
+
+
+def python_says(data):
+    """What json makes of it in strict mode; None where it refuses."""
+    try:
+        return [json.loads(data.decode("utf-8"), parse_constant=refuse_constant)]
+    except (ValueError, RecursionError):
+        return None
+
+
+# Where the library differs from Python's json, and why.
+JSON_DIFFERENCES = {
+    "half a surrogate pair, for which UTF-8 has no bytes",
+    "nested deeper than 512",
+}
+
+
+def json_texts():
+    tests = []
+
+    def case(result, name, text, compact=None, differs=None):
+        data = text if isinstance(text, bytes) else text.encode()
+        python = python_says(data)
+        assert differs is None or differs in JSON_DIFFERENCES
+        agrees = (python is not None) == (result == "valid")
+        assert agrees == (differs is None), f"{name}: Python says {python}"
+        more = {}
+        if result == "valid":
+            if compact is None:
+                compact = json.dumps(python[0], separators=(",", ":"), ensure_ascii=False)
+            more["compact"] = (compact if isinstance(compact, bytes) else compact.encode()).hex()
+        if differs:
+            more["differs"] = differs
+        tests.append({"name": name, "hex": data.hex(), "result": result, **more})
+
+    def yes(name, text, compact=None, **more):
+        case("valid", name, text, compact, **more)
+
+    def no(name, text, **more):
+        case("invalid", name, text, **more)
+
+    # Structure
+    yes("array-empty", "[]")
+    yes("array-spaces-only", "[ \t\r\n]")
+    yes("array-one", "[1]")
+    yes("array-of-each", '[null,true,false,0,"",[],{}]')
+    yes("array-nested", "[[[[[]]]],[[]]]")
+    yes("array-ending-with-newline", "[1]\n")
+    yes("array-leading-space", " [1]")
+    yes("array-trailing-space", "[2] ")
+    yes("array-several-null", "[1,null,null,null,2]")
+    yes("object-empty", "{}")
+    yes("object-spaces-only", "{\n}")
+    yes("object-one", '{"a":1}')
+    yes("object-empty-key", '{"":0}')
+    yes("object-key-escaped", '{"\\u0061\\n":0}')
+    yes("object-key-nul", '{"foo\\u0000bar":42}')
+    yes("object-nested", '{"a":{"b":{"c":[{}]}}}')
+    yes("object-newlines", '{\n"a": "b"\n}')
+    yes("object-duplicate-key", '{"a":"b","a":"c"}', '{"a":"b","a":"c"}')
+    yes("object-duplicate-key-and-value", '{"a":"b","a":"b"}', '{"a":"b","a":"b"}')
+    yes("object-long-strings", '{"x":[{"id":"' + "x" * 40 + '"}],"id":"' + "x" * 40 + '"}')
+    yes("object-space-everywhere", ' { "a" : [ 1 , 2 ] , "b" : { } } ')
+    yes("lonely-string", '"asd"')
+    yes("lonely-string-empty", '""')
+    yes("lonely-number", "42")
+    yes("lonely-negative", "-0.1")
+    yes("lonely-true", "true")
+    yes("lonely-false", "false")
+    yes("lonely-null", "null")
+    yes("lonely-null-spaces", " \n null\r\n")
+    yes("depth-511", "[" * 511 + "]" * 511)
+    no("depth-512-within-the-payload", "[" * 512 + "]" * 512, differs="nested deeper than 512")
+    no("depth-objects", '{"a":' * 600 + "1" + "}" * 600, differs="nested deeper than 512")
+    no("depth-unclosed", "[" * 2000)
+    # Space
+    yes("space-tab", "[\t1]")
+    yes("space-carriage-return", "[\r1\r]")
+    no("space-formfeed", "[\f1]")
+    no("space-vertical-tab", "[\v1]")
+    no("space-no-break", "[\u00a01]")
+    no("space-line-separator", "[\u20281]")
+    no("space-zero-width", "[\u200b1]")
+    no("space-word-joiner", "[\u2060]")
+    no("byte-order-mark", "\ufeff{}")
+    no("byte-order-mark-alone", "\ufeff")
+    no("utf-16", "[1]".encode("utf-16-le"))
+    no("utf-16-with-mark", '["a"]'.encode("utf-16"))
+    # Numbers
+    for name, text, compact in [
+            ("0", "0", None), ("minus-0", "-0", "-0"), ("1", "1", None), ("minus-1", "-1", None),
+            ("123", "[123]", None), ("0e1", "0e1", "0e1"), ("0e-plus", "[0e+1]", "[0e+1]"),
+            ("0.0", "0.0", None), ("0.5", "0.5", None), ("minus-0.5", "-0.5", None), ("1.000", "1.000", "1.000"),
+            ("1e5", "1e5", "1e5"), ("1E5", "1E5", "1E5"), ("1e-plus-5", "1e+5", "1e+5"), ("1e-minus-5", "1e-5", "1e-5"),
+            ("1.5E-22", "1.5E-22", "1.5E-22"), ("exponent-00", "1e00", "1e00"), ("exponent-05", "1E+05", "1E+05"),
+            ("large-integer", "123456789012345678901234567890", None),
+            ("int64-largest", "9223372036854775807", None), ("uint64-largest", "18446744073709551615", None),
+            ("huge-exponent", "1e400", "1e400"), ("tiny-exponent", "1e-400", "1e-400"),
+            ("many-digits", "0." + "1" * 60, "0." + "1" * 60), ("space-around", " 4 ", None)]:
+        yes(f"number-{name}", text, compact)
+    yes("number-400-digits", "1" * 400)
+    for name, text in [
+            ("plus", "+1"), ("plus-minus", "[+-1]"), ("leading-0", "012"), ("minus-leading-0", "-012"), ("two-0", "00"),
+            ("point-first", ".5"), ("minus-point-first", "-.5"), ("point-last", "5."), ("point-minus", "2.-3"),
+            ("point-e", "0.e1"), ("e-alone", "1e"), ("E-alone", "[1E]"), ("e-plus-alone", "1e+"), ("e-minus-alone", "0e-"),
+            ("e-point", "1e1.5"), ("e-e", "1ee2"), ("e-plus-minus", "1e+-2"), ("two-points", "1.2.3"), ("minus-alone", "-"),
+            ("minus-minus", "--1"), ("minus-space", "- 1"), ("minus-letter", "-x"), ("space-within", "1 000"), ("hex", "0x1F"),
+            ("hex-digit", "[1a]"), ("underscore", "1_000"), ("comma", "1,5"), ("letter-behind", "123abc"), ("infinity", "Infinity"),
+            ("minus-infinity", "-Infinity"), ("inf", "inf"), ("nan", "NaN"), ("minus-nan", "-NaN"), ("full-width", "\uff11"),
+            ("arabic-digit", "\u0661"), ("dollar", "$1"), ("expression", "[1+2]"), ("nul-behind", "1\0")]:
+        no(f"number-{name}", text)
+    # Strings
+    for name, text in [
+            ("plain", '"hello"'), ("space", '" "'), ("quotation-mark", '"\\""'), ("backslash", '"\\\\"'),
+            ("solidus-plain", '"a/b"'), ("solidus-escaped", '"a\\/b"'), ("b", '"\\b"'), ("f", '"\\f"'), ("n", '"\\n"'), ("r", '"\\r"'),
+            ("t", '"\\t"'), ("all-escapes", '"\\"\\\\\\/\\b\\f\\n\\r\\t"'), ("u0000", '"\\u0000"'), ("u001f", '"\\u001f"'),
+            ("u0022", '"\\u0022"'), ("u005c", '"\\u005C"'), ("u002f", '"\\u002f"'), ("u0041", '"\\u0041"'), ("u007f", '"\\u007f"'),
+            ("delete-plain", '"\x7f"'), ("u0080", '"\\u0080"'), ("u00e9", '"\\u00e9"'), ("u00E9-upper", '"\\u00E9"'),
+            ("u07ff", '"\\u07ff"'), ("u0800", '"\\u0800"'), ("u2028", '"\\u2028"'), ("ud7ff", '"\\ud7ff"'), ("ue000", '"\\ue000"'),
+            ("ufeff", '"\\ufeff"'), ("ufffe", '"\\ufffe"'), ("uffff", '"\\uffff"'), ("pair", '"\\ud83d\\ude00"'), ("pair-upper", '"\\uD83D\\uDE00"'),
+            ("pair-first", '"\\ud800\\udc00"'), ("pair-last", '"\\udbff\\udfff"'), ("two-pairs", '"\\ud83d\\ude00\\ud83d\\ude01"'),
+            ("utf8-2", '"é"'), ("utf8-3", '"€"'), ("utf8-4", '"😀"'), ("utf8-last", '"\U0010ffff"'), ("utf8-noncharacter", '"\uffff"'),
+            ("line-separators", '"\u2028\u2029"'), ("escaped-backslash-u", '"\\\\u0041"'), ("escaped-backslash-n", '"\\\\n"'),
+            ("not-a-comment", '"/* a */ // b"'), ("backslashes", '"' + "\\\\" * 33 + '"'), ("long", '"' + "x" * 3000 + '"'),
+            ("seven-then-escape", '"1234567\\n"'), ("eight-then-escape", '"12345678\\n"'), ("nine-then-utf8", '"123456789é"')]:
+        yes(f"string-{name}", text)
+    for name, text in [
+            ("single-quotes", "'a'"), ("unclosed", '"a'), ("quotation-mark-alone", '"'), ("backslash-at-end", '"\\'), ("escaped-end", '"\\"'),
+            ("escape-x", '"\\x41"'), ("escape-a", '"\\a"'), ("escape-v", '"\\v"'), ("escape-0", '"\\0"'), ("escape-quote", '"\\\'"'),
+            ("escape-U", '"\\U0041"'), ("escape-space", '"\\ "'), ("escape-newline", '"\\\n"'), ("escape-emoji", '"\\😀"'),
+            ("u-nothing", '"\\u"'), ("u-1", '"\\u1"'), ("u-3", '"\\u123"'), ("u-3-end", '"\\u123'), ("u-not-hex", '"\\u12g4"'),
+            ("u-minus", '"\\u-123"'), ("u-space", '"\\u 123"'), ("u-braces", '"\\u{41}"'), ("pair-broken", '"\\ud83d\\u"'),
+            ("pair-not-hex", '"\\ud83d\\ude0x"'), ("newline", '"a\nb"'), ("tab", '"a\tb"'), ("carriage-return", '"a\rb"'), ("nul", '"a\0b"'),
+            ("control-01", '"\x01"'), ("control-1f", '"1234567\x1f"')]:
+        no(f"string-{name}", text)
+    for name, data in [
+            ("byte-ff", b'"\xff"'), ("byte-80", b'"\x80"'), ("continuation-missing", b'"\xc3"'), ("cut-3", b'"\xe2\x82"'),
+            ("cut-4", b'"\xf0\x9f\x98"'), ("overlong-2", b'"\xc0\xaf"'), ("overlong-3", b'"\xe0\x80\xaf"'), ("overlong-4", b'"\xf0\x80\x80\xaf"'),
+            ("overlong-nul", b'"\xc0\x80"'), ("surrogate", b'"\xed\xa0\x80"'), ("surrogate-pair", b'"\xed\xa0\xbd\xed\xb8\x80"'),
+            ("beyond", b'"\xf4\x90\x80\x80"'), ("f5", b'"\xf5\x80\x80\x80"'), ("latin-1", b'"\xe9"'), ("in-key", b'{"\xff":1}'),
+            ("outside", b'[1]\xff'), ("cut-at-end", b'"\xe2')]:
+        no(f"utf8-{name}", data)
+    for name, text in [
+            ("first", '"\\ud83d"'), ("second", '"\\ude00"'), ("reversed", '"\\ude00\\ud83d"'), ("then-text", '"\\ud83dabc"'), ("then-escape", '"\\ud83d\\n"'),
+            ("then-u", '"\\ud83d\\u0041"'), ("two-firsts", '"\\ud83d\\ud83d"'), ("in-key", '{"\\udead":1}')]:
+        no(f"half-pair-{name}", text, differs="half a surrogate pair, for which UTF-8 has no bytes")
+    # What is no JSON
+    for name, text in [
+            ("empty", ""), ("space", " "), ("comma", ","), ("colon", ":"), ("bracket", "["), ("bracket-closing", "]"), ("brace", "{"),
+            ("brace-closing", "}"), ("array-comma-last", "[1,]"), ("array-comma-first", "[,1]"), ("array-comma-alone", "[,]"),
+            ("array-two-commas", "[1,,2]"), ("array-no-comma", "[1 2]"), ("array-no-comma-strings", '["a" "b"]'), ("array-colon", '["a":1]'),
+            ("array-unclosed", "[1"), ("array-unclosed-comma", "[1,"), ("array-closed-as-object", "[1}"), ("array-closed-twice", "[1]]"),
+            ("array-star", "[*]"), ("array-then-text", "[1]x"), ("array-then-array", "[][]"), ("array-inner-unclosed", "[[1]"),
+            ("object-comma-last", '{"a":1,}'), ("object-comma-first", '{,"a":1}'), ("object-comma-alone", "{,}"), ("object-two-commas", '{"a":1,,"b":2}'),
+            ("object-no-comma", '{"a":1 "b":2}'), ("object-no-colon", '{"a" 1}'), ("object-two-colons", '{"a"::1}'), ("object-comma-for-colon", '{"a",1}'),
+            ("object-equals", '{"a"=1}'), ("object-no-value", '{"a":}'), ("object-no-value-end", '{"a":'), ("object-key-only", '{"a"}'),
+            ("object-key-only-end", '{"a"'), ("object-key-plain", "{a:1}"), ("object-key-number", "{1:1}"), ("object-key-null", "{null:1}"),
+            ("object-key-array", "{[]:1}"), ("object-key-single-quotes", "{'a':1}"), ("object-unclosed", '{"a":1'), ("object-unclosed-comma", '{"a":1,'),
+            ("object-closed-as-array", '{"a":1]'), ("object-closed-twice", '{"a":1}}'), ("object-then-text", '{"a":1}#'), ("object-then-object", "{}{}"),
+            ("true-capital", "True"), ("true-cut", "tru"), ("true-long", "truer"), ("false-cut", "fals"), ("false-other", "falsy"), ("null-cut", "nul"),
+            ("null-capital", "NULL"), ("none", "None"), ("undefined", "undefined"), ("word", "abc"), ("comment-block", "[1/* a */]"),
+            ("comment-line", "[1] // a"), ("comment-hash", "# a\n1"), ("comment-first", "/**/{}"), ("two-values", "1 2"), ("two-words", "true false"),
+            ("nul", "\0"), ("nul-behind", "[]\0"), ("nul-in-array", "[\0]"), ("angle", "<null>"), ("parentheses", "(1)"), ("backslash", "\\u0041"),
+            ("regular-expression", "/a/"), ("python-tuple", "(1,2)"), ("python-bytes", 'b"a"'), ("two-tops-comma", "[1],[2]"), ("bracket-of-words", "[truefalse]"),
+            ("unquoted-in-array", "[a]"), ("semicolon", "[1;2]")]:
+        no(f"not-{name}", text)
+    return {
+        "comment": [
+            "JSON values, for apns_payload_add_json() and apns_payload_check(): what RFC 8259 allows and does "
+            "not. Each was given to Python's json too, in strict mode.",
+            "hex: the text's bytes; compact: what is written of it, for what is valid.",
+            "differs: why the library's verdict is not that of Python's json.",
+        ],
+        "tests": tests,
+    }
+
+
 # ---- files -----------------------------------------------------------------
 
 FILES = {
@@ -903,6 +1404,10 @@ FILES = {
     "error-packets.json": error_packets,
     "feedback.json": feedback,
     "tokens.json": tokens,
+    "tokens-base64.json": tokens_base64,
+    "strings.json": strings,
+    "strings-formats.json": strings_formats,
+    "json.json": json_texts,
 }
 
 

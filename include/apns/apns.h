@@ -171,6 +171,319 @@ apns_status_t apns_token_from_hex(const char *text, size_t text_length, uint8_t 
 apns_status_t apns_token_to_hex(const void *token, size_t token_length, char *text_out,
                                 size_t capacity, size_t *length_out, apns_error_t *error_out);
 
+/**
+ * Turns a device token written in base64 into bytes: the standard alphabet (RFC 4648,
+ * section 4; `+` and `/`), with its padding or without, and nothing else, neither
+ * spaces nor line breaks.
+ *
+ * Buffer, lengths and errors are those of apns_token_from_hex(). An error too are
+ * half a padding, a `=` elsewhere, and a last digit with bits that no byte has room
+ * for, which is how a text that was cut shows. Any thread.
+ */
+apns_status_t apns_token_from_base64(const char *text, size_t text_length, uint8_t *token_out,
+                                     size_t capacity, size_t *length_out, apns_error_t *error_out);
+
+/**
+ * Writes a device token as base64 with its padding, and a NUL, to `text_out`: 4 bytes
+ * for each 3 of the token or what is left of them, and 1. Otherwise as
+ * apns_token_to_hex().
+ */
+apns_status_t apns_token_to_base64(const void *token, size_t token_length, char *text_out,
+                                   size_t capacity, size_t *length_out, apns_error_t *error_out);
+
+/* ---- Localized strings -------------------------------------------------- */
+
+/**
+ * A Localizable.strings file: what a device looks a loc-key up in. A provider that
+ * has the app's can write the text itself, or see what a loc-key will look like.
+ * Never changes once made, and serves any number of threads.
+ */
+typedef struct apns_strings apns_strings_t;
+
+/**
+ * Reads a strings file from memory: UTF-8, or UTF-16 of either order with its byte
+ * order mark.
+ *
+ * The grammar is that of the device's parser (CFOldStylePList.c): `"key" = "value";`
+ * with comments of both kinds, single quotes too, none around letters, digits and
+ * `_ $ / : . -`, `"key";` for a key that is its own value, braces around it all, and
+ * of equal keys the last. Escapes are \\ \" \' \a \b \f \n \r \t \v, \U with four
+ * hex digits (surrogates in pairs), one to three octal digits (a character of
+ * NeXTSTEP's set), and a line break. Where the device would pass over a mistake or
+ * leave out the rest it is APNS_ERR_ARGUMENT, and the message says line and column,
+ * counted in characters from 1: any other escape, a comment or string never closed,
+ * broken UTF-8 or UTF-16, a value that is not a text. Files of property lists in XML
+ * or binary are refused as such; none is larger than 16 MiB.
+ *
+ * On success the caller owns `*strings_out`. Any thread.
+ */
+apns_status_t apns_strings_new(const void *bytes, size_t length, apns_strings_t **strings_out,
+                               apns_error_t *error_out);
+
+/** The same from a file, which the message names. */
+apns_status_t apns_strings_open(const char *file, apns_strings_t **strings_out,
+                                apns_error_t *error_out);
+
+/**
+ * The value of a key, as UTF-8 with a NUL behind it; `length_out`, which may be NULL,
+ * is without that. The text is the strings' and valid as long as they are. No such
+ * key is APNS_ERR_ARGUMENT. Any thread.
+ */
+apns_status_t apns_strings_get(const apns_strings_t *strings, const char *key, size_t key_length,
+                               const char **text_out, size_t *length_out, apns_error_t *error_out);
+
+/**
+ * Writes the value of a key with `args` filled in, and a NUL, to `text_out`: `%@`
+ * takes the next of them, `%n$@` the n-th from 1, `%%` is a percent sign (Local and
+ * Push Notification Programming Guide, "Localized Formatted Strings"). One that was
+ * taken by its number is not skipped by `%@`, and a number may be left out. Arguments are UTF-8 and
+ * end in NUL, and there may be more than are wanted.
+ *
+ * APNS_ERR_ARGUMENT: no such key, fewer arguments than are wanted, or a `%` before
+ * anything else, with its line and column in the file. Too small a buffer (NULL and 0
+ * will do) is APNS_ERR_BUFFER_SMALL, nothing is written, and `length_out`, which may
+ * be NULL, says how many bytes to bring; on success it is the text's length without
+ * the NUL. Allocates nothing. Any thread.
+ */
+apns_status_t apns_strings_format(const apns_strings_t *strings, const char *key, size_t key_length,
+                                  const char *const *args, size_t arg_count, char *text_out,
+                                  size_t capacity, size_t *length_out, apns_error_t *error_out);
+
+/** Frees the strings. NULL is fine. */
+void apns_strings_free(apns_strings_t *strings);
+
+/* ---- Payload ------------------------------------------------------------ */
+
+/**
+ * A payload in the making. It writes compact JSON: UTF-8, nothing escaped that
+ * need not be, `aps` first, and in every object the keys in the order in which
+ * they were first set. The same calls make the same bytes.
+ *
+ *     char json[APNS_PAYLOAD_MAX_FRAMED];
+ *     size_t length = 0;
+ *     if (apns_payload_new(NULL, &payload, &error) ||
+ *         apns_payload_set_string(payload, APNS_KEY_TITLE, "Chess", 5, &error) ||
+ *         apns_payload_set_string(payload, APNS_KEY_BODY, text, strlen(text), &error) ||
+ *         apns_payload_set_integer(payload, APNS_KEY_BADGE, 9, &error) ||
+ *         apns_payload_add_string(payload, "game", 4, id, strlen(id), &error) ||
+ *         apns_payload_write(payload, json, sizeof json, &length, NULL, &error))
+ *       fprintf(stderr, "%s\n", error.message);
+ *
+ * One payload serves for any number of notifications: write it, set what is
+ * other for the next device, write it again; or reset it and begin anew. Once
+ * it has been as large as it gets, none of these calls allocates memory.
+ *
+ * Strings are UTF-8 with their length in bytes, and are copied. A call that
+ * fails changes nothing; APNS_ERR_ARGUMENT names the key. One thread at a time
+ * per payload.
+ */
+typedef struct apns_payload apns_payload_t;
+
+/* How long a payload may be, in bytes. */
+#define APNS_PAYLOAD_MAX_LISTING 256 /* in Apple's listings, and before iOS 8 */
+#define APNS_PAYLOAD_MAX_FRAMED 2048 /* binary interface (Binary Provider API) */
+#define APNS_PAYLOAD_MAX_HTTP2 4096
+#define APNS_PAYLOAD_MAX_VOIP 5120
+
+typedef struct apns_payload_options {
+  size_t size;  /* set by APNS_PAYLOAD_OPTIONS_INIT */
+  size_t limit; /* in bytes; 0: APNS_PAYLOAD_MAX_FRAMED */
+
+  /* Put at the end of a text that was shortened; NULL and 0: an ellipsis, U+2026;
+     "" and 0: nothing. */
+  const char *suffix;
+  size_t suffix_length;
+
+  /* Not 0: where the payload is too long its text is shortened to fit: the
+     alert or its body, or where it has neither the last of loc-args. */
+  int32_t truncate;
+  int32_t reserved32; /* zero */
+} apns_payload_options_t;
+
+#define APNS_PAYLOAD_OPTIONS_INIT \
+  { sizeof(apns_payload_options_t), 0, NULL, 0, 0, 0 }
+
+/**
+ * Makes an empty payload, `{"aps":{}}`. `options` may be NULL: 2,048 bytes, and what is
+ * longer is an error. On success the caller owns `*payload_out`.
+ */
+apns_status_t apns_payload_new(const apns_payload_options_t *options, apns_payload_t **payload_out,
+                               apns_error_t *error_out);
+
+/** Takes all keys away and keeps options and memory. NULL is fine. */
+void apns_payload_reset(apns_payload_t *payload);
+
+/** Frees the payload. NULL is fine. */
+void apns_payload_free(apns_payload_t *payload);
+
+/**
+ * The keys of Apple's (Local and Remote Notification Programming Guide, Payload Key
+ * Reference), by the functions that set them.
+ */
+typedef enum apns_payload_key {
+  /* apns_payload_set_string(). The alert is either one string ... */
+  APNS_KEY_ALERT = 1,
+  /* ... or an object of these. */
+  APNS_KEY_TITLE = 2,
+  APNS_KEY_SUBTITLE = 3,
+  APNS_KEY_BODY = 4,
+  APNS_KEY_TITLE_LOC_KEY = 5,
+  APNS_KEY_SUBTITLE_LOC_KEY = 6,
+  APNS_KEY_LOC_KEY = 7,
+  APNS_KEY_ACTION_LOC_KEY = 8, /* NULL and 0: JSON's null, an alert with one button */
+  APNS_KEY_LAUNCH_IMAGE = 9,
+  /* apns_payload_set_strings(), in the alert's object too */
+  APNS_KEY_TITLE_LOC_ARGS = 10,
+  APNS_KEY_SUBTITLE_LOC_ARGS = 11,
+  APNS_KEY_LOC_ARGS = 12,
+  /* apns_payload_set_string(), beside the alert */
+  APNS_KEY_SOUND = 13, /* "default", or a sound of the app's; see set_critical_sound too */
+  APNS_KEY_CATEGORY = 14,
+  APNS_KEY_THREAD_ID = 15,
+  APNS_KEY_TARGET_CONTENT_ID = 16,
+  APNS_KEY_INTERRUPTION_LEVEL = 17, /* "passive", "active", "time-sensitive" or "critical" */
+  APNS_KEY_FILTER_CRITERIA = 18,
+  /* apns_payload_set_strings() */
+  APNS_KEY_URL_ARGS = 19, /* Safari's web push */
+  /* apns_payload_set_integer() */
+  APNS_KEY_BADGE = 20,             /* 0 takes the badge away */
+  APNS_KEY_CONTENT_AVAILABLE = 21, /* 1 */
+  APNS_KEY_MUTABLE_CONTENT = 22,   /* 1 */
+  /* apns_payload_set_double() */
+  APNS_KEY_RELEVANCE_SCORE = 23
+} apns_payload_key_t;
+
+/**
+ * Sets one of Apple's keys, or sets it again: the new value takes the place of
+ * the old one. An alert that is a string has no parts, and one with parts is no
+ * string: apns_payload_remove() APNS_KEY_ALERT to go from one to the other.
+ */
+apns_status_t apns_payload_set_string(apns_payload_t *payload, apns_payload_key_t key,
+                                      const char *text, size_t length, apns_error_t *error_out);
+
+/** Likewise an array of `count` strings. `lengths` may be NULL: each ends in NUL. */
+apns_status_t apns_payload_set_strings(apns_payload_t *payload, apns_payload_key_t key,
+                                       const char *const *texts, const size_t *lengths,
+                                       size_t count, apns_error_t *error_out);
+
+/** Likewise an integer. */
+apns_status_t apns_payload_set_integer(apns_payload_t *payload, apns_payload_key_t key,
+                                       int64_t value, apns_error_t *error_out);
+
+/** Likewise a number, written with as few digits as tell it from every other; not NaN. */
+apns_status_t apns_payload_set_double(apns_payload_t *payload, apns_payload_key_t key, double value,
+                                      apns_error_t *error_out);
+
+/**
+ * Sets the sound to one that is played though the device is muted, `volume` 0 to 1
+ * (critical alerts, for which Apple wants to be asked). It takes the place of
+ * APNS_KEY_SOUND.
+ */
+apns_status_t apns_payload_set_critical_sound(apns_payload_t *payload, const char *name,
+                                              size_t length, double volume,
+                                              apns_error_t *error_out);
+
+/**
+ * Takes one of Apple's keys away; APNS_KEY_ALERT takes the alert away with all its
+ * parts. One that is not set is no error.
+ */
+apns_status_t apns_payload_remove(apns_payload_t *payload, apns_payload_key_t key,
+                                  apns_error_t *error_out);
+
+/**
+ * Adds a key of the app's own beside `aps`. A name that is there already, and
+ * "aps", are APNS_ERR_ARGUMENT: see apns_payload_remove_custom().
+ */
+apns_status_t apns_payload_add_string(apns_payload_t *payload, const char *name, size_t name_length,
+                                      const char *text, size_t length, apns_error_t *error_out);
+
+/** Likewise an integer. */
+apns_status_t apns_payload_add_integer(apns_payload_t *payload, const char *name,
+                                       size_t name_length, int64_t value, apns_error_t *error_out);
+
+/** Likewise a number, written with as few digits as tell it from every other; not NaN. */
+apns_status_t apns_payload_add_double(apns_payload_t *payload, const char *name, size_t name_length,
+                                      double value, apns_error_t *error_out);
+
+/** Likewise false (0) or true (anything else). */
+apns_status_t apns_payload_add_boolean(apns_payload_t *payload, const char *name,
+                                       size_t name_length, int value, apns_error_t *error_out);
+
+/** Likewise null. */
+apns_status_t apns_payload_add_null(apns_payload_t *payload, const char *name, size_t name_length,
+                                    apns_error_t *error_out);
+
+/**
+ * Likewise any JSON value (RFC 8259), nested at most 512 deep with the payload
+ * itself. It is checked, and written without spaces and needless escapes;
+ * numbers keep their digits. Keys within it are not compared with each other.
+ * The error says at which byte it stops being JSON; half a surrogate pair,
+ * "\ud800", is one, for UTF-8 has no bytes for it.
+ */
+apns_status_t apns_payload_add_json(apns_payload_t *payload, const char *name, size_t name_length,
+                                    const char *json, size_t length, apns_error_t *error_out);
+
+/** Takes all keys of the app's own away, to add those of the next device. NULL is fine. */
+void apns_payload_remove_custom(apns_payload_t *payload);
+
+/**
+ * Writes the payload's JSON to `buffer`, without a NUL, and its length to `length_out`.
+ *
+ * With too small a buffer (NULL and 0 will do) it is APNS_ERR_BUFFER_SMALL,
+ * nothing is written, and `length_out` says how many bytes to bring; the
+ * options' limit is always enough. APNS_ERR_ARGUMENT: the payload is longer
+ * than the limit, even with its text cut to nothing where it may be; the
+ * message says by how much, `length_out` how long it is.
+ *
+ * A text is shortened by as much as needed and no more, between what a person
+ * sees as characters (extended grapheme clusters, Unicode Standard Annex 29):
+ * never within a combining sequence, an emoji or a flag. `cut_out` (which may
+ * be NULL) receives how many bytes of the text were left off: 0 for none.
+ */
+apns_status_t apns_payload_write(const apns_payload_t *payload, void *buffer, size_t capacity,
+                                 size_t *length_out, size_t *cut_out, apns_error_t *error_out);
+
+/** How much a finding matters. */
+typedef enum apns_finding_severity {
+  APNS_FINDING_ERROR = 1,  /* not JSON, not a payload, or too long */
+  APNS_FINDING_WARNING = 2 /* a device gets it and ignores that part of it */
+} apns_finding_severity_t;
+
+/** Something about a payload that its maker should know. */
+typedef struct apns_payload_finding {
+  size_t size;      /* set by APNS_PAYLOAD_FINDING_INIT */
+  int32_t severity; /* apns_finding_severity_t */
+  int32_t reserved32;
+  size_t offset;     /* in bytes, from 0 */
+  uint32_t line;     /* from 1 */
+  uint32_t column;   /* in characters (code points), from 1 */
+  char message[160]; /* UTF-8, one line, ends in NUL */
+} apns_payload_finding_t;
+
+#define APNS_PAYLOAD_FINDING_INIT                        \
+  {                                                      \
+    sizeof(apns_payload_finding_t), 0, 0, 0, 0, 0, { 0 } \
+  }
+
+/**
+ * Checks a payload that the caller made: JSON (RFC 8259), an object, `aps` an
+ * object in it, Apple's keys of the right type, at most `limit` bytes (0:
+ * APNS_PAYLOAD_MAX_FRAMED).
+ *
+ * APNS_OK: no error. APNS_ERR_ARGUMENT: `error_out` has the first one, with line,
+ * column and byte. Warnings are of what a device ignores: a key that Apple has
+ * not, with the one that was probably meant; an alert that is an array; a key
+ * that is there twice.
+ *
+ * `findings` is the caller's array for all of them, in order, errors and
+ * warnings; NULL and 0 where the status is enough. Only its first element need
+ * be set up by APNS_PAYLOAD_FINDING_INIT. `count_out` (which may be NULL)
+ * receives how many there are, which may be more than `capacity`. Any thread.
+ */
+apns_status_t apns_payload_check(const void *json, size_t length, size_t limit,
+                                 apns_payload_finding_t *findings, size_t capacity,
+                                 size_t *count_out, apns_error_t *error_out);
+
 /* ---- Credentials -------------------------------------------------------- */
 
 /** Who the provider is and whom it trusts; immutable, for any number of sessions and threads. */
@@ -183,22 +496,37 @@ typedef enum apns_tls_version {
   APNS_TLS_1_3 = 13
 } apns_tls_version_t;
 
+/**
+ * Says the passphrase of an encrypted key or PKCS#12 file: writes it to `buffer`,
+ * without a NUL, and returns its length, at most `capacity`; a negative number where
+ * there is none, and the file is refused.
+ *
+ * `file` is as the options name it, NULL for bytes, and `context` is the options'
+ * passphrase_context. Called by apns_credentials_new() before it returns, on its
+ * thread; at most once for the certificate and once for the key, and only where there
+ * is something to open. The library wipes the buffer.
+ */
+typedef int (*apns_passphrase_t)(const char *file, char *buffer, size_t capacity, void *context);
+
 typedef struct apns_credentials_options {
   size_t size; /* set by APNS_CREDENTIALS_OPTIONS_INIT */
 
-  /* The client certificate, PEM, followed by its chain where it has one: a file
-     or bytes, not both. Neither: the provider shows no certificate. */
+  /* The client certificate with its chain where it has one: a file or bytes, not
+     both. PEM with the blocks in any order, PKCS#12 (what Keychain exports, RC2 and
+     3DES too) or a single one in DER; which of them shows by itself. Neither file
+     nor bytes: the provider shows no certificate. */
   const char *certificate_file;
   const void *certificate_bytes;
   size_t certificate_length;
 
-  /* Its private key, PEM, a file or bytes; neither: it stands beside the
-     certificate. */
+  /* Its private key, RSA or EC, in PEM or DER, PKCS#8 or traditional, a file or
+     bytes; neither: it stands beside the certificate. */
   const char *key_file;
   const void *key_bytes;
   size_t key_length;
 
-  /* The key's passphrase; NULL: none, and an encrypted key is refused. */
+  /* The passphrase of the key or the PKCS#12 file, at most 1,024 bytes; NULL: see
+     passphrase_callback. Nobody is ever asked on a terminal. */
   const char *passphrase;
 
   /* Whom to trust: a PEM file, a directory as OpenSSL's rehash lays one out, or
@@ -212,23 +540,78 @@ typedef struct apns_credentials_options {
   /* Not 0: whoever answers is taken for the gateway, and anybody on the way can
      read and change what is sent. For a test on one machine, if at all. */
   int32_t dangerously_accept_any_peer;
-  int32_t reserved32;
+
+  /* Not 0: a certificate that has expired or is not yet valid is taken, though a
+     gateway will hardly want it. */
+  int32_t accept_expired;
+
+  /* Who says the passphrase where `passphrase` is NULL; NULL too: there is none,
+     and what is encrypted is refused. */
+  apns_passphrase_t passphrase_callback;
+  void *passphrase_context;
 } apns_credentials_options_t;
 
-#define APNS_CREDENTIALS_OPTIONS_INIT \
-  { sizeof(apns_credentials_options_t), NULL, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 0, 0 }
+#define APNS_CREDENTIALS_OPTIONS_INIT                                                            \
+  {                                                                                              \
+    sizeof(apns_credentials_options_t), NULL, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 0, \
+        0, NULL, NULL                                                                            \
+  }
 
 /**
  * Reads certificate, key and trust anchors, and checks that the key is the
- * certificate's.
+ * certificate's and that the certificate's time has come and not gone.
  *
- * `options` may be NULL: no certificate, the system's store. On success the
- * caller owns `*credentials_out`. APNS_ERR_CREDENTIALS names the file and the
- * reason. Key material is wiped when the last user of the credentials is gone.
- * Any thread.
+ * `options` may be NULL: no certificate, the system's store. Where a file holds
+ * several certificates, the provider's is the one of the key, and the others are
+ * shown as its chain in their order. On success the caller owns
+ * `*credentials_out`. APNS_ERR_CREDENTIALS names the file and the reason, and the
+ * certificate's subject where it is to blame. The library's copies of key and
+ * passphrase are wiped once it is done with them, and the key when the last user
+ * of the credentials is gone. Any thread.
+ *
+ * RC2 and single DES, in which old Keychains and OpenSSL encrypted, are in OpenSSL
+ * 3's legacy provider. It is loaded for such a file alone and into a context of the
+ * library's own, so the program's OpenSSL stays as it was. Where the provider's
+ * module is not installed the error says so.
  */
 apns_status_t apns_credentials_new(const apns_credentials_options_t *options,
                                    apns_credentials_t **credentials_out, apns_error_t *error_out);
+
+/** Apple's services that a certificate is for, for apns_credentials_description_t. */
+typedef enum apns_environment {
+  APNS_ENVIRONMENT_SANDBOX = 1,   /* extension 1.2.840.113635.100.6.3.1 */
+  APNS_ENVIRONMENT_PRODUCTION = 2 /* extension 1.2.840.113635.100.6.3.2 */
+} apns_environment_t;
+
+/** What the provider's certificate says. */
+typedef struct apns_credentials_description {
+  size_t size; /* set by APNS_CREDENTIALS_DESCRIPTION_INIT */
+
+  /* As RFC 2253 writes it, but in UTF-8; NULL: there is no certificate, and
+     everything else is 0. */
+  const char *subject;
+
+  /* The apps it may push to: the subject's UID, then what Apple's extension
+     1.2.840.113635.100.6.3.6 lists. topic_count strings and a NULL. */
+  const char *const *topics;
+  size_t topic_count;
+
+  int64_t not_before; /* UNIX seconds */
+  int64_t not_after;
+  uint32_t environments; /* of apns_environment_t, one or both; 0: it does not say */
+  uint32_t chain_length; /* certificates that were given, this one included */
+} apns_credentials_description_t;
+
+#define APNS_CREDENTIALS_DESCRIPTION_INIT \
+  { sizeof(apns_credentials_description_t), NULL, NULL, 0, 0, 0, 0, 0 }
+
+/**
+ * Says what the provider's certificate is for, and how long. The strings are the
+ * credentials' and valid as long as they are. Any thread.
+ */
+apns_status_t apns_credentials_describe(const apns_credentials_t *credentials,
+                                        apns_credentials_description_t *description_out,
+                                        apns_error_t *error_out);
 
 /**
  * Frees the credentials; sessions and feedbacks made with them keep what they need.

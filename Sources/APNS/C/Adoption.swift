@@ -8,12 +8,15 @@ protocol SizedStructure {
 }
 
 extension apns_credentials_options_t: SizedStructure {}
+extension apns_credentials_description_t: SizedStructure {}
 extension apns_session_options_t: SizedStructure {}
 extension apns_feedback_options_t: SizedStructure {}
 extension apns_notification_t: SizedStructure {}
 extension apns_event_t: SizedStructure {}
 extension apns_session_stats_t: SizedStructure {}
 extension apns_feedback_tuple_t: SizedStructure {}
+extension apns_payload_options_t: SizedStructure {}
+extension apns_payload_finding_t: SizedStructure {}
 
 /// What no structure of ours will ever be as large as: the INIT macro was forgotten.
 private let largestStructure = 4096

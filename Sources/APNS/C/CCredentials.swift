@@ -10,18 +10,33 @@ public func apns_credentials_new(
     guard let credentials else { throw isNull("credentials_out") }
     let options = try adopt(options, named: "apns_credentials_options_t")
     credentials.pointee = OpaquePointer(
-      try place { () throws(Failure) in try TrustContext(options) })
+      try place { () throws(Failure) in try Credentials(options) })
+  }
+}
+
+@_cdecl("apns_credentials_describe") @implementation
+public func apns_credentials_describe(
+  _ credentials: OpaquePointer?,
+  _ description: UnsafeMutablePointer<apns_credentials_description_t>?,
+  _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  answer(error) { () throws(Failure) in
+    guard let credentials else { throw isNull("credentials") }
+    guard let description else { throw isNull("description_out") }
+    try fill(
+      description, with: UnsafeMutablePointer<Credentials>(credentials).pointee.describe(),
+      named: "apns_credentials_description_t")
   }
 }
 
 @_cdecl("apns_credentials_free") @implementation
 public func apns_credentials_free(_ credentials: OpaquePointer?) {
   guard let credentials else { return }
-  discard(UnsafeMutablePointer<TrustContext>(credentials))
+  discard(UnsafeMutablePointer<Credentials>(credentials))
 }
 
 /// One more user of what the credentials hold, so that they may be freed first.
 func share(_ credentials: OpaquePointer?) throws(Failure) -> TrustContext {
   guard let credentials else { throw isNull("credentials") }
-  return TrustContext(sharing: UnsafeMutablePointer<TrustContext>(credentials).pointee.context)
+  return TrustContext(sharing: UnsafeMutablePointer<Credentials>(credentials).pointee.trust.context)
 }

@@ -1,10 +1,10 @@
 /// Device tokens as text: hex in either case, with the angle brackets and spaces
 /// in which NSData prints it.
-enum TokenText {
+package enum TokenText {
   /// The longest token the protocol carries (Binary Provider API, frame items).
-  static let longest = 100
+  package static let longest = 100
 
-  enum Fault: Error {
+  package enum Fault: Error {
     /// The character at `position`, counted in bytes from 0, is not hex.
     case notHex(position: Int, byte: UInt8)
     case oddDigits(count: Int)
@@ -13,7 +13,7 @@ enum TokenText {
   }
 
   /// Reads the token into `target` as far as it goes; how many bytes it has.
-  static func decode(
+  package static func decode(
     _ text: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
   ) throws(Fault) -> Int {
     var digits = 0
@@ -38,7 +38,8 @@ enum TokenText {
   }
 
   /// Writes two lowercase digits for each byte; `target` has room for them.
-  static func encode(_ token: UnsafeRawBufferPointer, into target: UnsafeMutableRawPointer) {
+  package static func encode(_ token: UnsafeRawBufferPointer, into target: UnsafeMutableRawPointer)
+  {
     for (index, byte) in token.enumerated() {
       target.storeBytes(of: hexDigit(byte >> 4), toByteOffset: index &* 2, as: UInt8.self)
       target.storeBytes(of: hexDigit(byte & 15), toByteOffset: index &* 2 &+ 1, as: UInt8.self)

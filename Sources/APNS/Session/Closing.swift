@@ -5,13 +5,13 @@ extension Session where Net: ~Copyable {
   mutating func close(by deadline: Int64) {
     guard !isClosed else { return }
     if hasConnection {
-      if options.quietPeriod == 0, options.command != .simple {
+      if usesSentinel {
         for index in 0..<options.connections where lanes[index].use == .open {
           queueSentinel(lanes + index)
         }
       }
       // What cannot be written any more ends as unknown, like all that has no end.
-      try? pursue(.writing, by: deadline)
+      try? pursue(.lastWriting, by: deadline)
     }
     for index in 0..<options.connections {
       dropSpare(lanes + index)

@@ -4,6 +4,8 @@ import CAPNS
 extension Session where Net: ~Copyable {
   /// A spare line older than that may have been cut by a firewall without a word.
   private static var longestSpare: Int64 { 60_000_000_000 }
+  /// One that has not come about by then may never do; another is made sooner.
+  private static var longestSpareOpening: Int64 { 2_000_000_000 }
   /// A line that ends sooner than that without having been of use is no good sign.
   private static var shortLife: Int64 { 1_000_000_000 }
 
@@ -33,13 +35,15 @@ extension Session where Net: ~Copyable {
   @inline(never)
   private mutating func takeSpare(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) {
     guard lane.pointee.spareUse != .closed else { return }
-    if lane.pointee.spareUse == .open, network.now &- lane.pointee.spareSince > Self.longestSpare {
+    let longest = lane.pointee.spareUse == .open ? Self.longestSpare : Self.longestSpareOpening
+    if network.now &- lane.pointee.spareSince > longest {
       dropSpare(lane)
       return
     }
     lane.pointee.moveToSpare()
     if lane.pointee.use == .open {
       begun(lane)
+      lane.pointee.openedAt = lane.pointee.spareSince
       // It may have been ended while nobody listened.
       try hear(lane)
     }
@@ -97,6 +101,8 @@ extension Session where Net: ~Copyable {
     lane.pointee.lastLook = now
     lane.pointee.lastWrite = now
     lane.pointee.stalledSince = nil
+    lane.pointee.firstWrite = nil
+    lane.pointee.written = 0
   }
 
   @inline(never)
@@ -122,18 +128,23 @@ extension Session where Net: ~Copyable {
   /// Where the line will soon be needed no more, the next one is made ready while
   /// this one works, so that moving on costs no handshake.
   @inline(__always)
-  mutating func keepSpare(_ lane: UnsafeMutablePointer<Lane>) {
-    if options.keepsSpare, lane.pointee.spareUse != .open { makeSpare(lane) }
+  mutating func keepSpare(_ lane: UnsafeMutablePointer<Lane>, _ goal: Goal) {
+    if case .lastWriting = goal { return }
+    guard options.keepsSpare else { return }
+    switch lane.pointee.spareUse {
+    case .open: return
+    case .closed where !lane.pointee.expectsRejection && !lane.pointee.window.isHalfFull: return
+    case .opening, .closed: makeSpare(lane)
+    }
   }
 
   @inline(never)
   private mutating func makeSpare(_ lane: UnsafeMutablePointer<Lane>) {
     let now = network.now
     if lane.pointee.spareUse == .closed {
-      let isWanted =
+      guard now >= lane.pointee.nextSpareLook, now >= reconnects.earliest,
         lane.pointee.window.hasInFlight
-        && (lane.pointee.expectsRejection || lane.pointee.window.isHalfFull)
-      guard isWanted, now >= lane.pointee.noSpareBefore, now >= reconnects.earliest else { return }
+      else { return }
       do throws(Failure) {
         try network.open(lane.pointee.spare, isSpare: true, by: now &+ options.connectTimeout)
       } catch {
@@ -142,7 +153,12 @@ extension Session where Net: ~Copyable {
       }
       reconnects.opened(at: now)
       lane.pointee.spareUse = .opening
+      lane.pointee.spareSince = now
+    } else if network.readiness(lane.pointee.spare).isEmpty, now < lane.pointee.nextSpareLook {
+      awaitSpare(lane)
+      return
     }
+    lane.pointee.nextSpareLook = now &+ Self.lookInterval
     do throws(Failure) {
       switch try network.advance(lane.pointee.spare) {
       case .open:
@@ -150,12 +166,18 @@ extension Session where Net: ~Copyable {
         lane.pointee.spareSince = now
         connects &+= 1
       case .waits(let readiness, let time):
-        network.watch(lane.pointee.spare, for: readiness)
-        wake = min(wake, time)
+        lane.pointee.spareWants = readiness
+        lane.pointee.spareUntil = time
+        awaitSpare(lane)
       }
     } catch {
       spareFailed(lane)
     }
+  }
+
+  private mutating func awaitSpare(_ lane: UnsafeMutablePointer<Lane>) {
+    network.watch(lane.pointee.spare, for: lane.pointee.spareWants)
+    wake = min(wake, lane.pointee.spareUntil)
   }
 
   /// The line that works is none the worse for it; when it ends, the reason will be heard.
@@ -163,7 +185,7 @@ extension Session where Net: ~Copyable {
   private mutating func spareFailed(_ lane: UnsafeMutablePointer<Lane>) {
     network.drop(lane.pointee.spare)
     lane.pointee.spareUse = .closed
-    lane.pointee.noSpareBefore = network.now &+ Self.shortLife
+    lane.pointee.nextSpareLook = network.now &+ Self.shortLife
   }
 
   /// The connection is gone without a packet that settles anything.

@@ -3,7 +3,7 @@ import CAPNS
 /// Hearing what the gateway says.
 extension Session where Net: ~Copyable {
   /// How often a busy connection is looked at: one system call in so many ns.
-  private static var lookInterval: Int64 { 500_000 }
+  static var lookInterval: Int64 { 500_000 }
 
   /// Looks where a wait found something, or where the last look is long ago.
   @inline(__always)
@@ -55,13 +55,18 @@ extension Session where Net: ~Copyable {
     }
     guard let packet else { return }
     switch lane.pointee.window.errorPacket(status: packet.status, identifier: packet.identifier) {
-    case .ambiguous: try connectionEnded(lane, nil)
-    case let settled:
-      reconnects.achieved()
-      lane.pointee.ambiguousEnds = 0
-      lane.pointee.expectsRejection = settled == .rejected
-      // The gateway discards whatever else was written here.
-      close(lane)
+    case .ambiguous: return try connectionEnded(lane, nil)
+    case .proven:
+      lane.pointee.expectsRejection = false
+      lane.pointee.pace.proven()
+    case .rejected(let bytes):
+      lane.pointee.expectsRejection = true
+      lane.pointee.pace.rejected(
+        after: bytes, in: network.now &- (lane.pointee.firstWrite ?? network.now))
     }
+    reconnects.achieved()
+    lane.pointee.ambiguousEnds = 0
+    // The gateway discards whatever else was written here.
+    close(lane)
   }
 }

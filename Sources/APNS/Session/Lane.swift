@@ -9,19 +9,27 @@ struct Lane: ~Copyable {
   var spareUse = LineUse.closed
   var packet = ErrorPacketReader()
 
-  /// When the connection was opened, last looked at, and last written to.
+  var pace = Pace()
+
+  /// When the connection was opened, first written to, last looked at, and last written to.
   var openedAt: Int64 = 0
+  var firstWrite: Int64?
   var lastLook: Int64 = 0
   var lastWrite: Int64 = 0
+  /// Bytes written on the connection.
+  var written = 0
   /// Since when the peer has taken nothing; nil while it takes.
   var stalledSince: Int64?
   /// Ends in a row that took notifications with them and said nothing.
   var ambiguousEnds = 0
   /// The last connection ended by a rejection, so this one may too.
   var expectsRejection = false
-  /// When the spare line was opened, and before when no other is to be tried.
+  /// When the spare line was opened, and when it is to be looked at, or tried, next.
   var spareSince: Int64 = 0
-  var noSpareBefore: Int64 = 0
+  var nextSpareLook: Int64 = 0
+  /// What the opening of the spare line waits for, and until when.
+  var spareWants: Readiness = []
+  var spareUntil: Int64 = 0
   /// Bytes queued since this lane's turn began.
   var queuedInTurn = 0
 

@@ -2,14 +2,18 @@ import CAPNS
 
 /// Proof that what is in flight was accepted, for the gateway itself never says so.
 extension Session where Net: ~Copyable {
+  /// A sentinel proves, so that nothing has to be waited for; not where the gateway does
+  /// not answer one, or could not name it.
+  var usesSentinel: Bool { options.quietPeriod == 0 && options.command != .simple }
+
+  /// Where there is no sentinel: silence after all is written.
   @inline(never)
-  mutating func prove(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) {
+  mutating func hearSilence(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) {
+    guard !lane.pointee.window.hasUnwritten, lane.pointee.window.hasInFlight else { return }
     if options.quietPeriod > 0 {
       awaitQuiet(lane)
-    } else if options.command != .simple {
-      queueSentinel(lane)
-    } else if !lane.pointee.window.hasUnwritten {
-      // Silence proves nothing, and nothing else will ever come.
+    } else {
+      // It proves nothing, and nothing else will ever come.
       try hear(lane)
       if lane.pointee.use == .open { lane.pointee.window.giveUpWritten() }
     }
@@ -38,7 +42,6 @@ extension Session where Net: ~Copyable {
   }
 
   private mutating func awaitQuiet(_ lane: UnsafeMutablePointer<Lane>) {
-    guard !lane.pointee.window.hasUnwritten, lane.pointee.window.hasInFlight else { return }
     let quiet = lane.pointee.lastWrite &+ options.quietPeriod
     if network.now < quiet {
       wake = min(wake, quiet)

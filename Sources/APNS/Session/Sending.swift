@@ -126,11 +126,14 @@ extension Session where Net: ~Copyable {
   /// False where that takes waiting.
   @inline(__always)
   private mutating func writeRecord(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) -> Bool {
-    let record = lane.pointee.window.nextRecord(limit: Self.recordSize)
+    if lane.pointee.firstWrite == nil || lane.pointee.pace.allowance != .max { pace(lane) }
+    let allowed = lane.pointee.pace.allowance &- lane.pointee.written
+    let record = lane.pointee.window.nextRecord(limit: min(Self.recordSize, allowed))
     guard record.count > 0 else { return false }
     switch network.write(lane.pointee.line, record) {
     case .bytes(let count):
       lane.pointee.window.wrote(count)
+      lane.pointee.written &+= count
       bytes &+= UInt64(count)
       records &+= 1
       lane.pointee.lastWrite = lane.pointee.lastLook
@@ -144,6 +147,20 @@ extension Session where Net: ~Copyable {
       if lane.pointee.use == .open { try connectionEnded(lane, failure) }
     }
     return false
+  }
+
+  /// Sees to what the line may carry by now; a line that is new, or one where rejections come.
+  @inline(never)
+  private mutating func pace(_ lane: UnsafeMutablePointer<Lane>) {
+    let now = network.now
+    if lane.pointee.firstWrite == nil {
+      lane.pointee.firstWrite = now
+      lane.pointee.pace.begin(at: now)
+    }
+    lane.pointee.pace.grow(at: now, enough: lane.pointee.window.ring.size)
+    if lane.pointee.written >= lane.pointee.pace.allowance {
+      wake = min(wake, lane.pointee.pace.nextGrowth)
+    }
   }
 
   @inline(never)

@@ -90,6 +90,8 @@ enum Goal {
   case records
   /// All that waits is written.
   case writing
+  /// All that waits on open connections is written; none is made for the rest.
+  case lastWriting
   /// A frame of so many bytes has room in some lane.
   case room(Int)
   /// Some outcome can be taken, or there will be none.
@@ -131,11 +133,13 @@ extension Session where Net: ~Copyable {
     case .connection: return lanes[taking].use == .open
     case .room(let size): return hasRoom(for: size)
     case .outcome where hasOutcome: return true
-    case .writing, .outcome, .ends: break
+    case .writing, .lastWriting, .outcome, .ends: break
     }
     for index in 0..<options.connections {
       switch goal {
       case .writing where lanes[index].window.hasUnwritten: return false
+      case .lastWriting where lanes[index].use == .open && lanes[index].window.hasUnwritten:
+        return false
       case .outcome where lanes[index].window.unresolved > 0: return false
       case .ends where !lanes[index].window.isEmpty: return false
       default: break
@@ -205,19 +209,21 @@ extension Session where Net: ~Copyable {
   private mutating func work(
     _ lane: UnsafeMutablePointer<Lane>, _ goal: Goal
   ) throws(Failure) {
-    if goal.needsProof { try prove(lane) }
+    if goal.needsProof, usesSentinel { queueSentinel(lane) }
     switch goal {
     case .connection: break
     case .records: try write(lane, all: false)
     default: try write(lane, all: true)
     }
-    if lane.pointee.use == .open { keepSpare(lane) }
+    if goal.needsProof, !usesSentinel, lane.pointee.use == .open { try hearSilence(lane) }
+    if lane.pointee.use == .open { keepSpare(lane, goal) }
   }
 
   func needsConnection(_ lane: UnsafeMutablePointer<Lane>, _ goal: Goal) -> Bool {
-    if lane.pointee.window.hasUnwritten { return true }
     switch goal {
     case .connection: return true
+    case .lastWriting: return false
+    case _ where lane.pointee.window.hasUnwritten: return true
     // What is used side by side is there to be used.
     case .records, .writing, .room: return options.connections > 1
     case .outcome, .ends: return false

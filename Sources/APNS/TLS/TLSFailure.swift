@@ -5,13 +5,22 @@ import COpenSSL
 struct TLSErrors {
   /// The first error, which is the cause; 0 when the queue was empty.
   let code: UInt
+  /// One of them says that this OpenSSL, or a provider of it, has not got a cipher.
+  private(set) var isUnsupported = false
+
+  static var none: TLSErrors { TLSErrors(code: 0) }
 
   static func clear() { ERR_clear_error() }
 
+  @inline(never)
   static func take() -> TLSErrors {
-    let code = ERR_get_error()
-    ERR_clear_error()
-    return TLSErrors(code: code)
+    var errors = TLSErrors(code: ERR_get_error())
+    var next = errors.code
+    while next != 0 {
+      if copenssl_is_unsupported(next) != 0 { errors.isUnsupported = true }
+      next = ERR_get_error()
+    }
+    return errors
   }
 
   /// The alert the peer sent, such as 48 for "unknown CA"; nil when it was none.

@@ -101,8 +101,11 @@ struct TrustContext: ~Copyable {
   private static func identify(
     _ context: OpaquePointer, _ options: apns_credentials_options_t
   ) throws(Failure) {
+    if options.passphrase != nil, options.passphrase_callback != nil {
+      throw Failure(APNS_ERR_ARGUMENT, "both a passphrase and a callback for it are given")
+    }
     guard
-      let certificates = try PEMSource(
+      let source = try CredentialSource(
         file: options.certificate_file, bytes: options.certificate_bytes,
         length: options.certificate_length, name: "certificate")
     else {
@@ -111,13 +114,20 @@ struct TrustContext: ~Copyable {
       }
       return
     }
-    try certificates.useCertificates(in: context)
-    if let key = try PEMSource(
+    var identity = try Identity()
+    var passphrase = Passphrase(options, for: source.file)
+    try identity.read(source, &passphrase)
+    if let keySource = try CredentialSource(
       file: options.key_file, bytes: options.key_bytes, length: options.key_length, name: "key")
     {
-      try key.useKey(in: context, passphrase: options.passphrase)
+      var keyPassphrase = Passphrase(options, for: keySource.file)
+      identity.adopt(try PrivateKey.read(from: keySource, &keyPassphrase))
+      try identity.matchKey(from: keySource)
     } else {
-      try certificates.useKey(in: context, passphrase: options.passphrase)
+      if identity.key == nil { identity.adopt(try PrivateKey.read(from: source, &passphrase)) }
+      try identity.matchKey(from: source)
     }
+    if options.accept_expired == 0 { try identity.checkDates(source) }
+    try identity.use(in: context, source)
   }
 }

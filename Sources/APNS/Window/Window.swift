@@ -169,8 +169,8 @@ struct Window: ~Copyable {
   // MARK: What the gateway says
 
   enum Verdict: Equatable {
-    /// It named one that is at fault, and proved those before it.
-    case rejected
+    /// It named one that is at fault, and proved those before it, so many bytes.
+    case rejected(after: Int)
     /// It proved something and found no fault.
     case proven
     /// It names nothing that is in flight, so it proves nothing.
@@ -182,13 +182,14 @@ struct Window: ~Copyable {
   mutating func errorPacket(status: UInt8, identifier: UInt32) -> Verdict {
     guard let named = position(named: identifier, status: status) else { return .ambiguous }
     let wasWritten = written
+    let proven = boundary(named)
     resolve(through: named, as: .accepted)
     // Shutdown names the last one accepted; a sentinel was never to be accepted.
     let isRejection =
       status != ErrorPacket.shutdown && !entries[named & mask].isSentinel
     resolve(through: named &+ 1, as: isRejection ? .rejected(status: status) : .accepted)
     restart(wasWritten: wasWritten)
-    return isRejection ? .rejected : .proven
+    return isRejection ? .rejected(after: proven) : .proven
   }
 
   /// The notification the gateway means; nil where that cannot be known.

@@ -17,6 +17,8 @@ final class BinaryHandler: ChannelInboundHandler {
 
   private enum Phase {
     case judging
+    /// By order leaves what comes next where it is.
+    case stalled
     /// Leaves one unanswered; the rest of it is to be passed over.
     case ignoring
     /// Rejected one; the rest of it is to be passed over.
@@ -76,12 +78,21 @@ final class BinaryHandler: ChannelInboundHandler {
           for: try? context.pipeline.syncOperations.nioSSL_peerCertificate())
       }
     }
+    if case .woken = event as? FaultEvent, phase == .stalled {
+      phase = .judging
+      var nothing = ByteBuffer()
+      take(&nothing, context)
+    }
     context.fireUserInboundEventTriggered(event)
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     var incoming = unwrapInboundIn(data)
     tally.bytes += incoming.readableBytes
+    take(&incoming, context)
+  }
+
+  private func take(_ incoming: inout ByteBuffer, _ context: ChannelHandlerContext) {
     if phase == .lost { return }
     accepted?.beginBatch(connection: connection)
     fates?.beginBatch(connection: connection)
@@ -160,6 +171,7 @@ final class BinaryHandler: ChannelInboundHandler {
         phase = .lost
         return bytes.count
       }
+    case .stalled: return 0
     case .lost: return bytes.count
     }
   }
@@ -172,7 +184,11 @@ final class BinaryHandler: ChannelInboundHandler {
     lastCommand = frame.command
     accepted?.append(frame)
     if ledger.watchesDuplicates { watch(frame) }
-    if let limit = faults.faults.shutdownAfter, count >= limit { shutDown(context) }
+    switch faults.turn() {
+    case nil: break
+    case .shutdown: shutDown(context)
+    case .cut: cut(context)
+    }
   }
 
   private func watch(_ frame: Frame) {
@@ -233,6 +249,20 @@ final class BinaryHandler: ChannelInboundHandler {
     end(
       with: lastCommand == .simple
         ? nil : ErrorPacket(status: ErrorPacket.shutdown, identifier: last ?? 0), context)
+  }
+
+  /// Ends, or stalls, without a word.
+  private func cut(_ context: ChannelHandlerContext) {
+    settle()
+    let ending = faults.faults.cutEnding
+    logger.info("\(ending.rawValue) after \(count) accepted, the last identifier \(last ?? 0)")
+    if ending == .stall {
+      phase = .stalled
+      context.pipeline.fireUserInboundEventTriggered(FaultEvent.stall(.notifications))
+    } else {
+      phase = .discarding
+      GentleClose.begin(context.channel, after: .zero, ending: ending)
+    }
   }
 
   /// Answers as the faults will have it, and ends the connection.

@@ -32,6 +32,8 @@ enum GentleClose {
     case .reset:
       _ = (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
       beneathTLS(channel, .all)
+    case .stall:
+      channel.pipeline.fireUserInboundEventTriggered(FaultEvent.stall(.end))
     }
   }
 

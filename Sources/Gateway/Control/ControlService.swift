@@ -27,6 +27,8 @@ package struct ControlService: Sendable {
   let feedback: FeedbackList
   let faults: FaultDesk
   let gates: [Gate]
+  let gatewayChannels: OpenChannels
+  let feedbackChannels: OpenChannels
   let requestShutdown: @Sendable () -> Void
 
   private static let methods: [String: [String]] = [
@@ -35,10 +37,16 @@ package struct ControlService: Sendable {
     "/unregistered": ["GET", "POST", "DELETE"],
   ]
 
+  /// A connection's number follows.
+  private static let connectionPath = "/connections/"
+
   func answer(_ request: Request) async -> Answer {
+    if request.path.hasPrefix(Self.connectionPath) { return end(request) }
     guard let methods = Self.methods[request.path] else {
       return .fault(
-        404, "nothing here; there are \(Self.methods.keys.sorted().joined(separator: ", "))")
+        404,
+        "nothing here; there are \(Self.methods.keys.sorted().joined(separator: ", ")) and \(Self.connectionPath)N"
+      )
     }
     guard methods.contains(request.method) else {
       return .fault(405, "\(request.path) takes \(methods.joined(separator: ", "))")
@@ -103,25 +111,55 @@ package struct ControlService: Sendable {
     return number
   }
 
+  /// Ends the connection of that number.
+  private func end(_ request: Request) -> Answer {
+    let text = request.path.dropFirst(Self.connectionPath.count)
+    guard request.method == "DELETE" else { return .fault(405, "\(request.path) takes DELETE") }
+    let word = request.query["end"] ?? Faults.Ending.fin.rawValue
+    guard let ending = Faults.Ending(rawValue: word) else {
+      let words = Faults.Ending.allCases.map(\.rawValue).joined(separator: ", ")
+      return .fault(400, "end=\(word): expected one of \(words)")
+    }
+    guard let number = Int(text), gatewayChannels.tell(.cut(ending), to: number) else {
+      return .fault(404, "no connection \(text) is open")
+    }
+    return .ok("{\"number\":\(number),\"end\":\"\(word)\"}")
+  }
+
   /// PUT sets these and puts all others at rest, PATCH changes these, DELETE ends them all.
   private func faults(_ request: Request) async throws(JSONFault) -> Answer {
-    if request.method != "GET" {
-      var wanted = request.method == "PATCH" ? faults.faults : Faults()
-      // What was ordered before is no new order.
-      wanted.refuseTime = nil
-      if request.method != "DELETE" { try wanted.adopt(try JSONReader.read(request.body)) }
-      do {
-        try faults.set(wanted)
-      } catch let error as JSONFault {
-        throw error
-      } catch {
-        return .fault(400, "\(error)")
-      }
-      if let time = wanted.refuseTime {
-        for gate in gates { await gate.refuse(for: time) }
+    switch request.method {
+    case "PUT": try await set(FaultRules(try JSONReader.read(request.body)), reopens: true)
+    case "PATCH":
+      let changes = try JSONReader.read(request.body)
+      var wanted = faults.rules
+      wanted.forgetRefusal()
+      try wanted.adopt(changes)
+      try await set(wanted, reopens: changes["refuse_ms"] != nil)
+    case "DELETE": try await set(FaultRules(), reopens: true)
+    default: break
+    }
+    return .ok("{\"seed\":\(faults.seed),\"faults\":\(faults.rules.json)}")
+  }
+
+  /// In force when it comes back, on open connections too.
+  private func set(_ wanted: FaultRules, reopens: Bool) async throws(JSONFault) {
+    do {
+      try faults.set(wanted)
+    } catch let error as JSONFault {
+      throw error
+    } catch {
+      throw JSONFault("\(error)", at: 0)
+    }
+    gatewayChannels.tell(.changed)
+    feedbackChannels.tell(.changed)
+    for gate in gates {
+      if let time = wanted.refuseTime, time > 0 {
+        await gate.refuse(for: time)
+      } else if reopens {
+        await gate.reopen()
       }
     }
-    return .ok("{\"seed\":\(faults.seed),\"faults\":\(faults.faults.json)}")
   }
 
   /// A device that is gone is in the feedback once, and pushes to it are accepted.
@@ -129,7 +167,7 @@ package struct ControlService: Sendable {
     if request.method == "DELETE" { _ = feedback.takeAll() }
     if request.method == "POST" { feedback.append(try entry(try JSONReader.read(request.body))) }
     let entries = feedback.all.map {
-      "{\"timestamp\":\($0.timestamp),\"token\":\"\(TokenText.hex($0.token))\"}"
+      "{\"timestamp\":\($0.timestamp),\"token\":\"\(TokenField.hex($0.token))\"}"
     }
     return .ok("{\"unregistered\":[\(entries.joined(separator: ","))]}")
   }
@@ -148,8 +186,8 @@ package struct ControlService: Sendable {
       }
       timestamp = seconds
     }
-    do throws(TokenText.Fault) {
-      return FeedbackEntry(timestamp: timestamp, token: try TokenText.bytes(of: text.utf8))
+    do throws(TextFault) {
+      return FeedbackEntry(timestamp: timestamp, token: try TokenField.bytes(of: text.utf8))
     } catch {
       throw JSONFault("token: \(error.message)", at: json["token"]?.offset ?? 0)
     }

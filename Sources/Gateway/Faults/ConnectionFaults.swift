@@ -1,5 +1,6 @@
 import APNS
 import NIOCore
+import NIOSSL
 
 /// The faults that come over one connection. All its dice are thrown from the seed and
 /// its number, so that what other connections do changes nothing.
@@ -14,54 +15,105 @@ final class ConnectionFaults {
     var isJoined: Bool
   }
 
+  /// What comes over a connection once a notification was accepted.
+  enum Turn { case shutdown, cut }
+
   private let desk: FaultDesk
   private let number: Int
-  private var generation = -1
+  private(set) var generation = -1
   private var generator = SplitMix64(seed: 0)
+  private var counts: RunCounts?
 
   /// At rest where this connection is spared.
   private(set) var faults = Faults()
+  private(set) var tls: NIOSSLContext
   private(set) var isJudging = false
-  /// In bytes of the client's, counted from the handshake.
+  /// In bytes of the client's, counted from the handshake or the last change.
   private(set) var stallAfter: Int?
   /// nil is for good.
   private(set) var stallTime: TimeAmount?
-  private(set) var cutAfter: Int?
+  private(set) var cutAfterBytes: Int?
   private(set) var handshakeDelay: TimeAmount?
   /// The handshake is through.
   var isConnected = false
-  /// Notifications judged so far.
+
+  // Counted since the faults in force came.
   private var judged = 0
+  private var accepted = 0
+  private var next: (limit: Int, turn: Turn)?
 
   init(desk: FaultDesk, number: Int) {
     self.desk = desk
     self.number = number
+    tls = desk.inForce.sparedTLS
     refresh()
   }
 
-  /// Takes over what was ordered meanwhile; true where something was.
-  @discardableResult
-  func refresh() -> Bool {
-    if desk.generation == generation { return false }
+  /// Takes over what was ordered meanwhile.
+  func refresh() {
+    if desk.generation == generation { return }
     let orders = desk.inForce
     generation = orders.generation
     generator = SplitMix64(
       seed: SplitMix64.stir(desk.seed) ^ UInt64(truncatingIfNeeded: number) &* 0x9e37_79b9_7f4a_7c15
     )
-    let isMeant = orders.faults.connections?.contains(number) ?? true
-    faults = generator.happens(orders.faults.connectionShare) && isMeant ? orders.faults : Faults()
+    choose(orders)
     isJudging = faults.isJudging
     // Drawn whether or not they are used: one fault more shall not change the others.
     stallAfter = draw(faults.stallAfter)
     stallTime = draw(faults.stallTime).map(Self.milliseconds)
-    cutAfter = draw(faults.cutAfter)
+    cutAfterBytes = draw(faults.cutAfterBytes)
     handshakeDelay = draw(faults.handshakeDelay).map(Self.milliseconds)
-    return true
+    let cut = draw(faults.cutAfter).map { (limit: $0, turn: Turn.cut) }
+    let shutdown = draw(faults.shutdownAfter).map { (limit: $0, turn: Turn.shutdown) }
+    next = [shutdown, cut].compactMap { $0 }.min { $0.limit < $1.limit }
+    judged = 0
+    accepted = 0
+  }
+
+  /// The first rule that takes this connection in.
+  private func choose(_ orders: FaultDesk.Orders) {
+    faults = Faults()
+    tls = orders.sparedTLS
+    counts = nil
+    for (index, rule) in orders.rules.all.enumerated() {
+      let isMeant = rule.connections?.contains(number) ?? true
+      guard generator.happens(rule.connectionShare), isMeant else { continue }
+      faults = rule
+      tls = orders.tls[index]
+      counts = orders.counts[index]
+      return
+    }
+  }
+
+  /// Whether a fault that strikes only so often may do so once more.
+  func mayStrike() -> Bool { counts?.strike() ?? true }
+
+  /// The byte where it ends or stalls is passed over: it has struck often enough.
+  func spareBytes() {
+    stallAfter = nil
+    cutAfterBytes = nil
+  }
+
+  /// What comes now that one more was accepted; nil where nothing does.
+  @inline(__always)
+  func turn() -> Turn? { next == nil ? nil : count() }
+
+  private func count() -> Turn? {
+    guard let next else { return nil }
+    if faults.counting == .run {
+      guard counts?.accept(next.limit) == true else { return nil }
+    } else {
+      accepted += 1
+      if accepted < next.limit { return nil }
+      accepted = 0
+    }
+    return mayStrike() ? next.turn : nil
   }
 
   /// The status that answers a notification which is well formed; nil where it is accepted.
   func badStatus(_ token: UnsafeRawBufferPointer) -> UInt8? {
-    judged += 1
+    judged = faults.counting == .run ? counts?.judge() ?? 0 : judged + 1
     guard isBad(token) else { return nil }
     let statuses = faults.badStatuses
     return statuses.count == 1 ? statuses[0] : statuses.randomElement(using: &generator)

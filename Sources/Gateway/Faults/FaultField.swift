@@ -9,50 +9,120 @@ package struct FaultField: Sendable {
   /// As JSON; nil where it is at rest.
   let write: @Sendable (Faults) -> String?
 
-  package static let all: [FaultField] = [
-    .range(
-      "connections", \.connections, 1, "n|[first,last]",
-      "only over these connections, counted from 1"),
-    .share("connection_share", \.connectionShare, "only over this share of connections"),
-    .tokens("bad_tokens", \.badTokens, "tokens answered as bad"),
-    .tokens("bad_prefixes", \.badPrefixes, "beginnings of tokens answered as bad"),
-    .count("bad_every", \.badEvery, 1, "every n-th notification of a connection is bad"),
-    .share(
-      "bad_share", \.badShare, "this share of all tokens is bad, always the same ones of a seed"),
-    .statuses("bad_status", \.badStatuses, "what answers bad tokens; of several one is drawn"),
-    .range("error_delay_ms", \.errorDelay, 0, "n|[min,max]", "how late the error packet comes"),
-    .share("no_packet", \.noPacket, "this share of rejections just ends the connection"),
-    .share("identifier_zero", \.identifierZero, "this share of error packets names nobody"),
-    .range(
-      "close_delay_ms", \.closeDelay, 0, "n|[min,max]",
-      "what passes between error packet and end; 50 where not set"),
-    .choice("close", \.ending, "how the connection ends after a rejection"),
-    .flag("one_segment", \.oneSegment, "error packet and end leave together"),
-    .count("shutdown_after", \.shutdownAfter, 1, "status 10 after n accepted on a connection"),
-    .choice(
-      "sentinel", \.sentinel, "the identifier that answers a zero-length token; none: not answered"),
-    .status("sentinel_status", \.sentinelStatus, "the status that answers a zero-length token"),
-    .count("record_bytes", \.recordSize, 1, "the most that a TLS record of ours carries"),
-    .count(
-      "segment_bytes", \.segmentSize, 1, "the most that leaves in one TCP segment, once connected"),
-    .count("segment_gap_ms", \.segmentGap, 0, "what passes between such segments; 1 where not set"),
-    .count("read_bytes_per_second", \.readRate, 1, "reads no faster"),
-    .range("stall_after_bytes", \.stallAfter, 0, "n|[min,max]", "stops reading there"),
-    .range("stall_ms", \.stallTime, 0, "n|[min,max]", "for how long; for good where not set"),
-    .range(
-      "cut_after_bytes", \.cutAfter, 0, "n|[min,max]", "reads n bytes and ends, in a frame or not"),
-    .choice("cut", \.cutEnding, "how it ends there, and in feedback_cut_bytes"),
-    .count("refuse_ms", \.refuseTime, 0, "refuses connections, for so long from when it is set"),
-    .range(
-      "handshake_delay_ms", \.handshakeDelay, 0, "n|[min,max]", "leaves the client's hello lying"),
-    .alert("handshake_alert", \.handshakeAlert, "answers the client's hello with this fatal alert"),
-    .bound("tls_min", \.tlsMin, "the lowest version of TLS"),
-    .bound("tls_max", \.tlsMax, "the highest version of TLS"),
-    .flag(
-      "session_tickets", \.sessionTickets, "tickets ahead of the first bytes sent, and so TLS 1.3"),
-    .count(
-      "feedback_cut_bytes", \.feedbackCut, 0,
-      "ends the feedback after n bytes; the rest of the list is lost"),
+  package static let all = groups.flatMap(\.fields)
+
+  /// As they belong together.
+  package static let groups: [(title: String, fields: [FaultField])] = [
+    (
+      "Which connections, and how often",
+      [
+        .range(
+          "connections", \.connections, 1, "n|[first,last]",
+          "only over these connections, counted from 1 on each of the two ports"),
+        .share("connection_share", \.connectionShare, "only over this share of connections"),
+        .count(
+          "times", \.times, 1,
+          "how often in all cut_after, cut_after_bytes, shutdown_after and stall_after_bytes "
+            + "strike; every time where not set"),
+        .choice(
+          "count_over", \.counting,
+          "whether bad_every, cut_after and shutdown_after count the notifications of each "
+            + "connection, or of the whole run; connection where not set"),
+      ]
+    ),
+    (
+      "Which notifications are bad",
+      [
+        .tokens("bad_tokens", \.badTokens, "those to these tokens"),
+        .tokens("bad_prefixes", \.badPrefixes, "those to tokens that begin so"),
+        .count("bad_every", \.badEvery, 1, "every n-th"),
+        .share(
+          "bad_share", \.badShare,
+          "those to this share of all tokens, which are the same ones for the same seed"),
+        .statuses(
+          "bad_status", \.badStatuses,
+          "the status that answers them; of several one is drawn; 8 where not set"),
+        .choice(
+          "sentinel", \.sentinel,
+          "how a notification is answered whose token is missing or has no bytes, and no other: "
+            + "with its own identifier, with identifier 0, or not at all; own where not set"),
+        .status("sentinel_status", \.sentinelStatus, "with which status; 2 where not set"),
+      ]
+    ),
+    (
+      "What answers them",
+      [
+        .range("error_delay_ms", \.errorDelay, 0, "n|[min,max]", "how late the error packet comes"),
+        .share(
+          "no_packet", \.noPacket, "this share of rejections ends the connection without a packet"),
+        .share("identifier_zero", \.identifierZero, "this share of error packets names nobody"),
+        .range(
+          "close_delay_ms", \.closeDelay, 0, "n|[min,max]",
+          "what passes between packet and end, while what comes is discarded; 50 where not set"),
+        .flag("one_segment", \.oneSegment, "packet and end leave together"),
+        .choice(
+          "close", \.ending,
+          "how the connection ends after a packet or in its place; stall: it does not, but "
+            + "nothing more is read; close_notify where not set"),
+      ]
+    ),
+    (
+      "Ends that no notification is to blame for",
+      [
+        .range(
+          "shutdown_after", \.shutdownAfter, 1, "n|[min,max]",
+          "status 10 after n accepted notifications, then the end that close says"),
+        .range(
+          "cut_after", \.cutAfter, 1, "n|[min,max]",
+          "the end that cut says after n accepted notifications, without a packet"),
+        .range(
+          "cut_after_bytes", \.cutAfterBytes, 0, "n|[min,max]",
+          "the same after n bytes, in a frame or not"),
+        .choice(
+          "cut", \.cutEnding,
+          "how it ends there; stall: it does not, but nothing more is read, for stall_ms; fin "
+            + "where not set"),
+        .count(
+          "feedback_cut_bytes", \.feedbackCut, 0,
+          "the same after n bytes of feedback, in a tuple or not; the rest of the list is lost"),
+      ]
+    ),
+    (
+      "How bytes are read and sent",
+      [
+        .range("stall_after_bytes", \.stallAfter, 0, "n|[min,max]", "reads n bytes and stops"),
+        .range(
+          "stall_ms", \.stallTime, 0, "n|[min,max]",
+          "how long a stall lasts, of whatever cause; for good where not set"),
+        .count("read_bytes_per_second", \.readRate, 1, "reads no faster"),
+        .count("record_bytes", \.recordSize, 1, "the most that goes into one TLS record"),
+        .count(
+          "segment_bytes", \.segmentSize, 1,
+          "the most that goes into one TCP segment, once the handshake is through"),
+        .count(
+          "segment_gap_ms", \.segmentGap, 0, "what passes between two segments; 1 where not set"),
+      ]
+    ),
+    (
+      "How connections begin",
+      [
+        .count("refuse_ms", \.refuseTime, 0, "refuses them, for so long from when it is set"),
+        .range(
+          "handshake_delay_ms", \.handshakeDelay, 0, "n|[min,max]",
+          "leaves the client's hello lying"),
+        .alert(
+          "handshake_alert", \.handshakeAlert,
+          "answers the client's hello with a fatal alert: a number, or a name such as "
+            + "handshake_failure"),
+        .bound("tls_min", \.tlsMin, "the lowest version of TLS"),
+        .bound(
+          "tls_max", \.tlsMax,
+          "the highest version of TLS; 1.3 always comes with session tickets here"),
+        .flag(
+          "session_tickets", \.sessionTickets,
+          "tickets ahead of the first bytes sent; means TLS 1.3"),
+      ]
+    ),
   ]
 
   private static let hexList = "[hex,…]"
@@ -160,8 +230,8 @@ package struct FaultField: Sendable {
         guard let hex = element.string else {
           throw JSONFault("expected a token in hex", at: element.offset)
         }
-        do throws(TokenText.Fault) {
-          tokens.append(try TokenText.bytes(of: hex.utf8))
+        do throws(TextFault) {
+          tokens.append(try TokenField.bytes(of: hex.utf8))
         } catch {
           throw JSONFault(error.message, at: element.offset)
         }
@@ -169,7 +239,7 @@ package struct FaultField: Sendable {
       return tokens
     } _: { tokens in
       tokens.isEmpty
-        ? nil : "[" + tokens.map { "\"\(TokenText.hex($0))\"" }.joined(separator: ",") + "]"
+        ? nil : "[" + tokens.map { "\"\(TokenField.hex($0))\"" }.joined(separator: ",") + "]"
     }
   }
 

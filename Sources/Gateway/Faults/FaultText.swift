@@ -14,23 +14,6 @@ extension Faults {
     self = changed
   }
 
-  /// Those of a rules file: one JSON object.
-  package mutating func adopt(rulesAt path: String) throws(ListError) {
-    let bytes: [UInt8]
-    do throws(Errno) {
-      bytes = try WholeFile.read(path)
-    } catch {
-      throw ListError(path: path, message: error.description)
-    }
-    do throws(JSONFault) {
-      try adopt(try JSONReader.read(bytes))
-    } catch {
-      let place = error.place(in: bytes)
-      throw ListError(
-        path: path, line: place.line, column: place.column, message: error.message)
-    }
-  }
-
   /// One fault as the command line has it: `name=value`, the value JSON or one word,
   /// with commas between several.
   package mutating func adopt(option: String) throws(JSONFault) {

@@ -6,6 +6,14 @@ package struct Faults: Sendable {
     /// The end of the stream without TLS's word for it.
     case fin
     case reset
+    /// It is not: nothing more is read, and nobody hangs up.
+    case stall
+  }
+
+  /// Whose notifications are counted.
+  package enum Counting: String, Sendable, CaseIterable {
+    case connection
+    case run
   }
 
   /// How a notification with a zero-length token is answered.
@@ -17,9 +25,11 @@ package struct Faults: Sendable {
     case none
   }
 
-  // Over which connections they come.
+  // Over which connections they come, and how often.
   package var connections: ClosedRange<Int>?
   package var connectionShare = 1.0
+  package var counting = Counting.connection
+  package var times: Int?
 
   // Which tokens are bad, beside those of the gateway's rules.
   package var badTokens: [[UInt8]] = [] { didSet { badTokenSet = TokenSet(badTokens) } }
@@ -36,7 +46,7 @@ package struct Faults: Sendable {
   package var closeDelay: ClosedRange<Int>?
   package var ending = Ending.closeNotify
   package var oneSegment = false
-  package var shutdownAfter: Int?
+  package var shutdownAfter: ClosedRange<Int>?
   package var sentinel = Sentinel.own
   package var sentinelStatus: UInt8 = 2
 
@@ -50,6 +60,7 @@ package struct Faults: Sendable {
   package var stallAfter: ClosedRange<Int>?
   package var stallTime: ClosedRange<Int>?
   package var cutAfter: ClosedRange<Int>?
+  package var cutAfterBytes: ClosedRange<Int>?
   package var cutEnding = Ending.fin
 
   // How a connection begins.

@@ -7,9 +7,12 @@ import NIOCore
 final class Gate: Sendable {
   private struct State {
     var channel: any Channel
-    /// Of several orders to shut it the last one counts.
+    /// Keeps the port from others while it is shut; -1 where the system would not have it.
+    var holder: CInt?
+    /// Of several orders the last one counts.
     var order = 0
-    var isShut = false
+    /// Orders are carried out one after the other.
+    var work: Task<Void, Never>?
   }
 
   let port: Int
@@ -29,33 +32,53 @@ final class Gate: Sendable {
 
   /// Who connects meanwhile is refused by the system itself. Shut when it comes back.
   func refuse(for milliseconds: Int) async {
-    let (channel, order, wasShut) = state.withLockedValue { state in
-      state.order += 1
-      defer { state.isShut = true }
-      return (state.channel, state.order, state.isShut)
-    }
-    let address = channel.localAddress
-    let loop = channel.eventLoop
-    if !wasShut { try? await channel.close().get() }
-    let holder = wasShut ? -1 : address.map(Self.hold) ?? -1
+    let order = await carryOut { await self.shut() }
+    let loop = state.withLockedValue { $0.channel.eventLoop }
     loop.scheduleTask(in: .milliseconds(Int64(milliseconds))) {
-      if holder >= 0 { close(holder) }
-      self.open(order)
+      guard self.state.withLockedValue({ $0.order == order }) else { return }
+      Task { await self.reopen() }
     }
   }
 
-  private func open(_ order: Int) {
-    guard state.withLockedValue({ $0.order == order && $0.isShut }) else { return }
-    bind(port).whenComplete { result in
-      switch result {
-      case .success(let channel):
-        self.state.withLockedValue { state in
-          state.channel = channel
-          state.isShut = false
-        }
-      case .failure(let error):
-        self.logger.error("port \(self.port) stays shut: \(error)")
+  /// Open when it comes back.
+  func reopen() async { _ = await carryOut { await self.open() } }
+
+  /// The number of the order, once it is carried out.
+  private func carryOut(_ act: @escaping @Sendable () async -> Void) async -> Int {
+    let (work, order) = state.withLockedValue { state in
+      let before = state.work
+      let work = Task {
+        await before?.value
+        await act()
       }
+      state.order += 1
+      state.work = work
+      return (work, state.order)
+    }
+    await work.value
+    return order
+  }
+
+  private func shut() async {
+    let (channel, holder) = state.withLockedValue { ($0.channel, $0.holder) }
+    if holder != nil { return }
+    let address = channel.localAddress
+    try? await channel.close().get()
+    state.withLockedValue { $0.holder = address.map(Self.hold) ?? -1 }
+  }
+
+  private func open() async {
+    guard let holder = state.withLockedValue({ $0.holder }) else { return }
+    if holder >= 0 { close(holder) }
+    do {
+      let channel = try await bind(port).get()
+      state.withLockedValue { state in
+        state.channel = channel
+        state.holder = nil
+      }
+    } catch {
+      state.withLockedValue { $0.holder = -1 }
+      logger.error("port \(port) stays shut: \(error)")
     }
   }
 

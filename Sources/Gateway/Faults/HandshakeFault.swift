@@ -7,31 +7,45 @@ final class HandshakeFault: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundOut = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
+  private let faults: ConnectionFaults
   private let delay: TimeAmount
   private let alert: UInt8?
   private let logger: Logger
   private var hello = ByteBuffer()
-  private var isWaiting = false
+  private var wait: Scheduled<Void>?
 
   /// nil where these faults leave the handshake alone.
   init?(_ faults: ConnectionFaults, logger: Logger) {
     alert = faults.faults.handshakeAlert
     if alert == nil, faults.handshakeDelay == nil { return nil }
     delay = faults.handshakeDelay ?? .zero
+    self.faults = faults
     self.logger = logger
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     var incoming = unwrapInboundIn(data)
     hello.writeBuffer(&incoming)
-    if isWaiting { return }
-    isWaiting = true
+    if wait != nil { return }
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-    context.eventLoop.scheduleTask(in: delay) {
+    wait = context.eventLoop.scheduleTask(in: delay) {
       let (me, context) = bound.value
       me.go(on: context)
     }
   }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if case .changed = event as? FaultEvent, alert == nil, let wait {
+      faults.refresh()
+      if faults.handshakeDelay == nil {
+        wait.cancel()
+        go(on: context)
+      }
+    }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { wait?.cancel() }
 
   private func go(on context: ChannelHandlerContext) {
     guard context.channel.isActive else { return }

@@ -13,10 +13,10 @@ final class StreamFaults: ChannelDuplexHandler {
   /// Small enough that a gateway which does not read is felt by who writes.
   static let receiveBuffer: SocketOptionValue = 32768
 
-  private enum Phase {
+  private enum Phase: Equatable {
     case open
-    case stalled
-    /// Beyond the byte where it ends.
+    case stalled(Stall)
+    /// Beyond where it ends.
     case cut
   }
 
@@ -24,39 +24,49 @@ final class StreamFaults: ChannelDuplexHandler {
   private let logger: Logger
   private var phase = Phase.open
   private var hasStalled = false
-  /// Bytes passed on so far.
+  /// Bytes passed on since the faults of this generation came.
   private var count = 0
+  private var generation: Int
   /// Came while it stalls, or faster than it reads.
   private var held = ByteBuffer()
   private var wantsRead = false
   /// What was passed on last has its time yet.
   private var isPacing = false
-  private var stall: Scheduled<Void>?
+  private var end: Scheduled<Void>?
 
   init(faults: ConnectionFaults, logger: Logger) {
     self.faults = faults
     self.logger = logger
+    generation = faults.generation
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    context.fireUserInboundEventTriggered(event)
-    if case .handshakeCompleted = event as? TLSUserEvent {
+    switch event {
+    case let event as FaultEvent:
+      switch event {
+      case .changed: adapt(context)
+      case .cut(let ending): cut(context, ending)
+      case .stall(let stall): begin(stall, context)
+      case .woken: context.fireUserInboundEventTriggered(event)
+      }
+    case TLSUserEvent.handshakeCompleted:
+      context.fireUserInboundEventTriggered(event)
       faults.isConnected = true
-      // Those at byte 0 wait for no byte.
-      if isDue(faults.cutAfter) { cut(context) } else if isDue(faults.stallAfter) { begin(context) }
+      strikeAtOnce(context)
+    default: context.fireUserInboundEventTriggered(event)
     }
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     var buffer = unwrapInboundIn(data)
-    faults.refresh()
+    adapt(context)
     switch phase {
     case .cut: return
     case .stalled: held.writeBuffer(&buffer)
     case .open:
       if faults.faults.readRate == nil, held.readableBytes == 0 {
         pass(&buffer, context)
-        if phase == .stalled { held.writeBuffer(&buffer) }
+        if isStalled { held.writeBuffer(&buffer) }
       } else {
         held.writeBuffer(&buffer)
         pace(context)
@@ -65,12 +75,42 @@ final class StreamFaults: ChannelDuplexHandler {
   }
 
   func read(context: ChannelHandlerContext) {
-    if phase == .stalled || isPacing { wantsRead = true } else { context.read() }
+    if isStalled || isPacing { wantsRead = true } else { context.read() }
   }
 
-  func handlerRemoved(context: ChannelHandlerContext) { stall?.cancel() }
+  func handlerRemoved(context: ChannelHandlerContext) { end?.cancel() }
 
-  private func isDue(_ point: Int?) -> Bool { point.map { $0 <= count } ?? false }
+  private var isStalled: Bool { if case .stalled = phase { true } else { false } }
+
+  /// Goes by the faults that came meanwhile; a stall that is none of theirs is over.
+  private func adapt(_ context: ChannelHandlerContext) {
+    faults.refresh()
+    if faults.generation == generation { return }
+    generation = faults.generation
+    count = 0
+    hasStalled = false
+    switch phase {
+    case .cut: return
+    case .open: if faults.isConnected { strikeAtOnce(context) }
+    case .stalled(let stall):
+      let isMeant =
+        switch stall {
+        case .bytes: faults.stallAfter != nil
+        case .notifications: faults.faults.cutAfter != nil && faults.faults.cutEnding == .stall
+        case .end: faults.faults.ending == .stall || faults.faults.cutEnding == .stall
+        }
+      hasStalled = isMeant
+      if isMeant { time(stall, context) } else { wake(stall, context) }
+    }
+  }
+
+  /// What is due at byte 0 waits for no byte.
+  private func strikeAtOnce(_ context: ChannelHandlerContext) {
+    if faults.cutAfterBytes == 0 || faults.stallAfter == 0 {
+      var nothing = ByteBuffer()
+      pass(&nothing, context)
+    }
+  }
 
   /// Passes on some of what is held, and more when that has had its time.
   private func pace(_ context: ChannelHandlerContext) {
@@ -81,7 +121,7 @@ final class StreamFaults: ChannelDuplexHandler {
     // Before it is passed on: whoever takes it may want to read at once.
     isPacing = rate != nil
     pass(&piece, context)
-    if phase == .stalled {
+    if isStalled {
       isPacing = false
       piece.writeBuffer(&held)
       held = piece
@@ -102,47 +142,78 @@ final class StreamFaults: ChannelDuplexHandler {
 
   /// Leaves in `buffer` what a stall keeps back.
   private func pass(_ buffer: inout ByteBuffer, _ context: ChannelHandlerContext) {
-    let total = buffer.readableBytes
-    let toCut = faults.cutAfter.map { max(0, $0 - count) } ?? .max
+    let toCut = faults.cutAfterBytes.map { max(0, $0 - count) } ?? .max
     let toStall = hasStalled ? .max : faults.stallAfter.map { max(0, $0 - count) } ?? .max
-    let share = min(total, toCut, toStall)
-    count += share
-    if share == total, share < toCut, share < toStall {
-      context.fireChannelRead(wrapInboundOut(buffer))
+    let share = min(toCut, toStall)
+    if buffer.readableBytes < share {
+      let whole = buffer
+      buffer = ByteBuffer()
+      count += whole.readableBytes
+      context.fireChannelRead(wrapInboundOut(whole))
       return
     }
     if share > 0, let piece = buffer.readSlice(length: share) {
+      count += share
       context.fireChannelRead(wrapInboundOut(piece))
+      // What came with it may have brought an end of its own.
+      if phase != .open { return }
     }
-    if toCut <= toStall { cut(context) } else { begin(context) }
+    if !faults.mayStrike() {
+      faults.spareBytes()
+      pass(&buffer, context)
+    } else if toCut <= toStall {
+      cut(context, faults.faults.cutEnding)
+    } else {
+      hasStalled = true
+      begin(.bytes, context)
+    }
   }
 
-  private func cut(_ context: ChannelHandlerContext) {
+  private func cut(_ context: ChannelHandlerContext, _ ending: Faults.Ending) {
+    if ending == .stall { return begin(.end, context) }
     phase = .cut
     held = ByteBuffer()
-    logger.info("ends after \(count) bytes: \(faults.faults.cutEnding.rawValue)")
-    GentleClose.begin(context.channel, after: .zero, ending: faults.faults.cutEnding)
+    end?.cancel()
+    logger.info("ends after \(count) bytes: \(ending.rawValue)")
+    GentleClose.begin(context.channel, after: .zero, ending: ending)
+    // Whoever stalled is to see the client go.
+    readOn(context)
   }
 
-  private func begin(_ context: ChannelHandlerContext) {
-    phase = .stalled
-    hasStalled = true
-    guard let time = faults.stallTime else {
-      logger.info("stops reading after \(count) bytes")
-      return
-    }
-    logger.info("stops reading after \(count) bytes for \(time.nanoseconds / 1_000_000) ms")
+  private func begin(_ stall: Stall, _ context: ChannelHandlerContext) {
+    if phase != .open { return }
+    phase = .stalled(stall)
+    logger.info("stops reading after \(count) bytes")
+    time(stall, context)
+  }
+
+  private func time(_ stall: Stall, _ context: ChannelHandlerContext) {
+    end?.cancel()
+    guard let time = faults.stallTime else { return }
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-    stall = context.eventLoop.scheduleTask(in: time) {
+    end = context.eventLoop.scheduleTask(in: time) {
       let (me, context) = bound.value
-      me.phase = .open
-      me.pace(context)
-      me.readOn(context)
+      me.wake(stall, context)
     }
+  }
+
+  private func wake(_ stall: Stall, _ context: ChannelHandlerContext) {
+    guard isStalled else { return }
+    end?.cancel()
+    phase = .open
+    logger.info("reads again")
+    switch stall {
+    case .bytes: break
+    case .notifications: context.fireUserInboundEventTriggered(FaultEvent.woken)
+    case .end: GentleClose.begin(context.channel, after: .zero)
+    }
+    if phase != .open { return }
+    pace(context)
+    readOn(context)
   }
 
   private func readOn(_ context: ChannelHandlerContext) {
-    if wantsRead, phase != .stalled, !isPacing, context.channel.isActive {
+    if wantsRead, !isStalled, !isPacing, context.channel.isActive {
       wantsRead = false
       context.read()
     }

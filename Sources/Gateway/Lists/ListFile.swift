@@ -16,8 +16,8 @@ package enum ListFile {
   /// Device tokens in hex.
   package static func tokens(at path: String) throws(ListError) -> TokenSet {
     var tokens = TokenSet()
-    try eachLine(of: path) { (line) throws(TokenText.Fault) in
-      tokens.insert(try TokenText.bytes(of: line))
+    try eachLine(of: path) { (line) throws(TextFault) in
+      tokens.insert(try TokenField.bytes(of: line))
     }
     return tokens
   }
@@ -25,18 +25,18 @@ package enum ListFile {
   /// `<unix seconds> <token hex>`.
   package static func feedback(at path: String) throws(ListError) -> [FeedbackEntry] {
     var entries: [FeedbackEntry] = []
-    try eachLine(of: path) { (line) throws(TokenText.Fault) in
+    try eachLine(of: path) { (line) throws(TextFault) in
       let digits = line.prefix { !isBlank($0) }
       let isNumber = digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
       guard isNumber, let timestamp = UInt32(String(decoding: digits, as: UTF8.self)) else {
-        throw TokenText.Fault(
+        throw TextFault(
           message: "expected UNIX seconds, 0 to \(UInt32.max), then a token", offset: 0)
       }
-      do throws(TokenText.Fault) {
-        let token = try TokenText.bytes(of: line[digits.endIndex...])
+      do throws(TextFault) {
+        let token = try TokenField.bytes(of: line[digits.endIndex...])
         entries.append(FeedbackEntry(timestamp: timestamp, token: token))
       } catch {
-        throw TokenText.Fault(message: error.message, offset: error.offset + digits.count)
+        throw TextFault(message: error.message, offset: error.offset + digits.count)
       }
     }
     return entries
@@ -44,7 +44,7 @@ package enum ListFile {
 
   /// Hands over each line that says something, without what surrounds it.
   private static func eachLine(
-    of path: String, _ take: (ArraySlice<UInt8>) throws(TokenText.Fault) -> Void
+    of path: String, _ take: (ArraySlice<UInt8>) throws(TextFault) -> Void
   ) throws(ListError) {
     let bytes: [UInt8]
     do throws(Errno) {
@@ -59,7 +59,7 @@ package enum ListFile {
       var content = line.dropFirst(indent).prefix { $0 != UInt8(ascii: "#") }
       while let last = content.last, isBlank(last) { content.removeLast() }
       if content.isEmpty { continue }
-      do throws(TokenText.Fault) {
+      do throws(TextFault) {
         try take(content)
       } catch {
         throw ListError(

@@ -21,7 +21,7 @@ package struct Totals: Sendable, Equatable {
   package var accepted = 0
   /// By status.
   package var rejected: [UInt8: Int] = [:]
-  /// Came after a rejection, on the same connection.
+  /// Came after a rejection, a shutdown or a cut, on the same connection.
   package var discarded = 0
   /// Sentinels that were left unanswered.
   package var ignored = 0

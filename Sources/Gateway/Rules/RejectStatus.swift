@@ -1,20 +1,8 @@
-/// Apple's words for the status of an error packet.
+import CAPNS
+
+/// Apple's words for the status of an error packet, as the library tells them.
 package enum RejectStatus {
   package static func text(_ status: UInt8) -> String {
-    switch status {
-    case 0: "no errors encountered"
-    case 1: "processing error"
-    case 2: "missing device token"
-    case 3: "missing topic"
-    case 4: "missing payload"
-    case 5: "invalid token size"
-    case 6: "invalid topic size"
-    case 7: "invalid payload size"
-    case 8: "invalid token"
-    case 10: "shutdown"
-    case 128: "protocol error"
-    case 255: "none (unknown)"
-    default: "unlisted status"
-    }
+    String(cString: apns_reject_text(apns_reject_t(UInt32(status))))
   }
 }

@@ -5,6 +5,8 @@ package struct Rules: Sendable {
   package var tokenSizes: ClosedRange<Int>
   /// The largest payload of commands 0 and 1.
   package var legacyPayloadMax: Int
+  /// That of command 2.
+  package var framedPayloadMax = 2048
   /// Answered with status 8.
   package var badTokens: TokenSet
   /// Whether payloads must be JSON with an object `aps`.
@@ -20,7 +22,10 @@ package struct Rules: Sendable {
     self.badTokens = badTokens
   }
 
-  var limits: FrameLimits { FrameLimits(token: tokenSizes, legacyPayload: legacyPayloadMax) }
+  var limits: FrameLimits {
+    FrameLimits(
+      token: tokenSizes, legacyPayload: legacyPayloadMax, framedPayload: framedPayloadMax)
+  }
 
   /// The verdict on the frame that `bytes` begins with.
   func judge(_ bytes: UnsafeRawBufferPointer, limits: FrameLimits) -> Verdict {

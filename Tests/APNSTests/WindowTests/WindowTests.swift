@@ -219,7 +219,13 @@ struct WindowRun: ~Copyable {
   private mutating func heard(_ packet: ErrorPacket) -> String? {
     let verdict = window.errorPacket(status: packet.status, identifier: packet.identifier)
     let isRejection = packet.status != ErrorPacket.shutdown && numbers[packet.identifier] != nil
-    if verdict != (isRejection ? .rejected : .proven) {
+    let isRight =
+      switch verdict {
+      case .rejected(let bytes): isRejection && bytes >= 0 && bytes < window.ring.size
+      case .proven: !isRejection
+      case .ambiguous: false
+      }
+    if !isRight {
       return "a packet of \(packet) came to \(verdict)"
     }
     gateway.connectionBegins()

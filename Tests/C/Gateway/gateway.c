@@ -192,6 +192,8 @@ void gateway_signal(gateway_t *gateway) {
   pthread_mutex_unlock(&gateway->lock);
 }
 
+void gateway_accept_no_more(gateway_t *gateway) { shutdown(gateway->listener, SHUT_RD); }
+
 size_t gateway_connections(gateway_t *gateway) {
   pthread_mutex_lock(&gateway->lock);
   size_t count = gateway->count;
@@ -379,6 +381,9 @@ static verdict_t perform(connection_t *connection, const gateway_step_t *step) {
     case STEP_SAY:
       fine = say(connection, step->bytes, step->count, step->piecemeal);
       break;
+    case STEP_SAY_RAW:
+      fine = send(connection->descriptor, step->bytes, step->count, MSG_NOSIGNAL) > 0;
+      break;
     case STEP_NAME:
       fine = name(connection, step->status, step->identifier, step->piecemeal);
       break;
@@ -452,6 +457,7 @@ static bool shake_hands(connection_t *connection) {
   }
   gateway_record_t *record = &connection->record;
   record->tls_version = SSL_version(connection->ssl);
+  record->was_resumed = SSL_session_reused(connection->ssl);
   const char *server_name = SSL_get_servername(connection->ssl, TLSEXT_NAMETYPE_host_name);
   record->server_name = server_name ? strdup(server_name) : NULL;
   X509 *certificate = SSL_get_peer_certificate(connection->ssl);
@@ -494,6 +500,7 @@ static void *accept_all(void *argument) {
     if (poll(entries, 2, -1) < 0) continue;
     if (entries[1].revents) return NULL;
     int descriptor = accept4(gateway->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (descriptor < 0 && errno == EINVAL) return NULL;
     if (descriptor < 0) continue;
     int on = 1;
     setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -524,6 +531,7 @@ static SSL_CTX *make_context(const gateway_options_t *options) {
   SSL_CTX_set_num_tickets(context, options->tickets);
   if (!options->tickets) SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_session_id_context(context, (const unsigned char *)"gateway", 7);
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_use_certificate(context, identity->certificate);
   if (identity->intermediate) SSL_CTX_add1_chain_cert(context, identity->intermediate);

@@ -37,6 +37,7 @@ typedef enum step_kind {
   STEP_TAKE_ALL,
   STEP_JUDGE,
   STEP_SAY,
+  STEP_SAY_RAW,
   STEP_NAME,
   STEP_NAME_NTH,
   STEP_NAME_LAST,
@@ -90,6 +91,9 @@ typedef struct gateway_step {
   { .kind = STEP_SAY, .bytes = (data), .count = (n) }
 #define SAY_PIECEMEAL(data, n) \
   { .kind = STEP_SAY, .bytes = (data), .count = (n), .piecemeal = true }
+/* Under the TLS connection, which a stranger on the way might do. */
+#define SAY_RAW(what, n) \
+  { .kind = STEP_SAY_RAW, .bytes = (what), .count = (n) }
 /* An error packet for an identifier; for the n-th frame of this connection,
    counted from 0; for the last one heard. */
 #define NAME(what, k) \
@@ -160,6 +164,7 @@ typedef struct gateway_record {
   gateway_ending_t ending;
   char *server_name; /* SNI; NULL: none */
   int tls_version;
+  bool was_resumed; /* by a ticket of an earlier connection */
   bool showed_certificate;
   size_t chain_length; /* of the provider's certificate, itself included */
 } gateway_record_t;
@@ -182,6 +187,9 @@ void gateway_await_frames(gateway_t *gateway, size_t index, size_t count);
 
 /** Waits until connection `index` is at step `step` of its script. */
 void gateway_await_step(gateway_t *gateway, size_t index, size_t step);
+
+/** From now on whoever connects is refused; the connections there are go on. */
+void gateway_accept_no_more(gateway_t *gateway);
 
 /** Lets AWAIT go on. */
 void gateway_signal(gateway_t *gateway);

@@ -1,0 +1,156 @@
+import CAPNS
+
+@_cdecl("apns_payload_check") @implementation
+public func apns_payload_check(
+  _ json: UnsafeRawPointer?, _ length: Int, _ limit: Int,
+  _ findings: UnsafeMutablePointer<apns_payload_finding_t>?, _ capacity: Int,
+  _ count: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  count?.pointee = 0
+  return answer(error) { () throws(Failure) in
+    guard let json else { throw isNull("json") }
+    guard length >= 0, limit >= 0, capacity >= 0 else {
+      throw Failure(APNS_ERR_ARGUMENT, "a length is out of range")
+    }
+    let bytes = UnsafeRawBufferPointer(start: json, count: length)
+    var list = FindingList(bytes, limit: limit == 0 ? Int(APNS_PAYLOAD_MAX_FRAMED) : limit)
+    if let findings, capacity > 0 {
+      list.stride = try checkedSize(UnsafePointer(findings), named: "apns_payload_finding_t")
+      list.capacity = capacity
+      list.base = UnsafeMutableRawPointer(findings)
+    }
+    let hasMemory = PayloadCheck.run(bytes, limit: list.limit) { list.append($0) }
+    count?.pointee = list.count
+    guard hasMemory else { throw .outOfMemory }
+    if let first = list.firstError { throw first }
+  }
+}
+
+/// What was found, as far as the array goes that the caller lent. Its elements are of the
+/// size that the first one says, which need be set up in no other.
+private struct FindingList {
+  var base: UnsafeMutableRawPointer?
+  var stride = 0
+  var capacity = 0
+  private(set) var count = 0
+  private(set) var firstError: Failure?
+  let limit: Int
+  private let bytes: UnsafeRawBufferPointer
+  private var finder: PlaceFinder
+
+  init(_ bytes: UnsafeRawBufferPointer, limit: Int) {
+    self.bytes = bytes
+    self.limit = limit
+    finder = PlaceFinder(bytes)
+  }
+
+  @inline(never)
+  mutating func append(_ finding: PayloadFinding) {
+    let isFirstError = finding.isError && firstError == nil
+    let hasRoom = count < capacity
+    count &+= 1
+    guard isFirstError || hasRoom else { return }
+    finder.move(to: finding.offset)
+    let place = finder.place
+    var message = Message()
+    describe(finding, &message)
+    if isFirstError {
+      firstError = Failure(APNS_ERR_ARGUMENT) {
+        $0.append("line ")
+        $0.append(place.line)
+        $0.append(", column ")
+        $0.append(place.column)
+        $0.append(" (byte ")
+        $0.append(finding.offset)
+        $0.append("): ")
+        $0.append(message)
+      }
+    }
+    guard let base, hasRoom else { return }
+    var told = apns_payload_finding_t()
+    told.size = stride
+    told.severity = Int32(
+      truncatingIfNeeded: finding.isError
+        ? APNS_FINDING_ERROR.rawValue : APNS_FINDING_WARNING.rawValue)
+    told.offset = finding.offset
+    told.line = place.line
+    told.column = place.column
+    withUnsafeMutableBytes(of: &told.message) { message.copy(to: $0) }
+    let known = min(stride, MemoryLayout<apns_payload_finding_t>.size)
+    withUnsafeBytes(of: &told) { source in
+      guard let start = source.baseAddress else { return }
+      (base + (count &- 1) &* stride).copyMemory(from: start, byteCount: known)
+    }
+  }
+
+  private func describe(_ finding: PayloadFinding, _ message: inout Message) {
+    if let name = finding.name {
+      message.append("'")
+      message.append(text: name)
+      message.append("'")
+    }
+    message.append(words: finding.reason == .json ? finding.json.words : finding.reason.words)
+    switch finding.reason {
+    case .type:
+      message.append(" ")
+      message.append(words: finding.type.words)
+    case .size:
+      message.append(" ")
+      message.append(bytes.count)
+      message.append(" bytes, ")
+      message.append(bytes.count &- limit)
+      message.append(" more than ")
+      message.append(limit)
+    case .unknownKey:
+      guard let like = finding.like else { return }
+      message.append("; '")
+      message.append(words: like)
+      message.append("' is")
+    default: break
+    }
+  }
+}
+
+extension PayloadFinding.Reason {
+  /// In the order of the cases.
+  fileprivate var words: UnsafeRawBufferPointer {
+    WordList(
+      """
+
+      a payload is an object, in braces
+       is not
+       has an element that is not a string
+      the payload has
+      there is no 'aps': the device shows nothing by itself
+       is an array, which the device ignores
+       is no key of Apple's
+       belongs in 'alert'
+       belongs in 'aps'
+       is there twice: devices differ in which they take
+       means something only as 1
+       is none of passive, active, time-sensitive, critical
+
+      """)[Int(rawValue)]
+  }
+}
+
+extension PayloadType {
+  /// In the order of the cases.
+  fileprivate var words: UnsafeRawBufferPointer {
+    WordList(
+      """
+      anything
+      a string
+      an integer
+      a number
+      an array of strings
+      an object
+      a string or an object
+      a string or an object
+      a string or null
+      an integer
+      a string
+
+      """)[Int(rawValue)]
+  }
+}

@@ -1,0 +1,88 @@
+import CAPNS
+import CSystem
+
+/// Bytes of our own, wiped when done with: there may be a key among them.
+struct WipedBytes: ~Copyable {
+  private let start: UnsafeMutableRawPointer
+  let count: Int
+
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
+
+  @inline(never)
+  init(copying given: UnsafeRawBufferPointer) throws(Failure) {
+    guard let copy = malloc(max(given.count, 1)) else { throw .outOfMemory }
+    if let base = given.baseAddress { copy.copyMemory(from: base, byteCount: given.count) }
+    start = copy
+    count = given.count
+  }
+
+  /// A file read whole, which failures call `name`, with `status`. Not through
+  /// stdio, whose buffer would keep what it read.
+  init(
+    file: UnsafePointer<CChar>, named name: StaticString, largest: Int, status: apns_status_t
+  ) throws(Failure) {
+    let descriptor = csystem_open_for_reading(file)
+    guard descriptor >= 0 else { throw Self.unreadable(file, name, status, csystem_errno()) }
+    defer { _ = close(descriptor) }
+    guard var bytes = malloc(4096) else { throw .outOfMemory }
+    var (capacity, count) = (4096, 0)
+    while true {
+      if count == capacity {
+        // Not realloc, which would leave the old bytes behind.
+        guard capacity < largest, let larger = malloc(capacity &* 2) else {
+          Self.drop(bytes, count)
+          if capacity < largest { throw .outOfMemory }
+          throw Self.tooLarge(file, name, status, largest)
+        }
+        larger.copyMemory(from: bytes, byteCount: count)
+        Self.drop(bytes, count)
+        bytes = larger
+        capacity &*= 2
+      }
+      let received = CSystem.read(descriptor, bytes + count, capacity &- count)
+      if received < 0 {
+        let code = csystem_errno()
+        if code == EINTR { continue }
+        Self.drop(bytes, count)
+        throw Self.unreadable(file, name, status, code)
+      }
+      if received == 0 { break }
+      count &+= received
+    }
+    start = bytes
+    self.count = count
+  }
+
+  deinit { Self.drop(start, count) }
+
+  @inline(never)
+  private static func drop(_ bytes: UnsafeMutableRawPointer, _ count: Int) {
+    csystem_wipe(bytes, count)
+    free(bytes)
+  }
+
+  @inline(never)
+  private static func unreadable(
+    _ file: UnsafePointer<CChar>, _ name: StaticString, _ status: apns_status_t, _ code: CInt
+  ) -> Failure {
+    Failure(status, systemError: code) {
+      $0.append(name)
+      $0.append(" file ")
+      $0.append(file)
+    }
+  }
+
+  @inline(never)
+  private static func tooLarge(
+    _ file: UnsafePointer<CChar>, _ name: StaticString, _ status: apns_status_t, _ largest: Int
+  ) -> Failure {
+    Failure(status) {
+      $0.append(name)
+      $0.append(" file ")
+      $0.append(file)
+      $0.append(" is larger than ")
+      $0.append(largest >> 20)
+      $0.append(" MiB")
+    }
+  }
+}

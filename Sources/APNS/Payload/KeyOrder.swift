@@ -1,0 +1,25 @@
+/// The keys that are set, in the order in which they first were.
+struct KeyOrder {
+  private var keys = InlineArray<24, PayloadKey>(repeating: .alert)
+  private(set) var count = 0
+
+  subscript(_ index: Int) -> PayloadKey { keys[index] }
+
+  mutating func append(_ key: PayloadKey) {
+    // There are fewer keys than room for them, and each is in it once.
+    guard count < keys.count else { return }
+    keys[count] = key
+    count &+= 1
+  }
+
+  mutating func remove(_ key: PayloadKey) {
+    var kept = 0
+    for index in 0..<count where keys[index] != key {
+      keys[kept] = keys[index]
+      kept &+= 1
+    }
+    count = kept
+  }
+
+  mutating func removeAll() { count = 0 }
+}

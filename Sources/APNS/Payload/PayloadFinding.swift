@@ -1,0 +1,46 @@
+/// Something about a payload that its maker should know.
+struct PayloadFinding {
+  enum Reason: UInt8 {
+    // What the gateway or the device cannot read.
+    case json, notAnObject, type, elementType, size
+    // What is delivered and then ignored.
+    case noAps, alertIsArray, unknownKey, belongsInAlert, belongsInAps, duplicate, notOne
+    case unknownLevel
+  }
+
+  var reason: Reason
+  /// Counted in bytes from 0.
+  var offset: Int
+  /// Of the key it is about, as it stands there.
+  var name: UnsafeRawBufferPointer?
+  var json = JSONFault.Reason.end
+  var type = PayloadType.any
+  /// The key that was probably meant.
+  var like: UnsafeRawBufferPointer?
+
+  init(_ reason: Reason, at offset: Int, name: UnsafeRawBufferPointer? = nil) {
+    self.reason = reason
+    self.offset = offset
+    self.name = name
+  }
+
+  var isError: Bool { reason.rawValue <= Reason.size.rawValue }
+}
+
+/// What a key's value has to be. `PayloadObject` has a letter for each.
+enum PayloadType: UInt8 {
+  case any, string, integer, number, strings, object, alert, sound, stringOrNull, one, level
+
+  func holds(_ token: JSONReader.Token) -> Bool {
+    switch self {
+    case .any: true
+    case .string, .level: token == .string
+    case .integer, .one: token == .integer
+    case .number: token == .integer || token == .fraction
+    case .strings: token == .beginArray
+    case .object: token == .beginObject
+    case .alert, .sound: token == .string || token == .beginObject
+    case .stringOrNull: token == .string || token == .null
+    }
+  }
+}

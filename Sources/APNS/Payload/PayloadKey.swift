@@ -1,0 +1,55 @@
+/// The keys of Apple's that a payload may have; the numbers are those of apns_payload_key_t.
+enum PayloadKey: UInt8 {
+  case alert = 1
+  case title, subtitle, body, titleLocKey, subtitleLocKey, locKey, actionLocKey, launchImage
+  case titleLocArgs, subtitleLocArgs, locArgs
+  case sound, category, threadID, targetContentID, interruptionLevel, filterCriteria
+  case urlArgs
+  case badge, contentAvailable, mutableContent
+  case relevanceScore
+
+  static let count = 23
+
+  enum Kind { case string, strings, integer, number }
+
+  var kind: Kind {
+    switch self {
+    case .titleLocArgs, .subtitleLocArgs, .locArgs, .urlArgs: .strings
+    case .badge, .contentAvailable, .mutableContent: .integer
+    case .relevanceScore: .number
+    default: .string
+    }
+  }
+
+  /// Whether it stands in the alert's object rather than in `aps` itself.
+  @inline(__always)
+  var isInAlert: Bool { rawValue >= Self.title.rawValue && rawValue <= Self.locArgs.rawValue }
+
+  var name: StaticString {
+    switch self {
+    case .alert: "alert"
+    case .title: "title"
+    case .subtitle: "subtitle"
+    case .body: "body"
+    case .titleLocKey: "title-loc-key"
+    case .subtitleLocKey: "subtitle-loc-key"
+    case .locKey: "loc-key"
+    case .actionLocKey: "action-loc-key"
+    case .launchImage: "launch-image"
+    case .titleLocArgs: "title-loc-args"
+    case .subtitleLocArgs: "subtitle-loc-args"
+    case .locArgs: "loc-args"
+    case .sound: "sound"
+    case .category: "category"
+    case .threadID: "thread-id"
+    case .targetContentID: "target-content-id"
+    case .interruptionLevel: "interruption-level"
+    case .filterCriteria: "filter-criteria"
+    case .urlArgs: "url-args"
+    case .badge: "badge"
+    case .contentAvailable: "content-available"
+    case .mutableContent: "mutable-content"
+    case .relevanceScore: "relevance-score"
+    }
+  }
+}

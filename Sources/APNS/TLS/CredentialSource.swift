@@ -1,0 +1,100 @@
+import CAPNS
+import COpenSSL
+import CSystem
+
+/// Where a certificate or a key comes from: a file or memory, in whichever form.
+struct CredentialSource: ~Copyable {
+  /// Keychain exports are a few KB; far more than that is some other file.
+  private static let largest = 1 << 20
+
+  private let content: WipedBytes
+  /// The file's name, NULL for memory.
+  let file: UnsafePointer<CChar>?
+  /// What the caller's options call it.
+  private let name: StaticString
+
+  var bytes: UnsafeRawBufferPointer { content.bytes }
+
+  /// Nil when the caller gave neither.
+  @inline(never)
+  init?(
+    file: UnsafePointer<CChar>?, bytes given: UnsafeRawPointer?, length: Int, name: StaticString
+  ) throws(Failure) {
+    if file != nil, given != nil {
+      throw Failure(APNS_ERR_ARGUMENT) {
+        $0.append("both a file and bytes are given for the ")
+        $0.append(name)
+      }
+    }
+    if let file {
+      content = try WipedBytes(
+        file: file, named: name, largest: Self.largest, status: APNS_ERR_CREDENTIALS)
+    } else if let given {
+      guard length > 0, length <= Self.largest else {
+        throw Failure(APNS_ERR_ARGUMENT) {
+          $0.append(name)
+          $0.append("_length is ")
+          $0.append(length)
+          $0.append(", not 1 to 1048576")
+        }
+      }
+      content = try WipedBytes(copying: UnsafeRawBufferPointer(start: given, count: length))
+    } else {
+      return nil
+    }
+    self.file = file
+    self.name = name
+  }
+
+  /// PEM is text around its blocks; what has none is DER.
+  var isPEM: Bool { contains("-----BEGIN ") }
+
+  func contains(_ text: StaticString) -> Bool {
+    csystem_contains(bytes.baseAddress, bytes.count, text.utf8Start, text.utf8CodeUnitCount) != 0
+  }
+
+  /// The bytes for OpenSSL to read from the start; the caller frees it.
+  @inline(never)
+  func reader() throws(Failure) -> OpaquePointer {
+    guard let bio = BIO_new_mem_buf(bytes.baseAddress, CInt(truncatingIfNeeded: bytes.count)) else {
+      throw .outOfMemory
+    }
+    return bio
+  }
+
+  /// "certificate file provider.pem holds no PEM certificate: …"
+  @inline(never)
+  func fault(
+    _ text: StaticString, _ errors: TLSErrors = .none, certificate: OpaquePointer? = nil
+  ) -> Failure {
+    errors.failure(APNS_ERR_CREDENTIALS) {
+      $0.append(name)
+      if let file {
+        $0.append(" file ")
+        $0.append(file)
+      } else {
+        $0.append(" in memory")
+      }
+      $0.append(" ")
+      $0.append(text)
+      if let certificate {
+        $0.append(" (")
+        $0.append(subjectOf: certificate)
+        $0.append(")")
+      }
+    }
+  }
+}
+
+extension Message {
+  /// The certificate's subject, as far as it fits.
+  mutating func append(subjectOf certificate: OpaquePointer) {
+    guard let bio = BIO_new(BIO_s_mem()) else { return }
+    defer { BIO_free(bio) }
+    _ = copenssl_print_subject(bio, certificate)
+    var start: UnsafeMutablePointer<CChar>?
+    let count = copenssl_written(bio, &start)
+    guard let start, count > 0 else { return }
+    for index in 0..<count { append(byte: UInt8(bitPattern: start[index])) }
+  }
+}

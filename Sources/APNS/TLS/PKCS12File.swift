@@ -1,0 +1,116 @@
+import CAPNS
+import COpenSSL
+
+/// What Keychain exports: a key, its certificate and often the chain, under one passphrase.
+struct PKCS12File: ~Copyable {
+  /// Far more than any file has (a million is OpenSSL's own default at most), so that
+  /// a broken one does not count for hours.
+  private static let mostIterations = 10_000_000
+
+  private let file: OpaquePointer
+
+  /// Nil where the bytes are something else.
+  init?(_ source: borrowing CredentialSource) throws(Failure) {
+    TLSErrors.clear()
+    let decoded = try Self.decode(source, nil)
+    TLSErrors.clear()
+    guard let decoded else { return nil }
+    guard copenssl_mac_iterations(decoded) <= Self.mostIterations else {
+      PKCS12_free(decoded)
+      throw source.fault("is PKCS#12 with more iterations than can be meant")
+    }
+    file = decoded
+  }
+
+  deinit { PKCS12_free(file) }
+
+  @inline(never)
+  private static func decode(
+    _ source: borrowing CredentialSource, _ legacy: UnsafePointer<copenssl_legacy_t>?
+  ) throws(Failure) -> OpaquePointer? {
+    let bio = try source.reader()
+    defer { BIO_free(bio) }
+    return copenssl_read_pkcs12(bio, legacy)
+  }
+
+  /// The file's first key and all its certificates.
+  @inline(never)
+  func open(
+    _ source: borrowing CredentialSource, _ passphrase: inout Passphrase
+  ) throws(Failure) -> Identity {
+    let text = try unlock(source, &passphrase)
+    var identity = try Identity()
+    TLSErrors.clear()
+    if try Self.take(file, text, nil, into: &identity) { return identity }
+    var errors = TLSErrors.take()
+    if errors.isUnsupported {
+      guard var legacy = LegacyCiphers() else { throw PrivateKey.needsLegacy(source) }
+      identity = try Identity()
+      if let again = try Self.decode(source, &legacy.context) {
+        defer { PKCS12_free(again) }
+        if try Self.take(again, text, &legacy.context, into: &identity) { return identity }
+      }
+      errors = TLSErrors.take()
+    }
+    throw source.fault("is PKCS#12 that cannot be read", errors)
+  }
+
+  /// The passphrase that the file's checksum confirms, nil for none.
+  @inline(never)
+  private func unlock(
+    _ source: borrowing CredentialSource, _ passphrase: inout Passphrase
+  ) throws(Failure) -> UnsafePointer<CChar>? {
+    TLSErrors.clear()
+    guard PKCS12_mac_present(file) == 1 else {
+      throw source.fault("is PKCS#12 without a checksum")
+    }
+    // No passphrase and an empty one are two things, and some write this and some that.
+    if PKCS12_verify_mac(file, nil, 0) == 1 { return nil }
+    let empty = copenssl_empty_text()
+    if PKCS12_verify_mac(file, empty, 0) == 1 { return empty }
+    TLSErrors.clear()
+    guard let text = passphrase.text() else {
+      throw source.fault(
+        passphrase.isMissing
+          ? "is PKCS#12 that needs a passphrase" : "is PKCS#12 that the passphrase does not open")
+    }
+    guard PKCS12_verify_mac(file, text, -1) == 1 else {
+      throw source.fault("is PKCS#12 that the passphrase does not open", .take())
+    }
+    return text
+  }
+
+  /// False where OpenSSL cannot; its errors say why. OpenSSL 3.0's own PKCS12_parse()
+  /// looks for a key's cipher in the program's context only.
+  @inline(never)
+  private static func take(
+    _ file: OpaquePointer, _ text: UnsafePointer<CChar>?,
+    _ legacy: UnsafePointer<copenssl_legacy_t>?, into identity: inout Identity
+  ) throws(Failure) -> Bool {
+    guard let safes = PKCS12_unpack_authsafes(file) else { return false }
+    defer { copenssl_free_safes(safes) }
+    for index in 0..<copenssl_safe_count(safes) {
+      guard let bags = copenssl_unlock_safe(safes, index, text) else { return false }
+      defer { copenssl_free_bags(bags) }
+      for index in 0..<copenssl_bag_count(bags) {
+        let bag = copenssl_bag(bags, index)
+        switch PKCS12_SAFEBAG_get_nid(bag) {
+        case NID_keyBag where identity.key == nil:
+          guard let key = EVP_PKCS82PKEY(PKCS12_SAFEBAG_get0_p8inf(bag)) else { return false }
+          identity.adopt(key)
+        case NID_pkcs8ShroudedKeyBag where identity.key == nil:
+          guard let opened = copenssl_unlock_key(bag, text, legacy) else { return false }
+          // Wipes what it holds.
+          defer { PKCS8_PRIV_KEY_INFO_free(opened) }
+          guard let key = EVP_PKCS82PKEY(opened) else { return false }
+          identity.adopt(key)
+        case NID_certBag where PKCS12_SAFEBAG_get_bag_nid(bag) == NID_x509Certificate:
+          guard let certificate = PKCS12_SAFEBAG_get1_cert(bag) else { return false }
+          try identity.append(certificate)
+        default: break
+        }
+      }
+    }
+    return true
+  }
+}

@@ -1,0 +1,52 @@
+/// UTF-8 as the Unicode Standard has it: nothing overlong, no surrogates, nothing above 10FFFF.
+enum UTF8Text {
+  /// The character at `offset`, and how many bytes it takes; nil where there is none whole.
+  @inline(never)
+  static func decode(
+    _ bytes: UnsafeRawBufferPointer, at offset: Int
+  ) -> (scalar: UInt32, length: Int)? {
+    let left = bytes.count &- offset
+    guard left > 0 else { return nil }
+    let first = UInt32(bytes[offset])
+    if first < 0x80 { return (first, 1) }
+    guard first >= 0xC2, first <= 0xF4 else { return nil }
+    let length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4
+    guard left >= length else { return nil }
+    var scalar = first & (0x7F >> UInt32(length))
+    for index in 1..<length {
+      let byte = bytes[offset &+ index]
+      guard byte & 0xC0 == 0x80 else { return nil }
+      scalar = scalar << 6 | UInt32(byte & 0x3F)
+    }
+    switch length {
+    case 3: guard scalar >= 0x800, scalar & 0xFFFF_F800 != 0xD800 else { return nil }
+    case 4: guard scalar >= 0x10000, scalar <= 0x10FFFF else { return nil }
+    default: break
+    }
+    return (scalar, length)
+  }
+
+  /// How many bytes the character takes.
+  static func length(_ scalar: UInt32) -> Int {
+    scalar < 0x80 ? 1 : scalar < 0x800 ? 2 : scalar < 0x10000 ? 3 : 4
+  }
+
+  /// Writes the character; `target` has room for four bytes. How many it took.
+  @inline(never)
+  static func encode(_ scalar: UInt32, into target: UnsafeMutableRawPointer) -> Int {
+    func put(_ value: UInt32, at index: Int) {
+      target.storeBytes(of: UInt8(truncatingIfNeeded: value), toByteOffset: index, as: UInt8.self)
+    }
+    if scalar < 0x80 {
+      put(scalar, at: 0)
+      return 1
+    }
+    let length = length(scalar)
+    let lead: UInt32 = length == 2 ? 0xC0 : length == 3 ? 0xE0 : 0xF0
+    put(lead | scalar >> (6 &* UInt32(length &- 1)), at: 0)
+    for index in 1..<length {
+      put(0x80 | scalar >> (6 &* UInt32(length &- 1 &- index)) & 0x3F, at: index)
+    }
+    return length
+  }
+}

@@ -1,0 +1,171 @@
+#include "payload.h"
+
+#include <apns/apns.h>
+#include <jansson.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { BUILD, TEMPLATE, SHORTEN, CHECK, JANSSON, JANSSON_LOADS, CONTENDERS };
+static const char *const names[CONTENDERS] = {
+    "library: reset, set, write", "library: template, alert",
+    "library: shortened to 256",  "library: check",
+    "jansson: make, dump",        "jansson: load"};
+
+#define BUILDS 200000
+#define ROUNDS_MAX 15
+
+/* Allocations of the library, of jansson and of whoever else; see CMakeLists.txt. */
+static size_t allocations;
+static void *counting_malloc(size_t size) {
+  allocations++;
+  return malloc(size);
+}
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_malloc(size_t size) {
+  allocations++;
+  return __real_malloc(size);
+}
+void *__wrap_calloc(size_t count, size_t size) {
+  allocations++;
+  return __real_calloc(count, size);
+}
+void *__wrap_realloc(void *memory, size_t size) {
+  allocations++;
+  return __real_realloc(memory, size);
+}
+
+static const char *const alerts[] = {"Bob wants to play poker", "Message from javacom",
+                                     "Your order has been shipped", "It is 18 degrees outside"};
+static const char expected[] =
+    "{\"aps\":{\"alert\":\"Bob wants to play poker\",\"badge\":0,\"sound\":\"default\"},"
+    "\"game\":\"5f79cfda\"}";
+
+static void fail(const char *what) {
+  fprintf(stderr, "%s\n", what);
+  exit(1);
+}
+
+static size_t build(apns_payload_t *payload, size_t i, char *buffer, size_t capacity) {
+  const char *alert = alerts[i % 4];
+  size_t length = 0;
+  apns_payload_reset(payload);
+  if (apns_payload_set_string(payload, APNS_KEY_ALERT, alert, strlen(alert), NULL) ||
+      apns_payload_set_integer(payload, APNS_KEY_BADGE, (int64_t)(i % 100), NULL) ||
+      apns_payload_set_string(payload, APNS_KEY_SOUND, "default", 7, NULL) ||
+      apns_payload_add_string(payload, "game", 4, "5f79cfda", 8, NULL) ||
+      apns_payload_write(payload, buffer, capacity, &length, NULL, NULL))
+    fail("the library refused the payload");
+  return length;
+}
+
+static size_t change(apns_payload_t *payload, size_t i, char *buffer, size_t capacity) {
+  const char *alert = alerts[i % 4];
+  size_t length = 0;
+  if (apns_payload_set_string(payload, APNS_KEY_ALERT, alert, strlen(alert), NULL) ||
+      apns_payload_write(payload, buffer, capacity, &length, NULL, NULL))
+    fail("the library refused the template");
+  return length;
+}
+
+static size_t dump(size_t i, char *buffer, size_t capacity) {
+  json_t *aps = json_object(), *top = json_object();
+  json_object_set_new(aps, "alert", json_string(alerts[i % 4]));
+  json_object_set_new(aps, "badge", json_integer((json_int_t)(i % 100)));
+  json_object_set_new(aps, "sound", json_string("default"));
+  json_object_set_new(top, "aps", aps);
+  json_object_set_new(top, "game", json_string("5f79cfda"));
+  size_t length = json_dumpb(top, buffer, capacity, JSON_COMPACT);
+  json_decref(top);
+  return length;
+}
+
+typedef struct figures {
+  double ns, allocations, bytes;
+} figures_t;
+
+static figures_t run(int contender, apns_payload_t *payload, apns_payload_t *narrow) {
+  char buffer[2048];
+  size_t bytes = 0, before = allocations;
+  struct timespec start, end;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);
+  for (size_t i = 0; i < BUILDS; i++) {
+    size_t length = 0;
+    if (contender == BUILD) {
+      length = build(payload, i, buffer, sizeof buffer);
+    } else if (contender == TEMPLATE) {
+      length = change(payload, i, buffer, sizeof buffer);
+    } else if (contender == SHORTEN) {
+      if (apns_payload_write(narrow, buffer, sizeof buffer, &length, NULL, NULL))
+        fail("the library did not shorten");
+    } else if (contender == CHECK) {
+      length = sizeof expected - 1;
+      if (apns_payload_check(expected, length, 0, NULL, 0, NULL, NULL))
+        fail("the library found a fault");
+    } else if (contender == JANSSON) {
+      length = dump(i, buffer, sizeof buffer);
+    } else {
+      json_t *loaded = json_loadb(expected, sizeof expected - 1, 0, NULL);
+      if (!loaded) fail("jansson found a fault");
+      json_decref(loaded);
+      length = sizeof expected - 1;
+    }
+    bytes += length;
+  }
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+  double ns = (double)(end.tv_sec - start.tv_sec) * 1e9 + (double)(end.tv_nsec - start.tv_nsec);
+  return (figures_t){.ns = ns / BUILDS,
+                     .allocations = (double)(allocations - before) / BUILDS,
+                     .bytes = (double)bytes / BUILDS};
+}
+
+static int by_ns(const void *a, const void *b) {
+  double x = ((const figures_t *)a)->ns, y = ((const figures_t *)b)->ns;
+  return (x > y) - (x < y);
+}
+
+void payload_measure(int rounds, bool json) {
+  static figures_t all[CONTENDERS][ROUNDS_MAX];
+  char buffer[256], text[600];
+  json_set_alloc_funcs(counting_malloc, free);
+  if (rounds > ROUNDS_MAX) rounds = ROUNDS_MAX;
+
+  apns_payload_t *payload = NULL, *narrow = NULL;
+  apns_payload_options_t options = APNS_PAYLOAD_OPTIONS_INIT;
+  options.limit = 256;
+  options.truncate = 1;
+  memset(text, 'x', sizeof text);
+  if (apns_payload_new(NULL, &payload, NULL) || apns_payload_new(&options, &narrow, NULL) ||
+      apns_payload_set_string(narrow, APNS_KEY_ALERT, text, sizeof text, NULL))
+    fail("no payload");
+  /* The same bytes from both, or there is nothing to compare. */
+  size_t length = build(payload, 0, buffer, sizeof buffer);
+  if (length != sizeof expected - 1 || memcmp(buffer, expected, length))
+    fail("the library wrote something else");
+  length = dump(0, buffer, sizeof buffer);
+  if (length != sizeof expected - 1 || memcmp(buffer, expected, length))
+    fail("jansson wrote something else");
+
+  for (int round = -1; round < rounds; round++)
+    for (int contender = 0; contender < CONTENDERS; contender++) {
+      figures_t figures = run(contender, payload, narrow);
+      if (round >= 0) all[contender][round] = figures;
+    }
+  if (!json)
+    printf("\nPayloads of %zu bytes, %d of each, median of %d rounds\n%-30s %8s %12s %8s\n",
+           sizeof expected - 1, BUILDS, rounds, "", "CPU ns", "allocations", "bytes");
+  for (int contender = 0; contender < CONTENDERS; contender++) {
+    qsort(all[contender], (size_t)rounds, sizeof **all, by_ns);
+    figures_t *median = &all[contender][rounds / 2];
+    printf(json ? "{\"contender\":\"%s\",\"cpu_ns\":%.1f,\"allocations\":%.2f,\"bytes\":%.0f}\n"
+                : "%-30s %8.0f %12.2f %8.0f\n",
+           names[contender], median->ns, median->allocations, median->bytes);
+  }
+  fflush(stdout);
+  apns_payload_free(payload);
+  apns_payload_free(narrow);
+}

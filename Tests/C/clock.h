@@ -1,0 +1,18 @@
+/*
+ * The monotonic clock, as this program sees it, in the hands of a test: a minute
+ * passes without being waited for, and nothing passes while the test looks.
+ */
+#ifndef TESTS_CLOCK_H
+#define TESTS_CLOCK_H
+
+#include <stdint.h>
+
+/** From now on it moves by clock_forward() only; a wait for it would not end. */
+void clock_stop(void);
+
+/** It goes on from where it stands. */
+void clock_go(void);
+
+void clock_forward(int64_t milliseconds);
+
+#endif

@@ -1,0 +1,832 @@
+/* The files that Keychain and OpenSSL left behind: PKCS#12, keys in every form, and what
+   the certificate in them says. */
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#if OPENSSL_VERSION_NUMBER >= 0x30000000L
+#include <openssl/provider.h>
+#endif
+
+#include "keychain.h"
+#include "provider.h"
+
+static const identities_t *all;
+static EVP_PKEY *ec_key, *rsa_key;
+static X509 *ec_certificate, *rsa_certificate;
+
+#define RC2_40 NID_pbe_WithSHA1And40BitRC2_CBC
+#define TRIPLE_DES NID_pbe_WithSHA1And3_Key_TripleDES_CBC
+
+static apns_credentials_options_t trusting(void) {
+  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
+  options.ca_file = all->root.certificate_file;
+  return options;
+}
+
+static apns_credentials_t *loaded(const apns_credentials_options_t *options) {
+  apns_credentials_t *credentials = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_credentials_new(options, &credentials, &error), &error);
+  assert_non_null(credentials);
+  return credentials;
+}
+
+static void check_loads(const apns_credentials_options_t *options) {
+  apns_credentials_free(loaded(options));
+}
+
+/* As old Keychains exported: the certificates in RC2, the key in 3DES. */
+static pkcs12_t old_export(void) {
+  return (pkcs12_t){.key = rsa_key,
+                    .certificate = rsa_certificate,
+                    .passphrase = "open sesame",
+                    .key_cipher = TRIPLE_DES,
+                    .certificate_cipher = RC2_40};
+}
+
+/* ---- PKCS#12 ------------------------------------------------------------ */
+
+static void every_cipher_from_file_and_memory(void **state) {
+  (void)state;
+  static const struct {
+    int key, certificate;
+  } ciphers[] = {
+      {TRIPLE_DES, RC2_40},
+      {TRIPLE_DES, TRIPLE_DES},
+      {RC2_40, RC2_40},
+      {NID_pbe_WithSHA1And128BitRC2_CBC, TRIPLE_DES},
+      {NID_aes_256_cbc, NID_aes_256_cbc},
+      {-1, -1},
+      {TRIPLE_DES, -1},
+  };
+  for (size_t index = 0; index < sizeof ciphers / sizeof *ciphers; index++) {
+    pkcs12_t traits = old_export();
+    traits.key_cipher = ciphers[index].key;
+    traits.certificate_cipher = ciphers[index].certificate;
+    if (index % 2) traits.key = ec_key, traits.certificate = ec_certificate;
+    size_t length;
+    uint8_t *bytes = keychain_pkcs12(&traits, &length);
+    apns_credentials_options_t options = trusting();
+    options.passphrase = "open sesame";
+    options.certificate_bytes = bytes;
+    options.certificate_length = length;
+    check_works(&options, 0);
+    options.certificate_bytes = NULL;
+    options.certificate_length = 0;
+    options.certificate_file = identities_write("provider.p12", bytes, length);
+    check_works(&options, 0);
+    free(bytes);
+  }
+}
+
+static void the_program_s_openssl_stays_as_it_was(void **state) {
+  (void)state;
+#if OPENSSL_VERSION_NUMBER >= 0x30000000L
+  pkcs12_t traits = old_export();
+  size_t length;
+  uint8_t *bytes = keychain_pkcs12(&traits, &length);
+  assert_false(OSSL_PROVIDER_available(NULL, "legacy"));
+  apns_credentials_options_t options = trusting();
+  options.passphrase = "open sesame";
+  options.certificate_bytes = bytes;
+  options.certificate_length = length;
+  apns_credentials_t *credentials = loaded(&options);
+  assert_false(OSSL_PROVIDER_available(NULL, "legacy"));
+  assert_true(OSSL_PROVIDER_available(NULL, "default"));
+  assert_null(EVP_CIPHER_fetch(NULL, "RC2-40-CBC", NULL));
+  ERR_clear_error();
+  EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, "AES-128-CBC", NULL);
+  assert_non_null(cipher);
+  EVP_CIPHER_free(cipher);
+  apns_credentials_free(credentials);
+  free(bytes);
+#endif
+}
+
+#if OPENSSL_VERSION_NUMBER >= 0x30000000L
+static int loads_without_the_provider(void *argument) {
+  CHILD_REQUIRE(setenv("OPENSSL_MODULES", "/nonexistent", 1) == 0);
+  apns_credentials_t *credentials = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  CHILD_REQUIRE(apns_credentials_new(argument, &credentials, &error) == APNS_ERR_CREDENTIALS);
+  CHILD_REQUIRE(strstr(error.message, "RC2 or DES"));
+  CHILD_REQUIRE(strstr(error.message, "legacy provider; it is not installed"));
+  /* What needs no old cipher needs no module. */
+  apns_credentials_options_t options = trusting();
+  options.certificate_file = all->provider.together_file;
+  CHILD_REQUIRE(apns_credentials_new(&options, &credentials, &error) == APNS_OK);
+  apns_credentials_free(credentials);
+  return 0;
+}
+
+static void a_missing_provider_is_named(void **state) {
+  (void)state;
+  pkcs12_t traits = old_export();
+  apns_credentials_options_t options = trusting();
+  options.passphrase = "open sesame";
+  uint8_t *bytes = keychain_pkcs12(&traits, &options.certificate_length);
+  options.certificate_bytes = bytes;
+  int status = in_child(loads_without_the_provider, &options);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
+  free(bytes);
+  /* The same for a key that OpenSSL 0.9 encrypted. */
+  const key_form_t form = {.cipher = NID_pbeWithMD5AndDES_CBC, .passphrase = "open sesame"};
+  uint8_t *key = keychain_key_bytes(rsa_key, &form, &options.key_length);
+  bytes = keychain_certificate_bytes(rsa_certificate, false, &options.certificate_length);
+  options.certificate_bytes = bytes;
+  options.key_bytes = key;
+  status = in_child(loads_without_the_provider, &options);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
+  free(key), free(bytes);
+}
+#endif
+
+static void the_chain_comes_along(void **state) {
+  (void)state;
+  pkcs12_t traits = old_export();
+  traits.key = all->provider_in_chain.key;
+  traits.certificate = all->provider_in_chain.certificate;
+  traits.chain = all->intermediate.certificate;
+  size_t length;
+  uint8_t *bytes = keychain_pkcs12(&traits, &length);
+  apns_credentials_options_t options = trusting();
+  options.passphrase = "open sesame";
+  options.certificate_bytes = bytes;
+  options.certificate_length = length;
+  check_works(&options, 2);
+  free(bytes);
+}
+
+static void no_passphrase_and_an_empty_one(void **state) {
+  (void)state;
+  const char *const passphrases[] = {NULL, ""};
+  for (size_t index = 0; index < 4; index++) {
+    pkcs12_t traits = old_export();
+    traits.passphrase = passphrases[index % 2];
+    if (index >= 2) traits.key_cipher = traits.certificate_cipher = TRIPLE_DES;
+    size_t length;
+    uint8_t *bytes = keychain_pkcs12(&traits, &length);
+    apns_credentials_options_t options = trusting();
+    options.certificate_bytes = bytes;
+    options.certificate_length = length;
+    check_loads(&options);
+    options.passphrase = "";
+    check_loads(&options);
+    /* As with a key that needs none, it does no harm. */
+    options.passphrase = "open sesame";
+    check_loads(&options);
+    free(bytes);
+  }
+}
+
+static void without_a_checksum(void **state) {
+  (void)state;
+  pkcs12_t traits = old_export();
+  traits.without_checksum = true;
+  size_t length;
+  uint8_t *bytes = keychain_pkcs12(&traits, &length);
+  apns_credentials_options_t options = trusting();
+  options.certificate_bytes = bytes;
+  options.certificate_length = length;
+  options.passphrase = "open sesame";
+  check_refused(&options, APNS_ERR_CREDENTIALS, "certificate in memory", "without a checksum");
+  free(bytes);
+}
+
+static void a_passphrase_beyond_ascii(void **state) {
+  (void)state;
+  pkcs12_t traits = old_export();
+  traits.passphrase =
+      "S\xC3\xA9same, \xC3\xB6"
+      "ffne dich";
+  size_t length;
+  uint8_t *bytes = keychain_pkcs12(&traits, &length);
+  apns_credentials_options_t options = trusting();
+  options.certificate_bytes = bytes;
+  options.certificate_length = length;
+  options.passphrase = traits.passphrase;
+  check_loads(&options);
+  free(bytes);
+}
+
+static void pkcs12_that_cannot_be_opened(void **state) {
+  (void)state;
+  pkcs12_t traits = old_export();
+  size_t length;
+  uint8_t *bytes = keychain_pkcs12(&traits, &length);
+  apns_credentials_options_t options = trusting();
+  char file[PATH_MAX];
+  strcpy(file, identities_write("sesame.p12", bytes, length));
+  options.certificate_file = file;
+  check_refused(&options, APNS_ERR_CREDENTIALS, file, "PKCS#12 that needs a passphrase");
+  options.passphrase = "open barley";
+  apns_error_t error = check_refused(&options, APNS_ERR_CREDENTIALS, file,
+                                     "PKCS#12 that the passphrase does not open");
+  assert_null(strstr(error.message, "barley"));
+  char endless[3000];
+  memset(endless, 'x', sizeof endless - 1);
+  endless[sizeof endless - 1] = 0;
+  options.passphrase = endless;
+  check_refused(&options, APNS_ERR_CREDENTIALS, file, "passphrase does not open");
+  free(bytes);
+
+  options.passphrase = "open sesame";
+  traits.key = NULL;
+  bytes = keychain_pkcs12(&traits, &length);
+  options.certificate_file = identities_write("keyless.p12", bytes, length);
+  check_refused(&options, APNS_ERR_CREDENTIALS, "keyless.p12", "without a private key");
+  free(bytes);
+  traits = old_export();
+  traits.certificate = NULL;
+  bytes = keychain_pkcs12(&traits, &length);
+  options.certificate_file = identities_write("bare.p12", bytes, length);
+  check_refused(&options, APNS_ERR_CREDENTIALS, "bare.p12", "without a certificate");
+  free(bytes);
+}
+
+/* Cut and bent at many places: an error each time or, where nothing is looked at, none. */
+static void pkcs12_that_is_broken(void **state) {
+  (void)state;
+  pkcs12_t traits = old_export();
+  traits.key_cipher = traits.certificate_cipher = TRIPLE_DES;
+  size_t length;
+  uint8_t *bytes = keychain_pkcs12(&traits, &length);
+  apns_credentials_options_t options = trusting();
+  options.passphrase = "open sesame";
+  const size_t step = as_many_as(7, 97);
+  for (size_t cut = 1; cut < length; cut += step) {
+    uint8_t *exact = malloc(cut);
+    memcpy(exact, bytes, cut);
+    options.certificate_bytes = exact;
+    options.certificate_length = cut;
+    check_refused(&options, APNS_ERR_CREDENTIALS, "certificate in memory");
+    free(exact);
+  }
+  size_t fine = 0, bent = 0;
+  for (size_t at = 0; at < length; at += step) {
+    bent++;
+    bytes[at] ^= 0x41;
+    options.certificate_bytes = bytes;
+    options.certificate_length = length;
+    apns_credentials_t *credentials = NULL;
+    fine += apns_credentials_new(&options, &credentials, NULL) == APNS_OK;
+    apns_credentials_free(credentials);
+    bytes[at] ^= 0x41;
+  }
+  assert_true(fine * 20 < bent); /* the checksum covers all but its own description */
+  check_loads(&options);
+  free(bytes);
+}
+
+/* ---- Keys in every form ------------------------------------------------- */
+
+static void keys_in_every_form(void **state) {
+  (void)state;
+  static const key_form_t forms[] = {
+      {.is_traditional = false},
+      {.is_traditional = true},
+      {.is_der = true},
+      {.is_der = true, .is_traditional = true},
+      {.is_traditional = true, .cipher = NID_des_ede3_cbc, .passphrase = "open sesame"},
+      {.is_traditional = true, .cipher = NID_aes_256_cbc, .passphrase = "open sesame"},
+      {.cipher = NID_aes_256_cbc, .passphrase = "open sesame"},
+      {.cipher = NID_des_ede3_cbc, .passphrase = "open sesame"},
+      {.cipher = TRIPLE_DES, .passphrase = "open sesame"},
+      {.cipher = NID_pbeWithMD5AndDES_CBC, .passphrase = "open sesame"},
+      {.cipher = RC2_40, .passphrase = "open sesame"},
+      {.cipher = NID_aes_256_cbc, .passphrase = "open sesame", .is_der = true},
+      {.cipher = NID_pbeWithMD5AndDES_CBC, .passphrase = "open sesame", .is_der = true},
+  };
+  for (size_t index = 0; index < 2 * sizeof forms / sizeof *forms; index++) {
+    const key_form_t *form = &forms[index / 2];
+    const bool is_rsa = index % 2;
+    apns_credentials_options_t options = trusting();
+    uint8_t *certificate = keychain_certificate_bytes(is_rsa ? rsa_certificate : ec_certificate,
+                                                      form->is_der, &options.certificate_length);
+    uint8_t *key = keychain_key_bytes(is_rsa ? rsa_key : ec_key, form, &options.key_length);
+    options.certificate_bytes = certificate;
+    options.key_bytes = key;
+    if (form->passphrase) {
+      check_refused(&options, APNS_ERR_CREDENTIALS, "key in memory", "needs a passphrase");
+      options.passphrase = "open barley";
+      check_refused(&options, APNS_ERR_CREDENTIALS, "key in memory", "passphrase does not open");
+    }
+    options.passphrase = form->passphrase;
+    check_works(&options, 0);
+    free(certificate), free(key);
+  }
+}
+
+/* Whatever order the blocks stand in, the key's certificate is the provider's. */
+static void blocks_in_any_order(void **state) {
+  (void)state;
+  const key_form_t plain = {0};
+  size_t lengths[3];
+  uint8_t *const blocks[3] = {
+      keychain_key_bytes(all->provider_in_chain.key, &plain, &lengths[0]),
+      keychain_certificate_bytes(all->provider_in_chain.certificate, false, &lengths[1]),
+      keychain_certificate_bytes(all->intermediate.certificate, false, &lengths[2]),
+  };
+  static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                   {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  for (size_t index = 0; index < 6; index++) {
+    char text[10000];
+    size_t length = 0;
+    for (size_t place = 0; place < 3; place++) {
+      const int block = orders[index][place];
+      memcpy(text + length, blocks[block], lengths[block]);
+      length += lengths[block];
+      length += (size_t)sprintf(text + length, "\nBag Attributes: <No Attributes>\n");
+    }
+    apns_credentials_options_t options = trusting();
+    options.certificate_bytes = text;
+    options.certificate_length = length;
+    check_works(&options, 2);
+    apns_credentials_t *credentials = loaded(&options);
+    apns_credentials_description_t said = APNS_CREDENTIALS_DESCRIPTION_INIT;
+    assert_ok(apns_credentials_describe(credentials, &said, NULL), NULL);
+    assert_string_equal(said.subject, "CN=chained-provider");
+    assert_int_equal(said.chain_length, 2);
+    apns_credentials_free(credentials);
+  }
+  for (size_t block = 0; block < 3; block++) free(blocks[block]);
+}
+
+static void a_key_of_another_names_the_certificate(void **state) {
+  (void)state;
+  apns_credentials_options_t options = trusting();
+  const key_form_t plain = {0};
+  uint8_t *certificate =
+      keychain_certificate_bytes(ec_certificate, false, &options.certificate_length);
+  options.certificate_bytes = certificate;
+  options.key_file = all->gateway.key_file;
+  check_refused(&options, APNS_ERR_CREDENTIALS, all->gateway.key_file,
+                "holds a key that is not the certificate's", "CN=Apple Push Services: example");
+  uint8_t *key = keychain_key_bytes(rsa_key, &plain, &options.key_length);
+  options.key_file = NULL;
+  options.key_bytes = key;
+  check_refused(&options, APNS_ERR_CREDENTIALS, "key in memory", "not the certificate's");
+  free(certificate), free(key);
+  /* In DER there is room for one of them. */
+  certificate = keychain_certificate_bytes(ec_certificate, true, &options.certificate_length);
+  options.certificate_bytes = certificate;
+  options.key_bytes = NULL;
+  options.key_length = 0;
+  check_refused(&options, APNS_ERR_CREDENTIALS, "certificate in memory", "private key");
+  free(certificate);
+}
+
+/* ---- Passphrases by callback -------------------------------------------- */
+
+typedef struct asked {
+  int calls;
+  char file[PATH_MAX];
+  size_t capacity;
+  const char *answer; /* NULL: none */
+  int length;         /* what the callback returns */
+} asked_t;
+
+static int answer(const char *file, char *buffer, size_t capacity, void *context) {
+  asked_t *asked = context;
+  asked->calls++;
+  strcpy(asked->file, file ? file : "(memory)");
+  asked->capacity = capacity;
+  if (!asked->answer) return -1;
+  const size_t length = asked->length < 0 ? 0 : (size_t)asked->length;
+  memcpy(buffer, asked->answer, length < capacity ? length : capacity);
+  return asked->length;
+}
+
+static void a_callback_is_asked_once(void **state) {
+  (void)state;
+  pkcs12_t traits = old_export();
+  size_t length;
+  uint8_t *bytes = keychain_pkcs12(&traits, &length);
+  char file[PATH_MAX];
+  strcpy(file, identities_write("asked.p12", bytes, length));
+  asked_t asked = {.answer = "open sesame", .length = 11};
+  apns_credentials_options_t options = trusting();
+  options.passphrase_callback = answer;
+  options.passphrase_context = &asked;
+  options.certificate_file = file;
+  check_loads(&options); /* RC2: read twice, asked once */
+  assert_int_equal(asked.calls, 1);
+  assert_string_equal(asked.file, file);
+  assert_int_equal(asked.capacity, 1024);
+  options.certificate_file = NULL;
+  options.certificate_bytes = bytes;
+  options.certificate_length = length;
+  check_loads(&options);
+  assert_int_equal(asked.calls, 2);
+  assert_string_equal(asked.file, "(memory)");
+  free(bytes);
+
+  /* A PEM key, and one whose cipher is old. */
+  const int ciphers[] = {NID_aes_256_cbc, NID_pbeWithMD5AndDES_CBC};
+  for (size_t index = 0; index < 2; index++) {
+    const key_form_t form = {.cipher = ciphers[index], .passphrase = "open sesame"};
+    uint8_t *key = keychain_key_bytes(rsa_key, &form, &length);
+    uint8_t *certificate =
+        keychain_certificate_bytes(rsa_certificate, false, &options.certificate_length);
+    options.certificate_bytes = certificate;
+    options.key_file = identities_write("asked.key", key, length);
+    asked.calls = 0;
+    check_loads(&options);
+    assert_int_equal(asked.calls, 1);
+    assert_string_equal(asked.file, options.key_file);
+    free(key), free(certificate);
+  }
+}
+
+static void a_callback_is_not_asked_in_vain(void **state) {
+  (void)state;
+  asked_t asked = {.answer = "open sesame", .length = 11};
+  apns_credentials_options_t options = trusting();
+  options.passphrase_callback = answer;
+  options.passphrase_context = &asked;
+  options.certificate_file = all->provider.together_file;
+  check_loads(&options);
+  pkcs12_t traits = old_export();
+  traits.passphrase = "";
+  size_t length;
+  uint8_t *bytes = keychain_pkcs12(&traits, &length);
+  options.certificate_file = NULL;
+  options.certificate_bytes = bytes;
+  options.certificate_length = length;
+  check_loads(&options);
+  assert_int_equal(asked.calls, 0);
+  free(bytes);
+}
+
+static void answers_that_open_nothing(void **state) {
+  (void)state;
+  static char endless[2000];
+  memset(endless, 'x', sizeof endless);
+  pkcs12_t traits = old_export();
+  size_t length;
+  uint8_t *bytes = keychain_pkcs12(&traits, &length);
+  char file[PATH_MAX];
+  strcpy(file, identities_write("unopened.p12", bytes, length));
+  const key_form_t form = {.cipher = NID_aes_256_cbc, .passphrase = "open sesame"};
+  uint8_t *key = keychain_key_bytes(rsa_key, &form, &length);
+  char key_file[PATH_MAX];
+  strcpy(key_file, identities_write("unopened.key", key, length));
+  const struct {
+    asked_t asked;
+    const char *said;
+  } cases[] = {
+      {{.answer = NULL}, "needs a passphrase"},
+      {{.answer = "", .length = -7}, "needs a passphrase"},
+      {{.answer = "open barley", .length = 11}, "the passphrase does not open"},
+      {{.answer = endless, .length = 1024}, "the passphrase does not open"},
+      {{.answer = endless, .length = 1025}, "needs a passphrase"},
+      {{.answer = endless, .length = INT_MAX}, "needs a passphrase"},
+      {{.answer = "open\0sesame", .length = 11}, "needs a passphrase"},
+      {{.answer = "", .length = 0}, "the passphrase does not open"},
+  };
+  for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
+    asked_t asked = cases[index].asked;
+    apns_credentials_options_t options = trusting();
+    options.passphrase_callback = answer;
+    options.passphrase_context = &asked;
+    options.certificate_file = file;
+    check_refused(&options, APNS_ERR_CREDENTIALS, file, cases[index].said);
+    assert_int_equal(asked.calls, 1);
+    options.certificate_file = all->provider.certificate_file;
+    options.key_file = key_file;
+    check_refused(&options, APNS_ERR_CREDENTIALS, key_file, cases[index].said);
+    assert_int_equal(asked.calls, 2);
+  }
+  asked_t asked = {.answer = "open sesame", .length = 11};
+  apns_credentials_options_t options = trusting();
+  options.certificate_file = file;
+  options.passphrase_callback = answer;
+  options.passphrase_context = &asked;
+  options.passphrase = "open sesame";
+  check_refused(&options, APNS_ERR_ARGUMENT, "both a passphrase and a callback");
+  free(bytes), free(key);
+}
+
+/* ---- Wiping ------------------------------------------------------------- */
+
+/* A passphrase that stands nowhere in the program as it is. */
+static const unsigned char veiled[24] = {0x31, 0x0c, 0x2f, 0x0a, 0x39, 0x3f, 0x2d, 0x30,
+                                         0x1d, 0x28, 0x3b, 0x14, 0x36, 0x0b, 0x22, 0x35,
+                                         0x0e, 0x13, 0x2c, 0x3d, 0x29, 0x0f, 0x16, 0x33};
+#define VEIL 0x5A
+
+static int unveil(const char *file, char *buffer, size_t capacity, void *context) {
+  (void)file, (void)capacity, (void)context;
+  for (size_t index = 0; index < sizeof veiled; index++)
+    buffer[index] = (char)(veiled[index] ^ VEIL);
+  return sizeof veiled;
+}
+
+/* How often it stands in the memory that the process may write. */
+static size_t found_in_memory(void) {
+  size_t found = 0;
+  FILE *maps = fopen("/proc/self/maps", "r");
+  int memory = open("/proc/self/mem", O_RDONLY);
+  assert_true(maps && memory >= 0);
+  static uint8_t page[1 << 16];
+  char line[1000], rights[5];
+  unsigned long from, to;
+  while (fgets(line, sizeof line, maps)) {
+    if (sscanf(line, "%lx-%lx %4s", &from, &to, rights) != 3) continue;
+    if (rights[0] != 'r' || rights[1] != 'w' || to - from > 1ul << 30) continue;
+    /* Overlapping, so that it is not cut in two. */
+    for (unsigned long at = from; at < to; at += sizeof page - sizeof veiled) {
+      ssize_t count = pread(memory, page, to - at < sizeof page ? to - at : sizeof page, (off_t)at);
+      for (ssize_t start = 0; start + (ssize_t)sizeof veiled <= count; start++) {
+        size_t same = 0;
+        while (same < sizeof veiled && page[start + (ssize_t)same] == (veiled[same] ^ VEIL)) same++;
+        found += same == sizeof veiled;
+      }
+    }
+  }
+  memset(page, 0, sizeof page);
+  fclose(maps);
+  close(memory);
+  return found;
+}
+
+static void a_passphrase_is_wiped(void **state) {
+  (void)state;
+  if (!as_many_as(1, 0)) skip(); /* valgrind's own memory is among it, and large */
+  char passphrase[sizeof veiled + 1] = {0};
+  unveil(NULL, passphrase, sizeof passphrase, NULL);
+  pkcs12_t traits = old_export();
+  traits.passphrase = passphrase;
+  size_t length;
+  uint8_t *bytes = keychain_pkcs12(&traits, &length);
+  const key_form_t form = {.cipher = NID_aes_256_cbc, .passphrase = passphrase};
+  size_t key_length;
+  uint8_t *key = keychain_key_bytes(rsa_key, &form, &key_length);
+  assert_true(found_in_memory() > 0); /* it would be seen */
+  OPENSSL_cleanse(passphrase, sizeof passphrase);
+  const size_t before = found_in_memory(); /* what making the files left behind */
+  apns_credentials_options_t options = trusting();
+  options.passphrase_callback = unveil;
+  options.certificate_bytes = bytes;
+  options.certificate_length = length;
+  check_loads(&options);
+  uint8_t *certificate =
+      keychain_certificate_bytes(rsa_certificate, false, &options.certificate_length);
+  options.certificate_bytes = certificate;
+  options.key_bytes = key;
+  options.key_length = key_length;
+  check_loads(&options);
+  assert_true(found_in_memory() <= before);
+  free(bytes), free(key), free(certificate);
+}
+
+/* ---- Time --------------------------------------------------------------- */
+
+static void a_certificate_out_of_its_time(void **state) {
+  (void)state;
+  const int64_t day = 24 * 60 * 60, now = time(NULL);
+  const struct {
+    int64_t from, to;
+    const char *said;
+  } times[] = {{now - 3 * day, now - day, "has expired"},
+               {now + day, now + 3 * day, "is not yet valid"}};
+  for (size_t index = 0; index < 2; index++) {
+    const push_certificate_t traits = {
+        .name = "out-of-time", .not_before = times[index].from, .not_after = times[index].to};
+    X509 *certificate = keychain_certificate(&traits, rsa_key);
+    pkcs12_t file = old_export();
+    file.certificate = certificate;
+    size_t length;
+    uint8_t *bytes = keychain_pkcs12(&file, &length);
+    apns_credentials_options_t options = trusting();
+    options.passphrase = "open sesame";
+    options.certificate_file = identities_write("out-of-time.p12", bytes, length);
+    check_refused(&options, APNS_ERR_CREDENTIALS, "out-of-time.p12", times[index].said,
+                  "CN=out-of-time");
+    options.accept_expired = 1;
+    check_loads(&options);
+    free(bytes);
+    X509_free(certificate);
+  }
+}
+
+/* ---- What it says ------------------------------------------------------- */
+
+static apns_credentials_t *described(X509 *certificate, EVP_PKEY *key,
+                                     apns_credentials_description_t *said) {
+  apns_credentials_options_t options = trusting();
+  const key_form_t plain = {0};
+  uint8_t *bytes = keychain_certificate_bytes(certificate, false, &options.certificate_length);
+  uint8_t *key_bytes = keychain_key_bytes(key, &plain, &options.key_length);
+  options.certificate_bytes = bytes;
+  options.key_bytes = key_bytes;
+  apns_credentials_t *credentials = loaded(&options);
+  free(bytes), free(key_bytes);
+  apns_error_t error = APNS_ERROR_INIT;
+  *said = (apns_credentials_description_t)APNS_CREDENTIALS_DESCRIPTION_INIT;
+  assert_ok(apns_credentials_describe(credentials, said, &error), &error);
+  return credentials;
+}
+
+static void what_a_certificate_says(void **state) {
+  (void)state;
+  static const char *const topics[] = {"com.example.app", "com.example.app.voip",
+                                       "com.example.app.complication", NULL};
+  const int64_t now = time(NULL);
+  const push_certificate_t traits = {.name = "Apple Push Services: M\xC3\xBCller, Caf\xC3\xA9",
+                                     .user_id = "com.example.app",
+                                     .topics = topics,
+                                     .for_sandbox = true,
+                                     .for_production = true,
+                                     .not_before = now - 12345,
+                                     .not_after = now + 54321};
+  X509 *certificate = keychain_certificate(&traits, ec_key);
+  apns_credentials_description_t said;
+  apns_credentials_t *credentials = described(certificate, ec_key, &said);
+  assert_string_equal(said.subject,
+                      "CN=Apple Push Services: M\xC3\xBCller\\, Caf\xC3\xA9,UID=com.example.app");
+  assert_int_equal(said.topic_count, 3);
+  for (size_t index = 0; index < 3; index++) assert_string_equal(said.topics[index], topics[index]);
+  assert_null(said.topics[3]);
+  assert_int_equal(said.not_before, now - 12345);
+  assert_int_equal(said.not_after, now + 54321);
+  assert_int_equal(said.environments, APNS_ENVIRONMENT_SANDBOX | APNS_ENVIRONMENT_PRODUCTION);
+  assert_int_equal(said.chain_length, 1);
+  apns_credentials_free(credentials);
+  X509_free(certificate);
+}
+
+static void certificates_that_say_less(void **state) {
+  (void)state;
+  apns_credentials_description_t said;
+  push_certificate_t traits = {.name = "sandbox", .user_id = "com.example", .for_sandbox = true};
+  X509 *certificate = keychain_certificate(&traits, ec_key);
+  apns_credentials_t *credentials = described(certificate, ec_key, &said);
+  assert_int_equal(said.environments, APNS_ENVIRONMENT_SANDBOX);
+  assert_int_equal(said.topic_count, 1);
+  assert_string_equal(said.topics[0], "com.example");
+  assert_null(said.topics[1]);
+  apns_credentials_free(credentials);
+  X509_free(certificate);
+
+  /* A time before 1970 and one behind 2050, where ASN.1 writes the year otherwise. */
+  traits = (push_certificate_t){.name = "production",
+                                .for_production = true,
+                                .not_before = -86400 * 365,
+                                .not_after = 4102444800};
+  certificate = keychain_certificate(&traits, ec_key);
+  credentials = described(certificate, ec_key, &said);
+  assert_string_equal(said.subject, "CN=production");
+  assert_int_equal(said.environments, APNS_ENVIRONMENT_PRODUCTION);
+  assert_int_equal(said.topic_count, 0);
+  assert_non_null(said.topics);
+  assert_null(said.topics[0]);
+  assert_int_equal(said.not_before, -86400 * 365);
+  assert_int_equal(said.not_after, 4102444800);
+  apns_credentials_free(credentials);
+  X509_free(certificate);
+
+  apns_error_t error = APNS_ERROR_INIT;
+  memset(&said, 0x5A, sizeof said);
+  said.size = sizeof said;
+  assert_ok(apns_credentials_new(NULL, &credentials, &error), &error);
+  assert_ok(apns_credentials_describe(credentials, &said, &error), &error);
+  assert_null(said.subject);
+  assert_null(said.topics);
+  assert_int_equal(said.topic_count, 0);
+  assert_int_equal(said.not_after, 0);
+  assert_int_equal(said.environments, 0);
+  assert_int_equal(said.chain_length, 0);
+  apns_credentials_free(credentials);
+}
+
+/* Apple's extension with something else in it: what is no topic is passed over. */
+static void topics_that_are_none(void **state) {
+  (void)state;
+  static const struct {
+    const char *bytes;
+    size_t length, topics;
+  } extensions[] = {
+      {"", 0, 1},
+      {"\x05\x00", 2, 1},
+      {"\x30\x00", 2, 1},
+      {"\x30\x80", 2, 1},
+      {"\x30\x05\x0C\x7F"
+       "abc",
+       7, 1},
+      {"\x30\x03\x0C\x01"
+       "a",
+       5, 2},
+      {"\x30\x03\x13\x01"
+       "a",
+       5, 2},
+      {"\x30\x03\x16\x01"
+       "a",
+       5, 2},
+      {"\x30\x03\x04\x01"
+       "a",
+       5, 1},
+      {"\x30\x02\x0C\x00", 4, 1},
+      {"\x30\x05\x0C\x03"
+       "a\0b",
+       7, 1},
+      {"\x30\x06\x0C\x01"
+       "a\x0C\x01"
+       "a",
+       8, 2},
+      {"\x30\x06\x0C\x01"
+       "a\x0C\x01"
+       "b",
+       8, 3},
+      {"\x30\x0B\x0C\x09"
+       "com.first",
+       13, 1},
+  };
+  for (size_t index = 0; index < sizeof extensions / sizeof *extensions; index++) {
+    const push_certificate_t traits = {.name = "odd", .user_id = "com.first"};
+    X509 *certificate = keychain_certificate(&traits, ec_key);
+    keychain_extend(certificate, "1.2.840.113635.100.6.3.6", extensions[index].bytes,
+                    extensions[index].length);
+    apns_credentials_description_t said;
+    apns_credentials_t *credentials = described(certificate, ec_key, &said);
+    assert_int_equal(said.topic_count, extensions[index].topics);
+    assert_string_equal(said.topics[0], "com.first");
+    if (said.topic_count > 1) assert_string_equal(said.topics[1], "a");
+    if (said.topic_count > 2) assert_string_equal(said.topics[2], "b");
+    apns_credentials_free(credentials);
+    X509_free(certificate);
+  }
+}
+
+static void descriptions_of_other_programs(void **state) {
+  (void)state;
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_credentials_options_t options = trusting();
+  options.certificate_file = all->provider.together_file;
+  apns_credentials_t *credentials = loaded(&options);
+  apns_credentials_description_t said = {0};
+  assert_status(APNS_ERR_ARGUMENT, apns_credentials_describe(credentials, &said, &error), &error);
+  assert_contains(error.message, "apns_credentials_description_t.size is 0");
+  memset(&said, 0x5A, sizeof said);
+  said.size = offsetof(apns_credentials_description_t, topics);
+  assert_ok(apns_credentials_describe(credentials, &said, &error), &error);
+  assert_string_equal(said.subject, "CN=provider");
+  assert_int_equal(said.not_after, 0x5A5A5A5A5A5A5A5A);
+  said = (apns_credentials_description_t)APNS_CREDENTIALS_DESCRIPTION_INIT;
+  assert_status(APNS_ERR_ARGUMENT, apns_credentials_describe(NULL, &said, &error), &error);
+  assert_contains(error.message, "credentials is NULL");
+  assert_status(APNS_ERR_ARGUMENT, apns_credentials_describe(credentials, NULL, &error), &error);
+  assert_contains(error.message, "description_out is NULL");
+  apns_credentials_free(credentials);
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  X509_free(ec_certificate);
+  X509_free(rsa_certificate);
+  EVP_PKEY_free(ec_key);
+  EVP_PKEY_free(rsa_key);
+  return 0;
+}
+
+int main(void) {
+  all = identities_make();
+  ec_key = keychain_key(false);
+  rsa_key = keychain_key(true);
+  const push_certificate_t traits = {.name = "Apple Push Services: example"};
+  ec_certificate = keychain_certificate(&traits, ec_key);
+  rsa_certificate = keychain_certificate(&traits, rsa_key);
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(every_cipher_from_file_and_memory),
+    cmocka_unit_test(the_program_s_openssl_stays_as_it_was),
+#if OPENSSL_VERSION_NUMBER >= 0x30000000L
+    cmocka_unit_test(a_missing_provider_is_named),
+#endif
+    cmocka_unit_test(the_chain_comes_along),
+    cmocka_unit_test(no_passphrase_and_an_empty_one),
+    cmocka_unit_test(without_a_checksum),
+    cmocka_unit_test(a_passphrase_beyond_ascii),
+    cmocka_unit_test(pkcs12_that_cannot_be_opened),
+    cmocka_unit_test(pkcs12_that_is_broken),
+    cmocka_unit_test(keys_in_every_form),
+    cmocka_unit_test(blocks_in_any_order),
+    cmocka_unit_test(a_key_of_another_names_the_certificate),
+    cmocka_unit_test(a_callback_is_asked_once),
+    cmocka_unit_test(a_callback_is_not_asked_in_vain),
+    cmocka_unit_test(answers_that_open_nothing),
+    cmocka_unit_test(a_passphrase_is_wiped),
+    cmocka_unit_test(a_certificate_out_of_its_time),
+    cmocka_unit_test(what_a_certificate_says),
+    cmocka_unit_test(certificates_that_say_less),
+    cmocka_unit_test(topics_that_are_none),
+    cmocka_unit_test(descriptions_of_other_programs),
+  };
+  return cmocka_run_group_tests(tests, NULL, tear_down);
+}

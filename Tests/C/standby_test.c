@@ -1,0 +1,362 @@
+/* The connection that is made ready while the one before it works. */
+#include <dirent.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "provider.h"
+#include "sockets.h"
+
+enum { BATCH = 10 };
+
+static const gateway_step_t polite[] = {TAKE_SENTINEL, NAME_LAST(2), END};
+static const gateway_step_t names_first[] = {TAKE_FRAMES(BATCH), NAME_NTH(8, 0), END};
+/* Works until the test says so, then names the first one. */
+static const gateway_step_t works[] = {TAKE_FRAMES(BATCH - 1), AWAIT(1), NAME_NTH(8, 0), END};
+
+static apns_session_t *session_with_standby(const gateway_t *gateway) {
+  apns_session_options_t options = options_for(gateway);
+  options.no_standby = 0;
+  return session_to(gateway, &options);
+}
+
+static void assert_next_event(apns_session_t *session, int reject, size_t n) {
+  apns_event_t event = APNS_EVENT_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_next_event(session, &event, 30000, &error), &error);
+  assert_int_equal(event.kind, APNS_EVENT_REJECTED);
+  assert_int_equal(event.reject, reject);
+  assert_ptr_equal(event.user_data, (void *)(uintptr_t)(n + 1));
+}
+
+/* Ten notifications, of which connection 0 names the first; connection 1 works, and a
+   standby one is being made. */
+static void bring_to_work(apns_session_t *session) {
+  send_range(session, 0, BATCH);
+  assert_next_event(session, 8, 0);
+  await_connects(session, 2);
+}
+
+/* Connection 1 names its first, and the rest is known to the end after that. */
+static void check_goes_on(gateway_t *gateway, apns_session_t *session) {
+  apns_error_t error = APNS_ERROR_INIT;
+  gateway_signal(gateway);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_event(session, APNS_EVENT_REJECTED, 8, 1);
+  assert_counts(session, BATCH, BATCH - 2, 2, 0, 0);
+  assert_no_event(session);
+}
+
+static void assert_resent_on(gateway_t *gateway, size_t index) {
+  assert_same_frames(gateway_heard(gateway, index), gateway_heard(gateway, 0), 2, BATCH - 2);
+}
+
+/* ---- When there is one -------------------------------------------------- */
+
+/* Nobody can connect any more when the packet comes: moving on needs nobody. */
+static void check_moving_on(int tls_version, size_t tickets) {
+  const gateway_options_t how = {.tls_version = tls_version, .tickets = tickets};
+  gateway_t *gateway = gateway_start(&how, SCRIPTS(names_first, works, polite));
+  apns_session_t *session = session_with_standby(gateway);
+  bring_to_work(session);
+  await_connects(session, 3);
+  /* And no more than one: there is nothing a second one would be for. */
+  gateway_await_frames(gateway, 1, BATCH - 1);
+  assert_no_event(session);
+  assert_int_equal(gateway_connections(gateway), 3);
+  gateway_accept_no_more(gateway);
+  check_goes_on(gateway, session);
+  assert_int_equal(stats_of(session).connects, 3);
+  assert_int_equal(stats_of(session).resent, 2 * BATCH - 3);
+  apns_session_free(session);
+  assert_resent_on(gateway, 2);
+  gateway_stop(gateway);
+}
+
+static void moving_on_costs_no_handshake(void **state) {
+  (void)state;
+  check_moving_on(TLS1_3_VERSION, 0);
+  check_moving_on(TLS1_3_VERSION, 2);
+  check_moving_on(TLS1_2_VERSION, 0);
+  check_moving_on(TLS1_2_VERSION, 1);
+}
+
+static void no_standby_means_none(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, polite));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_event_t event = APNS_EVENT_INIT;
+  bring_to_work(session);
+  gateway_await_frames(gateway, 1, BATCH - 1);
+  for (int round = 0; round < 3; round++)
+    assert_int_equal(apns_session_next_event(session, &event, 10, NULL), APNS_DONE);
+  assert_int_equal(gateway_connections(gateway), 2);
+  check_goes_on(gateway, session);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+/* A full window is proven by a sentinel, which ends the connection: half full is
+   when the next one is begun, and not before. */
+static void a_window_half_full_makes_one(void **state) {
+  (void)state;
+  static const gateway_step_t all[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(all, polite));
+  apns_session_options_t options = options_for(gateway);
+  options.no_standby = 0;
+  options.window_bytes = 16384;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_event_t event = APNS_EVENT_INIT;
+  send_range(session, 0, 30);
+  gateway_await_frames(gateway, 0, 30);
+  for (int round = 0; round < 3; round++)
+    assert_int_equal(apns_session_next_event(session, &event, 10, NULL), APNS_DONE);
+  assert_int_equal(gateway_connections(gateway), 1);
+  assert_int_equal(stats_of(session).connects, 1);
+  send_range(session, 30, 70);
+  await_connects(session, 2);
+  gateway_accept_no_more(gateway);
+  assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, NULL, &error), &error);
+  send_range(session, 70, 80);
+  gateway_signal(gateway);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_counts(session, 80, 80, 0, 0, 0);
+  apns_session_free(session);
+  const gateway_record_t *after = gateway_heard(gateway, 1);
+  assert_int_equal(notifications_in(after), 10);
+  assert_carries(after, 0, 70);
+  gateway_stop(gateway);
+}
+
+/* ---- What may become of it ---------------------------------------------- */
+
+static void one_that_ended_while_it_waited_is_replaced(void **state) {
+  (void)state;
+  static const gateway_step_t notify[] = {AWAIT(1), CLOSE_NOTIFY}, fin[] = {AWAIT(1), CLOSE_FIN},
+                              reset[] = {AWAIT(1), CLOSE_RST};
+  static const gateway_step_t *const ways[] = {notify, fin, reset};
+  for (size_t index = 0; index < 3; index++) {
+    gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, ways[index], polite));
+    apns_session_t *session = session_with_standby(gateway);
+    bring_to_work(session);
+    await_connects(session, 3);
+    gateway_await_step(gateway, 1, 1);
+    check_goes_on(gateway, session);
+    assert_int_equal(stats_of(session).unknown, 0);
+    apns_session_free(session);
+    assert_resent_on(gateway, 3);
+    assert_int_equal(gateway_heard(gateway, 2)->frame_count, 0);
+    gateway_stop(gateway);
+  }
+}
+
+/* One that lived for a while is no sign of a gateway that wants nobody. */
+static void one_that_ended_after_a_while_costs_no_pause(void **state) {
+  (void)state;
+  static const gateway_step_t ends[] = {AWAIT(1), CLOSE_RST};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, ends));
+  apns_session_t *session = session_with_standby(gateway);
+  apns_error_t error = APNS_ERROR_INIT;
+  bring_to_work(session);
+  await_connects(session, 3);
+  gateway_accept_no_more(gateway);
+  gateway_signal(gateway);
+  gateway_await_step(gateway, 1, 3);
+  gateway_heard(gateway, 2);
+  clock_forward(1500);
+  /* It tries to connect at once, which a pause would not let it. */
+  assert_status(APNS_ERR_NETWORK, apns_session_drain(session, 0, NULL, &error), &error);
+  assert_contains(error.message, "refused");
+  assert_counts(session, BATCH, 0, 2, 0, BATCH - 2);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void one_whose_handshake_fails_harms_nothing(void **state) {
+  (void)state;
+  static const gateway_step_t fails[] = {NO_HANDSHAKE, CLOSE_RST};
+  static const gateway_step_t garbage[] = {NO_HANDSHAKE, SAY_RAW("HTTP/1.1 400 No\r\n\r\n", 19),
+                                           CLOSE_FIN};
+  static const gateway_step_t *const ways[] = {fails, garbage};
+  for (size_t index = 0; index < 2; index++) {
+    gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, ways[index], polite));
+    apns_session_t *session = session_with_standby(gateway);
+    apns_event_t event = APNS_EVENT_INIT;
+    bring_to_work(session);
+    gateway_await_step(gateway, 2, 1);
+    /* The session comes to know of it, and says nothing. */
+    for (int round = 0; round < 3; round++)
+      assert_int_equal(apns_session_next_event(session, &event, 10, NULL), APNS_DONE);
+    assert_int_equal(stats_of(session).connects, 2);
+    check_goes_on(gateway, session);
+    apns_session_free(session);
+    assert_resent_on(gateway, 3);
+    gateway_stop(gateway);
+  }
+}
+
+/* Nor is one waited for that should long have been there. */
+static void one_whose_handshake_stalls_harms_nothing(void **state) {
+  (void)state;
+  static const gateway_step_t stalls[] = {NO_HANDSHAKE, STALL};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, stalls, polite));
+  apns_session_t *session = session_with_standby(gateway);
+  apns_event_t event = APNS_EVENT_INIT;
+  bring_to_work(session);
+  gateway_await_step(gateway, 2, 1);
+  assert_int_equal(apns_session_next_event(session, &event, 10, NULL), APNS_DONE);
+  clock_forward(5000);
+  assert_int_equal(apns_session_next_event(session, &event, 10, NULL), APNS_DONE);
+  check_goes_on(gateway, session);
+  assert_int_equal(stats_of(session).connects, 3);
+  apns_session_free(session);
+  assert_resent_on(gateway, 3);
+  gateway_stop(gateway);
+}
+
+/* Its deadline passes while the other connection works: no error, and no second one at once. */
+static void one_that_never_comes_is_given_up(void **state) {
+  (void)state;
+  static const gateway_step_t stalls[] = {NO_HANDSHAKE, STALL};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, stalls, polite));
+  apns_session_t *session = session_with_standby(gateway);
+  apns_event_t event = APNS_EVENT_INIT;
+  bring_to_work(session);
+  gateway_await_step(gateway, 2, 1);
+  assert_int_equal(apns_session_next_event(session, &event, 10, NULL), APNS_DONE);
+  clock_forward(31000);
+  assert_int_equal(apns_session_next_event(session, &event, 10, NULL), APNS_DONE);
+  assert_int_equal(gateway_heard(gateway, 2)->ending, ENDING_NONE);
+  assert_int_equal(gateway_connections(gateway), 3);
+  clock_forward(1100);
+  await_connects(session, 3);
+  gateway_accept_no_more(gateway);
+  check_goes_on(gateway, session);
+  apns_session_free(session);
+  assert_resent_on(gateway, 3);
+  gateway_stop(gateway);
+}
+
+/* After a minute a firewall may have forgotten it. */
+static void one_that_waited_too_long_is_not_used(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, polite, polite));
+  apns_session_t *session = session_with_standby(gateway);
+  bring_to_work(session);
+  await_connects(session, 3);
+  clock_forward(61000);
+  check_goes_on(gateway, session);
+  assert_int_equal(stats_of(session).connects, 4);
+  apns_session_free(session);
+  assert_int_equal(gateway_heard(gateway, 2)->length, 0);
+  assert_int_equal(gateway_heard(gateway, 2)->ending, ENDING_NOTIFY);
+  assert_resent_on(gateway, 3);
+  gateway_stop(gateway);
+}
+
+/* ---- What is left of it ------------------------------------------------- */
+
+static size_t open_descriptors(void) {
+  DIR *directory = opendir("/proc/self/fd");
+  size_t count = 0;
+  assert_non_null(directory);
+  while (readdir(directory)) count++;
+  closedir(directory);
+  return count;
+}
+
+typedef enum { STANDBY_OPEN, STANDBY_OPENING, STANDBY_ENDED } standby_t;
+
+static void check_no_residue(standby_t standby, bool closes) {
+  static const gateway_step_t stalls[] = {NO_HANDSHAKE, STALL}, ends[] = {END};
+  static const gateway_step_t *const scripts[] = {polite, stalls, ends};
+  size_t before = open_descriptors();
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, scripts[standby]));
+  apns_session_t *session = session_with_standby(gateway);
+  apns_error_t error = APNS_ERROR_INIT;
+  bring_to_work(session);
+  if (standby == STANDBY_OPENING)
+    gateway_await_step(gateway, 2, 1);
+  else
+    await_connects(session, 3);
+  assert_int_equal(sockets_open(), 2);
+  gateway_await_frames(gateway, 1, BATCH - 1);
+  gateway_signal(gateway);
+  if (closes) {
+    int64_t start = clock_ms();
+    assert_ok(apns_session_close(session, 30000, &error), &error);
+    assert_within(start, 0);
+    assert_int_equal(sockets_open(), 0);
+    /* Nothing was sent on it, and nobody else was asked for a connection. */
+    assert_int_equal(gateway_connections(gateway), 3);
+  }
+  apns_session_free(session);
+  assert_int_equal(sockets_open(), 0);
+  const gateway_record_t *heard = gateway_heard(gateway, 2);
+  assert_int_equal(heard->length, 0);
+  if (standby == STANDBY_OPEN) assert_int_equal(heard->ending, ENDING_NOTIFY);
+  gateway_stop(gateway);
+  assert_int_equal(open_descriptors(), before);
+}
+
+static void nothing_is_left_of_it(void **state) {
+  (void)state;
+  for (size_t round = 0; round < as_many_as(10, 1); round++)
+    for (int closes = 0; closes < 2; closes++) {
+      check_no_residue(STANDBY_OPEN, closes);
+      check_no_residue(STANDBY_OPENING, closes);
+      check_no_residue(STANDBY_ENDED, closes);
+    }
+}
+
+/* However often the session moves on, by rejections and by a window that is full. */
+static void never_more_than_two_sockets_for_each_connection(void **state) {
+  (void)state;
+  const size_t count = as_many_as(4000, 400);
+  for (uint32_t connections = 1; connections <= 3; connections += 2) {
+    gateway_t *gateway = gateway_start(NULL, NULL);
+    apns_session_options_t options = options_for(gateway);
+    options.no_standby = 0;
+    options.connections = connections;
+    options.window_bytes = 16384 * connections;
+    apns_session_t *session = session_to(gateway, &options);
+    apns_error_t error = APNS_ERROR_INIT;
+    apns_notification_t *all = notifications(count);
+    size_t bad = 0;
+    for (size_t n = 7; n < count; n += 40, bad++) memset((char *)all[n].token + 30, 0xFF, 2);
+    sockets_reset();
+    for (size_t n = 0; n < count; n++) {
+      assert_ok(apns_session_send(session, &all[n], n % 20 ? APNS_SEND_MORE : 0, NULL, &error),
+                &error);
+      assert_in_range(sockets_open(), 1, 2 * connections);
+      apns_event_t event = APNS_EVENT_INIT;
+      while (n % 20 == 0 && apns_session_next_event(session, &event, 0, NULL) == APNS_OK) {
+      }
+    }
+    assert_ok(apns_session_drain(session, 60000, NULL, &error), &error);
+    assert_counts(session, count, count - bad, bad, 0, 0);
+    assert_in_range(sockets_most(), 2, 2 * connections);
+    if (connections == 1) assert_int_equal(sockets_most(), 2);
+    apns_session_free(session);
+    notifications_free(all, count);
+    gateway_stop(gateway);
+  }
+}
+
+int main(void) {
+  identities_make();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(moving_on_costs_no_handshake),
+      cmocka_unit_test(no_standby_means_none),
+      cmocka_unit_test(a_window_half_full_makes_one),
+      cmocka_unit_test(one_that_ended_while_it_waited_is_replaced),
+      cmocka_unit_test(one_that_ended_after_a_while_costs_no_pause),
+      cmocka_unit_test(one_whose_handshake_fails_harms_nothing),
+      cmocka_unit_test(one_whose_handshake_stalls_harms_nothing),
+      cmocka_unit_test(one_that_never_comes_is_given_up),
+      cmocka_unit_test(one_that_waited_too_long_is_not_used),
+      cmocka_unit_test(nothing_is_left_of_it),
+      cmocka_unit_test(never_more_than_two_sockets_for_each_connection),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
