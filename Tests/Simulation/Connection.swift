@@ -64,6 +64,15 @@ struct Connection {
   var pendingSum: UInt64 = 0
   var hasSaidGoodbye = false
   var writesFail = false
+  /// Since when it takes nothing; 0: it takes.
+  var refusedSince: Int64 = 0
+
+  // What the session was told.
+  /// Of the connection's end: by a packet, by noise, or by the end itself.
+  var isDone = false
+  var isRefused = false
+  /// A write failed.
+  var isBroken = false
 
   // The gateway.
   var whim = Whim.serve
@@ -92,6 +101,7 @@ struct Connection {
   var inboxRead = 0
   var word = Word.nothing
   var hasWord = false
+  var namesStranger = false
   var endsAt = Int64.max
   var ending = Ending.goodbye
   /// Something to read that is no data: a session ticket.

@@ -1,4 +1,5 @@
 import CAPNS
+import CSystem
 
 /// A frame as the model reads it, by Apple's tables and not with the core's decoder.
 struct ReadFrame {
@@ -123,14 +124,22 @@ enum Token {
   }
 
   static func isWhole(_ number: Int, _ token: UnsafeRawBufferPointer) -> Bool {
-    for index in 4..<token.count where token[index] != pattern[number % 997 + index] {
-      return false
-    }
-    return true
+    isPart(UnsafeRawBufferPointer(rebasing: token[4...]), from: number % 997 + 4)
   }
 
+  static func isPayload(_ number: Int, _ payload: UnsafeRawBufferPointer) -> Bool {
+    isPart(payload, from: start(number))
+  }
+
+  private static func isPart(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Bool {
+    guard let first = bytes.baseAddress, let own = pattern.baseAddress else { return true }
+    return memcmp(first, own + start, bytes.count) == 0
+  }
+
+  private static func start(_ number: Int) -> Int { number * 31 % 1999 }
+
   static func payload(_ number: Int, _ count: Int) -> UnsafeRawBufferPointer {
-    let start = number * 31 % 1999
+    let start = start(number)
     return UnsafeRawBufferPointer(rebasing: pattern[start..<(start + count)])
   }
 }

@@ -141,6 +141,13 @@ struct Ledger {
     }
   }
 
+  /// The session was closed: nothing will be known of what has no end.
+  mutating func abandon() {
+    for lane in 0..<4 {
+      while lanes[lane].first >= 0 { resolveFirst(of: lane, as: .unknown) }
+    }
+  }
+
   /// The oldest notification of all without an end; -1: there is none.
   var firstUnresolved: Int {
     var oldest = -1

@@ -14,9 +14,10 @@ extension World {
     guard connection.pointee.streamCount + bytes.count <= Connection.room else {
       return violate("a frame without an end on \(name(line))")
     }
-    bytes.copyBytes(
-      to: UnsafeMutableRawBufferPointer(
-        start: connection.pointee.stream + connection.pointee.streamCount, count: bytes.count))
+    if let start = bytes.baseAddress {
+      (connection.pointee.stream + connection.pointee.streamCount).copyMemory(
+        from: start, byteCount: bytes.count)
+    }
     connection.pointee.streamCount += bytes.count
     let stream = UnsafeRawBufferPointer(
       start: connection.pointee.stream, count: connection.pointee.streamCount)
@@ -72,7 +73,7 @@ extension World {
     let sent = ledger.sent[number]
     if frame.token.count != sent.tokenLength || frame.payload.count != sent.payloadLength
       || !Token.isWhole(number, frame.token)
-      || !frame.payload.elementsEqual(Token.payload(number, sent.payloadLength))
+      || !Token.isPayload(number, frame.payload)
     {
       violate("\(number) is written with other bytes")
     }
@@ -109,7 +110,7 @@ extension World {
       identifier != ledger.sent[connection.pointee.lastNumber].identifier
     else { return violate("a sentinel without an identifier of its own") }
     connection.pointee.hasSentinel = true
-    Report.sentinels += 1
+    met(.sentinels)
     actByBytes(line, connection.pointee.offset)
     if connection.pointee.isDeaf { return }
     let status = dice.pick(scenario.sentinelStatuses)
@@ -154,7 +155,7 @@ extension World {
     let connection = lines + line
     let sent = ledger.sent + number
     if sent.pointee.acceptor >= 0 {
-      Report.duplicates += 1
+      met(.duplicates)
       say("\(number) is accepted again on \(name(line))")
       checkDuplicate(number)
     }
@@ -219,7 +220,9 @@ extension World {
       } else {
         answer(line, ErrorPacket.shutdown, 0, .nothing, at: time)
       }
-    case .nameStranger: answer(line, dice.pick([8, 10, 2]), stranger(line), .nothing, at: time)
+    case .nameStranger:
+      connection.pointee.namesStranger = true
+      answer(line, dice.pick([8, 10, 2]), stranger(line), .nothing, at: time)
     case .nameNobody(let status): answer(line, status, 0, .nothing, at: time)
     case .talkNoise: talkNoise(line, at: time)
     case .vanish:

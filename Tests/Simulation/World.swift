@@ -4,7 +4,6 @@ import CSystem
 /// All that surrounds a session in one run: the clock, the connections with a gateway at
 /// the other end of each, and the ledger by which everything is judged.
 final class World {
-  /// Also read where the program is about to end by a fault of the core.
   private(set) var seed: UInt64 = 0
   var dice = Dice(seed: 0)
   var scenario: Scenario
@@ -18,6 +17,11 @@ final class World {
   /// What was violated first; the rest of the run means nothing.
   private(set) var violation: String?
   let traces: Bool
+  /// Room for the token of the next notification.
+  let token = UnsafeMutableRawBufferPointer.allocate(byteCount: 128, alignment: 16)
+  var report = Report()
+  /// Where the seed can be read from outside.
+  private let slot: UnsafeMutablePointer<UInt64>
 
   // What the session may do in the present call.
   var call = Call()
@@ -33,8 +37,9 @@ final class World {
   private var fruitless = 0
   private var pausedUntil: Int64 = 0
 
-  init(traces: Bool) {
+  init(traces: Bool, slot: UnsafeMutablePointer<UInt64>) {
     self.traces = traces
+    self.slot = slot
     scenario = Scenario(&dice)
     lines = .allocate(capacity: Self.mostLines)
     for line in 0..<Self.mostLines { (lines + line).initialize(to: Connection()) }
@@ -42,6 +47,7 @@ final class World {
 
   func begin(seed: UInt64) {
     self.seed = seed
+    slot.pointee = seed
     dice = Dice(seed: seed)
     scenario = Scenario(&dice)
     clock = 1_000_000_000
@@ -95,6 +101,7 @@ final class World {
   @inline(never)
   private func lapse() {
     let time = dice.time(upTo: scenario.lapseMax)
+    met(.lapses)
     say("the process is put aside for \(time / 1000) us")
     clock += time
     call.spent += time
@@ -108,9 +115,18 @@ final class World {
     endProgram()
   }
 
+  /// How to see it again.
+  func tellViolation() {
+    print("seed \(seed): \(violation ?? "nothing")")
+    print("replay: Tests/Simulation/run --from \(seed) --seeds 1 --trace")
+  }
+
+  func met(_ what: Met, _ count: Int = 1) { report.add(what, count) }
+  func met(status: UInt8) { report.add(status: status) }
+
   @inline(never)
   func endProgram() -> Never {
-    Report.failed(self)
+    tellViolation()
     exit(1)
   }
 
@@ -129,7 +145,8 @@ final class World {
   }
 
   func endCall() {
-    Report.longestCall = max(Report.longestCall, call.steps)
+    report.longestCall = max(report.longestCall, call.steps)
+    report.steps += call.steps
     call = Call()
   }
 
@@ -152,7 +169,7 @@ final class World {
   /// A connection came to nothing, and the session cannot but know it.
   func cameToNothing() {
     // Silence long enough counts as achievement, which nobody else can see.
-    guard !scenario.isQuiet else { return }
+    guard scenario.isExact else { return }
     let given = scenario.given.reconnect_pause_max_ms
     let longest = Int64(given == 0 ? 5000 : given) * 1_000_000
     let pause = min(50_000_000 << Int64(min(fruitless, 20)), longest)
