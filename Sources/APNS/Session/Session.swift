@@ -198,9 +198,11 @@ extension Session where Net: ~Copyable {
       if lane.pointee.use == .open { try work(lane, goal) }
     } while lane.pointee.use == .closed && needsConnection(lane, goal)
     if lane.pointee.use == .open {
+      // A line that must be read from first could be written to all the while.
       network.watch(
         lane.pointee.line,
-        for: lane.pointee.stalledSince == nil ? .reading : [.reading, .writing])
+        for: lane.pointee.stalledSince == nil || lane.pointee.mustRead
+          ? .reading : [.reading, .writing])
     }
   }
 
