@@ -106,6 +106,14 @@ enum Goal {
     default: false
     }
   }
+
+  /// All that waits is written meanwhile.
+  var writesAll: Bool {
+    switch self {
+    case .connection, .records: false
+    default: true
+    }
+  }
 }
 
 extension Session where Net: ~Copyable {
@@ -198,11 +206,11 @@ extension Session where Net: ~Copyable {
       if lane.pointee.use == .open { try work(lane, goal) }
     } while lane.pointee.use == .closed && needsConnection(lane, goal)
     if lane.pointee.use == .open {
-      // A line that must be read from first could be written to all the while.
-      network.watch(
-        lane.pointee.line,
-        for: lane.pointee.stalledSince == nil || lane.pointee.mustRead
-          ? .reading : [.reading, .writing])
+      // A line that must be read from first, or that nothing will be written to, could be
+      // written to all the while.
+      let waitsToWrite =
+        lane.pointee.stalledSince != nil && !lane.pointee.mustRead && goal.writesAll
+      network.watch(lane.pointee.line, for: waitsToWrite ? [.reading, .writing] : .reading)
     }
   }
 
