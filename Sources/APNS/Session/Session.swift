@@ -124,7 +124,13 @@ extension Session where Net: ~Copyable {
       wake = deadline
       var failure: Failure?
       for index in 0..<options.connections {
-        do throws(Failure) { try advance(lanes + index, goal) } catch { failure = error }
+        do throws(Failure) {
+          try advance(lanes + index, goal)
+        } catch {
+          failure = error
+          // The lane tries again, whatever the others wait for.
+          wake = min(wake, reconnects.earliest)
+        }
       }
       if isReached(goal) { return }
       // One lane's trouble is the caller's only where no other lane gets on.
