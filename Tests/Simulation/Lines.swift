@@ -237,11 +237,13 @@ extension World {
     if connection.pointee.isSpare, connection.pointee.offset + connection.pointee.streamCount == 0 {
       met(.sparesUsed)
     }
+    say("\(name(line)) takes \(count) of \(bytes.count) bytes")
     receive(line, UnsafeRawBufferPointer(rebasing: bytes[0..<count]))
     return .bytes(count)
   }
 
   private func refuse(_ line: Int, _ bytes: UnsafeRawBufferPointer) {
+    say("\(name(line)) takes none of \(bytes.count) bytes")
     if lines[line].refusedSince == 0 { lines[line].refusedSince = clock }
     guard lines[line].pendingCount == 0 else { return }
     lines[line].pendingCount = bytes.count
@@ -280,6 +282,7 @@ extension World {
       violate("\(call.name) would wait \((time - call.latest) / 1000) us beyond its deadline")
     }
     let started = clock
+    if traces { sayWatched(time) }
     var wake = max(nextWake(time), clock)
     if wake > clock, dice.happens(scenario.earlyWakes) {
       wake = clock + Int64(dice.below(Int(min(wake - clock, 1 << 40))))
@@ -295,6 +298,15 @@ extension World {
     }
     call.vainWaits = clock - started < 1000 ? call.vainWaits + 1 : 0
     if call.vainWaits > 100 { violate("\(call.name) waits again and again for nothing") }
+  }
+
+  private func sayWatched(_ time: Int64) {
+    let watched = (0..<Self.mostLines).filter { lines[$0].watched != 0 }.map {
+      let readable = lines[$0].watched & Readiness.reading.rawValue != 0
+      let writable = lines[$0].watched & Readiness.writing.rawValue != 0
+      return " \($0)\(readable ? " to read" : "")\(writable ? " to write" : "")"
+    }
+    say("waits for \((time - clock) / 1000) us or\(watched.joined(separator: ","))")
   }
 
   /// When the first line is ready for what it is watched for, or that time.

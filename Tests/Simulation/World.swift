@@ -65,7 +65,8 @@ final class World {
 
   @inline(never)
   func violate(_ what: String) {
-    if violation == nil { violation = what }
+    guard violation == nil else { return }
+    violation = what
     say("VIOLATION: \(what)")
   }
 
