@@ -136,7 +136,7 @@ extension Session where Net: ~Copyable {
       lane.pointee.written &+= count
       bytes &+= UInt64(count)
       records &+= 1
-      lane.pointee.lastWrite = lane.pointee.lastLook
+      if options.quietPeriod > 0 { lane.pointee.lastWrite = network.now }
       lane.pointee.stalledSince = nil
       return true
     case .full: try stalled(lane, mustRead: false)
