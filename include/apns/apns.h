@@ -673,10 +673,11 @@ typedef struct apns_session_options {
   uint32_t quiet_period_ms;
 
   /* Not 0: an error packet with identifier 0 is taken for the answer to that bad
-     notification whenever one is out, as of a gateway that names all others but
-     answers this one so. Without it such a packet proves only where its status
-     can mean nothing else: APNS_REJECT_MISSING_TOKEN, or, while all tokens in
-     flight have 32 bytes, APNS_REJECT_INVALID_TOKEN_SIZE. */
+     notification whenever one is out (but for a shutdown, status 10), as of a
+     gateway that names all others but answers this one so. Without it such a
+     packet proves only where its status can mean nothing else:
+     APNS_REJECT_MISSING_TOKEN, or, while all tokens in flight have 32 bytes,
+     APNS_REJECT_INVALID_TOKEN_SIZE. */
   int32_t zero_proves;
 
   /* Connections used side by side, each with its part of the window; 0: 1, at most

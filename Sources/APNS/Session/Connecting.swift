@@ -63,7 +63,7 @@ extension Session where Net: ~Copyable {
       achievedNothing()
       throw error
     }
-    reconnects.opened(at: now)
+    reconnects.opened(at: network.now)
     lane.pointee.use = .opening
     return true
   }
@@ -151,7 +151,7 @@ extension Session where Net: ~Copyable {
         spareFailed(lane)
         return
       }
-      reconnects.opened(at: now)
+      reconnects.opened(at: network.now)
       lane.pointee.spareUse = .opening
       lane.pointee.spareSince = now
     } else if network.readiness(lane.pointee.spare).isEmpty, now < lane.pointee.nextSpareLook {

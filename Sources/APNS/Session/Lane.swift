@@ -20,6 +20,8 @@ struct Lane: ~Copyable {
   var written = 0
   /// Since when the peer has taken nothing; nil while it takes.
   var stalledSince: Int64?
+  /// That is so until something was read.
+  var mustRead = false
   /// Ends in a row that took notifications with them and said nothing.
   var ambiguousEnds = 0
   /// The last connection ended by a rejection, so this one may too.

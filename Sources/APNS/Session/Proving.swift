@@ -11,7 +11,7 @@ extension Session where Net: ~Copyable {
   mutating func hearSilence(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) {
     guard !lane.pointee.window.hasUnwritten, lane.pointee.window.hasInFlight else { return }
     if options.quietPeriod > 0 {
-      awaitQuiet(lane)
+      try awaitQuiet(lane)
     } else {
       // It proves nothing, and nothing else will ever come.
       try hear(lane)
@@ -41,14 +41,18 @@ extension Session where Net: ~Copyable {
     }
   }
 
-  private mutating func awaitQuiet(_ lane: UnsafeMutablePointer<Lane>) {
+  private mutating func awaitQuiet(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) {
     let quiet = lane.pointee.lastWrite &+ options.quietPeriod
     if network.now < quiet {
       wake = min(wake, quiet)
-    } else {
-      lane.pointee.window.quietPeriodPassed()
-      lane.pointee.ambiguousEnds = 0
-      reconnects.achieved()
+      return
     }
+    // The process may have been put aside since it looked last: what came until then counts.
+    try hear(lane)
+    // A packet that has begun is a word too.
+    guard lane.pointee.use == .open, lane.pointee.packet.count == 0 else { return }
+    lane.pointee.window.quietPeriodPassed()
+    lane.pointee.ambiguousEnds = 0
+    reconnects.achieved()
   }
 }

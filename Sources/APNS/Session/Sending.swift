@@ -157,11 +157,11 @@ extension Session where Net: ~Copyable {
       lane.pointee.written &+= count
       bytes &+= UInt64(count)
       records &+= 1
-      lane.pointee.lastWrite = lane.pointee.lastLook
+      if options.quietPeriod > 0 { lane.pointee.lastWrite = network.now }
       lane.pointee.stalledSince = nil
       return true
-    case .full, .needsReading:
-      try stalled(lane)
+    case .full: try stalled(lane, mustRead: false)
+    case .needsReading: try stalled(lane, mustRead: true)
     case .broken(let failure):
       // The packet that says why may have come before the connection went.
       try hear(lane)
@@ -185,7 +185,10 @@ extension Session where Net: ~Copyable {
   }
 
   @inline(never)
-  private mutating func stalled(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) {
+  private mutating func stalled(
+    _ lane: UnsafeMutablePointer<Lane>, mustRead: Bool
+  ) throws(Failure) {
+    lane.pointee.mustRead = mustRead
     let now = network.now
     let since = lane.pointee.stalledSince ?? now
     lane.pointee.stalledSince = since

@@ -108,6 +108,14 @@ enum Goal {
     default: false
     }
   }
+
+  /// All that waits is written meanwhile.
+  var writesAll: Bool {
+    switch self {
+    case .connection, .records: false
+    default: true
+    }
+  }
 }
 
 extension Session where Net: ~Copyable {
@@ -120,7 +128,13 @@ extension Session where Net: ~Copyable {
       wake = deadline
       var failure: Failure?
       for index in 0..<options.connections {
-        do throws(Failure) { try advance(lanes + index, goal) } catch { failure = error }
+        do throws(Failure) {
+          try advance(lanes + index, goal)
+        } catch {
+          failure = error
+          // The lane tries again, whatever the others wait for.
+          wake = min(wake, reconnects.earliest)
+        }
       }
       if isReached(goal) { return }
       // One lane's trouble is the caller's only where no other lane gets on.
@@ -215,9 +229,11 @@ extension Session where Net: ~Copyable {
       if lane.pointee.use == .open { try work(lane, goal) }
     } while lane.pointee.use == .closed && needsConnection(lane, goal)
     if lane.pointee.use == .open {
-      network.watch(
-        lane.pointee.line,
-        for: lane.pointee.stalledSince == nil ? .reading : [.reading, .writing])
+      // A line that must be read from first, or that nothing will be written to, could be
+      // written to all the while.
+      let waitsToWrite =
+        lane.pointee.stalledSince != nil && !lane.pointee.mustRead && goal.writesAll
+      network.watch(lane.pointee.line, for: waitsToWrite ? [.reading, .writing] : .reading)
     }
   }
 

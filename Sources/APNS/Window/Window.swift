@@ -197,8 +197,11 @@ struct Window: ~Copyable {
   /// The notification the gateway means; nil where that cannot be known.
   private func position(named identifier: UInt32, status: UInt8) -> Int? {
     if identifier == 0 {
-      // Seen of the sandbox: a sentinel answered with 0.
-      guard let sentinel, sentinelIsWritten, zeroProves || isSentinels(status) else { return nil }
+      // Seen of the sandbox: a sentinel answered with 0. A shutdown for 0 is another thing:
+      // the gateway accepted nothing here.
+      guard let sentinel, sentinelIsWritten, status != ErrorPacket.shutdown,
+        zeroProves || isSentinels(status)
+      else { return nil }
       return sentinel
     }
     guard first < end, let position = find(identifier), boundary(position) < ring.written

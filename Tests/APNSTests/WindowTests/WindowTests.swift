@@ -64,6 +64,12 @@ import Testing
     #expect(verdict(status: status, zeroProves: true, sentinel: false) == .ambiguous)
     #expect(verdict(status: status, zeroProves: true, isWritten: false) == .ambiguous)
   }
+
+  /// It names the last one accepted, so there was none.
+  @Test func aShutdownIsNobodysAnswer() {
+    #expect(verdict(status: 10) == .ambiguous)
+    #expect(verdict(status: 10, zeroProves: true) == .ambiguous)
+  }
 }
 
 /// One run: sends, writes, packets and ends in random order, then a drain.

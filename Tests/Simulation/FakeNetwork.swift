@@ -1,0 +1,65 @@
+/// The session's network, of which every call is a step of the world.
+struct FakeNetwork: Network, ~Copyable {
+  let world: World
+
+  var now: Int64 {
+    world.tick()
+    return world.clock
+  }
+
+  mutating func random() -> UInt64 { world.dice.next() }
+
+  mutating func open(_ line: Int, isSpare: Bool, by deadline: Int64) throws(Failure) {
+    world.tick()
+    try world.open(line, isSpare: isSpare, by: deadline)
+  }
+
+  mutating func advance(_ line: Int) throws(Failure) -> Opening {
+    world.tick()
+    return try world.advance(line)
+  }
+
+  mutating func read(_ line: Int, into buffer: UnsafeMutableRawBufferPointer) -> Reading {
+    world.tick()
+    return world.read(line, into: buffer)
+  }
+
+  mutating func write(_ line: Int, _ bytes: UnsafeRawBufferPointer) -> Writing {
+    world.tick()
+    return world.write(line, bytes)
+  }
+
+  func hasNews(_ line: Int) -> Bool {
+    world.tick()
+    return world.hasNews(line)
+  }
+
+  mutating func sayGoodbye(_ line: Int) {
+    world.tick()
+    world.sayGoodbye(line)
+  }
+
+  mutating func drop(_ line: Int) {
+    world.tick()
+    world.drop(line)
+  }
+
+  mutating func silence() { world.violate("silence where nobody forked") }
+
+  mutating func watch(_ line: Int, for readiness: Readiness) {
+    world.lines[line].watched |= readiness.rawValue
+  }
+
+  mutating func wait(until time: Int64) {
+    world.tick()
+    world.wait(until: time)
+  }
+
+  mutating func readiness(_ line: Int) -> Readiness {
+    let found = world.lines[line].found
+    world.lines[line].found = 0
+    return Readiness(rawValue: found)
+  }
+
+  func append(to message: inout Message) { message.append("the model gateway") }
+}

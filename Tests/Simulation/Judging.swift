@@ -1,0 +1,116 @@
+import CAPNS
+
+/// Whether what the session tells is what was.
+extension World {
+  /// Runs a call that may fail; true where it did not.
+  @discardableResult
+  func expecting(_ body: () throws(Failure) -> Void) -> Bool {
+    do throws(Failure) {
+      try body()
+      return true
+    } catch {
+      failed(error)
+      return false
+    }
+  }
+
+  /// A call failed, as it may where the network does.
+  func failed(_ failure: Failure) {
+    say("\(call.name) fails: \(failure.status.rawValue)")
+    switch failure.status {
+    case APNS_ERR_TIMEOUT: met(.deadlines)
+    case APNS_ERR_NETWORK, APNS_ERR_TLS, APNS_ERR_PROTOCOL: break
+    default: violate("\(call.name) fails with \(failure.status.rawValue)")
+    }
+  }
+
+  /// The caller was told of an end.
+  func tell(_ number: Int, _ identifier: UInt32, _ end: End) {
+    let sent = ledger.sent + number
+    if sent.pointee.identifier != identifier {
+      violate("\(number) is told as \(identifier), not \(sent.pointee.identifier)")
+    }
+    if sent.pointee.told != .none { violate("\(number) is told twice") }
+    sent.pointee.told = end
+    ledger.counts.told += 1
+    let last = ledger.lanes[sent.pointee.lane].lastTold
+    if number <= last { violate("\(number) is told after \(last)") }
+    ledger.lanes[sent.pointee.lane].lastTold = number
+    switch end {
+    case .accepted:
+      met(.acceptedEvents)
+      if scenario.given.report_accepted == 0 { violate("\(number) is told, and not wanted") }
+    case .rejected: met(.rejectedEvents)
+    case .unknown, .none: met(.unknownEvents)
+    }
+    checkEnd(number, end)
+  }
+
+  /// The end that the session gave it against what the gateway did.
+  private func checkEnd(_ number: Int, _ end: End) {
+    let sent = ledger.sent[number]
+    if scenario.isExact, sent.due != end { violate("\(number) ends as \(end), not \(sent.due)") }
+    switch end {
+    case .accepted:
+      if sent.acceptor < 0 { violate("\(number) ends as accepted, and was not") }
+    case .rejected(let status):
+      if sent.acceptor >= 0 { violate("\(number) ends as rejected, and was accepted") }
+      guard case .bad(let reason) = sent.fate, reason == status, sent.wasRejected else {
+        return violate("\(number) ends as rejected with \(status), which it was not")
+      }
+    case .unknown, .none: break
+    }
+  }
+
+  /// All is over and told: each has exactly one end.
+  func checkEnds(accepted: Int) {
+    var silent = 0
+    for number in 0..<ledger.counts.taken where ledger.sent[number].told == .none {
+      silent += 1
+      if scenario.given.report_accepted != 0 { violate("\(number) has no end") }
+      if ledger.sent[number].acceptor < 0 { violate("\(number) is lost") }
+      checkEnd(number, .accepted)
+    }
+    if scenario.given.report_accepted == 0, silent != accepted {
+      violate("\(accepted) are counted as accepted, and \(silent) have no other end")
+    }
+  }
+
+  func check(_ stats: apns_session_stats_t) {
+    let counts = ledger.counts
+    equal(stats.taken, counts.taken, "taken")
+    equal(
+      stats.accepted + stats.rejected + stats.unknown + stats.unresolved, counts.taken,
+      "accepted, rejected, unknown and unresolved together")
+    equal(stats.connects, counts.connects, "connects")
+    equal(stats.bytes, counts.bytes, "bytes")
+    equal(stats.records, counts.records, "records")
+    let reported = scenario.given.report_accepted == 0 ? 0 : stats.accepted
+    equal(stats.events, Int(reported + stats.rejected + stats.unknown) - counts.told, "events")
+    guard scenario.isExact else { return }
+    equal(stats.accepted, counts.accepted, "accepted")
+    equal(stats.rejected, counts.rejected, "rejected")
+    equal(stats.unknown, counts.unknown, "unknown")
+    equal(stats.resent, counts.resent, "resent")
+    var inFlight = 0
+    for line in 0..<Self.mostLines where lines[line].phase == .open {
+      inFlight += lines[line].frames
+    }
+    equal(stats.in_flight, inFlight, "in_flight")
+    let first = ledger.firstUnresolved
+    equal(
+      UInt64(stats.first_unresolved), first < 0 ? 0 : Int(ledger.sent[first].identifier),
+      "first_unresolved")
+    // A sentinel may be there too, or not.
+    let live = counts.takenBytes - counts.endedBytes
+    let extra = Int(stats.window) - live
+    if extra < 0 || extra > 20 * Int(max(scenario.given.connections, 1)) {
+      violate("stats: window is \(stats.window), and \(live) bytes have no end")
+    }
+  }
+
+  @inline(__always)
+  private func equal(_ told: UInt64, _ known: Int, _ what: StaticString) {
+    if told != UInt64(known) { violate("stats: \(what) is \(told), not \(known)") }
+  }
+}

@@ -1,0 +1,159 @@
+import CAPNS
+
+/// How a notification ended, as the model or the caller knows it.
+enum End: Equatable {
+  case none
+  case accepted
+  case rejected(UInt8)
+  case unknown
+}
+
+/// What the gateway will make of a notification, settled when it is sent.
+enum Fate {
+  case good
+  case bad(UInt8)
+  /// Rejected with a packet that names nobody.
+  case namelessBad(UInt8)
+  /// It ends every connection that carries it.
+  case killer
+}
+
+/// What is known of one notification.
+struct Sent {
+  var identifier: UInt32
+  var lane: Int
+  var tokenLength: Int
+  var payloadLength: Int
+  var expiry: UInt32?
+  var priority: UInt8?
+  /// Of its frame.
+  var size: Int
+  var fate: Fate
+  /// The one that its lane took next; -1 while there is none.
+  var next = -1
+  /// The last connection that had it whole, and the one on which it was accepted; -1: none.
+  var carrier = -1
+  var acceptor = -1
+  var wasRejected = false
+  /// The end it has by what the session has read; `none` where that cannot be told.
+  var due = End.none
+  /// The end that the caller was told.
+  var told = End.none
+}
+
+/// What one connection came to.
+enum Result {
+  case lives
+  /// It was refused before anything was looked at.
+  case refused
+  /// A packet was read that settled what it had carried.
+  case settled
+  /// It ended without that, and what it carried is to be sent again or reported.
+  case ambiguous
+  /// The same, once too often for sending again.
+  case gaveUp
+}
+
+/// One for each lane: the notifications it took, as a list.
+struct LaneLedger {
+  /// The oldest without an end that is due, and the newest; -1: none.
+  var first = -1
+  var last = -1
+  /// The newest with a token of an unusual length.
+  var lastOdd = -1
+  /// The newest whose outcome was taken.
+  var lastTold = -1
+  /// Ambiguous ends in a row.
+  var ambiguousEnds = 0
+}
+
+/// The counts that the session's have to equal.
+struct Counts {
+  var taken = 0
+  var accepted = 0
+  var rejected = 0
+  var unknown = 0
+  var resent = 0
+  var connects = 0
+  var bytes = 0
+  var records = 0
+  /// Outcomes the caller was told.
+  var told = 0
+  /// Of frames taken, and of frames that have their end.
+  var takenBytes = 0
+  var endedBytes = 0
+}
+
+/// Who was sent, and what became of each: as the gateway knows it, as the session can
+/// know it, and as the caller was told.
+struct Ledger {
+  static let most = 3000
+  let sent: UnsafeMutablePointer<Sent>
+  let lanes: UnsafeMutablePointer<LaneLedger>
+  private(set) var results: [Result] = []
+  var counts = Counts()
+
+  init() {
+    sent = .allocate(capacity: Self.most)
+    lanes = .allocate(capacity: 4)
+    reset()
+  }
+
+  mutating func reset() {
+    lanes.initialize(repeating: LaneLedger(), count: 4)
+    results.removeAll(keepingCapacity: true)
+    counts = Counts()
+  }
+
+  var isFull: Bool { counts.taken == Self.most }
+
+  /// The number of the next connection.
+  mutating func beginConnection() -> Int {
+    results.append(.lives)
+    return results.count - 1
+  }
+
+  mutating func end(_ connection: Int, as result: Result) { results[connection] = result }
+
+  mutating func take(_ notification: Sent) {
+    let number = counts.taken
+    let lane = notification.lane
+    (sent + number).initialize(to: notification)
+    counts.taken += 1
+    counts.takenBytes += notification.size
+    if lanes[lane].last >= 0 { sent[lanes[lane].last].next = number }
+    if lanes[lane].first < 0 { lanes[lane].first = number }
+    lanes[lane].last = number
+    if notification.tokenLength != 32 { lanes[lane].lastOdd = number }
+  }
+
+  /// Gives the oldest of a lane without an end its end.
+  mutating func resolveFirst(of lane: Int, as end: End) {
+    let number = lanes[lane].first
+    guard number >= 0 else { return }
+    sent[number].due = end
+    lanes[lane].first = sent[number].next
+    counts.endedBytes += sent[number].size
+    switch end {
+    case .accepted: counts.accepted += 1
+    case .rejected: counts.rejected += 1
+    case .unknown, .none: counts.unknown += 1
+    }
+  }
+
+  /// The session was closed: nothing will be known of what has no end.
+  mutating func abandon() {
+    for lane in 0..<4 {
+      while lanes[lane].first >= 0 { resolveFirst(of: lane, as: .unknown) }
+    }
+  }
+
+  /// The oldest notification of all without an end; -1: there is none.
+  var firstUnresolved: Int {
+    var oldest = -1
+    for lane in 0..<4 where lanes[lane].first >= 0 {
+      if oldest < 0 || lanes[lane].first < oldest { oldest = lanes[lane].first }
+    }
+    return oldest
+  }
+}

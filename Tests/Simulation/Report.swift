@@ -1,0 +1,98 @@
+/// What the runs have met, so that one sees that they reach everything.
+enum Met: Int, CaseIterable {
+  case notifications, singles, arrays, connections, spares, sparesUsed
+  case refusedConnects, failedHandshakes, openingTimeouts, refusals
+  case rejections, shutdowns, sentinels, sentinelsNamed, sentinelsUnnamed, sentinelsInDoubt
+  case nameless, strangers, noises, silentGoodbyes, silentResets, cutPackets, splitPackets
+  case brokenWrites, stalls, writeTimeouts, renegotiations, lapses
+  case ambiguousEnds, givenUp, resends, duplicates
+  case fullWindows, fullOfOutcomes, failedSends, deadlines, rounds
+  case acceptedEvents, rejectedEvents, unknownEvents
+  case drains, closes, closesUndrained, frees
+
+  var text: String {
+    switch self {
+    case .notifications: "notifications taken"
+    case .singles: "sent one by one"
+    case .arrays: "arrays sent"
+    case .connections: "connections begun"
+    case .spares: "spare connections begun"
+    case .sparesUsed: "spare connections used"
+    case .refusedConnects: "connects refused"
+    case .failedHandshakes: "handshakes failed"
+    case .openingTimeouts: "openings timed out"
+    case .refusals: "ends: the provider turned down"
+    case .rejections: "ends: a rejection"
+    case .shutdowns: "ends: shutdown, named"
+    case .sentinels: "sentinels arrived"
+    case .sentinelsNamed: "ends: sentinel, named"
+    case .sentinelsUnnamed: "ends: sentinel, as 0"
+    case .sentinelsInDoubt: "ends: sentinel, as 0, in doubt"
+    case .nameless: "ends: packet for 0"
+    case .strangers: "ends: packet for a stranger"
+    case .noises: "ends: noise"
+    case .silentGoodbyes: "ends: goodbye, no packet"
+    case .silentResets: "ends: reset, no packet"
+    case .cutPackets: "packets cut off"
+    case .splitPackets: "packets read in pieces"
+    case .brokenWrites: "writes that broke"
+    case .stalls: "stalls"
+    case .writeTimeouts: "ends: write timed out"
+    case .renegotiations: "writes that had to read"
+    case .lapses: "lapses of the process"
+    case .ambiguousEnds: "ambiguous ends in flight"
+    case .givenUp: "ambiguous, reported unknown"
+    case .resends: "sendings again"
+    case .duplicates: "duplicates accepted"
+    case .fullWindows: "sends into a full window"
+    case .fullOfOutcomes: "refused: full of outcomes"
+    case .failedSends: "sends that failed otherwise"
+    case .deadlines: "calls that ran out of time"
+    case .rounds: "identifiers come round"
+    case .acceptedEvents: "events: accepted"
+    case .rejectedEvents: "events: rejected"
+    case .unknownEvents: "events: unknown"
+    case .drains: "drains that came to an end"
+    case .closes: "closes after a drain"
+    case .closesUndrained: "closes without a drain"
+    case .frees: "sessions freed and not closed"
+    }
+  }
+}
+
+/// Counts of what was met, of one thread's runs or of all.
+struct Report {
+  private(set) var counts = [Int](repeating: 0, count: Met.allCases.count)
+  private(set) var statuses = [Int](repeating: 0, count: 256)
+  var seeds = 0
+  var steps = 0
+  var longestCall = 0
+
+  mutating func add(_ met: Met, _ count: Int = 1) { counts[met.rawValue] += count }
+
+  mutating func add(status: UInt8) { statuses[Int(status)] += 1 }
+
+  mutating func add(_ other: Report) {
+    for index in counts.indices { counts[index] += other.counts[index] }
+    for index in statuses.indices { statuses[index] += other.statuses[index] }
+    seeds += other.seeds
+    steps += other.steps
+    longestCall = max(longestCall, other.longestCall)
+  }
+
+  func tell() {
+    let width = Met.allCases.map(\.text.count).max() ?? 0
+    for met in Met.allCases {
+      print(padded(met.text, width) + "  \(counts[met.rawValue])")
+    }
+    let heard = statuses.indices.filter { statuses[$0] > 0 }
+    print(
+      padded("error packets by status", width) + "  "
+        + heard.map { "\($0): \(statuses[$0])" }.joined(separator: ", "))
+    print(padded("steps in the longest call", width) + "  \(longestCall) of \(Call.mostSteps)")
+  }
+
+  private func padded(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(0, width - text.count))
+  }
+}

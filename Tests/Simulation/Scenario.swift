@@ -1,0 +1,163 @@
+import CAPNS
+
+/// What kind of session, gateway and network one run has. Each fault is in some runs
+/// and missing in others, so that what only one of them brings about is met too.
+struct Scenario {
+  var given = apns_session_options_t()
+  var firstIdentifier: UInt32 = 1
+
+  // The network. Times in ns, chances in a thousand.
+  var delayMax: Int64 = 0
+  var openingMax: Int64 = 0
+  var failingOpens = 0
+  var hangingOpens = 0
+  var partialWrites = 0
+  var stalls = 0
+  var endlessStalls = 0
+  var renegotiations = 0
+  var tickets = 0
+  var earlyWakes = 0
+  /// The process may be put aside for so long at any call; 0: it is not.
+  var lapseMax: Int64 = 0
+
+  // How connections end.
+  var refusals = 0
+  var silentEnds = 0
+  var shutdowns = 0
+  var strangers = 0
+  var noises = 0
+  var namelessPackets = 0
+  var blackHoles = 0
+
+  // How the gateway answers.
+  var answerDelayMax: Int64 = 0
+  var splitDelayMax: Int64 = 0
+  var endGapMax: Int64 = 0
+  var cutPackets = 0
+  var sentinelStatuses: [UInt8] = Self.oneStatus
+  var namelessSentinels = 0
+  var judgesEarly = false
+
+  // What the caller sends.
+  var bad = 0
+  var namelessBad = 0
+  var killers = 0
+  var oddTokens = 0
+  var payloadSizes = 1...40
+  var actions = 20
+
+  private static let oneStatus: [UInt8] = [2]
+  private static let anyStatus: [UInt8] = [2, 5, 8, 128]
+  private static let clearStatuses: [UInt8] = [2, 5]
+  private static let millisecond: Int64 = 1_000_000
+
+  var isQuiet: Bool { given.quiet_period_ms != 0 }
+  var isSimple: Bool { given.format == Int32(APNS_FORMAT_SIMPLE.rawValue) }
+  /// What every count and end has to be can be told to the last one. With the quiet
+  /// period, or no identifiers, it hangs on when the session takes silence for its word.
+  var isExact: Bool { !isQuiet && !isSimple }
+
+  init(_ dice: inout Dice) {
+    drawSession(&dice)
+    drawNetwork(&dice)
+    drawGateway(&dice)
+    drawCaller(&dice)
+    if isQuiet { keepWithinQuietPeriod() }
+  }
+
+  private mutating func drawSession(_ dice: inout Dice) {
+    given.connections = dice.happens(600) ? 1 : UInt32(dice.within(1...4))
+    let format =
+      switch dice.below(20) {
+      case 0..<2: APNS_FORMAT_SIMPLE
+      case 2..<9: APNS_FORMAT_ENHANCED
+      default: APNS_FORMAT_FRAMED
+      }
+    given.format = Int32(format.rawValue)
+    given.ambiguous = Int32(dice.below(3))
+    given.report_accepted = Int32(dice.below(2))
+    given.zero_proves = dice.happens(300) ? 1 : 0
+    given.no_standby = dice.happens(400) ? 1 : 0
+    if dice.happens(120) { given.quiet_period_ms = UInt32(dice.within(5...2000)) }
+    if dice.happens(150) { given.connects_per_minute = UInt32(dice.within(1...60)) }
+    if dice.happens(500) { given.reconnect_pause_max_ms = UInt32(dice.within(1...10_000)) }
+    if dice.happens(500) { given.connect_timeout_ms = UInt32(dice.within(20...8_000)) }
+    if dice.happens(500) { given.write_timeout_ms = UInt32(dice.within(20...8_000)) }
+    let part =
+      switch dice.below(20) {
+      case 0..<12: 16 << 10
+      case 12..<16: dice.within((16 << 10)...(64 << 10))
+      case 16..<19: 256 << 10
+      default: 1 << 20
+      }
+    given.window_bytes = UInt32(part) * given.connections
+    given.payload_max = dice.happens(300) ? 4096 : 0
+    if dice.happens(300) { firstIdentifier = .max - UInt32(dice.below(200)) }
+  }
+
+  private mutating func drawNetwork(_ dice: inout Dice) {
+    delayMax = dice.pick([100_000, 5_000_000, 50_000_000, 500_000_000])
+    openingMax = dice.pick([1_000_000, 50_000_000, 2_000_000_000, 12_000_000_000])
+    if dice.happens(300) { tickets = 500 }
+    if dice.happens(300) { earlyWakes = 100 }
+    if dice.happens(300) { partialWrites = dice.pick([50, 500]) }
+    if dice.happens(300) { stalls = dice.pick([100, 500]) }
+    if dice.happens(100) { endlessStalls = dice.pick([10, 100]) }
+    if dice.happens(50) { renegotiations = 50 }
+    if dice.happens(200) { failingOpens = dice.pick([20, 100, 600]) }
+    if dice.happens(100) { hangingOpens = dice.pick([20, 200]) }
+    if dice.happens(200) { lapseMax = dice.pick([1_000_000, 100_000_000, 3_000_000_000]) }
+  }
+
+  private mutating func drawGateway(_ dice: inout Dice) {
+    answerDelayMax = dice.pick([0, 50_000_000, 1_500_000_000, 5_000_000_000])
+    splitDelayMax = dice.pick([0, 1_000_000, 1_000_000_000])
+    endGapMax = dice.pick([0, 50_000_000, 2_000_000_000, 60_000_000_000])
+    if dice.happens(300) { silentEnds = dice.pick([50, 300, 900]) }
+    if dice.happens(200) { shutdowns = dice.pick([50, 500]) }
+    if dice.happens(100) { strangers = dice.pick([50, 300]) }
+    if dice.happens(100) { noises = dice.pick([50, 300]) }
+    if dice.happens(100) { namelessPackets = dice.pick([50, 300]) }
+    if dice.happens(100) { blackHoles = dice.pick([20, 200]) }
+    if dice.happens(100) { refusals = dice.pick([20, 300]) }
+    if dice.happens(100) { cutPackets = dice.pick([50, 300]) }
+    judgesEarly = dice.happens(500)
+    // Whether the gateway names its sentinels, and whether what it says of one it does
+    // not name can be taken for an answer to it.
+    let all = dice.happens(500)
+    if dice.happens(400) {
+      namelessSentinels = dice.pick([300, 1000])
+      sentinelStatuses =
+        given.zero_proves != 0 && all || dice.happens(40) ? Self.anyStatus : Self.clearStatuses
+    } else {
+      sentinelStatuses = all ? Self.anyStatus : Self.oneStatus
+    }
+  }
+
+  private mutating func drawCaller(_ dice: inout Dice) {
+    if dice.happens(700) { bad = dice.pick([5, 30, 150]) }
+    if dice.happens(50) { killers = dice.pick([2, 20]) }
+    if dice.happens(200) { oddTokens = dice.pick([20, 500, 1000]) }
+    // Who has been told that 0 is always the sentinel's must not hear it of another.
+    if given.zero_proves == 0, dice.happens(50) { namelessBad = dice.pick([2, 20]) }
+    let largest = given.payload_max == 0 ? 2048 : Int(given.payload_max)
+    payloadSizes =
+      switch dice.below(4) {
+      case 0: 1...8
+      case 1: 1...100
+      case 2: 1...600
+      default: 1...largest
+      }
+    actions = dice.within(5...50)
+  }
+
+  /// What a gateway says, and that it ends, is heard before silence is taken for its word.
+  private mutating func keepWithinQuietPeriod() {
+    let share = Int64(given.quiet_period_ms) * Self.millisecond / 5
+    delayMax = min(delayMax, share)
+    answerDelayMax = min(answerDelayMax, share)
+    splitDelayMax = min(splitDelayMax, share)
+    blackHoles = 0
+    cutPackets = 0
+  }
+}

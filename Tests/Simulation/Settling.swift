@@ -1,0 +1,104 @@
+/// What the end of a connection means to what it carried, by what the session has read.
+extension World {
+  func drop(_ line: Int) {
+    let connection = lines + line
+    guard connection.pointee.phase != .closed else { return }
+    if connection.pointee.phase == .open { settle(line) }
+    say("\(name(line)) is dropped")
+    connection.pointee.reset()
+  }
+
+  private func settle(_ line: Int) {
+    let connection = lines + line
+    let serial = connection.pointee.serial
+    if connection.pointee.hasSaidGoodbye, !connection.pointee.isDone {
+      // Closed for good: what has no end becomes unknown, and nothing is sent again.
+      return ledger.end(serial, as: .gaveUp)
+    }
+    if connection.pointee.isRefused {
+      met(.refusals)
+      ledger.end(serial, as: .refused)
+      return cameToNothing()
+    }
+    if connection.pointee.hasWord, connection.pointee.inboxRead >= 6 {
+      met(status: connection.pointee.inbox[1])
+      switch connection.pointee.word {
+      case .rejects(let before, let status):
+        met(.rejections)
+        return settled(line, accepted: before, rejected: status)
+      case .proves(let count):
+        met(connection.pointee.inbox[1] == 10 ? .shutdowns : .sentinelsNamed)
+        return settled(line, accepted: count, rejected: nil)
+      case .answers(let count, let status) where answersSentinel(line, status):
+        met(.sentinelsUnnamed)
+        return settled(line, accepted: count, rejected: nil)
+      case .answers: met(.sentinelsInDoubt)
+      case .nothing: met(connection.pointee.namesStranger ? .strangers : .nameless)
+      }
+    } else if connection.pointee.isDone, connection.pointee.inbox[0] != 8,
+      connection.pointee.inboxRead > 0
+    {
+      met(.noises)
+    } else if connection.pointee.isDone || connection.pointee.isBroken {
+      met(connection.pointee.ending == .goodbye ? .silentGoodbyes : .silentResets)
+    } else if !(connection.pointee.isSpare && connection.pointee.frames == 0) {
+      checkGivingUp(line)
+    }
+    endedInDoubt(line)
+  }
+
+  /// A status that can mean nothing but the missing token of the sentinel, or an option
+  /// that says so of all.
+  private func answersSentinel(_ line: Int, _ status: UInt8) -> Bool {
+    if scenario.given.zero_proves != 0 || status == 2 { return true }
+    let lane = ledger.lanes[line / 2]
+    return status == 5 && (lane.first < 0 || lane.lastOdd < lane.first)
+  }
+
+  private func settled(_ line: Int, accepted: Int, rejected: UInt8?) {
+    let lane = line / 2
+    ledger.end(lines[line].serial, as: .settled)
+    ledger.lanes[lane].ambiguousEnds = 0
+    cameToSomething()
+    guard scenario.isExact else { return }
+    for _ in 0..<accepted { ledger.resolveFirst(of: lane, as: .accepted) }
+    if let rejected { ledger.resolveFirst(of: lane, as: .rejected(rejected)) }
+    let left = lines[line].frames - accepted - (rejected == nil ? 0 : 1)
+    if left > 0 {
+      met(.resends, left)
+      ledger.counts.resent += left
+    }
+  }
+
+  private func endedInDoubt(_ line: Int) {
+    let lane = line / 2
+    let frames = lines[line].frames
+    let serial = lines[line].serial
+    guard frames > 0 else { return ledger.end(serial, as: .settled) }
+    met(.ambiguousEnds)
+    cameToNothing()
+    guard scenario.isExact else { return ledger.end(serial, as: .ambiguous) }
+    ledger.lanes[lane].ambiguousEnds += 1
+    if resends, ledger.lanes[lane].ambiguousEnds < 5 {
+      ledger.end(serial, as: .ambiguous)
+      met(.resends, frames)
+      ledger.counts.resent += frames
+    } else {
+      met(.givenUp)
+      ledger.end(serial, as: .gaveUp)
+      ledger.lanes[lane].ambiguousEnds = 0
+      for _ in 0..<frames { ledger.resolveFirst(of: lane, as: .unknown) }
+    }
+  }
+
+  /// Without a word of its end a connection is left only where it took nothing for long.
+  private func checkGivingUp(_ line: Int) {
+    met(.writeTimeouts)
+    let given = scenario.given.write_timeout_ms
+    let timeout = Int64(given == 0 ? 10_000 : given) * 1_000_000
+    let since = lines[line].refusedSince
+    if since == 0 || clock - since < timeout {
+      violate("\(name(line)) is dropped, and there was nothing wrong with it")
+    }
+  }
+}
