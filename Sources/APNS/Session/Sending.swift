@@ -17,8 +17,8 @@ extension Session where Net: ~Copyable {
       throw tooLarge
     }
     if options.connections > 1 { chooseLane(size) }
+    if lanes[taking].use != .open { try connect() }
     var lane = lanes + taking
-    if lane.pointee.use != .open { try connect() }
     var free = lane.pointee.window.reserve(size)
     if free == nil {
       free = try makeRoom(size)
