@@ -60,7 +60,8 @@ struct Caller: ~Copyable {
     case 78..<86: takeEvents()
     case 86..<88: connect()
     default:
-      let time = world.dice.time(upTo: world.dice.pick([10_000_000, 3_000_000_000, 90_000_000_000]))
+      let time = world.dice.time(
+        upTo: world.dice.pick([10_000_000, 3_000_000_000, 90_000_000_000]))
       world.say("the caller does other things for \(time / 1000) us")
       world.clock += time
     }

@@ -44,6 +44,12 @@ extension World {
     case .unknown, .none: met(.unknownEvents)
     }
     checkEnd(number, end)
+    guard scenario.isExact else { return }
+    for lane in 0..<Int(scenario.given.connections) {
+      let other = ledger.waitingEvent(
+        of: lane, reportsAccepted: scenario.given.report_accepted != 0)
+      if let other, other < number { violate("\(number) is told before \(other)") }
+    }
   }
 
   /// The end that the session gave it against what the gateway did.

@@ -63,6 +63,8 @@ struct LaneLedger {
   var lastOdd = -1
   /// The newest whose outcome was taken.
   var lastTold = -1
+  /// No event comes for one before that; -1: none was taken yet.
+  var toBeTold = -1
   /// Ambiguous ends in a row.
   var ambiguousEnds = 0
 }
@@ -123,6 +125,7 @@ struct Ledger {
     counts.takenBytes += notification.size
     if lanes[lane].last >= 0 { sent[lanes[lane].last].next = number }
     if lanes[lane].first < 0 { lanes[lane].first = number }
+    if lanes[lane].last < 0 { lanes[lane].toBeTold = number }
     lanes[lane].last = number
     if notification.tokenLength != 32 { lanes[lane].lastOdd = number }
   }
@@ -146,6 +149,23 @@ struct Ledger {
     for lane in 0..<4 {
       while lanes[lane].first >= 0 { resolveFirst(of: lane, as: .unknown) }
     }
+  }
+
+  /// The oldest event of a lane that waits to be taken; nil: there is none.
+  mutating func waitingEvent(of lane: Int, reportsAccepted: Bool) -> Int? {
+    var number = lanes[lane].toBeTold
+    while number >= 0 {
+      switch sent[number].due {
+      case .none: return nil
+      case .accepted where !reportsAccepted: break
+      case _ where sent[number].told == .none: return number
+      default: break
+      }
+      guard sent[number].next >= 0 else { return nil }
+      number = sent[number].next
+      lanes[lane].toBeTold = number
+    }
+    return nil
   }
 
   /// The oldest notification of all without an end; -1: there is none.

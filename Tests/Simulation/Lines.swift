@@ -71,7 +71,9 @@ extension World {
     connection.pointee.found = 0
     call.vainWaits = 0
     ledger.counts.connects += 1
-    if dice.happens(scenario.tickets) { connection.pointee.ticketAt = clock + connection.pointee.down }
+    if dice.happens(scenario.tickets) {
+      connection.pointee.ticketAt = clock + connection.pointee.down
+    }
     if !isHealed { drawWhim(line) }
     say("\(name(line)) is open, \(connection.pointee.up / 1000) us to the gateway")
   }

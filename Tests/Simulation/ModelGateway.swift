@@ -303,7 +303,9 @@ extension World {
   }
 
   private func drawEnding(_ line: Int) {
-    if lines[line].ending != .refusal { lines[line].ending = dice.below(2) == 0 ? .goodbye : .broken }
+    if lines[line].ending != .refusal {
+      lines[line].ending = dice.below(2) == 0 ? .goodbye : .broken
+    }
   }
 
   /// The session said goodbye: what arrived is answered, then the gateway ends it too.
