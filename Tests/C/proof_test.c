@@ -51,7 +51,8 @@ static void check_word(const gateway_step_t *script, bool zero_proves, bool has_
 
 static void check_word_every_way(const gateway_step_t *script, bool zero_proves, bool has_odd,
                                  bool proves) {
-  for (int format = APNS_FORMAT_ENHANCED; format <= APNS_FORMAT_FRAMED; format++)
+  const int first = (int)as_many_as(APNS_FORMAT_ENHANCED, APNS_FORMAT_FRAMED);
+  for (int format = first; format <= APNS_FORMAT_FRAMED; format++)
     for (int ambiguous = APNS_AMBIGUOUS_RESEND; ambiguous <= APNS_AMBIGUOUS_REPORT; ambiguous++)
       check_word(script, zero_proves, has_odd, format, ambiguous, proves);
 }
@@ -190,7 +191,7 @@ static void a_packet_for_one_that_has_its_end(void **state) {
   static const uint32_t identifiers[] = {1, 5, 1000, UINT32_MAX};
   static const uint8_t words[] = {8, 10, 128, 255};
   for (size_t index = 0; index < 4; index++)
-    for (size_t word = 0; word < 4; word++) {
+    for (size_t word = as_many_as(0, index); word < as_many_as(4, index + 1); word++) {
       check_past_one(identifiers[index], words[word], APNS_AMBIGUOUS_RESEND);
       check_past_one(identifiers[index], words[word], APNS_AMBIGUOUS_REPORT);
     }

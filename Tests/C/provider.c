@@ -26,6 +26,8 @@ int64_t clock_ms(void) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+int64_t patience_ms(void) { return getenv("APNS_TESTS_LIGHT") ? 20000 : 8000; }
+
 size_t as_many_as(size_t many, size_t few) { return getenv("APNS_TESTS_LIGHT") ? few : many; }
 
 apns_credentials_t *provider_credentials(void) {

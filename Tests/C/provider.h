@@ -35,9 +35,12 @@ void check_contains(const char *text, const char *part, const char *file, int li
 /** Milliseconds of the monotonic clock. */
 int64_t clock_ms(void);
 
+/** What a busy machine may add to a time; less than what a call would wait that waits wrongly. */
+int64_t patience_ms(void);
+
 /** Fails where more than `limit_ms`, and what a busy machine may add to it, have passed. */
 #define assert_within(start_ms, limit_ms) \
-  assert_in_range(clock_ms() - (start_ms), 0, (limit_ms) + 4000)
+  assert_in_range(clock_ms() - (start_ms), 0, (limit_ms) + patience_ms())
 
 /** `many`, or `few` where each step is dear (under valgrind). */
 size_t as_many_as(size_t many, size_t few);
