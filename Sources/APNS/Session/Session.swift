@@ -110,6 +110,7 @@ enum Goal {
 
 extension Session where Net: ~Copyable {
   /// Works until the goal is reached or the deadline passed, whichever is first.
+  @_optimize(speed)
   @inline(never)
   mutating func pursue(_ goal: Goal, by deadline: Int64) throws(Failure) {
     while true {
