@@ -20,28 +20,44 @@ function(apns_exported_names OUT)
   set(${OUT} ${names} PARENT_SCOPE)
 endfunction()
 
-# Links the static library TARGET into one object, keeps what the exported names
-# need, and makes every other name local.
-function(apns_prelink TARGET OBJECT EXPORTS)
+# The tool NAME of the Swift toolchain: what it wrote, no other can be relied on to read.
+function(apns_toolchain_program VARIABLE NAME)
+  execute_process(COMMAND ${CMAKE_Swift_COMPILER} -print-target-info
+                  OUTPUT_VARIABLE info COMMAND_ERROR_IS_FATAL ANY)
+  string(JSON resources GET "${info}" paths runtimeResourcePath)
+  find_program(${VARIABLE} ${NAME} PATHS ${resources}/../../bin NO_DEFAULT_PATH REQUIRED)
+endfunction()
+
+# Makes one object of the static library TARGET, which holds bitcode. The linker makes
+# every name local but those of the version script MAP, and leaves out what they do not
+# need. Compiled only then, all of it is one section, so that the assembler resolves the
+# calls within: relocations and names were two fifths of the archive.
+function(apns_prelink TARGET OBJECT EXPORTS MAP)
+  apns_toolchain_program(APNS_LLD ld.lld)
+  apns_toolchain_program(APNS_CLANG clang)
   list(JOIN EXPORTS "\n" lines)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/exports.txt CONTENT "${lines}\n")
-  list(TRANSFORM EXPORTS PREPEND "--undefined=" OUTPUT_VARIABLE roots)
-  list(JOIN roots "\n" lines)
-  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/roots.txt CONTENT "${lines}\n")
+  set(debug $<CONFIG:Debug>)
+  # A jump table takes a relocation per case, which is more than the comparisons it saves.
   add_custom_command(OUTPUT ${OBJECT}
-    COMMAND ${CMAKE_LINKER} -r --gc-sections @${PROJECT_BINARY_DIR}/roots.txt
-            --whole-archive $<TARGET_FILE:${TARGET}> -o ${OBJECT}.whole
+    COMMAND ${APNS_LLD} -shared --version-script=${MAP} --whole-archive $<TARGET_FILE:${TARGET}>
+            --lto-emit-llvm --lto-O$<IF:${debug},0,1> -o ${OBJECT}.bc
+    COMMAND ${APNS_CLANG} -x ir ${OBJECT}.bc -S -o ${OBJECT}.s -fPIC -Wno-override-module
+            $<IF:${debug},-O0,-O2> -mllvm -min-jump-table-entries=64
+    COMMAND ${CMAKE_COMMAND} -DASSEMBLY=${OBJECT}.s -P ${PROJECT_SOURCE_DIR}/cmake/OneSection.cmake
+    COMMAND ${APNS_CLANG} -c ${OBJECT}.s -o ${OBJECT}.whole
     COMMAND ${CMAKE_LINKER} -r -T ${PROJECT_SOURCE_DIR}/cmake/merge.ld ${OBJECT}.whole
             -o ${OBJECT}.merged
-    COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DOBJECT=${OBJECT}.merged -DMAP=${OBJECT}.names
-            -P ${PROJECT_SOURCE_DIR}/cmake/ShortNames.cmake
+    # Without the names of what is local a backtrace of a release tells the function of
+    # the header only; RelWithDebInfo and Debug keep them.
     COMMAND ${CMAKE_OBJCOPY} --keep-global-symbols=${PROJECT_BINARY_DIR}/exports.txt
             --remove-section=.swift1_autolink_entries --remove-section=.swift_modhash
-            $<$<NOT:$<CONFIG:Debug>>:--strip-unneeded>
-            $<$<NOT:$<CONFIG:Debug>>:--redefine-syms=${OBJECT}.names> ${OBJECT}.merged ${OBJECT}
+            --remove-section=.linker-options --remove-section=.deplibs
+            --remove-section=.llvm_addrsig $<$<CONFIG:Release>:--strip-unneeded>
+            ${OBJECT}.merged ${OBJECT}
     COMMAND_EXPAND_LISTS
-    DEPENDS ${TARGET} ${PROJECT_SOURCE_DIR}/cmake/merge.ld ${PROJECT_SOURCE_DIR}/cmake/ShortNames.cmake
-            ${PROJECT_BINARY_DIR}/exports.txt ${PROJECT_BINARY_DIR}/roots.txt
+    DEPENDS ${TARGET} ${MAP} ${PROJECT_SOURCE_DIR}/cmake/merge.ld
+            ${PROJECT_SOURCE_DIR}/cmake/OneSection.cmake ${PROJECT_BINARY_DIR}/exports.txt
     COMMENT "Prelinking ${OBJECT}" VERBATIM)
   set_source_files_properties(${OBJECT} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
 endfunction()

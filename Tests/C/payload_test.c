@@ -415,6 +415,29 @@ static void many_custom_keys(void **state) {
   apns_payload_free(p);
 }
 
+/* However many names there are, and however often one of them comes again. */
+static void each_name_is_there_once(void **state) {
+  (void)state;
+  apns_error_t e = APNS_ERROR_INIT;
+  apns_payload_t *p = payload_of((size_t)1 << 16, NULL);
+  for (int round = 0; round < 3; round++) {
+    for (int count = 0; count < 70; count++) {
+      char name[24], message[64];
+      int length = snprintf(name, sizeof name, "name %d", count);
+      assert_ok(apns_payload_add_integer(p, name, (size_t)length, count, &e), &e);
+      for (int again = 0; again <= count; again++) {
+        length = snprintf(name, sizeof name, "name %d", again);
+        snprintf(message, sizeof message, "custom key '%s' is there already", name);
+        for (int times = 0; times < 5; times++)
+          assert_refused(p, apns_payload_add_integer(p, name, (size_t)length, 0, error), message);
+      }
+    }
+    apns_payload_reset(p);
+    assert_writes(p, "{\"aps\":{}}");
+  }
+  apns_payload_free(p);
+}
+
 /* ---- Limits ------------------------------------------------------------- */
 
 static void too_long_says_by_how_much(void **state) {
@@ -609,6 +632,7 @@ int main(void) {
       cmocka_unit_test(a_template_changes_in_place),
       cmocka_unit_test(a_payload_that_is_warm_allocates_nothing),
       cmocka_unit_test(many_custom_keys),
+      cmocka_unit_test(each_name_is_there_once),
       cmocka_unit_test(too_long_says_by_how_much),
       cmocka_unit_test(a_text_is_shortened_by_what_is_needed),
       cmocka_unit_test(the_body_or_the_last_argument_is_what_is_shortened),

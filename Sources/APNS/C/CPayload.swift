@@ -45,7 +45,7 @@ public func apns_payload_free(_ payload: OpaquePointer?) {
   discard(UnsafeMutablePointer<PayloadBuilder>(payload))
 }
 
-@_cdecl("apns_payload_reset") @implementation
+@_cdecl("apns_payload_reset") @implementation @_optimize(speed)
 public func apns_payload_reset(_ payload: OpaquePointer?) {
   guard let payload else { return }
   UnsafeMutablePointer<PayloadBuilder>(payload).pointee.reset()
@@ -53,7 +53,7 @@ public func apns_payload_reset(_ payload: OpaquePointer?) {
 
 // MARK: Apple's keys
 
-@_cdecl("apns_payload_set_string") @implementation
+@_cdecl("apns_payload_set_string") @implementation @_optimize(speed)
 public func apns_payload_set_string(
   _ payload: OpaquePointer?, _ key: apns_payload_key_t, _ text: UnsafePointer<CChar>?,
   _ length: Int,
@@ -104,7 +104,7 @@ public func apns_payload_set_strings(
   }
 }
 
-@_cdecl("apns_payload_set_integer") @implementation
+@_cdecl("apns_payload_set_integer") @implementation @_optimize(speed)
 public func apns_payload_set_integer(
   _ payload: OpaquePointer?, _ key: apns_payload_key_t, _ value: Int64,
   _ error: UnsafeMutablePointer<apns_error_t>?
@@ -164,7 +164,7 @@ public func apns_payload_remove(
 
 // MARK: Custom keys
 
-@_cdecl("apns_payload_add_string") @implementation
+@_cdecl("apns_payload_add_string") @implementation @_optimize(speed)
 public func apns_payload_add_string(
   _ payload: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ nameLength: Int,
   _ text: UnsafePointer<CChar>?, _ length: Int,
@@ -266,7 +266,7 @@ public func apns_payload_remove_custom(_ payload: OpaquePointer?) {
 
 // MARK: Writing
 
-@_cdecl("apns_payload_write") @implementation
+@_cdecl("apns_payload_write") @implementation @_optimize(speed)
 public func apns_payload_write(
   _ payload: OpaquePointer?, _ buffer: UnsafeMutableRawPointer?, _ capacity: Int,
   _ length: UnsafeMutablePointer<Int>?, _ cut: UnsafeMutablePointer<Int>?,

@@ -40,7 +40,7 @@ public func apns_session_connect(
   answer(error) { () throws(Failure) in try openSession(session).pointee.connect() }
 }
 
-@_cdecl("apns_session_send") @implementation
+@_cdecl("apns_session_send") @implementation @_optimize(speed)
 public func apns_session_send(
   _ session: OpaquePointer?, _ notification: UnsafePointer<apns_notification_t>?, _ flags: UInt32,
   _ identifier: UnsafeMutablePointer<UInt32>?, _ error: UnsafeMutablePointer<apns_error_t>?
@@ -55,7 +55,7 @@ public func apns_session_send(
   }
 }
 
-@_cdecl("apns_session_send_many") @implementation
+@_cdecl("apns_session_send_many") @implementation @_optimize(speed)
 public func apns_session_send_many(
   _ session: OpaquePointer?, _ notifications: UnsafePointer<apns_notification_t>?, _ count: Int,
   _ flags: UInt32, _ taken: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<apns_error_t>?
@@ -224,6 +224,7 @@ private func takeOther(
   return try takeChecked(session, &adopted)
 }
 
+@_optimize(speed)
 @inline(never)
 private func takeChecked(
   _ session: UnsafeMutablePointer<ProviderSession>, _ given: UnsafePointer<apns_notification_t>

@@ -49,6 +49,7 @@ struct JSONReader {
   }
 
   /// The next token; again and again `end` when the value is over.
+  @_optimize(speed)
   @inline(never)
   mutating func next() throws(JSONFault) -> Token {
     if expected == .next, let closing = try separate() { return closing }
@@ -192,9 +193,11 @@ struct JSONReader {
     index < bytes.count && bytes[index] >= 0x30 && bytes[index] <= 0x39
   }
 
+  @_optimize(speed)
   @inline(never)
   private mutating func readString() throws(JSONFault) {
     var index = offset &+ 1
+    index &+= JSONText.plainRun(bytes, from: index)
     while index < bytes.count {
       let byte = bytes[index]
       if byte == 0x22 {

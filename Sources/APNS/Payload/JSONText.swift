@@ -2,15 +2,20 @@
 /// escaped is: the quotation mark, the backslash, and the control characters.
 enum JSONText {
   /// How many bytes the text takes, escapes counted.
-  @inline(never)
+  @inline(__always)
   static func measure(_ text: UnsafeRawBufferPointer) throws(PayloadFault) -> Int {
+    isPlain(text) ? text.count : try measureWithEscapes(text)
+  }
+
+  @inline(never)
+  private static func measureWithEscapes(
+    _ text: UnsafeRawBufferPointer
+  ) throws(PayloadFault) -> Int {
     var offset = 0
     var escapes = 0
     while offset < text.count {
-      if text.count &- offset >= 8, isPlain(text, at: offset) {
-        offset &+= 8
-        continue
-      }
+      offset &+= plainRun(text, from: offset)
+      guard offset < text.count else { break }
       let byte = text[offset]
       if byte < 0x80 {
         escapes &+= extra(byte)
@@ -26,14 +31,22 @@ enum JSONText {
   }
 
   /// Writes the text, which was measured, and returns where it ended.
+  @inline(__always)
   static func write(
     _ text: UnsafeRawBufferPointer, measured: Int, to target: UnsafeMutableRawPointer
   ) -> UnsafeMutableRawPointer {
     guard let base = text.baseAddress, text.count > 0 else { return target }
     if measured == text.count {
-      target.copyMemory(from: base, byteCount: text.count)
+      copyShort(base, to: target, text.count)
       return target + text.count
     }
+    return writeEscaping(text, to: target)
+  }
+
+  @inline(never)
+  private static func writeEscaping(
+    _ text: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
     var target = target
     for byte in text { target = write(byte: byte, to: target) }
     return target
@@ -109,10 +122,38 @@ enum JSONText {
     }
   }
 
-  /// Whether the next eight bytes are ASCII of which none is escaped.
+  /// Whether all of the text is ASCII of which nothing is escaped.
   @inline(__always)
-  private static func isPlain(_ text: UnsafeRawBufferPointer, at offset: Int) -> Bool {
-    let word = text.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+  private static func isPlain(_ text: UnsafeRawBufferPointer) -> Bool {
+    let count = text.count
+    if count >= 8 {
+      for offset in stride(from: 0, to: count &- 8, by: 8)
+      where !isPlain(load(text, at: offset)) { return false }
+      // Some of the last eight may be looked at twice.
+      return isPlain(load(text, at: count &- 8))
+    }
+    var word: UInt64 = 0x2020_2020_2020_2020
+    for byte in text { word = word << 8 | UInt64(byte) }
+    return isPlain(word)
+  }
+
+  /// How many bytes from `offset` on are ASCII of which nothing is escaped, in eights.
+  @inline(__always)
+  static func plainRun(_ text: UnsafeRawBufferPointer, from offset: Int) -> Int {
+    var end = offset
+    while text.count &- end >= 8, isPlain(load(text, at: end)) { end &+= 8 }
+    return end &- offset
+  }
+
+  @inline(__always)
+  private static func load(_ text: UnsafeRawBufferPointer, at offset: Int) -> UInt64 {
+    // Its callers have looked that eight bytes are there.
+    text.baseAddress.unsafelyUnwrapped.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+  }
+
+  /// Whether eight bytes are ASCII of which none is escaped.
+  @inline(__always)
+  private static func isPlain(_ word: UInt64) -> Bool {
     let ones: UInt64 = 0x0101_0101_0101_0101
     let quotes = word ^ ones &* 0x22
     let backslashes = word ^ ones &* 0x5C

@@ -3,73 +3,101 @@ import CSystem
 /// Which names a payload has, so that none comes twice: a table of hashes, each with the
 /// place of its name. The names themselves stand elsewhere.
 struct KeySet: ~Copyable {
-  /// 0 as length: empty. Names stand between quotation marks, so none is shorter than two.
   private struct Entry {
     var hash: UInt32
     var offset: UInt32
     var length: UInt32
+    /// Empty unless it is the table's.
+    var round: UInt32
   }
 
+  /// The first names, which take no memory and are looked through one after the other.
+  private var few = InlineArray<8, Entry>(
+    repeating: Entry(hash: 0, offset: 0, length: 0, round: 0))
+  /// All names, once they are more than that.
   private var table: UnsafeMutablePointer<Entry>?
   private var capacity = 0
   private var count = 0
+  /// Counts how often all names were removed, which so need not be touched.
+  private var round: UInt32 = 1
 
   mutating func removeAll() {
-    guard count > 0, let table else { return }
-    memset(table, 0, capacity &* MemoryLayout<Entry>.stride)
+    let wereFew = count <= few.count
     count = 0
+    if wereFew { return }
+    round &+= 1
+    guard round == 0, let table else { return }
+    memset(table, 0, capacity &* MemoryLayout<Entry>.stride)
+    round = 1
   }
 
   /// Notes the name at `offset` of `text`; false where there is one like it.
+  @_optimize(speed)
   @inline(never)
   mutating func insert(
     _ text: UnsafeRawPointer, at offset: Int, length: Int
   ) throws(PayloadFault) -> Bool {
-    if count &* 2 >= capacity { try grow() }
-    let hash = Self.hash(text + offset, length)
-    guard let slot = find(hash, text, offset, length) else { return false }
-    slot.pointee = Entry(
-      hash: hash, offset: UInt32(truncatingIfNeeded: offset),
-      length: UInt32(truncatingIfNeeded: length))
+    let entry = Entry(
+      hash: Self.hash(text + offset, length), offset: UInt32(truncatingIfNeeded: offset),
+      length: UInt32(truncatingIfNeeded: length), round: round)
+    if count <= few.count {
+      for index in 0..<count where Self.areEqual(few[index], entry, text) { return false }
+      if count < few.count {
+        few[count] = entry
+        count &+= 1
+        return true
+      }
+    }
+    if count == few.count || count &* 2 >= capacity { try grow() }
+    guard let slot = find(entry, text) else { return false }
+    slot.pointee = entry
     count &+= 1
     return true
   }
 
-  /// The empty place for the name; nil where the name is there.
-  private func find(
-    _ hash: UInt32, _ text: UnsafeRawPointer, _ offset: Int, _ length: Int
-  ) -> UnsafeMutablePointer<Entry>? {
-    guard let table else { return nil }
-    var index = Int(hash) & (capacity &- 1)
-    while true {
-      let entry = table + index
-      if entry.pointee.length == 0 { return entry }
-      if entry.pointee.hash == hash, entry.pointee.length == length,
-        memcmp(text + Int(entry.pointee.offset), text + offset, length) == 0
-      {
-        return nil
-      }
-      index = (index &+ 1) & (capacity &- 1)
-    }
+  @inline(__always)
+  private static func areEqual(_ one: Entry, _ other: Entry, _ text: UnsafeRawPointer) -> Bool {
+    one.hash == other.hash && one.length == other.length
+      && memcmp(text + Int(one.offset), text + Int(other.offset), Int(one.length)) == 0
   }
 
+  /// The empty place for the name; nil where the name is there.
+  private func find(_ wanted: Entry, _ text: UnsafeRawPointer) -> UnsafeMutablePointer<Entry>? {
+    guard let table else { return nil }
+    var index = Int(wanted.hash) & (capacity &- 1)
+    while table[index].round == round {
+      if Self.areEqual(table[index], wanted, text) { return nil }
+      index = (index &+ 1) & (capacity &- 1)
+    }
+    return table + index
+  }
+
+  /// Makes the table large enough for one more, and moves the few into it.
   @inline(never)
   private mutating func grow() throws(PayloadFault) {
-    let wanted = max(16, capacity &* 2)
-    guard let memory = calloc(wanted, MemoryLayout<Entry>.stride) else {
-      throw PayloadFault(.memory)
-    }
-    let grown = memory.bindMemory(to: Entry.self, capacity: wanted)
-    if let table {
-      for index in 0..<capacity where table[index].length != 0 {
-        var place = Int(table[index].hash) & (wanted &- 1)
-        while grown[place].length != 0 { place = (place &+ 1) & (wanted &- 1) }
-        grown[place] = table[index]
+    if count &* 2 >= capacity {
+      let wanted = max(32, capacity &* 2)
+      guard let memory = calloc(wanted, MemoryLayout<Entry>.stride) else {
+        throw PayloadFault(.memory)
       }
-      free(table)
+      let (old, oldCapacity) = (table, capacity)
+      table = memory.bindMemory(to: Entry.self, capacity: wanted)
+      capacity = wanted
+      if let old {
+        for index in 0..<oldCapacity where old[index].round == round { place(old[index]) }
+        free(old)
+      }
     }
-    table = grown
-    capacity = wanted
+    guard count == few.count else { return }
+    for index in 0..<count { place(few[index]) }
+  }
+
+  /// Puts a name in that is not there.
+  private func place(_ entry: Entry) {
+    guard let table else { return }
+    var index = Int(entry.hash) & (capacity &- 1)
+    while table[index].round == round { index = (index &+ 1) & (capacity &- 1) }
+    table[index] = entry
   }
 
   private static func hash(_ name: UnsafeRawPointer, _ length: Int) -> UInt32 {

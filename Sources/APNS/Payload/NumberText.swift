@@ -6,6 +6,7 @@ enum NumberText {
   static let longest = 32
 
   /// Writes an integer and returns where it ended.
+  @_optimize(speed)
   static func write(
     _ value: Int64, to target: UnsafeMutableRawPointer
   ) -> UnsafeMutableRawPointer {
@@ -16,10 +17,11 @@ enum NumberText {
     }
     var magnitude = value.magnitude
     var length = 1
-    var rest = magnitude / 10
-    while rest > 0 {
+    // No number has more than nineteen digits, so the limit never runs over.
+    var limit: UInt64 = 10
+    while length < 19, magnitude >= limit {
       length &+= 1
-      rest /= 10
+      limit &*= 10
     }
     for index in stride(from: length &- 1, through: 0, by: -1) {
       target.storeBytes(

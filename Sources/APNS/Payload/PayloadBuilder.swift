@@ -1,12 +1,16 @@
 /// A payload in the making. What is set is kept as the JSON it will be, so that writing
 /// the payload is copying pieces one behind the other.
 struct PayloadBuilder: ~Copyable {
-  /// Where the piece of a key lies, `"badge":3`.
+  /// Where the piece of a key lies, `"badge":3`. Its place stays the key's own, with what
+  /// stands before the value written there once.
   private struct Piece {
     var offset: UInt32 = 0
+    /// 0: the key has no place yet.
+    var capacity: UInt32 = 0
+    /// Of `"badge":`.
+    var head: UInt32 = 0
     /// 0: the key is not set.
     var length: UInt32 = 0
-    var capacity: UInt32 = 0
     /// Of the text that may be shortened: where it begins, from the piece's start, and
     /// how many bytes it has without escapes.
     var textStart: UInt32 = 0
@@ -21,6 +25,8 @@ struct PayloadBuilder: ~Copyable {
   /// The keys of `aps`, and those of the alert, in the order in which they were first set.
   private var order = KeyOrder()
   private var alertOrder = KeyOrder()
+  /// How long the pieces are that are set, with a comma behind each.
+  private var total = 0
   /// `,"name":value` for each custom key.
   private var custom = ByteStore()
   private var names = KeySet()
@@ -31,31 +37,28 @@ struct PayloadBuilder: ~Copyable {
   }
 
   mutating func reset() {
-    for index in 0..<pieces.count { pieces[index] = Piece() }
+    for index in 0..<order.count { clear(order[index]) }
+    for index in 0..<alertOrder.count { clear(alertOrder[index]) }
     order.removeAll()
     alertOrder.removeAll()
-    store.count = 0
+    total = 0
     removeCustom()
   }
 
   // MARK: Apple's keys
 
-  @inline(never)
+  @_optimize(speed)
   mutating func set(
     _ key: PayloadKey, string: UnsafeRawBufferPointer
   ) throws(PayloadFault) {
     try checkAlert(key)
     let measured = try JSONText.measure(string)
     guard measured >= string.count, measured < 1 << 30 else { throw PayloadFault(.tooLarge) }
-    let head = key.name.utf8CodeUnitCount &+ 4
-    var piece = try piece(key, length: head &+ measured &+ 1)
-    var target = begin(key, piece)
-    target.storeBytes(of: 0x22, as: UInt8.self)
-    target = JSONText.write(string, measured: measured, to: target + 1)
-    target.storeBytes(of: 0x22, as: UInt8.self)
-    piece.textStart = UInt32(truncatingIfNeeded: head)
-    piece.textBytes = UInt32(truncatingIfNeeded: string.count)
-    commit(key, piece)
+    let start = try begin(key, measured &+ 2)
+    start.storeBytes(of: 0x22, as: UInt8.self)
+    let end = JSONText.write(string, measured: measured, to: start + 1)
+    end.storeBytes(of: 0x22, as: UInt8.self)
+    commit(key, measured &+ 2, textStart: 1, textBytes: string.count)
   }
 
   /// An array of strings; `string` hands out the one at an index.
@@ -64,8 +67,7 @@ struct PayloadBuilder: ~Copyable {
     _ key: PayloadKey, count: Int, string: (Int) -> UnsafeRawBufferPointer
   ) throws(PayloadFault) {
     try checkAlert(key)
-    let head = key.name.utf8CodeUnitCount &+ 3
-    var length = head &+ 2 &+ max(0, count &- 1)
+    var length = 2 &+ max(0, count &- 1)
     for index in 0..<count {
       do throws(PayloadFault) {
         length &+= try JSONText.measure(string(index)) &+ 2
@@ -76,57 +78,40 @@ struct PayloadBuilder: ~Copyable {
       }
       guard length < 1 << 30 else { throw PayloadFault(.tooLarge) }
     }
-    var piece = try piece(key, length: length)
-    let start = begin(key, piece)
-    var target = start
-    target.storeBytes(of: 0x5B, as: UInt8.self)
-    target += 1
+    let start = try begin(key, length)
+    var (textStart, textBytes) = (0, 0)
+    var target = Self.put("[", start)
     for index in 0..<count {
-      if index > 0 {
-        target.storeBytes(of: 0x2C, as: UInt8.self)
-        target += 1
-      }
-      target.storeBytes(of: 0x22, as: UInt8.self)
-      target += 1
+      target = Self.put(index > 0 ? ",\"" : "\"", target)
       let text = string(index)
-      piece.textStart = UInt32(truncatingIfNeeded: head &+ (target - start))
-      piece.textBytes = UInt32(truncatingIfNeeded: text.count)
+      (textStart, textBytes) = (target - start, text.count)
       // Plain copying is for text without escapes, which its length does not tell here.
-      target = JSONText.write(text, measured: -1, to: target)
-      target.storeBytes(of: 0x22, as: UInt8.self)
-      target += 1
+      target = Self.put("\"", JSONText.write(text, measured: -1, to: target))
     }
-    target.storeBytes(of: 0x5D, as: UInt8.self)
-    commit(key, piece)
+    _ = Self.put("]", target)
+    commit(key, length, textStart: textStart, textBytes: textBytes)
   }
 
-  @inline(never)
+  @_optimize(speed)
   mutating func set(_ key: PayloadKey, integer: Int64) throws(PayloadFault) {
     try checkAlert(key)
-    var piece = try piece(
-      key, length: key.name.utf8CodeUnitCount &+ 3 &+ NumberText.longest)
-    let start = begin(key, piece)
-    let end = NumberText.write(integer, to: start)
-    finish(&piece, key, end - start)
+    let start = try begin(key, NumberText.longest)
+    commit(key, NumberText.write(integer, to: start) - start)
   }
 
   @inline(never)
   mutating func set(_ key: PayloadKey, number: Double) throws(PayloadFault) {
     guard number.isFinite else { throw PayloadFault(.notANumber) }
     try checkAlert(key)
-    var piece = try piece(
-      key, length: key.name.utf8CodeUnitCount &+ 3 &+ NumberText.longest)
-    let start = begin(key, piece)
-    let end = NumberText.write(number, to: start)
-    finish(&piece, key, end - start)
+    let start = try begin(key, NumberText.longest)
+    commit(key, NumberText.write(number, to: start) - start)
   }
 
   @inline(never)
   mutating func setNull(_ key: PayloadKey) throws(PayloadFault) {
     try checkAlert(key)
-    let piece = try piece(key, length: key.name.utf8CodeUnitCount &+ 7)
-    _ = Self.put("null", begin(key, piece))
-    commit(key, piece)
+    let start = try begin(key, 4)
+    commit(key, Self.put("null", start) - start)
   }
 
   /// A sound that is played whatever the device is set to.
@@ -137,97 +122,115 @@ struct PayloadBuilder: ~Copyable {
     guard volume >= 0, volume <= 1 else { throw PayloadFault(.range) }
     let measured = try JSONText.measure(name)
     guard measured < 1 << 30 else { throw PayloadFault(.tooLarge) }
-    var piece = try piece(.sound, length: 48 &+ measured &+ NumberText.longest)
-    let start = begin(.sound, piece)
+    let start = try begin(.sound, 40 &+ measured &+ NumberText.longest)
     var target = Self.put("{\"critical\":1,\"name\":\"", start)
     target = JSONText.write(name, measured: measured, to: target)
     target = Self.put("\",\"volume\":", target)
     target = Self.put("}", NumberText.write(volume, to: target))
-    finish(&piece, .sound, target - start)
+    commit(.sound, target - start)
   }
 
   /// Takes a key away; with the alert goes all that is in it.
   @inline(never)
   mutating func remove(_ key: PayloadKey) {
-    if key == .alert {
-      for index in 0..<alertOrder.count { clear(alertOrder[index]) }
+    if key == .alert, alertOrder.count > 0 {
+      for index in 0..<alertOrder.count { drop(alertOrder[index]) }
       alertOrder.removeAll()
-    } else if key.isInAlert {
-      guard isSet(key) else { return }
-      clear(key)
+      removeAlert()
+    } else if isSet(key) {
+      drop(key)
+      guard key.isInAlert else { return order.remove(key) }
       alertOrder.remove(key)
       // An alert without parts is none.
-      if alertOrder.count == 0 { order.remove(.alert) }
-      return
+      if alertOrder.count == 0 { removeAlert() }
     }
+  }
+
+  private mutating func removeAlert() {
+    order.remove(.alert)
+    total &-= Self.alertBraces
+  }
+
+  private mutating func drop(_ key: PayloadKey) {
+    total &-= length(key) &+ 1
     clear(key)
-    order.remove(key)
   }
 
   private mutating func clear(_ key: PayloadKey) { pieces[Int(key.rawValue)].length = 0 }
 
+  @inline(__always)
   private func checkAlert(_ key: PayloadKey) throws(PayloadFault) {
     if key == .alert, alertOrder.count > 0 { throw PayloadFault(.alertHasParts) }
-    if key.isInAlert, pieces[Int(PayloadKey.alert.rawValue)].length > 0 {
-      throw PayloadFault(.alertIsText)
-    }
+    if key.isInAlert, isSet(.alert) { throw PayloadFault(.alertIsText) }
   }
 
-  /// Room for the key's piece: its old one where that is large enough. Nothing is changed
-  /// until `commit`, but for the memory that a larger one takes.
+  /// Where the key's value goes, which has room for `length` bytes there. What was there
+  /// is lost, so that `commit` has to follow.
+  @inline(__always)
+  private mutating func begin(
+    _ key: PayloadKey, _ length: Int
+  ) throws(PayloadFault) -> UnsafeMutableRawPointer {
+    let piece = pieces[Int(key.rawValue)]
+    guard let base = store.base, length <= Int(piece.capacity) &- Int(piece.head) else {
+      return try move(key, length)
+    }
+    return base + (Int(piece.offset) &+ Int(piece.head))
+  }
+
+  /// Gives the key a place, or a larger one.
   @inline(never)
-  private mutating func piece(_ key: PayloadKey, length: Int) throws(PayloadFault) -> Piece {
-    var piece = pieces[Int(key.rawValue)]
+  private mutating func move(
+    _ key: PayloadKey, _ length: Int
+  ) throws(PayloadFault) -> UnsafeMutableRawPointer {
     guard length < 1 << 30 else { throw PayloadFault(.tooLarge) }
-    if length > Int(piece.capacity) {
-      // One that grows may grow again: then it does so half as often each time.
-      let spare = piece.capacity > 0 ? length / 2 : 0
-      _ = try store.room(for: length &+ spare)
-      piece.offset = UInt32(truncatingIfNeeded: store.count)
-      piece.capacity = UInt32(truncatingIfNeeded: length &+ spare)
-      store.count &+= length &+ spare
+    let index = Int(key.rawValue)
+    // One that grows may grow again: then it does so half as often each time.
+    let spare = pieces[index].capacity > 0 ? length / 2 : 0
+    let head = key.name.utf8CodeUnitCount &+ 3
+    let capacity = head &+ length &+ spare
+    var target = try store.room(for: capacity)
+    target = Self.put("\":", Self.put(key.name, Self.put("\"", target)))
+    pieces[index].offset = UInt32(truncatingIfNeeded: store.count)
+    pieces[index].capacity = UInt32(truncatingIfNeeded: capacity)
+    pieces[index].head = UInt32(truncatingIfNeeded: head)
+    store.count &+= capacity
+    return target
+  }
+
+  /// Sets the key to what was written. `textStart` counts from the value's start.
+  @inline(__always)
+  private mutating func commit(
+    _ key: PayloadKey, _ valueLength: Int, textStart: Int = 0, textBytes: Int = 0
+  ) {
+    let index = Int(key.rawValue)
+    var piece = pieces[index]
+    let before = piece.length
+    piece.length = piece.head &+ UInt32(truncatingIfNeeded: valueLength)
+    piece.textStart = textStart == 0 ? 0 : piece.head &+ UInt32(truncatingIfNeeded: textStart)
+    piece.textBytes = UInt32(truncatingIfNeeded: textBytes)
+    pieces[index] = piece
+    total &+= Int(piece.length) &- Int(before)
+    if before == 0 { note(key) }
+  }
+
+  /// Notes a key that was not set before.
+  @inline(__always)
+  private mutating func note(_ key: PayloadKey) {
+    total &+= 1
+    guard key.isInAlert else { return order.append(key) }
+    if alertOrder.count == 0 {
+      order.append(.alert)
+      total &+= Self.alertBraces
     }
-    piece.length = UInt32(truncatingIfNeeded: length)
-    piece.textStart = 0
-    piece.textBytes = 0
-    return piece
+    alertOrder.append(key)
   }
 
-  /// Writes `"key":` and returns where the value goes.
-  @inline(never)
-  private func begin(_ key: PayloadKey, _ piece: Piece) -> UnsafeMutableRawPointer {
-    // There is memory where there is a piece.
-    let base = store.base.unsafelyUnwrapped + Int(piece.offset)
-    base.storeBytes(of: 0x22, as: UInt8.self)
-    let name = key.name
-    let end = Self.put(name, base + 1)
-    end.storeBytes(of: 0x22, as: UInt8.self)
-    end.storeBytes(of: 0x3A, toByteOffset: 1, as: UInt8.self)
-    return end + 2
-  }
-
-  private mutating func finish(_ piece: inout Piece, _ key: PayloadKey, _ valueLength: Int) {
-    piece.length = UInt32(
-      truncatingIfNeeded: key.name.utf8CodeUnitCount &+ 3 &+ valueLength)
-    commit(key, piece)
-  }
-
-  @inline(never)
-  private mutating func commit(_ key: PayloadKey, _ piece: Piece) {
-    let isNew = pieces[Int(key.rawValue)].length == 0
-    pieces[Int(key.rawValue)] = piece
-    guard isNew else { return }
-    if key.isInAlert {
-      if alertOrder.count == 0 { order.append(.alert) }
-      alertOrder.append(key)
-    } else {
-      order.append(key)
-    }
-  }
+  /// `"alert":{}` and a comma, less the comma behind the last of what is in it.
+  private static var alertBraces: Int { 10 }
 
   // MARK: Custom keys
 
-  @inline(never)
+  @_optimize(speed)
   mutating func add(
     _ name: UnsafeRawBufferPointer, string: UnsafeRawBufferPointer
   ) throws(PayloadFault) {
@@ -288,7 +291,7 @@ struct PayloadBuilder: ~Copyable {
   }
 
   /// Writes `,"name":` behind what there is.
-  @inline(never)
+  @inline(__always)
   private mutating func beginCustom(
     _ name: UnsafeRawBufferPointer, valueLength: Int
   ) throws(PayloadFault) -> Entry {
@@ -301,6 +304,7 @@ struct PayloadBuilder: ~Copyable {
     return Entry(nameLength: measured &+ 2, value: Self.put("\":", target))
   }
 
+  @inline(__always)
   private func measure(name: UnsafeRawBufferPointer) throws(PayloadFault) -> Int {
     if name.count == 3, name[0] == 0x61, name[1] == 0x70, name[2] == 0x73 {
       throw PayloadFault(.reserved)
@@ -312,7 +316,7 @@ struct PayloadBuilder: ~Copyable {
     }
   }
 
-  @inline(never)
+  @inline(__always)
   private mutating func commit(
     _ entry: Entry, end: UnsafeMutableRawPointer
   ) throws(PayloadFault) {
@@ -326,19 +330,8 @@ struct PayloadBuilder: ~Copyable {
   // MARK: Writing
 
   /// The payload's size, unshortened.
-  var size: Int {
-    var size = 10 &+ custom.count &+ max(0, order.count &- 1)
-    for index in 0..<order.count {
-      let key = order[index]
-      if key == .alert, alertOrder.count > 0 {
-        size &+= 10 &+ max(0, alertOrder.count &- 1)
-        for part in 0..<alertOrder.count { size &+= length(alertOrder[part]) }
-      } else {
-        size &+= length(key)
-      }
-    }
-    return size
-  }
+  @inline(__always)
+  private var size: Int { 10 &+ custom.count &+ max(0, total &- 1) }
 
   /// What will be written, and how.
   struct Plan {
@@ -350,6 +343,7 @@ struct PayloadBuilder: ~Copyable {
   }
 
   /// Decides what has to be left off.
+  @inline(__always)
   func plan() throws(PayloadWriteFault) -> Plan {
     let size = size
     if size <= limit { return Plan(size: size) }
@@ -392,40 +386,39 @@ struct PayloadBuilder: ~Copyable {
       count: Int(piece.length) &- Int(piece.textStart) &- tail)
   }
 
-  /// Writes the payload; `target` has room for the plan's size.
-  func write(_ plan: Plan, to target: UnsafeMutableRawPointer) {
+  /// Writes the payload; `target` has room for the plan's size. Mutating, though it changes
+  /// nothing: the compiler would copy all the pieces else, to look at one.
+  @_optimize(speed)
+  mutating func write(_ plan: Plan, to target: UnsafeMutableRawPointer) {
     var target = Self.put("{\"aps\":{", target)
     for index in 0..<order.count {
-      if index > 0 { target = Self.put(",", target) }
       let key = order[index]
-      guard key == .alert, alertOrder.count > 0 else {
+      if key == .alert, alertOrder.count > 0 {
+        target = Self.put("\"alert\":{", target)
+        for part in 0..<alertOrder.count { target = put(alertOrder[part], plan, target) }
+        target = Self.put("},", target - 1)
+      } else {
         target = put(key, plan, target)
-        continue
       }
-      target = Self.put("\"alert\":{", target)
-      for part in 0..<alertOrder.count {
-        if part > 0 { target = Self.put(",", target) }
-        target = put(alertOrder[part], plan, target)
-      }
-      target = Self.put("}", target)
     }
-    target = Self.put("}", target)
-    if let base = custom.base, custom.count > 0 {
-      target.copyMemory(from: base, byteCount: custom.count)
+    // Instead of the last comma.
+    target = Self.put("}", order.count > 0 ? target - 1 : target)
+    if let base = custom.base {
+      copyShort(base, to: target, custom.count)
       target += custom.count
     }
     _ = Self.put("}", target)
   }
 
+  /// Writes a piece and a comma.
   @inline(__always)
-  private func put(
+  private mutating func put(
     _ key: PayloadKey, _ plan: Plan, _ target: UnsafeMutableRawPointer
   ) -> UnsafeMutableRawPointer {
     let piece = pieces[Int(key.rawValue)]
-    let base = store.base.unsafelyUnwrapped + Int(piece.offset)
     if plan.key == key { return putShortened(piece, key, plan, target) }
-    target.copyMemory(from: base, byteCount: Int(piece.length))
-    return target + Int(piece.length)
+    copyShort(store.base.unsafelyUnwrapped + Int(piece.offset), to: target, Int(piece.length))
+    return Self.put(",", target + Int(piece.length))
   }
 
   @inline(never)
@@ -438,7 +431,7 @@ struct PayloadBuilder: ~Copyable {
     target.copyMemory(from: base, byteCount: head)
     target += head
     target = truncation.putSuffix(target)
-    return Self.put(key == .locArgs ? "\"]" : "\"", target)
+    return Self.put(key == .locArgs ? "\"]," : "\",", target)
   }
 
   @inline(__always)

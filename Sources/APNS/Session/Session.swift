@@ -121,6 +121,7 @@ enum Goal {
 extension Session where Net: ~Copyable {
   /// Works until the goal is reached or the deadline passed, whichever is first. Nil:
   /// the session's own timeouts, for which no clock is read where nothing has to wait.
+  @_optimize(speed)
   @inline(never)
   mutating func pursue(_ goal: Goal, by given: Int64? = nil) throws(Failure) {
     var deadline = given ?? .max
