@@ -58,7 +58,9 @@ private func read(_ pieces: [ArraySlice<UInt8>]) -> Outcome {
           UnsafeRawBufferPointer(rebasing: bytes[start...]))
         {
           outcome.tuples.append(Tuple(timestamp: tuple.timestamp, token: Array(tuple.token)))
-          guard let size = tuple.size else { fatalError("does not hold: it came, so it has a size") }
+          guard let size = tuple.size else {
+            fatalError("does not hold: it came, so it has a size")
+          }
           start += size
         }
       } catch {

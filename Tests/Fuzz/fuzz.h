@@ -8,8 +8,7 @@
 #include <stdint.h>
 
 /** Ends the program where the condition does not hold, and says which it was. */
-#define REQUIRE(condition) \
-  ((condition) ? (void)0 : fuzz_fail(__FILE__, __LINE__, #condition))
+#define REQUIRE(condition) ((condition) ? (void)0 : fuzz_fail(__FILE__, __LINE__, #condition))
 
 void fuzz_fail(const char *file, int line, const char *condition) __attribute__((noreturn));
 

@@ -89,8 +89,8 @@ static apns_status_t set(apns_payload_t *payload, enum step step, fuzz_input_t *
         texts[i] = fuzz_take_text(input, fuzz_take_byte(input), &lengths[i]);
         are_utf8 = are_utf8 && fuzz_is_utf8(texts[i], lengths[i]);
       }
-      status = apns_payload_set_strings(payload, key, (const char *const *)texts, lengths, count,
-                                        error);
+      status =
+          apns_payload_set_strings(payload, key, (const char *const *)texts, lengths, count, error);
       REQUIRE(status != APNS_OK || are_utf8);
       for (size_t i = 0; i < count; i++) free(texts[i]);
       break;
@@ -179,8 +179,8 @@ static void run(apns_payload_t *payload, fuzz_input_t input, size_t limit, bool 
     }
     written_t before = write_payload(payload, limit, truncates);
     apns_error_t error = APNS_ERROR_INIT;
-    apns_status_t status = step < ADD_STRING ? set(payload, step, &input, &error)
-                                             : add(payload, step, &input, &error);
+    apns_status_t status =
+        step < ADD_STRING ? set(payload, step, &input, &error) : add(payload, step, &input, &error);
     fuzz_check_refusal(status, &error);
     if (status != APNS_OK) {
       /* A call that fails changes nothing. */

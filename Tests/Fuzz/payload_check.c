@@ -10,7 +10,8 @@ enum { LIMIT = 1 << 20, CAPACITY = 64 };
 static void check_place(const uint8_t *json, size_t length, const apns_payload_finding_t *finding) {
   uint32_t line = 1, column = 1;
   for (size_t i = 0; i < finding->offset; i++) {
-    bool ends_line = json[i] == '\n' || (json[i] == '\r' && !(i + 1 < length && json[i + 1] == '\n'));
+    bool ends_line =
+        json[i] == '\n' || (json[i] == '\r' && !(i + 1 < length && json[i + 1] == '\n'));
     if (ends_line) {
       line++;
       column = 1;
@@ -68,8 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   findings[0].size = again[0].size = sizeof findings[0];
   size_t count = 0, count_again = 0;
   apns_error_t error = APNS_ERROR_INIT;
-  apns_status_t status =
-      apns_payload_check(data, size, LIMIT, findings, CAPACITY, &count, &error);
+  apns_status_t status = apns_payload_check(data, size, LIMIT, findings, CAPACITY, &count, &error);
   fuzz_check_refusal(status, &error);
 
   REQUIRE(apns_payload_check(data, size, LIMIT, again, CAPACITY, &count_again, NULL) == status);

@@ -123,13 +123,16 @@ private func withKey(
 }
 
 private func checkMissing(_ strings: OpaquePointer?, _ pairs: [Pair]) {
-  let missing = (pairs.map(\.key).max { $0.count < $1.count } ?? []) + [0x78]
-  var text: UnsafePointer<CChar>?
-  var error = noError()
-  require(
-    withKey(missing) { CAPNS.apns_strings_get(strings, $0, $1, &text, nil, &error) }
-      == APNS_ERR_ARGUMENT, "a key that is not there is not found")
-  require(said(error), "and it says which")
+  let longest = pairs.map(\.key).max { $0.count < $1.count } ?? []
+  // The caller's key may be anything.
+  for missing in [longest + [0x78], longest + [0xF0, 0x9F], longest + [0xFF, 0x0A]] {
+    var text: UnsafePointer<CChar>?
+    var error = noError()
+    require(
+      withKey(missing) { CAPNS.apns_strings_get(strings, $0, $1, &text, nil, &error) }
+        == APNS_ERR_ARGUMENT, "a key that is not there is not found")
+    require(said(error), "and it says which")
+  }
 }
 
 /// The pairs written as a file of our own are read to the same pairs, in UTF-8 and UTF-16.

@@ -22,8 +22,7 @@ static long read_hex(const char *text, size_t length, uint8_t *token) {
                          "0123456789abcdef");
     if (digit < 0) return -1;
     if (digits / 2 < APNS_TOKEN_MAX)
-      token[digits / 2] =
-          (uint8_t)(digits % 2 ? token[digits / 2] | digit : digit << 4);
+      token[digits / 2] = (uint8_t)(digits % 2 ? token[digits / 2] | digit : digit << 4);
     digits++;
   }
   return digits == 0 || digits % 2 || digits / 2 > APNS_TOKEN_MAX ? -1 : (long)(digits / 2);
@@ -36,8 +35,8 @@ static long read_base64(const char *text, size_t length, uint8_t *token) {
   if (padding > 0 && (digits + padding) % 4) return -1;
   uint32_t bits = 0;
   for (size_t i = 0; i < digits; i++) {
-    int digit = digit_of(
-        text[i], "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
+    int digit =
+        digit_of(text[i], "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
     if (digit < 0) return -1;
     bits = bits << 6 | (uint32_t)digit;
     if (i % 4 == 0) continue;

@@ -30,7 +30,8 @@ public func fuzzTruncation(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     fatalError("does not hold: what is written is UTF-8")
   }
   require(
-    line.utf8.starts(with: form.head.utf8) && line.utf8.reversed().starts(with: form.tail.utf8.reversed()),
+    line.utf8.starts(with: form.head.utf8)
+      && line.utf8.reversed().starts(with: form.tail.utf8.reversed()),
     "only the text is changed")
   let shown = unescape(json[form.head.utf8.count..<json.count - form.tail.utf8.count])
   if written.cut == 0 {
