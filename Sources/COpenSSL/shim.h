@@ -228,11 +228,41 @@ static inline PKCS8_PRIV_KEY_INFO *copenssl_unlock_key(PKCS12_SAFEBAG *bag, cons
 /* Not a literal of Swift's, which would bring its String along. */
 static inline const char *copenssl_empty_text(void) { return ""; }
 
-/* How often the checksum's key is hashed, 0 without a checksum. */
+/* How often a passphrase is hashed, 0 where it is not or that cannot be known: for the
+   checksum of a PKCS#12 file, a key, one of its parts, a key in a part. */
 static inline long copenssl_mac_iterations(const PKCS12 *file) {
   const ASN1_INTEGER *iterations = NULL;
   PKCS12_get0_mac(NULL, NULL, NULL, &iterations, file);
   return iterations ? ASN1_INTEGER_get(iterations) : 0;
+}
+static inline long copenssl_algorithm_iterations(const X509_ALGOR *algorithm) {
+  const ASN1_TYPE *parameter = algorithm ? algorithm->parameter : NULL;
+  PBE2PARAM *outer = NULL;
+  if (algorithm && OBJ_obj2nid(algorithm->algorithm) == NID_pbes2) {
+    outer = (PBE2PARAM *)ASN1_TYPE_unpack_sequence(ASN1_ITEM_rptr(PBE2PARAM), parameter);
+    parameter = outer ? outer->keyfunc->parameter : NULL;
+  }
+  /* The older PBEs have salt and iterations too, and nothing behind them. */
+  PBKDF2PARAM *inner =
+      (PBKDF2PARAM *)ASN1_TYPE_unpack_sequence(ASN1_ITEM_rptr(PBKDF2PARAM), parameter);
+  long iterations = inner ? ASN1_INTEGER_get(inner->iter) : 0;
+  PBKDF2PARAM_free(inner);
+  PBE2PARAM_free(outer);
+  ERR_clear_error();
+  return iterations;
+}
+static inline long copenssl_pkcs8_iterations(const X509_SIG *locked) {
+  const X509_ALGOR *algorithm = NULL;
+  if (locked) X509_SIG_get0(locked, &algorithm, NULL);
+  return copenssl_algorithm_iterations(algorithm);
+}
+static inline long copenssl_safe_iterations(const STACK_OF(PKCS7) * safes, int index) {
+  const PKCS7 *safe = sk_PKCS7_value(safes, index);
+  if (!PKCS7_type_is_encrypted(safe) || !safe->d.encrypted) return 0;
+  return copenssl_algorithm_iterations(safe->d.encrypted->enc_data->algorithm);
+}
+static inline long copenssl_bag_iterations(const PKCS12_SAFEBAG *bag) {
+  return copenssl_pkcs8_iterations(PKCS12_SAFEBAG_get0_pkcs8(bag));
 }
 
 #endif

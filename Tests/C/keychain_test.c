@@ -2,8 +2,10 @@
    the certificate in them says. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/pkcs12.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -796,6 +798,117 @@ static int tear_down(void **state) {
   return 0;
 }
 
+/* ---- Iterations --------------------------------------------------------- */
+
+/* Hours of them, in a key whose owner knows no better: an error, and at once. */
+static void check_tires_of(const void *bytes, size_t length, bool as_key) {
+  apns_credentials_options_t options = trusting();
+  options.passphrase = "open sesame";
+  if (as_key) {
+    options.certificate_file = all->provider.certificate_file;
+    options.key_bytes = bytes;
+    options.key_length = length;
+  } else {
+    options.certificate_bytes = bytes;
+    options.certificate_length = length;
+  }
+  apns_credentials_t *credentials = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_status(APNS_ERR_CREDENTIALS, apns_credentials_new(&options, &credentials, &error), &error);
+  assert_contains(error.message, "more iterations than can be meant");
+  assert_null(credentials);
+  assert_int_equal(ERR_peek_error(), 0);
+}
+
+static X509_ALGOR *many_iterations(bool is_pbes2) {
+  X509_ALGOR *algorithm = is_pbes2 ? PKCS5_pbe2_set(EVP_aes_128_cbc(), INT_MAX, NULL, 0)
+                                   : PKCS5_pbe_set(TRIPLE_DES, INT_MAX, NULL, 8);
+  assert_non_null(algorithm);
+  return algorithm;
+}
+
+static X509_SIG *locked_with_many_iterations(bool is_pbes2) {
+  const key_form_t form = {.is_der = true, .cipher = TRIPLE_DES, .passphrase = "open sesame"};
+  size_t length;
+  uint8_t *bytes = keychain_key_bytes(ec_key, &form, &length);
+  const uint8_t *next = bytes;
+  X509_SIG *locked = d2i_X509_SIG(NULL, &next, (long)length);
+  free(bytes);
+  assert_non_null(locked);
+  X509_ALGOR *inside = NULL, *algorithm = many_iterations(is_pbes2);
+  X509_SIG_getm(locked, &inside, NULL);
+  assert_int_equal(X509_ALGOR_copy(inside, algorithm), 1);
+  X509_ALGOR_free(algorithm);
+  return locked;
+}
+
+static void keys_with_too_many_iterations(void **state) {
+  (void)state;
+  for (int is_pbes2 = 0; is_pbes2 < 2; is_pbes2++) {
+    X509_SIG *locked = locked_with_many_iterations(is_pbes2);
+    for (int is_der = 0; is_der < 2; is_der++) {
+      BIO *bio = BIO_new(BIO_s_mem());
+      char *bytes;
+      assert_int_equal(is_der ? i2d_PKCS8_bio(bio, locked) : PEM_write_bio_PKCS8(bio, locked), 1);
+      size_t length = (size_t)BIO_get_mem_data(bio, &bytes);
+      check_tires_of(bytes, length, true);
+      BIO_free(bio);
+    }
+    X509_SIG_free(locked);
+  }
+}
+
+/* A file of one part, whose bag or which itself takes hours to open. */
+static void check_part_with_many_iterations(bool is_bag, bool is_pbes2) {
+  STACK_OF(PKCS12_SAFEBAG) *bags = sk_PKCS12_SAFEBAG_new_null();
+  STACK_OF(PKCS7) *safes = sk_PKCS7_new_null();
+  PKCS12_SAFEBAG *bag = is_bag ? PKCS12_SAFEBAG_create0_pkcs8(locked_with_many_iterations(is_pbes2))
+                               : PKCS12_SAFEBAG_create_cert(ec_certificate);
+  assert_true(bags && safes && bag && sk_PKCS12_SAFEBAG_push(bags, bag) > 0);
+  PKCS7 *safe = is_bag ? PKCS12_pack_p7data(bags)
+                       : PKCS12_pack_p7encdata(TRIPLE_DES, "open sesame", -1, NULL, 0, 1, bags);
+  assert_true(safe && sk_PKCS7_push(safes, safe) > 0);
+  if (!is_bag) {
+    X509_ALGOR *algorithm = many_iterations(is_pbes2);
+    assert_int_equal(X509_ALGOR_copy(safe->d.encrypted->enc_data->algorithm, algorithm), 1);
+    X509_ALGOR_free(algorithm);
+  }
+  PKCS12 *file = PKCS12_add_safes(safes, NID_pkcs7_data);
+  assert_non_null(file);
+  assert_int_equal(PKCS12_set_mac(file, "open sesame", -1, NULL, 0, 1, EVP_sha1()), 1);
+  uint8_t *bytes = NULL;
+  int length = i2d_PKCS12(file, &bytes);
+  assert_true(length > 0);
+  check_tires_of(bytes, (size_t)length, false);
+  OPENSSL_free(bytes);
+  PKCS12_free(file);
+  sk_PKCS7_pop_free(safes, PKCS7_free);
+  sk_PKCS12_SAFEBAG_pop_free(bags, PKCS12_SAFEBAG_free);
+}
+
+static void pkcs12_with_too_many_iterations(void **state) {
+  (void)state;
+  for (int kind = 0; kind < 4; kind++) check_part_with_many_iterations(kind & 1, kind & 2);
+  /* And the checksum's own. */
+  pkcs12_t traits = old_export();
+  size_t length;
+  uint8_t *bytes = keychain_pkcs12(&traits, &length);
+  const uint8_t *next = bytes;
+  PKCS12 *file = d2i_PKCS12(NULL, &next, (long)length);
+  assert_non_null(file);
+  const ASN1_INTEGER *iterations = NULL;
+  PKCS12_get0_mac(NULL, NULL, NULL, &iterations, file);
+  if (iterations) {
+    uint8_t *written = NULL;
+    assert_int_equal(ASN1_INTEGER_set((ASN1_INTEGER *)(uintptr_t)iterations, INT_MAX), 1);
+    int written_length = i2d_PKCS12(file, &written);
+    check_tires_of(written, (size_t)written_length, false);
+    OPENSSL_free(written);
+  }
+  PKCS12_free(file);
+  free(bytes);
+}
+
 int main(void) {
   all = identities_make();
   ec_key = keychain_key(false);
@@ -815,6 +928,8 @@ int main(void) {
     cmocka_unit_test(a_passphrase_beyond_ascii),
     cmocka_unit_test(pkcs12_that_cannot_be_opened),
     cmocka_unit_test(pkcs12_that_is_broken),
+    cmocka_unit_test(pkcs12_with_too_many_iterations),
+    cmocka_unit_test(keys_with_too_many_iterations),
     cmocka_unit_test(keys_in_every_form),
     cmocka_unit_test(blocks_in_any_order),
     cmocka_unit_test(a_key_of_another_names_the_certificate),

@@ -262,7 +262,19 @@ static void keys_are_bytes(void **state) {
   assert_status(APNS_ERR_ARGUMENT, apns_strings_get(strings, key, 300, &text, NULL, &error),
                 &error);
   assert_contains(error.message, "no string for the key \"kkk?kkk");
-  assert_contains(error.message, "\xE2\x80\xA6\"");
+  assert_contains(error.message, "...\"");
+  /* None of its characters is cut in two, and what is none is not repeated. */
+  char euros[301] = "k";
+  for (size_t i = 1; i < 300; i += 3) memcpy(euros + i, "\xE2\x82\xAC", 4);
+  for (size_t skipped = 0; skipped < 2; skipped++) {
+    assert_status(APNS_ERR_ARGUMENT,
+                  apns_strings_get(strings, euros + skipped, 298 - skipped, &text, NULL, &error),
+                  &error);
+    assert_contains(error.message, "\xE2\x82\xAC...\"");
+  }
+  assert_status(APNS_ERR_ARGUMENT,
+                apns_strings_get(strings, "\xFF\xE2\x82", 3, &text, NULL, &error), &error);
+  assert_contains(error.message, "no string for the key \"???\"");
   apns_strings_free(strings);
 }
 

@@ -164,10 +164,8 @@ extension Message {
 
   /// As much of a key as leaves room for the rest.
   fileprivate mutating func append(quoting bytes: UnsafeRawBufferPointer) {
-    let shown = min(bytes.count, 80)
     append(byte: 0x22)
-    for index in 0..<shown { append(byte: bytes[index]) }
-    if shown < bytes.count { append("…") }
+    append(text: bytes)
     append(byte: 0x22)
   }
 

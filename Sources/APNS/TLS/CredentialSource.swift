@@ -6,6 +6,9 @@ import CSystem
 struct CredentialSource: ~Copyable {
   /// Keychain exports are a few KB; far more than that is some other file.
   private static let largest = 1 << 20
+  /// Far more than any file has (a million is OpenSSL's own default at most), so that
+  /// a broken one does not count for hours.
+  private static let mostIterations = 10_000_000
 
   private let content: WipedBytes
   /// The file's name, NULL for memory.
@@ -60,6 +63,14 @@ struct CredentialSource: ~Copyable {
       throw .outOfMemory
     }
     return bio
+  }
+
+  /// Refuses what would take longer to open than anybody can have meant.
+  @inline(never)
+  func check(iterations: Int) throws(Failure) {
+    guard iterations <= Self.mostIterations else {
+      throw fault("is encrypted with more iterations than can be meant")
+    }
   }
 
   /// "certificate file provider.pem holds no PEM certificate: …"

@@ -127,7 +127,7 @@ struct Identity: ~Copyable {
 
 /// A certificate has no passphrase; without this OpenSSL would ask on the terminal
 /// where a block claims to be encrypted.
-private func refusePassphrase(
+func refusePassphrase(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: CInt, _ writing: CInt,
   _ request: UnsafeMutableRawPointer?
 ) -> CInt { -1 }

@@ -3,10 +3,6 @@ import COpenSSL
 
 /// What Keychain exports: a key, its certificate and often the chain, under one passphrase.
 struct PKCS12File: ~Copyable {
-  /// Far more than any file has (a million is OpenSSL's own default at most), so that
-  /// a broken one does not count for hours.
-  private static let mostIterations = 10_000_000
-
   private let file: OpaquePointer
 
   /// Nil where the bytes are something else.
@@ -15,9 +11,11 @@ struct PKCS12File: ~Copyable {
     let decoded = try Self.decode(source, nil)
     TLSErrors.clear()
     guard let decoded else { return nil }
-    guard copenssl_mac_iterations(decoded) <= Self.mostIterations else {
+    do throws(Failure) {
+      try source.check(iterations: copenssl_mac_iterations(decoded))
+    } catch {
       PKCS12_free(decoded)
-      throw source.fault("is PKCS#12 with more iterations than can be meant")
+      throw error
     }
     file = decoded
   }
@@ -41,14 +39,14 @@ struct PKCS12File: ~Copyable {
     let text = try unlock(source, &passphrase)
     var identity = try Identity()
     TLSErrors.clear()
-    if try Self.take(file, text, nil, into: &identity) { return identity }
+    if try Self.take(file, source, text, nil, into: &identity) { return identity }
     var errors = TLSErrors.take()
     if errors.isUnsupported {
       guard var legacy = LegacyCiphers() else { throw PrivateKey.needsLegacy(source) }
       identity = try Identity()
       if let again = try Self.decode(source, &legacy.context) {
         defer { PKCS12_free(again) }
-        if try Self.take(again, text, &legacy.context, into: &identity) { return identity }
+        if try Self.take(again, source, text, &legacy.context, into: &identity) { return identity }
       }
       errors = TLSErrors.take()
     }
@@ -84,12 +82,13 @@ struct PKCS12File: ~Copyable {
   /// looks for a key's cipher in the program's context only.
   @inline(never)
   private static func take(
-    _ file: OpaquePointer, _ text: UnsafePointer<CChar>?,
+    _ file: OpaquePointer, _ source: borrowing CredentialSource, _ text: UnsafePointer<CChar>?,
     _ legacy: UnsafePointer<copenssl_legacy_t>?, into identity: inout Identity
   ) throws(Failure) -> Bool {
     guard let safes = PKCS12_unpack_authsafes(file) else { return false }
     defer { copenssl_free_safes(safes) }
     for index in 0..<copenssl_safe_count(safes) {
+      try source.check(iterations: copenssl_safe_iterations(safes, index))
       guard let bags = copenssl_unlock_safe(safes, index, text) else { return false }
       defer { copenssl_free_bags(bags) }
       for index in 0..<copenssl_bag_count(bags) {
@@ -99,6 +98,7 @@ struct PKCS12File: ~Copyable {
           guard let key = EVP_PKCS82PKEY(PKCS12_SAFEBAG_get0_p8inf(bag)) else { return false }
           identity.adopt(key)
         case NID_pkcs8ShroudedKeyBag where identity.key == nil:
+          try source.check(iterations: copenssl_bag_iterations(bag))
           guard let opened = copenssl_unlock_key(bag, text, legacy) else { return false }
           // Wipes what it holds.
           defer { PKCS8_PRIV_KEY_INFO_free(opened) }

@@ -20,6 +20,11 @@ enum PrivateKey {
     guard source.contains("PRIVATE KEY-----") else {
       throw source.fault("holds no PEM private key")
     }
+    // The PEM functions would open it before anybody could look at it.
+    if let locked = try readLockedPEM(source) {
+      defer { X509_SIG_free(locked) }
+      try source.check(iterations: copenssl_pkcs8_iterations(locked))
+    }
     let bio = try source.reader()
     defer { BIO_free(bio) }
     TLSErrors.clear()
@@ -30,15 +35,22 @@ enum PrivateKey {
     let errors = TLSErrors.take()
     if errors.isNoMorePEM { throw source.fault("holds no PEM private key") }
     if errors.isUnsupported, passphrase.wasNeeded, !passphrase.isMissing {
-      let again = try source.reader()
-      defer { BIO_free(again) }
-      if let locked = PEM_read_bio_PKCS8(again, nil, nil, nil) {
+      if let locked = try readLockedPEM(source) {
         defer { X509_SIG_free(locked) }
         return try unlock(locked, source, &passphrase)
       }
-      TLSErrors.clear()
     }
     throw unopened(source, passphrase, errors)
+  }
+
+  /// The first key in PKCS#8 that is encrypted.
+  private static func readLockedPEM(
+    _ source: borrowing CredentialSource
+  ) throws(Failure) -> OpaquePointer? {
+    let bio = try source.reader()
+    defer { BIO_free(bio) }
+    defer { TLSErrors.clear() }
+    return PEM_read_bio_PKCS8(bio, nil, refusePassphrase, nil)
   }
 
   private static func readDER(
@@ -63,6 +75,7 @@ enum PrivateKey {
   private static func unlock(
     _ locked: OpaquePointer, _ source: borrowing CredentialSource, _ passphrase: inout Passphrase
   ) throws(Failure) -> OpaquePointer {
+    try source.check(iterations: copenssl_pkcs8_iterations(locked))
     guard let text = passphrase.text() else { throw unopened(source, passphrase, .none) }
     TLSErrors.clear()
     var opened = copenssl_unlock_pkcs8(locked, text, nil)

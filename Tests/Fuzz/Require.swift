@@ -1,0 +1,17 @@
+/// Ends the program where the condition does not hold, and says which it was.
+func require(
+  _ condition: @autoclosure () -> Bool, _ meaning: StaticString, file: StaticString = #fileID,
+  line: UInt = #line
+) {
+  if !condition() { fatalError("does not hold: \(meaning)", file: file, line: line) }
+}
+
+/// Bytes in memory of exactly their size, so that the sanitizer sees a read beyond them.
+func withCopy<Result>(
+  _ bytes: some Collection<UInt8>, _ body: (UnsafeRawBufferPointer) -> Result
+) -> Result {
+  let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+  defer { memory.deallocate() }
+  memory.copyBytes(from: bytes)
+  return body(UnsafeRawBufferPointer(memory))
+}
