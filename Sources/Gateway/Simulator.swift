@@ -210,6 +210,8 @@ package final class Simulator: Sendable {
           .serverChannelOption(.backlog, value: 1024)
           .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
           .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+          // Who has said all there is to say may still wait for the answer.
+          .childChannelOption(.allowRemoteHalfClosure, value: true)
           .childChannelInitializer { channel in
             channel.eventLoop.makeCompletedFuture { try furnish(channel) }
           }
