@@ -142,7 +142,11 @@ struct Simulate: AsyncParsableCommand {
     completion: .file())
   var rules: String?
 
-  @Option(help: "Where chance begins: the same seed and the same client give the same run.")
+  @Option(
+    help: """
+      Where chance begins: the same seed and the same client give the same run, as far as it is \
+      no matter of time what comes first.
+      """)
   var seed: UInt64 = .random(in: 0...UInt64(UInt32.max))
 
   @Option(

@@ -30,6 +30,12 @@ def tool():
     return os.environ["APNS_TOOL"]
 
 
+def waited(pid):
+    """Seconds in which its first thread was ready to run, and others had the processor."""
+    with open(f"/proc/{pid}/schedstat") as figures:
+        return int(figures.read().split()[1]) / 1e9
+
+
 class Simulator:
     def __init__(self, certificates, *options, faults=None, control=False, stderr=None):
         command = [tool(), "simulate", "--json", "--parent", str(os.getpid())]
@@ -41,12 +47,12 @@ class Simulator:
             command += ["--control-port", "0"]
         for name, value in (faults or {}).items():
             command += ["--fault", f"{name}={json.dumps(value)}"]
-        began = time.monotonic()
+        began = time.monotonic() - waited(os.getpid())
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
         line = self.line()
-        self.start_cost = time.monotonic() - began
-        self.ready = json.loads(line)
         self.pid = self.process.pid
+        self.start_cost = time.monotonic() - waited(os.getpid()) - waited(self.pid) - began
+        self.ready = json.loads(line)
         self.gateway = ("127.0.0.1", self.ready["gateway_port"])
         self.feedback = ("127.0.0.1", self.ready["feedback_port"])
 
