@@ -80,6 +80,7 @@ package final class Simulator: Sendable {
   private let gates: [Gate]
   private let group: MultiThreadedEventLoopGroup
   private let records: BinaryHandler.Records
+  private let channels: [OpenChannels]
 
   private init(
     gates: [Gate], controlPort: Int?, service: ControlService,
@@ -96,6 +97,7 @@ package final class Simulator: Sendable {
     self.gates = gates
     self.group = group
     self.records = records
+    channels = [service.gatewayChannels, service.feedbackChannels]
   }
 
   /// Listens when it comes back. Certificates are made where there are none.
@@ -170,6 +172,11 @@ package final class Simulator: Sendable {
 
   /// Cuts all connections; what they had brought is recorded when it comes back.
   package func stop() async -> Totals {
+    // Before the loops go: whoever closes then, TLS with its farewell above all, has none to work on.
+    for gate in gates { await gate.close() }
+    // Who was let in last is on its loop by then.
+    for loop in group.makeIterator() { try? await loop.submit {}.get() }
+    for channels in channels { await channels.cut() }
     try? await group.shutdownGracefully()
     records.accepted?.flush()
     let totals = ledger.totals
@@ -210,6 +217,8 @@ package final class Simulator: Sendable {
           .serverChannelOption(.backlog, value: 1024)
           .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
           .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+          // Who has said all there is to say may still wait for the answer.
+          .childChannelOption(.allowRemoteHalfClosure, value: true)
           .childChannelInitializer { channel in
             channel.eventLoop.makeCompletedFuture { try furnish(channel) }
           }

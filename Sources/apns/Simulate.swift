@@ -38,7 +38,9 @@ struct Simulate: AsyncParsableCommand {
       \(FaultText.list)
 
       CONTROL INTERFACE, with --control-port: HTTP on 127.0.0.1, JSON throughout, for nobody \
-      but this machine; what is wrong is said in "error".
+      but this machine; what is wrong is said in "error". Faults that change do so on open \
+      connections too, except for how connections begin and feedback_cut_bytes: these come over \
+      connections made later.
 
       \(FaultText.control)
 
@@ -140,7 +142,11 @@ struct Simulate: AsyncParsableCommand {
     completion: .file())
   var rules: String?
 
-  @Option(help: "Where chance begins: the same seed and the same client give the same run.")
+  @Option(
+    help: """
+      Where chance begins: the same seed and the same client give the same run, as far as it is \
+      no matter of time what comes first.
+      """)
   var seed: UInt64 = .random(in: 0...UInt64(UInt32.max))
 
   @Option(
@@ -202,12 +208,23 @@ struct Simulate: AsyncParsableCommand {
     let requests = Task {
       for await _ in simulator.shutdownRequests { request("asked to by the control interface") }
     }
+    var status = ExitCode.success
     let reason = await end.wait()
     requests.cancel()
     onRequest.cancel()
     logger.info("ends: \(reason)")
     let totals = await simulator.stop()
     StandardStream.output.write(summary(totals))
+    // A script that believes a record is to know that it is not whole.
+    for (option, record) in [
+      ("--ledger", configuration.ledger), ("--accepted", configuration.record),
+    ] {
+      if let failure = record?.failure {
+        StandardStream.error.write("Error: \(option): \(failure)\n")
+        status = .failure
+      }
+    }
+    if status != .success { throw status }
   }
 
   private func summary(_ totals: Totals) -> String { json ? totals.json : totals.text }

@@ -12,6 +12,7 @@ import ssl
 import struct
 import subprocess
 import time
+import types
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEADLINE = 20
@@ -29,8 +30,14 @@ def tool():
     return os.environ["APNS_TOOL"]
 
 
+def waited(pid):
+    """Seconds in which its first thread was ready to run, and others had the processor."""
+    with open(f"/proc/{pid}/schedstat") as figures:
+        return int(figures.read().split()[1]) / 1e9
+
+
 class Simulator:
-    def __init__(self, certificates, *options, faults=None, control=False):
+    def __init__(self, certificates, *options, faults=None, control=False, stderr=None):
         command = [tool(), "simulate", "--json", "--parent", str(os.getpid())]
         command += ["--gateway-port", "0", "--feedback-port", "0", "--log-level", "error"]
         command += ["--certificates", str(certificates), *map(str, options)]
@@ -40,12 +47,12 @@ class Simulator:
             command += ["--control-port", "0"]
         for name, value in (faults or {}).items():
             command += ["--fault", f"{name}={json.dumps(value)}"]
-        began = time.monotonic()
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        began = time.monotonic() - waited(os.getpid())
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
         line = self.line()
-        self.start_cost = time.monotonic() - began
-        self.ready = json.loads(line)
         self.pid = self.process.pid
+        self.start_cost = time.monotonic() - waited(os.getpid()) - waited(self.pid) - began
+        self.ready = json.loads(line)
         self.gateway = ("127.0.0.1", self.ready["gateway_port"])
         self.feedback = ("127.0.0.1", self.ready["feedback_port"])
 
@@ -167,7 +174,21 @@ def error(status, identifier):
     return struct.pack("!BBI", 8, status, identifier)
 
 
-TCP_CLOSE = 7
+TCP_CLOSE, TCP_CLOSE_WAIT = 7, 8
+
+
+def tcp(sock):
+    """What the kernel knows of the connection, which no busy machine changes."""
+    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 160)
+    (unacked,) = struct.unpack_from("I", info, 24)
+    (received,) = struct.unpack_from("Q", info, 128)
+    (segments,) = struct.unpack_from("I", info, 140)
+    (data_segments,) = struct.unpack_from("I", info, 152)
+    return types.SimpleNamespace(
+        state=info[0], unacked=unacked, received=received, segments=segments, data_segments=data_segments
+    )
+
+
 CLEAN, FIN, RESET = "close_notify", "fin", "reset"
 
 

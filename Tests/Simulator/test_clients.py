@@ -3,11 +3,12 @@
 import socket
 import ssl
 import struct
+import subprocess
 import time
 
 import pytest
 from simulator import (
-    CLEAN, PAYLOAD, TOKEN, enhanced, error, finish, framed, item, read_to_end, simple, story,
+    CLEAN, DEADLINE, PAYLOAD, TOKEN, enhanced, error, finish, framed, item, read_to_end, simple, story,
 )
 
 TLS12 = (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_2)
@@ -42,11 +43,10 @@ def test_looks_for_the_end_before_it_reads(start):
     """The packet comes some 50 ms before close_notify."""
     simulator = start()
     with simulator.connect() as sock:
-        sock.sendall(enhanced(4, b""))
         began = time.monotonic()
+        sock.sendall(enhanced(4, b""))
         pieces, times, end = read_to_end(sock)
         assert (pieces, end) == ([error(2, 4)], CLEAN)
-        # Some of the pause may have passed before this client was told of the packet.
         assert time.monotonic() - began >= 0.05
 
 
@@ -55,8 +55,8 @@ def test_reads_feedback_to_the_end_of_each_record(start, tmp_path):
     path = tmp_path / "feedback"
     path.write_text("".join(f"{number} {TOKEN.hex()}\n" for number in range(2000)))
     simulator = start("--feedback", path)
+    began = time.monotonic()
     with simulator.connect(simulator.feedback) as sock:
-        began = time.monotonic()
         pieces, _, end = read_to_end(sock)
         assert time.monotonic() - began >= 0.05
     assert end == CLEAN
@@ -69,13 +69,37 @@ def test_reads_feedback_to_the_end_of_each_record(start, tmp_path):
 
 def test_goes_on_writing_after_the_packet(start):
     """Closed at once, the gateway's kernel would answer with RST and destroy the packet."""
-    simulator = start()
+    simulator = start(control=True)
     with simulator.connect() as sock:
         sock.sendall(enhanced(1, b"") + enhanced(2) * 20000)
         sock.sendall(enhanced(3) * 20000)
         pieces, _, end = read_to_end(sock)
     assert (b"".join(pieces), end) == (error(2, 1), CLEAN)
-    assert simulator.stop()["discarded"] == 40000
+    simulator.wait("/counters", lambda counters: counters["discarded"] == 40000)
+
+
+@pytest.mark.parametrize("faults", [{}, {"error_delay_ms": 300}])
+def test_closes_its_side_and_waits_for_the_answer(start, faults):
+    """However late that is; who is answered by nothing sees an end in order."""
+    simulator = start(faults=faults)
+    with simulator.connect() as sock:
+        sock.sendall(enhanced(1) * 10 + enhanced(2, b""))
+        socket.socket.shutdown(sock, socket.SHUT_WR)
+        assert read_to_end(sock)[::2] == ([error(2, 2)], CLEAN)
+    with simulator.connect() as sock:
+        sock.sendall(enhanced(1) * 10)
+        socket.socket.shutdown(sock, socket.SHUT_WR)
+        assert read_to_end(sock)[::2] == ([], CLEAN)
+    assert simulator.stop()["accepted"] == 20
+
+
+def test_closes_its_side_and_waits_for_feedback(start, tmp_path):
+    path = tmp_path / "feedback"
+    path.write_text(f"5 {TOKEN.hex()}\n")
+    simulator = start("--feedback", path)
+    with simulator.connect(simulator.feedback) as sock:
+        socket.socket.shutdown(sock, socket.SHUT_WR)
+        assert read_to_end(sock)[::2] == ([struct.pack("!IH", 5, 32) + TOKEN], CLEAN)
 
 
 def test_knows_no_answer_to_command_0(start):
@@ -108,6 +132,18 @@ def test_numbers_as_it_likes(start, identifiers):
 def test_names_whom_it_likes_in_sni(start, name):
     simulator = start()
     assert story(simulator.connect(name=name), enhanced(1, b"")) == (error(2, 1), CLEAN)
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "::1", "17.188.0.1"])
+def test_gives_an_address_for_a_name(start, name):
+    """Against RFC 6066, so that Python would not: openssl does as it is told."""
+    simulator = start()
+    ran = subprocess.run(
+        ["openssl", "s_client", "-connect", "%s:%d" % simulator.gateway, "-servername", name, "-quiet",
+         "-CAfile", simulator.ready["ca"], "-cert", simulator.ready["provider"], "-verify_return_error"],
+        input=enhanced(1, b""), capture_output=True, timeout=DEADLINE,
+    )
+    assert ran.stdout == error(2, 1)
 
 
 def test_knows_rsa_only(start):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import ssl
@@ -133,6 +134,49 @@ def test_answers_nobody_from_elsewhere(start, headers, status):
     assert start(control=True).control("GET", "/counters", headers=headers)[0] == status
 
 
+@pytest.mark.parametrize(
+    "request_text, status",
+    [
+        ("GET /counters HTTP/1.0\r\n\r\n", 403),
+        ("GET /counters HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", 403),
+        ("GET /counters HTTP/1.1\r\nHost: \r\n\r\n", 403),
+        ("GET http://evil.example/counters HTTP/1.1\r\nHost: evil.example\r\n\r\n", 403),
+        ("POST /shutdown HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost.evil.example\r\n\r\n", 403),
+        ("POST /reset HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n\r\n", 413),
+        ("GET /counters HTTP/1.1\r\nHost: LOCALHOST:80\r\n\r\n", 200),
+    ],
+)
+def test_answers_no_odd_request(start, request_text, status):
+    simulator = start(control=True)
+    with socket.create_connection(("127.0.0.1", simulator.ready["control_port"]), DEADLINE) as sock:
+        sock.sendall(request_text.encode())
+        if "Content-Length" in request_text:
+            sock.sendall(b" " * 2_000_000)
+        assert sock.recv(4096).split(b" ", 2)[1] == str(status).encode()
+    assert simulator.process.poll() is None
+
+
+def test_control_listens_on_loopback_only(start):
+    """Wherever the gateway listens: all of 127.0.0.0/8 is this machine's, one of them the interface's."""
+    simulator = start("--host", "0.0.0.0", control=True)
+    assert story(simulator.connect(("127.0.0.2", simulator.gateway[1])), enhanced(1, b""))[0] == error(2, 1)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.2", simulator.ready["control_port"]), DEADLINE)
+
+
+def test_reset_forgets_what_was_seen(start):
+    simulator = start(control=True)
+    simulator.control("POST", "/unregistered", {"token": "0102"})
+    for _ in range(2):
+        finish(simulator.connect(), enhanced(1) * 2)
+        assert simulator.control("GET", "/counters")[1]["duplicates"] == 1
+        simulator.control("POST", "/reset")
+    assert simulator.control("GET", "/unregistered")[1] == {"unregistered": []}
+    simulator.control("POST", "/unregistered", {"token": "0102"})
+    assert simulator.control("DELETE", "/unregistered")[1] == {"unregistered": []}
+    assert story(simulator.connect(simulator.feedback)) == (b"", CLEAN)
+
+
 def test_open_connections(start):
     simulator = start(control=True)
     with simulator.connect() as sock:
@@ -195,6 +239,21 @@ def test_ledger(start, tmp_path):
     assert [one.get("duplicate", False) for one in lines] == [False] * 5 + [True, False, True]
     assert summary["summary"] == totals
     assert (totals["accepted"], totals["duplicates"], totals["discarded"]) == (4, 2, 2)
+
+
+@pytest.mark.parametrize("option", ["--ledger", "--accepted"])
+def test_full_disk(start, option):
+    """The gateway goes on; the run says at its end that the record is not whole."""
+    simulator = start(option, "/dev/full", stderr=subprocess.PIPE)
+    for number in range(3):
+        assert story(simulator.connect(), enhanced(1) + enhanced(2, b"")) == (error(2, 2), CLEAN)
+    simulator.process.send_signal(signal.SIGTERM)
+    out, err = simulator.process.communicate(timeout=DEADLINE)
+    assert json.loads(out.splitlines()[-1])["accepted"] == 3
+    assert simulator.process.returncode == 1
+    assert f"Error: {option}: /dev/full: No space left on device; what came after is not recorded" in err
+    # Once, however much was lost.
+    assert err.count("nothing more is recorded") == 1
 
 
 def test_summary_on_request(start):
@@ -262,9 +321,8 @@ def test_token_sizes(start, size, answer):
 
 
 def test_starts_at_once(start):
-    start()
-    # The best of a few: the machine is shared.
-    assert min(start().start_cost for _ in range(5)) < 0.1
+    # One of a few, and without the time in which others had the processor: the machine is shared.
+    assert any(start().start_cost < 0.1 for _ in range(20))
 
 
 def test_many_side_by_side(tmp_path):
@@ -313,7 +371,12 @@ def test_says_for_people_when_it_is_ready(certificates):
         where = dict(pair.split("=", 1) for pair in lines[-1].split()[1:])
         host, port = where["gateway"].split(":")
         socket.create_connection((host, int(port)), timeout=DEADLINE).close()
-        # The line to paste works as it is.
+        # The lines to paste work as they are.
+        told = "".join(lines)
+        (look,) = re.findall(r"openssl s_client (?:.*\\\n)*.*", told)
+        shown = subprocess.run(
+            look, shell=True, input=enhanced(1, b"").decode(), check=True, capture_output=True, text=True)
+        assert "Verify return code: 0" in shown.stdout
         (line,) = [line.strip() for line in lines if line.strip().startswith("curl ")]
         shown = subprocess.run(line, shell=True, check=True, capture_output=True, text=True)
         assert json.loads(shown.stdout)["accepted"] == 0

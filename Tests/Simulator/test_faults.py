@@ -1,5 +1,6 @@
 """Every fault, as the wire shows it."""
 
+import select
 import socket
 import ssl
 import struct
@@ -7,8 +8,8 @@ import time
 
 import pytest
 from simulator import (
-    CLEAN, DEADLINE, FIN, PAYLOAD, RESET, TOKEN, enhanced, error, finish, framed, item, read_to_end, simple,
-    story,
+    CLEAN, DEADLINE, FIN, PAYLOAD, RESET, TCP_CLOSE_WAIT, TOKEN, enhanced, error, finish, framed, item,
+    read_to_end, simple, story, tcp,
 )
 
 SENTINEL = enhanced(99, token=b"")
@@ -16,8 +17,8 @@ TLS12 = (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_2)
 BAD = bytes([0xBA]) * 32
 
 
-def records(raw, sock_context, simulator, data):
-    """Speaks TLS in memory over a plain socket, so that its records can be seen."""
+def records(raw, sock_context, data):
+    """Speaks TLS in memory over a plain socket: what came, in which records, in how many segments."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     tls = sock_context.wrap_bio(incoming, outgoing)
     reads, wire = [], b""
@@ -38,6 +39,7 @@ def records(raw, sock_context, simulator, data):
 
     pump(tls.do_handshake)
     del reads[:]
+    before = tcp(raw).data_segments
     pump(lambda: tls.write(data))
     answer = b""
     while True:
@@ -54,7 +56,7 @@ def records(raw, sock_context, simulator, data):
         kind, _, length = struct.unpack_from("!BHH", wire, offset)
         sizes.append((kind, length))
         offset += 5 + length
-    return answer, sizes, [len(piece) for piece in reads if piece]
+    return answer, sizes, tcp(raw).data_segments - before
 
 
 @pytest.mark.parametrize(
@@ -141,38 +143,70 @@ def test_what_follows_an_error(start, end, packet):
 def test_discards_for_a_while_before_the_end(start, end):
     simulator = start(faults={"close": end, "close_delay_ms": 300}, control=True)
     with simulator.connect() as sock:
+        began = time.monotonic()
         sock.sendall(SENTINEL)
         assert sock.recv(6) == error(2, 99)
-        began = time.monotonic()
         sock.sendall(enhanced(1) * 5)
-        simulator.wait("/counters", lambda counters: counters["discarded"] == 5)
         assert read_to_end(sock)[2] == end
-        # The packet may have been under way for some of it.
-        assert time.monotonic() - began >= 0.25
+        assert time.monotonic() - began >= 0.3
+    assert simulator.control("GET", "/counters")[1]["discarded"] == 5
 
 
 def test_packet_and_end_in_one_segment(start):
     simulator = start(faults={"one_segment": True})
     with simulator.connect(plain=True) as raw:
-        answer, sizes, reads = records(raw, simulator.context(versions=TLS12), simulator, SENTINEL)
+        answer, sizes, segments = records(raw, simulator.context(versions=TLS12), SENTINEL)
     assert answer == error(2, 99)
     assert [kind for kind, _ in sizes] == [23, 21]
-    assert len(reads) == 1
+    assert segments == 1
+
+
+@pytest.mark.parametrize("end", [CLEAN, FIN])
+def test_even_fin_comes_with_the_packet(start, end):
+    simulator = start(faults={"one_segment": True, "close": end, "error_delay_ms": 200})
+    while True:
+        with simulator.connect() as sock:
+            handshake = tcp(sock).received
+            sock.sendall(SENTINEL)
+            # What the gateway's kernel says of its own accord it says now.
+            while tcp(sock).unacked:
+                pass
+            before = tcp(sock)
+            if before.received > handshake:
+                continue  # It took us as long as the gateway to get here.
+            select.select([sock], [], [], DEADLINE)
+            after = tcp(sock)
+            assert (after.segments - before.segments, after.state) == (1, TCP_CLOSE_WAIT)
+            assert read_to_end(sock)[::2] == ([error(2, 99)], end)
+            break
+
+
+def test_reset_comes_on_the_heels_of_the_packet(start):
+    """Who writes on finds the connection reset, and the packet there all the same."""
+    simulator = start(faults={"one_segment": True, "close": RESET})
+    with simulator.connect() as sock:
+        sock.sendall(SENTINEL)
+        poll = select.poll()
+        poll.register(sock, 0)
+        assert poll.poll(DEADLINE * 1000)
+        with pytest.raises(OSError):
+            sock.sendall(enhanced(1))
+        assert read_to_end(sock)[::2] == ([error(2, 99)], RESET)
 
 
 def test_packet_and_end_apart(start):
     simulator = start()
     with simulator.connect(plain=True) as raw:
-        answer, sizes, reads = records(raw, simulator.context(versions=TLS12), simulator, SENTINEL)
+        answer, sizes, segments = records(raw, simulator.context(versions=TLS12), SENTINEL)
     assert answer == error(2, 99)
     assert [kind for kind, _ in sizes] == [23, 21]
-    assert len(reads) == 2
+    assert segments >= 2
 
 
 def test_packet_split_over_records(start):
     simulator = start(faults={"record_bytes": 1})
     with simulator.connect(plain=True) as raw:
-        answer, sizes, _ = records(raw, simulator.context(versions=TLS12), simulator, SENTINEL)
+        answer, sizes, _ = records(raw, simulator.context(versions=TLS12), SENTINEL)
     assert answer == error(2, 99)
     assert [kind for kind, _ in sizes] == [23] * 6 + [21]
 
@@ -180,10 +214,11 @@ def test_packet_split_over_records(start):
 def test_packet_split_over_segments(start):
     simulator = start(faults={"segment_bytes": 8, "segment_gap_ms": 20})
     with simulator.connect(plain=True) as raw:
-        answer, sizes, reads = records(raw, simulator.context(versions=TLS12), simulator, SENTINEL)
+        answer, sizes, segments = records(raw, simulator.context(versions=TLS12), SENTINEL)
     assert answer == error(2, 99)
     assert [kind for kind, _ in sizes] == [23, 21]
-    assert len(reads) >= 4
+    # The packet's record in pieces of 8, and close_notify's; the kernel may send one twice.
+    assert segments >= sum(-(-(5 + length) // 8) for _, length in sizes)
 
 
 def test_shutdown_names_the_last_accepted(start):
@@ -193,6 +228,17 @@ def test_shutdown_names_the_last_accepted(start):
     totals = simulator.stop()
     assert (totals["accepted"], totals["discarded"], totals["shutdowns"]) == (3, 6, 1)
     assert totals["rejected"] == {}
+
+
+def test_command_0_is_told_nothing_of_a_shutdown(start):
+    simulator = start(faults={"shutdown_after": 2})
+    assert story(simulator.connect(), simple() * 3) == (b"", CLEAN)
+    assert simulator.stop()["shutdowns"] == 1
+
+
+def test_shutdown_knows_no_name_for_a_notification_without_one(start):
+    simulator = start(faults={"shutdown_after": 1})
+    assert story(simulator.connect(), framed(item(1, TOKEN), item(2, PAYLOAD))) == (error(10, 0), CLEAN)
 
 
 def silent(sock):
@@ -324,13 +370,12 @@ def test_sentinel_not_answered(start):
 
 
 def test_slow_reading(start):
-    simulator = start(faults={"read_bytes_per_second": 20000}, control=True)
+    simulator = start(faults={"read_bytes_per_second": 20000})
     frame = enhanced(1)
     count = 20000 // len(frame)
     with simulator.connect() as sock:
         began = time.monotonic()
         sock.sendall(frame * count + SENTINEL)
-        simulator.wait("/counters", lambda counters: 0 < counters["accepted"] < count)
         assert sock.recv(6) == error(2, 99)
         # The last twentieth need not have had its time.
         assert time.monotonic() - began >= 0.9
@@ -338,14 +383,35 @@ def test_slow_reading(start):
 
 def test_stalling_for_a_while(start):
     frame = enhanced(1)
-    simulator = start(faults={"stall_after_bytes": len(frame) + 5, "stall_ms": 400}, control=True)
+    simulator = start(faults={"stall_after_bytes": len(frame) + 5, "stall_ms": 400})
     with simulator.connect() as sock:
         began = time.monotonic()
         sock.sendall(frame * 2 + SENTINEL)
-        simulator.wait("/counters", lambda counters: counters["accepted"] == 1)
         assert sock.recv(6) == error(2, 99)
         assert time.monotonic() - began >= 0.4
     assert simulator.stop()["accepted"] == 2
+
+
+@pytest.mark.parametrize("faults", [
+    {"read_bytes_per_second": 20000},
+    {"stall_after_bytes": 100, "stall_ms": 200},
+    {"cut_after": 3, "cut": "stall", "stall_ms": 10, "times": 5},
+])
+@pytest.mark.parametrize("leave", ["close", "close_notify", "fin"])
+def test_what_a_client_left_behind_is_read_as_slowly(start, faults, leave):
+    """Who writes and goes does not make the gateway any faster, nor lose what was under way."""
+    simulator = start(faults=faults, control=True)
+    sock = simulator.connect()
+    if leave == "close_notify":
+        finish(sock, enhanced(1) * 100)
+    else:
+        sock.sendall(enhanced(1) * 100)
+        if leave == "fin":
+            socket.socket.shutdown(sock, socket.SHUT_WR)
+            assert read_to_end(sock)[::2] == ([], CLEAN)
+        sock.close()
+    simulator.wait("/connections", lambda answer: answer["connections"] == [])
+    assert simulator.stop()["accepted"] == 100
 
 
 def test_stalling_for_good_holds_up_nobody_else(start):
@@ -389,7 +455,7 @@ def test_where_it_ends_is_drawn_from_the_seed(start):
 def test_refuses_connections_for_a_while(start):
     simulator = start(control=True)
     began = time.monotonic()
-    assert simulator.control("PATCH", "/faults", {"refuse_ms": 500})[0] == 200
+    assert simulator.control("PATCH", "/faults", {"refuse_ms": 1500})[0] == 200
     refusals = 0
     while True:
         try:
@@ -399,7 +465,7 @@ def test_refuses_connections_for_a_while(start):
             refusals += 1
             assert time.monotonic() - began < 20
     assert refusals > 0
-    assert time.monotonic() - began >= 0.5
+    assert time.monotonic() - began >= 1.5
     assert story(sock, SENTINEL) == (error(2, 99), CLEAN)
 
 
@@ -458,8 +524,9 @@ def test_a_fault_comes_over_an_idle_connection(start):
         assert read_to_end(sock)[::2] == ([], RESET)
 
 
-def test_a_delayed_handshake_goes_on_when_the_fault_ends(start):
-    simulator = start(faults={"handshake_delay_ms": 3600000}, control=True)
+@pytest.mark.parametrize("faults", [{}, {"handshake_alert": 40}])
+def test_a_delayed_handshake_goes_on_when_the_fault_ends(start, faults):
+    simulator = start(faults={"handshake_delay_ms": 3600000, **faults}, control=True)
     with simulator.connect(plain=True) as raw:
         context = simulator.context()
         incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -545,7 +612,7 @@ def test_session_tickets(start, tickets):
     """BoringSSL sends them ahead of the first bytes it has to send."""
     simulator = start(*(["--session-tickets"] if tickets else []))
     with simulator.connect(plain=True) as raw:
-        answer, sizes, _ = records(raw, simulator.context(), simulator, SENTINEL)
+        answer, sizes, _ = records(raw, simulator.context(), SENTINEL)
     assert answer == error(2, 99)
     before_packet = [length for kind, length in sizes if kind == 23][:-2]
     assert (sum(before_packet) > 200) == tickets

@@ -75,6 +75,31 @@ def test_readme_rules(start, tmp_path):
     assert simulator.control("GET", "/faults")[1]["faults"] == json.loads(text)
 
 
+def test_readme_commands(certificates, tmp_path):
+    """As they stand there, but for the ports."""
+    commands = [line.split("#")[0].split() for line in re.findall(r"^swift run apns .*", README, re.MULTILINE)]
+    assert len(commands) == 4
+    (tmp_path / "rules.json").write_text(re.findall(r"```json\n(.*?)```", README, re.DOTALL)[0])
+    for _, _, _, *words in commands:
+        ports = "--gateway-port 0 --feedback-port 0 --certificates".split()
+        words = [word.replace("8190", "0") for word in words] + (
+            [] if "--help" in words else [*ports, certificates])
+        with subprocess.Popen([tool(), *words], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as run:
+            for line in run.stdout:
+                if line.startswith("ready "):
+                    run.terminate()
+        assert run.returncode == 0, words
+    assert json.loads((tmp_path / "ledger").read_text())["summary"]["received"] == 0
+
+
+def test_readme_in_tests():
+    """The options said there for tests, as a shell takes them."""
+    (options,) = re.findall(r"^In tests: `(.*?)`", README, re.MULTILINE)
+    ran = subprocess.run(
+        f"exec {tool()} simulate {options} --help", shell=True, check=True, capture_output=True, text=True)
+    assert all(word in ran.stdout for word in options.split() if word.startswith("--"))
+
+
 def test_readme_curl(start):
     """As they stand there, one after the other."""
     simulator = start(control=True)

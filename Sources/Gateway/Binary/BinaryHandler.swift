@@ -51,6 +51,8 @@ final class BinaryHandler: ChannelInboundHandler {
   private var count = 0
   private var last: UInt32?
   private var lastCommand = Command.simple
+  /// An answer or a cut is to end the connection.
+  private var isEnding = false
 
   init(
     connection: Int, rules: Rules, faults: ConnectionFaults, ledger: Ledger, records: Records,
@@ -83,6 +85,8 @@ final class BinaryHandler: ChannelInboundHandler {
       var nothing = ByteBuffer()
       take(&nothing, context)
     }
+    // An end that is under way comes in its own time.
+    if case .inputClosed = event as? ChannelEvent, !isEnding { context.close(promise: nil) }
     context.fireUserInboundEventTriggered(event)
   }
 
@@ -124,7 +128,8 @@ final class BinaryHandler: ChannelInboundHandler {
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     if ConnectionEnd.log(error, to: logger) { ledger.refuse() }
-    context.close(promise: nil)
+    // Whether that is the end is said by an event.
+    if !ConnectionEnd.isHalf(error) { context.close(promise: nil) }
   }
 
   private func consume(_ buffer: inout ByteBuffer, _ context: ChannelHandlerContext) {
@@ -261,6 +266,7 @@ final class BinaryHandler: ChannelInboundHandler {
       context.pipeline.fireUserInboundEventTriggered(FaultEvent.stall(.notifications))
     } else {
       phase = .discarding
+      isEnding = true
       GentleClose.begin(context.channel, after: .zero, ending: ending)
     }
   }
@@ -269,6 +275,7 @@ final class BinaryHandler: ChannelInboundHandler {
   private func end(with packet: ErrorPacket?, _ context: ChannelHandlerContext) {
     // Whoever reads the answer finds the record up to date.
     settle()
+    isEnding = true
     let aftermath = faults.aftermath(of: packet)
     if aftermath.delay == .zero {
       answer(aftermath, context)
@@ -299,7 +306,10 @@ final class BinaryHandler: ChannelInboundHandler {
     shaper?.hold()
     context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
     GentleClose.begin(context.channel, after: aftermath.pause, ending: aftermath.ending)
-    if let segments { shaper?.release(context: segments) }
+    if let segments {
+      // A reset would destroy what is corked.
+      shaper?.release(context: segments, isCorked: aftermath.ending != .reset)
+    }
   }
 
   /// Passes on what came of this batch, so that no notification costs a lock.

@@ -4,6 +4,11 @@ import NIOSSL
 
 /// How a connection ended that was not closed in order.
 enum ConnectionEnd {
+  /// True where the client has but closed its side without TLS's word for it.
+  static func isHalf(_ error: any Error) -> Bool {
+    if case .uncleanShutdown? = error as? NIOSSLError { true } else { false }
+  }
+
   /// Says so in the log; true where it never got past the handshake.
   static func log(_ error: any Error, to logger: Logger) -> Bool {
     switch error as? NIOSSLError {

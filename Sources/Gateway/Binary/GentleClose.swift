@@ -38,7 +38,7 @@ enum GentleClose {
   }
 
   /// Closes without TLS's word for it.
-  private static func beneathTLS(_ channel: any Channel, _ mode: CloseMode) {
+  static func beneathTLS(_ channel: any Channel, _ mode: CloseMode) {
     let tls = try? channel.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
     if let tls {
       tls.close(mode: mode, promise: nil)

@@ -12,6 +12,15 @@ final class OpenChannels: Sendable {
     }
   }
 
+  /// Closes them all without a word; they are closed when it comes back.
+  func cut() async {
+    let open = channels.withLockedValue { Array($0.values) }
+    for channel in open {
+      channel.eventLoop.execute { GentleClose.beneathTLS(channel, .all) }
+    }
+    for channel in open { try? await channel.closeFuture.get() }
+  }
+
   func tell(_ event: FaultEvent) {
     for channel in channels.withLockedValue({ Array($0.values) }) {
       channel.pipeline.fireUserInboundEventTriggered(event)

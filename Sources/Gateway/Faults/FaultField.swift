@@ -106,7 +106,9 @@ package struct FaultField: Sendable {
     (
       "How connections begin",
       [
-        .count("refuse_ms", \.refuseTime, 0, "refuses them, for so long from when it is set"),
+        .count(
+          "refuse_ms", \.refuseTime, 0,
+          "refuses all of them, on both ports, for so long from when it is set"),
         .range(
           "handshake_delay_ms", \.handshakeDelay, 0, "n|[min,max]",
           "leaves the client's hello lying"),

@@ -59,6 +59,15 @@ final class Gate: Sendable {
     return order
   }
 
+  /// For good.
+  func close() async {
+    _ = await carryOut {
+      let (channel, holder) = self.state.withLockedValue { ($0.channel, $0.holder) }
+      try? await channel.close().get()
+      if let holder, holder >= 0 { Glibc.close(holder) }
+    }
+  }
+
   private func shut() async {
     let (channel, holder) = state.withLockedValue { ($0.channel, $0.holder) }
     if holder != nil { return }
@@ -69,7 +78,7 @@ final class Gate: Sendable {
 
   private func open() async {
     guard let holder = state.withLockedValue({ $0.holder }) else { return }
-    if holder >= 0 { close(holder) }
+    if holder >= 0 { Glibc.close(holder) }
     do {
       let channel = try await bind(port).get()
       state.withLockedValue { state in

@@ -9,7 +9,7 @@ final class HandshakeFault: ChannelInboundHandler, RemovableChannelHandler {
 
   private let faults: ConnectionFaults
   private let delay: TimeAmount
-  private let alert: UInt8?
+  private var alert: UInt8?
   private let logger: Logger
   private var hello = ByteBuffer()
   private var wait: Scheduled<Void>?
@@ -35,13 +35,16 @@ final class HandshakeFault: ChannelInboundHandler, RemovableChannelHandler {
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    if case .changed = event as? FaultEvent, alert == nil, let wait {
+    if case .changed = event as? FaultEvent, let wait {
       faults.refresh()
+      alert = faults.faults.handshakeAlert
       if faults.handshakeDelay == nil {
         wait.cancel()
         go(on: context)
       }
     }
+    // Nobody is left to be answered, and TLS has not heard of anybody yet.
+    if case .inputClosed = event as? ChannelEvent { context.close(promise: nil) }
     context.fireUserInboundEventTriggered(event)
   }
 

@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 
 /// Stands between TLS and the socket: lets its bytes leave in small pieces one after the
@@ -24,8 +25,10 @@ final class SegmentShaper: ChannelDuplexHandler {
   /// From here on nothing leaves, until `release`.
   func hold() { isHolding = true }
 
-  func release(context: ChannelHandlerContext) {
+  /// Corked, even the FIN of an end that comes now is in the segment of what was held.
+  func release(context: ChannelHandlerContext, isCorked: Bool) {
     isHolding = false
+    if isCorked { cork(context, 1) }
     var joined = ByteBuffer()
     var promises: [EventLoopPromise<Void>] = []
     while case .bytes(var buffer, let promise)? = acts.first {
@@ -39,6 +42,15 @@ final class SegmentShaper: ChannelDuplexHandler {
       acts.insert(.bytes(joined, written), at: 0)
     }
     pump(context)
+    if isCorked { cork(context, 0) }
+  }
+
+  private func cork(_ context: ChannelHandlerContext, _ value: SocketOptionValue) {
+    let option = ChannelOptions.Types.SocketOption(
+      level: .tcp, name: NIOBSDSocket.Option(rawValue: TCP_CORK))
+    if context.channel.isActive {
+      try? context.channel.syncOptions?.setOption(option, value: value)
+    }
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

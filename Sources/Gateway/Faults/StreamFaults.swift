@@ -33,6 +33,8 @@ final class StreamFaults: ChannelDuplexHandler {
   /// What was passed on last has its time yet.
   private var isPacing = false
   private var end: Scheduled<Void>?
+  /// The client has closed its side, which whoever reads slowly learns later.
+  private var isLeft = false
 
   init(faults: ConnectionFaults, logger: Logger) {
     self.faults = faults
@@ -49,6 +51,9 @@ final class StreamFaults: ChannelDuplexHandler {
       case .stall(let stall): begin(stall, context)
       case .woken: context.fireUserInboundEventTriggered(event)
       }
+    case ChannelEvent.inputClosed:
+      isLeft = true
+      passLeave(context)
     case TLSUserEvent.handshakeCompleted:
       context.fireUserInboundEventTriggered(event)
       faults.isConnected = true
@@ -189,7 +194,8 @@ final class StreamFaults: ChannelDuplexHandler {
 
   private func time(_ stall: Stall, _ context: ChannelHandlerContext) {
     end?.cancel()
-    guard let time = faults.stallTime else { return }
+    end = nil
+    guard let time = faults.stallTime else { return passLeave(context) }
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     end = context.eventLoop.scheduleTask(in: time) {
       let (me, context) = bound.value
@@ -212,7 +218,20 @@ final class StreamFaults: ChannelDuplexHandler {
     readOn(context)
   }
 
+  /// Tells that the client has closed its side once all it sent is passed on.
+  private func passLeave(_ context: ChannelHandlerContext) {
+    guard isLeft else { return }
+    if isStalled, end == nil || phase == .stalled(.end) {
+      // It would be kept for good.
+      context.close(promise: nil)
+    } else if phase == .cut || phase == .open && !isPacing && held.readableBytes == 0 {
+      isLeft = false
+      context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+    }
+  }
+
   private func readOn(_ context: ChannelHandlerContext) {
+    passLeave(context)
     if wantsRead, !isStalled, !isPacing, context.channel.isActive {
       wantsRead = false
       context.read()

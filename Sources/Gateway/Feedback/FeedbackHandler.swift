@@ -38,7 +38,8 @@ final class FeedbackHandler: ChannelInboundHandler {
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     if ConnectionEnd.log(error, to: logger) { ledger.refuse() }
-    context.close(promise: nil)
+    // What there is to tell is told all the same.
+    if !ConnectionEnd.isHalf(error) { context.close(promise: nil) }
   }
 
   private func answer(_ context: ChannelHandlerContext) {

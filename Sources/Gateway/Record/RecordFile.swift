@@ -9,7 +9,7 @@ package final class RecordFile: Sendable {
   private struct State {
     var waiting: [UInt8] = []
     var isScheduled = false
-    var hasFailed = false
+    var failure: Errno?
   }
 
   private let path: String
@@ -37,6 +37,13 @@ package final class RecordFile: Sendable {
     if mustSchedule { writer.async { self.writeOut() } }
   }
 
+  /// Why something that was appended is not in the file; nil where all of it is or will be.
+  package var failure: ListError? {
+    state.withLockedValue { $0.failure }.map {
+      ListError(path: path, message: "\($0); what came after is not recorded")
+    }
+  }
+
   /// Comes back when all that was appended is in the file.
   package func flush() { writer.sync { writeOut() } }
 
@@ -44,7 +51,7 @@ package final class RecordFile: Sendable {
     let lines = state.withLockedValue { state in
       state.isScheduled = false
       defer { state.waiting = [] }
-      return state.hasFailed ? [] : state.waiting
+      return state.failure == nil ? state.waiting : []
     }
     var written = 0
     lines.withUnsafeBytes { bytes in
@@ -53,8 +60,9 @@ package final class RecordFile: Sendable {
         if count >= 0 {
           written += count
         } else if errno != EINTR {
-          logger.error("\(path): \(Errno.last); nothing more is recorded")
-          state.withLockedValue { $0.hasFailed = true }
+          let failure = Errno.last
+          logger.error("\(path): \(failure); nothing more is recorded")
+          state.withLockedValue { $0.failure = failure }
           return
         }
       }

@@ -1,0 +1,242 @@
+"""Every fault by every way in: option, rules file, control interface; on at once, and off again."""
+
+import json
+import re
+import subprocess
+import time
+import types
+
+import pytest
+from simulator import (
+    CLEAN, FIN, RESET, TOKEN, enhanced, error, read_to_end, story, tcp, tool,
+)
+
+BAD = bytes([0xBA]) * 32
+AS_EVER = (error(2, 99), CLEAN)
+HOUR = 3_600_000
+NOTIFICATIONS = [enhanced(1), enhanced(2), enhanced(3, BAD), enhanced(4), enhanced(5)]
+STREAM = b"".join(NOTIFICATIONS) + enhanced(99, b"") + enhanced(100, payload=b"")
+
+
+def play(sock):
+    """Six notifications, then one that no fault leaves unanswered: what the wire had to show."""
+    with sock:
+        before, began = tcp(sock), time.monotonic()
+        sock.sendall(STREAM)
+        pieces, _, end = read_to_end(sock)
+        after = tcp(sock)
+    return types.SimpleNamespace(
+        story=(b"".join(pieces), end),
+        seconds=time.monotonic() - began,
+        bytes=after.received - before.received,
+        segments=after.data_segments - before.data_segments,
+    )
+
+
+def tells(*answer):
+    return lambda seen: seen.story == answer
+
+
+def lasts(seconds):
+    """Only the least is certain on a busy machine."""
+    return lambda seen: seen.story == AS_EVER and seen.seconds >= seconds
+
+
+# Faults, what they show, and what takes the place of a short time where the end of a fault is to
+# be told from the end of its time.
+ON_CONNECTIONS = {
+    "connections": ({"connections": [1, 2], "bad_every": 2}, tells(error(8, 2), CLEAN)),
+    "connection_share": ({"connection_share": 1, "bad_every": 2}, tells(error(8, 2), CLEAN)),
+    "times": ({"times": 9, "cut_after": 1}, tells(b"", FIN)),
+    "count_over": ({"count_over": "run", "bad_every": 2}, tells(error(8, 2), CLEAN)),
+    "bad_tokens": ({"bad_tokens": [BAD.hex()]}, tells(error(8, 3), CLEAN)),
+    "bad_prefixes": ({"bad_prefixes": ["baba"]}, tells(error(8, 3), CLEAN)),
+    "bad_every": ({"bad_every": 4}, tells(error(8, 4), CLEAN)),
+    "bad_share": ({"bad_share": 1}, tells(error(8, 1), CLEAN)),
+    "bad_status": ({"bad_every": 1, "bad_status": 5}, tells(error(5, 1), CLEAN)),
+    "sentinel": ({"sentinel": "none"}, tells(error(4, 100), CLEAN)),
+    "sentinel_status": ({"sentinel_status": 5}, tells(error(5, 99), CLEAN)),
+    "error_delay_ms": ({"error_delay_ms": 150}, lasts(0.15)),
+    "no_packet": ({"no_packet": 1}, tells(b"", CLEAN)),
+    "identifier_zero": ({"identifier_zero": 1}, tells(error(2, 0), CLEAN)),
+    "close_delay_ms": ({"close_delay_ms": 150}, lasts(0.15)),
+    "one_segment": ({"one_segment": True}, lambda seen: seen.story == AS_EVER and seen.segments == 1),
+    "close": ({"close": "reset"}, tells(error(2, 99), RESET)),
+    "shutdown_after": ({"shutdown_after": 4}, tells(error(10, 4), CLEAN)),
+    "cut_after": ({"cut_after": 4}, tells(b"", FIN)),
+    "cut_after_bytes": ({"cut_after_bytes": 100}, tells(b"", FIN)),
+    "cut": ({"cut_after_bytes": 100, "cut": "reset"}, tells(b"", RESET)),
+    "stall_after_bytes": ({"stall_after_bytes": 100, "stall_ms": 150}, lasts(0.15)),
+    "stall_ms": ({"cut_after": 3, "cut": "stall", "stall_ms": 150}, lasts(0.15)),
+    "read_bytes_per_second": ({"read_bytes_per_second": 2000}, lasts(0.15)),
+    # A record costs some 30 bytes beside what it carries.
+    "record_bytes": ({"record_bytes": 1}, lambda seen: seen.story == AS_EVER and seen.bytes > 150),
+    "segment_bytes": ({"segment_bytes": 8}, lambda seen: seen.story == AS_EVER and seen.segments >= 9),
+    "segment_gap_ms": ({"segment_bytes": 8, "segment_gap_ms": 40}, lasts(0.15)),
+}
+ENDLESS = {
+    "error_delay_ms": {"error_delay_ms": HOUR},
+    "close_delay_ms": {"close_delay_ms": HOUR},
+    "stall_after_bytes": {"stall_after_bytes": 0},
+    "stall_ms": {"cut_after": 3, "cut": "stall", "stall_ms": HOUR},
+    "read_bytes_per_second": {"read_bytes_per_second": 1},
+    "segment_gap_ms": {"segment_bytes": 8, "segment_gap_ms": HOUR},
+}
+# They come over connections that are made while they are in force, and over no other.
+ON_BEGINNINGS = {
+    "refuse_ms": ({"refuse_ms": HOUR}, "ConnectionRefusedError"),
+    "handshake_delay_ms": ({"handshake_delay_ms": 150}, "late"),
+    "handshake_alert": ({"handshake_alert": 40}, "SSLV3_ALERT_HANDSHAKE_FAILURE"),
+    "tls_min": ({"tls_min": "1.3"}, "TLSv1.3"),
+    "tls_max": ({"tls_max": "1.3"}, "TLSv1.3"),
+    "session_tickets": ({"session_tickets": True}, "TLSv1.3"),
+}
+
+
+def begin(simulator, least=0):
+    """How a connection begins, in a word; "late" where it should be and is."""
+    began = time.monotonic()
+    try:
+        with simulator.connect() as sock:
+            is_late = least and time.monotonic() - began >= least
+            return "late" if is_late else sock.version()
+    except ConnectionRefusedError:
+        return "ConnectionRefusedError"
+    except OSError as refusal:
+        return refusal.reason
+
+
+def by_option(start, tmp_path, faults):
+    return start(faults=faults)
+
+
+def by_rules(start, tmp_path, faults):
+    path = tmp_path / "rules.json"
+    path.write_text(json.dumps(faults))
+    return start("--rules", path)
+
+
+def by_control(start, tmp_path, faults):
+    simulator = start(control=True)
+    assert simulator.control("PUT", "/faults", faults)[0] == 200
+    return simulator
+
+
+WAYS = pytest.mark.parametrize("way", [by_option, by_rules, by_control])
+
+
+@WAYS
+@pytest.mark.parametrize("name", ON_CONNECTIONS)
+def test_every_way_in(start, tmp_path, way, name):
+    faults, is_shown = ON_CONNECTIONS[name]
+    simulator = way(start, tmp_path, faults)
+    seen = play(simulator.connect())
+    assert is_shown(seen), seen
+
+
+@pytest.mark.parametrize("name", ON_CONNECTIONS)
+def test_comes_over_a_connection_that_is_there(start, name):
+    faults, is_shown = ON_CONNECTIONS[name]
+    simulator = start(control=True)
+    with simulator.connect() as sock:
+        # Past the handshake on the gateway's side too.
+        simulator.wait("/counters", lambda counters: counters["connections"] == 1)
+        simulator.control("PUT", "/faults", faults)
+        seen = play(sock)
+    assert is_shown(seen), seen
+
+
+@pytest.mark.parametrize("name", ON_CONNECTIONS)
+def test_goes_from_a_connection_that_is_there(start, name):
+    simulator = start(faults=ENDLESS.get(name, ON_CONNECTIONS[name][0]), control=True)
+    with simulator.connect() as sock:
+        simulator.wait("/counters", lambda counters: counters["connections"] == 1)
+        simulator.control("DELETE", "/faults")
+        seen = play(sock)
+    assert seen.story == AS_EVER and seen.bytes < 100 and seen.segments < 9
+
+
+@WAYS
+@pytest.mark.parametrize("name", ON_BEGINNINGS)
+def test_every_way_in_at_the_beginning(start, tmp_path, way, name):
+    faults, word = ON_BEGINNINGS[name]
+    assert begin(way(start, tmp_path, faults), least=0.15 * (word == "late")) == word
+
+
+@pytest.mark.parametrize("name", ON_BEGINNINGS)
+def test_leaves_connections_alone_that_have_begun(start, name):
+    faults, word = ON_BEGINNINGS[name]
+    simulator = start(control=True)
+    with simulator.connect() as sock:
+        simulator.wait("/counters", lambda counters: counters["connections"] == 1)
+        simulator.control("PUT", "/faults", faults)
+        assert begin(simulator, least=0.15 * (word == "late")) == word
+        assert (sock.version(), *play(sock).story) == ("TLSv1.2", *AS_EVER)
+    simulator.control("DELETE", "/faults")
+    with simulator.connect() as sock:
+        assert sock.version() == "TLSv1.2"
+
+
+@pytest.mark.parametrize("way", [by_rules, by_control])
+def test_feedback_is_cut_by_every_way_in(start, tmp_path, way):
+    """By option it is in test_faults."""
+    simulator = way(lambda *options, **more: start(*options, **{**more, "control": True}), tmp_path,
+                    {"feedback_cut_bytes": 20})
+    simulator.control("POST", "/unregistered", {"token": TOKEN.hex(), "timestamp": 5})
+    simulator.control("POST", "/unregistered", {"token": TOKEN.hex(), "timestamp": 5})
+    told, end = story(simulator.connect(simulator.feedback))
+    assert (len(told), end) == (20, FIN)
+    simulator.control("DELETE", "/faults")
+    simulator.control("POST", "/unregistered", {"token": TOKEN.hex()})
+    told, end = story(simulator.connect(simulator.feedback))
+    assert (len(told), end) == (38, CLEAN)
+
+
+def test_every_fault_is_here():
+    ran = subprocess.run([tool(), "simulate", "--help"], check=True, capture_output=True, text=True)
+    told = re.findall(r"^    (\w+)=\S+\n      \S", ran.stdout, re.MULTILINE)
+    assert sorted(told) == sorted([*ON_CONNECTIONS, *ON_BEGINNINGS, "feedback_cut_bytes"])
+    assert all(name in faults for name, (faults, _) in [*ON_CONNECTIONS.items(), *ON_BEGINNINGS.items()])
+
+
+# Apart what would be a race: the end of a stall and that of a delay, or of a cut.
+EVERYTHING_BY_CHANCE = [
+    {
+        "connection_share": 0.4, "cut_after_bytes": [0, 20000], "stall_after_bytes": [0, 9000],
+        "stall_ms": [0, 5],
+    },
+    {
+        "connection_share": 0.9, "bad_share": 0.02, "bad_status": [1, 5, 8, 255], "no_packet": 0.3,
+        "identifier_zero": 0.3, "error_delay_ms": [0, 5], "close_delay_ms": [0, 5],
+        "shutdown_after": [10, 200], "cut_after": [10, 200], "cut_after_bytes": [0, 20000],
+    },
+]
+
+
+def run(start, directory, seed):
+    """Forty connections with a hundred notifications each: what came back, and what the ledger has of it."""
+    directory.mkdir()
+    path, rules = directory / "ledger", directory / "rules.json"
+    rules.write_text(json.dumps(EVERYTHING_BY_CHANCE))
+    simulator = start("--seed", seed, "--ledger", path, "--rules", rules)
+    stories = []
+    for number in range(40):
+        frames = b"".join(
+            enhanced(100 * number + one + 1, bytes([number, one]) * 16) for one in range(100)
+        )
+        stories.append(story(simulator.connect(), frames + enhanced(9999, b"")))
+    totals = simulator.stop()
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        line.pop("time", None)
+    return stories, totals, lines
+
+
+def test_same_seed_and_client_same_run(start, tmp_path):
+    first = run(start, tmp_path / "1", "1")
+    assert run(start, tmp_path / "2", "1") == first
+    assert run(start, tmp_path / "3", "2")[0] != first[0]
+    stories, totals, _ = first
+    # There was chance enough.
+    assert {end for _, end in stories} == {CLEAN, FIN} and len({answer for answer, _ in stories}) > 5
+    assert totals["accepted"] and totals["shutdowns"] and len(totals["rejected"]) > 2
