@@ -66,11 +66,16 @@ static bool take_passphrase(settings *settings) {
 }
 
 /* php.ini first, then what the script says instead. */
-static bool read_settings(settings *settings, HashTable *given, HashTable *named) {
+static bool read_settings(settings *settings, HashTable *given, HashTable *named, zval *passphrase,
+                          zval *key) {
   const apns_credentials_options_t nothing = APNS_CREDENTIALS_OPTIONS_INIT;
   settings->options = nothing;
   settings->passphrase = NULL;
-  if (!php_apns_read_options(fields, field_count, given, named, settings)) return false;
+  if (!php_apns_read_options(fields, field_count, given, named, settings) ||
+      !php_apns_read_option(fields, field_count, "passphrase", passphrase, settings) ||
+      !php_apns_read_option(fields, field_count, "key", key, settings)) {
+    return false;
+  }
   apns_credentials_options_t *options = &settings->options;
   /* The certificate, its key and its passphrase belong together. */
   if (!options->certificate_file && !options->certificate_bytes) {
@@ -181,7 +186,7 @@ bool php_apns_identity_from(php_apns_identity *identity, zval *given) {
     return true;
   }
   if (given && Z_TYPE_P(given) == IS_ARRAY) identity->options = Z_ARRVAL_P(given);
-  if (!read_settings(&settings, identity->options, NULL)) return false;
+  if (!read_settings(&settings, identity->options, NULL, NULL, NULL)) return false;
   take_fingerprint(&settings, &identity->fingerprint);
   return true;
 }
@@ -189,7 +194,7 @@ bool php_apns_identity_from(php_apns_identity *identity, zval *given) {
 bool php_apns_identity_make(php_apns_identity *identity) {
   settings settings;
   if (identity->credentials) return true;
-  if (!read_settings(&settings, identity->options, NULL)) return false;
+  if (!read_settings(&settings, identity->options, NULL, NULL, NULL)) return false;
   identity->credentials = make(&settings);
   identity->is_own = true;
   return identity->credentials != NULL;
@@ -227,14 +232,15 @@ void php_apns_credentials_register(void) {
 
 PHP_METHOD(Apns_Credentials, __construct) {
   HashTable *given = NULL;
+  zval *passphrase = NULL, *key = NULL;
   settings settings;
   credentials_object *own = of(Z_OBJ_P(ZEND_THIS));
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|h", &given) == FAILURE) return;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|hzz", &given, &passphrase, &key) == FAILURE) return;
   if (own->credentials) {
     zend_throw_error(NULL, "Apns\\Credentials is constructed already");
     return;
   }
-  if (!read_settings(&settings, given, PHP_APNS_NAMED(execute_data))) return;
+  if (!read_settings(&settings, given, PHP_APNS_NAMED(execute_data), passphrase, key)) return;
   php_apns_fingerprint fingerprint;
   take_fingerprint(&settings, &fingerprint);
   apns_credentials_t *credentials = make(&settings);

@@ -33,13 +33,15 @@ static const php_apns_option fields[] = {
 };
 #undef FIELD
 
-static bool read_settings(settings *settings, HashTable *given, HashTable *named) {
+static bool read_settings(settings *settings, HashTable *given, HashTable *named, zval *password) {
   const apns_feedback_options_t nothing = APNS_FEEDBACK_OPTIONS_INIT;
   const char *host = APNS_G(feedback_host), *name = APNS_G(server_name);
   settings->options = nothing;
   settings->options.port = (uint16_t)APNS_G(feedback_port);
   settings->options.connect_timeout_ms = (uint32_t)APNS_G(connect_timeout_ms);
-  if (!php_apns_read_options(fields, sizeof fields / sizeof *fields, given, named, settings)) {
+  const size_t count = sizeof fields / sizeof *fields;
+  if (!php_apns_read_options(fields, count, given, named, settings) ||
+      !php_apns_read_option(fields, count, "proxy_password", password, settings)) {
     return false;
   }
   if (!settings->options.host) {
@@ -102,18 +104,18 @@ void php_apns_feedback_register(void) {
 }
 
 PHP_METHOD(Apns_Feedback, __construct) {
-  zval *who = NULL;
+  zval *who = NULL, *password = NULL;
   HashTable *given = NULL;
   php_apns_identity identity;
   settings settings;
   apns_feedback_t *feedback = NULL;
   apns_error_t error = APNS_ERROR_INIT;
   feedback_object *own = of(Z_OBJ_P(ZEND_THIS));
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|zh", &who, &given) == FAILURE) return;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|zhz", &who, &given, &password) == FAILURE) return;
   if (!php_apns_identity_is_one(who, 1)) return;
   if (!php_apns_identity_from(&identity, who)) return;
   if (php_apns_identity_make(&identity) &&
-      read_settings(&settings, given, PHP_APNS_NAMED(execute_data))) {
+      read_settings(&settings, given, PHP_APNS_NAMED(execute_data), password)) {
     if (own->feedback) {
       zend_throw_error(NULL, "Apns\\Feedback is constructed already");
     } else if (apns_feedback_open(&settings.options, identity.credentials, &feedback, &error) !=

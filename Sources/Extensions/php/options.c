@@ -86,18 +86,22 @@ static bool read_option(const php_apns_option *option, zval *value, char *out) {
   return false;
 }
 
+static const php_apns_option *find(const php_apns_option *options, size_t count,
+                                   const zend_string *name) {
+  for (size_t index = 0; name && index < count; index++) {
+    if (zend_string_equals_cstr(name, options[index].name, strlen(options[index].name))) {
+      return options + index;
+    }
+  }
+  return NULL;
+}
+
 static bool read_table(const php_apns_option *options, size_t count, HashTable *table, void *out) {
   zend_string *name;
   zval *value;
   if (!table) return true;
   ZEND_HASH_FOREACH_STR_KEY_VAL(table, name, value) {
-    const php_apns_option *found = NULL;
-    for (size_t index = 0; name && index < count; index++) {
-      if (zend_string_equals_cstr(name, options[index].name, strlen(options[index].name))) {
-        found = options + index;
-        break;
-      }
-    }
+    const php_apns_option *found = find(options, count, name);
     if (!found) {
       zend_value_error("there is no option \"%s\"", name ? ZSTR_VAL(name) : "(a number)");
       return false;
@@ -111,6 +115,15 @@ static bool read_table(const php_apns_option *options, size_t count, HashTable *
 bool php_apns_read_options(const php_apns_option *options, size_t count, HashTable *given,
                            HashTable *named, void *out) {
   return read_table(options, count, given, out) && read_table(options, count, named, out);
+}
+
+bool php_apns_read_option(const php_apns_option *options, size_t count, const char *name,
+                          zval *given, void *out) {
+  if (!given || Z_TYPE_P(given) == IS_NULL) return true;
+  for (size_t index = 0; index < count; index++) {
+    if (strcmp(options[index].name, name) == 0) return read_option(options + index, given, out);
+  }
+  return false;
 }
 
 static void add(PHP_SHA256_CTX *hash, const void *bytes, size_t length) {

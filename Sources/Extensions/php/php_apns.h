@@ -56,7 +56,6 @@ typedef struct php_apns_classes {
 extern php_apns_classes php_apns_class;
 void php_apns_classes_register(void);
 
-
 /* ---- Failures ------------------------------------------------------------ */
 
 /* Throws the exception of the error's status. */
@@ -96,6 +95,10 @@ bool php_apns_read_options(const php_apns_option *options, size_t count, HashTab
 /* The named arguments behind those of the signature; NULL: none. */
 #define PHP_APNS_NAMED(call) \
   ((ZEND_CALL_INFO(call) & ZEND_CALL_HAS_EXTRA_NAMED_PARAMS) ? (call)->extra_named_params : NULL)
+
+/* An option that is a parameter of its own, for it is a secret. */
+bool php_apns_read_option(const php_apns_option *options, size_t count, const char *name,
+                          zval *given, void *out);
 
 #define PHP_APNS_FINGERPRINT 32
 typedef struct php_apns_fingerprint {

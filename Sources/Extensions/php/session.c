@@ -54,7 +54,7 @@ static const size_t field_count = sizeof fields / sizeof *fields;
 
 /* php.ini first, then what the script says instead. */
 static bool read_settings(php_apns_session_settings *settings, HashTable *given, HashTable *named,
-                          bool is_persistent) {
+                          zval *password, bool is_persistent) {
   const apns_session_options_t nothing = APNS_SESSION_OPTIONS_INIT;
   const char *host = APNS_G(host), *name = APNS_G(server_name);
   memset(settings, 0, sizeof *settings);
@@ -63,7 +63,8 @@ static bool read_settings(php_apns_session_settings *settings, HashTable *given,
   settings->options.connect_timeout_ms = (uint32_t)APNS_G(connect_timeout_ms);
   settings->options.write_timeout_ms = (uint32_t)APNS_G(write_timeout_ms);
   if (!php_apns_read_options(fields, is_persistent ? field_count : field_count - 1, given, named,
-                             settings)) {
+                             settings) ||
+      !php_apns_read_option(fields, field_count, "proxy_password", password, settings)) {
     return false;
   }
   /* Another host has another name. */
@@ -146,18 +147,18 @@ void php_apns_session_object(zval *out, php_apns_line *line) {
 /* ---- Making ------------------------------------------------------------------- */
 
 PHP_METHOD(Apns_Session, __construct) {
-  zval *who = NULL;
+  zval *who = NULL, *password = NULL;
   HashTable *given = NULL;
   php_apns_identity identity;
   php_apns_session_settings settings;
   apns_session_t *session = NULL;
   apns_error_t error = APNS_ERROR_INIT;
   session_object *own = of(Z_OBJ_P(ZEND_THIS));
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|zh", &who, &given) == FAILURE) return;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|zhz", &who, &given, &password) == FAILURE) return;
   if (!php_apns_identity_is_one(who, 1)) return;
   if (!php_apns_identity_from(&identity, who)) return;
   if (php_apns_identity_make(&identity) &&
-      read_settings(&settings, given, PHP_APNS_NAMED(execute_data), false)) {
+      read_settings(&settings, given, PHP_APNS_NAMED(execute_data), password, false)) {
     if (own->line) {
       zend_throw_error(NULL, "Apns\\Session is constructed already");
     } else if (apns_session_new(&settings.options, identity.credentials, &session, &error) !=
@@ -172,14 +173,15 @@ PHP_METHOD(Apns_Session, __construct) {
 
 PHP_METHOD(Apns_Session, persistent) {
   zend_string *name;
-  zval *who = NULL;
+  zval *who = NULL, *password = NULL;
   HashTable *given = NULL;
   php_apns_identity identity;
   php_apns_session_settings settings;
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "S|zh", &name, &who, &given) == FAILURE) return;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "S|zhz", &name, &who, &given, &password) == FAILURE)
+    return;
   if (!php_apns_identity_is_one(who, 2)) return;
   if (!php_apns_identity_from(&identity, who)) return;
-  if (read_settings(&settings, given, PHP_APNS_NAMED(execute_data), true)) {
+  if (read_settings(&settings, given, PHP_APNS_NAMED(execute_data), password, true)) {
     php_apns_fingerprint fingerprint = identity.fingerprint;
     php_apns_fingerprint_options(&fingerprint, fields, field_count, &settings);
     php_apns_line *line = php_apns_persistent_line(name, &identity, &settings, &fingerprint);

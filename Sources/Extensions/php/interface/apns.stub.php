@@ -227,8 +227,11 @@ final class Credentials
      * Options: certificate_file, certificate, key_file, key, passphrase (a string, or a
      * callable that is given the file's name and returns one or null), ca_file,
      * ca_directory, tls_min, tls_max, accept_expired, dangerously_accept_any_peer.
+     *
+     * Secrets are parameters of their own, for PHP keeps no other named ones out of
+     * backtraces.
      */
-    public function __construct(array $options = [], mixed ...$named) {}
+    public function __construct(array $options = [], callable|string|null $passphrase = null, ?string $key = null, mixed ...$named) {}
 
     /**
      * subject, topics, not_before, not_after, environments, chain_length; null where
@@ -404,7 +407,7 @@ final class Session implements \IteratorAggregate
      * Credentials are made once and shared, or given as the array of their options; null
      * takes those of php.ini. Options are the fields of apns_session_options_t.
      */
-    public function __construct(Credentials|array|null $credentials = null, array $options = [], mixed ...$named) {}
+    public function __construct(Credentials|array|null $credentials = null, array $options = [], ?string $proxy_password = null, mixed ...$named) {}
 
     /**
      * The session that this process keeps under a name, made where there is none.
@@ -412,7 +415,7 @@ final class Session implements \IteratorAggregate
      * Option "request" is what this request is called in its events; its number in this
      * process where not given. Other options than those it was made with are an error.
      */
-    public static function persistent(string $name, Credentials|array|null $credentials = null, array $options = [], mixed ...$named): Session {}
+    public static function persistent(string $name, Credentials|array|null $credentials = null, array $options = [], ?string $proxy_password = null, mixed ...$named): Session {}
 
     public function connect(): void {}
 
@@ -481,7 +484,7 @@ final class FeedbackEntry
 final class Feedback implements \IteratorAggregate
 {
     /** Connects. Options are the fields of apns_feedback_options_t. */
-    public function __construct(Credentials|array|null $credentials = null, array $options = [], mixed ...$named) {}
+    public function __construct(Credentials|array|null $credentials = null, array $options = [], ?string $proxy_password = null, mixed ...$named) {}
 
     /** The next one; null: the list has ended. */
     public function read(): ?FeedbackEntry {}

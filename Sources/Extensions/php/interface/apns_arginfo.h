@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 48a2121f69566abb4e3983dba827ba11be7f8df4 */
+ * Stub hash: 813888dcc806b8cc802632ff26c368285e87470d */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Exception_isRetryable, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
@@ -30,13 +30,18 @@ ZEND_END_ARG_INFO()
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Apns_Credentials___construct, 0, 0, 0)
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, options, IS_ARRAY, 0, "[]")
+	ZEND_ARG_TYPE_MASK(0, passphrase, MAY_BE_CALLABLE|MAY_BE_STRING|MAY_BE_NULL, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, key, IS_STRING, 1, "null")
 	ZEND_ARG_VARIADIC_TYPE_INFO(0, named, IS_MIXED, 0)
 ZEND_END_ARG_INFO()
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Credentials_describe, 0, 0, IS_ARRAY, 1)
 ZEND_END_ARG_INFO()
 
-#define arginfo_class_Apns_Payload___construct arginfo_class_Apns_Credentials___construct
+ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Apns_Payload___construct, 0, 0, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, options, IS_ARRAY, 0, "[]")
+	ZEND_ARG_VARIADIC_TYPE_INFO(0, named, IS_MIXED, 0)
+ZEND_END_ARG_INFO()
 
 ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Apns_Payload_set, 0, 2, Apns\\Payload, 0)
 	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
@@ -112,6 +117,7 @@ ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Apns_Session___construct, 0, 0, 0)
 	ZEND_ARG_OBJ_TYPE_MASK(0, credentials, Apns\\Credentials, MAY_BE_ARRAY|MAY_BE_NULL, "null")
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, options, IS_ARRAY, 0, "[]")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, proxy_password, IS_STRING, 1, "null")
 	ZEND_ARG_VARIADIC_TYPE_INFO(0, named, IS_MIXED, 0)
 ZEND_END_ARG_INFO()
 
@@ -119,6 +125,7 @@ ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Apns_Session_persistent, 0,
 	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
 	ZEND_ARG_OBJ_TYPE_MASK(0, credentials, Apns\\Credentials, MAY_BE_ARRAY|MAY_BE_NULL, "null")
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, options, IS_ARRAY, 0, "[]")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, proxy_password, IS_STRING, 1, "null")
 	ZEND_ARG_VARIADIC_TYPE_INFO(0, named, IS_MIXED, 0)
 ZEND_END_ARG_INFO()
 
