@@ -53,6 +53,9 @@ echo $get()->stats()['taken'], "\n";
 $other = Apns\Session::persistent('other', $simulator->credentials(), $simulator->where());
 var_dump($other->stats()['taken'], preg_match('/^\d+\.\d+$/', $other->request()));
 ob_start(); phpinfo(INFO_MODULES); echo str_contains(ob_get_clean(), 'Persistent sessions of this process => 2') ? "two\n" : "not two\n";
+// PHP itself does not free it at the end.
+unset($cycle);
+gc_collect_cycles();
 --EXPECT--
 own: second rejected: invalid token "mine"
 left: first rejected: invalid token 2 to device 2 {"bad":[1,2.5,null,true,"\u0000"],"7":"x"}
