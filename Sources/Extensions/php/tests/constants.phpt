@@ -12,6 +12,7 @@ $header = file_get_contents(getenv('APNS_HEADER'));
 $classes = ['APNS_ERR_' => 'Exception', 'APNS_REJECT_' => 'Reject', 'APNS_TLS_' => 'Credentials', 'APNS_ENVIRONMENT_' => 'Credentials',
     'APNS_EVENT_' => 'Event', 'APNS_FORMAT_' => 'Session', 'APNS_AMBIGUOUS_' => 'Session'];
 $seen = 0;
+$who = new Apns\Credentials();
 preg_match_all('/^\s+(APNS_(ERR|REJECT|TLS|ENVIRONMENT|EVENT|FORMAT|AMBIGUOUS)_(\w+)) = (-?\d+)/m', $header, $found, PREG_SET_ORDER);
 foreach ($found as [, $name, $kind, $short, $value]) {
     if ($short === 'DEFAULT' || $short === 'BUFFER_SMALL') continue;
@@ -29,8 +30,8 @@ foreach (['session' => Apns\Session::class, 'feedback' => null] as $noun => $cla
         if (preg_match('/^reserved/', $field)) continue;
         $value = str_contains($field, 'host') || preg_match('/name|user|password/', $field) ? 'x' : (preg_match('/report|proves|standby/', $field) ? true : 1);
         try {
-            if ($noun === 'session') new Apns\Session([], [$field => $value]);
-            else new Apns\Feedback([], [$field => $value, 'proxy_hots' => 1]);
+            if ($noun === 'session') new Apns\Session($who, [$field => $value]);
+            else new Apns\Feedback($who, [$field => $value, 'proxy_hots' => 1]);
         } catch (ValueError | TypeError $thrown) { if (!str_contains($thrown->getMessage(), 'proxy_hots')) echo "$noun: ", $thrown->getMessage(), "\n"; }
         catch (Apns\ArgumentException) { }
     }
