@@ -58,7 +58,7 @@ foreach ([
 }
 var_dump($session->stats()['taken'], $simulator->counters()['connections']);
 // PHP itself does not free it at the end.
-unset($cycle);
+unset($cycle, $call);
 gc_collect_cycles();
 --EXPECT--
 no arguments: ArgumentCountError: Apns\Session::send() expects at least 2 arguments, 0 given

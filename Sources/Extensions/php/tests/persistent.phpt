@@ -54,7 +54,7 @@ $other = Apns\Session::persistent('other', $simulator->credentials(), $simulator
 var_dump($other->stats()['taken'], preg_match('/^\d+\.\d+$/', $other->request()));
 ob_start(); phpinfo(INFO_MODULES); echo str_contains(ob_get_clean(), 'Persistent sessions of this process => 2') ? "two\n" : "not two\n";
 // PHP itself does not free it at the end.
-unset($cycle);
+unset($cycle, $call);
 gc_collect_cycles();
 --EXPECT--
 own: second rejected: invalid token "mine"
