@@ -16,6 +16,9 @@ has_header() { echo "#include <$1>" | ${CC:-cc} -E -x c - ; }
 # The last of several headers, which needs the others before it.
 has_header_after() { printf "#include <%s>\n" "$@" | ${CC:-cc} -E -x c - ; }
 
+# Debian's has its version in its name.
+find_php_fpm() { compgen -c php-fpm | grep -m 1 . ; }
+
 install_missing() {
   [ ${#missing_packages[@]} -eq 0 ] && return 0
   local as_root=()

@@ -1,0 +1,162 @@
+#include "php_apns.h"
+
+#include "ext/standard/info.h"
+
+ZEND_DECLARE_MODULE_GLOBALS(apns)
+
+#ifdef COMPILE_DL_APNS
+#ifdef ZTS
+ZEND_TSRMLS_CACHE_DEFINE()
+#endif
+ZEND_GET_MODULE(apns)
+#endif
+
+/* ---- php.ini ------------------------------------------------------------- */
+
+/* A passphrase is not for phpinfo(). */
+static ZEND_INI_DISP(show_secret) {
+  const zend_string *value = type == ZEND_INI_DISPLAY_ORIG && ini_entry->modified
+                                 ? ini_entry->orig_value
+                                 : ini_entry->value;
+  if (value && ZSTR_LEN(value) > 0) {
+    ZEND_PUTS("set, not shown");
+  } else {
+    ZEND_PUTS("no value");
+  }
+}
+
+static ZEND_INI_MH(update_number) {
+  zend_long number = 0;
+  int overflow = 0;
+  zend_long most = (zend_long)(intptr_t)mh_arg3;
+  if (!is_numeric_string_ex(ZSTR_VAL(new_value), ZSTR_LEN(new_value), &number, NULL, false,
+                            &overflow, NULL) ||
+      number < 0 || number > most) {
+    return FAILURE;
+  }
+  *(zend_long *)ZEND_INI_GET_ADDR() = number;
+  return SUCCESS;
+}
+
+#define TEXT(field)                                                                            \
+  STD_PHP_INI_ENTRY("apns." #field, "", PHP_INI_ALL, OnUpdateString, field, zend_apns_globals, \
+                    apns_globals)
+#define NUMBER(field, value, most)                                                              \
+  ZEND_INI_ENTRY3_EX("apns." #field, value, PHP_INI_ALL, update_number,                         \
+                     (void *)XtOffsetOf(zend_apns_globals, field), NUMBER_BASE, (void *)(most), \
+                     NULL)
+#ifdef ZTS
+#define NUMBER_BASE (void *)&apns_globals_id
+#else
+#define NUMBER_BASE (void *)&apns_globals
+#endif
+
+/* clang-format off */
+PHP_INI_BEGIN()
+  TEXT(host)
+  NUMBER(port, "0", 65535)
+  TEXT(server_name)
+  TEXT(feedback_host)
+  NUMBER(feedback_port, "0", 65535)
+  TEXT(certificate_file)
+  TEXT(key_file)
+  STD_PHP_INI_ENTRY_EX("apns.passphrase", "", PHP_INI_ALL, OnUpdateString, passphrase,
+                       zend_apns_globals, apns_globals, show_secret)
+  TEXT(ca_file)
+  TEXT(ca_directory)
+  NUMBER(connect_timeout_ms, "0", 0x7fffffff)
+  NUMBER(write_timeout_ms, "0", 0x7fffffff)
+  NUMBER(close_timeout_ms, "1000", 0x7fffffff)
+PHP_INI_END()
+/* clang-format on */
+
+/* ---- The module ----------------------------------------------------------- */
+
+static PHP_MINIT_FUNCTION(apns) {
+  (void)type;
+  REGISTER_INI_ENTRIES();
+  php_apns_classes_register();
+  php_apns_credentials_register();
+  php_apns_payload_register();
+  php_apns_strings_register();
+  php_apns_event_register();
+  php_apns_session_register();
+  php_apns_feedback_register();
+  return SUCCESS;
+}
+
+static PHP_MSHUTDOWN_FUNCTION(apns) {
+  (void)type;
+  php_apns_persistent_end();
+  UNREGISTER_INI_ENTRIES();
+  return SUCCESS;
+}
+
+static PHP_RINIT_FUNCTION(apns) {
+  (void)type;
+  (void)module_number;
+#if defined(ZTS) && defined(COMPILE_DL_APNS)
+  ZEND_TSRMLS_CACHE_UPDATE();
+#endif
+  APNS_G(requests)++;
+  return SUCCESS;
+}
+
+static PHP_RSHUTDOWN_FUNCTION(apns) {
+  (void)type;
+  (void)module_number;
+  php_apns_persistent_end_request();
+  return SUCCESS;
+}
+
+static PHP_MINFO_FUNCTION(apns) {
+  char number[32];
+  php_info_print_table_start();
+  php_info_print_table_row(2, "apns support", "enabled");
+  php_info_print_table_row(2, "Extension version", PHP_APNS_VERSION);
+  php_info_print_table_row(2, "libapns version", apns_version());
+  snprintf(number, sizeof number, "%u",
+           APNS_G(persistent) ? zend_hash_num_elements(APNS_G(persistent)) : 0);
+  php_info_print_table_row(2, "Persistent sessions of this process", number);
+  php_info_print_table_end();
+  DISPLAY_INI_ENTRIES();
+  (void)zend_module;
+}
+
+static PHP_GINIT_FUNCTION(apns) {
+#if defined(ZTS) && defined(COMPILE_DL_APNS)
+  ZEND_TSRMLS_CACHE_UPDATE();
+#endif
+  memset(apns_globals, 0, sizeof *apns_globals);
+}
+
+#ifdef ZTS
+/* Sessions are a thread's own, and end with it. */
+static PHP_GSHUTDOWN_FUNCTION(apns) {
+  (void)apns_globals;
+  php_apns_persistent_end();
+}
+#define END_OF_GLOBALS PHP_GSHUTDOWN(apns)
+#else
+#define END_OF_GLOBALS NULL
+#endif
+
+static const zend_module_dep dependencies[] = {ZEND_MOD_REQUIRED("hash") ZEND_MOD_REQUIRED("json")
+                                                   ZEND_MOD_REQUIRED("spl") ZEND_MOD_END};
+
+zend_module_entry apns_module_entry = {STANDARD_MODULE_HEADER_EX,
+                                       NULL,
+                                       dependencies,
+                                       "apns",
+                                       NULL,
+                                       PHP_MINIT(apns),
+                                       PHP_MSHUTDOWN(apns),
+                                       PHP_RINIT(apns),
+                                       PHP_RSHUTDOWN(apns),
+                                       PHP_MINFO(apns),
+                                       PHP_APNS_VERSION,
+                                       PHP_MODULE_GLOBALS(apns),
+                                       PHP_GINIT(apns),
+                                       END_OF_GLOBALS,
+                                       NULL,
+                                       STANDARD_MODULE_PROPERTIES_EX};

@@ -1,0 +1,38 @@
+dnl phpize && ./configure && make && make test
+dnl
+dnl --with-apns takes an installed libapns (pkg-config knows where), --with-apns=DIR the one
+dnl under a prefix or, as build/release/libapns.a, in a checkout.
+
+PHP_ARG_WITH([apns],
+  [for push notifications to Apple devices],
+  [AS_HELP_STRING([[--with-apns[=DIR]]], [Push notifications by libapns, of DIR: a prefix or a checkout])],
+  [yes])
+
+if test "$PHP_APNS" != "no"; then
+  apns_archive=
+  if test "$PHP_APNS" != "yes"; then
+    for apns_file in build/release/libapns.a lib/libapns.a "lib/$($CC -print-multiarch 2>/dev/null)/libapns.a" lib64/libapns.a; do
+      if test -z "$apns_archive" && test -f "$PHP_APNS/$apns_file"; then
+        apns_archive="$PHP_APNS/$apns_file"
+      fi
+    done
+    if test -z "$apns_archive" || test ! -f "$PHP_APNS/include/apns/apns.h"; then
+      AC_MSG_ERROR([there are no include/apns/apns.h and libapns.a under $PHP_APNS])
+    fi
+    PHP_ADD_INCLUDE([$PHP_APNS/include])
+    PKG_CHECK_MODULES([APNS_OPENSSL], [openssl >= 1.1.1])
+    dnl The archive's names stay inside the extension.
+    APNS_SHARED_LIBADD="$apns_archive $APNS_OPENSSL_LIBS -Wl,--exclude-libs,libapns.a"
+  else
+    PKG_CHECK_MODULES([APNS], [apns >= 0.1])
+    PHP_EVAL_INCLINE([$APNS_CFLAGS])
+    PHP_EVAL_LIBLINE([$APNS_LIBS], [APNS_SHARED_LIBADD])
+  fi
+  PHP_SUBST([APNS_SHARED_LIBADD])
+  PHP_NEW_EXTENSION([apns],
+    [apns.c classes.c credentials.c event.c failure.c feedback.c iterator.c line.c notes.c options.c payload.c persistent.c session.c strings.c token.c],
+    [$ext_shared],, [-std=gnu11 -fvisibility=hidden -DZEND_ENABLE_STATIC_TSRMLS_CACHE=1])
+  PHP_ADD_EXTENSION_DEP([apns], [hash])
+  PHP_ADD_EXTENSION_DEP([apns], [json])
+  PHP_ADD_EXTENSION_DEP([apns], [spl])
+fi

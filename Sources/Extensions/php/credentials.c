@@ -1,0 +1,282 @@
+#include "php_apns.h"
+
+#include "zend_exceptions.h"
+
+typedef struct credentials_object {
+  apns_credentials_t *credentials;
+  php_apns_fingerprint fingerprint;
+  zend_object std;
+} credentials_object;
+
+static zend_object_handlers handlers;
+
+static credentials_object *of(zend_object *object) {
+  return (credentials_object *)((char *)object - XtOffsetOf(credentials_object, std));
+}
+
+/* ---- Options ------------------------------------------------------------- */
+
+typedef struct settings {
+  apns_credentials_options_t options;
+  zval *passphrase;
+} settings;
+
+#define FIELD(name, type) \
+  { #name, type, XtOffsetOf(settings, options.name), true }
+static const php_apns_option fields[] = {
+    FIELD(certificate_file, PHP_APNS_PATH),
+    {"certificate", PHP_APNS_BYTES, XtOffsetOf(settings, options.certificate_bytes), true},
+    FIELD(key_file, PHP_APNS_PATH),
+    {"key", PHP_APNS_BYTES, XtOffsetOf(settings, options.key_bytes), true},
+    {"passphrase", PHP_APNS_OTHER, XtOffsetOf(settings, passphrase), true},
+    FIELD(ca_file, PHP_APNS_PATH),
+    FIELD(ca_directory, PHP_APNS_PATH),
+    FIELD(tls_min, PHP_APNS_I32),
+    FIELD(tls_max, PHP_APNS_I32),
+    FIELD(accept_expired, PHP_APNS_SWITCH),
+    FIELD(dangerously_accept_any_peer, PHP_APNS_SWITCH),
+};
+#undef FIELD
+static const size_t field_count = sizeof fields / sizeof *fields;
+
+static const char *configured(const char *text) { return text && *text ? text : NULL; }
+
+static bool take_passphrase(settings *settings) {
+  zval *given = settings->passphrase;
+  if (!given || Z_TYPE_P(given) == IS_NULL) {
+    settings->passphrase = NULL;
+    return true;
+  }
+  if (Z_TYPE_P(given) == IS_STRING) {
+    settings->passphrase = NULL;
+    if (strlen(Z_STRVAL_P(given)) != Z_STRLEN_P(given)) {
+      zend_value_error("option \"passphrase\" must not contain null bytes");
+      return false;
+    }
+    settings->options.passphrase = Z_STRVAL_P(given);
+    return true;
+  }
+  if (zend_is_callable(given, 0, NULL)) {
+    settings->options.passphrase = NULL;
+    return true;
+  }
+  zend_type_error("option \"passphrase\" must be of type string or callable, %s given",
+                  zend_zval_type_name(given));
+  return false;
+}
+
+/* php.ini first, then what the script says instead. */
+static bool read_settings(settings *settings, HashTable *given, HashTable *named, zval *passphrase,
+                          zval *key) {
+  const apns_credentials_options_t nothing = APNS_CREDENTIALS_OPTIONS_INIT;
+  settings->options = nothing;
+  settings->passphrase = NULL;
+  if (!php_apns_read_options(fields, field_count, given, named, settings) ||
+      !php_apns_read_option(fields, field_count, "passphrase", passphrase, settings) ||
+      !php_apns_read_option(fields, field_count, "key", key, settings)) {
+    return false;
+  }
+  apns_credentials_options_t *options = &settings->options;
+  /* The certificate, its key and its passphrase belong together. */
+  if (!options->certificate_file && !options->certificate_bytes) {
+    options->certificate_file = configured(APNS_G(certificate_file));
+    if (!options->key_file && !options->key_bytes) {
+      options->key_file = configured(APNS_G(key_file));
+    }
+    options->passphrase = configured(APNS_G(passphrase));
+  }
+  if (!options->ca_file && !options->ca_directory) {
+    options->ca_file = configured(APNS_G(ca_file));
+    options->ca_directory = configured(APNS_G(ca_directory));
+  }
+  return take_passphrase(settings);
+}
+
+/* ---- Making --------------------------------------------------------------- */
+
+/* A script that is asked for a passphrase. */
+typedef struct question {
+  zval callable;
+  bool is_cut_short; /* by a fatal error, whose jump must not cross the library */
+} question;
+
+static int ask(const char *file, char *buffer, size_t capacity, void *context) {
+  question *asked = (question *)context;
+  zval argument, answer;
+  volatile int length = -1;
+  if (EG(exception) || asked->is_cut_short) return -1;
+  if (file) {
+    ZVAL_STRING(&argument, file);
+  } else {
+    ZVAL_NULL(&argument);
+  }
+  ZVAL_UNDEF(&answer);
+  zend_try {
+    if (call_user_function(NULL, NULL, &asked->callable, &answer, 1, &argument) == SUCCESS &&
+        Z_TYPE(answer) == IS_STRING && Z_STRLEN(answer) <= capacity &&
+        Z_STRLEN(answer) <= INT_MAX) {
+      memcpy(buffer, Z_STRVAL(answer), Z_STRLEN(answer));
+      length = (int)Z_STRLEN(answer);
+    }
+    zval_ptr_dtor(&answer);
+    zval_ptr_dtor(&argument);
+  }
+  zend_catch { asked->is_cut_short = true; }
+  zend_end_try();
+  return length;
+}
+
+static apns_credentials_t *make(settings *settings) {
+  apns_credentials_t *credentials = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  question asked = {.is_cut_short = false};
+  ZVAL_UNDEF(&asked.callable);
+  if (settings->passphrase) {
+    ZVAL_COPY(&asked.callable, settings->passphrase);
+    settings->options.passphrase_callback = ask;
+    settings->options.passphrase_context = &asked;
+  }
+  apns_status_t status = apns_credentials_new(&settings->options, &credentials, &error);
+  if (asked.is_cut_short) {
+    apns_credentials_free(credentials);
+    zend_bailout();
+  }
+  zval_ptr_dtor(&asked.callable);
+  if (EG(exception)) {
+    /* The script's own tells more than that there was no passphrase. */
+    apns_credentials_free(credentials);
+    return NULL;
+  }
+  if (status != APNS_OK) {
+    php_apns_throw(&error);
+    return NULL;
+  }
+  return credentials;
+}
+
+static void take_fingerprint(const settings *settings, php_apns_fingerprint *fingerprint) {
+  struct {
+    const char *passphrase;
+  } secret = {settings->options.passphrase};
+  static const php_apns_option passphrase = {"passphrase", PHP_APNS_TEXT, 0, true};
+  memset(fingerprint, 0, sizeof *fingerprint);
+  php_apns_fingerprint_options(fingerprint, fields, field_count, settings);
+  php_apns_fingerprint_options(fingerprint, &passphrase, 1, &secret);
+}
+
+bool php_apns_identity_is_one(zval *given, uint32_t argument) {
+  if (!given || Z_TYPE_P(given) == IS_NULL || Z_TYPE_P(given) == IS_ARRAY) return true;
+  if (Z_TYPE_P(given) == IS_OBJECT && Z_OBJCE_P(given) == php_apns_class.credentials) return true;
+  zend_argument_type_error(argument, "must be of type Apns\\Credentials|array|null, %s given",
+                           zend_zval_type_name(given));
+  return false;
+}
+
+bool php_apns_identity_from(php_apns_identity *identity, zval *given) {
+  settings settings;
+  memset(identity, 0, sizeof *identity);
+  if (given && Z_TYPE_P(given) == IS_OBJECT) {
+    credentials_object *own = of(Z_OBJ_P(given));
+    if (!own->credentials) {
+      php_apns_throw_unconstructed(&own->std);
+      return false;
+    }
+    identity->credentials = own->credentials;
+    identity->fingerprint = own->fingerprint;
+    return true;
+  }
+  if (given && Z_TYPE_P(given) == IS_ARRAY) identity->options = Z_ARRVAL_P(given);
+  if (!read_settings(&settings, identity->options, NULL, NULL, NULL)) return false;
+  take_fingerprint(&settings, &identity->fingerprint);
+  return true;
+}
+
+bool php_apns_identity_make(php_apns_identity *identity) {
+  settings settings;
+  if (identity->credentials) return true;
+  if (!read_settings(&settings, identity->options, NULL, NULL, NULL)) return false;
+  identity->credentials = make(&settings);
+  identity->is_own = true;
+  return identity->credentials != NULL;
+}
+
+void php_apns_identity_end(php_apns_identity *identity) {
+  if (identity->is_own) apns_credentials_free(identity->credentials);
+  identity->credentials = NULL;
+}
+
+/* ---- The class ------------------------------------------------------------- */
+
+static zend_object *create(zend_class_entry *ce) {
+  credentials_object *own = zend_object_alloc(sizeof *own, ce);
+  own->credentials = NULL;
+  zend_object_std_init(&own->std, ce);
+  object_properties_init(&own->std, ce);
+  own->std.handlers = &handlers;
+  return &own->std;
+}
+
+static void destroy(zend_object *object) {
+  apns_credentials_free(of(object)->credentials);
+  zend_object_std_dtor(object);
+}
+
+void php_apns_credentials_register(void) {
+  php_apns_class.credentials->create_object = create;
+  memcpy(&handlers, zend_get_std_object_handlers(), sizeof handlers);
+  handlers.offset = XtOffsetOf(credentials_object, std);
+  handlers.free_obj = destroy;
+  handlers.clone_obj = NULL;
+  handlers.compare = zend_objects_not_comparable;
+}
+
+PHP_METHOD(Apns_Credentials, __construct) {
+  HashTable *given = NULL;
+  zval *passphrase = NULL, *key = NULL;
+  settings settings;
+  credentials_object *own = of(Z_OBJ_P(ZEND_THIS));
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|hzz", &given, &passphrase, &key) == FAILURE) return;
+  if (own->credentials) {
+    zend_throw_error(NULL, "Apns\\Credentials is constructed already");
+    return;
+  }
+  if (!read_settings(&settings, given, PHP_APNS_NAMED(execute_data), passphrase, key)) return;
+  php_apns_fingerprint fingerprint;
+  take_fingerprint(&settings, &fingerprint);
+  apns_credentials_t *credentials = make(&settings);
+  /* The passphrase's callable may have constructed it meanwhile. */
+  if (own->credentials) {
+    apns_credentials_free(credentials);
+    return;
+  }
+  own->credentials = credentials;
+  own->fingerprint = fingerprint;
+}
+
+PHP_METHOD(Apns_Credentials, describe) {
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_credentials_description_t said = APNS_CREDENTIALS_DESCRIPTION_INIT;
+  credentials_object *own = of(Z_OBJ_P(ZEND_THIS));
+  if (zend_parse_parameters_none() == FAILURE) return;
+  if (!own->credentials) {
+    php_apns_throw_unconstructed(&own->std);
+    return;
+  }
+  if (apns_credentials_describe(own->credentials, &said, &error) != APNS_OK) {
+    php_apns_throw(&error);
+    return;
+  }
+  if (!said.subject) RETURN_NULL();
+  zval topics;
+  array_init(return_value);
+  array_init(&topics);
+  for (size_t index = 0; index < said.topic_count; index++) {
+    add_next_index_string(&topics, said.topics[index]);
+  }
+  add_assoc_string(return_value, "subject", said.subject);
+  add_assoc_zval(return_value, "topics", &topics);
+  add_assoc_long(return_value, "not_before", said.not_before);
+  add_assoc_long(return_value, "not_after", said.not_after);
+  add_assoc_long(return_value, "environments", said.environments);
+  add_assoc_long(return_value, "chain_length", said.chain_length);
+}

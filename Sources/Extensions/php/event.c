@@ -1,0 +1,149 @@
+/* Outcomes as objects, one by one and by foreach. */
+#include "php_apns.h"
+
+#include "zend_exceptions.h"
+#include "zend_interfaces.h"
+
+/* In the order of the stub. */
+enum { KIND, REJECT, IDENTIFIER, TOKEN, USER_DATA, REQUEST };
+
+bool php_apns_event_take(zend_object *session, bool of_others, int32_t timeout_ms, zval *out) {
+  ZVAL_NULL(out);
+  php_apns_line *line = php_apns_session_line(session);
+  if (!line) return false;
+  php_apns_note *note = php_apns_line_next(line, of_others, timeout_ms);
+  if (!note || EG(exception)) return !EG(exception);
+  /* Stays in its list until all memory is there, so that nothing is lost for want of it. */
+  zval event;
+  object_init_ex(&event, php_apns_class.event);
+  zend_object *made = Z_OBJ(event);
+  ZVAL_LONG(OBJ_PROP_NUM(made, KIND), note->kind);
+  ZVAL_LONG(OBJ_PROP_NUM(made, REJECT), note->reject);
+  ZVAL_LONG(OBJ_PROP_NUM(made, IDENTIFIER), note->identifier);
+  ZVAL_STR(OBJ_PROP_NUM(made, TOKEN), php_apns_token_hex(note->token, note->token_length));
+  php_apns_note_user_data(note, OBJ_PROP_NUM(made, USER_DATA));
+  if (note->request) {
+    ZVAL_STRINGL(OBJ_PROP_NUM(made, REQUEST), ZSTR_VAL(note->request->name),
+                 ZSTR_LEN(note->request->name));
+  } else {
+    ZVAL_NULL(OBJ_PROP_NUM(made, REQUEST));
+  }
+  php_apns_notes_remove(of_others ? &line->left : &line->own, note);
+  php_apns_note_free(note);
+  ZVAL_COPY_VALUE(out, &event);
+  return true;
+}
+
+/* The number in a property; 0: nobody made the event. */
+static zend_long number(zval *event, int property) {
+  zval *value = OBJ_PROP_NUM(Z_OBJ_P(event), property);
+  return Z_TYPE_P(value) == IS_LONG ? Z_LVAL_P(value) : 0;
+}
+
+PHP_METHOD(Apns_Event, __construct) { zend_parse_parameters_none(); }
+
+PHP_METHOD(Apns_Event, isAccepted) {
+  if (zend_parse_parameters_none() == FAILURE) return;
+  RETURN_BOOL(number(ZEND_THIS, KIND) == APNS_EVENT_ACCEPTED);
+}
+
+PHP_METHOD(Apns_Event, isRejected) {
+  if (zend_parse_parameters_none() == FAILURE) return;
+  RETURN_BOOL(number(ZEND_THIS, KIND) == APNS_EVENT_REJECTED);
+}
+
+PHP_METHOD(Apns_Event, isUnknown) {
+  if (zend_parse_parameters_none() == FAILURE) return;
+  RETURN_BOOL(number(ZEND_THIS, KIND) == APNS_EVENT_UNKNOWN);
+}
+
+PHP_METHOD(Apns_Event, __toString) {
+  if (zend_parse_parameters_none() == FAILURE) return;
+  switch (number(ZEND_THIS, KIND)) {
+    case APNS_EVENT_ACCEPTED:
+      RETURN_STRING("accepted");
+    case APNS_EVENT_REJECTED:
+      RETURN_STR(strpprintf(0, "rejected: %s",
+                            apns_reject_text((apns_reject_t)number(ZEND_THIS, REJECT))));
+    default:
+      RETURN_STRING("unknown");
+  }
+}
+
+PHP_METHOD(Apns_FeedbackEntry, __construct) { zend_parse_parameters_none(); }
+
+/* ---- Events ---------------------------------------------------------------------- */
+
+typedef struct events_object {
+  zend_object *session; /* NULL: nobody made it */
+  bool of_others;
+  int32_t timeout_ms;
+  zend_object std;
+} events_object;
+
+static zend_object_handlers handlers;
+
+static events_object *of(zend_object *object) {
+  return (events_object *)((char *)object - XtOffsetOf(events_object, std));
+}
+
+static zend_object *create(zend_class_entry *ce) {
+  events_object *own = zend_object_alloc(sizeof *own, ce);
+  own->session = NULL;
+  zend_object_std_init(&own->std, ce);
+  object_properties_init(&own->std, ce);
+  own->std.handlers = &handlers;
+  return &own->std;
+}
+
+static void destroy(zend_object *object) {
+  events_object *own = of(object);
+  if (own->session) OBJ_RELEASE(own->session);
+  own->session = NULL;
+  zend_object_std_dtor(object);
+}
+
+static HashTable *collect(zend_object *object, zval **table, int *count) {
+  zend_get_gc_buffer *buffer = zend_get_gc_buffer_create();
+  if (of(object)->session) zend_get_gc_buffer_add_obj(buffer, of(object)->session);
+  zend_get_gc_buffer_use(buffer, table, count);
+  return zend_std_get_properties(object);
+}
+
+static zend_object_iterator *iterate(zend_class_entry *ce, zval *object, int by_ref) {
+  (void)ce;
+  events_object *own = of(Z_OBJ_P(object));
+  if (!own->session) {
+    php_apns_throw_unconstructed(&own->std);
+    return NULL;
+  }
+  return php_apns_iterator_new(own->session, php_apns_event_take, own->of_others, own->timeout_ms,
+                               by_ref);
+}
+
+void php_apns_event_register(void) {
+  php_apns_class.events->create_object = create;
+  php_apns_class.events->get_iterator = iterate;
+  memcpy(&handlers, zend_get_std_object_handlers(), sizeof handlers);
+  handlers.offset = XtOffsetOf(events_object, std);
+  handlers.free_obj = destroy;
+  handlers.get_gc = collect;
+  handlers.clone_obj = NULL;
+  handlers.compare = zend_objects_not_comparable;
+}
+
+void php_apns_events_new(zend_object *session, bool of_others, int32_t timeout_ms, zval *out) {
+  object_init_ex(out, php_apns_class.events);
+  events_object *made = of(Z_OBJ_P(out));
+  GC_ADDREF(session);
+  made->session = session;
+  made->of_others = of_others;
+  made->timeout_ms = timeout_ms;
+}
+
+PHP_METHOD(Apns_Events, __construct) { zend_parse_parameters_none(); }
+
+PHP_METHOD(Apns_Events, getIterator) {
+  if (zend_parse_parameters_none() == FAILURE) return;
+  zend_create_internal_iterator_zval(return_value, ZEND_THIS);
+}

@@ -1,0 +1,139 @@
+#include "php_apns.h"
+
+#include "zend_exceptions.h"
+#include "zend_interfaces.h"
+
+typedef struct feedback_object {
+  apns_feedback_t *feedback;
+  zend_object std;
+} feedback_object;
+
+static zend_object_handlers handlers;
+
+static feedback_object *of(zend_object *object) {
+  return (feedback_object *)((char *)object - XtOffsetOf(feedback_object, std));
+}
+
+typedef struct settings {
+  apns_feedback_options_t options;
+} settings;
+
+#define FIELD(name, type) \
+  { #name, PHP_APNS_##type, XtOffsetOf(settings, options.name), true }
+static const php_apns_option fields[] = {
+    FIELD(host, TEXT),
+    FIELD(server_name, TEXT),
+    FIELD(port, U16),
+    FIELD(connect_timeout_ms, U32),
+    FIELD(read_timeout_ms, U32),
+    FIELD(proxy_host, TEXT),
+    FIELD(proxy_user, TEXT),
+    FIELD(proxy_password, TEXT),
+    FIELD(proxy_port, U16),
+};
+#undef FIELD
+
+static bool read_settings(settings *settings, HashTable *given, HashTable *named, zval *password) {
+  const apns_feedback_options_t nothing = APNS_FEEDBACK_OPTIONS_INIT;
+  const char *host = APNS_G(feedback_host), *name = APNS_G(server_name);
+  settings->options = nothing;
+  settings->options.port = (uint16_t)APNS_G(feedback_port);
+  settings->options.connect_timeout_ms = (uint32_t)APNS_G(connect_timeout_ms);
+  const size_t count = sizeof fields / sizeof *fields;
+  if (!php_apns_read_options(fields, count, given, named, settings) ||
+      !php_apns_read_option(fields, count, "proxy_password", password, settings)) {
+    return false;
+  }
+  if (!settings->options.host) {
+    settings->options.host = host && *host ? host : NULL;
+    if (!settings->options.server_name) settings->options.server_name = name && *name ? name : NULL;
+  }
+  return true;
+}
+
+static bool take(zend_object *object, bool of_others, int32_t timeout_ms, zval *out) {
+  apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  feedback_object *own = of(object);
+  (void)of_others;
+  (void)timeout_ms;
+  ZVAL_NULL(out);
+  if (!own->feedback) {
+    php_apns_throw_unconstructed(object);
+    return false;
+  }
+  apns_status_t status = apns_feedback_next(own->feedback, &tuple, &error);
+  if (status == APNS_DONE) return true;
+  if (status != APNS_OK) {
+    php_apns_throw(&error);
+    return false;
+  }
+  object_init_ex(out, php_apns_class.feedback_entry);
+  ZVAL_LONG(OBJ_PROP_NUM(Z_OBJ_P(out), 0), tuple.timestamp);
+  ZVAL_STR(OBJ_PROP_NUM(Z_OBJ_P(out), 1), php_apns_token_hex(tuple.token, tuple.token_length));
+  return true;
+}
+
+static zend_object *create(zend_class_entry *ce) {
+  feedback_object *own = zend_object_alloc(sizeof *own, ce);
+  own->feedback = NULL;
+  zend_object_std_init(&own->std, ce);
+  object_properties_init(&own->std, ce);
+  own->std.handlers = &handlers;
+  return &own->std;
+}
+
+static void destroy(zend_object *object) {
+  apns_feedback_free(of(object)->feedback);
+  zend_object_std_dtor(object);
+}
+
+static zend_object_iterator *iterate(zend_class_entry *ce, zval *object, int by_ref) {
+  (void)ce;
+  return php_apns_iterator_new(Z_OBJ_P(object), take, false, 0, by_ref);
+}
+
+void php_apns_feedback_register(void) {
+  php_apns_class.feedback->create_object = create;
+  php_apns_class.feedback->get_iterator = iterate;
+  memcpy(&handlers, zend_get_std_object_handlers(), sizeof handlers);
+  handlers.offset = XtOffsetOf(feedback_object, std);
+  handlers.free_obj = destroy;
+  handlers.clone_obj = NULL;
+  handlers.compare = zend_objects_not_comparable;
+}
+
+PHP_METHOD(Apns_Feedback, __construct) {
+  zval *who = NULL, *password = NULL;
+  HashTable *given = NULL;
+  php_apns_identity identity;
+  settings settings;
+  apns_feedback_t *feedback = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  feedback_object *own = of(Z_OBJ_P(ZEND_THIS));
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|zhz", &who, &given, &password) == FAILURE) return;
+  if (!php_apns_identity_is_one(who, 1)) return;
+  if (!php_apns_identity_from(&identity, who)) return;
+  if (php_apns_identity_make(&identity) &&
+      read_settings(&settings, given, PHP_APNS_NAMED(execute_data), password)) {
+    if (own->feedback) {
+      zend_throw_error(NULL, "Apns\\Feedback is constructed already");
+    } else if (apns_feedback_open(&settings.options, identity.credentials, &feedback, &error) !=
+               APNS_OK) {
+      php_apns_throw(&error);
+    } else {
+      own->feedback = feedback;
+    }
+  }
+  php_apns_identity_end(&identity);
+}
+
+PHP_METHOD(Apns_Feedback, read) {
+  if (zend_parse_parameters_none() == FAILURE) return;
+  take(Z_OBJ_P(ZEND_THIS), false, 0, return_value);
+}
+
+PHP_METHOD(Apns_Feedback, getIterator) {
+  if (zend_parse_parameters_none() == FAILURE) return;
+  zend_create_internal_iterator_zval(return_value, ZEND_THIS);
+}

@@ -1,0 +1,493 @@
+<?php
+
+/**
+ * What the extension offers, as PHP sees it. Names and options are those of apns.h,
+ * which says what each of them means.
+ *
+ * @generate-class-entries
+ */
+
+namespace Apns;
+
+/** Every failure that the library tells of; which class it is follows from the status. */
+class Exception extends \RuntimeException
+{
+    /**
+     * @var int
+     * @cvalue APNS_ERR_ARGUMENT
+     */
+    public const ARGUMENT = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_ERR_MEMORY
+     */
+    public const MEMORY = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_ERR_TIMEOUT
+     */
+    public const TIMEOUT = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_ERR_NETWORK
+     */
+    public const NETWORK = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_ERR_TLS
+     */
+    public const TLS = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_ERR_CREDENTIALS
+     */
+    public const CREDENTIALS = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_ERR_PROTOCOL
+     */
+    public const PROTOCOL = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_ERR_FULL
+     */
+    public const FULL = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_ERR_CLOSED
+     */
+    public const CLOSED = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_ERR_FORKED
+     */
+    public const FORKED = UNKNOWN;
+
+    /** One of the constants above; the exception's code too. */
+    public int $status = 0;
+    /** errno, 0 where the system was not at fault. */
+    public int $systemError = 0;
+    /** OpenSSL's error code, 0 where there is none. */
+    public int $tlsCode = 0;
+    /** What the gateway said, a constant of Apns\Reject; 0 for nothing. */
+    public int $reject = 0;
+    /** By sendMany(): how many notifications it had taken before. */
+    public int $taken = 0;
+
+    /** The same call may succeed later without a change. */
+    public function isRetryable(): bool {}
+}
+
+/** A mistake of the caller; retrying cannot help. */
+class ArgumentException extends Exception {}
+/** The system has no memory left. */
+class MemoryException extends Exception {}
+/** A deadline passed; nothing is lost by it. */
+class TimeoutException extends Exception {}
+/** Name, connection or peer failed. */
+class NetworkException extends Exception {}
+/** Handshake or verification failed. */
+class TlsException extends Exception {}
+/** A certificate, a key or trust anchors cannot be used. */
+class CredentialsException extends Exception {}
+/** The peer sent what the protocol does not know. */
+class ProtocolException extends Exception {}
+/** Outcomes wait: take them. */
+class FullException extends Exception {}
+/** The session was closed. */
+class ClosedException extends Exception {}
+/** Made by another process than this one. */
+class ForkedException extends Exception {}
+
+/** Why the gateway rejected a notification: Event::$reject. */
+final class Reject
+{
+    /**
+     * @var int
+     * @cvalue APNS_REJECT_NONE
+     */
+    public const NONE = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REJECT_PROCESSING_ERROR
+     */
+    public const PROCESSING_ERROR = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REJECT_MISSING_TOKEN
+     */
+    public const MISSING_TOKEN = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REJECT_MISSING_TOPIC
+     */
+    public const MISSING_TOPIC = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REJECT_MISSING_PAYLOAD
+     */
+    public const MISSING_PAYLOAD = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REJECT_INVALID_TOKEN_SIZE
+     */
+    public const INVALID_TOKEN_SIZE = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REJECT_INVALID_TOPIC_SIZE
+     */
+    public const INVALID_TOPIC_SIZE = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REJECT_INVALID_PAYLOAD_SIZE
+     */
+    public const INVALID_PAYLOAD_SIZE = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REJECT_INVALID_TOKEN
+     */
+    public const INVALID_TOKEN = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REJECT_SHUTDOWN
+     */
+    public const SHUTDOWN = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REJECT_PROTOCOL_ERROR
+     */
+    public const PROTOCOL_ERROR = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REJECT_UNKNOWN
+     */
+    public const UNKNOWN = UNKNOWN;
+
+    /** The reason in words. */
+    public static function text(int $reject): string {}
+}
+
+/**
+ * A device token.
+ *
+ * @strict-properties
+ * @not-serializable
+ */
+final class Token
+{
+    /** In lowercase hex. */
+    public readonly string $hex;
+
+    private function __construct() {}
+
+    /** Either case, with the angle brackets and spaces of NSData. */
+    public static function fromHex(string $text): Token {}
+
+    public static function fromBase64(string $text): Token {}
+
+    public static function fromBytes(string $bytes): Token {}
+
+    public function toBase64(): string {}
+
+    public function toBytes(): string {}
+
+    public function __toString(): string {}
+}
+
+/**
+ * Who the provider is and whom it trusts.
+ *
+ * @strict-properties
+ * @not-serializable
+ */
+final class Credentials
+{
+    /**
+     * @var int
+     * @cvalue APNS_TLS_1_2
+     */
+    public const TLS_1_2 = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_TLS_1_3
+     */
+    public const TLS_1_3 = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_ENVIRONMENT_SANDBOX
+     */
+    public const SANDBOX = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_ENVIRONMENT_PRODUCTION
+     */
+    public const PRODUCTION = UNKNOWN;
+
+    /**
+     * Options: certificate_file, certificate, key_file, key, passphrase (a string, or a
+     * callable that is given the file's name and returns one or null), ca_file,
+     * ca_directory, tls_min, tls_max, accept_expired, dangerously_accept_any_peer.
+     *
+     * Secrets are parameters of their own, for PHP keeps no other named ones out of
+     * backtraces.
+     */
+    public function __construct(array $options = [], callable|string|null $passphrase = null, ?string $key = null, mixed ...$named) {}
+
+    /**
+     * subject, topics, not_before, not_after, environments, chain_length; null where
+     * there is no certificate.
+     */
+    public function describe(): ?array {}
+}
+
+/**
+ * A payload in the making.
+ *
+ * @strict-properties
+ * @not-serializable
+ */
+final class Payload implements \Stringable
+{
+    /** Options: limit, suffix, truncate. */
+    public function __construct(array $options = [], mixed ...$named) {}
+
+    /** One of Apple's keys, by its name in the JSON; for "alert" an array sets its parts. */
+    public function set(string $key, array|string|int|float|bool|null $value): Payload {}
+
+    /** A sound that is played though the device is muted. */
+    public function setCriticalSound(string $name, float $volume = 1.0): Payload {}
+
+    /** A key of the app's own: anything that json_encode() takes. */
+    public function add(string $name, mixed $value): Payload {}
+
+    public function remove(string $key): Payload {}
+
+    public function removeCustom(): Payload {}
+
+    public function reset(): Payload {}
+
+    /**
+     * The JSON; $cut is how many bytes of the text were left off.
+     *
+     * @param int $cut
+     */
+    public function write(&$cut = null): string {}
+
+    public function __toString(): string {}
+
+    /**
+     * What there is to say of a payload made elsewhere: arrays of severity ("error" or
+     * "warning"), offset, line, column, message. Limit 0 is that of the framed format.
+     */
+    public static function check(string $json, int $limit = 0): array {}
+}
+
+/**
+ * A Localizable.strings file.
+ *
+ * @strict-properties
+ * @not-serializable
+ */
+final class Strings
+{
+    public function __construct(string $bytes) {}
+
+    public static function open(string $file): Strings {}
+
+    public function has(string $key): bool {}
+
+    public function get(string $key): string {}
+
+    public function format(string $key, string ...$args): string {}
+}
+
+/**
+ * How a notification ended.
+ *
+ * @strict-properties
+ * @not-serializable
+ */
+final class Event
+{
+    /**
+     * @var int
+     * @cvalue APNS_EVENT_ACCEPTED
+     */
+    public const ACCEPTED = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_EVENT_REJECTED
+     */
+    public const REJECTED = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_EVENT_UNKNOWN
+     */
+    public const UNKNOWN = UNKNOWN;
+
+    /** ACCEPTED, REJECTED or UNKNOWN. */
+    public readonly int $kind;
+    /** Where it was rejected why, a constant of Apns\Reject; else 0. */
+    public readonly int $reject;
+    /** What send() returned. */
+    public readonly int $identifier;
+    /** The device token, in lowercase hex. */
+    public readonly string $token;
+    /** What send() was given. */
+    public readonly mixed $userData;
+    /** With a persistent session: the name of the request that sent it; else null. */
+    public readonly ?string $request;
+
+    private function __construct() {}
+
+    public function isAccepted(): bool {}
+
+    public function isRejected(): bool {}
+
+    public function isUnknown(): bool {}
+
+    /** "accepted", "rejected: invalid token", "unknown". */
+    public function __toString(): string {}
+}
+
+/**
+ * Outcomes, to go over with foreach; see Session::events().
+ *
+ * @strict-properties
+ * @not-serializable
+ */
+final class Events implements \IteratorAggregate
+{
+    private function __construct() {}
+
+    public function getIterator(): \Iterator {}
+}
+
+/**
+ * One provider's way to one gateway. To go over it with foreach takes the outcomes that
+ * have come.
+ *
+ * @strict-properties
+ * @not-serializable
+ */
+final class Session implements \IteratorAggregate
+{
+    /**
+     * @var int
+     * @cvalue APNS_FORMAT_SIMPLE
+     */
+    public const FORMAT_SIMPLE = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_FORMAT_ENHANCED
+     */
+    public const FORMAT_ENHANCED = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_FORMAT_FRAMED
+     */
+    public const FORMAT_FRAMED = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_AMBIGUOUS_RESEND
+     */
+    public const AMBIGUOUS_RESEND = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_AMBIGUOUS_REPORT
+     */
+    public const AMBIGUOUS_REPORT = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_EXPIRY_ONCE
+     */
+    public const EXPIRY_ONCE = UNKNOWN;
+
+    /**
+     * Credentials are made once and shared, or given as the array of their options; null
+     * takes those of php.ini. Options are the fields of apns_session_options_t.
+     */
+    public function __construct(Credentials|array|null $credentials = null, array $options = [], ?string $proxy_password = null, mixed ...$named) {}
+
+    /**
+     * The session that this process keeps under a name, made where there is none.
+     *
+     * Option "request" is what this request is called in its events; its number in this
+     * process where not given. Other options than those it was made with are an error.
+     */
+    public static function persistent(string $name, Credentials|array|null $credentials = null, array $options = [], ?string $proxy_password = null, mixed ...$named): Session {}
+
+    public function connect(): void {}
+
+    /**
+     * Takes a notification and returns its identifier. The token is hex or a Token, the
+     * payload JSON, an array or a Payload. With $more it may wait for the next one.
+     */
+    public function send(Token|string $token, Payload|array|string $payload, mixed $userData = null, int $expiry = 0, int $priority = 0, bool $more = false): int {}
+
+    /**
+     * Takes many and returns how many: arrays with token, payload and, where wanted,
+     * user_data, expiry, priority.
+     */
+    public function sendMany(iterable $notifications, bool $more = false): int {}
+
+    public function flush(): void {}
+
+    /** Waits until the end of every notification is known. */
+    public function drain(int $timeoutMs = -1): void {}
+
+    /** The next outcome, waiting for it so long; null: there is none. */
+    public function nextEvent(int $timeoutMs = 0): ?Event {}
+
+    /** The outcomes, waiting so long for each. */
+    public function events(int $timeoutMs = 0): Events {}
+
+    /** The next outcome of a notification that an earlier request sent. */
+    public function nextLeftEvent(int $timeoutMs = 0): ?Event {}
+
+    /** The outcomes of what earlier requests sent, each with the name of its request. */
+    public function leftEvents(int $timeoutMs = 0): Events {}
+
+    public function getIterator(): \Iterator {}
+
+    /** The counts of apns_session_stats_t. */
+    public function stats(): array {}
+
+    /** What this request is called in its events; null where the session is not persistent. */
+    public function request(): ?string {}
+
+    public function close(int $timeoutMs = -1): void {}
+}
+
+/**
+ * A device on which the app no longer is.
+ *
+ * @strict-properties
+ * @not-serializable
+ */
+final class FeedbackEntry
+{
+    /** UNIX seconds at which it was found gone. */
+    public readonly int $timestamp;
+    /** The device token, in lowercase hex. */
+    public readonly string $token;
+
+    private function __construct() {}
+}
+
+/**
+ * The feedback service's list, as it is read; to go over with foreach.
+ *
+ * @strict-properties
+ * @not-serializable
+ */
+final class Feedback implements \IteratorAggregate
+{
+    /** Connects. Options are the fields of apns_feedback_options_t. */
+    public function __construct(Credentials|array|null $credentials = null, array $options = [], ?string $proxy_password = null, mixed ...$named) {}
+
+    /** The next one; null: the list has ended. */
+    public function read(): ?FeedbackEntry {}
+
+    public function getIterator(): \Iterator {}
+}

@@ -1,0 +1,427 @@
+#include "php_apns.h"
+
+#include "ext/json/php_json.h"
+#include "zend_exceptions.h"
+#include "zend_smart_str.h"
+
+typedef struct payload_object {
+  apns_payload_t *payload;
+  zend_object std;
+} payload_object;
+
+static zend_object_handlers handlers;
+
+static payload_object *of(zend_object *object) {
+  return (payload_object *)((char *)object - XtOffsetOf(payload_object, std));
+}
+
+/* NULL, and an exception: nobody constructed it. */
+static apns_payload_t *payload_of(zval *object) {
+  payload_object *own = of(Z_OBJ_P(object));
+  if (!own->payload) php_apns_throw_unconstructed(&own->std);
+  return own->payload;
+}
+
+/* ---- Apple's keys ----------------------------------------------------------- */
+
+typedef enum value_type { STRING, STRINGS, INTEGER, DOUBLE } value_type;
+
+static const struct {
+  const char *name;
+  apns_payload_key_t key;
+  value_type type;
+  bool is_of_alert;
+} keys[] = {
+    {"alert", APNS_KEY_ALERT, STRING, false},
+    {"title", APNS_KEY_TITLE, STRING, true},
+    {"subtitle", APNS_KEY_SUBTITLE, STRING, true},
+    {"body", APNS_KEY_BODY, STRING, true},
+    {"title-loc-key", APNS_KEY_TITLE_LOC_KEY, STRING, true},
+    {"subtitle-loc-key", APNS_KEY_SUBTITLE_LOC_KEY, STRING, true},
+    {"loc-key", APNS_KEY_LOC_KEY, STRING, true},
+    {"action-loc-key", APNS_KEY_ACTION_LOC_KEY, STRING, true},
+    {"launch-image", APNS_KEY_LAUNCH_IMAGE, STRING, true},
+    {"title-loc-args", APNS_KEY_TITLE_LOC_ARGS, STRINGS, true},
+    {"subtitle-loc-args", APNS_KEY_SUBTITLE_LOC_ARGS, STRINGS, true},
+    {"loc-args", APNS_KEY_LOC_ARGS, STRINGS, true},
+    {"sound", APNS_KEY_SOUND, STRING, false},
+    {"category", APNS_KEY_CATEGORY, STRING, false},
+    {"thread-id", APNS_KEY_THREAD_ID, STRING, false},
+    {"target-content-id", APNS_KEY_TARGET_CONTENT_ID, STRING, false},
+    {"interruption-level", APNS_KEY_INTERRUPTION_LEVEL, STRING, false},
+    {"filter-criteria", APNS_KEY_FILTER_CRITERIA, STRING, false},
+    {"url-args", APNS_KEY_URL_ARGS, STRINGS, false},
+    {"badge", APNS_KEY_BADGE, INTEGER, false},
+    {"content-available", APNS_KEY_CONTENT_AVAILABLE, INTEGER, false},
+    {"mutable-content", APNS_KEY_MUTABLE_CONTENT, INTEGER, false},
+    {"relevance-score", APNS_KEY_RELEVANCE_SCORE, DOUBLE, false},
+};
+static const size_t key_count = sizeof keys / sizeof *keys;
+
+/* key_count, and an exception: Apple has no such key. */
+static size_t find_key(const zend_string *name) {
+  size_t index = 0;
+  while (index < key_count &&
+         !zend_string_equals_cstr(name, keys[index].name, strlen(keys[index].name))) {
+    index++;
+  }
+  if (index == key_count) php_apns_throw_argument("Apple has no key \"%s\"", ZSTR_VAL(name));
+  return index;
+}
+
+static bool wrong_type(size_t key, const char *wanted, const zval *value) {
+  zend_type_error("\"%s\" must be of type %s, %s given", keys[key].name, wanted,
+                  zend_zval_type_name(value));
+  return false;
+}
+
+static bool is_well(apns_status_t status, const apns_error_t *error) {
+  if (status != APNS_OK) php_apns_throw(error);
+  return status == APNS_OK;
+}
+
+static bool set_texts(apns_payload_t *payload, size_t key, HashTable *list) {
+  apns_error_t error = APNS_ERROR_INIT;
+  size_t count = zend_hash_num_elements(list), index = 0;
+  const char **texts = safe_emalloc(count, sizeof *texts, sizeof *texts);
+  size_t *lengths = safe_emalloc(count, sizeof *lengths, sizeof *lengths);
+  zval *value;
+  bool is_fine = true;
+  ZEND_HASH_FOREACH_VAL(list, value) {
+    ZVAL_DEREF(value);
+    if (Z_TYPE_P(value) != IS_STRING) {
+      is_fine = wrong_type(key, "array of string", value);
+      break;
+    }
+    texts[index] = Z_STRVAL_P(value);
+    lengths[index++] = Z_STRLEN_P(value);
+  }
+  ZEND_HASH_FOREACH_END();
+  if (is_fine) {
+    is_fine = is_well(
+        apns_payload_set_strings(payload, keys[key].key, texts, lengths, count, &error), &error);
+  }
+  efree(texts);
+  efree(lengths);
+  return is_fine;
+}
+
+static bool set_value(apns_payload_t *payload, size_t key, zval *value) {
+  apns_error_t error = APNS_ERROR_INIT;
+  ZVAL_DEREF(value);
+  switch (keys[key].type) {
+    case STRING:
+      if (Z_TYPE_P(value) == IS_NULL && keys[key].key == APNS_KEY_ACTION_LOC_KEY) {
+        return is_well(apns_payload_set_string(payload, keys[key].key, NULL, 0, &error), &error);
+      }
+      if (Z_TYPE_P(value) != IS_STRING) return wrong_type(key, "string", value);
+      return is_well(apns_payload_set_string(payload, keys[key].key, Z_STRVAL_P(value),
+                                             Z_STRLEN_P(value), &error),
+                     &error);
+    case STRINGS:
+      if (Z_TYPE_P(value) != IS_ARRAY) return wrong_type(key, "array", value);
+      return set_texts(payload, key, Z_ARRVAL_P(value));
+    case INTEGER:
+      if (Z_TYPE_P(value) == IS_TRUE || Z_TYPE_P(value) == IS_FALSE) {
+        return is_well(
+            apns_payload_set_integer(payload, keys[key].key, Z_TYPE_P(value) == IS_TRUE, &error),
+            &error);
+      }
+      if (Z_TYPE_P(value) != IS_LONG) return wrong_type(key, "int", value);
+      return is_well(apns_payload_set_integer(payload, keys[key].key, Z_LVAL_P(value), &error),
+                     &error);
+    default:
+      if (Z_TYPE_P(value) != IS_LONG && Z_TYPE_P(value) != IS_DOUBLE) {
+        return wrong_type(key, "float", value);
+      }
+      return is_well(
+          apns_payload_set_double(payload, keys[key].key, zval_get_double(value), &error), &error);
+  }
+}
+
+static bool set_alert(apns_payload_t *payload, HashTable *parts) {
+  zend_string *name;
+  zval *value;
+  ZEND_HASH_FOREACH_STR_KEY_VAL(parts, name, value) {
+    if (!name) {
+      php_apns_throw_argument("the parts of an alert have names");
+      return false;
+    }
+    size_t key = find_key(name);
+    if (key == key_count) return false;
+    if (!keys[key].is_of_alert) {
+      php_apns_throw_argument("\"%s\" is no part of an alert", ZSTR_VAL(name));
+      return false;
+    }
+    if (!set_value(payload, key, value)) return false;
+  }
+  ZEND_HASH_FOREACH_END();
+  return true;
+}
+
+/* ---- Values of the app's own -------------------------------------------------- */
+
+/* NULL, and an exception. */
+static zend_string *encode(zval *value) {
+  smart_str json = {0};
+  php_json_encode(&json, value,
+                  PHP_JSON_UNESCAPED_SLASHES | PHP_JSON_UNESCAPED_UNICODE |
+                      PHP_JSON_UNESCAPED_LINE_TERMINATORS | PHP_JSON_PRESERVE_ZERO_FRACTION);
+  if (EG(exception) || JSON_G(error_code) != PHP_JSON_ERROR_NONE || !json.s) {
+    smart_str_free(&json);
+    if (!EG(exception)) {
+      zval function, message;
+      ZVAL_STRING(&function, "json_last_error_msg");
+      ZVAL_UNDEF(&message);
+      call_user_function(NULL, NULL, &function, &message, 0, NULL);
+      php_apns_throw_argument("no JSON can be made of it: %s",
+                              Z_TYPE(message) == IS_STRING ? Z_STRVAL(message) : "unknown error");
+      zval_ptr_dtor(&message);
+      zval_ptr_dtor(&function);
+    }
+    return NULL;
+  }
+  smart_str_0(&json);
+  return json.s;
+}
+
+static bool add_value(zval *object, zend_string *name, zval *value) {
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_payload_t *payload = payload_of(object);
+  if (!payload) return false;
+  ZVAL_DEREF(value);
+  const char *text = ZSTR_VAL(name);
+  size_t length = ZSTR_LEN(name);
+  switch (Z_TYPE_P(value)) {
+    case IS_NULL:
+      return is_well(apns_payload_add_null(payload, text, length, &error), &error);
+    case IS_TRUE:
+    case IS_FALSE:
+      return is_well(
+          apns_payload_add_boolean(payload, text, length, Z_TYPE_P(value) == IS_TRUE, &error),
+          &error);
+    case IS_LONG:
+      return is_well(apns_payload_add_integer(payload, text, length, Z_LVAL_P(value), &error),
+                     &error);
+    case IS_DOUBLE:
+      return is_well(apns_payload_add_double(payload, text, length, Z_DVAL_P(value), &error),
+                     &error);
+    case IS_STRING:
+      return is_well(apns_payload_add_string(payload, text, length, Z_STRVAL_P(value),
+                                             Z_STRLEN_P(value), &error),
+                     &error);
+    default:
+      break;
+  }
+  /* May run the script's jsonSerialize(). */
+  zend_string *json = encode(value);
+  if (!json) return false;
+  bool is_fine = is_well(
+      apns_payload_add_json(payload, text, length, ZSTR_VAL(json), ZSTR_LEN(json), &error), &error);
+  zend_string_release(json);
+  return is_fine;
+}
+
+/* ---- Writing ------------------------------------------------------------------- */
+
+static zend_string *write_payload(apns_payload_t *payload, size_t *cut) {
+  apns_error_t error = APNS_ERROR_INIT;
+  size_t length = 0, room = 512;
+  zend_string *json = zend_string_alloc(room, false);
+  apns_status_t status = apns_payload_write(payload, ZSTR_VAL(json), room, &length, cut, &error);
+  if (status == APNS_ERR_BUFFER_SMALL) {
+    room = length;
+    json = zend_string_realloc(json, room, false);
+    status = apns_payload_write(payload, ZSTR_VAL(json), room, &length, cut, &error);
+  }
+  if (status != APNS_OK || length > room) {
+    zend_string_efree(json);
+    php_apns_throw(&error);
+    return NULL;
+  }
+  json = zend_string_truncate(json, length, false);
+  ZSTR_VAL(json)[length] = 0;
+  return json;
+}
+
+zend_string *php_apns_payload_json(zval *given) {
+  ZVAL_DEREF(given);
+  if (Z_TYPE_P(given) == IS_STRING) return zend_string_copy(Z_STR_P(given));
+  if (Z_TYPE_P(given) == IS_ARRAY) return encode(given);
+  if (Z_TYPE_P(given) == IS_OBJECT && Z_OBJCE_P(given) == php_apns_class.payload) {
+    apns_payload_t *payload = payload_of(given);
+    return payload ? write_payload(payload, NULL) : NULL;
+  }
+  zend_type_error("a payload must be of type Apns\\Payload, array or string, %s given",
+                  zend_zval_type_name(given));
+  return NULL;
+}
+
+/* ---- The class ------------------------------------------------------------------ */
+
+static zend_object *create(zend_class_entry *ce) {
+  payload_object *own = zend_object_alloc(sizeof *own, ce);
+  own->payload = NULL;
+  zend_object_std_init(&own->std, ce);
+  object_properties_init(&own->std, ce);
+  own->std.handlers = &handlers;
+  return &own->std;
+}
+
+static void destroy(zend_object *object) {
+  apns_payload_free(of(object)->payload);
+  zend_object_std_dtor(object);
+}
+
+void php_apns_payload_register(void) {
+  php_apns_class.payload->create_object = create;
+  memcpy(&handlers, zend_get_std_object_handlers(), sizeof handlers);
+  handlers.offset = XtOffsetOf(payload_object, std);
+  handlers.free_obj = destroy;
+  handlers.clone_obj = NULL;
+  handlers.compare = zend_objects_not_comparable;
+}
+
+typedef struct settings {
+  apns_payload_options_t options;
+} settings;
+
+static const php_apns_option fields[] = {
+    {"limit", PHP_APNS_SIZE, XtOffsetOf(settings, options.limit), false},
+    {"suffix", PHP_APNS_BYTES, XtOffsetOf(settings, options.suffix), true},
+    {"truncate", PHP_APNS_SWITCH, XtOffsetOf(settings, options.truncate), false},
+};
+
+PHP_METHOD(Apns_Payload, __construct) {
+  HashTable *given = NULL;
+  settings settings = {APNS_PAYLOAD_OPTIONS_INIT};
+  apns_error_t error = APNS_ERROR_INIT;
+  payload_object *own = of(Z_OBJ_P(ZEND_THIS));
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|h", &given) == FAILURE) return;
+  if (own->payload) {
+    zend_throw_error(NULL, "Apns\\Payload is constructed already");
+    return;
+  }
+  if (!php_apns_read_options(fields, sizeof fields / sizeof *fields, given,
+                             PHP_APNS_NAMED(execute_data), &settings)) {
+    return;
+  }
+  is_well(apns_payload_new(&settings.options, &own->payload, &error), &error);
+}
+
+PHP_METHOD(Apns_Payload, set) {
+  zend_string *name;
+  zval *value;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "Sz", &name, &value) == FAILURE) return;
+  apns_payload_t *payload = payload_of(ZEND_THIS);
+  if (!payload) return;
+  size_t key = find_key(name);
+  if (key == key_count) return;
+  ZVAL_DEREF(value);
+  bool is_set = keys[key].key == APNS_KEY_ALERT && Z_TYPE_P(value) == IS_ARRAY
+                    ? set_alert(payload, Z_ARRVAL_P(value))
+                    : set_value(payload, key, value);
+  if (is_set) RETURN_OBJ_COPY(Z_OBJ_P(ZEND_THIS));
+}
+
+PHP_METHOD(Apns_Payload, setCriticalSound) {
+  zend_string *name;
+  double volume = 1;
+  apns_error_t error = APNS_ERROR_INIT;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "S|d", &name, &volume) == FAILURE) return;
+  apns_payload_t *payload = payload_of(ZEND_THIS);
+  if (payload && is_well(apns_payload_set_critical_sound(payload, ZSTR_VAL(name), ZSTR_LEN(name),
+                                                         volume, &error),
+                         &error)) {
+    RETURN_OBJ_COPY(Z_OBJ_P(ZEND_THIS));
+  }
+}
+
+PHP_METHOD(Apns_Payload, add) {
+  zend_string *name;
+  zval *value;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "Sz", &name, &value) == FAILURE) return;
+  if (add_value(ZEND_THIS, name, value)) RETURN_OBJ_COPY(Z_OBJ_P(ZEND_THIS));
+}
+
+PHP_METHOD(Apns_Payload, remove) {
+  zend_string *name;
+  apns_error_t error = APNS_ERROR_INIT;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "S", &name) == FAILURE) return;
+  apns_payload_t *payload = payload_of(ZEND_THIS);
+  if (!payload) return;
+  size_t key = find_key(name);
+  if (key == key_count) return;
+  if (is_well(apns_payload_remove(payload, keys[key].key, &error), &error)) {
+    RETURN_OBJ_COPY(Z_OBJ_P(ZEND_THIS));
+  }
+}
+
+PHP_METHOD(Apns_Payload, removeCustom) {
+  if (zend_parse_parameters_none() == FAILURE) return;
+  apns_payload_t *payload = payload_of(ZEND_THIS);
+  if (!payload) return;
+  apns_payload_remove_custom(payload);
+  RETURN_OBJ_COPY(Z_OBJ_P(ZEND_THIS));
+}
+
+PHP_METHOD(Apns_Payload, reset) {
+  if (zend_parse_parameters_none() == FAILURE) return;
+  apns_payload_t *payload = payload_of(ZEND_THIS);
+  if (!payload) return;
+  apns_payload_reset(payload);
+  RETURN_OBJ_COPY(Z_OBJ_P(ZEND_THIS));
+}
+
+PHP_METHOD(Apns_Payload, write) {
+  zval *cut_out = NULL;
+  size_t cut = 0;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|z", &cut_out) == FAILURE) return;
+  apns_payload_t *payload = payload_of(ZEND_THIS);
+  zend_string *json = payload ? write_payload(payload, &cut) : NULL;
+  if (!json) return;
+  if (cut_out) ZEND_TRY_ASSIGN_REF_LONG(cut_out, (zend_long)cut);
+  RETURN_STR(json);
+}
+
+PHP_METHOD(Apns_Payload, __toString) {
+  if (zend_parse_parameters_none() == FAILURE) return;
+  apns_payload_t *payload = payload_of(ZEND_THIS);
+  zend_string *json = payload ? write_payload(payload, NULL) : NULL;
+  if (json) RETURN_STR(json);
+}
+
+PHP_METHOD(Apns_Payload, check) {
+  zend_string *json;
+  zend_long limit = 0;
+  size_t count = 0;
+  apns_error_t error = APNS_ERROR_INIT;
+  const apns_payload_finding_t unset = APNS_PAYLOAD_FINDING_INIT;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "S|l", &json, &limit) == FAILURE) return;
+  if (limit < 0) {
+    zend_argument_value_error(2, "must not be negative");
+    return;
+  }
+  size_t room = 16;
+  apns_payload_finding_t *findings = NULL;
+  do {
+    if (count > room) room = count;
+    findings = safe_erealloc(findings, room, sizeof *findings, 0);
+    findings[0] = unset;
+    apns_payload_check(ZSTR_VAL(json), ZSTR_LEN(json), (size_t)limit, findings, room, &count,
+                       &error);
+  } while (count > room);
+  array_init(return_value);
+  for (size_t index = 0; index < count; index++) {
+    zval finding;
+    array_init(&finding);
+    add_assoc_string(&finding, "severity",
+                     findings[index].severity == APNS_FINDING_ERROR ? "error" : "warning");
+    add_assoc_long(&finding, "offset", (zend_long)findings[index].offset);
+    add_assoc_long(&finding, "line", findings[index].line);
+    add_assoc_long(&finding, "column", findings[index].column);
+    add_assoc_string(&finding, "message", findings[index].message);
+    add_next_index_zval(return_value, &finding);
+  }
+  efree(findings);
+}

@@ -1,0 +1,253 @@
+/*
+ * The PHP extension: C against apns.h and Zend. A file per noun; each says here what
+ * the others may use.
+ */
+#ifndef PHP_APNS_H
+#define PHP_APNS_H
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <apns/apns.h>
+
+#include "php.h"
+
+#define PHP_APNS_VERSION "0.1.0"
+
+extern zend_module_entry apns_module_entry;
+#define phpext_apns_ptr &apns_module_entry
+
+/* ---- What php.ini says, and what lives as long as the process ------------ */
+
+ZEND_BEGIN_MODULE_GLOBALS(apns)
+  char *host;
+  zend_long port;
+  char *server_name;
+  char *feedback_host;
+  zend_long feedback_port;
+  char *certificate_file;
+  char *key_file;
+  char *passphrase;
+  char *ca_file;
+  char *ca_directory;
+  zend_long connect_timeout_ms;
+  zend_long write_timeout_ms;
+  zend_long close_timeout_ms;
+  HashTable *persistent; /* of php_apns_line *, by name; NULL: none yet */
+  uint64_t requests;     /* begun by this process */
+ZEND_END_MODULE_GLOBALS(apns)
+
+ZEND_EXTERN_MODULE_GLOBALS(apns)
+#define APNS_G(v) ZEND_MODULE_GLOBALS_ACCESSOR(apns, v)
+
+#if defined(ZTS) && defined(COMPILE_DL_APNS)
+ZEND_TSRMLS_CACHE_EXTERN()
+#endif
+
+/* ---- Classes ------------------------------------------------------------- */
+
+/* As in interface/apns.stub.php. */
+typedef struct php_apns_classes {
+  zend_class_entry *exception, *argument, *memory, *timeout, *network, *tls, *bad_credentials,
+      *protocol, *full, *closed, *forked, *reject, *token, *credentials, *payload, *strings, *event,
+      *events, *session, *feedback_entry, *feedback;
+} php_apns_classes;
+extern php_apns_classes php_apns_class;
+void php_apns_classes_register(void);
+
+/* ---- Failures ------------------------------------------------------------ */
+
+/* Throws the exception of the error's status. */
+void php_apns_throw(const apns_error_t *error);
+void php_apns_throw_argument(const char *format, ...) ZEND_ATTRIBUTE_FORMAT(printf, 1, 2);
+/* Like php_apns_throw() for sendMany(), which had taken so many. */
+void php_apns_tell_taken(size_t taken);
+/* "Apns\Session is not constructed" */
+void php_apns_throw_unconstructed(zend_object *object);
+/* False, and an exception: the number is no timeout. */
+bool php_apns_timeout(zend_long given, uint32_t argument, int32_t *out);
+
+/* ---- Options ------------------------------------------------------------- */
+
+typedef enum php_apns_option_type {
+  PHP_APNS_TEXT,   /* const char * */
+  PHP_APNS_PATH,   /* likewise, of a file that open_basedir lets through */
+  PHP_APNS_BYTES,  /* const void *, and a size_t behind it */
+  PHP_APNS_U16,    /* 0 to 65,535 */
+  PHP_APNS_U32,    /* 0 to 2^32 - 1 */
+  PHP_APNS_I32,    /* int32_t */
+  PHP_APNS_SIZE,   /* size_t */
+  PHP_APNS_SWITCH, /* int32_t, from a bool */
+  PHP_APNS_OTHER   /* the caller's, who gets the zval: const zval * */
+} php_apns_option_type;
+
+typedef struct php_apns_option {
+  const char *name;
+  php_apns_option_type type;
+  size_t offset;
+  bool is_optional; /* null is as if it were not there */
+} php_apns_option;
+
+/* Reads both tables, which may be NULL, into `out`; false, and an exception. */
+bool php_apns_read_options(const php_apns_option *options, size_t count, HashTable *given,
+                           HashTable *named, void *out);
+/* The named arguments behind those of the signature; NULL: none. */
+#define PHP_APNS_NAMED(call) \
+  ((ZEND_CALL_INFO(call) & ZEND_CALL_HAS_EXTRA_NAMED_PARAMS) ? (call)->extra_named_params : NULL)
+
+/* An option that is a parameter of its own, for it is a secret. */
+bool php_apns_read_option(const php_apns_option *options, size_t count, const char *name,
+                          zval *given, void *out);
+
+#define PHP_APNS_FINGERPRINT 32
+typedef struct php_apns_fingerprint {
+  unsigned char bytes[PHP_APNS_FINGERPRINT];
+} php_apns_fingerprint;
+/* Adds what the options came to, so that sessions made with other ones can be told. */
+void php_apns_fingerprint_options(php_apns_fingerprint *fingerprint, const php_apns_option *options,
+                                  size_t count, const void *values);
+
+/* ---- Credentials --------------------------------------------------------- */
+
+void php_apns_credentials_register(void);
+
+/* Who a session is for: an object's, or options yet to be read from files. */
+typedef struct php_apns_identity {
+  apns_credentials_t *credentials; /* NULL until made */
+  bool is_own;                     /* made for this call: free it */
+  HashTable *options;              /* where there is no object */
+  php_apns_fingerprint fingerprint;
+} php_apns_identity;
+/* False, and an exception: it is not Credentials|array|null. */
+bool php_apns_identity_is_one(zval *given, uint32_t argument);
+bool php_apns_identity_from(php_apns_identity *identity, zval *given);
+bool php_apns_identity_make(php_apns_identity *identity);
+void php_apns_identity_end(php_apns_identity *identity);
+
+/* ---- Tokens -------------------------------------------------------------- */
+
+/* From a Token or hex; false, and an exception. */
+bool php_apns_token_bytes(zval *given, uint8_t bytes[APNS_TOKEN_MAX], size_t *length);
+zend_string *php_apns_token_hex(const uint8_t *bytes, size_t length);
+
+/* ---- Payloads ------------------------------------------------------------ */
+
+void php_apns_payload_register(void);
+/* The JSON of a string, an array or a Payload, to be released; NULL, and an exception. */
+zend_string *php_apns_payload_json(zval *given);
+
+void php_apns_strings_register(void);
+
+/* ---- Notes: what is kept of each notification ---------------------------- */
+
+/* The name of a request, shared by its notes; outlives the request. */
+typedef struct php_apns_request {
+  uint32_t references;
+  zend_string *name;
+} php_apns_request;
+
+typedef struct php_apns_note {
+  struct php_apns_note *before, *after;
+  php_apns_request *request; /* NULL: the session is not persistent */
+  zval user_data;            /* persistent: of memory that outlives the request */
+  uint32_t identifier;
+  int32_t kind; /* 0: no outcome yet */
+  int32_t reject;
+  uint8_t token_length;
+  uint8_t token[];
+} php_apns_note;
+
+typedef struct php_apns_notes {
+  php_apns_note *first, *last;
+  size_t count;
+} php_apns_notes;
+
+/* NULL: no memory, or user data that cannot be kept; an exception says so. */
+php_apns_note *php_apns_note_new(const uint8_t *token, size_t token_length, zval *user_data,
+                                 php_apns_request *request);
+void php_apns_note_free(php_apns_note *note);
+void php_apns_notes_append(php_apns_notes *notes, php_apns_note *note);
+void php_apns_notes_remove(php_apns_notes *notes, php_apns_note *note);
+void php_apns_notes_free(php_apns_notes *notes);
+/* A copy that the script may have. */
+void php_apns_note_user_data(const php_apns_note *note, zval *out);
+
+php_apns_request *php_apns_request_new(const char *name, size_t length);
+void php_apns_request_release(php_apns_request *request);
+
+/* ---- Lines: a session of the library with its notes ----------------------- */
+
+typedef struct php_apns_line {
+  apns_session_t *session;
+  uint32_t references; /* of the objects, and of the table of persistent ones */
+  size_t prune_at;     /* look for notes that are no longer needed when so many are there */
+  php_apns_notes sent; /* no outcome has been taken for them */
+  php_apns_notes own;  /* outcomes that wait for this request */
+  php_apns_notes left; /* outcomes of earlier requests */
+  bool is_persistent;
+  bool is_closed;
+  bool holds_back;           /* something waits for more */
+  zend_string *name;         /* persistent */
+  php_apns_request *request; /* the current one; persistent */
+  php_apns_fingerprint fingerprint;
+} php_apns_line;
+
+/* The line owns the session from here on. */
+php_apns_line *php_apns_line_new(apns_session_t *session);
+void php_apns_line_release(php_apns_line *line);
+/* The process is not the one that made the session. */
+bool php_apns_line_is_foreign(const php_apns_line *line);
+/* Drops the notes of what has its end and will not be an outcome. */
+void php_apns_line_prune(php_apns_line *line);
+/* The next outcome, still in its list; NULL: none, or an exception. */
+php_apns_note *php_apns_line_next(php_apns_line *line, bool of_others, int32_t timeout_ms);
+/* Puts all outcomes that are there in their lists, without waiting. */
+void php_apns_line_collect(php_apns_line *line);
+/* From here on outcomes are another request's. */
+void php_apns_line_leave_request(php_apns_line *line);
+/* Learns what can be learned within apns.close_timeout_ms, and closes. */
+void php_apns_line_finish(php_apns_line *line);
+
+/* So many outcomes of earlier requests are kept before send() is refused. */
+#define PHP_APNS_LEFT_MAX 65536
+
+/* ---- Sessions, events, feedback ------------------------------------------ */
+
+typedef struct php_apns_session_settings {
+  apns_session_options_t options;
+  zval *request; /* for persistent ones only */
+} php_apns_session_settings;
+
+void php_apns_session_register(void);
+/* NULL, and an exception: nobody constructed it. */
+php_apns_line *php_apns_session_line(zend_object *object);
+/* A Session object of a line that has been counted for it. */
+void php_apns_session_object(zval *out, php_apns_line *line);
+
+void php_apns_event_register(void);
+/* The next outcome as an object; null: there is none; false: an exception. */
+bool php_apns_event_take(zend_object *session, bool of_others, int32_t timeout_ms, zval *out);
+/* Events, to go over with foreach. */
+void php_apns_events_new(zend_object *session, bool of_others, int32_t timeout_ms, zval *out);
+
+void php_apns_feedback_register(void);
+
+/* A foreach over what is taken one at a time from `owner`: false is an exception, and
+   null the end. */
+typedef bool (*php_apns_take)(zend_object *owner, bool of_others, int32_t timeout_ms, zval *out);
+zend_object_iterator *php_apns_iterator_new(zend_object *owner, php_apns_take take, bool of_others,
+                                            int32_t timeout_ms, int by_ref);
+
+/* ---- Persistent sessions -------------------------------------------------- */
+
+/* The line of that name, counted for the caller; NULL, and an exception. */
+php_apns_line *php_apns_persistent_line(zend_string *name, php_apns_identity *identity,
+                                        const php_apns_session_settings *settings,
+                                        const php_apns_fingerprint *fingerprint);
+/* The end of a request: what was held back is written, outcomes are put aside. */
+void php_apns_persistent_end_request(void);
+/* The end of the process: closes gently, and logs outcomes that nobody took. */
+void php_apns_persistent_end(void);
+
+#endif

@@ -1,0 +1,456 @@
+#include "php_apns.h"
+
+#include "ext/spl/spl_iterators.h"
+#include "zend_exceptions.h"
+#include "zend_interfaces.h"
+
+typedef struct session_object {
+  php_apns_line *line; /* NULL until constructed */
+  zend_object std;
+} session_object;
+
+static zend_object_handlers handlers;
+
+static session_object *of(zend_object *object) {
+  return (session_object *)((char *)object - XtOffsetOf(session_object, std));
+}
+
+php_apns_line *php_apns_session_line(zend_object *object) {
+  php_apns_line *line = of(object)->line;
+  if (!line) php_apns_throw_unconstructed(object);
+  return line;
+}
+
+/* ---- Options ------------------------------------------------------------- */
+
+#define FIELD(name, type) \
+  { #name, PHP_APNS_##type, XtOffsetOf(php_apns_session_settings, options.name), true }
+static const php_apns_option fields[] = {
+    FIELD(host, TEXT),
+    FIELD(server_name, TEXT),
+    FIELD(port, U16),
+    FIELD(format, I32),
+    FIELD(connect_timeout_ms, U32),
+    FIELD(write_timeout_ms, U32),
+    FIELD(window_bytes, U32),
+    FIELD(payload_max, U32),
+    FIELD(ambiguous, I32),
+    FIELD(report_accepted, SWITCH),
+    FIELD(quiet_period_ms, U32),
+    FIELD(zero_proves, SWITCH),
+    FIELD(connections, U32),
+    FIELD(no_standby, SWITCH),
+    FIELD(connects_per_minute, U32),
+    FIELD(reconnect_pause_max_ms, U32),
+    FIELD(keepalive_s, I32),
+    FIELD(proxy_host, TEXT),
+    FIELD(proxy_user, TEXT),
+    FIELD(proxy_password, TEXT),
+    FIELD(proxy_port, U16),
+    {"request", PHP_APNS_OTHER, XtOffsetOf(php_apns_session_settings, request), true},
+};
+#undef FIELD
+static const size_t field_count = sizeof fields / sizeof *fields;
+
+/* php.ini first, then what the script says instead. */
+static bool read_settings(php_apns_session_settings *settings, HashTable *given, HashTable *named,
+                          zval *password, bool is_persistent) {
+  const apns_session_options_t nothing = APNS_SESSION_OPTIONS_INIT;
+  const char *host = APNS_G(host), *name = APNS_G(server_name);
+  memset(settings, 0, sizeof *settings);
+  settings->options = nothing;
+  settings->options.port = (uint16_t)APNS_G(port);
+  settings->options.connect_timeout_ms = (uint32_t)APNS_G(connect_timeout_ms);
+  settings->options.write_timeout_ms = (uint32_t)APNS_G(write_timeout_ms);
+  if (!php_apns_read_options(fields, is_persistent ? field_count : field_count - 1, given, named,
+                             settings) ||
+      !php_apns_read_option(fields, field_count, "proxy_password", password, settings)) {
+    return false;
+  }
+  /* Another host has another name. */
+  if (!settings->options.host) {
+    settings->options.host = host && *host ? host : NULL;
+    if (!settings->options.server_name) settings->options.server_name = name && *name ? name : NULL;
+  }
+  if (settings->request && Z_TYPE_P(settings->request) == IS_NULL) settings->request = NULL;
+  if (settings->request &&
+      (Z_TYPE_P(settings->request) != IS_STRING || Z_STRLEN_P(settings->request) == 0)) {
+    zend_type_error("option \"request\" must be a string that is not empty");
+    return false;
+  }
+  return true;
+}
+
+/* ---- Handlers ---------------------------------------------------------------- */
+
+static zend_object *create(zend_class_entry *ce) {
+  session_object *own = zend_object_alloc(sizeof *own, ce);
+  own->line = NULL;
+  zend_object_std_init(&own->std, ce);
+  object_properties_init(&own->std, ce);
+  own->std.handlers = &handlers;
+  return &own->std;
+}
+
+/* Nothing that was sent is destroyed by the connection's end. */
+static void end(zend_object *object) {
+  php_apns_line *line = of(object)->line;
+  if (line && !line->is_persistent) php_apns_line_finish(line);
+}
+
+static void destroy(zend_object *object) {
+  session_object *own = of(object);
+  php_apns_line *line = own->line;
+  own->line = NULL;
+  if (line) php_apns_line_release(line);
+  zend_object_std_dtor(object);
+}
+
+/* User data may refer to the session. */
+static HashTable *collect(zend_object *object, zval **table, int *count) {
+  zend_get_gc_buffer *buffer = zend_get_gc_buffer_create();
+  php_apns_line *line = of(object)->line;
+  if (line && !line->is_persistent) {
+    for (php_apns_note *note = line->sent.first; note; note = note->after) {
+      zend_get_gc_buffer_add_zval(buffer, &note->user_data);
+    }
+    for (php_apns_note *note = line->own.first; note; note = note->after) {
+      zend_get_gc_buffer_add_zval(buffer, &note->user_data);
+    }
+  }
+  zend_get_gc_buffer_use(buffer, table, count);
+  return zend_std_get_properties(object);
+}
+
+static zend_object_iterator *iterate(zend_class_entry *ce, zval *object, int by_ref) {
+  (void)ce;
+  return php_apns_iterator_new(Z_OBJ_P(object), php_apns_event_take, false, 0, by_ref);
+}
+
+void php_apns_session_register(void) {
+  php_apns_class.session->create_object = create;
+  php_apns_class.session->get_iterator = iterate;
+  memcpy(&handlers, zend_get_std_object_handlers(), sizeof handlers);
+  handlers.offset = XtOffsetOf(session_object, std);
+  handlers.dtor_obj = end;
+  handlers.free_obj = destroy;
+  handlers.get_gc = collect;
+  handlers.clone_obj = NULL;
+  handlers.compare = zend_objects_not_comparable;
+}
+
+void php_apns_session_object(zval *out, php_apns_line *line) {
+  object_init_ex(out, php_apns_class.session);
+  of(Z_OBJ_P(out))->line = line;
+}
+
+/* ---- Making ------------------------------------------------------------------- */
+
+PHP_METHOD(Apns_Session, __construct) {
+  zval *who = NULL, *password = NULL;
+  HashTable *given = NULL;
+  php_apns_identity identity;
+  php_apns_session_settings settings;
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  session_object *own = of(Z_OBJ_P(ZEND_THIS));
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|zhz", &who, &given, &password) == FAILURE) return;
+  if (!php_apns_identity_is_one(who, 1)) return;
+  if (!php_apns_identity_from(&identity, who)) return;
+  if (php_apns_identity_make(&identity) &&
+      read_settings(&settings, given, PHP_APNS_NAMED(execute_data), password, false)) {
+    if (own->line) {
+      zend_throw_error(NULL, "Apns\\Session is constructed already");
+    } else if (apns_session_new(&settings.options, identity.credentials, &session, &error) !=
+               APNS_OK) {
+      php_apns_throw(&error);
+    } else {
+      own->line = php_apns_line_new(session);
+    }
+  }
+  php_apns_identity_end(&identity);
+}
+
+PHP_METHOD(Apns_Session, persistent) {
+  zend_string *name;
+  zval *who = NULL, *password = NULL;
+  HashTable *given = NULL;
+  php_apns_identity identity;
+  php_apns_session_settings settings;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "S|zhz", &name, &who, &given, &password) == FAILURE)
+    return;
+  if (!php_apns_identity_is_one(who, 2)) return;
+  if (!php_apns_identity_from(&identity, who)) return;
+  if (read_settings(&settings, given, PHP_APNS_NAMED(execute_data), password, true)) {
+    php_apns_fingerprint fingerprint = identity.fingerprint;
+    php_apns_fingerprint_options(&fingerprint, fields, field_count, &settings);
+    php_apns_line *line = php_apns_persistent_line(name, &identity, &settings, &fingerprint);
+    if (line) php_apns_session_object(return_value, line);
+  }
+  php_apns_identity_end(&identity);
+}
+
+/* ---- Sending ------------------------------------------------------------------ */
+
+typedef struct letter {
+  zval *token, *payload, *user_data;
+  zend_long expiry, priority;
+} letter;
+
+/* The identifier; 0, and an exception. */
+static uint32_t send_letter(zend_object *object, const letter *letter, bool more) {
+  apns_notification_t notification = APNS_NOTIFICATION_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  uint8_t token[APNS_TOKEN_MAX];
+  if (!php_apns_token_bytes(letter->token, token, &notification.token_length)) return 0;
+  if (letter->priority != 0 && letter->priority != 5 && letter->priority != 10) {
+    php_apns_throw_argument("priority is " ZEND_LONG_FMT ", not 5 or 10", letter->priority);
+    return 0;
+  }
+  /* May run the script, so the line is looked at only behind it. */
+  zend_string *payload = php_apns_payload_json(letter->payload);
+  if (!payload) return 0;
+  uint32_t identifier = 0;
+  php_apns_note *note = NULL;
+  php_apns_line *line = php_apns_session_line(object);
+  if (line && line->left.count >= PHP_APNS_LEFT_MAX) {
+    error.status = APNS_ERR_FULL;
+    snprintf(error.message, sizeof error.message,
+             "%zu outcomes of earlier requests wait to be taken with leftEvents()",
+             line->left.count);
+    php_apns_throw(&error);
+  } else if (line) {
+    note = php_apns_note_new(token, notification.token_length, letter->user_data, line->request);
+  }
+  if (note) {
+    notification.token = token;
+    notification.payload = ZSTR_VAL(payload);
+    notification.payload_length = ZSTR_LEN(payload);
+    notification.user_data = note;
+    notification.expiry = letter->expiry;
+    notification.priority = (uint8_t)letter->priority;
+    if (apns_session_send(line->session, &notification, more ? APNS_SEND_MORE : 0, &identifier,
+                          &error) == APNS_OK) {
+      note->identifier = identifier;
+      php_apns_notes_append(&line->sent, note);
+      line->holds_back = more;
+      if (line->sent.count >= line->prune_at) php_apns_line_prune(line);
+    } else {
+      identifier = 0;
+      php_apns_note_free(note);
+      php_apns_throw(&error);
+    }
+  }
+  zend_string_release(payload);
+  return identifier;
+}
+
+PHP_METHOD(Apns_Session, send) {
+  letter letter = {0};
+  bool more = false;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "zz|zllb", &letter.token, &letter.payload,
+                            &letter.user_data, &letter.expiry, &letter.priority,
+                            &more) == FAILURE) {
+    return;
+  }
+  uint32_t identifier = send_letter(Z_OBJ_P(ZEND_THIS), &letter, more);
+  if (identifier != 0) RETURN_LONG(identifier);
+}
+
+typedef struct mailing {
+  zend_object *session;
+  size_t taken;
+} mailing;
+
+static bool take_number(HashTable *table, const char *name, zend_long *out) {
+  zval *value = zend_hash_str_find_deref(table, name, strlen(name));
+  if (!value || Z_TYPE_P(value) == IS_NULL) return true;
+  if (Z_TYPE_P(value) != IS_LONG) {
+    zend_type_error("\"%s\" of a notification must be of type int, %s given", name,
+                    zend_zval_type_name(value));
+    return false;
+  }
+  *out = Z_LVAL_P(value);
+  return true;
+}
+
+static bool send_element(mailing *mailing, zval *element) {
+  letter letter = {0};
+  zval absent;
+  ZVAL_NULL(&absent);
+  ZVAL_DEREF(element);
+  if (Z_TYPE_P(element) != IS_ARRAY) {
+    zend_type_error("a notification must be of type array, %s given", zend_zval_type_name(element));
+    return false;
+  }
+  /* The script may take it away while its own code runs. */
+  zval held;
+  ZVAL_COPY(&held, element);
+  HashTable *table = Z_ARRVAL(held);
+  letter.token = zend_hash_str_find_deref(table, ZEND_STRL("token"));
+  letter.payload = zend_hash_str_find_deref(table, ZEND_STRL("payload"));
+  letter.user_data = zend_hash_str_find_deref(table, ZEND_STRL("user_data"));
+  if (!letter.token) letter.token = &absent;
+  if (!letter.payload) letter.payload = &absent;
+  bool is_sent = take_number(table, "expiry", &letter.expiry) &&
+                 take_number(table, "priority", &letter.priority) &&
+                 send_letter(mailing->session, &letter, true) != 0;
+  mailing->taken += is_sent;
+  zval_ptr_dtor(&held);
+  return is_sent && !EG(exception);
+}
+
+static int send_next(zend_object_iterator *iterator, void *context) {
+  zval *element = iterator->funcs->get_current_data(iterator);
+  if (!element || EG(exception)) return ZEND_HASH_APPLY_STOP;
+  return send_element((mailing *)context, element) ? ZEND_HASH_APPLY_KEEP : ZEND_HASH_APPLY_STOP;
+}
+
+PHP_METHOD(Apns_Session, sendMany) {
+  zval *list;
+  bool more = false;
+  mailing mailing = {Z_OBJ_P(ZEND_THIS), 0};
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "z|b", &list, &more) == FAILURE) return;
+  if (!php_apns_session_line(mailing.session)) return;
+  if (Z_TYPE_P(list) == IS_ARRAY) {
+    zval *element;
+    ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(list), element) {
+      if (!send_element(&mailing, element)) break;
+    }
+    ZEND_HASH_FOREACH_END();
+  } else if (Z_TYPE_P(list) == IS_OBJECT &&
+             instanceof_function(Z_OBJCE_P(list), zend_ce_traversable)) {
+    spl_iterator_apply(list, send_next, &mailing);
+  } else {
+    zend_argument_type_error(1, "must be of type iterable, %s given", zend_zval_type_name(list));
+    return;
+  }
+  php_apns_line *line = of(mailing.session)->line;
+  if (!more && line->holds_back) {
+    /* What was taken is written whatever ended the loop; a failure loses nothing, and
+       the next call meets it again. */
+    line->holds_back = apns_session_flush(line->session, NULL) != APNS_OK;
+  }
+  php_apns_tell_taken(mailing.taken);
+  RETURN_LONG((zend_long)mailing.taken);
+}
+
+/* ---- The rest -------------------------------------------------------------------- */
+
+PHP_METHOD(Apns_Session, connect) {
+  apns_error_t error = APNS_ERROR_INIT;
+  if (zend_parse_parameters_none() == FAILURE) return;
+  php_apns_line *line = php_apns_session_line(Z_OBJ_P(ZEND_THIS));
+  if (line && apns_session_connect(line->session, &error) != APNS_OK) php_apns_throw(&error);
+}
+
+PHP_METHOD(Apns_Session, flush) {
+  apns_error_t error = APNS_ERROR_INIT;
+  if (zend_parse_parameters_none() == FAILURE) return;
+  php_apns_line *line = php_apns_session_line(Z_OBJ_P(ZEND_THIS));
+  if (!line) return;
+  if (apns_session_flush(line->session, &error) != APNS_OK) {
+    php_apns_throw(&error);
+    return;
+  }
+  line->holds_back = false;
+}
+
+PHP_METHOD(Apns_Session, drain) {
+  zend_long given = -1;
+  int32_t timeout;
+  apns_error_t error = APNS_ERROR_INIT;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|l", &given) == FAILURE) return;
+  if (!php_apns_timeout(given, 1, &timeout)) return;
+  php_apns_line *line = php_apns_session_line(Z_OBJ_P(ZEND_THIS));
+  if (!line) return;
+  apns_status_t status = apns_session_drain(line->session, timeout, NULL, &error);
+  if (status == APNS_OK) {
+    line->holds_back = false;
+    php_apns_line_prune(line);
+  } else {
+    php_apns_throw(&error);
+  }
+}
+
+static void next_event(INTERNAL_FUNCTION_PARAMETERS, bool of_others) {
+  zend_long given = 0;
+  int32_t timeout;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|l", &given) == FAILURE) return;
+  if (!php_apns_timeout(given, 1, &timeout)) return;
+  php_apns_event_take(Z_OBJ_P(ZEND_THIS), of_others, timeout, return_value);
+}
+
+PHP_METHOD(Apns_Session, nextEvent) { next_event(INTERNAL_FUNCTION_PARAM_PASSTHRU, false); }
+PHP_METHOD(Apns_Session, nextLeftEvent) { next_event(INTERNAL_FUNCTION_PARAM_PASSTHRU, true); }
+
+static void events(INTERNAL_FUNCTION_PARAMETERS, bool of_others) {
+  zend_long given = 0;
+  int32_t timeout;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|l", &given) == FAILURE) return;
+  if (!php_apns_timeout(given, 1, &timeout)) return;
+  if (!php_apns_session_line(Z_OBJ_P(ZEND_THIS))) return;
+  php_apns_events_new(Z_OBJ_P(ZEND_THIS), of_others, timeout, return_value);
+}
+
+PHP_METHOD(Apns_Session, events) { events(INTERNAL_FUNCTION_PARAM_PASSTHRU, false); }
+PHP_METHOD(Apns_Session, leftEvents) { events(INTERNAL_FUNCTION_PARAM_PASSTHRU, true); }
+
+PHP_METHOD(Apns_Session, getIterator) {
+  if (zend_parse_parameters_none() == FAILURE) return;
+  zend_create_internal_iterator_zval(return_value, ZEND_THIS);
+}
+
+PHP_METHOD(Apns_Session, stats) {
+  apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  if (zend_parse_parameters_none() == FAILURE) return;
+  php_apns_line *line = php_apns_session_line(Z_OBJ_P(ZEND_THIS));
+  if (!line) return;
+  if (apns_session_stats(line->session, &stats, &error) != APNS_OK) {
+    php_apns_throw(&error);
+    return;
+  }
+  array_init(return_value);
+#define COUNT(name) add_assoc_long(return_value, #name, (zend_long)stats.name)
+  COUNT(taken);
+  COUNT(accepted);
+  COUNT(rejected);
+  COUNT(unknown);
+  COUNT(unresolved);
+  COUNT(resent);
+  COUNT(connects);
+  COUNT(bytes);
+  COUNT(records);
+  COUNT(events);
+  COUNT(in_flight);
+  COUNT(window);
+  COUNT(first_unresolved);
+#undef COUNT
+  /* Of the outcomes, those that this object keeps rather than the library. */
+  add_assoc_long(return_value, "left", (zend_long)line->left.count);
+}
+
+PHP_METHOD(Apns_Session, request) {
+  if (zend_parse_parameters_none() == FAILURE) return;
+  php_apns_line *line = php_apns_session_line(Z_OBJ_P(ZEND_THIS));
+  if (!line || !line->request) RETURN_NULL();
+  RETURN_STRINGL(ZSTR_VAL(line->request->name), ZSTR_LEN(line->request->name));
+}
+
+PHP_METHOD(Apns_Session, close) {
+  zend_long given = -1;
+  int32_t timeout;
+  apns_error_t error = APNS_ERROR_INIT;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|l", &given) == FAILURE) return;
+  if (!php_apns_timeout(given, 1, &timeout)) return;
+  php_apns_line *line = php_apns_session_line(Z_OBJ_P(ZEND_THIS));
+  if (!line) return;
+  if (apns_session_close(line->session, timeout, &error) != APNS_OK) {
+    php_apns_throw(&error);
+    return;
+  }
+  line->is_closed = true;
+  line->holds_back = false;
+  php_apns_line_prune(line);
+}

@@ -1,0 +1,50 @@
+--TEST--
+Credentials from files and bytes, and what is wrong with them
+--EXTENSIONS--
+apns
+--SKIPIF--
+<?php
+require __DIR__ . '/skip.inc';
+?>
+--FILE--
+<?php
+require __DIR__ . '/simulator.inc';
+
+$simulator = new Simulator();
+$provider = file_get_contents($simulator->ready['provider']);
+$one = new Apns\Credentials(certificate_file: $simulator->ready['provider']);
+$two = new Apns\Credentials(['certificate' => $provider], ca_file: $simulator->ready['ca']);
+var_dump($one->describe() === $two->describe(), $one->describe()['topics']);
+var_dump((new Apns\Credentials())->describe());
+foreach ([
+    fn () => new Apns\Credentials(certificate_file: '/nowhere/provider.pem'),
+    fn () => new Apns\Credentials(certificate: 'nonsense'),
+    fn () => new Apns\Credentials(certificate: $provider, certificate_file: $simulator->ready['provider']),
+    fn () => new Apns\Credentials(tls_min: 11),
+    fn () => new Apns\Credentials(tls_min: Apns\Credentials::TLS_1_3, tls_max: Apns\Credentials::TLS_1_2),
+    fn () => new Apns\Credentials(accept_expired: 1),
+    fn () => new Apns\Credentials(certificate_fil: 'x'),
+] as $call) echo preg_replace('~/\S+/~', '', thrown($call)), "\n";
+$session = new Apns\Session($two, $simulator->where());
+unset($two);
+$session->connect();
+echo 'connects ', $session->stats()['connects'], "\n";
+// Trusts nobody here, so the gateway is refused.
+$other = new Apns\Session($one, $simulator->where(), connect_timeout_ms: 2000);
+try { $other->connect(); } catch (Apns\TlsException $thrown) { echo get_class($thrown), ' ', $thrown->status, ' ', var_export($thrown->tlsCode !== 0, true), "\n"; }
+--EXPECT--
+bool(true)
+array(1) {
+  [0]=>
+  string(15) "com.example.app"
+}
+NULL
+Apns\CredentialsException: certificate file provider.pem: No such file or directory
+Apns\CredentialsException: certificate in memory holds no PEM certificate, and is neither DER nor PKCS#12
+Apns\ArgumentException: both a file and bytes are given for the certificate
+Apns\ArgumentException: tls_min is not a TLS version: 11
+Apns\ArgumentException: tls_max is below tls_min
+TypeError: option "accept_expired" must be of type bool, int given
+ValueError: there is no option "certificate_fil"
+connects 1
+Apns\TlsException -7 true

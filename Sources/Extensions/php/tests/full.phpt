@@ -1,0 +1,30 @@
+--TEST--
+A window full of outcomes that nobody takes is an exception, and goes on once they are taken
+--EXTENSIONS--
+apns
+--SKIPIF--
+<?php
+require __DIR__ . '/skip.inc';
+?>
+--FILE--
+<?php
+require __DIR__ . '/simulator.inc';
+
+$simulator = new Simulator();
+$session = $simulator->session(report_accepted: true, window_bytes: 16384);
+$sent = 0;
+try {
+    while ($sent < 5000) { $session->send(Simulator::token(1), '{"aps":{"alert":"' . str_repeat('x', 200) . '"}}', $sent); $sent++; }
+} catch (Apns\FullException $thrown) {
+    echo get_class($thrown), ' ', $thrown->status === Apns\Exception::FULL ? 'FULL' : '', "\n";
+}
+$next = 0;
+foreach ($session as $event) { if ($event->userData !== $next++) echo "out of order\n"; }
+$session->send(Simulator::token(1), '{"aps":{}}', $sent++);
+$session->drain(10000);
+foreach ($session as $event) { if ($event->userData !== $next++) echo "out of order\n"; }
+var_dump($next === $sent, $sent > 10);
+--EXPECT--
+Apns\FullException FULL
+bool(true)
+bool(true)

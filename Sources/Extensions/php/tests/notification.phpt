@@ -1,0 +1,38 @@
+--TEST--
+Expiry, priority, tokens and payloads of every kind arrive as they were given
+--EXTENSIONS--
+apns
+--SKIPIF--
+<?php
+require __DIR__ . '/skip.inc';
+?>
+--FILE--
+<?php
+require __DIR__ . '/simulator.inc';
+
+$simulator = new Simulator();
+$session = $simulator->session();
+$token = Simulator::token(1);
+$payload = (new Apns\Payload())->set('alert', 'Hello')->set('badge', 1);
+$session->send($token, '{"aps":{}}', expiry: 1290000000, priority: 10);
+$session->send(Apns\Token::fromHex("<$token>"), $payload, expiry: Apns\Session::EXPIRY_ONCE, priority: 5);
+$session->send(Apns\Token::fromBytes(hex2bin($token)), ['aps' => ['badge' => 0]], more: true);
+$session->flush();
+$session->drain(10000);
+foreach ($simulator->accepted(3) as $one) {
+    echo json_encode([$one['token'] === $token, $one['payload'], $one['expiry'], $one['priority']]), "\n";
+}
+foreach (['simple' => Apns\Session::FORMAT_SIMPLE, 'enhanced' => Apns\Session::FORMAT_ENHANCED] as $name => $format) {
+    $other = $simulator->session(format: $format, quiet_period_ms: 50);
+    $other->send($token, '{"aps":{}}');
+    $other->drain(10000);
+    $list = $simulator->accepted(4);
+    echo "$name: command ", end($list)['command'], "\n";
+    unset($other);
+}
+--EXPECT--
+[true,"{\"aps\":{}}",1290000000,10]
+[true,"{\"aps\":{\"alert\":\"Hello\",\"badge\":1}}",0,5]
+[true,"{\"aps\":{\"badge\":0}}",null,null]
+simple: command 0
+enhanced: command 1

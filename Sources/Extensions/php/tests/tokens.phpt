@@ -1,0 +1,32 @@
+--TEST--
+Tokens as hex, base64 and bytes
+--EXTENSIONS--
+apns
+--FILE--
+<?php
+require __DIR__ . '/simulator.inc';
+
+$token = Apns\Token::fromHex('<5F79cfda 4d01aa3a>');
+echo $token, ' ', $token->hex, ' ', $token->toBase64(), ' ', bin2hex($token->toBytes()), "\n";
+var_dump(Apns\Token::fromBase64($token->toBase64()) == $token, Apns\Token::fromBytes($token->toBytes()) == $token, (clone $token) == $token);
+foreach ([
+    fn () => Apns\Token::fromHex('5u79'),
+    fn () => Apns\Token::fromHex(''),
+    fn () => Apns\Token::fromBase64('a'),
+    fn () => Apns\Token::fromBytes(''),
+    fn () => Apns\Token::fromBytes(str_repeat('x', 101)),
+    fn () => $token->hex = 'zz',
+    fn () => new Apns\Token(),
+] as $call) echo thrown($call), "\n";
+--EXPECT--
+5f79cfda4d01aa3a 5f79cfda4d01aa3a X3nP2k0Bqjo= 5f79cfda4d01aa3a
+bool(true)
+bool(true)
+bool(true)
+Apns\ArgumentException: character 'u' at 1 is not hex
+Apns\ArgumentException: no hex digit in the token
+Apns\ArgumentException: a base64 digit without a partner: 1
+Apns\ArgumentException: the device token has 0 bytes, not 1 to 100
+Apns\ArgumentException: the device token has 101 bytes, not 1 to 100
+Error: Cannot modify readonly property Apns\Token::$hex
+Error: Call to private Apns\Token::__construct() from global scope
