@@ -62,6 +62,7 @@
 #pragma GCC diagnostic pop
 #endif
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -124,7 +125,8 @@ class __attribute__((visibility("default"))) Error : public std::exception {
     detail_.tls_code = detail.tls_code;
     detail_.reject = detail.reject;
     // Behind its NUL there may be what was on the stack before.
-    std::strncpy(detail_.message, detail.message, sizeof detail_.message - 1);
+    const std::string_view whole(detail.message, sizeof detail.message - 1);
+    std::memcpy(detail_.message, detail.message, std::min(whole.find('\0'), whole.size()));
   }
 
   const char *what() const noexcept override { return detail_.message; }
@@ -328,14 +330,14 @@ class Pulled {
     }
     void operator++(int) noexcept(!Throws) { range_->advance(); }
 
-    friend bool operator==(const iterator &here, End) noexcept {
-      return here.range_->status_ != APNS_OK;
-    }
+    friend bool operator==(const iterator &here, End) noexcept { return here.is_over(); }
     friend bool operator!=(const iterator &here, End end) noexcept { return !(here == end); }
     friend bool operator==(End end, const iterator &here) noexcept { return here == end; }
     friend bool operator!=(End end, const iterator &here) noexcept { return !(here == end); }
 
    private:
+    bool is_over() const noexcept { return range_->status_ != APNS_OK; }
+
     Pulled *range_ = nullptr;
   };
 
@@ -1028,6 +1030,7 @@ struct SessionOptions {
 /** One notification to one device: an apns_notification_t, and a view of token and payload. */
 struct Notification : apns_notification_t {
   Notification() noexcept : apns_notification_t APNS_NOTIFICATION_INIT {}
+  Notification(const apns_notification_t &plain) noexcept : apns_notification_t(plain) {}
   Notification(Bytes device, Bytes json, void *data = nullptr) noexcept : Notification() {
     to(device).saying(json).with(data);
   }
@@ -1120,7 +1123,7 @@ class Session : public detail::Owner<apns_session_t> {
   }
 
   /** Returns the identifier by which the notification is known in its event. */
-  std::uint32_t send(const apns_notification_t &notification, unsigned flags = 0) {
+  std::uint32_t send(const Notification &notification, unsigned flags = 0) {
     detail::Slot slot;
     std::uint32_t identifier = 0;
     detail::check(try_send(notification, flags, &identifier, &slot.error), slot);
@@ -1220,7 +1223,7 @@ class Session : public detail::Owner<apns_session_t> {
     return apns_session_connect(get(), error);
   }
 
-  apns_status_t try_send(const apns_notification_t &notification, unsigned flags = 0,
+  apns_status_t try_send(const Notification &notification, unsigned flags = 0,
                          std::uint32_t *identifier_out = nullptr,
                          apns_error_t *error = nullptr) noexcept {
     return apns_session_send(get(), &notification, flags, identifier_out, error);
