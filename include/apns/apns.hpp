@@ -320,25 +320,52 @@ class Pulled {
     using reference = const Item &;
 
     iterator() noexcept = default;
-    explicit iterator(Pulled *range) noexcept : range_(range) {}
 
     reference operator*() const noexcept { return range_->item_; }
     pointer operator->() const noexcept { return &range_->item_; }
     iterator &operator++() noexcept(!Throws) {
-      range_->advance();
+      advance();
       return *this;
     }
-    void operator++(int) noexcept(!Throws) { range_->advance(); }
+    void operator++(int) noexcept(!Throws) { advance(); }
 
     friend bool operator==(const iterator &here, End) noexcept { return here.is_over(); }
-    friend bool operator!=(const iterator &here, End end) noexcept { return !(here == end); }
-    friend bool operator==(End end, const iterator &here) noexcept { return here == end; }
-    friend bool operator!=(End end, const iterator &here) noexcept { return !(here == end); }
+    friend bool operator!=(const iterator &here, End) noexcept { return !here.is_over(); }
+    friend bool operator==(End, const iterator &here) noexcept { return here.is_over(); }
+    friend bool operator!=(End, const iterator &here) noexcept { return !here.is_over(); }
 
    private:
-    bool is_over() const noexcept { return range_->status_ != APNS_OK; }
+    friend class Pulled;
 
+    iterator(Pulled *range, Source source, apns_error_t *error) noexcept(!Throws)
+        : range_(range), source_(source), error_(error) {
+      advance();
+    }
+
+    bool is_over() const noexcept { return status_ != APNS_OK; }
+
+    void advance() noexcept(!Throws) {
+#if APNS_EXCEPTIONS
+      if constexpr (Throws) {
+        Slot slot;
+        status_ = source_(range_->item_, &slot.error);
+        if (status_ != APNS_OK) {
+          range_->status_ = status_;
+          if (status_ != APNS_DONE) raise(slot.error);
+        }
+        return;
+      }
+#endif
+      status_ = source_(range_->item_, error_);
+      if (status_ != APNS_OK) range_->status_ = status_;
+    }
+
+    // Here and not in the range, whose item the library writes to: so they stay in
+    // registers, as in a loop in C.
     Pulled *range_ = nullptr;
+    Source source_ = {};
+    apns_error_t *error_ = nullptr;
+    apns_status_t status_ = APNS_DONE;
   };
 
   explicit Pulled(Source source, apns_error_t *error = nullptr) noexcept
@@ -347,32 +374,17 @@ class Pulled {
   Pulled &operator=(const Pulled &) = delete;
 
   /** Takes the first. */
-  iterator begin() noexcept(!Throws) {
-    advance();
-    return iterator(this);
-  }
+  iterator begin() noexcept(!Throws) { return iterator(this, source_, error_); }
   End end() const noexcept { return {}; }
 
   /** Why the loop ended: APNS_DONE where there was no more. */
   apns_status_t status() const noexcept { return status_; }
 
  private:
-  void advance() noexcept(!Throws) {
-#if APNS_EXCEPTIONS
-    if constexpr (Throws) {
-      Slot slot;
-      status_ = source_(item_, &slot.error);
-      if (status_ != APNS_OK && status_ != APNS_DONE) raise(slot.error);
-      return;
-    }
-#endif
-    status_ = source_(item_, error_);
-  }
-
   Item item_;
   Source source_;
   apns_error_t *error_;
-  apns_status_t status_ = APNS_DONE;
+  apns_status_t status_ = APNS_OK;
 };
 
 } // namespace detail
