@@ -27,7 +27,7 @@ set_target_properties(apns_shared PROPERTIES LINK_DEPENDS ${PROJECT_BINARY_DIR}/
 add_library(apns::apns ALIAS apns)
 add_library(apns::shared ALIAS apns_shared)
 
-install(FILES include/apns/apns.h include/apns/sendpayload.h
+install(FILES include/apns/apns.h include/apns/apns.hpp include/apns/sendpayload.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/apns)
 install(TARGETS apns apns_shared EXPORT apnsTargets)
 install(EXPORT apnsTargets NAMESPACE apns:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/apns)

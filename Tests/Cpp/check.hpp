@@ -1,0 +1,98 @@
+/* What all tests of <apns/apns.hpp> need: cmocka, the scripted gateway in C, scripts for it. */
+#ifndef TESTS_CPP_CHECK_HPP
+#define TESTS_CPP_CHECK_HPP
+
+#include <apns/apns.hpp>
+
+extern "C" {
+#include "provider.h"
+}
+/* A name of the standard library's streams, too. */
+#undef fail
+#undef fail_msg
+#define fail_because(...) (print_error(__VA_ARGS__), print_error("\n"), _fail(__FILE__, __LINE__))
+
+/** Steps of a script; the macros of gateway.h are C's. */
+inline gateway_step_t step(step_kind_t kind) { return {kind, 0, nullptr, 0, 0, false}; }
+inline gateway_step_t say(const void *bytes, size_t length) {
+  return {STEP_SAY, length, bytes, 0, 0, false};
+}
+
+/** A gateway for the length of a block. It judges, where there is no script. */
+class Gateway {
+ public:
+  explicit Gateway(const gateway_step_t *script = nullptr) {
+    scripts_[0] = script;
+    gateway_ = gateway_start(nullptr, script ? scripts_ : nullptr);
+  }
+  Gateway(const Gateway &) = delete;
+  ~Gateway() { gateway_stop(gateway_); }
+
+  gateway_t *get() const { return gateway_; }
+  const gateway_record_t *heard(size_t index) const { return gateway_heard(gateway_, index); }
+
+  apns::SessionOptions session_options() const {
+    apns::SessionOptions options;
+    options.host = "127.0.0.1";
+    options.port = gateway_port(gateway_);
+    options.connect_timeout_ms = 30000;
+    options.write_timeout_ms = 30000;
+    options.no_standby = true;
+    return options;
+  }
+  apns::FeedbackOptions feedback_options() const {
+    apns::FeedbackOptions options;
+    options.host = "127.0.0.1";
+    options.port = gateway_port(gateway_);
+    options.connect_timeout_ms = 30000;
+    options.read_timeout_ms = 30000;
+    return options;
+  }
+
+ private:
+  const gateway_step_t *scripts_[2] = {};
+  gateway_t *gateway_;
+};
+
+inline apns::CredentialsOptions provider_options() {
+  const identities_t *identities = identities_make();
+  apns::CredentialsOptions options;
+  options.certificate_file = identities->provider.certificate_file;
+  options.key_file = identities->provider.key_file;
+  options.ca_file = identities->root.certificate_file;
+  return options;
+}
+
+/** A token that says n; one that JUDGE rejects. */
+inline apns::Token token_of(unsigned n, bool is_bad = false) {
+  std::uint8_t bytes[32] = {};
+  std::memcpy(bytes, &n, sizeof n);
+  if (is_bad) bytes[30] = bytes[31] = 0xFF;
+  apns::Token token;
+  assert_int_equal(token.try_assign(bytes), APNS_OK);
+  return token;
+}
+
+inline void assert_text(std::string_view expected, std::string_view found) {
+  if (expected == found) return;
+  print_error("found    \"%.*s\"\nexpected \"%.*s\"\n", static_cast<int>(found.size()),
+              found.data(), static_cast<int>(expected.size()), expected.data());
+  assert_true(expected == found);
+}
+
+#if APNS_EXCEPTIONS
+/** `body` throws apns::Error with the status and a message that has the part in it. */
+template <class Body>
+void assert_throws(apns_status_t status, const char *part, Body body) {
+  try {
+    body();
+  } catch (const apns::Error &error) {
+    assert_int_equal(error.status(), status);
+    assert_contains(error.what(), part);
+    return;
+  }
+  fail_because("nothing was thrown, where \"%s\" was expected", part);
+}
+#endif
+
+#endif

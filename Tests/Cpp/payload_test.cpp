@@ -1,0 +1,168 @@
+/* Payloads: each kind of value to its function in C, written and checked. */
+#include <list>
+
+#include "check.hpp"
+
+static void a_payload_is_built_in_one_line(void **) {
+  assert_text("{\"aps\":{}}", apns::Payload().json());
+  assert_text(
+      "{\"aps\":{\"alert\":{\"title\":\"Chess\",\"subtitle\":\"Round 2\",\"body\":\"Your move\"},"
+      "\"badge\":9,\"sound\":\"default\",\"category\":\"MOVE\",\"thread-id\":\"g1\","
+      "\"content-available\":1,\"mutable-content\":1},\"game\":\"g1\"}",
+      apns::Payload()
+          .title("Chess")
+          .subtitle("Round 2")
+          .body("Your move")
+          .badge(9)
+          .sound("default")
+          .category("MOVE")
+          .thread_id("g1")
+          .content_available()
+          .mutable_content()
+          .add("game", "g1")
+          .json());
+  assert_text("{\"aps\":{\"alert\":\"Hello\"}}", apns::Payload().alert("Hello").json());
+  assert_text(
+      "{\"aps\":{\"alert\":{\"loc-key\":\"PLAY\",\"loc-args\":[\"Jenna\",\"Frank\"],"
+      "\"title-loc-key\":\"GAME\"}}}",
+      apns::Payload().loc_key("PLAY", {"Jenna", "Frank"}).title_loc_key("GAME").json());
+  assert_text("{\"aps\":{\"sound\":{\"critical\":1,\"name\":\"a.caf\",\"volume\":0.5}}}",
+              apns::Payload().critical_sound("a.caf", 0.5).json());
+}
+
+static void every_kind_of_value_finds_its_function(void **) {
+  const char *text = "text";
+  const std::string string = "string";
+  apns::Payload payload;
+  // A pointer to characters is no bool, and 0 no pointer.
+  payload.add("a", text).add("b", string).add("c", std::string_view("view")).add("d", "literal");
+  payload.add("e", true).add("f", false).add("g", 0).add("h", -1).add("i", 2u);
+  payload.add("j", std::uint64_t{9223372036854775807u}).add("k", std::int8_t{-5});
+  payload.add("l", 0.5).add("m", 0.25f).add("n", nullptr).add_json("o", "[1, {\"x\": 2.50}]");
+  payload.add("p", std::string_view());
+  assert_text(
+      "{\"aps\":{},\"a\":\"text\",\"b\":\"string\",\"c\":\"view\",\"d\":\"literal\",\"e\":true,"
+      "\"f\":false,\"g\":0,\"h\":-1,\"i\":2,\"j\":9223372036854775807,\"k\":-5,\"l\":0.5,"
+      "\"m\":0.25,\"n\":null,\"o\":[1,{\"x\":2.50}],\"p\":\"\"}",
+      payload.json());
+  payload.remove_custom();
+  assert_text("{\"aps\":{}}", payload.json());
+  payload.set(APNS_KEY_BADGE, 3).set(APNS_KEY_RELEVANCE_SCORE, 0.75);
+  payload.set(APNS_KEY_ACTION_LOC_KEY, nullptr).set(APNS_KEY_CONTENT_AVAILABLE, true);
+  payload.set(APNS_KEY_LOC_ARGS, {"a", string});
+  payload.set(APNS_KEY_TITLE_LOC_ARGS, std::list<std::string>{"l"});
+  payload.set(APNS_KEY_URL_ARGS, std::vector<std::string>(40, "u"));
+  std::string many = "\"u\"";
+  for (int n = 1; n < 40; n++) many += ",\"u\"";
+  assert_text(
+      "{\"aps\":{\"badge\":3,\"relevance-score\":0.75,\"alert\":{\"action-loc-key\":null,"
+      "\"loc-args\":[\"a\",\"string\"],\"title-loc-args\":[\"l\"]},\"content-available\":1,"
+      "\"url-args\":[" +
+          many + "]}}",
+      payload.json());
+  payload.remove(APNS_KEY_URL_ARGS).remove(APNS_KEY_ALERT);
+  assert_text("{\"aps\":{\"badge\":3,\"relevance-score\":0.75,\"content-available\":1}}",
+              payload.json());
+  payload.reset();
+  assert_text("{\"aps\":{}}", payload.json());
+}
+
+static void what_cannot_be_is_thrown_and_changes_nothing(void **) {
+  apns::Payload payload;
+  payload.add("game", 1);
+  assert_throws(APNS_ERR_ARGUMENT, "game", [&] { payload.add("game", 2); });
+  assert_throws(APNS_ERR_ARGUMENT, "aps", [&] { payload.add("aps", 2); });
+  assert_throws(APNS_ERR_ARGUMENT, "64 bits",
+                [&] { payload.add("large", std::uint64_t{1} << 63); });
+  assert_throws(APNS_ERR_ARGUMENT, "", [&] { payload.add_json("json", "{"); });
+  assert_throws(APNS_ERR_ARGUMENT, "badge", [&] { payload.set(APNS_KEY_BADGE, "nine"); });
+  assert_throws(APNS_ERR_ARGUMENT, "", [&] { payload.body("\xFF"); });
+  assert_throws(APNS_ERR_ARGUMENT, "", [&] { payload.critical_sound("a", 2); });
+  assert_text("{\"aps\":{},\"game\":1}", payload.json());
+}
+
+static void a_payload_is_shortened_as_the_options_say(void **) {
+  const std::string text(3000, 'x');
+  assert_throws(APNS_ERR_ARGUMENT, "", [&] { apns::Payload().alert(text).json(); });
+  apns::PayloadOptions options;
+  options.limit = 256;
+  options.truncate = true;
+  apns::Payload payload(options);
+  std::string json;
+  assert_int_equal(payload.alert("short").write(json), 0);
+  assert_text("{\"aps\":{\"alert\":\"short\"}}", json);
+  assert_true(payload.alert(text).write(json) > 2700);
+  assert_int_equal(json.size(), 256);
+  assert_text("\xE2\x80\xA6\"}}", std::string_view(json).substr(256 - 6));
+  options.suffix = "";
+  assert_text("xxx\"}}", std::string_view(apns::Payload(options).alert(text).json()).substr(250));
+  options.suffix = "...";
+  assert_text("...\"}}", std::string_view(apns::Payload(options).alert(text).json()).substr(250));
+  // What does not fit throws, and leaves the string empty rather than half.
+  payload.reset();
+  payload.add("own", text);
+  assert_throws(APNS_ERR_ARGUMENT, "", [&] { payload.write(json); });
+  assert_text("", json);
+}
+
+static void one_string_serves_for_many(void **) {
+  apns::Payload payload;
+  std::string json;
+  payload.alert(std::string(1500, 'x')).badge(10).write(json);
+  const char *memory = json.data();
+  for (int badge = 0; badge < 100; badge++) {
+    payload.badge(badge).write(json);
+    assert_ptr_equal(json.data(), memory);
+  }
+  char buffer[2048];
+  std::size_t cut = 1;
+  const std::size_t length = payload.write(buffer, sizeof buffer, &cut);
+  assert_text(json, std::string_view(buffer, length));
+  assert_int_equal(cut, 0);
+  assert_throws(APNS_ERR_BUFFER_SMALL, "", [&] { payload.write(buffer, 10); });
+#if defined(__cpp_lib_span)
+  assert_int_equal(payload.write(std::span<char>(buffer)), length);
+#endif
+}
+
+static void a_payload_moves(void **) {
+  apns::Payload first;
+  first.badge(1);
+  apns::Payload second = std::move(first);
+  assert_text("{\"aps\":{\"badge\":1}}", second.json());
+  assert_throws(APNS_ERR_ARGUMENT, "NULL", [&] { first.badge(2); });
+  assert_throws(APNS_ERR_ARGUMENT, "NULL", [&] { first.json(); });
+  first.reset();
+  first = std::move(second);
+  assert_text("{\"aps\":{\"badge\":1}}", first.json());
+}
+
+static void a_payload_is_checked(void **) {
+  assert_int_equal(apns::check_payload("{\"aps\":{\"badge\":1}}").size(), 0);
+  std::vector<apns::Finding> findings =
+      apns::check_payload("{\"aps\":{\n\"badge\":\"1\",\"alrt\":\"a\"}}");
+  assert_int_equal(findings.size(), 2);
+  assert_true(findings[0].is_error() && !findings[1].is_error());
+  assert_int_equal(findings[0].line, 2);
+  assert_contains(findings[0].text().data(), "badge");
+  assert_contains(findings[1].message, "alert");
+  findings = apns::check_payload(
+      "{\"aps\":{\"a1\":1,\"a2\":1,\"a3\":1,\"a4\":1,\"a5\":1,\"a6\":1,\"a7\":1}}");
+  assert_int_equal(findings.size(), 7);
+  assert_contains(findings[6].message, "a7");
+  assert_true(apns::check_payload("{\"aps\":{}}", 5)[0].is_error());
+  assert_true(apns::check_payload({})[0].is_error());
+}
+
+int main() {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_payload_is_built_in_one_line),
+      cmocka_unit_test(every_kind_of_value_finds_its_function),
+      cmocka_unit_test(what_cannot_be_is_thrown_and_changes_nothing),
+      cmocka_unit_test(a_payload_is_shortened_as_the_options_say),
+      cmocka_unit_test(one_string_serves_for_many),
+      cmocka_unit_test(a_payload_moves),
+      cmocka_unit_test(a_payload_is_checked),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

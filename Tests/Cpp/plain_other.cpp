@@ -1,0 +1,16 @@
+/* The file with exceptions in the program that has none elsewhere. */
+#include "check.hpp"
+
+int pushes_with_exceptions(const char *host, std::uint16_t port) {
+  apns::SessionOptions options;
+  options.host = host;
+  options.port = port;
+  apns::Session session(apns::Credentials(provider_options()), options);
+  try {
+    session.send({apns::Token::from_hex("xx"), "{}"});
+  } catch (const apns::Error &) {
+    session.send({apns::Token::from_hex("01"), "{}"});
+  }
+  session.drain(std::chrono::seconds(30));
+  return static_cast<int>(session.stats().accepted);
+}

@@ -1,0 +1,366 @@
+/* Credentials, sessions and feedback, over real TLS to the scripted gateway. */
+#include <stdexcept>
+
+#include "check.hpp"
+#if defined(__cpp_lib_ranges)
+#include <algorithm>
+#include <ranges>
+#endif
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+static const std::string json = "{\"aps\":{\"alert\":\"Hello\"}}";
+
+/* ---- Credentials -------------------------------------------------------- */
+
+static void credentials_say_what_they_are_for(void **) {
+  const apns::Credentials who(provider_options());
+  const apns::CredentialsDescription description = who.describe();
+  assert_true(description.has_certificate());
+  assert_contains(description.subject_text().data(), "provider");
+  const auto now = std::chrono::system_clock::now();
+  assert_true(description.begins() <= now && now < description.expires());
+  assert_int_equal(description.topic_list().size(), description.topic_count);
+  for (std::string_view topic : description.topic_list()) assert_false(topic.empty());
+  assert_false(description.is_for(APNS_ENVIRONMENT_SANDBOX));
+  assert_false(apns::Credentials(apns::CredentialsOptions()).describe().has_certificate());
+}
+
+static void credentials_that_cannot_be_are_thrown(void **) {
+  apns::CredentialsOptions options = provider_options();
+  options.certificate_file = "/nonexistent.pem";
+  assert_throws(APNS_ERR_CREDENTIALS, "/nonexistent.pem", [&] { apns::Credentials who(options); });
+  options.certificate_file = std::string("a\0b", 3);
+  assert_throws(APNS_ERR_ARGUMENT, "certificate_file holds a NUL",
+                [&] { apns::Credentials who(options); });
+}
+
+static void credentials_come_from_memory_and_a_callback(void **) {
+  const identities_t *identities = identities_make();
+  std::size_t length = 0;
+  char *certificate = identities_read(identities->provider.certificate_file, &length);
+  const std::vector<char> bytes(certificate, certificate + length);
+  std::free(certificate);
+  apns::CredentialsOptions options;
+  options.certificate_bytes = bytes;
+  options.ca_file = identities->root.certificate_file;
+  options.key_file = identities_write_encrypted("cpp.key", &identities->provider, "secret");
+  assert_throws(APNS_ERR_CREDENTIALS, "", [&] { apns::Credentials who(options); });
+  options.passphrase = "secret";
+  assert_true(static_cast<bool>(apns::Credentials(options)));
+  options.passphrase = "";
+  assert_throws(APNS_ERR_CREDENTIALS, "", [&] { apns::Credentials who(options); });
+  options.passphrase.reset();
+
+  std::string asked;
+  options.passphrase_callback = [&](const char *file, char *buffer, std::size_t capacity) {
+    asked = file;
+    assert_true(capacity >= 6);
+    std::memcpy(buffer, "secret", 6);
+    return 6;
+  };
+  assert_true(static_cast<bool>(apns::Credentials(options)));
+  assert_text(options.key_file, asked);
+
+  // What the callback throws passes round the library, not through it.
+  options.passphrase_callback = [](const char *, char *, std::size_t) -> int {
+    throw std::out_of_range("no passphrase today");
+  };
+  try {
+    apns::Credentials who(options);
+    fail_because("nothing was thrown");
+  } catch (const std::out_of_range &error) {
+    assert_text("no passphrase today", error.what());
+  }
+  apns::ErrorDetail error;
+  assert_false(static_cast<bool>(apns::Credentials::try_make(options, &error)));
+  assert_int_equal(error.code(), APNS_ERR_CREDENTIALS);
+}
+
+/* ---- Sending ------------------------------------------------------------ */
+
+static void every_notification_ends_and_is_told(void **) {
+  const Gateway gateway;
+  apns::SessionOptions options = gateway.session_options();
+  options.report_accepted = true;
+  apns::Session session(apns::Credentials(provider_options()), options);
+  session.connect();
+  std::string names[] = {"one", "two", "three"};
+  std::uint32_t identifiers[3];
+  const apns::Token bad = token_of(2, true);
+  const apns::Token tokens[] = {token_of(1), bad, token_of(3)};
+  for (int n = 0; n < 3; n++)
+    identifiers[n] = session.send({tokens[n], json, &names[n]}, n < 2 ? APNS_SEND_MORE : 0);
+  assert_true(identifiers[0] != 0 && identifiers[0] < identifiers[1]);
+  assert_int_equal(session.drain(seconds(30)), 0);
+  int count = 0;
+  for (const apns::Event &event : session.events()) {
+    assert_int_equal(event.identifier, identifiers[count]);
+    assert_ptr_equal(event.data<std::string>(), &names[count]);
+    assert_int_equal(event.is_rejected(), count == 1);
+    assert_int_equal(event.is_accepted(), count != 1);
+    assert_false(event.is_unknown());
+    if (count == 1) assert_text("invalid token", event.reason_text());
+    count++;
+  }
+  assert_int_equal(count, 3);
+  assert_false(session.next_event().has_value());
+  const apns_session_stats_t stats = session.stats();
+  assert_int_equal(stats.accepted, 2);
+  assert_int_equal(stats.rejected, 1);
+  session.close(seconds(30));
+  assert_throws(APNS_ERR_CLOSED, "closed", [&] { session.send({tokens[0], json}); });
+}
+
+static void what_is_sent_is_what_was_said(void **) {
+  const gateway_step_t script[] = {step(STEP_TAKE_ALL), step(STEP_END)};
+  const Gateway gateway(script);
+  apns::SessionOptions options = gateway.session_options();
+  options.quiet_period_ms = 1;
+  {
+    apns::Session session(apns::Credentials(provider_options()), options);
+    const auto time = std::chrono::system_clock::time_point{} + seconds{0x01020304};
+    session.send(apns::Notification().to("tt").saying("{}").until(time).at_priority(5));
+    session.send(apns::Notification("u", "{}").once());
+    session.close(seconds(30));
+  }
+  const gateway_record_t *heard = gateway.heard(0);
+  static const char expected[] =
+      "\2\0\0\0\x1c\1\0\2tt\2\0\2{}\3\0\4\0\0\0\1\4\0\4\1\2\3\4\5\0\1\5"
+      "\2\0\0\0\x17\1\0\1u\2\0\2{}\3\0\4\0\0\0\2\4\0\4\0\0\0\0";
+  assert_int_equal(heard->length, sizeof expected - 1);
+  assert_memory_equal(heard->bytes, expected, sizeof expected - 1);
+}
+
+static void options_do_what_they_say(void **) {
+  const gateway_step_t script[] = {{STEP_TAKE_BYTES, 8, nullptr, 0, 0, false},
+                                   step(STEP_CLOSE_FIN)};
+  const Gateway gateway(script);
+  apns::SessionOptions options = gateway.session_options();
+  options.format = APNS_FORMAT_SIMPLE;
+  options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  apns::Session session(apns::Credentials(provider_options()), options);
+  session.send({"t", "{}"});
+  const auto event = session.next_event(seconds(30));
+  assert_true(event.has_value() && event->is_unknown());
+  assert_memory_equal(gateway.heard(0)->bytes, "\0\0\1t\0\2{}", 8);
+}
+
+static void an_array_is_sent_and_what_was_taken_told(void **) {
+  const Gateway gateway;
+  apns::Session session(apns::Credentials(provider_options()), gateway.session_options());
+  std::vector<apns::Token> tokens;
+  for (unsigned n = 0; n < 100; n++) tokens.push_back(token_of(n));
+  std::vector<apns::Notification> pushes;
+  for (const apns::Token &token : tokens) pushes.emplace_back(token, json);
+#if defined(__cpp_lib_span)
+  session.send_many(pushes, APNS_SEND_MORE);
+#else
+  session.send_many(pushes.data(), pushes.size(), APNS_SEND_MORE);
+#endif
+  session.flush();
+  assert_int_equal(session.stats().taken, 100);
+  pushes[40].payload_length = 5000;
+  try {
+    session.send_many(pushes.data(), pushes.size());
+    fail_because("nothing was thrown");
+  } catch (const apns::SendManyError &error) {
+    assert_int_equal(error.taken(), 40);
+    assert_int_equal(error.status(), APNS_ERR_ARGUMENT);
+    assert_contains(error.what(), "5000");
+  }
+  std::size_t taken = 0;
+  assert_int_equal(session.try_send_many(pushes.data() + 41, 59, 0, &taken), APNS_OK);
+  assert_int_equal(taken, 59);
+  assert_int_equal(session.drain(seconds(30)), 0);
+  assert_int_equal(session.stats().accepted, 199);
+}
+
+static void a_refused_notification_is_thrown(void **) {
+  const Gateway gateway;
+  apns::Session session(apns::Credentials(provider_options()), gateway.session_options());
+  assert_throws(APNS_ERR_ARGUMENT, "token", [&] { session.send({apns::Bytes(), json}); });
+  assert_throws(APNS_ERR_ARGUMENT, "payload", [&] {
+    session.send({token_of(1), std::string(3000, ' ')});
+  });
+  assert_throws(APNS_ERR_ARGUMENT, "flags", [&] { session.send({token_of(1), json}, 8); });
+  assert_int_equal(session.stats().taken, 0);
+}
+
+static void a_gateway_that_is_not_there_is_thrown(void **) {
+  apns::SessionOptions options;
+  {
+    const Gateway gateway;
+    options = gateway.session_options();
+  }
+  apns::Session session(apns::Credentials(provider_options()), options);
+  try {
+    session.connect();
+    fail_because("nothing was thrown");
+  } catch (const apns::Error &error) {
+    assert_int_equal(error.status(), APNS_ERR_NETWORK);
+    assert_int_equal(error.detail().sys_errno, ECONNREFUSED);
+    assert_true(error.is_retryable());
+  }
+}
+
+static void options_reach_the_library(void **) {
+  const apns::Credentials who(provider_options());
+  const auto refused = [&](const char *name, void (*change)(apns::SessionOptions &)) {
+    apns::SessionOptions options;
+    change(options);
+    assert_throws(APNS_ERR_ARGUMENT, name, [&] { apns::Session session(who, options); });
+  };
+  refused("host", [](auto &o) { o.host = std::string("a\0b", 3); });
+  refused("server_name", [](auto &o) { o.server_name = std::string("a\0b", 3); });
+  refused("window_bytes", [](auto &o) { o.window_bytes = 1; });
+  refused("payload_max", [](auto &o) { o.payload_max = 65536; });
+  refused("connections", [](auto &o) { o.connections = 65; });
+  refused("proxy_user", [](auto &o) {
+    o.proxy_host = "localhost";
+    o.proxy_port = 1;
+    o.proxy_user = "a:b";
+  });
+  refused("proxy_password", [](auto &o) { o.proxy_password = std::string("a\0b", 3); });
+#if __cplusplus >= 202002L
+  assert_true(static_cast<bool>(apns::Session(who, {.host = "localhost", .port = 1})));
+  assert_true(static_cast<bool>(apns::Credentials{{.accept_expired = true}}));
+#endif
+}
+
+/* ---- Events ------------------------------------------------------------- */
+
+static void draining_in_vain_says_how_many(void **) {
+  const gateway_step_t script[] = {step(STEP_TAKE_ALL), step(STEP_END)};
+  const Gateway gateway(script);
+  apns::Session session(apns::Credentials(provider_options()), gateway.session_options());
+  session.send({token_of(1), json});
+  session.send({token_of(2), json});
+  assert_int_equal(session.drain(milliseconds(1)), 2);
+  int count = 0;
+  for (const apns::Event &event : session.events(milliseconds(1))) {
+    static_cast<void>(event);
+    count++;
+  }
+  assert_int_equal(count, 0);
+  // Longer than C can say, and shorter.
+  assert_int_equal(session.try_next_event(*std::make_unique<apns::Event>(), milliseconds(0)),
+                   APNS_DONE);
+  assert_int_equal(apns::detail::timeout(std::chrono::hours(10000)), 2147483647);
+  assert_int_equal(apns::detail::timeout(milliseconds(-7)), -1);
+  assert_int_equal(apns::detail::timeout(apns::Session::usual), -1);
+  session.try_close(milliseconds(1));
+  while (auto event = session.next_event()) count += event->is_unknown();
+  assert_int_equal(count, 2);
+}
+
+static void a_range_that_fails_throws(void **) {
+  apns::Session session(static_cast<apns_session_t *>(nullptr));
+  assert_throws(APNS_ERR_ARGUMENT, "NULL", [&] {
+    for (const apns::Event &event : session.events()) static_cast<void>(event);
+  });
+  apns::ErrorDetail error;
+  auto events = session.try_events(milliseconds(0), &error);
+  for (const apns::Event &event : events) {
+    static_cast<void>(event);
+    fail_because("there was one");
+  }
+  assert_int_equal(events.status(), APNS_ERR_ARGUMENT);
+  assert_contains(error.message, "NULL");
+#if defined(__cpp_lib_ranges)
+  static_assert(std::ranges::input_range<decltype(events)>);
+  static_assert(std::ranges::input_range<decltype(session.events())>);
+#endif
+}
+
+static void a_session_moves(void **) {
+  const Gateway gateway;
+  apns::Session first(apns::Credentials(provider_options()), gateway.session_options());
+  first.send({token_of(1), json});
+  apns::Session second(std::move(first));
+  assert_false(static_cast<bool>(first));
+  assert_throws(APNS_ERR_ARGUMENT, "NULL", [&] { first.send({token_of(1), json}); });
+  assert_throws(APNS_ERR_ARGUMENT, "NULL", [&] { first.connect(); });
+  assert_throws(APNS_ERR_ARGUMENT, "NULL", [&] { first.stats(); });
+  assert_throws(APNS_ERR_ARGUMENT, "NULL", [&] { first.drain(milliseconds(0)); });
+  second.send({token_of(2), json});
+  std::vector<apns::Session> sessions;
+  sessions.push_back(std::move(second));
+  assert_int_equal(sessions[0].drain(seconds(30)), 0);
+  assert_int_equal(sessions[0].stats().accepted, 2);
+  assert_int_equal(gateway_connections(gateway.get()), 1);
+}
+
+/* ---- Feedback ----------------------------------------------------------- */
+
+static const char list[] = "\x01\x02\x03\x04\0\3abc\x05\x06\x07\x08\0\2de";
+
+static void feedback_is_a_range(void **) {
+  const gateway_step_t script[] = {say(list, sizeof list - 1), step(STEP_END)};
+  const Gateway gateway(script);
+  apns::Feedback feedback(apns::Credentials(provider_options()), gateway.feedback_options());
+  std::string text;
+  for (const apns::FeedbackTuple &gone : feedback.tuples())
+    text +=
+        gone.hex() + " " + std::to_string(std::chrono::system_clock::to_time_t(gone.time())) + "\n";
+  assert_text("616263 16909060\n6465 84281096\n", text);
+  assert_false(feedback.next().has_value());
+  apns::Feedback moved = std::move(feedback);
+  assert_false(moved.next().has_value());
+  assert_throws(APNS_ERR_ARGUMENT, "NULL", [&] { feedback.next(); });
+}
+
+static void feedback_cut_off_gives_what_was_whole(void **) {
+  const gateway_step_t script[] = {say(list, sizeof list - 2), step(STEP_END)};
+  const Gateway gateway(script);
+  apns::Feedback feedback(apns::Credentials(provider_options()), gateway.feedback_options());
+  int count = 0;
+  assert_throws(APNS_ERR_PROTOCOL, "broke off", [&] {
+    for (const apns::FeedbackTuple &gone : feedback.tuples()) {
+      assert_true(apns::Token(gone.bytes()) == apns::Token(apns::Bytes("abc")));
+      count++;
+    }
+  });
+  assert_int_equal(count, 1);
+  auto again = feedback.try_tuples();
+  for (const apns::FeedbackTuple &gone : again) {
+    static_cast<void>(gone);
+    fail_because("there was one");
+  }
+  assert_int_equal(again.status(), APNS_ERR_PROTOCOL);
+}
+
+static void feedback_that_is_not_there_is_thrown(void **) {
+  apns::FeedbackOptions options;
+  {
+    const Gateway gateway;
+    options = gateway.feedback_options();
+  }
+  const apns::Credentials who(provider_options());
+  assert_throws(APNS_ERR_NETWORK, "", [&] { apns::Feedback feedback(who, options); });
+  options.host = std::string("a\0b", 3);
+  assert_throws(APNS_ERR_ARGUMENT, "host holds a NUL",
+                [&] { apns::Feedback feedback(who, options); });
+}
+
+int main() {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(credentials_say_what_they_are_for),
+      cmocka_unit_test(credentials_that_cannot_be_are_thrown),
+      cmocka_unit_test(credentials_come_from_memory_and_a_callback),
+      cmocka_unit_test(every_notification_ends_and_is_told),
+      cmocka_unit_test(what_is_sent_is_what_was_said),
+      cmocka_unit_test(options_do_what_they_say),
+      cmocka_unit_test(an_array_is_sent_and_what_was_taken_told),
+      cmocka_unit_test(a_refused_notification_is_thrown),
+      cmocka_unit_test(a_gateway_that_is_not_there_is_thrown),
+      cmocka_unit_test(options_reach_the_library),
+      cmocka_unit_test(draining_in_vain_says_how_many),
+      cmocka_unit_test(a_range_that_fails_throws),
+      cmocka_unit_test(a_session_moves),
+      cmocka_unit_test(feedback_is_a_range),
+      cmocka_unit_test(feedback_cut_off_gives_what_was_whole),
+      cmocka_unit_test(feedback_that_is_not_there_is_thrown),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

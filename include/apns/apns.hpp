@@ -1,0 +1,1395 @@
+/*
+ * libapns for C++17 and later: <apns/apns.h> with objects that end by themselves.
+ *
+ *     apns::Credentials who{{.certificate_file = "provider.pem"}}; // C++20; see below
+ *     apns::Session session{who};
+ *     apns::Token token = apns::Token::from_hex("<5f79cfda 4d01aa3a ...>");
+ *     std::string json = apns::Payload{}.title("Chess").body("Your move").badge(9).json();
+ *     session.send({token, json});
+ *     session.drain(std::chrono::seconds{5});
+ *     for (const apns::Event &event : session.events())
+ *       std::cerr << event.identifier << ": " << event.reason_text() << '\n';
+ *
+ * It is a header and nothing else: every function is one of the C header's, inline.
+ * What a call means, its limits and its errors stand there; here stands what C++ adds.
+ * Links as C does: -lapns -lssl -lcrypto.
+ *
+ * Objects. Session, Credentials, Payload, Strings and Feedback own what the C function
+ * _new or _open made. They move and do not copy; one that was moved from is empty, and
+ * every call on it comes to APNS_ERR_ARGUMENT. get() lends the C object, release()
+ * gives it away, and the constructor that takes one adopts it.
+ *
+ * Errors. Every call that can fail is there twice:
+ *
+ *   send(...)       throws apns::Error, which carries apns_error_t
+ *   try_send(...)   never throws: comes to apns_status_t, with an apns_error_t for
+ *                   the detail as its last argument, or none
+ *
+ * and what try_make() and try_open() make is false where they failed. In a program
+ * without exceptions (-fno-exceptions, or APNS_NO_EXCEPTIONS defined before this
+ * header) the ones that throw are not declared. The two modes are different inline
+ * namespaces, so that files of one program may differ in it, but do not hand each
+ * other objects. Nothing here needs RTTI. std::bad_alloc is thrown where std::string
+ * or std::vector throws it.
+ *
+ * Options are structures with the C structures' fields by the same names, to be set by
+ * name: as above in C++20, and in C++17
+ *
+ *     apns::SessionOptions where;
+ *     where.host = "gateway.example";
+ *     where.port = 2195;
+ *
+ * An empty string, 0 and false mean the default. They hold their strings themselves.
+ *
+ * Bytes and texts given are borrowed for the call, as in C, and views handed out are
+ * valid as long as the C header says. Notification is a view too: token and payload
+ * have to live until it was sent.
+ *
+ * Cost. No call allocates but those that return std::string or std::vector, and the
+ * objects are as large as a pointer. A loop around try_send() is the instructions of
+ * the loop in C; send() takes one more, to make room for an error.
+ */
+#ifndef APNS_APNS_HPP
+#define APNS_APNS_HPP
+
+// A structure and a function of C's have one name, apns_session_stats.
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#endif
+#include <apns/apns.h>
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <initializer_list>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#if __has_include(<version>)
+#include <version>
+#endif
+#if defined(__cpp_lib_span)
+#include <span>
+#endif
+
+#if defined(__cpp_exceptions) && !defined(APNS_NO_EXCEPTIONS)
+#define APNS_EXCEPTIONS 1
+#include <exception>
+#else
+#define APNS_EXCEPTIONS 0
+#endif
+
+namespace apns {
+#if APNS_EXCEPTIONS
+inline namespace throwing {
+#else
+inline namespace quiet {
+#endif
+
+/** The version of the library in use; APNS_VERSION_STRING is the header's. */
+inline std::string_view version() noexcept { return apns_version(); }
+
+/* ---- Errors ------------------------------------------------------------- */
+
+/** An apns_error_t that is set up, for the try_ functions. */
+struct ErrorDetail : apns_error_t {
+  ErrorDetail() noexcept : apns_error_t APNS_ERROR_INIT {}
+
+  apns_status_t code() const noexcept { return static_cast<apns_status_t>(status); }
+  std::string_view text() const noexcept { return message; }
+};
+
+#if APNS_EXCEPTIONS
+
+/** What went wrong. what() is the library's one line of text. */
+class __attribute__((visibility("default"))) Error : public std::exception {
+ public:
+  explicit Error(const apns_error_t &detail) noexcept {
+    detail_.status = detail.status;
+    detail_.sys_errno = detail.sys_errno;
+    detail_.tls_code = detail.tls_code;
+    detail_.reject = detail.reject;
+    // Behind its NUL there may be what was on the stack before.
+    const std::string_view whole(detail.message, sizeof detail.message - 1);
+    std::memcpy(detail_.message, detail.message, std::min(whole.find('\0'), whole.size()));
+  }
+
+  const char *what() const noexcept override { return detail_.message; }
+  apns_status_t status() const noexcept { return detail_.code(); }
+
+  /** The same call may succeed later without a change by the caller. */
+  bool is_retryable() const noexcept { return apns_status_is_retryable(status()) != 0; }
+
+  const apns_error_t &detail() const noexcept { return detail_; }
+
+ private:
+  ErrorDetail detail_;
+};
+
+/** From Session::send_many(): some may have been taken before the one this is about. */
+class __attribute__((visibility("default"))) SendManyError : public Error {
+ public:
+  SendManyError(const apns_error_t &detail, std::size_t taken) noexcept
+      : Error(detail), taken_(taken) {}
+
+  /** How many the session took, and will tell the end of. */
+  std::size_t taken() const noexcept { return taken_; }
+
+ private:
+  std::size_t taken_;
+};
+
+#endif
+
+/** Not a part of the interface. */
+namespace detail {
+
+/** A call that fails fills in all of an error, so only its size has to be there. */
+struct Slot {
+  apns_error_t error;
+  Slot() noexcept { error.size = sizeof error; }
+};
+
+#if APNS_EXCEPTIONS
+[[noreturn]] __attribute__((cold, noinline)) inline void raise(const apns_error_t &error) {
+  throw Error(error);
+}
+
+inline void check(apns_status_t status, const Slot &slot) {
+  if (status != APNS_OK) raise(slot.error);
+}
+#endif
+
+/** A mistake that C would not notice: "host holds a NUL". */
+inline apns_status_t refuse(apns_error_t *error, const char *name, const char *fault) noexcept {
+  if (!error) return APNS_ERR_ARGUMENT;
+  error->status = APNS_ERR_ARGUMENT;
+  error->sys_errno = 0;
+  error->tls_code = 0;
+  error->reject = 0;
+  error->reserved32 = 0;
+  std::memset(error->message, 0, sizeof error->message);
+  std::strncat(error->message, name, 64);
+  std::strncat(error->message, fault, 128);
+  return APNS_ERR_ARGUMENT;
+}
+
+inline apns_status_t out_of_memory(apns_error_t *error) noexcept {
+  refuse(error, "out of memory", "");
+  if (error) error->status = APNS_ERR_MEMORY;
+  return APNS_ERR_MEMORY;
+}
+
+/** An empty view may have no address; C takes that for a missing text. */
+inline const char *start(std::string_view text) noexcept { return text.data() ? text.data() : ""; }
+
+inline std::int32_t timeout(std::chrono::milliseconds wait) noexcept {
+  if (wait.count() < 0) return -1;
+  constexpr auto most = std::numeric_limits<std::int32_t>::max();
+  return wait.count() > most ? most : static_cast<std::int32_t>(wait.count());
+}
+
+/** Turns options into C's, whose texts end in NUL. */
+struct Filling {
+  apns_error_t *error;
+  apns_status_t status = APNS_OK;
+
+  const char *text(const std::string &given, const char *name) noexcept {
+    if (given.empty()) return nullptr;
+    if (given.find('\0') != std::string::npos) status = refuse(error, name, " holds a NUL");
+    return given.c_str();
+  }
+};
+
+/** The C objects' ends, for std::unique_ptr. */
+struct Free {
+  void operator()(apns_strings_t *made) const noexcept { apns_strings_free(made); }
+  void operator()(apns_payload_t *made) const noexcept { apns_payload_free(made); }
+  void operator()(apns_credentials_t *made) const noexcept { apns_credentials_free(made); }
+  void operator()(apns_session_t *made) const noexcept { apns_session_free(made); }
+  void operator()(apns_feedback_t *made) const noexcept { apns_feedback_free(made); }
+};
+
+/** What all five have: one C object, owned. */
+template <class Object>
+class Owner {
+ public:
+  Owner(Owner &&) noexcept = default;
+  Owner &operator=(Owner &&) noexcept = default;
+
+  /** Whether there is one: not after being moved from, or where try_make() failed. */
+  explicit operator bool() const noexcept { return object_ != nullptr; }
+
+  /** Lent: still owned, and freed, by this. */
+  Object *get() const noexcept { return object_.get(); }
+
+  /** The caller's from now on, to be freed as the C header says. */
+  Object *release() noexcept { return object_.release(); }
+
+ protected:
+  explicit Owner(Object *object) noexcept : object_(object) {}
+  ~Owner() = default;
+
+ private:
+  std::unique_ptr<Object, Free> object_;
+};
+
+/** The texts of a list as C takes them: few without an allocation. */
+class TextList {
+ public:
+  template <class Texts>
+  explicit TextList(const Texts &given) noexcept
+      : count_(static_cast<std::size_t>(std::distance(std::begin(given), std::end(given)))) {
+    if (count_ > few) {
+      texts_.reset(new (std::nothrow) const char *[count_]);
+      lengths_.reset(new (std::nothrow) std::size_t[count_]);
+      if (!texts_ || !lengths_) return;
+    }
+    std::size_t index = 0;
+    for (const auto &one : given) {
+      const std::string_view text = one;
+      (texts_ ? texts_.get() : few_texts_)[index] = start(text);
+      (lengths_ ? lengths_.get() : few_lengths_)[index] = text.size();
+      index++;
+    }
+  }
+
+  bool is_there() const noexcept { return count_ <= few || (texts_ && lengths_); }
+  const char *const *texts() const noexcept { return texts_ ? texts_.get() : few_texts_; }
+  const std::size_t *lengths() const noexcept { return lengths_ ? lengths_.get() : few_lengths_; }
+  std::size_t count() const noexcept { return count_; }
+
+ private:
+  static constexpr std::size_t few = 16;
+  std::size_t count_;
+  const char *few_texts_[few];
+  std::size_t few_lengths_[few];
+  std::unique_ptr<const char *[]> texts_;
+  std::unique_ptr<std::size_t[]> lengths_;
+};
+
+template <class Value>
+inline constexpr bool is_text = std::is_convertible_v<const Value &, std::string_view>;
+
+/** What std::data() and std::size() tell the bytes of: std::vector<std::uint8_t>, std::span. */
+template <class Element>
+inline constexpr bool is_byte = false;
+template <class Element>
+inline constexpr bool is_byte<const Element *> =
+    std::is_same_v<Element, unsigned char> || std::is_same_v<Element, char> ||
+    std::is_same_v<Element, signed char> || std::is_same_v<Element, std::byte>;
+template <class Container, class = void>
+inline constexpr bool holds_bytes = false;
+template <class Container>
+inline constexpr bool
+    holds_bytes<Container, std::void_t<decltype(std::data(std::declval<const Container &>())),
+                                       decltype(std::size(std::declval<const Container &>()))>> =
+        is_byte<decltype(std::data(std::declval<const Container &>()))>;
+
+/** The end of a range that is read until there is no more. */
+struct End {};
+
+/**
+ * A range over what a call takes one by one. `Source` is that call. It goes round
+ * once, and its item is overwritten by the next.
+ */
+template <class Item, class Source, bool Throws>
+class Pulled {
+ public:
+  class iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = Item;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Item *;
+    using reference = const Item &;
+
+    iterator() noexcept = default;
+
+    reference operator*() const noexcept { return range_->item_; }
+    pointer operator->() const noexcept { return &range_->item_; }
+    iterator &operator++() noexcept(!Throws) {
+      advance();
+      return *this;
+    }
+    void operator++(int) noexcept(!Throws) { advance(); }
+
+    friend bool operator==(const iterator &here, End) noexcept { return here.is_over(); }
+    friend bool operator!=(const iterator &here, End) noexcept { return !here.is_over(); }
+    friend bool operator==(End, const iterator &here) noexcept { return here.is_over(); }
+    friend bool operator!=(End, const iterator &here) noexcept { return !here.is_over(); }
+
+   private:
+    friend class Pulled;
+
+    iterator(Pulled *range, Source source, apns_error_t *error) noexcept(!Throws)
+        : range_(range), source_(source), error_(error) {
+      advance();
+    }
+
+    bool is_over() const noexcept { return status_ != APNS_OK; }
+
+    void advance() noexcept(!Throws) {
+#if APNS_EXCEPTIONS
+      if constexpr (Throws) {
+        Slot slot;
+        status_ = source_(range_->item_, &slot.error);
+        if (status_ != APNS_OK) {
+          range_->status_ = status_;
+          if (status_ != APNS_DONE) raise(slot.error);
+        }
+        return;
+      }
+#endif
+      status_ = source_(range_->item_, error_);
+      if (status_ != APNS_OK) range_->status_ = status_;
+    }
+
+    // Here and not in the range, whose item the library writes to: so they stay in
+    // registers, as in a loop in C.
+    Pulled *range_ = nullptr;
+    Source source_ = {};
+    apns_error_t *error_ = nullptr;
+    apns_status_t status_ = APNS_DONE;
+  };
+
+  explicit Pulled(Source source, apns_error_t *error = nullptr) noexcept
+      : source_(source), error_(error) {}
+  Pulled(const Pulled &) = delete;
+  Pulled &operator=(const Pulled &) = delete;
+
+  /** Takes the first. */
+  iterator begin() noexcept(!Throws) { return iterator(this, source_, error_); }
+  End end() const noexcept { return {}; }
+
+  /** Why the loop ended: APNS_DONE where there was no more. */
+  apns_status_t status() const noexcept { return status_; }
+
+ private:
+  Item item_;
+  Source source_;
+  apns_error_t *error_;
+  apns_status_t status_ = APNS_OK;
+};
+
+} // namespace detail
+
+/* ---- Bytes and device tokens -------------------------------------------- */
+
+/**
+ * Bytes of somebody else's: whatever holds them one beside the other, or pointer and
+ * length. Text is what a string literal holds, without its NUL.
+ */
+class Bytes {
+ public:
+  constexpr Bytes() noexcept = default;
+  constexpr Bytes(const void *bytes, std::size_t length) noexcept
+      : bytes_(bytes), length_(length) {}
+  constexpr Bytes(std::string_view text) noexcept : bytes_(text.data()), length_(text.size()) {}
+  constexpr Bytes(const char *text) noexcept : Bytes(std::string_view(text)) {}
+
+  /** std::vector<std::uint8_t>, std::array, std::string, std::span, an array ... */
+  template <class Container,
+            std::enable_if_t<detail::holds_bytes<Container> &&
+                                 !std::is_convertible_v<const Container &, const char *>,
+                             int> = 0>
+  constexpr Bytes(const Container &holder) noexcept
+      : bytes_(std::data(holder)), length_(std::size(holder)) {}
+
+  constexpr const void *data() const noexcept { return bytes_; }
+  constexpr std::size_t size() const noexcept { return length_; }
+  constexpr bool empty() const noexcept { return length_ == 0; }
+  std::string_view text() const noexcept {
+    return {length_ ? static_cast<const char *>(bytes_) : "", length_};
+  }
+
+ private:
+  const void *bytes_ = nullptr;
+  std::size_t length_ = 0;
+};
+
+/** The bytes as lowercase hex; "" for none. */
+inline std::string to_hex(Bytes token) {
+  std::string text(2 * token.size() + 1, '\0');
+  std::size_t length = 0;
+  if (apns_token_to_hex(token.data(), token.size(), &text[0], text.size(), &length, nullptr))
+    length = 0;
+  text.resize(length);
+  return text;
+}
+
+/** The bytes as base64 with its padding; "" for none. */
+inline std::string to_base64(Bytes token) {
+  std::string text((token.size() + 2) / 3 * 4 + 1, '\0');
+  std::size_t length = 0;
+  if (apns_token_to_base64(token.data(), token.size(), &text[0], text.size(), &length, nullptr))
+    length = 0;
+  text.resize(length);
+  return text;
+}
+
+/** A device token of its own: 1 to APNS_TOKEN_MAX bytes, or none. Copies, compares, hashes. */
+class Token {
+ public:
+  Token() noexcept = default;
+
+#if APNS_EXCEPTIONS
+  explicit Token(Bytes bytes) { take(&Token::assign_bytes, bytes.text()); }
+  static Token from_hex(std::string_view text) {
+    Token token;
+    token.take(&Token::assign_hex, text);
+    return token;
+  }
+  static Token from_base64(std::string_view text) {
+    Token token;
+    token.take(&Token::assign_base64, text);
+    return token;
+  }
+#endif
+
+  /** Without exceptions. A call that fails leaves the token as it was. */
+  apns_status_t try_assign(Bytes bytes, apns_error_t *error = nullptr) noexcept {
+    return assign_bytes(bytes.text(), error);
+  }
+  apns_status_t try_assign_hex(std::string_view text, apns_error_t *error = nullptr) noexcept {
+    return assign_hex(text, error);
+  }
+  apns_status_t try_assign_base64(std::string_view text, apns_error_t *error = nullptr) noexcept {
+    return assign_base64(text, error);
+  }
+
+  const std::uint8_t *data() const noexcept { return bytes_; }
+  std::size_t size() const noexcept { return length_; }
+  bool empty() const noexcept { return length_ == 0; }
+  const std::uint8_t *begin() const noexcept { return bytes_; }
+  const std::uint8_t *end() const noexcept { return bytes_ + length_; }
+
+  std::string hex() const { return to_hex(*this); }
+  std::string base64() const { return to_base64(*this); }
+  std::string_view view() const noexcept { return Bytes(*this).text(); }
+
+  friend bool operator==(const Token &one, const Token &other) noexcept {
+    return one.view() == other.view();
+  }
+  friend bool operator!=(const Token &one, const Token &other) noexcept { return !(one == other); }
+  friend bool operator<(const Token &one, const Token &other) noexcept {
+    return one.view() < other.view();
+  }
+
+ private:
+  apns_status_t assign_bytes(std::string_view bytes, apns_error_t *error) noexcept {
+    if (bytes.empty()) return detail::refuse(error, "token", " is empty");
+    if (bytes.size() > sizeof bytes_) return detail::refuse(error, "token", " is too long");
+    std::memmove(bytes_, bytes.data(), bytes.size());
+    length_ = static_cast<std::uint8_t>(bytes.size());
+    return APNS_OK;
+  }
+  apns_status_t assign_hex(std::string_view text, apns_error_t *error) noexcept {
+    return assign(&apns_token_from_hex, text, error);
+  }
+  apns_status_t assign_base64(std::string_view text, apns_error_t *error) noexcept {
+    return assign(&apns_token_from_base64, text, error);
+  }
+
+  template <class Read>
+  apns_status_t assign(Read read, std::string_view text, apns_error_t *error) noexcept {
+    std::uint8_t bytes[APNS_TOKEN_MAX];
+    std::size_t length = 0;
+    const apns_status_t status =
+        read(detail::start(text), text.size(), bytes, sizeof bytes, &length, error);
+    return status != APNS_OK ? status
+                             : assign_bytes({reinterpret_cast<char *>(bytes), length}, error);
+  }
+
+#if APNS_EXCEPTIONS
+  using Assign = apns_status_t (Token::*)(std::string_view, apns_error_t *) noexcept;
+  void take(Assign read, std::string_view text) {
+    detail::Slot slot;
+    detail::check((this->*read)(text, &slot.error), slot);
+  }
+#endif
+
+  std::uint8_t length_ = 0;
+  std::uint8_t bytes_[APNS_TOKEN_MAX] = {};
+};
+
+/* ---- Localized strings -------------------------------------------------- */
+
+/** A Localizable.strings file. */
+class Strings : public detail::Owner<apns_strings_t> {
+ public:
+  explicit Strings(apns_strings_t *adopted) noexcept : Owner(adopted) {}
+
+#if APNS_EXCEPTIONS
+  /** From memory. */
+  explicit Strings(Bytes bytes) : Owner(nullptr) {
+    detail::Slot slot;
+    *this = try_make(bytes, &slot.error);
+    if (!*this) detail::raise(slot.error);
+  }
+
+  static Strings open(const std::string &file) {
+    detail::Slot slot;
+    Strings strings = try_open(file, &slot.error);
+    if (!strings) detail::raise(slot.error);
+    return strings;
+  }
+
+  std::string_view get(std::string_view key) const {
+    detail::Slot slot;
+    std::string_view text;
+    detail::check(try_get(key, text, &slot.error), slot);
+    return text;
+  }
+
+  /** The value with `args` filled in: format("GAME_PLAY_REQUEST_FORMAT", {"Jenna", "Frank"}). */
+  std::string format(std::string_view key, std::initializer_list<std::string_view> args) const {
+    return format(key, args.begin(), args.size());
+  }
+#if defined(__cpp_lib_span)
+  std::string format(std::string_view key, std::span<const std::string_view> args) const {
+    return format(key, args.data(), args.size());
+  }
+#endif
+  std::string format(std::string_view key, const std::string_view *args, std::size_t count) const {
+    detail::Slot slot;
+    // C's end in NUL.
+    std::vector<std::string> held(args, args + count);
+    std::vector<const char *> texts;
+    for (const std::string &text : held) {
+      if (text.find('\0') != std::string::npos) {
+        detail::refuse(&slot.error, "an argument", " holds a NUL");
+        detail::raise(slot.error);
+      }
+      texts.push_back(text.c_str());
+    }
+    std::string made(64, '\0');
+    std::size_t length = 0;
+    apns_status_t status = APNS_OK;
+    while ((status = try_format(key, texts.data(), count, &made[0], made.size(), &length,
+                                &slot.error)) == APNS_ERR_BUFFER_SMALL)
+      made.resize(length);
+    detail::check(status, slot);
+    made.resize(length);
+    return made;
+  }
+#endif
+
+  static Strings try_make(Bytes bytes, apns_error_t *error = nullptr) noexcept {
+    apns_strings_t *made = nullptr;
+    apns_strings_new(detail::start(bytes.text()), bytes.size(), &made, error);
+    return Strings(made);
+  }
+
+  static Strings try_open(const std::string &file, apns_error_t *error = nullptr) noexcept {
+    apns_strings_t *made = nullptr;
+    detail::Filling filling{error};
+    const char *name = filling.text(file, "file");
+    if (filling.status == APNS_OK) apns_strings_open(name, &made, error);
+    return Strings(made);
+  }
+
+  apns_status_t try_get(std::string_view key, std::string_view &text_out,
+                        apns_error_t *error = nullptr) const noexcept {
+    const char *text = nullptr;
+    std::size_t length = 0;
+    const apns_status_t status =
+        apns_strings_get(get(), detail::start(key), key.size(), &text, &length, error);
+    if (status == APNS_OK) text_out = {text, length};
+    return status;
+  }
+
+  /** As apns_strings_format(), into a buffer of the caller's. */
+  apns_status_t try_format(std::string_view key, const char *const *args, std::size_t count,
+                           char *text_out, std::size_t capacity, std::size_t *length_out,
+                           apns_error_t *error = nullptr) const noexcept {
+    return apns_strings_format(get(), detail::start(key), key.size(), args, count, text_out,
+                               capacity, length_out, error);
+  }
+
+  using Owner::get;
+};
+
+/* ---- Payload ------------------------------------------------------------ */
+
+/** apns_payload_options_t. */
+struct PayloadOptions {
+  std::size_t limit = 0;
+  std::optional<std::string> suffix = std::nullopt; /* none given: an ellipsis; "": nothing */
+  bool truncate = false;
+};
+
+/** Something about a payload that its maker should know; apns_payload_finding_t. */
+struct Finding : apns_payload_finding_t {
+  Finding() noexcept : apns_payload_finding_t APNS_PAYLOAD_FINDING_INIT {}
+  bool is_error() const noexcept { return severity == APNS_FINDING_ERROR; }
+  std::string_view text() const noexcept { return message; }
+};
+static_assert(sizeof(Finding) == sizeof(apns_payload_finding_t));
+
+/** A payload in the making. The calls that throw can be chained. */
+class Payload : public detail::Owner<apns_payload_t> {
+ public:
+  explicit Payload(apns_payload_t *adopted) noexcept : Owner(adopted) {}
+
+#if APNS_EXCEPTIONS
+  explicit Payload(const PayloadOptions &options = {}) : Owner(nullptr) {
+    detail::Slot slot;
+    *this = try_make(options, &slot.error);
+    if (!*this) detail::raise(slot.error);
+  }
+
+  /* One of Apple's keys, by name. */
+  Payload &alert(std::string_view text) { return set(APNS_KEY_ALERT, text); }
+  Payload &title(std::string_view text) { return set(APNS_KEY_TITLE, text); }
+  Payload &subtitle(std::string_view text) { return set(APNS_KEY_SUBTITLE, text); }
+  Payload &body(std::string_view text) { return set(APNS_KEY_BODY, text); }
+  Payload &sound(std::string_view name) { return set(APNS_KEY_SOUND, name); }
+  Payload &category(std::string_view name) { return set(APNS_KEY_CATEGORY, name); }
+  Payload &thread_id(std::string_view name) { return set(APNS_KEY_THREAD_ID, name); }
+  Payload &badge(std::int64_t number) { return set(APNS_KEY_BADGE, number); }
+  Payload &content_available() { return set(APNS_KEY_CONTENT_AVAILABLE, 1); }
+  Payload &mutable_content() { return set(APNS_KEY_MUTABLE_CONTENT, 1); }
+  Payload &critical_sound(std::string_view name, double volume) {
+    detail::Slot slot;
+    detail::check(try_critical_sound(name, volume, &slot.error), slot);
+    return *this;
+  }
+
+  /* The body and the title as keys of the app's Localizable.strings. */
+  Payload &loc_key(std::string_view key, std::initializer_list<std::string_view> args = {}) {
+    set(APNS_KEY_LOC_KEY, key);
+    return args.size() ? set(APNS_KEY_LOC_ARGS, args) : *this;
+  }
+  Payload &title_loc_key(std::string_view key, std::initializer_list<std::string_view> args = {}) {
+    set(APNS_KEY_TITLE_LOC_KEY, key);
+    return args.size() ? set(APNS_KEY_TITLE_LOC_ARGS, args) : *this;
+  }
+
+  /** Any of Apple's keys, to the kind of value it takes; see try_set(). */
+  template <class Value>
+  Payload &set(apns_payload_key_t key, const Value &value) {
+    detail::Slot slot;
+    detail::check(try_set(key, value, &slot.error), slot);
+    return *this;
+  }
+  Payload &set(apns_payload_key_t key, std::initializer_list<std::string_view> texts) {
+    return set<std::initializer_list<std::string_view>>(key, texts);
+  }
+
+  /** A key of the app's own; see try_add(). */
+  template <class Value>
+  Payload &add(std::string_view name, const Value &value) {
+    detail::Slot slot;
+    detail::check(try_add(name, value, &slot.error), slot);
+    return *this;
+  }
+  Payload &add_json(std::string_view name, std::string_view json) {
+    detail::Slot slot;
+    detail::check(try_add_json(name, json, &slot.error), slot);
+    return *this;
+  }
+
+  Payload &remove(apns_payload_key_t key) {
+    detail::Slot slot;
+    detail::check(try_remove(key, &slot.error), slot);
+    return *this;
+  }
+
+  /** The JSON, shortened where the options say so and it is needed. */
+  std::string json() const {
+    std::string json;
+    write(json);
+    return json;
+  }
+
+  /**
+   * The same over what `json` held: one string serves for any number of payloads, and
+   * in time without an allocation. Returns how many bytes of the text were left off.
+   */
+  std::size_t write(std::string &json) const {
+    detail::Slot slot;
+    std::size_t length = 0, cut = 0;
+    if (json.capacity() < APNS_PAYLOAD_MAX_LISTING) json.reserve(APNS_PAYLOAD_MAX_LISTING);
+    json.resize(json.capacity());
+    apns_status_t status = APNS_OK;
+    while ((status = try_write(&json[0], json.size(), &length, &cut, &slot.error)) ==
+           APNS_ERR_BUFFER_SMALL)
+      json.resize(length);
+    json.resize(status == APNS_OK ? length : 0);
+    detail::check(status, slot);
+    return cut;
+  }
+
+  /** The same into a buffer; returns the length. */
+  std::size_t write(void *buffer, std::size_t capacity, std::size_t *cut_out = nullptr) const {
+    detail::Slot slot;
+    std::size_t length = 0;
+    detail::check(try_write(buffer, capacity, &length, cut_out, &slot.error), slot);
+    return length;
+  }
+#if defined(__cpp_lib_span)
+  std::size_t write(std::span<char> buffer, std::size_t *cut_out = nullptr) const {
+    return write(buffer.data(), buffer.size(), cut_out);
+  }
+#endif
+#endif
+
+  static Payload try_make(const PayloadOptions &options = {},
+                          apns_error_t *error = nullptr) noexcept {
+    apns_payload_options_t given = APNS_PAYLOAD_OPTIONS_INIT;
+    given.limit = options.limit;
+    if (options.suffix) given.suffix = options.suffix->data();
+    if (options.suffix) given.suffix_length = options.suffix->size();
+    given.truncate = options.truncate;
+    apns_payload_t *made = nullptr;
+    apns_payload_new(&given, &made, error);
+    return Payload(made);
+  }
+
+  /**
+   * Sets one of Apple's keys: to a text (whatever a std::string_view is made from), an
+   * integer or bool, a floating-point number, a container of texts, or nullptr, which
+   * APNS_KEY_ACTION_LOC_KEY alone takes.
+   */
+  template <class Value>
+  apns_status_t try_set(apns_payload_key_t key, const Value &value,
+                        apns_error_t *error = nullptr) noexcept {
+    if constexpr (std::is_same_v<Value, std::nullptr_t>) {
+      return apns_payload_set_string(get(), key, nullptr, 0, error);
+    } else if constexpr (detail::is_text<Value>) {
+      const std::string_view text = value;
+      return apns_payload_set_string(get(), key, detail::start(text), text.size(), error);
+    } else if constexpr (std::is_integral_v<Value>) {
+      if (!fits(value)) return detail::refuse(error, "number", " takes more than 64 bits");
+      return apns_payload_set_integer(get(), key, static_cast<std::int64_t>(value), error);
+    } else if constexpr (std::is_floating_point_v<Value>) {
+      return apns_payload_set_double(get(), key, static_cast<double>(value), error);
+    } else {
+      const detail::TextList list(value);
+      if (!list.is_there()) return detail::out_of_memory(error);
+      return apns_payload_set_strings(get(), key, list.texts(), list.lengths(), list.count(),
+                                      error);
+    }
+  }
+
+  apns_status_t try_critical_sound(std::string_view name, double volume,
+                                   apns_error_t *error = nullptr) noexcept {
+    return apns_payload_set_critical_sound(get(), detail::start(name), name.size(), volume, error);
+  }
+
+  apns_status_t try_remove(apns_payload_key_t key, apns_error_t *error = nullptr) noexcept {
+    return apns_payload_remove(get(), key, error);
+  }
+
+  /** Adds a key of the app's own: a text, a bool, an integer, a number, or nullptr for null. */
+  template <class Value>
+  apns_status_t try_add(std::string_view name, const Value &value,
+                        apns_error_t *error = nullptr) noexcept {
+    const char *start = detail::start(name);
+    if constexpr (std::is_same_v<Value, std::nullptr_t>) {
+      return apns_payload_add_null(get(), start, name.size(), error);
+    } else if constexpr (detail::is_text<Value>) {
+      const std::string_view text = value;
+      return apns_payload_add_string(get(), start, name.size(), detail::start(text), text.size(),
+                                     error);
+    } else if constexpr (std::is_same_v<Value, bool>) {
+      return apns_payload_add_boolean(get(), start, name.size(), value, error);
+    } else if constexpr (std::is_integral_v<Value>) {
+      if (!fits(value)) return detail::refuse(error, "number", " takes more than 64 bits");
+      return apns_payload_add_integer(get(), start, name.size(), static_cast<std::int64_t>(value),
+                                      error);
+    } else {
+      static_assert(std::is_floating_point_v<Value>, "see add_json() for all else");
+      return apns_payload_add_double(get(), start, name.size(), static_cast<double>(value), error);
+    }
+  }
+
+  apns_status_t try_add_json(std::string_view name, std::string_view json,
+                             apns_error_t *error = nullptr) noexcept {
+    return apns_payload_add_json(get(), detail::start(name), name.size(), detail::start(json),
+                                 json.size(), error);
+  }
+
+  apns_status_t try_write(void *buffer, std::size_t capacity, std::size_t *length_out,
+                          std::size_t *cut_out = nullptr,
+                          apns_error_t *error = nullptr) const noexcept {
+    return apns_payload_write(get(), buffer, capacity, length_out, cut_out, error);
+  }
+
+  /** Takes all keys away and keeps options and memory. */
+  void reset() noexcept { apns_payload_reset(get()); }
+
+  /** Takes the keys of the app's own away. */
+  void remove_custom() noexcept { apns_payload_remove_custom(get()); }
+
+ private:
+  template <class Value>
+  static bool fits(Value value) noexcept {
+    static_assert(sizeof(Value) <= sizeof(std::int64_t));
+    if constexpr (std::is_signed_v<Value> || sizeof(Value) < sizeof(std::int64_t)) {
+      return static_cast<void>(value), true;
+    } else {
+      return value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    }
+  }
+};
+
+/** As apns_payload_check(), into an array of the caller's, which may be empty. */
+inline apns_status_t try_check_payload(Bytes json, std::size_t limit, Finding *findings,
+                                       std::size_t capacity, std::size_t *count_out,
+                                       apns_error_t *error = nullptr) noexcept {
+  return apns_payload_check(detail::start(json.text()), json.size(), limit, findings, capacity,
+                            count_out, error);
+}
+
+#if APNS_EXCEPTIONS
+/** All that is to be said of a payload, errors and warnings; nothing: it is as it should be. */
+inline std::vector<Finding> check_payload(Bytes json, std::size_t limit = 0) {
+  std::vector<Finding> findings(4);
+  for (;;) {
+    detail::Slot slot;
+    std::size_t count = 0;
+    const apns_status_t status =
+        try_check_payload(json, limit, findings.data(), findings.size(), &count, &slot.error);
+    if (status != APNS_OK && (status != APNS_ERR_ARGUMENT || count == 0)) detail::raise(slot.error);
+    const bool is_all = count <= findings.size();
+    findings.resize(count);
+    if (is_all) return findings;
+  }
+}
+#endif
+
+/* ---- Credentials -------------------------------------------------------- */
+
+/**
+ * apns_credentials_options_t. A passphrase is wiped by the library where it copied it,
+ * but not in here; passphrase_callback spares the copy.
+ */
+struct CredentialsOptions {
+  std::string certificate_file = {};
+  Bytes certificate_bytes = {};
+  std::string key_file = {};
+  Bytes key_bytes = {};
+  std::optional<std::string> passphrase = std::nullopt;
+  std::string ca_file = {};
+  std::string ca_directory = {};
+  apns_tls_version_t tls_min = APNS_TLS_DEFAULT;
+  apns_tls_version_t tls_max = APNS_TLS_DEFAULT;
+  bool dangerously_accept_any_peer = false;
+  bool accept_expired = false;
+
+  /* As apns_passphrase_t. What it throws comes out of the constructor; try_make() takes
+     it for no passphrase. */
+  std::function<int(const char *file, char *buffer, std::size_t capacity)> passphrase_callback = {};
+};
+
+/** What the provider's certificate says; its texts are the credentials'. */
+struct CredentialsDescription : apns_credentials_description_t {
+  using Time = std::chrono::system_clock::time_point;
+
+  CredentialsDescription() noexcept
+      : apns_credentials_description_t APNS_CREDENTIALS_DESCRIPTION_INIT {}
+
+  bool has_certificate() const noexcept { return subject != nullptr; }
+  std::string_view subject_text() const noexcept { return subject ? subject : ""; }
+  bool is_for(apns_environment_t environment) const noexcept {
+    return (environments & environment) != 0;
+  }
+  Time begins() const noexcept { return Time{} + std::chrono::seconds{not_before}; }
+  Time expires() const noexcept { return Time{} + std::chrono::seconds{not_after}; }
+
+  /** for (std::string_view topic : description.topic_list()) */
+  struct Topics {
+    const char *const *first;
+    std::size_t count;
+    const char *const *begin() const noexcept { return first; }
+    const char *const *end() const noexcept { return first + count; }
+    std::size_t size() const noexcept { return count; }
+  };
+  Topics topic_list() const noexcept { return {topics, topic_count}; }
+};
+
+/** Who the provider is and whom it trusts. May end before the sessions made with it. */
+class Credentials : public detail::Owner<apns_credentials_t> {
+ public:
+  explicit Credentials(apns_credentials_t *adopted) noexcept : Owner(adopted) {}
+
+#if APNS_EXCEPTIONS
+  explicit Credentials(const CredentialsOptions &options) : Owner(nullptr) {
+    detail::Slot slot;
+    Asking asking{&options.passphrase_callback, nullptr};
+    *this = make(options, asking, &slot.error);
+    if (asking.thrown) std::rethrow_exception(asking.thrown);
+    if (!*this) detail::raise(slot.error);
+  }
+
+  CredentialsDescription describe() const {
+    detail::Slot slot;
+    CredentialsDescription description;
+    detail::check(try_describe(description, &slot.error), slot);
+    return description;
+  }
+#endif
+
+  static Credentials try_make(const CredentialsOptions &options,
+                              apns_error_t *error = nullptr) noexcept {
+    Asking asking{};
+    asking.callback = &options.passphrase_callback;
+    return make(options, asking, error);
+  }
+
+  apns_status_t try_describe(CredentialsDescription &description_out,
+                             apns_error_t *error = nullptr) const noexcept {
+    return apns_credentials_describe(get(), &description_out, error);
+  }
+
+ private:
+  struct Asking {
+    const std::function<int(const char *, char *, std::size_t)> *callback;
+#if APNS_EXCEPTIONS
+    std::exception_ptr thrown;
+#endif
+  };
+
+  /** No exception may pass through the library. */
+  static int ask(const char *file, char *buffer, std::size_t capacity, void *context) noexcept {
+    Asking *asking = static_cast<Asking *>(context);
+#if APNS_EXCEPTIONS
+    try {
+      return (*asking->callback)(file, buffer, capacity);
+    } catch (...) {
+      asking->thrown = std::current_exception();
+      return -1;
+    }
+#else
+    return (*asking->callback)(file, buffer, capacity);
+#endif
+  }
+
+  static Credentials make(const CredentialsOptions &options, Asking &asking,
+                          apns_error_t *error) noexcept {
+    apns_credentials_options_t given = APNS_CREDENTIALS_OPTIONS_INIT;
+    detail::Filling filling{error};
+    given.certificate_file = filling.text(options.certificate_file, "certificate_file");
+    given.certificate_bytes = options.certificate_bytes.data();
+    given.certificate_length = options.certificate_bytes.size();
+    given.key_file = filling.text(options.key_file, "key_file");
+    given.key_bytes = options.key_bytes.data();
+    given.key_length = options.key_bytes.size();
+    if (options.passphrase) {
+      given.passphrase = filling.text(*options.passphrase, "passphrase");
+      if (!given.passphrase) given.passphrase = "";
+    }
+    given.ca_file = filling.text(options.ca_file, "ca_file");
+    given.ca_directory = filling.text(options.ca_directory, "ca_directory");
+    given.tls_min = options.tls_min;
+    given.tls_max = options.tls_max;
+    given.dangerously_accept_any_peer = options.dangerously_accept_any_peer;
+    given.accept_expired = options.accept_expired;
+    if (options.passphrase_callback) {
+      given.passphrase_callback = &ask;
+      given.passphrase_context = &asking;
+    }
+    apns_credentials_t *made = nullptr;
+    if (filling.status == APNS_OK) apns_credentials_new(&given, &made, error);
+    return Credentials(made);
+  }
+};
+
+/* ---- Session ------------------------------------------------------------ */
+
+/** apns_session_options_t. */
+struct SessionOptions {
+  std::string host = {};
+  std::string server_name = {};
+  std::uint16_t port = 0;
+  apns_format_t format = APNS_FORMAT_DEFAULT;
+  std::uint32_t connect_timeout_ms = 0;
+  std::uint32_t write_timeout_ms = 0;
+  std::uint32_t window_bytes = 0;
+  std::uint32_t payload_max = 0;
+  apns_ambiguous_t ambiguous = APNS_AMBIGUOUS_DEFAULT;
+  bool report_accepted = false;
+  std::uint32_t quiet_period_ms = 0;
+  bool zero_proves = false;
+  std::uint32_t connections = 0;
+  bool no_standby = false;
+  std::uint32_t connects_per_minute = 0;
+  std::uint32_t reconnect_pause_max_ms = 0;
+  std::int32_t keepalive_s = 0;
+  std::string proxy_host = {};
+  std::string proxy_user = {};
+  std::string proxy_password = {};
+  std::uint16_t proxy_port = 0;
+};
+
+/** One notification to one device: an apns_notification_t, and a view of token and payload. */
+struct Notification : apns_notification_t {
+  Notification() noexcept : apns_notification_t APNS_NOTIFICATION_INIT {}
+  Notification(const apns_notification_t &plain) noexcept : apns_notification_t(plain) {}
+  Notification(Bytes device, Bytes json, void *data = nullptr) noexcept : Notification() {
+    to(device).saying(json).with(data);
+  }
+
+  Notification &to(Bytes device) noexcept {
+    token = device.data();
+    token_length = device.size();
+    return *this;
+  }
+  Notification &saying(Bytes json) noexcept {
+    payload = json.data();
+    payload_length = json.size();
+    return *this;
+  }
+
+  /** What comes back with the outcome, untouched; see Event::data(). */
+  Notification &with(void *data) noexcept {
+    user_data = data;
+    return *this;
+  }
+
+  /** Until when the gateway keeps trying. */
+  Notification &until(std::chrono::system_clock::time_point time) noexcept {
+    expiry = std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
+    return *this;
+  }
+
+  /** Tried once and not stored. */
+  Notification &once() noexcept {
+    expiry = APNS_EXPIRY_ONCE;
+    return *this;
+  }
+
+  /** 10 at once, 5 power-considerate. */
+  Notification &at_priority(std::uint8_t number) noexcept {
+    priority = number;
+    return *this;
+  }
+};
+static_assert(sizeof(Notification) == sizeof(apns_notification_t));
+
+/** How a notification ended: an apns_event_t. */
+struct Event : apns_event_t {
+  Event() noexcept : apns_event_t APNS_EVENT_INIT {}
+
+  bool is_accepted() const noexcept { return kind == APNS_EVENT_ACCEPTED; }
+  bool is_rejected() const noexcept { return kind == APNS_EVENT_REJECTED; }
+  bool is_unknown() const noexcept { return kind == APNS_EVENT_UNKNOWN; }
+
+  /** Why the gateway rejected it. */
+  apns_reject_t reason() const noexcept { return static_cast<apns_reject_t>(reject); }
+  std::string_view reason_text() const noexcept { return apns_reject_text(reason()); }
+
+  /** The notification's user data. */
+  template <class Data>
+  Data *data() const noexcept {
+    return static_cast<Data *>(user_data);
+  }
+};
+
+/** One provider's way to one gateway. Its destructor does not wait; drain() and close() do. */
+class Session : public detail::Owner<apns_session_t> {
+  struct NextEvent {
+    apns_session_t *session;
+    std::int32_t timeout_ms;
+    apns_status_t operator()(Event &event, apns_error_t *error) const noexcept {
+      return apns_session_next_event(session, &event, timeout_ms, error);
+    }
+  };
+
+ public:
+  using Milliseconds = std::chrono::milliseconds;
+
+  /** For a timeout: the session's connect_timeout_ms and write_timeout_ms together. */
+  static constexpr Milliseconds usual{-1};
+
+  explicit Session(apns_session_t *adopted) noexcept : Owner(adopted) {}
+
+#if APNS_EXCEPTIONS
+  explicit Session(const Credentials &credentials, const SessionOptions &options = {})
+      : Owner(nullptr) {
+    detail::Slot slot;
+    *this = try_make(credentials, options, &slot.error);
+    if (!*this) detail::raise(slot.error);
+  }
+
+  void connect() {
+    detail::Slot slot;
+    detail::check(try_connect(&slot.error), slot);
+  }
+
+  /** Returns the identifier by which the notification is known in its event. */
+  std::uint32_t send(const Notification &notification, unsigned flags = 0) {
+    detail::Slot slot;
+    std::uint32_t identifier = 0;
+    detail::check(try_send(notification, flags, &identifier, &slot.error), slot);
+    return identifier;
+  }
+
+  /** Sends an array; SendManyError says how many of it were taken before the one at fault. */
+  void send_many(const apns_notification_t *notifications, std::size_t count, unsigned flags = 0) {
+    detail::Slot slot;
+    std::size_t taken = 0;
+    if (try_send_many(notifications, count, flags, &taken, &slot.error) != APNS_OK)
+      raise_many(slot.error, taken);
+  }
+#if defined(__cpp_lib_span)
+  void send_many(std::span<const Notification> notifications, unsigned flags = 0) {
+    send_many(notifications.data(), notifications.size(), flags);
+  }
+#endif
+
+  void flush() {
+    detail::Slot slot;
+    detail::check(try_flush(&slot.error), slot);
+  }
+
+  /**
+   * Waits until the end of every notification is known, and returns how many have none:
+   * 0, or more where `timeout` passed first, which is no error. Whoever cannot reach
+   * the gateway at all is told by Error.
+   */
+  std::size_t drain(Milliseconds timeout) {
+    detail::Slot slot;
+    std::size_t unresolved = 0;
+    const apns_status_t status = try_drain(timeout, &unresolved, &slot.error);
+    if (status != APNS_OK && status != APNS_ERR_TIMEOUT) detail::raise(slot.error);
+    return unresolved;
+  }
+
+  /** The next outcome, within `timeout`; none: while (auto event = session.next_event()) */
+  std::optional<Event> next_event(Milliseconds timeout = Milliseconds{0}) {
+    detail::Slot slot;
+    std::optional<Event> event(std::in_place);
+    const apns_status_t status = try_next_event(*event, timeout, &slot.error);
+    if (status == APNS_OK) return event;
+    if (status != APNS_DONE) detail::raise(slot.error);
+    return std::nullopt;
+  }
+
+  /** All outcomes there are, waiting up to `timeout` for each. */
+  auto events(Milliseconds timeout = Milliseconds{0}) noexcept {
+    return detail::Pulled<Event, NextEvent, true>(NextEvent{get(), detail::timeout(timeout)});
+  }
+
+  apns_session_stats_t stats() const {
+    detail::Slot slot;
+    apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
+    detail::check(try_stats(stats, &slot.error), slot);
+    return stats;
+  }
+
+  void close(Milliseconds timeout) {
+    detail::Slot slot;
+    detail::check(try_close(timeout, &slot.error), slot);
+  }
+#endif
+
+  static Session try_make(const Credentials &credentials, const SessionOptions &options = {},
+                          apns_error_t *error = nullptr) noexcept {
+    apns_session_options_t given = APNS_SESSION_OPTIONS_INIT;
+    detail::Filling filling{error};
+    given.host = filling.text(options.host, "host");
+    given.server_name = filling.text(options.server_name, "server_name");
+    given.port = options.port;
+    given.format = options.format;
+    given.connect_timeout_ms = options.connect_timeout_ms;
+    given.write_timeout_ms = options.write_timeout_ms;
+    given.window_bytes = options.window_bytes;
+    given.payload_max = options.payload_max;
+    given.ambiguous = options.ambiguous;
+    given.report_accepted = options.report_accepted;
+    given.quiet_period_ms = options.quiet_period_ms;
+    given.zero_proves = options.zero_proves;
+    given.connections = options.connections;
+    given.no_standby = options.no_standby;
+    given.connects_per_minute = options.connects_per_minute;
+    given.reconnect_pause_max_ms = options.reconnect_pause_max_ms;
+    given.keepalive_s = options.keepalive_s;
+    given.proxy_host = filling.text(options.proxy_host, "proxy_host");
+    given.proxy_user = filling.text(options.proxy_user, "proxy_user");
+    given.proxy_password = filling.text(options.proxy_password, "proxy_password");
+    given.proxy_port = options.proxy_port;
+    apns_session_t *made = nullptr;
+    if (filling.status == APNS_OK) apns_session_new(&given, credentials.get(), &made, error);
+    return Session(made);
+  }
+
+  apns_status_t try_connect(apns_error_t *error = nullptr) noexcept {
+    return apns_session_connect(get(), error);
+  }
+
+  apns_status_t try_send(const Notification &notification, unsigned flags = 0,
+                         std::uint32_t *identifier_out = nullptr,
+                         apns_error_t *error = nullptr) noexcept {
+    return apns_session_send(get(), &notification, flags, identifier_out, error);
+  }
+
+  apns_status_t try_send_many(const apns_notification_t *notifications, std::size_t count,
+                              unsigned flags, std::size_t *taken_out,
+                              apns_error_t *error = nullptr) noexcept {
+    return apns_session_send_many(get(), notifications, count, flags, taken_out, error);
+  }
+#if defined(__cpp_lib_span)
+  apns_status_t try_send_many(std::span<const Notification> notifications, unsigned flags,
+                              std::size_t *taken_out, apns_error_t *error = nullptr) noexcept {
+    return try_send_many(notifications.data(), notifications.size(), flags, taken_out, error);
+  }
+#endif
+
+  apns_status_t try_flush(apns_error_t *error = nullptr) noexcept {
+    return apns_session_flush(get(), error);
+  }
+
+  apns_status_t try_drain(Milliseconds timeout, std::size_t *unresolved_out = nullptr,
+                          apns_error_t *error = nullptr) noexcept {
+    return apns_session_drain(get(), detail::timeout(timeout), unresolved_out, error);
+  }
+
+  apns_status_t try_next_event(apns_event_t &event_out, Milliseconds timeout = Milliseconds{0},
+                               apns_error_t *error = nullptr) noexcept {
+    return apns_session_next_event(get(), &event_out, detail::timeout(timeout), error);
+  }
+
+  /** All outcomes there are; status() says after the loop why it ended. */
+  auto try_events(Milliseconds timeout = Milliseconds{0}, apns_error_t *error = nullptr) noexcept {
+    return detail::Pulled<Event, NextEvent, false>(NextEvent{get(), detail::timeout(timeout)},
+                                                   error);
+  }
+
+  apns_status_t try_stats(apns_session_stats_t &stats_out,
+                          apns_error_t *error = nullptr) const noexcept {
+    return apns_session_stats(get(), &stats_out, error);
+  }
+
+  apns_status_t try_close(Milliseconds timeout, apns_error_t *error = nullptr) noexcept {
+    return apns_session_close(get(), detail::timeout(timeout), error);
+  }
+
+ private:
+#if APNS_EXCEPTIONS
+  [[noreturn]] __attribute__((cold, noinline)) static void raise_many(const apns_error_t &error,
+                                                                      std::size_t taken) {
+    throw SendManyError(error, taken);
+  }
+#endif
+};
+
+/* ---- Feedback ----------------------------------------------------------- */
+
+/** apns_feedback_options_t. */
+struct FeedbackOptions {
+  std::string host = {};
+  std::string server_name = {};
+  std::uint16_t port = 0;
+  std::uint32_t connect_timeout_ms = 0;
+  std::uint32_t read_timeout_ms = 0;
+  std::string proxy_host = {};
+  std::string proxy_user = {};
+  std::string proxy_password = {};
+  std::uint16_t proxy_port = 0;
+};
+
+/** A device on which the app no longer is: an apns_feedback_tuple_t, valid until the next. */
+struct FeedbackTuple : apns_feedback_tuple_t {
+  FeedbackTuple() noexcept : apns_feedback_tuple_t APNS_FEEDBACK_TUPLE_INIT {}
+
+  Bytes bytes() const noexcept { return {token, token_length}; }
+  std::string hex() const { return to_hex(bytes()); }
+  std::chrono::system_clock::time_point time() const noexcept {
+    return std::chrono::system_clock::time_point{} + std::chrono::seconds{timestamp};
+  }
+};
+
+/** The feedback service's list of devices that are gone. Reading it clears it there. */
+class Feedback : public detail::Owner<apns_feedback_t> {
+  struct NextTuple {
+    apns_feedback_t *feedback;
+    apns_status_t operator()(FeedbackTuple &tuple, apns_error_t *error) const noexcept {
+      return apns_feedback_next(feedback, &tuple, error);
+    }
+  };
+
+ public:
+  explicit Feedback(apns_feedback_t *adopted) noexcept : Owner(adopted) {}
+
+#if APNS_EXCEPTIONS
+  /** Connects. */
+  explicit Feedback(const Credentials &credentials, const FeedbackOptions &options = {})
+      : Owner(nullptr) {
+    detail::Slot slot;
+    *this = try_open(credentials, options, &slot.error);
+    if (!*this) detail::raise(slot.error);
+  }
+
+  /** The next device; none where the list has ended. */
+  std::optional<FeedbackTuple> next() {
+    detail::Slot slot;
+    std::optional<FeedbackTuple> tuple(std::in_place);
+    const apns_status_t status = try_next(*tuple, &slot.error);
+    if (status == APNS_OK) return tuple;
+    if (status != APNS_DONE) detail::raise(slot.error);
+    return std::nullopt;
+  }
+
+  /** The whole list. Where the connection died, the whole tuples come first, then the Error. */
+  auto tuples() noexcept {
+    return detail::Pulled<FeedbackTuple, NextTuple, true>(NextTuple{get()});
+  }
+#endif
+
+  static Feedback try_open(const Credentials &credentials, const FeedbackOptions &options = {},
+                           apns_error_t *error = nullptr) noexcept {
+    apns_feedback_options_t given = APNS_FEEDBACK_OPTIONS_INIT;
+    detail::Filling filling{error};
+    given.host = filling.text(options.host, "host");
+    given.server_name = filling.text(options.server_name, "server_name");
+    given.port = options.port;
+    given.connect_timeout_ms = options.connect_timeout_ms;
+    given.read_timeout_ms = options.read_timeout_ms;
+    given.proxy_host = filling.text(options.proxy_host, "proxy_host");
+    given.proxy_user = filling.text(options.proxy_user, "proxy_user");
+    given.proxy_password = filling.text(options.proxy_password, "proxy_password");
+    given.proxy_port = options.proxy_port;
+    apns_feedback_t *made = nullptr;
+    if (filling.status == APNS_OK) apns_feedback_open(&given, credentials.get(), &made, error);
+    return Feedback(made);
+  }
+
+  apns_status_t try_next(apns_feedback_tuple_t &tuple_out, apns_error_t *error = nullptr) noexcept {
+    return apns_feedback_next(get(), &tuple_out, error);
+  }
+
+  /** The whole list; status() says after the loop why it ended. */
+  auto try_tuples(apns_error_t *error = nullptr) noexcept {
+    return detail::Pulled<FeedbackTuple, NextTuple, false>(NextTuple{get()}, error);
+  }
+};
+
+} // namespace throwing or quiet
+} // namespace apns
+
+template <>
+struct std::hash<apns::Token> {
+  std::size_t operator()(const apns::Token &token) const noexcept {
+    return std::hash<std::string_view>{}(token.view());
+  }
+};
+
+#endif
