@@ -71,8 +71,9 @@ struct Connection {
   /// Of the connection's end: by a packet, by noise, or by the end itself.
   var isDone = false
   var isRefused = false
-  /// A write failed.
+  /// A write failed, and nothing was read since.
   var isBroken = false
+  var isUnread = false
 
   // The gateway.
   var whim = Whim.serve

@@ -130,6 +130,7 @@ extension World {
       return .end
     }
     if connection.pointee.isDone { violate("\(name(line)) is read on after its end") }
+    connection.pointee.isUnread = false
     actByTime(line, clock)
     if connection.pointee.rereadAt > 0, connection.pointee.rereadAt <= clock {
       connection.pointee.rereadAt = 0
@@ -196,7 +197,7 @@ extension World {
       if connection.pointee.ending == .goodbye, !connection.pointee.writesFail {
         connection.pointee.writesFail = dice.below(2) == 0
       } else {
-        connection.pointee.isBroken = true
+        (connection.pointee.isBroken, connection.pointee.isUnread) = (true, true)
         met(.brokenWrites)
         return .broken(Failure(APNS_ERR_NETWORK, "the connection broke"))
       }

@@ -15,6 +15,9 @@ extension World {
       // Closed for good: what has no end becomes unknown, and nothing is sent again.
       return ledger.end(serial, as: .gaveUp)
     }
+    if connection.pointee.isUnread {
+      violate("\(name(line)) is dropped after a failed write, and nobody looked for a packet")
+    }
     if connection.pointee.isRefused {
       met(.refusals)
       ledger.end(serial, as: .refused)

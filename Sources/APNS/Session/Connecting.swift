@@ -154,7 +154,9 @@ extension Session where Net: ~Copyable {
       reconnects.opened(at: network.now)
       lane.pointee.spareUse = .opening
       lane.pointee.spareSince = now
-    } else if network.readiness(lane.pointee.spare).isEmpty, now < lane.pointee.nextSpareLook {
+    } else if network.readiness(lane.pointee.spare).isEmpty, now < lane.pointee.nextSpareLook,
+      now < lane.pointee.spareUntil
+    {
       awaitSpare(lane)
       return
     }
