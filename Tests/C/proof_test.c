@@ -325,6 +325,42 @@ static void a_write_begins_the_quiet_period_anew(void **state) {
   gateway_stop(gateway);
 }
 
+/* A gateway that is silent for good has its connection taken for dead, and nothing is
+   lost with it; but not before its time. */
+static void an_answer_that_never_comes(void **state) {
+  (void)state;
+  static const gateway_step_t silent[] = {TAKE_SENTINEL, STALL};
+  for (int ambiguous = APNS_AMBIGUOUS_RESEND; ambiguous <= APNS_AMBIGUOUS_REPORT; ambiguous++) {
+    gateway_t *gateway = gateway_start(NULL, SCRIPTS(silent, polite));
+    apns_session_options_t options = options_for(gateway);
+    options.answer_timeout_ms = 100000;
+    options.ambiguous = ambiguous;
+    apns_session_t *session = session_to(gateway, &options);
+    apns_error_t error = APNS_ERROR_INIT;
+    size_t unresolved = 0;
+    bool reports = ambiguous == APNS_AMBIGUOUS_REPORT;
+    send_range(session, 0, BATCH);
+    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, &unresolved, &error), &error);
+    gateway_await_step(gateway, 0, 1);
+    clock_stop();
+    clock_forward(99000);
+    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, &unresolved, &error), &error);
+    assert_int_equal(unresolved, BATCH);
+    assert_int_equal(stats_of(session).connects, 1);
+    clock_forward(2000);
+    clock_go();
+    assert_ok(apns_session_drain(session, 30000, &unresolved, &error), &error);
+    assert_counts(session, BATCH, reports ? 0 : BATCH, 0, reports ? BATCH : 0, 0);
+    if (reports)
+      for (size_t n = 0; n < BATCH; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
+    assert_no_event(session);
+    apns_session_free(session);
+    if (!reports)
+      assert_same_frames(gateway_heard(gateway, 1), gateway_heard(gateway, 0), 0, BATCH);
+    gateway_stop(gateway);
+  }
+}
+
 int main(void) {
   identities_make();
   const struct CMUnitTest tests[] = {
@@ -337,6 +373,7 @@ int main(void) {
       cmocka_unit_test(a_packet_for_one_that_has_its_end),
       cmocka_unit_test(packets_for_nobody_for_ever),
       cmocka_unit_test(a_packet_behind_a_broken_write),
+      cmocka_unit_test(an_answer_that_never_comes),
       cmocka_unit_test(a_quiet_period_that_is_broken_off),
       cmocka_unit_test(a_write_begins_the_quiet_period_anew),
   };

@@ -66,6 +66,8 @@ struct Connection {
   var writesFail = false
   /// Since when it takes nothing; 0: it takes.
   var refusedSince: Int64 = 0
+  /// When it took something last.
+  var tookAt: Int64 = 0
 
   // What the session was told.
   /// Of the connection's end: by a packet, by noise, or by the end itself.

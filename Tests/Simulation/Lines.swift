@@ -233,6 +233,7 @@ extension World {
     }
     connection.pointee.pendingCount = 0
     connection.pointee.refusedSince = 0
+    connection.pointee.tookAt = clock
     if connection.pointee.budget != .max { connection.pointee.budget -= count }
     call.vainWaits = 0
     ledger.counts.bytes += count

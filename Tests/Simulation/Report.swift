@@ -4,7 +4,7 @@ enum Met: Int, CaseIterable {
   case refusedConnects, failedHandshakes, openingTimeouts, refusals
   case rejections, shutdowns, sentinels, sentinelsNamed, sentinelsUnnamed, sentinelsInDoubt
   case nameless, strangers, noises, silentGoodbyes, silentResets, cutPackets, splitPackets
-  case brokenWrites, stalls, writeTimeouts, renegotiations, lapses
+  case brokenWrites, stalls, writeTimeouts, answerTimeouts, renegotiations, lapses
   case ambiguousEnds, givenUp, resends, duplicates
   case fullWindows, fullOfOutcomes, failedSends, deadlines, rounds
   case acceptedEvents, rejectedEvents, unknownEvents
@@ -38,6 +38,7 @@ enum Met: Int, CaseIterable {
     case .brokenWrites: "writes that broke"
     case .stalls: "stalls"
     case .writeTimeouts: "ends: write timed out"
+    case .answerTimeouts: "ends: no answer in time"
     case .renegotiations: "writes that had to read"
     case .lapses: "lapses of the process"
     case .ambiguousEnds: "ambiguous ends in flight"

@@ -83,6 +83,7 @@ struct Scenario {
     if dice.happens(500) { given.reconnect_pause_max_ms = UInt32(dice.within(1...10_000)) }
     if dice.happens(500) { given.connect_timeout_ms = UInt32(dice.within(20...8_000)) }
     if dice.happens(500) { given.write_timeout_ms = UInt32(dice.within(20...8_000)) }
+    if dice.happens(300) { given.answer_timeout_ms = UInt32(dice.within(100...40_000)) }
     let part =
       switch dice.below(20) {
       case 0..<12: 16 << 10

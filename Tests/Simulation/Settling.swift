@@ -94,14 +94,23 @@ extension World {
     }
   }
 
-  /// Without a word of its end a connection is left only where it took nothing for long.
+  /// Without a word of its end a connection is left only where it took nothing for long,
+  /// or owed an answer for long.
   private func checkGivingUp(_ line: Int) {
-    met(.writeTimeouts)
-    let given = scenario.given.write_timeout_ms
-    let timeout = Int64(given == 0 ? 10_000 : given) * 1_000_000
     let since = lines[line].refusedSince
-    if since == 0 || clock - since < timeout {
-      violate("\(name(line)) is dropped, and there was nothing wrong with it")
+    if since > 0, clock - since >= timeout(scenario.given.write_timeout_ms, or: 10_000) {
+      return met(.writeTimeouts)
     }
+    let took = lines[line].tookAt
+    if scenario.isExact, since == 0, took > 0,
+      clock - took >= timeout(scenario.given.answer_timeout_ms, or: 30_000)
+    {
+      return met(.answerTimeouts)
+    }
+    violate("\(name(line)) is dropped, and there was nothing wrong with it")
+  }
+
+  private func timeout(_ given: UInt32, or fallback: Int64) -> Int64 {
+    Int64(given == 0 ? UInt32(fallback) : given) * 1_000_000
   }
 }

@@ -659,6 +659,11 @@ typedef struct apns_session_options {
   uint32_t connect_timeout_ms; /* name, connection and handshake together; 0: 10,000 */
   uint32_t write_timeout_ms;   /* the peer takes nothing for so long; 0: 10,000 */
 
+  /* The notification known to be bad (see quiet_period_ms) has no answer for so long:
+     the connection is taken for dead, an end that says nothing of what it had; 0:
+     30,000. Longer than the gateway may need for all that was written before it. */
+  uint32_t answer_timeout_ms;
+
   /* Memory for notifications that have no end yet, frames and bookkeeping
      together, in bytes; 0: 4 MiB; at least 16 KiB. */
   uint32_t window_bytes;
@@ -713,12 +718,12 @@ typedef struct apns_session_options {
   uint16_t reserved[3]; /* zero */
 } apns_session_options_t;
 
-#define APNS_SESSION_OPTIONS_INIT                                                               \
-  {                                                                                             \
-    sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        NULL, NULL, NULL, 0, {                                                                  \
-      0, 0, 0                                                                                   \
-    }                                                                                           \
+#define APNS_SESSION_OPTIONS_INIT                                                                  \
+  {                                                                                                \
+    sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        NULL, NULL, NULL, 0, {                                                                     \
+      0, 0, 0                                                                                      \
+    }                                                                                              \
   }
 
 /**

@@ -1022,6 +1022,7 @@ struct SessionOptions {
   apns_format_t format = APNS_FORMAT_DEFAULT;
   std::uint32_t connect_timeout_ms = 0;
   std::uint32_t write_timeout_ms = 0;
+  std::uint32_t answer_timeout_ms = 0;
   std::uint32_t window_bytes = 0;
   std::uint32_t payload_max = 0;
   apns_ambiguous_t ambiguous = APNS_AMBIGUOUS_DEFAULT;
@@ -1211,6 +1212,7 @@ class Session : public detail::Owner<apns_session_t> {
     given.format = options.format;
     given.connect_timeout_ms = options.connect_timeout_ms;
     given.write_timeout_ms = options.write_timeout_ms;
+    given.answer_timeout_ms = options.answer_timeout_ms;
     given.window_bytes = options.window_bytes;
     given.payload_max = options.payload_max;
     given.ambiguous = options.ambiguous;

@@ -41,6 +41,21 @@ extension Session where Net: ~Copyable {
     }
   }
 
+  /// The gateway owes an answer to a sentinel. One that does not give it is not there
+  /// any more, whatever its connection looks like.
+  @inline(never)
+  mutating func awaitAnswer(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) {
+    guard !lane.pointee.window.hasUnwritten else { return }
+    let due = lane.pointee.lastWrite &+ options.answerTimeout
+    if network.now < due {
+      wake = min(wake, due)
+      return
+    }
+    // The process may have been put aside since it looked last: what came until then counts.
+    try hear(lane)
+    if lane.pointee.use == .open { try connectionEnded(lane, nil) }
+  }
+
   private mutating func awaitQuiet(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) {
     let quiet = lane.pointee.lastWrite &+ options.quietPeriod
     if network.now < quiet {

@@ -157,7 +157,9 @@ extension Session where Net: ~Copyable {
       lane.pointee.written &+= count
       bytes &+= UInt64(count)
       records &+= 1
-      if options.quietPeriod > 0 { lane.pointee.lastWrite = network.now }
+      if options.quietPeriod > 0 || lane.pointee.window.hasSentinel {
+        lane.pointee.lastWrite = network.now
+      }
       lane.pointee.stalledSince = nil
       return true
     case .full: try stalled(lane, mustRead: false)

@@ -250,6 +250,7 @@ extension Session where Net: ~Copyable {
     default: try write(lane, all: true)
     }
     if goal.needsProof, !usesSentinel, lane.pointee.use == .open { try hearSilence(lane) }
+    if lane.pointee.window.hasSentinel, lane.pointee.use == .open { try awaitAnswer(lane) }
     if lane.pointee.use == .open { keepSpare(lane, goal) }
   }
 

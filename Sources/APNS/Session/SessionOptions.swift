@@ -6,6 +6,7 @@ struct SessionOptions {
   /// Times are in ns.
   let connectTimeout: Int64
   let writeTimeout: Int64
+  let answerTimeout: Int64
   let windowBytes: Int
   let payloadMax: Int
   let resendsAmbiguous: Bool
@@ -42,6 +43,7 @@ struct SessionOptions {
     }
     connectTimeout = Self.nanoseconds(given.connect_timeout_ms, or: 10_000)
     writeTimeout = Self.nanoseconds(given.write_timeout_ms, or: 10_000)
+    answerTimeout = Self.nanoseconds(given.answer_timeout_ms, or: 30_000)
     quietPeriod = Self.nanoseconds(given.quiet_period_ms, or: 0)
     longestPause = Self.nanoseconds(given.reconnect_pause_max_ms, or: 5_000)
     reportsAccepted = given.report_accepted != 0

@@ -32,6 +32,7 @@ static const php_apns_option fields[] = {
     FIELD(format, I32),
     FIELD(connect_timeout_ms, U32),
     FIELD(write_timeout_ms, U32),
+    FIELD(answer_timeout_ms, U32),
     FIELD(window_bytes, U32),
     FIELD(payload_max, U32),
     FIELD(ambiguous, I32),
