@@ -2,9 +2,9 @@
  * What the files of the extension share. The limited API of Python 3.9: one
  * binary for that and all later versions.
  *
- * Locks. Objects that may wait have a lock, held only around calls into the
- * library. Whoever holds it neither runs Python code nor waits for the
- * interpreter lock, so the two cannot block each other.
+ * Locks. Objects that may wait have a gate. Nobody waits at one while he has the
+ * interpreter lock, and nobody runs Python code inside, so the two cannot block
+ * each other.
  */
 #ifndef APNS_PYTHON_CORE_H
 #define APNS_PYTHON_CORE_H
@@ -53,6 +53,7 @@ int64_t clock_ms(void);
 
 typedef struct gate {
   PyThread_type_lock lock;
+  PyThread_type_lock door; /* the next one's, so that who left does not come before him */
   pid_t owner;
 } gate_t;
 

@@ -85,7 +85,7 @@ PyObject *session_send(PyObject *object, PyObject *args, PyObject *keywords) {
 
       if (status) keepsakes_drop(&self->keepsakes, (uintptr_t)push.user_data);
   parcel_free(&parcel);
-  session_settle(self, &aftermath);
+  if (!session_settle(self, &aftermath)) return NULL;
   if (status) return raise_error(&error);
   return PyLong_FromUnsignedLong(identifier);
 }
@@ -175,7 +175,7 @@ static bool send_batch(session_t *self, batch_t *batch, bool more, size_t *total
     Py_DECREF(batch->items[i]);
   }
   if (!entered) return false;
-  session_settle(self, &aftermath);
+  if (!session_settle(self, &aftermath)) return false;
   if (status) raise_error(&error);
   return status == APNS_OK;
 }

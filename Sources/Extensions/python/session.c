@@ -34,12 +34,14 @@ void session_leave(session_t *self, aftermath_t *aftermath) {
   gate_leave(&self->gate);
 }
 
-static void log_settled(session_t *self, const apns_session_stats_t *before,
+static bool log_settled(session_t *self, const apns_session_stats_t *before,
                         const apns_session_stats_t *after) {
   if (before->connects == after->connects && before->resent == after->resent &&
       before->rejected == after->rejected && before->unknown == after->unknown) {
-    return;
+    return true;
   }
+  /* Else a handler's exception would be taken for the logger's. */
+  if (PyErr_CheckSignals()) return false;
   PyObject *nothing =
       PyObject_CallFunction(log_changes, "OiKKKK", self->host, (int)self->port,
                             (unsigned long long)(after->connects - before->connects),
@@ -47,7 +49,7 @@ static void log_settled(session_t *self, const apns_session_stats_t *before,
                             (unsigned long long)(after->rejected - before->rejected),
                             (unsigned long long)(after->unknown - before->unknown));
   Py_XDECREF(nothing);
-  if (nothing) return;
+  if (nothing) return true;
   /* What the call was for is done: to tell that comes first. */
   if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
     PyErr_Clear();
@@ -55,15 +57,16 @@ static void log_settled(session_t *self, const apns_session_stats_t *before,
   } else {
     PyErr_WriteUnraisable((PyObject *)self);
   }
+  return true;
 }
 
-void session_settle(session_t *self, aftermath_t *aftermath) {
+bool session_settle(session_t *self, aftermath_t *aftermath) {
   outcome_t outcome;
   while (outcomes_take(&aftermath->ended, &outcome)) {
     keepsakes_drop(&self->keepsakes, outcome.keepsake);
   }
   outcomes_free(&aftermath->ended);
-  log_settled(self, &aftermath->before, &aftermath->after);
+  return log_settled(self, &aftermath->before, &aftermath->after);
 }
 
 /* ---- Making ---------------------------------------------------------------- */
@@ -354,7 +357,7 @@ static bool close_session(session_t *self, int32_t timeout_ms) {
   session_collect(self);
   session_leave(self, &aftermath);
   Py_END_ALLOW_THREADS if (status == APNS_OK) self->closed = true;
-  session_settle(self, &aftermath);
+  if (!session_settle(self, &aftermath)) return false;
   if (status) raise_error(&error);
   return status == APNS_OK;
 }
@@ -425,7 +428,7 @@ static bool next_outcome(session_t *self, int32_t timeout_ms, outcome_t *outcome
       if (wanted || event.user_data) outcomes_put(wanted ? &self->outcomes : &self->ended, taken);
       session_collect(self);
     }
-    found = outcomes_take(&self->outcomes, outcome);
+    found = outcomes_count(&self->outcomes) > 0;
     int64_t now = clock_ms();
     /* An acceptance that nobody wants to know is no reason to stop. */
     cut = status == APNS_OK || ((status == APNS_DONE || status == APNS_ERR_TIMEOUT) &&

@@ -31,8 +31,9 @@ typedef struct aftermath {
 size_t session_collect(session_t *self);
 /* Leaves the gate; needs no interpreter lock. */
 void session_leave(session_t *self, aftermath_t *aftermath);
-/* With the interpreter lock, and no exception set: gives up keepsakes and logs. */
-void session_settle(session_t *self, aftermath_t *aftermath);
+/* With the interpreter lock, and no exception set: gives up keepsakes and logs. False with
+   the exception of a signal, which comes to Python code here for the first time. */
+bool session_settle(session_t *self, aftermath_t *aftermath);
 
 extern const char send_doc[], send_many_doc[];
 PyObject *session_send(PyObject *self, PyObject *args, PyObject *keywords);

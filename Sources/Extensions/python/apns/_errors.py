@@ -35,9 +35,9 @@ class Error(Exception):
     reject: Reject
     """What the gateway said, NONE where it said nothing."""
 
-    taken: int = 0
+    taken: int
     """Of send_many(): how many notifications the session took."""
-    unresolved: int = 0
+    unresolved: int
     """Of drain(): how many notifications have no end yet."""
 
     def __init__(
@@ -49,6 +49,7 @@ class Error(Exception):
         self.errno = errno
         self.tls_code = tls_code
         self.reject = Reject(reject)
+        self.taken = self.unresolved = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
         detail = (self.message, int(self.status), self.errno, self.tls_code, int(self.reject))
