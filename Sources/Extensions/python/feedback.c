@@ -22,8 +22,10 @@ static bool open_feedback(feedback_t *self, const apns_feedback_options_t *optio
   apns_status_t status;
   const apns_credentials_t *lent = credentials_lend(credentials);
   if (!lent) return false;
-  Py_BEGIN_ALLOW_THREADS status = apns_feedback_open(options, lent, &self->feedback, &error);
-  Py_END_ALLOW_THREADS credentials_return(credentials);
+  Py_BEGIN_ALLOW_THREADS;
+  status = apns_feedback_open(options, lent, &self->feedback, &error);
+  Py_END_ALLOW_THREADS;
+  credentials_return(credentials);
   if (status) raise_error(&error);
   return status == APNS_OK;
 }
@@ -76,17 +78,18 @@ static PyObject *feedback_next(PyObject *object) {
   uint8_t token[UINT16_MAX]; /* the longest that a tuple can say */
   apns_status_t status = APNS_ERR_CLOSED;
   if (!gate_enter(&self->gate, "feedback")) return NULL;
-  Py_BEGIN_ALLOW_THREADS if (self->feedback) {
+  Py_BEGIN_ALLOW_THREADS;
+  if (self->feedback) {
     status = apns_feedback_next(self->feedback, &tuple, &error);
     /* Another thread may take the next one before this one is looked at. */
     if (status == APNS_OK) memcpy(token, tuple.token, tuple.token_length);
-  }
-  else {
+  } else {
     error.status = APNS_ERR_CLOSED;
     PyOS_snprintf(error.message, sizeof error.message, "the feedback was closed");
   }
   gate_leave(&self->gate);
-  Py_END_ALLOW_THREADS if (status == APNS_DONE) return NULL;
+  Py_END_ALLOW_THREADS;
+  if (status == APNS_DONE) return NULL;
   if (status) return raise_error(&error);
   PyObject *timestamp = PyLong_FromUnsignedLong(tuple.timestamp);
   PyObject *bytes = PyBytes_FromStringAndSize((const char *)token, (Py_ssize_t)tuple.token_length);

@@ -73,17 +73,15 @@ PyObject *session_send(PyObject *object, PyObject *args, PyObject *keywords) {
   aftermath_t aftermath;
   apns_status_t status;
   uint32_t identifier = 0;
-  Py_BEGIN_ALLOW_THREADS do {
+  Py_BEGIN_ALLOW_THREADS;
+  do {
     status =
         apns_session_send(self->session, &push, more ? APNS_SEND_MORE : 0, &identifier, &error);
-  }
-  while (status == APNS_ERR_FULL && session_collect(self) > 0)
-    ;
+  } while (status == APNS_ERR_FULL && session_collect(self) > 0);
   session_collect(self);
   session_leave(self, &aftermath);
-  Py_END_ALLOW_THREADS
-
-      if (status) keepsakes_drop(&self->keepsakes, (uintptr_t)push.user_data);
+  Py_END_ALLOW_THREADS;
+  if (status) keepsakes_drop(&self->keepsakes, (uintptr_t)push.user_data);
   parcel_free(&parcel);
   if (!session_settle(self, &aftermath)) return NULL;
   if (status) return raise_error(&error);
@@ -155,16 +153,16 @@ static bool send_batch(session_t *self, batch_t *batch, bool more, size_t *total
   size_t taken = 0;
   bool entered = gate_enter(&self->gate, "session");
   if (entered) {
-    Py_BEGIN_ALLOW_THREADS if (batch->count == 0 && *total > 0) {
+    Py_BEGIN_ALLOW_THREADS;
+    if (batch->count == 0 && *total > 0) {
       /* What it cannot write now, the next call writes. */
       apns_session_flush(self->session, NULL);
-    }
-    else {
+    } else {
       status =
           send_array(self, batch->pushes, batch->count, more ? APNS_SEND_MORE : 0, &taken, &error);
     }
     session_leave(self, &aftermath);
-    Py_END_ALLOW_THREADS
+    Py_END_ALLOW_THREADS;
   }
   *total += taken;
   size_t count = batch->count;

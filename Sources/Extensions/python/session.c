@@ -274,10 +274,12 @@ static PyObject *session_connect(PyObject *object, PyObject *none) {
   session_t *self = (session_t *)object;
   (void)none;
   if (!gate_enter(&self->gate, "session")) return NULL;
-  Py_BEGIN_ALLOW_THREADS status = apns_session_connect(self->session, &error);
+  Py_BEGIN_ALLOW_THREADS;
+  status = apns_session_connect(self->session, &error);
   session_collect(self);
   session_leave(self, &aftermath);
-  Py_END_ALLOW_THREADS session_settle(self, &aftermath);
+  Py_END_ALLOW_THREADS;
+  if (!session_settle(self, &aftermath)) return NULL;
   if (status) return raise_error(&error);
   Py_RETURN_NONE;
 }
@@ -289,10 +291,12 @@ static PyObject *session_flush(PyObject *object, PyObject *none) {
   session_t *self = (session_t *)object;
   (void)none;
   if (!gate_enter(&self->gate, "session")) return NULL;
-  Py_BEGIN_ALLOW_THREADS status = apns_session_flush(self->session, &error);
+  Py_BEGIN_ALLOW_THREADS;
+  status = apns_session_flush(self->session, &error);
   session_collect(self);
   session_leave(self, &aftermath);
-  Py_END_ALLOW_THREADS session_settle(self, &aftermath);
+  Py_END_ALLOW_THREADS;
+  if (!session_settle(self, &aftermath)) return NULL;
   if (status) return raise_error(&error);
   Py_RETURN_NONE;
 }
@@ -316,14 +320,16 @@ static bool drain(session_t *self, int32_t timeout_ms) {
     size_t unresolved = 0;
     bool cut; /* the slice was over, and not the wait */
     if (!gate_enter(&self->gate, "session")) return false;
-    Py_BEGIN_ALLOW_THREADS int64_t began = clock_ms();
+    Py_BEGIN_ALLOW_THREADS;
+    int64_t began = clock_ms();
     int32_t slice = slice_before(deadline);
     status = apns_session_drain(self->session, slice, &unresolved, &error);
     int64_t now = clock_ms();
     cut = status == APNS_ERR_TIMEOUT && now - began >= slice && now < deadline;
     session_collect(self);
     session_leave(self, &aftermath);
-    Py_END_ALLOW_THREADS session_settle(self, &aftermath);
+    Py_END_ALLOW_THREADS;
+    if (!session_settle(self, &aftermath)) return false;
     if (status == APNS_OK) return true;
     if (!cut) {
       raise_error(&error);
@@ -353,10 +359,12 @@ static bool close_session(session_t *self, int32_t timeout_ms) {
   apns_status_t status;
   aftermath_t aftermath;
   if (!gate_enter(&self->gate, "session")) return false;
-  Py_BEGIN_ALLOW_THREADS status = apns_session_close(self->session, timeout_ms, &error);
+  Py_BEGIN_ALLOW_THREADS;
+  status = apns_session_close(self->session, timeout_ms, &error);
   session_collect(self);
   session_leave(self, &aftermath);
-  Py_END_ALLOW_THREADS if (status == APNS_OK) self->closed = true;
+  Py_END_ALLOW_THREADS;
+  if (status == APNS_OK) self->closed = true;
   if (!session_settle(self, &aftermath)) return false;
   if (status) raise_error(&error);
   return status == APNS_OK;
@@ -412,7 +420,8 @@ static bool next_outcome(session_t *self, int32_t timeout_ms, outcome_t *outcome
       gate_leave(&self->gate);
       return true;
     }
-    Py_BEGIN_ALLOW_THREADS apns_event_t event = APNS_EVENT_INIT;
+    Py_BEGIN_ALLOW_THREADS;
+    apns_event_t event = APNS_EVENT_INIT;
     int64_t began = clock_ms();
     int32_t slice = slice_before(deadline);
     status = APNS_ERR_MEMORY;
@@ -434,8 +443,9 @@ static bool next_outcome(session_t *self, int32_t timeout_ms, outcome_t *outcome
     cut = status == APNS_OK || ((status == APNS_DONE || status == APNS_ERR_TIMEOUT) &&
                                 now - began >= slice && now < deadline);
     session_leave(self, &aftermath);
-    Py_END_ALLOW_THREADS session_settle(self, &aftermath);
-    if (found) return true;
+    Py_END_ALLOW_THREADS;
+    if (!session_settle(self, &aftermath)) return false;
+    if (found) continue;
     if (!cut) {
       if (status != APNS_DONE) raise_error(&error);
       return false;

@@ -19,8 +19,10 @@ static PyObject *strings_new(PyTypeObject *type, PyObject *args, PyObject *keywo
   if (self && PyBytes_AsStringAndSize(owner, &bytes, &length)) Py_CLEAR(self);
   if (self) {
     apns_status_t status;
-    Py_BEGIN_ALLOW_THREADS status = apns_strings_new(bytes, (size_t)length, &self->strings, &error);
-    Py_END_ALLOW_THREADS if (status) {
+    Py_BEGIN_ALLOW_THREADS;
+    status = apns_strings_new(bytes, (size_t)length, &self->strings, &error);
+    Py_END_ALLOW_THREADS;
+    if (status) {
       raise_error(&error);
       Py_CLEAR(self);
     }
@@ -41,8 +43,10 @@ static PyObject *strings_open(PyObject *type, PyObject *given) {
   strings_t *self = object_alloc((PyTypeObject *)type);
   if (self) {
     apns_status_t status;
-    Py_BEGIN_ALLOW_THREADS status = apns_strings_open(path, &self->strings, &error);
-    Py_END_ALLOW_THREADS if (status) {
+    Py_BEGIN_ALLOW_THREADS;
+    status = apns_strings_open(path, &self->strings, &error);
+    Py_END_ALLOW_THREADS;
+    if (status) {
       raise_error(&error);
       Py_CLEAR(self);
     }
