@@ -50,7 +50,7 @@ def survives(function, *arguments, **keywords):
     try:
         return function(*arguments, **keywords)
     except (apns.Error, TypeError, ValueError, ZeroDivisionError, OverflowError, AttributeError,
-            KeyError, RecursionError, OSError):  # fmt: skip
+            KeyError, RecursionError, OSError, MemoryError):  # fmt: skip
         return None
 
 
