@@ -1,0 +1,97 @@
+"""Push notifications to Apple devices.
+
+A provider is a server that pushes. It opens a session, sends, and learns the end of
+every notification it sent:
+
+    import apns
+
+    who = apns.Credentials(certificate_file="provider.pem")
+    with apns.Session(who) as session:
+        session.send(token, {"aps": {"alert": "Hello"}})
+    for event in session:
+        print(event.kind.name, event.reject.text)
+
+Every notification that a send method took ends as exactly one of accepted, rejected or
+unknown. One that it refused, by an exception, was not taken. Leaving the block waits
+until all ends are known. What goes wrong is an apns.Error.
+
+Threads: every object may be used by any number of threads. Where one waits, the others
+run. Fork: a session belongs to the process that made it; a child makes its own.
+
+The logger "apns" is told of connections, of notifications sent again or rejected, and
+warned of those that end as unknown.
+"""
+
+from ._constants import (
+    EXPIRY_ONCE,
+    FEEDBACK_HOST_PRODUCTION,
+    FEEDBACK_HOST_SANDBOX,
+    HOST_PRODUCTION,
+    HOST_SANDBOX,
+    PAYLOAD_MAX_FRAMED,
+    PAYLOAD_MAX_HTTP2,
+    PAYLOAD_MAX_LISTING,
+    PAYLOAD_MAX_VOIP,
+    PORT_FEEDBACK,
+    PORT_GATEWAY,
+    TOKEN_MAX,
+    Ambiguous,
+    Environment,
+    EventKind,
+    Format,
+    Reject,
+    Severity,
+    Status,
+    TLSVersion,
+)
+from ._core import (
+    Credentials,
+    Description,
+    Device,
+    Event,
+    Feedback,
+    Finding,
+    Payload,
+    Session,
+    Stats,
+    Strings,
+    check_payload,
+    reject_text,
+    status_is_retryable,
+    status_name,
+    token_from_base64,
+    token_from_hex,
+    token_to_base64,
+    token_to_hex,
+    version,
+)
+from ._errors import (
+    ArgumentError,
+    ClosedError,
+    CredentialsError,
+    Error,
+    ForkedError,
+    FullError,
+    NetworkError,
+    ProtocolError,
+    TimeoutError,
+    TLSError,
+)
+from ._notification import Content, Notification, Token
+
+__version__ = version()
+
+__all__ = [
+    "EXPIRY_ONCE", "FEEDBACK_HOST_PRODUCTION", "FEEDBACK_HOST_SANDBOX", "HOST_PRODUCTION",
+    "HOST_SANDBOX", "PAYLOAD_MAX_FRAMED", "PAYLOAD_MAX_HTTP2", "PAYLOAD_MAX_LISTING",
+    "PAYLOAD_MAX_VOIP", "PORT_FEEDBACK", "PORT_GATEWAY", "TOKEN_MAX",
+    "Ambiguous", "Environment", "EventKind", "Format", "Reject", "Severity", "Status",
+    "TLSVersion",
+    "Credentials", "Description", "Device", "Event", "Feedback", "Finding", "Payload", "Session",
+    "Stats", "Strings",
+    "check_payload", "reject_text", "status_is_retryable", "status_name", "token_from_base64",
+    "token_from_hex", "token_to_base64", "token_to_hex", "version",
+    "ArgumentError", "ClosedError", "CredentialsError", "Error", "ForkedError", "FullError",
+    "NetworkError", "ProtocolError", "TimeoutError", "TLSError",
+    "Content", "Notification", "Token",
+]  # fmt: skip

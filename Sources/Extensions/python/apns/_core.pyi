@@ -1,0 +1,346 @@
+"""The part of apns that is C."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import TracebackType
+from typing import Any, Final, Literal, TypedDict, TypeVar, final, overload
+
+from _typeshed import structseq
+from typing_extensions import Self, Unpack
+
+from ._constants import EventKind, Reject, Severity
+from ._notification import Content, Token
+
+_T = TypeVar("_T")
+_Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+_Bytes = bytes | bytearray | memoryview
+_Item = (
+    tuple[Token, Content]
+    | tuple[Token, Content, object]
+    | tuple[Token, Content, object, int | None]
+    | tuple[Token, Content, object, int | None, int | None]
+)
+
+@final
+class Credentials:
+    """Who the provider is and whom it trusts."""
+
+    def __new__(
+        cls,
+        *,
+        certificate_file: _Path | None = None,
+        certificate: _Bytes | None = None,
+        key_file: _Path | None = None,
+        key: _Bytes | None = None,
+        passphrase: str | _Bytes | Callable[[str | None], str | bytes | None] | None = None,
+        ca_file: _Path | None = None,
+        ca_directory: _Path | None = None,
+        tls_min: int = 0,
+        tls_max: int = 0,
+        dangerously_accept_any_peer: bool = False,
+        accept_expired: bool = False,
+    ) -> Self: ...
+    @property
+    def closed(self) -> bool: ...
+    def describe(self) -> Description: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
+
+@final
+class Session:
+    """One provider's way to one gateway."""
+
+    def __new__(
+        cls,
+        credentials: Credentials,
+        *,
+        host: str | None = None,
+        server_name: str | None = None,
+        port: int = 0,
+        format: int = 0,
+        connect_timeout: float | None = None,
+        write_timeout: float | None = None,
+        window_bytes: int = 0,
+        payload_max: int = 0,
+        ambiguous: int = 0,
+        report_accepted: bool = False,
+        quiet_period: float | None = None,
+        zero_proves: bool = False,
+        connections: int = 0,
+        standby: bool = True,
+        connects_per_minute: int = 0,
+        reconnect_pause_max: float | None = None,
+        keepalive: int = 0,
+        proxy_host: str | None = None,
+        proxy_port: int = 0,
+        proxy_user: str | None = None,
+        proxy_password: str | None = None,
+        events_max: int = 1048576,
+    ) -> Self: ...
+    @property
+    def credentials(self) -> Credentials: ...
+    @property
+    def host(self) -> str: ...
+    @property
+    def port(self) -> int: ...
+    @property
+    def closed(self) -> bool: ...
+    def connect(self) -> None: ...
+    def send(
+        self,
+        token: Token,
+        payload: Content,
+        *,
+        user_data: object = None,
+        expiry: int | None = 0,
+        priority: int | None = 0,
+        more: bool = False,
+    ) -> int: ...
+    def send_many(self, notifications: Iterable[_Item], /) -> int: ...
+    def flush(self) -> None: ...
+    def drain(self, timeout: float | None = None) -> None: ...
+    def next_event(self, timeout: float | None = 0) -> Event | None: ...
+    def events(self, timeout: float | None = 0) -> Iterator[Event]: ...
+    def stats(self) -> Stats: ...
+    def close(self, timeout: float | None = None) -> None: ...
+    def __iter__(self) -> Iterator[Event]: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> Literal[False]: ...
+
+@final
+class Events:
+    """The outcomes of a session."""
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Event: ...
+
+class _Keys(TypedDict, total=False):
+    alert: str
+    title: str
+    subtitle: str
+    body: str
+    title_loc_key: str
+    subtitle_loc_key: str
+    loc_key: str
+    action_loc_key: str | None
+    launch_image: str
+    title_loc_args: Sequence[str]
+    subtitle_loc_args: Sequence[str]
+    loc_args: Sequence[str]
+    sound: str
+    category: str
+    thread_id: str
+    target_content_id: str
+    interruption_level: str
+    filter_criteria: str
+    url_args: Sequence[str]
+    badge: int
+    content_available: int
+    mutable_content: int
+    relevance_score: float
+
+@final
+class Payload:
+    """A payload in the making."""
+
+    def __new__(
+        cls,
+        *,
+        limit: int = 0,
+        truncate: bool = False,
+        suffix: str | None = None,
+        **keys: Unpack[_Keys],
+    ) -> Self: ...
+    def set(self, **keys: Unpack[_Keys]) -> None: ...
+    def set_critical_sound(self, name: str, volume: float = 1.0) -> None: ...
+    def remove(self, *names: str) -> None: ...
+    def add(self, name: str, value: Any, /) -> None: ...
+    def remove_custom(self) -> None: ...
+    def reset(self) -> None: ...
+    def write(self) -> bytes: ...
+    def fit(self) -> tuple[bytes, int]: ...
+    def __bytes__(self) -> bytes: ...
+
+@final
+class Strings:
+    """A Localizable.strings file."""
+
+    def __new__(cls, strings: _Bytes, /) -> Self: ...
+    @classmethod
+    def open(cls, file: _Path, /) -> Self: ...
+    @overload
+    def get(self, key: str, default: None = None, /) -> str | None: ...
+    @overload
+    def get(self, key: str, default: _T, /) -> str | _T: ...
+    def format(self, key: str, /, *args: str) -> str: ...
+    def __getitem__(self, key: str, /) -> str: ...
+    def __contains__(self, key: str, /) -> bool: ...
+
+@final
+class Feedback:
+    """The feedback service's list of devices that are gone."""
+
+    def __new__(
+        cls,
+        credentials: Credentials,
+        *,
+        host: str | None = None,
+        server_name: str | None = None,
+        port: int = 0,
+        connect_timeout: float | None = None,
+        read_timeout: float | None = None,
+        proxy_host: str | None = None,
+        proxy_port: int = 0,
+        proxy_user: str | None = None,
+        proxy_password: str | None = None,
+    ) -> Self: ...
+    @property
+    def closed(self) -> bool: ...
+    def close(self) -> None: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Device: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
+
+@final
+class Event(structseq[Any], tuple[EventKind, Reject, int, Any]):
+    """How one notification ended."""
+
+    __match_args__: Final = ("kind", "reject", "identifier", "user_data")
+    @property
+    def kind(self) -> EventKind: ...
+    @property
+    def reject(self) -> Reject: ...
+    @property
+    def identifier(self) -> int: ...
+    @property
+    def user_data(self) -> Any: ...
+
+@final
+class Stats(
+    structseq[int],
+    tuple[int, int, int, int, int, int, int, int, int, int, int, int, int],
+):
+    """Counts since the session was made."""
+
+    __match_args__: Final = (
+        "taken",
+        "accepted",
+        "rejected",
+        "unknown",
+        "unresolved",
+        "resent",
+        "connects",
+        "bytes",
+        "records",
+        "events",
+        "in_flight",
+        "window",
+        "first_unresolved",
+    )
+    @property
+    def taken(self) -> int: ...
+    @property
+    def accepted(self) -> int: ...
+    @property
+    def rejected(self) -> int: ...
+    @property
+    def unknown(self) -> int: ...
+    @property
+    def unresolved(self) -> int: ...
+    @property
+    def resent(self) -> int: ...
+    @property
+    def connects(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def records(self) -> int: ...
+    @property
+    def events(self) -> int: ...
+    @property
+    def in_flight(self) -> int: ...
+    @property
+    def window(self) -> int: ...
+    @property
+    def first_unresolved(self) -> int: ...
+
+@final
+class Description(structseq[Any], tuple[str | None, tuple[str, ...], int, int, int, int]):
+    """What the provider's certificate says."""
+
+    __match_args__: Final = (
+        "subject",
+        "topics",
+        "not_before",
+        "not_after",
+        "environments",
+        "chain_length",
+    )
+    @property
+    def subject(self) -> str | None: ...
+    @property
+    def topics(self) -> tuple[str, ...]: ...
+    @property
+    def not_before(self) -> int: ...
+    @property
+    def not_after(self) -> int: ...
+    @property
+    def environments(self) -> int: ...
+    @property
+    def chain_length(self) -> int: ...
+
+@final
+class Device(structseq[Any], tuple[int, bytes]):
+    """A device on which the app no longer is."""
+
+    __match_args__: Final = ("timestamp", "token")
+    @property
+    def timestamp(self) -> int: ...
+    @property
+    def token(self) -> bytes: ...
+
+@final
+class Finding(structseq[Any], tuple[Severity, int, int, int, str]):
+    """Something about a payload that its maker should know."""
+
+    __match_args__: Final = ("severity", "offset", "line", "column", "message")
+    @property
+    def severity(self) -> Severity: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def column(self) -> int: ...
+    @property
+    def message(self) -> str: ...
+
+def check_payload(payload: _Bytes | str, *, limit: int = 0) -> list[Finding]: ...
+def reject_text(reject: int, /) -> str: ...
+def status_name(status: int, /) -> str: ...
+def status_is_retryable(status: int, /) -> bool: ...
+def token_from_hex(text: str, /) -> bytes: ...
+def token_to_hex(token: _Bytes, /) -> str: ...
+def token_from_base64(text: str, /) -> bytes: ...
+def token_to_base64(token: _Bytes, /) -> str: ...
+def version() -> str: ...

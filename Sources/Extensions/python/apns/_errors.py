@@ -1,0 +1,114 @@
+"""Exceptions: one class for each status of the C library.
+
+    Error
+    +-- ArgumentError       a mistake of the caller; a ValueError too
+    +-- TimeoutError        a deadline passed; nothing is lost by it; a builtin TimeoutError too
+    +-- NetworkError        name, connection or peer failed; a ConnectionError too
+    +-- TLSError            handshake or verification failed
+    +-- CredentialsError    a certificate, a key or trust anchors cannot be used
+    +-- ProtocolError       the peer sent what the protocol does not know
+    +-- FullError           outcomes wait to be taken
+    +-- ClosedError         the object was closed
+    +-- ForkedError         made by another process than this one
+
+No memory is MemoryError, an argument of the wrong type TypeError.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from ._constants import Reject, Status
+
+
+class Error(Exception):
+    """What went wrong, in detail. Its text is one line and never holds a secret."""
+
+    message: str
+    """The line."""
+    status: Status
+    errno: int
+    """The system's, 0 where it was not at fault."""
+    tls_code: int
+    """OpenSSL's error code, 0 for none."""
+    reject: Reject
+    """What the gateway said, NONE where it said nothing."""
+
+    taken: int
+    """Of send_many(): how many notifications the session took."""
+    unresolved: int
+    """Of drain(): how many notifications have no end yet."""
+
+    def __init__(
+        self, message: str = "", status: int = 0, errno: int = 0, tls_code: int = 0, reject: int = 0
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = Status(status)
+        self.errno = errno
+        self.tls_code = tls_code
+        self.reject = Reject(reject)
+        self.taken = self.unresolved = 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        detail = (self.message, int(self.status), self.errno, self.tls_code, int(self.reject))
+        return type(self), detail, {"taken": self.taken, "unresolved": self.unresolved}
+
+    @property
+    def is_retryable(self) -> bool:
+        """Whether the same call may succeed later without a change by the caller."""
+        from ._core import status_is_retryable
+
+        return status_is_retryable(int(self.status))
+
+
+class ArgumentError(Error, ValueError):
+    """A mistake of the caller; retrying cannot help."""
+
+
+class TimeoutError(Error, builtins.TimeoutError):  # type: ignore[misc]
+    """A deadline passed; nothing is lost by it."""
+
+
+class NetworkError(Error, ConnectionError):  # type: ignore[misc]
+    """Name, connection or peer failed; `errno` may say how."""
+
+
+class TLSError(Error):
+    """Handshake or verification failed; `tls_code` may say how."""
+
+
+class CredentialsError(Error):
+    """A certificate, a key or trust anchors cannot be used."""
+
+
+class ProtocolError(Error):
+    """The peer sent what the protocol does not know."""
+
+
+class FullError(Error):
+    """Outcomes wait: take them with next_event()."""
+
+
+class ClosedError(Error):
+    """The session, the credentials or the feedback were closed."""
+
+
+class ForkedError(Error):
+    """Made by another process than this one."""
+
+
+_BY_STATUS: dict[int, type[Error]] = {
+    Status.DONE: Error,
+    Status.ERR_ARGUMENT: ArgumentError,
+    Status.ERR_BUFFER_SMALL: ArgumentError,
+    Status.ERR_TIMEOUT: TimeoutError,
+    Status.ERR_NETWORK: NetworkError,
+    Status.ERR_TLS: TLSError,
+    Status.ERR_CREDENTIALS: CredentialsError,
+    Status.ERR_PROTOCOL: ProtocolError,
+    Status.ERR_FULL: FullError,
+    Status.ERR_CLOSED: ClosedError,
+    Status.ERR_FORKED: ForkedError,
+}

@@ -1,0 +1,22 @@
+"""A notification for send_many()."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Union
+
+from ._core import Payload
+
+Token = Union[bytes, bytearray, memoryview, str]
+"""A device token: bytes, or hex."""
+Content = Union[bytes, bytearray, memoryview, str, "dict[str, Any]", Payload]
+"""A payload: JSON, a dict that will be JSON, or a Payload."""
+
+
+class Notification(NamedTuple):
+    """One notification to one device, as send() takes it. A plain tuple of these will do too."""
+
+    token: Token
+    payload: Content
+    user_data: object = None
+    expiry: int = 0
+    priority: int = 0

@@ -1,0 +1,134 @@
+/* What Python hands over, as C has it, or an exception that names the argument. */
+#include <math.h>
+
+#include "core.h"
+
+static PyObject *encode; /* of a JSON encoder that writes compactly */
+
+bool arguments_load(void) {
+  PyObject *json = PyImport_ImportModule("json");
+  PyObject *type = json ? PyObject_GetAttrString(json, "JSONEncoder") : NULL;
+  PyObject *none = PyTuple_New(0);
+  PyObject *options = Py_BuildValue("{s:(ss),s:O,s:O}", "separators", ",", ":", "ensure_ascii",
+                                    Py_False, "allow_nan", Py_False);
+  PyObject *encoder = type && none && options ? PyObject_Call(type, none, options) : NULL;
+  if (encoder) encode = PyObject_GetAttrString(encoder, "encode");
+  Py_XDECREF(encoder);
+  Py_XDECREF(options);
+  Py_XDECREF(none);
+  Py_XDECREF(type);
+  Py_XDECREF(json);
+  return encode != NULL;
+}
+
+PyObject *json_bytes(PyObject *value) {
+  PyObject *text = PyObject_CallFunctionObjArgs(encode, value, NULL);
+  PyObject *bytes = text ? PyUnicode_AsUTF8String(text) : NULL;
+  Py_XDECREF(text);
+  return bytes;
+}
+
+static bool wrong_type(const char *name, const char *expected, PyObject *given) {
+  PyObject *type = PyObject_GetAttrString((PyObject *)Py_TYPE(given), "__name__");
+  if (type) PyErr_Format(PyExc_TypeError, "%s must be %s, not %U", name, expected, type);
+  Py_XDECREF(type);
+  return false;
+}
+
+bool text_argument(PyObject *given, const char *name, const char **text_out, PyObject **owner_out) {
+  char *text;
+  Py_ssize_t length;
+  if (!given || given == Py_None) return true;
+  if (!PyUnicode_Check(given)) return wrong_type(name, "str or None", given);
+  PyObject *bytes = PyUnicode_AsUTF8String(given);
+  if (!bytes || PyBytes_AsStringAndSize(bytes, &text, &length)) {
+    Py_XDECREF(bytes);
+    return false;
+  }
+  if ((size_t)length != strlen(text)) {
+    Py_DECREF(bytes);
+    PyErr_Format(PyExc_ValueError, "%s has a NUL in it", name);
+    return false;
+  }
+  *text_out = text;
+  *owner_out = bytes;
+  return true;
+}
+
+bool path_argument(PyObject *given, const char **path_out, PyObject **owner_out) {
+  if (!given || given == Py_None) return true;
+  if (!PyUnicode_FSConverter(given, owner_out)) return false;
+  *path_out = PyBytes_AsString(*owner_out);
+  return *path_out != NULL;
+}
+
+bool integer_argument(PyObject *given, const char *name, long long least, long long most,
+                      long long *value_out) {
+  if (!given || given == Py_None) return true;
+  if (!PyLong_Check(given)) return wrong_type(name, "int", given);
+  int overflow;
+  long long value = PyLong_AsLongLongAndOverflow(given, &overflow);
+  if (value == -1 && PyErr_Occurred()) return false;
+  if (overflow || value < least || value > most) {
+    PyErr_Format(PyExc_ValueError, "%s is not %lld to %lld", name, least, most);
+    return false;
+  }
+  *value_out = value;
+  return true;
+}
+
+static bool milliseconds(PyObject *given, const char *name, double most, double *ms_out) {
+  if (!PyFloat_Check(given) && !PyLong_Check(given)) {
+    return wrong_type(name, "a number of seconds or None", given);
+  }
+  double seconds = PyFloat_AsDouble(given);
+  if (seconds == -1 && PyErr_Occurred()) {
+    if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return false;
+    PyErr_Clear();
+    seconds = HUGE_VAL;
+  }
+  if (!(seconds >= 0)) {
+    PyErr_Format(PyExc_ValueError, "%s is negative or not a number", name);
+    return false;
+  }
+  *ms_out = ceil(seconds * 1000);
+  if (*ms_out > most) *ms_out = most;
+  return true;
+}
+
+bool option_ms_argument(PyObject *given, const char *name, uint32_t *ms_out) {
+  double ms;
+  if (!given || given == Py_None) return true;
+  if (!milliseconds(given, name, UINT32_MAX, &ms)) return false;
+  if (ms == 0) {
+    PyErr_Format(PyExc_ValueError, "%s is 0; None is the default", name);
+    return false;
+  }
+  *ms_out = (uint32_t)ms;
+  return true;
+}
+
+bool timeout_argument(PyObject *given, int32_t *ms_out) {
+  double ms = -1;
+  if (given && given != Py_None && !milliseconds(given, "timeout", INT32_MAX, &ms)) return false;
+  *ms_out = (int32_t)ms;
+  return true;
+}
+
+PyObject *bytes_argument(PyObject *given, const char *name, const char *expected) {
+  if (PyBytes_CheckExact(given)) {
+    Py_INCREF(given);
+    return given;
+  }
+  /* A copy: the thread that owns it may write to it while the library reads. */
+  PyObject *view = PyMemoryView_FromObject(given);
+  if (!view) {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) return NULL;
+    PyErr_Clear();
+    wrong_type(name, expected, given);
+    return NULL;
+  }
+  PyObject *bytes = PyBytes_FromObject(view);
+  Py_DECREF(view);
+  return bytes;
+}

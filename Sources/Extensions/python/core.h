@@ -1,0 +1,155 @@
+/*
+ * What the files of the extension share. The limited API of Python 3.9: one
+ * binary for that and all later versions.
+ *
+ * Locks. Objects that may wait have a gate. Nobody waits at one while he has the
+ * interpreter lock, and nobody runs Python code inside, so the two cannot block
+ * each other.
+ */
+#ifndef APNS_PYTHON_CORE_H
+#define APNS_PYTHON_CORE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <apns/apns.h>
+#include <Python.h>
+#include <stdbool.h>
+#include <structmember.h>
+#include <sys/types.h>
+
+/* ---- errors.c ------------------------------------------------------------ */
+
+bool errors_load(void);
+/* Sets the exception of the error's status; NULL, to be returned. */
+void *raise_error(const apns_error_t *error);
+/* Gives the exception that is set an attribute of this number. */
+void annotate_exception(const char *name, size_t number);
+
+/* ---- arguments.c: None is the library's default ---------------------------- */
+
+/* A text or a path as a C string, which lives as long as `*owner_out`. */
+bool text_argument(PyObject *given, const char *name, const char **text_out, PyObject **owner_out);
+bool path_argument(PyObject *given, const char **path_out, PyObject **owner_out);
+bool integer_argument(PyObject *given, const char *name, long long least, long long most,
+                      long long *value_out);
+/* Seconds, as a number, in ms; at least one. */
+bool option_ms_argument(PyObject *given, const char *name, uint32_t *ms_out);
+/* How long a call waits; None: -1. */
+bool timeout_argument(PyObject *given, int32_t *ms_out);
+/* A new reference to bytes of a bytes-like object; other types are a TypeError that says
+   `expected`. */
+PyObject *bytes_argument(PyObject *given, const char *name, const char *expected);
+/* JSON as bytes, of anything that json.dumps() takes. */
+PyObject *json_bytes(PyObject *value);
+bool arguments_load(void);
+
+/* ---- clock.c ------------------------------------------------------------- */
+
+/* A point of the monotonic clock in ms. */
+int64_t clock_ms(void);
+/* Waits are cut into slices, so that signals are seen to in between. */
+#define SLICE_MS 100
+
+/* ---- gate.c: one thread at a time ------------------------------------------ */
+
+typedef struct gate {
+  PyThread_type_lock lock;
+  PyThread_type_lock door; /* the next one's, so that who left does not come before him */
+  pid_t owner;
+} gate_t;
+
+bool gate_init(gate_t *gate);
+void gate_free(gate_t *gate);
+/* False where this is another process than the one that made the object. */
+bool gate_is_home(const gate_t *gate);
+/* Comes in, letting other threads run while it waits; false with ForkedError set. */
+bool gate_enter(gate_t *gate, const char *what);
+void gate_leave(gate_t *gate);
+
+/* ---- keepsakes.c: the user_data of what has no end yet --------------------- */
+
+/* Objects by the number under which the library knows them. */
+typedef struct keepsakes {
+  uintptr_t *places; /* an object, or the next free number shifted up, with bit 0 set */
+  size_t capacity;
+  uintptr_t free;
+} keepsakes_t;
+
+/* Takes a reference; 0 where there is no memory. */
+uintptr_t keepsakes_put(keepsakes_t *keepsakes, PyObject *object);
+/* Gives the reference back; NULL where the collector has been there before. */
+PyObject *keepsakes_take(keepsakes_t *keepsakes, uintptr_t number);
+void keepsakes_drop(keepsakes_t *keepsakes, uintptr_t number);
+int keepsakes_traverse(const keepsakes_t *keepsakes, visitproc visit, void *arg);
+void keepsakes_clear(keepsakes_t *keepsakes);
+void keepsakes_free(keepsakes_t *keepsakes);
+
+/* ---- outcomes.c: ends taken from the library, not yet by the program -------- */
+
+typedef struct outcome {
+  uintptr_t keepsake;
+  uint32_t identifier;
+  uint8_t kind;
+  uint8_t reject;
+} outcome_t;
+
+typedef struct outcomes {
+  outcome_t *items;
+  size_t start, end, capacity;
+} outcomes_t;
+
+static inline size_t outcomes_count(const outcomes_t *outcomes) {
+  return outcomes->end - outcomes->start;
+}
+/* Room for one more; needs no interpreter lock. */
+bool outcomes_reserve(outcomes_t *outcomes);
+void outcomes_put(outcomes_t *outcomes, outcome_t outcome);
+bool outcomes_take(outcomes_t *outcomes, outcome_t *outcome_out);
+void outcomes_free(outcomes_t *outcomes);
+
+bool events_load(PyObject *module);
+/* The event as Python has it; takes over the reference to `user_data`, which may be NULL. */
+PyObject *event_make(outcome_t outcome, PyObject *user_data);
+
+/* ---- tokens.c ------------------------------------------------------------ */
+
+extern PyMethodDef token_functions[];
+/* A device token as bytes: of hex, or bytes as they are. Writes at most APNS_TOKEN_MAX. */
+bool token_argument(PyObject *given, uint8_t *buffer, const void **token_out, size_t *length_out,
+                    PyObject **owner_out);
+
+/* ---- notification.c -------------------------------------------------------- */
+
+/* A notification and what its pointers point into. */
+typedef struct parcel {
+  PyObject *token_owner, *payload_owner;
+  uint8_t token[APNS_TOKEN_MAX];
+} parcel_t;
+
+bool parcel_pack(parcel_t *parcel, apns_notification_t *push, PyObject *token, PyObject *payload,
+                 PyObject *expiry, PyObject *priority);
+void parcel_free(parcel_t *parcel);
+
+/* ---- The types ------------------------------------------------------------- */
+
+bool credentials_load(PyObject *module);
+bool payload_load(PyObject *module);
+bool strings_load(PyObject *module);
+bool session_load(PyObject *module);
+bool feedback_load(PyObject *module);
+
+extern PyMethodDef payload_functions[];
+bool is_payload(PyObject *object);
+PyObject *payload_bytes(PyObject *payload);
+
+extern PyTypeObject *credentials_type;
+/* Lends the credentials to a call that may wait; NULL with an exception where they are closed. */
+const apns_credentials_t *credentials_lend(PyObject *credentials);
+void credentials_return(PyObject *credentials);
+
+/* Makes a type and puts it into the module. */
+PyTypeObject *load_type(PyObject *module, PyType_Spec *spec);
+/* Memory of a type's object, and the end of it. */
+void *object_alloc(PyTypeObject *type);
+void object_free(PyObject *object);
+
+#endif

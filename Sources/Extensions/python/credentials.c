@@ -1,0 +1,328 @@
+#include "core.h"
+
+typedef struct credentials {
+  PyObject_HEAD apns_credentials_t *credentials;
+  size_t borrowers; /* calls that wait with them */
+  bool closed;
+} credentials_t;
+
+PyTypeObject *credentials_type;
+static PyTypeObject *description_type;
+
+/* ---- The passphrase ------------------------------------------------------- */
+
+/* A call of the library's that may come back for a passphrase. */
+typedef struct asking {
+  PyObject *callable;
+  PyThreadState *state; /* of the thread, while it runs without the interpreter lock */
+} asking_t;
+
+/* Writes what the callable says; -1 where it says nothing, or raises. */
+static int ask(PyObject *callable, const char *file, char *buffer, size_t capacity) {
+  PyObject *path, *said, *bytes = NULL;
+  char *text;
+  Py_ssize_t length;
+  int result = -1;
+  if (file) {
+    path = PyUnicode_DecodeFSDefault(file);
+  } else {
+    Py_INCREF(Py_None);
+    path = Py_None;
+  }
+  said = path ? PyObject_CallFunctionObjArgs(callable, path, NULL) : NULL;
+  Py_XDECREF(path);
+  if (!said) return -1;
+  if (PyUnicode_Check(said)) {
+    bytes = PyUnicode_AsUTF8String(said);
+  } else if (said != Py_None) {
+    bytes = bytes_argument(said, "what passphrase returns", "str, bytes or None");
+  }
+  Py_DECREF(said);
+  if (bytes && PyBytes_AsStringAndSize(bytes, &text, &length) == 0) {
+    if ((size_t)length > capacity) {
+      PyErr_SetString(PyExc_ValueError, "the passphrase is longer than 1,024 bytes");
+    } else {
+      memcpy(buffer, text, (size_t)length);
+      result = (int)length;
+    }
+  }
+  Py_XDECREF(bytes);
+  return result;
+}
+
+static int answer(const char *file, char *buffer, size_t capacity, void *context) {
+  asking_t *asking = context;
+  int length = -1;
+  PyEval_RestoreThread(asking->state);
+  /* After a first exception nobody is asked again. */
+  if (!PyErr_Occurred()) length = ask(asking->callable, file, buffer, capacity);
+  asking->state = PyEval_SaveThread();
+  return length;
+}
+
+/* ---- Making and freeing --------------------------------------------------- */
+
+/* What the options point into. */
+enum { CERTIFICATE, KEY, PASSPHRASE, CERTIFICATE_BYTES, KEY_BYTES, CA, DIRECTORY, OWNERS };
+
+static bool take_bytes(PyObject *given, const char *name, const void **bytes_out,
+                       size_t *length_out, PyObject **owner_out) {
+  char *bytes;
+  Py_ssize_t length;
+  if (!given || given == Py_None) return true;
+  *owner_out = bytes_argument(given, name, "bytes or None");
+  if (!*owner_out || PyBytes_AsStringAndSize(*owner_out, &bytes, &length)) return false;
+  *bytes_out = bytes;
+  *length_out = (size_t)length;
+  return true;
+}
+
+static bool take_passphrase(PyObject *given, apns_credentials_options_t *options, asking_t *asking,
+                            PyObject **owner_out) {
+  if (!given || given == Py_None) return true;
+  if (PyCallable_Check(given)) {
+    asking->callable = given;
+    options->passphrase_callback = answer;
+    options->passphrase_context = asking;
+    return true;
+  }
+  if (PyUnicode_Check(given))
+    return text_argument(given, "passphrase", &options->passphrase, owner_out);
+  char *text;
+  *owner_out = bytes_argument(given, "passphrase", "str, bytes, callable or None");
+  /* Without a length to receive it, one with a NUL is a ValueError. */
+  if (!*owner_out || PyBytes_AsStringAndSize(*owner_out, &text, NULL)) return false;
+  options->passphrase = text;
+  return true;
+}
+
+static bool make(credentials_t *self, const apns_credentials_options_t *options, asking_t *asking) {
+  apns_error_t error = APNS_ERROR_INIT;
+  asking->state = PyEval_SaveThread();
+  apns_status_t status = apns_credentials_new(options, &self->credentials, &error);
+  PyEval_RestoreThread(asking->state);
+  if (PyErr_Occurred()) return false; /* the callable's */
+  if (status) raise_error(&error);
+  return status == APNS_OK;
+}
+
+static PyObject *credentials_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+  static char *names[] = {"certificate_file", "certificate",
+                          "key_file",         "key",
+                          "passphrase",       "ca_file",
+                          "ca_directory",     "tls_min",
+                          "tls_max",          "dangerously_accept_any_peer",
+                          "accept_expired",   NULL};
+  PyObject *certificate_file = NULL, *certificate = NULL, *key_file = NULL, *key = NULL;
+  PyObject *passphrase = NULL, *ca_file = NULL, *ca_directory = NULL;
+  PyObject *tls_min = NULL, *tls_max = NULL, *owners[OWNERS] = {NULL};
+  int any_peer = 0, expired = 0;
+  long long least = 0, most = 0;
+  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
+  asking_t asking = {NULL, NULL};
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$OOOOOOOOOpp:Credentials", names,
+                                   &certificate_file, &certificate, &key_file, &key, &passphrase,
+                                   &ca_file, &ca_directory, &tls_min, &tls_max, &any_peer,
+                                   &expired)) {
+    return NULL;
+  }
+  credentials_t *self = object_alloc(type);
+  if (!self) return NULL;
+  bool fine = path_argument(certificate_file, &options.certificate_file, &owners[CERTIFICATE]) &&
+              take_bytes(certificate, "certificate", &options.certificate_bytes,
+                         &options.certificate_length, &owners[CERTIFICATE_BYTES]) &&
+              path_argument(key_file, &options.key_file, &owners[KEY]) &&
+              take_bytes(key, "key", &options.key_bytes, &options.key_length, &owners[KEY_BYTES]) &&
+              take_passphrase(passphrase, &options, &asking, &owners[PASSPHRASE]) &&
+              path_argument(ca_file, &options.ca_file, &owners[CA]) &&
+              path_argument(ca_directory, &options.ca_directory, &owners[DIRECTORY]) &&
+              integer_argument(tls_min, "tls_min", INT32_MIN, INT32_MAX, &least) &&
+              integer_argument(tls_max, "tls_max", INT32_MIN, INT32_MAX, &most);
+  options.tls_min = (int32_t)least;
+  options.tls_max = (int32_t)most;
+  options.dangerously_accept_any_peer = any_peer;
+  options.accept_expired = expired;
+  fine = fine && make(self, &options, &asking);
+  for (int i = 0; i < OWNERS; i++) Py_XDECREF(owners[i]);
+  if (fine) return (PyObject *)self;
+  Py_DECREF(self);
+  return NULL;
+}
+
+static void free_when_idle(credentials_t *self) {
+  if (self->borrowers > 0) return;
+  apns_credentials_free(self->credentials);
+  self->credentials = NULL;
+}
+
+static void credentials_dealloc(PyObject *object) {
+  free_when_idle((credentials_t *)object);
+  object_free(object);
+}
+
+const apns_credentials_t *credentials_lend(PyObject *object) {
+  credentials_t *self = (credentials_t *)object;
+  if (self->closed) {
+    apns_error_t error = APNS_ERROR_INIT;
+    error.status = APNS_ERR_CLOSED;
+    PyOS_snprintf(error.message, sizeof error.message, "the credentials were closed");
+    return raise_error(&error);
+  }
+  self->borrowers++;
+  return self->credentials;
+}
+
+void credentials_return(PyObject *object) {
+  credentials_t *self = (credentials_t *)object;
+  self->borrowers--;
+  if (self->closed) free_when_idle(self);
+}
+
+static PyObject *credentials_close(PyObject *object, PyObject *none) {
+  credentials_t *self = (credentials_t *)object;
+  (void)none;
+  self->closed = true;
+  free_when_idle(self);
+  Py_RETURN_NONE;
+}
+
+static PyObject *credentials_enter(PyObject *self, PyObject *none) {
+  (void)none;
+  Py_INCREF(self);
+  return self;
+}
+
+static PyObject *credentials_exit(PyObject *self, PyObject *args) {
+  (void)args;
+  return credentials_close(self, NULL);
+}
+
+static PyObject *credentials_closed(PyObject *object, void *closure) {
+  (void)closure;
+  return PyBool_FromLong(((credentials_t *)object)->closed);
+}
+
+/* ---- What the certificate says --------------------------------------------- */
+
+static PyStructSequence_Field description_fields[] = {
+    {"subject", "As RFC 2253 writes it; None: there is no certificate."},
+    {"topics", "The apps it may push to."},
+    {"not_before", "UNIX seconds from which it is valid."},
+    {"not_after", "UNIX seconds until which it is valid."},
+    {"environments", "Of Environment, one or both; 0: it does not say."},
+    {"chain_length", "Certificates that were given, this one included."},
+    {NULL, NULL}};
+
+static PyStructSequence_Desc description_shape = {
+    "apns.Description", "What the provider's certificate says. A tuple with names.",
+    description_fields, 6};
+
+static PyObject *topics_of(const apns_credentials_description_t *said) {
+  PyObject *topics = PyTuple_New((Py_ssize_t)said->topic_count);
+  for (size_t i = 0; topics && i < said->topic_count; i++) {
+    const char *text = said->topics[i];
+    PyObject *topic = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+    if (!topic) Py_CLEAR(topics);
+    if (topics) PyTuple_SetItem(topics, (Py_ssize_t)i, topic);
+  }
+  return topics;
+}
+
+static PyObject *subject_of(const apns_credentials_description_t *said) {
+  if (!said->subject) Py_RETURN_NONE;
+  return PyUnicode_DecodeUTF8(said->subject, (Py_ssize_t)strlen(said->subject), "replace");
+}
+
+static PyObject *credentials_describe(PyObject *object, PyObject *none) {
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_credentials_description_t said = APNS_CREDENTIALS_DESCRIPTION_INIT;
+  (void)none;
+  const apns_credentials_t *credentials = credentials_lend(object);
+  if (!credentials) return NULL;
+  PyObject *values[6] = {NULL}, *description = NULL;
+  if (apns_credentials_describe(credentials, &said, &error)) {
+    raise_error(&error);
+  } else {
+    values[0] = subject_of(&said);
+    values[1] = topics_of(&said);
+    values[2] = PyLong_FromLongLong(said.not_before);
+    values[3] = PyLong_FromLongLong(said.not_after);
+    values[4] = PyLong_FromUnsignedLong(said.environments);
+    values[5] = PyLong_FromUnsignedLong(said.chain_length);
+    description = PyStructSequence_New(description_type);
+  }
+  credentials_return(object);
+  for (int i = 0; i < 6; i++) {
+    if (description && !values[i]) Py_CLEAR(description);
+    if (description) {
+      Py_INCREF(values[i]);
+      PyStructSequence_SetItem(description, i, values[i]);
+    }
+  }
+  for (int i = 0; i < 6; i++) Py_XDECREF(values[i]);
+  return description;
+}
+
+/* ---- The type -------------------------------------------------------------- */
+
+static PyMethodDef methods[] = {
+    {"describe", credentials_describe, METH_NOARGS,
+     "describe($self, /)\n--\n\n"
+     "Says what the provider's certificate is for, and how long: a Description."},
+    {"close", credentials_close, METH_NOARGS,
+     "close($self, /)\n--\n\n"
+     "Frees them. Sessions and feedbacks made with them keep what they need.\n"
+     "Closing them again does nothing."},
+    {"__enter__", credentials_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nItself."},
+    {"__exit__", credentials_exit, METH_VARARGS,
+     "__exit__($self, kind, value, trace, /)\n--\n\nCloses them."},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef properties[] = {
+    {"closed", credentials_closed, NULL, "Whether close() was called.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static const char doc[] =
+    "Credentials(*, certificate_file=None, certificate=None, key_file=None, key=None, "
+    "passphrase=None, ca_file=None, ca_directory=None, tls_min=0, tls_max=0, "
+    "dangerously_accept_any_peer=False, accept_expired=False)\n--\n\n"
+    "Who the provider is and whom it trusts. They never change, and serve any number\n"
+    "of sessions and threads.\n\n"
+    "certificate_file, certificate\n"
+    "    The client certificate with its chain, a file or bytes, not both: PEM with the\n"
+    "    blocks in any order, PKCS#12 (what Keychain exports) or a single one in DER.\n"
+    "    Neither: the provider shows none.\n"
+    "key_file, key\n"
+    "    Its private key, RSA or EC, in PEM or DER. Neither: it stands beside the\n"
+    "    certificate.\n"
+    "passphrase\n"
+    "    Of the key or the PKCS#12 file, at most 1,024 bytes: str, bytes, or a callable\n"
+    "    that is asked only where there is something to open. It is given the file's\n"
+    "    path, or None for bytes, and returns str or bytes, or None where there is no\n"
+    "    passphrase; what it raises comes out here.\n"
+    "ca_file, ca_directory\n"
+    "    Whom to trust: a PEM file, a directory as OpenSSL's rehash lays one out, or\n"
+    "    both. Neither: the system's store.\n"
+    "tls_min, tls_max\n"
+    "    Of TLSVersion. Default: at least 1.2, at most what OpenSSL knows.\n"
+    "dangerously_accept_any_peer\n"
+    "    Whoever answers is taken for the gateway, and anybody on the way can read and\n"
+    "    change what is sent. For a test on one machine, if at all.\n"
+    "accept_expired\n"
+    "    A certificate that has expired or is not yet valid is taken.\n\n"
+    "CredentialsError names the file and the reason. Files are read here, once, while\n"
+    "other threads run.";
+
+static PyType_Slot slots[] = {{Py_tp_new, credentials_new}, {Py_tp_dealloc, credentials_dealloc},
+                              {Py_tp_methods, methods},     {Py_tp_getset, properties},
+                              {Py_tp_doc, (void *)doc},     {0, NULL}};
+
+static PyType_Spec spec = {"apns.Credentials", sizeof(credentials_t), 0, Py_TPFLAGS_DEFAULT, slots};
+
+bool credentials_load(PyObject *module) {
+  credentials_type = load_type(module, &spec);
+  description_type = credentials_type ? PyStructSequence_NewType(&description_shape) : NULL;
+  if (!description_type) return false;
+  Py_INCREF(description_type);
+  return PyModule_AddObject(module, "Description", (PyObject *)description_type) == 0;
+}

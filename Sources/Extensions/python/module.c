@@ -1,0 +1,82 @@
+#include "core.h"
+
+void *object_alloc(PyTypeObject *type) {
+  allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+  return alloc(type, 0);
+}
+
+void object_free(PyObject *object) {
+  PyTypeObject *type = Py_TYPE(object);
+  freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+  release(object);
+  Py_DECREF(type);
+}
+
+PyTypeObject *load_type(PyObject *module, PyType_Spec *spec) {
+  PyObject *type = PyType_FromSpec(spec);
+  if (!type) return NULL;
+  Py_INCREF(type);
+  if (PyModule_AddObject(module, strrchr(spec->name, '.') + 1, type)) {
+    Py_DECREF(type);
+    Py_DECREF(type);
+    return NULL;
+  }
+  return (PyTypeObject *)type;
+}
+
+static PyObject *version(PyObject *module, PyObject *none) {
+  (void)module, (void)none;
+  return PyUnicode_FromString(apns_version());
+}
+
+static PyObject *reject_text(PyObject *module, PyObject *given) {
+  long long number = 0;
+  (void)module;
+  if (!integer_argument(given, "reject", INT32_MIN, INT32_MAX, &number)) return NULL;
+  return PyUnicode_FromString(apns_reject_text((apns_reject_t)number));
+}
+
+static PyObject *status_name(PyObject *module, PyObject *given) {
+  long long number = 0;
+  (void)module;
+  if (!integer_argument(given, "status", INT32_MIN, INT32_MAX, &number)) return NULL;
+  return PyUnicode_FromString(apns_status_name((apns_status_t)number));
+}
+
+static PyObject *status_is_retryable(PyObject *module, PyObject *given) {
+  long long number = 0;
+  (void)module;
+  if (!integer_argument(given, "status", INT32_MIN, INT32_MAX, &number)) return NULL;
+  return PyBool_FromLong(apns_status_is_retryable((apns_status_t)number));
+}
+
+static PyMethodDef functions[] = {
+    {"version", version, METH_NOARGS,
+     "version()\n--\n\nThe version of the C library in use, \"0.1.0\"."},
+    {"reject_text", reject_text, METH_O,
+     "reject_text(reject, /)\n--\n\nThe gateway's reason in words, such as \"invalid token\"."},
+    {"status_name", status_name, METH_O,
+     "status_name(status, /)\n--\n\nThe C name of a status, such as \"APNS_ERR_TIMEOUT\"."},
+    {"status_is_retryable", status_is_retryable, METH_O,
+     "status_is_retryable(status, /)\n--\n\n"
+     "Whether the same call may succeed later without a change by the caller."},
+    {NULL, NULL, 0, NULL}};
+
+static struct PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
+                                        .m_name = "apns._core",
+                                        .m_doc = "What apns is made of; import apns instead.",
+                                        .m_size = -1,
+                                        .m_methods = functions};
+
+PyMODINIT_FUNC PyInit__core(void) {
+  PyObject *module = PyModule_Create(&definition);
+  if (!module) return NULL;
+  if (PyModule_AddFunctions(module, token_functions) ||
+      PyModule_AddFunctions(module, payload_functions) || !errors_load() || !arguments_load() ||
+      !events_load(module) || !credentials_load(module) || !payload_load(module) ||
+      !strings_load(module) || !session_load(module) || !feedback_load(module)) {
+    Py_DECREF(module);
+    return NULL;
+  }
+  return module;
+}

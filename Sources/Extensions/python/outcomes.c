@@ -1,0 +1,37 @@
+#include <stdlib.h>
+
+#include "core.h"
+
+bool outcomes_reserve(outcomes_t *outcomes) {
+  if (outcomes->end < outcomes->capacity) return true;
+  if (outcomes->start > outcomes->capacity / 2) {
+    size_t count = outcomes_count(outcomes);
+    memmove(outcomes->items, outcomes->items + outcomes->start, count * sizeof *outcomes->items);
+    outcomes->start = 0;
+    outcomes->end = count;
+    return true;
+  }
+  size_t capacity = outcomes->capacity ? outcomes->capacity * 2 : 64;
+  if (capacity > SIZE_MAX / sizeof *outcomes->items) return false;
+  outcome_t *items = realloc(outcomes->items, capacity * sizeof *items);
+  if (!items) return false;
+  outcomes->items = items;
+  outcomes->capacity = capacity;
+  return true;
+}
+
+void outcomes_put(outcomes_t *outcomes, outcome_t outcome) {
+  outcomes->items[outcomes->end++] = outcome;
+}
+
+bool outcomes_take(outcomes_t *outcomes, outcome_t *outcome_out) {
+  if (outcomes_count(outcomes) == 0) return false;
+  *outcome_out = outcomes->items[outcomes->start++];
+  if (outcomes->start == outcomes->end) outcomes->start = outcomes->end = 0;
+  return true;
+}
+
+void outcomes_free(outcomes_t *outcomes) {
+  free(outcomes->items);
+  *outcomes = (outcomes_t){0};
+}

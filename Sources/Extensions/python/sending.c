@@ -1,0 +1,243 @@
+/* Session.send() and Session.send_many(). */
+#include "session.h"
+
+/* Takes outcomes where the library has no room for more; inside the gate. */
+static apns_status_t send_array(session_t *self, const apns_notification_t *pushes, size_t count,
+                                uint32_t flags, size_t *taken_out, apns_error_t *error) {
+  apns_status_t status;
+  size_t taken;
+  do {
+    status = apns_session_send_many(self->session, pushes + *taken_out, count - *taken_out, flags,
+                                    &taken, error);
+    *taken_out += taken;
+  } while (status == APNS_ERR_FULL && session_collect(self) > 0);
+  /* Nothing is held back for a batch that will not come. */
+  if (flags && (status == APNS_ERR_ARGUMENT || status == APNS_ERR_FULL)) {
+    apns_session_flush(self->session, NULL);
+  }
+  session_collect(self);
+  return status;
+}
+
+static bool keep(session_t *self, apns_notification_t *push, PyObject *user_data) {
+  if (!user_data || user_data == Py_None) return true;
+  uintptr_t number = keepsakes_put(&self->keepsakes, user_data);
+  if (number == 0) PyErr_NoMemory();
+  push->user_data = (void *)number;
+  return number != 0;
+}
+
+const char send_doc[] =
+    "send($self, token, payload, *, user_data=None, expiry=0, priority=0, more=False)\n--\n\n"
+    "Sends one notification, and returns the identifier by which its event knows it.\n\n"
+    "token\n"
+    "    The device's: bytes, or hex in a str.\n"
+    "payload\n"
+    "    JSON as bytes or str, a dict that will be JSON, or a Payload.\n"
+    "user_data\n"
+    "    Any object; it comes back with the event. The session refers to it until then,\n"
+    "    or until the gateway is known to have accepted where that is no event.\n"
+    "expiry\n"
+    "    UNIX seconds until which the gateway keeps trying. 0: not said; EXPIRY_ONCE:\n"
+    "    tried once.\n"
+    "priority\n"
+    "    10 at once, 5 power-considerate; 0: not said.\n"
+    "more\n"
+    "    Another one follows at once, so this one may wait for it: until it fills a TLS\n"
+    "    record, or the next call that writes.\n\n"
+    "When it returns the session has taken the notification, which will have exactly\n"
+    "one end; an exception says that it was not taken. ArgumentError refuses what the\n"
+    "gateway would. Connects where that is needed, and where the window is full waits\n"
+    "for the gateway's word, each at most for the session's timeouts and while other\n"
+    "threads run; Ctrl-C is seen to after that. FullError: events wait to be taken.";
+
+PyObject *session_send(PyObject *object, PyObject *args, PyObject *keywords) {
+  static char *names[] = {"token", "payload", "user_data", "expiry", "priority", "more", NULL};
+  PyObject *token, *payload, *user_data = NULL, *expiry = NULL, *priority = NULL;
+  int more = 0;
+  session_t *self = (session_t *)object;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|$OOOp:send", names, &token, &payload,
+                                   &user_data, &expiry, &priority, &more)) {
+    return NULL;
+  }
+  parcel_t parcel;
+  apns_notification_t push;
+  if (!parcel_pack(&parcel, &push, token, payload, expiry, priority)) return NULL;
+  if (!keep(self, &push, user_data) || !gate_enter(&self->gate, "session")) {
+    keepsakes_drop(&self->keepsakes, (uintptr_t)push.user_data);
+    parcel_free(&parcel);
+    return NULL;
+  }
+
+  apns_error_t error = APNS_ERROR_INIT;
+  aftermath_t aftermath;
+  apns_status_t status;
+  uint32_t identifier = 0;
+  Py_BEGIN_ALLOW_THREADS;
+  do {
+    status =
+        apns_session_send(self->session, &push, more ? APNS_SEND_MORE : 0, &identifier, &error);
+  } while (status == APNS_ERR_FULL && session_collect(self) > 0);
+  session_collect(self);
+  session_leave(self, &aftermath);
+  Py_END_ALLOW_THREADS;
+  if (status) keepsakes_drop(&self->keepsakes, (uintptr_t)push.user_data);
+  parcel_free(&parcel);
+  if (!session_settle(self, &aftermath)) return NULL;
+  if (status) return raise_error(&error);
+  return PyLong_FromUnsignedLong(identifier);
+}
+
+/* ---- Many ------------------------------------------------------------------ */
+
+#define BATCH 512
+
+typedef struct batch {
+  size_t count;
+  apns_notification_t pushes[BATCH];
+  PyObject *items[BATCH]; /* keep alive what the parcels do not */
+  parcel_t parcels[BATCH];
+} batch_t;
+
+/* The usual item, a tuple of bytes and bytes, which keeps them alive by itself. */
+static bool pack_plain(batch_t *batch, PyObject *token, PyObject *payload) {
+  char *bytes;
+  Py_ssize_t length;
+  if (!PyBytes_CheckExact(token) || !PyBytes_CheckExact(payload)) return false;
+  apns_notification_t *push = &batch->pushes[batch->count];
+  parcel_t *parcel = &batch->parcels[batch->count];
+  *push = (apns_notification_t)APNS_NOTIFICATION_INIT;
+  parcel->token_owner = parcel->payload_owner = NULL;
+  PyBytes_AsStringAndSize(token, &bytes, &length);
+  push->token = bytes;
+  push->token_length = (size_t)length;
+  PyBytes_AsStringAndSize(payload, &bytes, &length);
+  push->payload = bytes;
+  push->payload_length = (size_t)length;
+  return true;
+}
+
+/* Adds an item, of which it takes over the reference. */
+static bool add_item(session_t *self, batch_t *batch, PyObject *item) {
+  Py_ssize_t size = PyTuple_Check(item) ? PyTuple_Size(item) : 0;
+  if (size < 2 || size > 5) {
+    PyErr_SetString(PyExc_TypeError,
+                    "a notification must be a tuple of token and payload, and at most user_data, "
+                    "expiry and priority");
+    Py_DECREF(item);
+    return false;
+  }
+  PyObject *token = PyTuple_GetItem(item, 0), *payload = PyTuple_GetItem(item, 1);
+  apns_notification_t *push = &batch->pushes[batch->count];
+  parcel_t *parcel = &batch->parcels[batch->count];
+  if (!(size <= 3 && pack_plain(batch, token, payload)) &&
+      !parcel_pack(parcel, push, token, payload, size > 3 ? PyTuple_GetItem(item, 3) : NULL,
+                   size > 4 ? PyTuple_GetItem(item, 4) : NULL)) {
+    Py_DECREF(item);
+    return false;
+  }
+  if (size > 2 && !keep(self, push, PyTuple_GetItem(item, 2))) {
+    parcel_free(parcel);
+    Py_DECREF(item);
+    return false;
+  }
+  batch->items[batch->count++] = item;
+  return true;
+}
+
+/* Sends what is in the batch, and empties it. */
+static bool send_batch(session_t *self, batch_t *batch, bool more, size_t *total) {
+  apns_error_t error = APNS_ERROR_INIT;
+  aftermath_t aftermath;
+  apns_status_t status = APNS_OK;
+  size_t taken = 0;
+  bool entered = gate_enter(&self->gate, "session");
+  if (entered) {
+    Py_BEGIN_ALLOW_THREADS;
+    if (batch->count == 0 && *total > 0) {
+      /* What it cannot write now, the next call writes. */
+      apns_session_flush(self->session, NULL);
+    } else {
+      status =
+          send_array(self, batch->pushes, batch->count, more ? APNS_SEND_MORE : 0, &taken, &error);
+    }
+    session_leave(self, &aftermath);
+    Py_END_ALLOW_THREADS;
+  }
+  *total += taken;
+  size_t count = batch->count;
+  batch->count = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (i >= taken) keepsakes_drop(&self->keepsakes, (uintptr_t)batch->pushes[i].user_data);
+    parcel_free(&batch->parcels[i]);
+    Py_DECREF(batch->items[i]);
+  }
+  if (!entered) return false;
+  if (!session_settle(self, &aftermath)) return false;
+  if (status) raise_error(&error);
+  return status == APNS_OK;
+}
+
+/* Fills the batch; false with an exception. `ended_out`: there is no more. */
+static bool fill_batch(session_t *self, batch_t *batch, PyObject *iterator, bool *ended_out) {
+  while (batch->count < BATCH) {
+    PyObject *item = PyIter_Next(iterator);
+    if (!item) {
+      *ended_out = true;
+      return !PyErr_Occurred();
+    }
+    if (!add_item(self, batch, item)) return false;
+  }
+  return true;
+}
+
+const char send_many_doc[] =
+    "send_many($self, notifications, /)\n--\n\n"
+    "Sends notifications in order, with the least work for each, and returns how many.\n\n"
+    "Each is a tuple of token and payload, and where wanted user_data, expiry and\n"
+    "priority, each as send() takes it; Notification is such a tuple with names. They may\n"
+    "come from any iterable, which is asked for some hundred at a time.\n\n"
+    "Any exception, be it the library's, the iterable's or Ctrl-C, has an attribute\n"
+    "`taken`: how many the session took. Those have exactly one end each; the one after\n"
+    "them is what the exception is about, and it and all behind it were not taken.";
+
+PyObject *session_send_many(PyObject *object, PyObject *args, PyObject *keywords) {
+  static char *names[] = {"", NULL};
+  PyObject *notifications;
+  session_t *self = (session_t *)object;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O:send_many", names, &notifications)) {
+    return NULL;
+  }
+  PyObject *iterator = PyObject_GetIter(notifications);
+  if (!iterator) return NULL;
+  batch_t *batch = PyMem_Malloc(sizeof *batch);
+  if (!batch) {
+    Py_DECREF(iterator);
+    return PyErr_NoMemory();
+  }
+  batch->count = 0;
+  size_t total = 0;
+  bool fine = true, ended = false;
+  while (fine && !ended) {
+    fine = fill_batch(self, batch, iterator, &ended);
+    if (!fine) {
+      /* What came before the trouble is sent; an error of that comes before it. */
+      PyObject *type, *value, *trace;
+      PyErr_Fetch(&type, &value, &trace);
+      if (send_batch(self, batch, false, &total)) {
+        PyErr_Restore(type, value, trace);
+      } else {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(trace);
+      }
+    } else {
+      fine = send_batch(self, batch, !ended, &total) && PyErr_CheckSignals() == 0;
+    }
+  }
+  PyMem_Free(batch);
+  Py_DECREF(iterator);
+  if (fine) return PyLong_FromSize_t(total);
+  annotate_exception("taken", total);
+  return NULL;
+}

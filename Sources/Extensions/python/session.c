@@ -1,0 +1,748 @@
+#include "session.h"
+
+static PyTypeObject *session_type, *stats_type, *iterator_type;
+static PyObject *log_changes;
+
+/* ---- Inside the gate ------------------------------------------------------- */
+
+size_t session_collect(session_t *self) {
+  apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
+  if (apns_session_stats(self->session, &stats, NULL)) return 0;
+  size_t collected = 0;
+  while (collected < stats.events && outcomes_count(&self->outcomes) < self->events_max &&
+         outcomes_reserve(&self->outcomes) && outcomes_reserve(&self->ended)) {
+    apns_event_t event = APNS_EVENT_INIT;
+    if (apns_session_next_event(self->session, &event, 0, NULL)) break;
+    outcome_t outcome = {(uintptr_t)event.user_data, event.identifier, (uint8_t)event.kind,
+                         (uint8_t)event.reject};
+    collected++;
+    if (event.kind != APNS_EVENT_ACCEPTED || self->reports_accepted) {
+      outcomes_put(&self->outcomes, outcome);
+    } else if (event.user_data) {
+      outcomes_put(&self->ended, outcome);
+    }
+  }
+  return collected;
+}
+
+void session_leave(session_t *self, aftermath_t *aftermath) {
+  aftermath->ended = self->ended;
+  self->ended = (outcomes_t){0};
+  aftermath->before = self->told;
+  apns_session_stats(self->session, &self->told, NULL);
+  aftermath->after = self->told;
+  gate_leave(&self->gate);
+}
+
+static bool log_settled(session_t *self, const apns_session_stats_t *before,
+                        const apns_session_stats_t *after) {
+  if (before->connects == after->connects && before->resent == after->resent &&
+      before->rejected == after->rejected && before->unknown == after->unknown) {
+    return true;
+  }
+  /* Else a handler's exception would be taken for the logger's. */
+  if (PyErr_CheckSignals()) return false;
+  PyObject *nothing =
+      PyObject_CallFunction(log_changes, "OiKKKK", self->host, (int)self->port,
+                            (unsigned long long)(after->connects - before->connects),
+                            (unsigned long long)(after->resent - before->resent),
+                            (unsigned long long)(after->rejected - before->rejected),
+                            (unsigned long long)(after->unknown - before->unknown));
+  Py_XDECREF(nothing);
+  if (nothing) return true;
+  /* What the call was for is done: to tell that comes first. */
+  if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+    PyErr_Clear();
+    PyErr_SetInterrupt();
+  } else {
+    PyErr_WriteUnraisable((PyObject *)self);
+  }
+  return true;
+}
+
+bool session_settle(session_t *self, aftermath_t *aftermath) {
+  outcome_t outcome;
+  while (outcomes_take(&aftermath->ended, &outcome)) {
+    keepsakes_drop(&self->keepsakes, outcome.keepsake);
+  }
+  outcomes_free(&aftermath->ended);
+  return log_settled(self, &aftermath->before, &aftermath->after);
+}
+
+/* ---- Making ---------------------------------------------------------------- */
+
+enum { HOST, SERVER_NAME, PROXY_HOST, PROXY_USER, PROXY_PASSWORD, OWNERS };
+
+/* The options that are numbers. */
+static bool take_number(PyObject *given, const char *name, long long least, long long most,
+                        long long *value) {
+  *value = 0;
+  return integer_argument(given, name, least, most, value);
+}
+
+static bool take_u32(PyObject *given, const char *name, uint32_t *option) {
+  long long value;
+  if (!take_number(given, name, 0, UINT32_MAX, &value)) return false;
+  *option = (uint32_t)value;
+  return true;
+}
+
+static bool take_u16(PyObject *given, const char *name, uint16_t *option) {
+  long long value;
+  if (!take_number(given, name, 0, UINT16_MAX, &value)) return false;
+  *option = (uint16_t)value;
+  return true;
+}
+
+static bool take_i32(PyObject *given, const char *name, int32_t *option) {
+  long long value;
+  if (!take_number(given, name, INT32_MIN, INT32_MAX, &value)) return false;
+  *option = (int32_t)value;
+  return true;
+}
+
+#define EVENTS_MAX (1 << 20)
+
+static bool take_options(session_t *self, PyObject *args, PyObject *keywords,
+                         apns_session_options_t *options, PyObject **owners) {
+  static char *names[] = {"credentials",
+                          "host",
+                          "server_name",
+                          "port",
+                          "format",
+                          "connect_timeout",
+                          "write_timeout",
+                          "window_bytes",
+                          "payload_max",
+                          "ambiguous",
+                          "report_accepted",
+                          "quiet_period",
+                          "zero_proves",
+                          "connections",
+                          "standby",
+                          "connects_per_minute",
+                          "reconnect_pause_max",
+                          "keepalive",
+                          "proxy_host",
+                          "proxy_port",
+                          "proxy_user",
+                          "proxy_password",
+                          "events_max",
+                          NULL};
+  PyObject *host = NULL, *server_name = NULL, *port = NULL, *format = NULL, *connect_timeout = NULL;
+  PyObject *write_timeout = NULL, *window_bytes = NULL, *payload_max = NULL, *ambiguous = NULL;
+  PyObject *quiet_period = NULL, *connections = NULL, *connects_per_minute = NULL;
+  PyObject *reconnect_pause_max = NULL, *keepalive = NULL, *proxy_host = NULL, *proxy_port = NULL;
+  PyObject *proxy_user = NULL, *proxy_password = NULL, *events_max = NULL, *credentials;
+  int report_accepted = 0, zero_proves = 0, standby = 1;
+  long long most = EVENTS_MAX;
+  if (!PyArg_ParseTupleAndKeywords(
+          args, keywords, "O!|$OOOOOOOOOpOpOpOOOOOOOO:Session", names, credentials_type,
+          &credentials, &host, &server_name, &port, &format, &connect_timeout, &write_timeout,
+          &window_bytes, &payload_max, &ambiguous, &report_accepted, &quiet_period, &zero_proves,
+          &connections, &standby, &connects_per_minute, &reconnect_pause_max, &keepalive,
+          &proxy_host, &proxy_port, &proxy_user, &proxy_password, &events_max)) {
+    return false;
+  }
+  if (!text_argument(host, "host", &options->host, &owners[HOST]) ||
+      !text_argument(server_name, "server_name", &options->server_name, &owners[SERVER_NAME]) ||
+      !take_u16(port, "port", &options->port) || !take_i32(format, "format", &options->format) ||
+      !option_ms_argument(connect_timeout, "connect_timeout", &options->connect_timeout_ms) ||
+      !option_ms_argument(write_timeout, "write_timeout", &options->write_timeout_ms) ||
+      !take_u32(window_bytes, "window_bytes", &options->window_bytes) ||
+      !take_u32(payload_max, "payload_max", &options->payload_max) ||
+      !take_i32(ambiguous, "ambiguous", &options->ambiguous) ||
+      !option_ms_argument(quiet_period, "quiet_period", &options->quiet_period_ms) ||
+      !take_u32(connections, "connections", &options->connections) ||
+      !take_u32(connects_per_minute, "connects_per_minute", &options->connects_per_minute) ||
+      !option_ms_argument(reconnect_pause_max, "reconnect_pause_max",
+                          &options->reconnect_pause_max_ms) ||
+      !take_i32(keepalive, "keepalive", &options->keepalive_s) ||
+      !text_argument(proxy_host, "proxy_host", &options->proxy_host, &owners[PROXY_HOST]) ||
+      !take_u16(proxy_port, "proxy_port", &options->proxy_port) ||
+      !text_argument(proxy_user, "proxy_user", &options->proxy_user, &owners[PROXY_USER]) ||
+      !text_argument(proxy_password, "proxy_password", &options->proxy_password,
+                     &owners[PROXY_PASSWORD]) ||
+      !integer_argument(events_max, "events_max", 1, UINT32_MAX, &most)) {
+    return false;
+  }
+  options->zero_proves = zero_proves;
+  options->no_standby = !standby;
+  /* Every end comes out of the library, so that the object that went with it can be
+     given up; what the program does not want to know stops here. */
+  options->report_accepted = 1;
+  self->reports_accepted = report_accepted;
+  self->events_max = (size_t)most;
+  Py_INCREF(credentials);
+  self->credentials = credentials;
+  return true;
+}
+
+/* Like the library's: connect_timeout_ms and write_timeout_ms together. */
+static int32_t patience(const apns_session_options_t *options) {
+  int64_t ms = (int64_t)(options->connect_timeout_ms ? options->connect_timeout_ms : 10000) +
+               (options->write_timeout_ms ? options->write_timeout_ms : 10000);
+  return ms > INT32_MAX ? INT32_MAX : (int32_t)ms;
+}
+
+static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  PyObject *owners[OWNERS] = {NULL};
+  session_t *self = object_alloc(type);
+  if (!self) return NULL;
+  self->told = (apns_session_stats_t)APNS_SESSION_STATS_INIT;
+  self->closed = true; /* until it is there */
+  bool fine = gate_init(&self->gate) && take_options(self, args, keywords, &options, owners);
+  const apns_credentials_t *credentials = fine ? credentials_lend(self->credentials) : NULL;
+  if (credentials) {
+    /* Not a call that waits. */
+    fine = apns_session_new(&options, credentials, &self->session, &error) == APNS_OK;
+    if (!fine) raise_error(&error);
+    credentials_return(self->credentials);
+  }
+  fine = fine && credentials;
+  if (fine) {
+    self->closed = false;
+    self->patience_ms = patience(&options);
+    self->host = PyUnicode_FromString(options.host ? options.host : APNS_HOST_PRODUCTION);
+    self->port = options.port ? options.port : APNS_PORT_GATEWAY;
+    fine = self->host != NULL;
+  }
+  for (int i = 0; i < OWNERS; i++) Py_XDECREF(owners[i]);
+  if (fine) return (PyObject *)self;
+  Py_DECREF(self);
+  return NULL;
+}
+
+/* ---- The collector ----------------------------------------------------------- */
+
+static int session_traverse(PyObject *object, visitproc visit, void *arg) {
+  session_t *self = (session_t *)object;
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(self->credentials);
+  return keepsakes_traverse(&self->keepsakes, visit, arg);
+}
+
+/* The credentials stay: a session is never without, and they refer to nothing. */
+static int session_clear(PyObject *object) {
+  keepsakes_clear(&((session_t *)object)->keepsakes);
+  return 0;
+}
+
+/* Nothing is lost in silence. */
+static void warn_of_loss(session_t *self) {
+  apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
+  if (self->closed || apns_session_stats(self->session, &stats, NULL) || stats.unresolved == 0)
+    return;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyObject *number = PyLong_FromUnsignedLongLong(stats.unresolved);
+  if (!number ||
+      PyErr_ResourceWarning(
+          NULL, 1, "a session to %U, port %d, was never closed: %S notifications have no end",
+          self->host, (int)self->port, number)) {
+    PyErr_WriteUnraisable(NULL);
+  }
+  Py_XDECREF(number);
+  PyErr_Restore(type, value, trace);
+}
+
+static void session_dealloc(PyObject *object) {
+  session_t *self = (session_t *)object;
+  PyObject_GC_UnTrack(object);
+  if (self->weakrefs) PyObject_ClearWeakRefs(object);
+  if (self->session) {
+    if (gate_is_home(&self->gate)) warn_of_loss(self);
+    apns_session_free(self->session);
+  }
+  keepsakes_free(&self->keepsakes);
+  outcomes_free(&self->outcomes);
+  outcomes_free(&self->ended);
+  gate_free(&self->gate);
+  Py_XDECREF(self->credentials);
+  Py_XDECREF(self->host);
+  object_free(object);
+}
+
+/* ---- Calls that wait ---------------------------------------------------------- */
+
+static PyObject *session_connect(PyObject *object, PyObject *none) {
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_status_t status;
+  aftermath_t aftermath;
+  session_t *self = (session_t *)object;
+  (void)none;
+  if (!gate_enter(&self->gate, "session")) return NULL;
+  Py_BEGIN_ALLOW_THREADS;
+  status = apns_session_connect(self->session, &error);
+  session_collect(self);
+  session_leave(self, &aftermath);
+  Py_END_ALLOW_THREADS;
+  if (!session_settle(self, &aftermath)) return NULL;
+  if (status) return raise_error(&error);
+  Py_RETURN_NONE;
+}
+
+static PyObject *session_flush(PyObject *object, PyObject *none) {
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_status_t status;
+  aftermath_t aftermath;
+  session_t *self = (session_t *)object;
+  (void)none;
+  if (!gate_enter(&self->gate, "session")) return NULL;
+  Py_BEGIN_ALLOW_THREADS;
+  status = apns_session_flush(self->session, &error);
+  session_collect(self);
+  session_leave(self, &aftermath);
+  Py_END_ALLOW_THREADS;
+  if (!session_settle(self, &aftermath)) return NULL;
+  if (status) return raise_error(&error);
+  Py_RETURN_NONE;
+}
+
+/* How long the next slice of a wait is; the last one ends with the wait. */
+static int32_t slice_before(int64_t deadline) {
+  int64_t left = deadline - clock_ms();
+  return left < 0 ? 0 : left > SLICE_MS ? SLICE_MS : (int32_t)left;
+}
+
+static int64_t deadline_after(const session_t *self, int32_t timeout_ms) {
+  return clock_ms() + (timeout_ms < 0 ? self->patience_ms : timeout_ms);
+}
+
+static bool drain(session_t *self, int32_t timeout_ms) {
+  apns_error_t error = APNS_ERROR_INIT;
+  int64_t deadline = deadline_after(self, timeout_ms);
+  for (;;) {
+    aftermath_t aftermath;
+    apns_status_t status;
+    size_t unresolved = 0;
+    bool cut; /* the slice was over, and not the wait */
+    if (!gate_enter(&self->gate, "session")) return false;
+    Py_BEGIN_ALLOW_THREADS;
+    int64_t began = clock_ms();
+    int32_t slice = slice_before(deadline);
+    status = apns_session_drain(self->session, slice, &unresolved, &error);
+    int64_t now = clock_ms();
+    cut = status == APNS_ERR_TIMEOUT && now - began >= slice && now < deadline;
+    session_collect(self);
+    session_leave(self, &aftermath);
+    Py_END_ALLOW_THREADS;
+    if (!session_settle(self, &aftermath)) return false;
+    if (status == APNS_OK) return true;
+    if (!cut) {
+      raise_error(&error);
+      annotate_exception("unresolved", unresolved);
+      return false;
+    }
+    if (PyErr_CheckSignals()) return false;
+  }
+}
+
+static bool take_timeout(PyObject *args, PyObject *keywords, const char *format, PyObject *given,
+                         int32_t *ms_out) {
+  static char *names[] = {"timeout", NULL};
+  return PyArg_ParseTupleAndKeywords(args, keywords, format, names, &given) &&
+         timeout_argument(given, ms_out);
+}
+
+static PyObject *session_drain(PyObject *object, PyObject *args, PyObject *keywords) {
+  int32_t timeout_ms;
+  if (!take_timeout(args, keywords, "|O:drain", NULL, &timeout_ms)) return NULL;
+  if (!drain((session_t *)object, timeout_ms)) return NULL;
+  Py_RETURN_NONE;
+}
+
+static bool close_session(session_t *self, int32_t timeout_ms) {
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_status_t status;
+  aftermath_t aftermath;
+  if (!gate_enter(&self->gate, "session")) return false;
+  Py_BEGIN_ALLOW_THREADS;
+  status = apns_session_close(self->session, timeout_ms, &error);
+  session_collect(self);
+  session_leave(self, &aftermath);
+  Py_END_ALLOW_THREADS;
+  if (status == APNS_OK) self->closed = true;
+  if (!session_settle(self, &aftermath)) return false;
+  if (status) raise_error(&error);
+  return status == APNS_OK;
+}
+
+static PyObject *session_close(PyObject *object, PyObject *args, PyObject *keywords) {
+  int32_t timeout_ms;
+  if (!take_timeout(args, keywords, "|O:close", NULL, &timeout_ms)) return NULL;
+  if (!close_session((session_t *)object, timeout_ms)) return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyObject *session_enter(PyObject *self, PyObject *none) {
+  (void)none;
+  Py_INCREF(self);
+  return self;
+}
+
+static PyObject *session_exit(PyObject *object, PyObject *args) {
+  session_t *self = (session_t *)object;
+  PyObject *kind = NULL, *value, *trace;
+  if (!PyArg_ParseTuple(args, "OOO:__exit__", &kind, &value, &trace)) return NULL;
+  /* The parent is still in its block. */
+  if (self->closed || !gate_is_home(&self->gate)) Py_RETURN_FALSE;
+  if (kind != Py_None) {
+    if (!close_session(self, 0)) PyErr_Clear();
+    Py_RETURN_FALSE;
+  }
+  if (drain(self, -1)) {
+    if (!close_session(self, 1000)) return NULL;
+    Py_RETURN_FALSE;
+  }
+  PyObject *failure, *trouble, *place;
+  PyErr_Fetch(&failure, &trouble, &place);
+  if (!close_session(self, 0)) PyErr_Clear();
+  PyErr_Restore(failure, trouble, place);
+  return NULL;
+}
+
+/* ---- Events -------------------------------------------------------------------- */
+
+/* The next outcome; false where none came in time, or with an exception. */
+static bool next_outcome(session_t *self, int32_t timeout_ms, outcome_t *outcome) {
+  apns_error_t error = APNS_ERROR_INIT;
+  int64_t deadline = deadline_after(self, timeout_ms);
+  for (;;) {
+    aftermath_t aftermath;
+    apns_status_t status;
+    bool cut, found;
+    if (!gate_enter(&self->gate, "session")) return false;
+    /* What has come needs no system call, and no other thread. */
+    if (outcomes_take(&self->outcomes, outcome)) {
+      gate_leave(&self->gate);
+      return true;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    apns_event_t event = APNS_EVENT_INIT;
+    int64_t began = clock_ms();
+    int32_t slice = slice_before(deadline);
+    status = APNS_ERR_MEMORY;
+    if (outcomes_reserve(&self->outcomes) && outcomes_reserve(&self->ended)) {
+      status = apns_session_next_event(self->session, &event, slice, &error);
+    } else {
+      error.status = APNS_ERR_MEMORY;
+    }
+    if (status == APNS_OK) {
+      outcome_t taken = {(uintptr_t)event.user_data, event.identifier, (uint8_t)event.kind,
+                         (uint8_t)event.reject};
+      bool wanted = event.kind != APNS_EVENT_ACCEPTED || self->reports_accepted;
+      if (wanted || event.user_data) outcomes_put(wanted ? &self->outcomes : &self->ended, taken);
+      session_collect(self);
+    }
+    found = outcomes_count(&self->outcomes) > 0;
+    int64_t now = clock_ms();
+    /* An acceptance that nobody wants to know is no reason to stop. */
+    cut = status == APNS_OK || ((status == APNS_DONE || status == APNS_ERR_TIMEOUT) &&
+                                now - began >= slice && now < deadline);
+    session_leave(self, &aftermath);
+    Py_END_ALLOW_THREADS;
+    if (!session_settle(self, &aftermath)) return false;
+    if (found) continue;
+    if (!cut) {
+      if (status != APNS_DONE) raise_error(&error);
+      return false;
+    }
+    if (PyErr_CheckSignals()) return false;
+  }
+}
+
+/* NULL without an exception: there is none. */
+static PyObject *next_event(session_t *self, int32_t timeout_ms) {
+  outcome_t outcome;
+  if (!next_outcome(self, timeout_ms, &outcome)) return NULL;
+  return event_make(outcome, keepsakes_take(&self->keepsakes, outcome.keepsake));
+}
+
+static PyObject *session_next_event(PyObject *object, PyObject *args, PyObject *keywords) {
+  int32_t timeout_ms;
+  PyObject *zero = PyLong_FromLong(0);
+  bool fine = zero && take_timeout(args, keywords, "|O:next_event", zero, &timeout_ms);
+  Py_XDECREF(zero);
+  if (!fine) return NULL;
+  PyObject *event = next_event((session_t *)object, timeout_ms);
+  if (event || PyErr_Occurred()) return event;
+  Py_RETURN_NONE;
+}
+
+typedef struct iterator {
+  PyObject_HEAD PyObject *session;
+  int32_t timeout_ms;
+} iterator_t;
+
+static PyObject *iterate(PyObject *session, int32_t timeout_ms) {
+  iterator_t *iterator = object_alloc(iterator_type);
+  if (!iterator) return NULL;
+  Py_INCREF(session);
+  iterator->session = session;
+  iterator->timeout_ms = timeout_ms;
+  return (PyObject *)iterator;
+}
+
+static PyObject *session_events(PyObject *object, PyObject *args, PyObject *keywords) {
+  int32_t timeout_ms;
+  PyObject *zero = PyLong_FromLong(0);
+  bool fine = zero && take_timeout(args, keywords, "|O:events", zero, &timeout_ms);
+  Py_XDECREF(zero);
+  return fine ? iterate(object, timeout_ms) : NULL;
+}
+
+static PyObject *session_iter(PyObject *object) { return iterate(object, 0); }
+
+static int iterator_traverse(PyObject *object, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(((iterator_t *)object)->session);
+  return 0;
+}
+
+static int iterator_clear(PyObject *object) {
+  Py_CLEAR(((iterator_t *)object)->session);
+  return 0;
+}
+
+static void iterator_dealloc(PyObject *object) {
+  PyObject_GC_UnTrack(object);
+  iterator_clear(object);
+  object_free(object);
+}
+
+static PyObject *iterator_next(PyObject *object) {
+  iterator_t *self = (iterator_t *)object;
+  PyObject *session = self->session;
+  if (!session) return NULL;
+  Py_INCREF(session);
+  PyObject *event = next_event((session_t *)session, self->timeout_ms);
+  Py_DECREF(session);
+  return event;
+}
+
+static PyType_Slot iterator_slots[] = {{Py_tp_dealloc, iterator_dealloc},
+                                       {Py_tp_traverse, iterator_traverse},
+                                       {Py_tp_clear, iterator_clear},
+                                       {Py_tp_iter, PyObject_SelfIter},
+                                       {Py_tp_iternext, iterator_next},
+                                       {Py_tp_doc, (void *)"The outcomes of a session."},
+                                       {0, NULL}};
+
+static PyType_Spec iterator_spec = {"apns.Events", sizeof(iterator_t), 0,
+                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, iterator_slots};
+
+/* ---- Counts ---------------------------------------------------------------------- */
+
+static PyStructSequence_Field stats_fields[] = {
+    {"taken", "By the send methods."},
+    {"accepted", "By the gateway."},
+    {"rejected", "By the gateway."},
+    {"unknown", "The connection, or the session, ended before the gateway's word."},
+    {"unresolved", "No end yet."},
+    {"resent", "Sendings again, one for each notification and time."},
+    {"connects", "Connections made, standby ones included."},
+    {"bytes", "Written, before encryption."},
+    {"records", "Writes, a TLS record each."},
+    {"events", "Outcomes that wait to be taken."},
+    {"in_flight", "Of the unresolved ones: written on a connection that is open."},
+    {"window", "Bytes of the window in use by unresolved ones."},
+    {"first_unresolved",
+     "Each notification sent before the one with this identifier has its end; 0 where all have."},
+    {NULL, NULL}};
+
+static PyStructSequence_Desc stats_shape = {
+    "apns.Stats",
+    "Counts since the session was made. A notification is in exactly one of accepted,\n"
+    "rejected, unknown, unresolved. A tuple with names.",
+    stats_fields, 13};
+
+static PyObject *session_stats(PyObject *object, PyObject *none) {
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
+  session_t *self = (session_t *)object;
+  (void)none;
+  if (!gate_enter(&self->gate, "session")) return NULL;
+  apns_status_t status = apns_session_stats(self->session, &stats, &error);
+  uint64_t events = stats.events + outcomes_count(&self->outcomes);
+  gate_leave(&self->gate);
+  if (status) return raise_error(&error);
+  const uint64_t counts[] = {stats.taken,           stats.accepted, stats.rejected,  stats.unknown,
+                             stats.unresolved,      stats.resent,   stats.connects,  stats.bytes,
+                             stats.records,         events,         stats.in_flight, stats.window,
+                             stats.first_unresolved};
+  PyObject *result = PyStructSequence_New(stats_type);
+  for (int i = 0; result && i < 13; i++) {
+    PyObject *count = PyLong_FromUnsignedLongLong(counts[i]);
+    if (!count) Py_CLEAR(result);
+    if (result) PyStructSequence_SetItem(result, i, count);
+  }
+  return result;
+}
+
+/* ---- The type ---------------------------------------------------------------------- */
+
+static PyObject *get_closed(PyObject *object, void *closure) {
+  (void)closure;
+  return PyBool_FromLong(((session_t *)object)->closed);
+}
+
+static PyObject *get_port(PyObject *object, void *closure) {
+  (void)closure;
+  return PyLong_FromLong(((session_t *)object)->port);
+}
+
+static PyObject *session_repr(PyObject *object) {
+  session_t *self = (session_t *)object;
+  return PyUnicode_FromFormat("<apns.Session to %U, port %d%s>", self->host, (int)self->port,
+                              self->closed ? ", closed" : "");
+}
+
+static PyMemberDef members[] = {
+    {"credentials", T_OBJECT_EX, offsetof(session_t, credentials), READONLY,
+     "The Credentials it was made with."},
+    {"host", T_OBJECT_EX, offsetof(session_t, host), READONLY, "The gateway's name or address."},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(session_t, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+
+static PyGetSetDef properties[] = {
+    {"closed", get_closed, NULL, "Whether close() was called.", NULL},
+    {"port", get_port, NULL, "The gateway's port.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyMethodDef methods[] = {
+    {"connect", session_connect, METH_NOARGS,
+     "connect($self, /)\n--\n\n"
+     "Connects now, where a mistake in host or credentials is best found: every address\n"
+     "of the name is tried, within connect_timeout. Does nothing on a session that is\n"
+     "connected. Ctrl-C is seen to after that."},
+    {"send", (PyCFunction)(void (*)(void))session_send, METH_VARARGS | METH_KEYWORDS, send_doc},
+    {"send_many", (PyCFunction)(void (*)(void))session_send_many, METH_VARARGS | METH_KEYWORDS,
+     send_many_doc},
+    {"flush", session_flush, METH_NOARGS,
+     "flush($self, /)\n--\n\n"
+     "Writes what `more` held back. An error loses nothing: the next call goes on where\n"
+     "this one stopped."},
+    {"drain", (PyCFunction)(void (*)(void))session_drain, METH_VARARGS | METH_KEYWORDS,
+     "drain($self, /, timeout=None)\n--\n\n"
+     "Waits until the end of every notification is known, for at most `timeout` seconds;\n"
+     "None: for connect_timeout and write_timeout together.\n\n"
+     "TimeoutError when that passed first, or another error where the gateway cannot be\n"
+     "reached: its `unresolved` says how many have no end yet; they stay in the session.\n"
+     "Other threads run meanwhile, and may use the session in turn; Ctrl-C ends the wait."},
+    {"next_event", (PyCFunction)(void (*)(void))session_next_event, METH_VARARGS | METH_KEYWORDS,
+     "next_event($self, /, timeout=0)\n--\n\n"
+     "Takes the next outcome, in the order in which the notifications were sent: an\n"
+     "Event, or None where there is none.\n\n"
+     "Waits up to `timeout` seconds for one, and writes and reconnects meanwhile; with 0\n"
+     "it only looks at what has come. Works on a closed session too, and is how the ones\n"
+     "with no known end are got back there. Ctrl-C ends the wait."},
+    {"events", (PyCFunction)(void (*)(void))session_events, METH_VARARGS | METH_KEYWORDS,
+     "events($self, /, timeout=0)\n--\n\n"
+     "Iterates over the outcomes, until none comes within `timeout` seconds. Iterating\n"
+     "over the session itself is the same without waiting."},
+    {"stats", session_stats, METH_NOARGS,
+     "stats($self, /)\n--\n\nCounts since the session was made: Stats."},
+    {"close", (PyCFunction)(void (*)(void))session_close, METH_VARARGS | METH_KEYWORDS,
+     "close($self, /, timeout=None)\n--\n\n"
+     "Ends the connection gently, so that nothing in flight is destroyed, within\n"
+     "`timeout` seconds; None: connect_timeout and write_timeout together.\n\n"
+     "What the gateway proves by its last word has its end; what has none then becomes\n"
+     "an event of kind UNKNOWN, for nothing is sent again. Drain first to know all. The\n"
+     "session takes no more notifications. Closing it again does nothing. Ctrl-C is seen\n"
+     "to after that."},
+    {"__enter__", session_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nItself."},
+    {"__exit__", session_exit, METH_VARARGS,
+     "__exit__($self, kind, value, trace, /)\n--\n\n"
+     "Drains and closes; after an exception closes without waiting. Events can still be\n"
+     "taken. In a child process, where the session is the parent's, it does nothing."},
+    {NULL, NULL, 0, NULL}};
+
+static const char doc[] =
+    "Session(credentials, *, host=None, server_name=None, port=0, format=0, "
+    "connect_timeout=None, write_timeout=None, window_bytes=0, payload_max=0, ambiguous=0, "
+    "report_accepted=False, quiet_period=None, zero_proves=False, connections=0, standby=True, "
+    "connects_per_minute=0, reconnect_pause_max=None, keepalive=0, proxy_host=None, "
+    "proxy_port=0, proxy_user=None, proxy_password=None, events_max=1048576)\n--\n\n"
+    "One provider's way to one gateway. It connects with the first send, or connect().\n\n"
+    "Every notification that a send method took ends as exactly one of accepted,\n"
+    "rejected or unknown. As a context manager it drains and closes at the end of the\n"
+    "block. Times are seconds; None and 0 are defaults.\n\n"
+    "host, server_name, port\n"
+    "    The gateway's name or address (default: HOST_PRODUCTION), the name its\n"
+    "    certificate must carry (default: host), and its port (default: 2195).\n"
+    "format\n"
+    "    Of Format; default: framed.\n"
+    "connect_timeout, write_timeout\n"
+    "    For name, connection and handshake together, and for how long the peer may take\n"
+    "    nothing. Default: 10.\n"
+    "window_bytes\n"
+    "    Memory for notifications that have no end yet. Default: 4 MiB; at least 16 KiB.\n"
+    "payload_max\n"
+    "    Larger payloads are refused. Default: 2,048; at most 65,535.\n"
+    "ambiguous\n"
+    "    Of Ambiguous: what becomes of notifications in flight when a connection ends\n"
+    "    without saying which one failed. Default: sent again, so that some may arrive\n"
+    "    twice; with Format.SIMPLE: reported as unknown.\n"
+    "report_accepted\n"
+    "    Accepted ones are events too.\n"
+    "quiet_period\n"
+    "    None: a notification known to be bad is sent last, and the error packet that\n"
+    "    names it proves all before it. Otherwise, for peers that do not answer such a\n"
+    "    one: silence for so long after the last write is taken for acceptance.\n"
+    "zero_proves\n"
+    "    An error packet with identifier 0 is taken for the answer to that notification.\n"
+    "connections\n"
+    "    Used side by side, each with its part of the window; order is kept within each\n"
+    "    only. Default: 1; at most 64.\n"
+    "standby\n"
+    "    A connection is made ready while the one before it works, so that moving on\n"
+    "    costs no handshake.\n"
+    "connects_per_minute\n"
+    "    Never more than so many connections in a minute. Default: no limit.\n"
+    "reconnect_pause_max\n"
+    "    After connections that achieved nothing the next is made later each time, but\n"
+    "    never later than this. Default: 5.\n"
+    "keepalive\n"
+    "    After so many seconds of silence TCP asks whether the peer is there. Default:\n"
+    "    60; -1: never.\n"
+    "proxy_host, proxy_port, proxy_user, proxy_password\n"
+    "    An HTTP proxy (CONNECT) to go through, and who asks, told in clear text.\n"
+    "events_max\n"
+    "    When so many outcomes wait to be taken, and the window is full of more, sending\n"
+    "    is a FullError.\n\n"
+    "Threads: any number may use a session; one at a time is inside, the others wait.\n"
+    "Fork: in a child process every method raises ForkedError and does no I/O; the\n"
+    "parent's connection stays undisturbed whatever the child does. A session that goes\n"
+    "away unclosed while notifications have no end leaves a ResourceWarning.";
+
+static PyType_Slot slots[] = {{Py_tp_new, session_new},
+                              {Py_tp_dealloc, session_dealloc},
+                              {Py_tp_traverse, session_traverse},
+                              {Py_tp_clear, session_clear},
+                              {Py_tp_repr, session_repr},
+                              {Py_tp_iter, session_iter},
+                              {Py_tp_members, members},
+                              {Py_tp_getset, properties},
+                              {Py_tp_methods, methods},
+                              {Py_tp_doc, (void *)doc},
+                              {0, NULL}};
+
+static PyType_Spec spec = {"apns.Session", sizeof(session_t), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
+
+bool session_load(PyObject *module) {
+  PyObject *log = PyImport_ImportModule("apns._log");
+  if (!log) return false;
+  log_changes = PyObject_GetAttrString(log, "changes");
+  Py_DECREF(log);
+  if (!log_changes) return false;
+  session_type = load_type(module, &spec);
+  iterator_type = session_type ? load_type(module, &iterator_spec) : NULL;
+  stats_type = iterator_type ? PyStructSequence_NewType(&stats_shape) : NULL;
+  if (!stats_type) return false;
+  Py_INCREF(stats_type);
+  return PyModule_AddObject(module, "Stats", (PyObject *)stats_type) == 0;
+}

@@ -1,0 +1,110 @@
+#include "core.h"
+
+typedef apns_status_t (*reader_t)(const char *, size_t, uint8_t *, size_t, size_t *,
+                                  apns_error_t *);
+typedef apns_status_t (*writer_t)(const void *, size_t, char *, size_t, size_t *, apns_error_t *);
+
+static bool read_text(PyObject *text, reader_t reader, uint8_t *buffer, size_t *length_out) {
+  apns_error_t error = APNS_ERROR_INIT;
+  char *bytes;
+  Py_ssize_t count;
+  PyObject *utf8 = PyUnicode_AsUTF8String(text);
+  if (!utf8) return false;
+  bool fine = PyBytes_AsStringAndSize(utf8, &bytes, &count) == 0;
+  if (fine && reader(bytes, (size_t)count, buffer, APNS_TOKEN_MAX, length_out, &error)) {
+    raise_error(&error);
+    fine = false;
+  }
+  Py_DECREF(utf8);
+  return fine;
+}
+
+bool token_argument(PyObject *given, uint8_t *buffer, const void **token_out, size_t *length_out,
+                    PyObject **owner_out) {
+  char *bytes;
+  Py_ssize_t count;
+  if (PyUnicode_Check(given)) {
+    *token_out = buffer;
+    return read_text(given, apns_token_from_hex, buffer, length_out);
+  }
+  PyObject *owner = bytes_argument(given, "token", "bytes, or hex in a str");
+  if (!owner) return false;
+  if (PyBytes_AsStringAndSize(owner, &bytes, &count)) {
+    Py_DECREF(owner);
+    return false;
+  }
+  *token_out = bytes;
+  *length_out = (size_t)count;
+  *owner_out = owner;
+  return true;
+}
+
+static PyObject *from_text(PyObject *text, reader_t reader) {
+  uint8_t buffer[APNS_TOKEN_MAX];
+  size_t length = 0;
+  if (!PyUnicode_Check(text)) {
+    PyErr_SetString(PyExc_TypeError, "the text of a token must be str");
+    return NULL;
+  }
+  if (!read_text(text, reader, buffer, &length)) return NULL;
+  return PyBytes_FromStringAndSize((const char *)buffer, (Py_ssize_t)length);
+}
+
+static PyObject *to_text(PyObject *token, writer_t writer) {
+  apns_error_t error = APNS_ERROR_INIT;
+  size_t length = 0;
+  char *bytes, *text;
+  Py_ssize_t count;
+  PyObject *result = NULL, *owner = bytes_argument(token, "token", "bytes");
+  if (!owner) return NULL;
+  if (PyBytes_AsStringAndSize(owner, &bytes, &count) == 0) {
+    apns_status_t status = writer(bytes, (size_t)count, NULL, 0, &length, &error);
+    if (status != APNS_ERR_BUFFER_SMALL) {
+      raise_error(&error);
+    } else if (!(text = PyMem_Malloc(length))) {
+      PyErr_NoMemory();
+    } else {
+      if (writer(bytes, (size_t)count, text, length, &length, &error)) {
+        raise_error(&error);
+      } else {
+        result = PyUnicode_FromStringAndSize(text, (Py_ssize_t)length);
+      }
+      PyMem_Free(text);
+    }
+  }
+  Py_DECREF(owner);
+  return result;
+}
+
+static PyObject *from_hex(PyObject *module, PyObject *text) {
+  (void)module;
+  return from_text(text, apns_token_from_hex);
+}
+static PyObject *from_base64(PyObject *module, PyObject *text) {
+  (void)module;
+  return from_text(text, apns_token_from_base64);
+}
+static PyObject *to_hex(PyObject *module, PyObject *token) {
+  (void)module;
+  return to_text(token, apns_token_to_hex);
+}
+static PyObject *to_base64(PyObject *module, PyObject *token) {
+  (void)module;
+  return to_text(token, apns_token_to_base64);
+}
+
+PyMethodDef token_functions[] = {
+    {"token_from_hex", from_hex, METH_O,
+     "token_from_hex(text, /)\n--\n\n"
+     "A device token from hex: either case, with the angle brackets and spaces in\n"
+     "which NSData prints it.\n\n"
+     "ArgumentError names the character that is none, and its position from 0."},
+    {"token_to_hex", to_hex, METH_O,
+     "token_to_hex(token, /)\n--\n\nA device token as lowercase hex."},
+    {"token_from_base64", from_base64, METH_O,
+     "token_from_base64(text, /)\n--\n\n"
+     "A device token from base64: the standard alphabet, with its padding or without,\n"
+     "and nothing else, neither spaces nor line breaks."},
+    {"token_to_base64", to_base64, METH_O,
+     "token_to_base64(token, /)\n--\n\nA device token as base64 with its padding."},
+    {NULL, NULL, 0, NULL}};

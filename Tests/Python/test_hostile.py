@@ -1,0 +1,218 @@
+"""Whatever a program hands over: an exception, and the process lives."""
+
+import copy
+import itertools
+import math
+import pickle
+import random
+import threading
+
+import apns
+import pytest
+
+TOKEN = bytes(range(32))
+
+
+class Odd:
+    """Has every conversion, and none that works."""
+
+    def refuse(self, *arguments):
+        raise ZeroDivisionError
+
+    __index__ = __int__ = __float__ = __bool__ = __len__ = __iter__ = __fspath__ = refuse
+    __getitem__ = __bytes__ = __str__ = __hash__ = refuse
+
+
+class Words(str):
+    pass
+
+
+class Many(tuple):
+    def __len__(self):
+        return 1 << 40
+
+    def __getitem__(self, index):
+        raise ZeroDivisionError
+
+
+ODD = [
+    None, True, False, 0, 1, -1, 1 << 31, 1 << 64, -(1 << 200), 0.0, -1.5, math.inf, math.nan, 1j,
+    "", "x", "\0", "é\ud800", "x" * 100_000, Words("ab"), b"", b"\0", b"x" * 100_000, bytearray(b"ab"),
+    memoryview(b"abcdef")[::2], memoryview(b""), [], ["a"], [None], (), ("a", "b"), Many(("a", "b")),
+    {}, {"aps": 1}, {1: {2: 3}}, {"a": {1}}, set(), object(), object, Odd(), len, lambda *a: 1 << 80,
+    iter([]), range(3), Exception(), apns, threading.Lock(), apns.Payload(), apns.Credentials(),
+    apns.Strings(b'"a" = "b";'), itertools.repeat((TOKEN, b""), 3), recursive := [],
+]  # fmt: skip
+recursive.append(recursive)
+
+
+def survives(function, *arguments, **keywords):
+    try:
+        return function(*arguments, **keywords)
+    except (apns.Error, TypeError, ValueError, ZeroDivisionError, OverflowError, AttributeError,
+            KeyError, RecursionError, OSError, MemoryError):  # fmt: skip
+        return None
+
+
+@pytest.fixture
+def session(who):
+    """Where nobody listens."""
+    return apns.Session(who, host="127.0.0.1", port=1, connect_timeout=0.5, reconnect_pause_max=0.001)
+
+
+def methods_of(target):
+    return [getattr(target, name) for name in dir(target) if name not in ("__class__", "__init__", "__new__")]
+
+
+SAFE = {"__reduce__", "__reduce_ex__", "__getstate__", "__sizeof__", "__dir__"}
+
+
+def targets(session):
+    payload = apns.Payload(alert="x")
+    strings = apns.Strings(b'"a" = "%@";')
+    functions = [
+        apns.Session, apns.Credentials, apns.Payload, apns.Strings, apns.Feedback, apns.check_payload,
+        apns.reject_text, apns.status_name, apns.status_is_retryable, apns.token_from_hex,
+        apns.token_to_hex, apns.token_from_base64, apns.token_to_base64, apns.version,
+        apns.Strings.open, apns.Event, apns.Stats, apns.Device, apns.Finding, apns.Description,
+        apns._core.Events,
+    ]  # fmt: skip
+    for target in (session, payload, strings, apns.Credentials()):
+        functions += [
+            each for each in methods_of(target) if callable(each) and each.__name__ not in SAFE
+        ]
+    return functions
+
+
+def test_one_odd_argument(session):
+    for function, odd in itertools.product(targets(session), ODD):
+        if function == apns.Feedback and isinstance(odd, apns.Credentials):
+            continue
+        survives(function, odd)
+
+
+def test_several_odd_arguments(session):
+    chance = random.Random(7)
+    functions = [each for each in targets(session) if each != apns.Feedback]
+    for _ in range(6000):
+        survives(chance.choice(functions), *chance.choices(ODD, k=chance.randint(2, 5)))
+
+
+SESSION_OPTIONS = """host server_name port format connect_timeout write_timeout window_bytes payload_max
+    ambiguous report_accepted quiet_period zero_proves connections standby connects_per_minute
+    reconnect_pause_max keepalive proxy_host proxy_port proxy_user proxy_password events_max""".split()
+CREDENTIALS_OPTIONS = """certificate_file certificate key_file key passphrase ca_file ca_directory
+    tls_min tls_max dangerously_accept_any_peer accept_expired""".split()
+PAYLOAD_OPTIONS = """limit truncate suffix alert title loc_args badge relevance_score action_loc_key
+    nothing""".split()
+
+
+def test_odd_options(session, who, certificates):
+    for odd in ODD:
+        for option in SESSION_OPTIONS:
+            survives(apns.Session, who, **{option: odd})
+        for option in CREDENTIALS_OPTIONS:
+            # The system's store takes its time to read.
+            survives(apns.Credentials, **{"ca_file": certificates / "ca.pem", option: odd})
+        for option in PAYLOAD_OPTIONS:
+            survives(apns.Payload, **{option: odd})
+        for option in ("user_data", "expiry", "priority", "more"):
+            survives(session.send, TOKEN, b"{}", **{option: odd})
+        for option in ("limit", "nothing"):
+            survives(apns.check_payload, b"{}", **{option: odd})
+        for option in ("server_name", "port", "connect_timeout", "read_timeout", "proxy_port"):
+            survives(apns.Feedback, who, **{"host": "127.0.0.1", "port": 1, option: odd})
+
+
+def test_odd_notifications(start, connect):
+    session = connect(start())
+    for odd, other in itertools.product(ODD, ODD[::3]):
+        for item in ((odd, other), (TOKEN, odd, other), (TOKEN, b"{}", None, odd, other)):
+            survives(session.send_many, [item])
+        survives(session.send, odd, other)
+    session.drain()
+    stats = session.stats()
+    assert stats.taken == stats.accepted + stats.rejected > 0
+
+
+@pytest.mark.parametrize(
+    "call, kind",
+    [
+        (lambda session, who: apns.Session(None), TypeError),
+        (lambda session, who: apns.Session(), TypeError),
+        (lambda session, who: apns.Session(who, nothing=1), TypeError),
+        (lambda session, who: apns.Session(who, "host"), TypeError),
+        (lambda session, who: apns.Session(who, host=3), TypeError),
+        (lambda session, who: apns.Session(who, host="a\0b"), ValueError),
+        (lambda session, who: apns.Session(who, port=65536), ValueError),
+        (lambda session, who: apns.Session(who, port=-1), ValueError),
+        (lambda session, who: apns.Session(who, port=1.5), TypeError),
+        (lambda session, who: apns.Session(who, connect_timeout=-1), ValueError),
+        (lambda session, who: apns.Session(who, connect_timeout=0), ValueError),
+        (lambda session, who: apns.Session(who, write_timeout=math.nan), ValueError),
+        (lambda session, who: apns.Session(who, format=9), apns.ArgumentError),
+        (lambda session, who: apns.Session(who, window_bytes=5), apns.ArgumentError),
+        (lambda session, who: session.send(TOKEN), TypeError),
+        (lambda session, who: session.send(3, b"{}"), TypeError),
+        (lambda session, who: session.send(TOKEN, 3), TypeError),
+        (lambda session, who: session.send(TOKEN, [1]), TypeError),
+        (lambda session, who: session.send(TOKEN, "\ud800"), ValueError),
+        (lambda session, who: session.send(TOKEN, {"a": math.nan}), ValueError),
+        (lambda session, who: session.send(TOKEN, b"{}", None), TypeError),
+        (lambda session, who: session.send(TOKEN, b"{}", expiry=1 << 70), ValueError),
+        (lambda session, who: session.send(TOKEN, b"{}", priority="10"), TypeError),
+        (lambda session, who: session.send("é", b"{}"), apns.ArgumentError),
+        (lambda session, who: session.send_many(3), TypeError),
+        (lambda session, who: session.drain("soon"), TypeError),
+        (lambda session, who: session.drain(-1), ValueError),
+        (lambda session, who: session.next_event(math.nan), ValueError),
+        (lambda session, who: apns.token_from_hex(b"00"), TypeError),
+        (lambda session, who: apns.Strings("text"), TypeError),
+        (lambda session, who: apns.Strings.open(None), TypeError),
+        (lambda session, who: apns.Strings.open("a\0b"), ValueError),
+        (lambda session, who: apns.Payload(loc_args="abc"), TypeError),
+        (lambda session, who: apns.Payload(loc_args=["a", 1]), TypeError),
+        (lambda session, who: apns.Payload(badge="1"), TypeError),
+        (lambda session, who: apns.Payload(badge=1 << 63), ValueError),
+        (lambda session, who: apns.Payload("alert"), TypeError),
+        (lambda session, who: apns.Payload(relevance_score=math.nan), apns.ArgumentError),
+        (lambda session, who: apns.Credentials(passphrase=3), TypeError),
+        (lambda session, who: apns.Credentials(passphrase=b"a\0b"), ValueError),
+        (lambda session, who: setattr(session, "credentials", None), AttributeError),
+        (lambda session, who: setattr(session, "nothing", None), AttributeError),
+    ],
+)
+def test_mistakes_are_named(session, who, call, kind):
+    with pytest.raises(kind):
+        call(session, who)
+
+
+def test_nothing_can_be_copied_or_subclassed(session, who):
+    for each in (session, who, apns.Payload(), apns.Strings(b""), session.events()):
+        for way in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError):
+                way(each)
+        with pytest.raises(TypeError):
+            type("Other", (type(each),), {})
+
+
+def test_made_without_a_constructor(session):
+    # A type that has no constructor of its own makes one that is empty.
+    made = survives(apns._core.Events)
+    assert made is None or list(made) == []
+    for kind in (apns.Session, apns.Credentials, apns.Payload, apns.Strings, apns.Feedback):
+        survives(object.__new__, kind)
+        session.__init__()  # does nothing: what is made is made
+
+
+def test_a_payload_that_changes_while_it_is_read(who, session):
+    payload = apns.Payload()
+
+    class Changing(dict):
+        def items(self):
+            payload.reset()
+            return [("a", 1)]
+
+    payload.add("x", Changing(a=1))
+    survives(session.send_many, [(TOKEN, Changing(a=1))])
+    assert payload.write()

@@ -1,0 +1,216 @@
+"""What is kept, until when, and that nothing else is."""
+
+import gc
+import itertools
+import warnings
+import weakref
+
+import apns
+import pytest
+
+from traces import Thing, alive, resident_kilobytes, watched
+
+TOKEN = bytes(range(32))
+PAYLOAD = b'{"aps":{}}'
+STALL = {"stall_after_bytes": 0, "stall_ms": 100000}
+
+
+def test_user_data_lives_until_its_event(start, connect):
+    simulator = start(faults={"bad_tokens": ["ff"]})
+    session = connect(simulator)
+    things, references = watched(3)
+    session.send_many([(token, PAYLOAD, thing) for token, thing in zip((TOKEN, b"\xff", TOKEN), things)])
+    del things
+    assert alive(references) == 3
+    session.drain()
+    # The accepted ones have no event, and are given up; the rejected one has.
+    assert alive(references) == 1
+    event = session.next_event()
+    assert event.user_data is references[1]() and alive(references) == 1
+    del event
+    assert alive(references) == 0
+
+
+def test_user_data_of_accepted_events(start, connect):
+    session = connect(start(), report_accepted=True)
+    things, references = watched(2000)
+    session.send_many((TOKEN, PAYLOAD, thing) for thing in things)
+    del things
+    session.drain()
+    assert alive(references) == 2000
+    for index, event in enumerate(session):
+        assert event.user_data.number == index
+    del event
+    assert alive(references) == 0
+
+
+def test_user_data_of_what_was_refused(start, connect):
+    session = connect(start())
+    things, references = watched(4)
+    for attempt in (
+        lambda: session.send(b"", PAYLOAD, user_data=things[0]),
+        lambda: session.send_many([(TOKEN, b"", things[1])]),
+        lambda: session.send_many([(TOKEN, 3, things[2])]),
+        lambda: session.send("zz", PAYLOAD, user_data=things[3]),
+    ):
+        with pytest.raises((apns.ArgumentError, TypeError)) as caught:
+            attempt()
+        del caught
+    things.clear()
+    assert alive(references) == 0
+
+
+def test_a_session_without_ends_frees_all(start, who):
+    session = apns.Session(who, host="127.0.0.1", port=start(faults=STALL).gateway[1])
+    things, references = watched(100)
+    session.send_many([(TOKEN, PAYLOAD, thing) for thing in things])
+    things.clear()
+    assert alive(references) == 100
+    with pytest.warns(ResourceWarning, match="100 notifications have no end"):
+        del session
+        gc.collect()
+    assert alive(references) == 0
+
+
+def test_events_nobody_takes_are_freed(start, who):
+    simulator = start()
+    things, references = watched(100)
+    session = apns.Session(who, host="127.0.0.1", port=simulator.gateway[1], report_accepted=True)
+    with session:
+        session.send_many([(TOKEN, PAYLOAD, thing) for thing in things])
+    things.clear()
+    assert session.stats().events == 100 and alive(references) == 100
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        del session
+    assert alive(references) == 0
+
+
+def test_a_cycle_through_user_data(start, who):
+    session = apns.Session(who, host="127.0.0.1", port=start(faults=STALL).gateway[1])
+    thing = Thing()
+    thing.peer = session
+    session.send(TOKEN, PAYLOAD, user_data=thing)
+    references = [weakref.ref(thing), weakref.ref(session)]
+    with pytest.warns(ResourceWarning):
+        del thing, session
+        assert alive(references) == 0
+
+
+class Late:
+    """Uses the session when the collector takes it away."""
+
+    def __init__(self, session, said):
+        self.session, self.said = session, said
+
+    def __del__(self):
+        try:
+            self.said.append((self.session.stats().taken, len(list(self.session))))
+            self.session.send(TOKEN, PAYLOAD, user_data=object())
+            self.session.close(0)
+        except apns.Error as error:
+            self.said.append(error)
+
+
+def test_destructors_that_use_the_session(start, who):
+    simulator = start(faults=STALL)
+    said = []
+    for _ in range(3):
+        session = apns.Session(who, host="127.0.0.1", port=simulator.gateway[1])
+        session.send_many([(TOKEN, PAYLOAD, Late(session, said)) for _ in range(10)])
+        del session
+        gc.collect()
+    assert len(said) >= 30
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+def test_any_order(start, certificates, order, session_simulator):
+    things = [apns.Credentials(certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem")]
+    port = session_simulator.gateway[1]
+    things.append(apns.Session(things[0], host="127.0.0.1", port=port))
+    things.append(things[1].events(0.1))
+    things[1].send(b"\xff", PAYLOAD)
+    things.append(apns.Feedback(things[0], host="127.0.0.1", port=session_simulator.feedback[1]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for index in order:
+            things[index] = None
+            gc.collect()
+
+
+@pytest.fixture(scope="module")
+def session_simulator(certificates):
+    from simulator import Simulator
+
+    simulator = Simulator(certificates)
+    yield simulator
+    simulator.kill()
+
+
+def test_a_session_keeps_its_credentials(start, certificates):
+    simulator = start()
+    session = apns.Session(
+        apns.Credentials(certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem"),
+        host="127.0.0.1",
+        port=simulator.gateway[1],
+    )
+    gc.collect()
+    with session:
+        session.send(TOKEN, PAYLOAD)
+    assert session.credentials.describe().topics and session.stats().accepted == 1
+
+
+def grows(work, rounds):
+    """How much memory `rounds` of work leave behind, in KB, after as many to warm up."""
+    for _ in range(rounds):
+        work()
+    gc.collect()
+    before = resident_kilobytes()
+    for _ in range(rounds):
+        work()
+    gc.collect()
+    return resident_kilobytes() - before
+
+
+def test_no_memory_is_left_behind_by_sending(start, connect):
+    session = connect(start(faults={"bad_every": 500}), standby=False)
+    items = [(TOKEN.hex(), {"aps": {"alert": "x" * 50}}, object()) for _ in range(2000)]
+
+    def work():
+        session.send_many(items)
+        session.send(TOKEN, PAYLOAD, user_data=object())
+        session.drain()
+        assert [event for event in session]
+
+    # A leak of one small object for each of 40,000 notifications would be 1,250 KB at least.
+    assert grows(work, 20) < 700
+
+
+def test_no_memory_is_left_behind_by_objects(start, certificates, who):
+    def work():
+        apns.Credentials(
+            certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem",
+            passphrase=lambda file: "x",
+        ).describe()  # fmt: skip
+        apns.Session(who, host="127.0.0.1", proxy_host="h", proxy_port=1).stats()
+        payload = apns.Payload(title="x", loc_args=["a", "b"], suffix="y", limit=5000)
+        payload.add("json", {"a": [1, 2]})
+        payload.fit()
+        apns.check_payload('{"aps":{"alret":1}}')
+        strings = apns.Strings(b'"a" = "%@";')
+        strings.format("a", "b"), strings.get("b"), "a" in strings
+        apns.token_to_hex(apns.token_from_hex(TOKEN.hex()))
+        for wrong in (
+            lambda: apns.Session(who, window_bytes=1),
+            lambda: apns.Credentials(certificate_file="/absent", ca_file=certificates / "ca.pem"),
+            lambda: apns.Payload(title=3),
+            lambda: apns.Strings(b'"a'),
+            lambda: strings.format("a"),
+            lambda: apns.token_from_hex("x"),
+        ):
+            try:
+                wrong()
+            except (apns.Error, TypeError):
+                pass
+
+    assert grows(work, 400) < 500

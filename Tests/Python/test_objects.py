@@ -1,0 +1,354 @@
+"""Credentials, payloads, strings, feedback, errors and constants."""
+
+import inspect
+import json
+import pathlib
+import pickle
+import re
+import subprocess
+import sys
+
+import apns
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+HEADER = (ROOT / "include/apns/apns.h").read_text()
+TOKEN = bytes(range(32))
+
+
+# ---- Constants
+
+
+def header_enum(name):
+    body = re.search(rf"typedef enum {name} {{(.*?)}} {name}_t;", HEADER, re.S).group(1)
+    body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
+    return {key: int(value) for key, value in re.findall(r"(\w+) = (-?\d+)", body)}
+
+
+@pytest.mark.parametrize(
+    "name, prefix, members",
+    [
+        ("apns_status", "APNS_", apns.Status),
+        ("apns_reject", "APNS_REJECT_", apns.Reject),
+        ("apns_event_kind", "APNS_EVENT_", apns.EventKind),
+        ("apns_format", "APNS_FORMAT_", apns.Format),
+        ("apns_ambiguous", "APNS_AMBIGUOUS_", apns.Ambiguous),
+        ("apns_tls_version", "APNS_", apns.TLSVersion),
+        ("apns_environment", "APNS_ENVIRONMENT_", apns.Environment),
+        ("apns_finding_severity", "APNS_FINDING_", apns.Severity),
+    ],
+)
+def test_enums_are_the_header_s(name, prefix, members):
+    wanted = header_enum(name)
+    assert len(wanted) > 1
+    wanted = {key.replace("APNS_TLS_DEFAULT", "APNS_DEFAULT"): value for key, value in wanted.items()}
+    assert {prefix + member.name: int(member) for member in members} == wanted
+
+
+def test_macros_are_the_header_s():
+    macros = dict(re.findall(r'#define APNS_(\w+) "?\(?([-\w.]+)\)?"?', HEADER))
+    shared = {name: value for name, value in macros.items() if hasattr(apns, name)}
+    assert len(shared) == 12
+    assert {name: str(getattr(apns, name)) for name in shared} == shared
+    assert apns.__version__ == macros["VERSION_STRING"]
+
+
+def test_every_payload_key_is_there():
+    names = {name[len("APNS_KEY_") :].lower() for name in header_enum("apns_payload_key")}
+    assert set(re.findall(r"\w+", apns.Payload.__doc__)) >= names
+
+
+# ---- Errors
+
+
+def test_errors_are_typed_and_say_all(who):
+    session = apns.Session(who, host="127.0.0.1", port=1, connect_timeout=5)
+    with pytest.raises(apns.NetworkError) as caught:
+        session.connect()
+    error = caught.value
+    assert isinstance(error, (apns.Error, ConnectionError))
+    assert error.status is apns.Status.ERR_NETWORK and error.errno == 111
+    assert error.is_retryable and error.message == str(error) and "127.0.0.1" in str(error)
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error) and vars(again) == vars(error) and again.errno == 111
+
+
+def test_the_hierarchy():
+    for status in apns.Status:
+        assert apns.status_name(status) == "APNS_" + status.name
+    assert apns.status_is_retryable(apns.Status.ERR_TIMEOUT)
+    assert not apns.status_is_retryable(apns.Status.ERR_ARGUMENT)
+    classes = [value for value in vars(apns).values() if isinstance(value, type)]
+    errors = [each for each in classes if issubclass(each, apns.Error)]
+    assert len(errors) == 10
+    assert issubclass(apns.ArgumentError, ValueError)
+    assert issubclass(apns.TimeoutError, TimeoutError)
+
+
+def test_untrusted(start, certificates, connect):
+    stranger = apns.Credentials(certificate_file=certificates / "provider.pem")
+    session = apns.Session(stranger, host="127.0.0.1", port=start().gateway[1])
+    with pytest.raises(apns.TLSError) as caught:
+        session.connect()
+    assert caught.value.tls_code > 0
+
+
+# ---- Tokens
+
+
+def test_tokens_as_text():
+    assert apns.token_from_hex("<00FF 10>") == b"\x00\xff\x10"
+    assert apns.token_to_hex(b"\x00\xff\x10") == "00ff10"
+    assert apns.token_to_base64(b"\x00\xff\x10") == "AP8Q"
+    assert apns.token_from_base64("AP8Q") == b"\x00\xff\x10"
+    with pytest.raises(apns.ArgumentError, match="3"):
+        apns.token_from_hex("001g")
+    with pytest.raises(apns.ArgumentError):
+        apns.token_from_hex("00" * (apns.TOKEN_MAX + 1))
+
+
+# ---- Credentials
+
+
+def test_description(who):
+    said = who.describe()
+    assert "com.example.app" in said.subject and said.topics == ("com.example.app",)
+    assert said.not_before < said.not_after and said.chain_length == 1
+    nobody = apns.Credentials().describe()
+    assert nobody.subject is None and nobody.topics == ()
+
+
+def test_credentials_from_bytes(start, certificates):
+    simulator = start()
+    who = apns.Credentials(
+        certificate=(certificates / "provider-certificate.pem").read_bytes(),
+        key=bytearray((certificates / "provider-key.pem").read_bytes()),
+        ca_file=str(certificates / "ca.pem"),
+        tls_max=apns.TLSVersion.TLS_1_2,
+    )
+    with who, apns.Session(who, host="127.0.0.1", port=simulator.gateway[1]) as session:
+        session.send(TOKEN, "{}")
+    assert session.stats().accepted == 1 and who.closed
+
+
+def test_bad_credentials(tmp_path):
+    with pytest.raises(apns.CredentialsError, match="absent.pem"):
+        apns.Credentials(certificate_file=tmp_path / "absent.pem")
+    with pytest.raises(apns.CredentialsError):
+        apns.Credentials(certificate=b"nothing of the kind")
+
+
+@pytest.fixture(scope="module")
+def encrypted(certificates):
+    path = certificates / "encrypted.p12"
+    subprocess.run(
+        ["openssl", "pkcs12", "-export", "-in", certificates / "provider.pem", "-out", path,
+         "-passout", "pass:sésame"],
+        check=True,
+    )  # fmt: skip
+    return path
+
+
+def test_passphrases(encrypted):
+    asked = []
+
+    def ask(file):
+        asked.append(file)
+        return "sésame"
+
+    for passphrase in ("sésame", "sésame".encode(), ask, lambda file: "sésame".encode()):
+        assert apns.Credentials(certificate_file=encrypted, passphrase=passphrase).describe().topics
+    assert asked and set(asked) == {str(encrypted)}
+    apns.Credentials(certificate=encrypted.read_bytes(), passphrase=ask)
+    assert asked[-1] is None
+    for passphrase in (None, "wrong", lambda file: None):
+        with pytest.raises(apns.CredentialsError):
+            apns.Credentials(certificate_file=encrypted, passphrase=passphrase)
+
+
+def test_what_the_passphrase_s_callable_raises_comes_out(encrypted):
+    def refuse(file):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        apns.Credentials(certificate_file=encrypted, passphrase=refuse)
+    with pytest.raises(TypeError):
+        apns.Credentials(certificate_file=encrypted, passphrase=lambda file: 3)
+    with pytest.raises(TypeError):
+        apns.Credentials(certificate_file=encrypted, passphrase=lambda: "")
+    with pytest.raises(ValueError):
+        apns.Credentials(certificate_file=encrypted, passphrase=lambda file: "x" * 1025)
+
+
+def test_closed_credentials(who):
+    session = apns.Session(who)
+    who.close()
+    who.close()
+    assert session.credentials is who
+    for use in (lambda: apns.Session(who), lambda: apns.Feedback(who), who.describe):
+        with pytest.raises(apns.ClosedError):
+            use()
+
+
+# ---- Payloads
+
+
+def test_payload():
+    payload = apns.Payload(title="Chess", badge=3, loc_args=("a", "ü"), sound="default")
+    payload.set(badge=4, action_loc_key=None, relevance_score=0.5)
+    payload.add("game", "x")
+    payload.add("nested", {"list": [1, 2.5, None, True]})
+    payload.add("large", 1 << 70)
+    payload.add("yes", True)
+    payload.add("none", None)
+    payload.add("half", 0.5)
+    written = json.loads(payload.write())
+    assert written == {
+        "aps": {
+            "alert": {"title": "Chess", "loc-args": ["a", "ü"], "action-loc-key": None},
+            "badge": 4, "sound": "default", "relevance-score": 0.5,
+        },
+        "game": "x", "nested": {"list": [1, 2.5, None, True]}, "large": 1 << 70, "yes": True,
+        "none": None, "half": 0.5,
+    }  # fmt: skip
+    assert bytes(payload) == payload.write()
+    payload.remove("alert", "badge")
+    payload.remove_custom()
+    payload.set_critical_sound("siren", volume=0.5)
+    assert json.loads(payload.write())["aps"]["sound"]["volume"] == 0.5
+    payload.reset()
+    assert payload.write() == b'{"aps":{}}'
+
+
+def test_truncation():
+    payload = apns.Payload(alert="é" * 2000, limit=100, truncate=True, suffix="...")
+    written, cut = payload.fit()
+    assert len(written) <= 100 and cut > 3000 and written.endswith(b'..."}}')
+    with pytest.raises(apns.ArgumentError):
+        apns.Payload(alert="é" * 2000, limit=100).write()
+    assert len(apns.Payload(alert="x" * 5000, limit=5120).write()) > 5000
+
+
+def test_payload_mistakes():
+    payload = apns.Payload(title="T")
+    with pytest.raises(apns.ArgumentError, match="alert"):
+        payload.set(alert="a string too")
+    with pytest.raises(TypeError, match="bagde"):
+        payload.set(bagde=1)
+    with pytest.raises(apns.ArgumentError):
+        payload.add("aps", {})
+    for value in (object(), {1, 2}, {"a": float("nan")}):
+        with pytest.raises((TypeError, ValueError)):
+            payload.add("key", value)
+    assert json.loads(payload.write()) == {"aps": {"alert": {"title": "T"}}}
+
+
+def test_check():
+    assert apns.check_payload('{"aps":{"alert":"x"}}') == []
+    findings = apns.check_payload(b'{"aps":{\n"alret":"x","badge":"1"}}')
+    assert [finding.severity for finding in findings] == [apns.Severity.WARNING, apns.Severity.ERROR]
+    assert (findings[0].line, findings[0].column) == (2, 1) and "alert" in findings[0].message
+    assert apns.check_payload("{", limit=10)[0].severity is apns.Severity.ERROR
+
+
+# ---- Strings
+
+
+def test_strings(tmp_path):
+    text = '/* say */ "hi" = "%2$@ says %1$@";\n"é" = "ü";'
+    file = tmp_path / "Localizable.strings"
+    file.write_text(text, encoding="utf-16")
+    for strings in (apns.Strings(text.encode()), apns.Strings.open(file), apns.Strings.open(str(file))):
+        assert strings["é"] == strings.get("é") == "ü"
+        assert "é" in strings and "e" not in strings
+        assert strings.get("e") is None and strings.get("e", 3) == 3
+        assert strings.format("hi", "böo", "Jöe") == "Jöe says böo"
+        with pytest.raises(KeyError):
+            strings["e"]
+        with pytest.raises(apns.ArgumentError):
+            strings.format("hi", "one")
+        with pytest.raises(ValueError):
+            strings.format("hi", "a\0b", "c")
+    with pytest.raises(apns.ArgumentError, match="line 2"):
+        apns.Strings(b'"a" = "b";\n"c" = ')
+    with pytest.raises(apns.Error, match="absent"):
+        apns.Strings.open(tmp_path / "absent")
+
+
+# ---- Feedback
+
+
+def test_feedback(start, who, tmp_path):
+    listed = tmp_path / "feedback"
+    listed.write_text(f"1290000000 {TOKEN.hex()}\n1290000060 {'07' * 32}\n")
+    simulator = start("--feedback", listed)
+    with apns.Feedback(who, host="127.0.0.1", port=simulator.feedback[1]) as feedback:
+        assert not feedback.closed
+        devices = list(feedback)
+        assert list(feedback) == []
+    assert devices == [(1290000000, TOKEN), (1290000060, b"\x07" * 32)]
+    assert devices[0].token == TOKEN and devices[0].timestamp == 1290000000
+    assert feedback.closed
+    feedback.close()
+    with pytest.raises(apns.ClosedError):
+        next(feedback)
+
+
+def test_feedback_that_breaks_off(start, who, tmp_path):
+    listed = tmp_path / "feedback"
+    listed.write_text("".join(f"{number} {TOKEN.hex()}\n" for number in range(10)))
+    simulator = start("--feedback", listed, faults={"feedback_cut_bytes": 100})
+    feedback = apns.Feedback(who, host="127.0.0.1", port=simulator.feedback[1])
+    assert [next(feedback).timestamp for _ in range(2)] == [0, 1]
+    for _ in range(2):
+        with pytest.raises(apns.Error):
+            next(feedback)
+    with pytest.raises(apns.NetworkError):
+        apns.Feedback(who, host="127.0.0.1", port=1)
+
+
+# ---- Docstrings
+
+
+def test_everything_is_documented():
+    for name in apns.__all__:
+        value = getattr(apns, name)
+        if isinstance(value, type) or inspect.isroutine(value):
+            assert value.__doc__, name
+        if isinstance(value, type) and value.__module__ == "apns":
+            for member, what in vars(value).items():
+                if not member.startswith("_") and callable(what):
+                    assert what.__doc__, f"{name}.{member}"
+
+
+def test_every_stub_has_its_signature():
+    for owner in (apns.Session, apns.Credentials, apns.Payload, apns.Strings, apns.Feedback):
+        assert inspect.signature(owner)
+        for name, member in vars(owner).items():
+            if callable(member) and not name.startswith("__"):
+                assert inspect.signature(member)
+
+
+# ---- What the wheel needs
+
+
+def test_the_module_needs_openssl_and_libc_only():
+    from apns import _core
+
+    shown = subprocess.run(
+        ["readelf", "-dW", _core.__file__], check=True, capture_output=True, text=True
+    ).stdout
+    needed = {name.split(".so")[0] for name in re.findall(r"NEEDED.*\[(.*)\]", shown)}
+    if "asan" in str(needed):
+        pytest.skip("built with the address sanitizer")
+    assert needed == {"libssl", "libcrypto", "libc"}
+    symbols = subprocess.run(
+        ["readelf", "--dyn-syms", "-W", _core.__file__], check=True, capture_output=True, text=True
+    ).stdout
+    versions = {
+        tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_([\d.]+)", symbols)
+    }
+    assert max(versions) <= (2, 17)
+    defined = [line.split()[-1] for line in symbols.splitlines() if re.search(r" GLOBAL DEFAULT +\d", line)]
+    assert defined == ["PyInit__core"]
+    assert _core.__file__.endswith(".abi3.so") and sys.version_info >= (3, 9)
