@@ -108,7 +108,9 @@ struct Scenario {
     if dice.happens(200) { failingOpens = dice.pick([20, 100, 600]) }
     if dice.happens(100) { hangingOpens = dice.pick([20, 200]) }
     // Silence is only as good as the ear.
-    if dice.happens(isQuiet ? 600 : 200) { lapseMax = dice.pick([1_000_000, 100_000_000, 3_000_000_000]) }
+    if dice.happens(isQuiet ? 600 : 200) {
+      lapseMax = dice.pick([1_000_000, 100_000_000, 3_000_000_000])
+    }
   }
 
   private mutating func drawGateway(_ dice: inout Dice) {
