@@ -112,6 +112,7 @@ static bool take_options(session_t *self, PyObject *args, PyObject *keywords,
                           "format",
                           "connect_timeout",
                           "write_timeout",
+                          "answer_timeout",
                           "window_bytes",
                           "payload_max",
                           "ambiguous",
@@ -130,18 +131,19 @@ static bool take_options(session_t *self, PyObject *args, PyObject *keywords,
                           "events_max",
                           NULL};
   PyObject *host = NULL, *server_name = NULL, *port = NULL, *format = NULL, *connect_timeout = NULL;
-  PyObject *write_timeout = NULL, *window_bytes = NULL, *payload_max = NULL, *ambiguous = NULL;
+  PyObject *write_timeout = NULL, *answer_timeout = NULL, *window_bytes = NULL, *payload_max = NULL,
+           *ambiguous = NULL;
   PyObject *quiet_period = NULL, *connections = NULL, *connects_per_minute = NULL;
   PyObject *reconnect_pause_max = NULL, *keepalive = NULL, *proxy_host = NULL, *proxy_port = NULL;
   PyObject *proxy_user = NULL, *proxy_password = NULL, *events_max = NULL, *credentials;
   int report_accepted = 0, zero_proves = 0, standby = 1;
   long long most = EVENTS_MAX;
   if (!PyArg_ParseTupleAndKeywords(
-          args, keywords, "O!|$OOOOOOOOOpOpOpOOOOOOOO:Session", names, credentials_type,
+          args, keywords, "O!|$OOOOOOOOOOpOpOpOOOOOOOO:Session", names, credentials_type,
           &credentials, &host, &server_name, &port, &format, &connect_timeout, &write_timeout,
-          &window_bytes, &payload_max, &ambiguous, &report_accepted, &quiet_period, &zero_proves,
-          &connections, &standby, &connects_per_minute, &reconnect_pause_max, &keepalive,
-          &proxy_host, &proxy_port, &proxy_user, &proxy_password, &events_max)) {
+          &answer_timeout, &window_bytes, &payload_max, &ambiguous, &report_accepted, &quiet_period,
+          &zero_proves, &connections, &standby, &connects_per_minute, &reconnect_pause_max,
+          &keepalive, &proxy_host, &proxy_port, &proxy_user, &proxy_password, &events_max)) {
     return false;
   }
   if (!text_argument(host, "host", &options->host, &owners[HOST]) ||
@@ -149,6 +151,7 @@ static bool take_options(session_t *self, PyObject *args, PyObject *keywords,
       !take_u16(port, "port", &options->port) || !take_i32(format, "format", &options->format) ||
       !option_ms_argument(connect_timeout, "connect_timeout", &options->connect_timeout_ms) ||
       !option_ms_argument(write_timeout, "write_timeout", &options->write_timeout_ms) ||
+      !option_ms_argument(answer_timeout, "answer_timeout", &options->answer_timeout_ms) ||
       !take_u32(window_bytes, "window_bytes", &options->window_bytes) ||
       !take_u32(payload_max, "payload_max", &options->payload_max) ||
       !take_i32(ambiguous, "ambiguous", &options->ambiguous) ||
@@ -662,7 +665,8 @@ static PyMethodDef methods[] = {
 
 static const char doc[] =
     "Session(credentials, *, host=None, server_name=None, port=0, format=0, "
-    "connect_timeout=None, write_timeout=None, window_bytes=0, payload_max=0, ambiguous=0, "
+    "connect_timeout=None, write_timeout=None, answer_timeout=None, window_bytes=0, payload_max=0, "
+    "ambiguous=0, "
     "report_accepted=False, quiet_period=None, zero_proves=False, connections=0, standby=True, "
     "connects_per_minute=0, reconnect_pause_max=None, keepalive=0, proxy_host=None, "
     "proxy_port=0, proxy_user=None, proxy_password=None, events_max=1048576)\n--\n\n"
@@ -678,6 +682,9 @@ static const char doc[] =
     "connect_timeout, write_timeout\n"
     "    For name, connection and handshake together, and for how long the peer may take\n"
     "    nothing. Default: 10.\n"
+    "answer_timeout\n"
+    "    The gateway owes an answer for so long: its connection is taken for dead.\n"
+    "    Default: 30.\n"
     "window_bytes\n"
     "    Memory for notifications that have no end yet. Default: 4 MiB; at least 16 KiB.\n"
     "payload_max\n"

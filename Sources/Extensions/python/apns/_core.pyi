@@ -67,6 +67,7 @@ class Session:
         format: int = 0,
         connect_timeout: float | None = None,
         write_timeout: float | None = None,
+        answer_timeout: float | None = None,
         window_bytes: int = 0,
         payload_max: int = 0,
         ambiguous: int = 0,
