@@ -316,6 +316,7 @@ static void a_drain_without_end_ends_with_the_options(void **state) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = options_for(gateway);
   options.write_timeout_ms = 20000;
+  options.answer_timeout_ms = 3600000;
   apns_session_t *session = session_to(gateway, &options);
   apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, 3);

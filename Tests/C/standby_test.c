@@ -1,5 +1,6 @@
 /* The connection that is made ready while the one before it works. */
 #include <dirent.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -135,12 +136,17 @@ static void one_that_ended_while_it_waited_is_replaced(void **state) {
   static const gateway_step_t notify[] = {AWAIT(1), CLOSE_NOTIFY}, fin[] = {AWAIT(1), CLOSE_FIN},
                               reset[] = {AWAIT(1), CLOSE_RST};
   static const gateway_step_t *const ways[] = {notify, fin, reset};
+  static const gateway_step_t longer[] = {TAKE_FRAMES(BATCH - 1), AWAIT(2), NAME_NTH(8, 0), END};
   for (size_t index = 0; index < 3; index++) {
-    gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, works, ways[index], polite));
+    gateway_t *gateway = gateway_start(NULL, SCRIPTS(names_first, longer, ways[index], polite));
     apns_session_t *session = session_with_standby(gateway);
     bring_to_work(session);
     await_connects(session, 3);
     gateway_await_step(gateway, 1, 1);
+    gateway_signal(gateway);
+    /* The end is there before it is needed. */
+    struct pollfd standby = {.fd = sockets_last(), .events = POLLIN};
+    assert_int_equal(poll(&standby, 1, 30000), 1);
     check_goes_on(gateway, session);
     assert_int_equal(stats_of(session).unknown, 0);
     apns_session_free(session);

@@ -275,11 +275,11 @@ static void several_connections_are_counted_together(void **state) {
     stats = stats_of(session);
   }
   assert_in_range(stats.accepted, 100, COUNT - 100);
-  /* The oldest is the first that the late connection has. */
+  /* The oldest is the first that the late connection has, whichever of the two that is. */
   size_t oldest = SIZE_MAX;
   for (size_t n = 0; n < COUNT; n++)
     if (stats.first_unresolved == identifiers[n]) oldest = n;
-  assert_in_range(oldest, 1, COUNT - 1);
+  assert_in_range(oldest, 0, COUNT - 1);
   gateway_signal(gateway);
   assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
   assert_counts(session, COUNT, COUNT, 0, 0, 0);

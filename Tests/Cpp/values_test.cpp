@@ -69,7 +69,7 @@ static void bad_tokens_say_why(void **) {
   assert_throws(APNS_ERR_ARGUMENT, "character 'u' at 1", [] { apns::Token::from_hex("5u"); });
   assert_throws(APNS_ERR_ARGUMENT, "", [] { apns::Token::from_hex({}); });
   assert_throws(APNS_ERR_ARGUMENT, "", [] { apns::Token::from_base64("="); });
-  assert_throws(APNS_ERR_ARGUMENT, "token is empty", [] { apns::Token(apns::Bytes()); });
+  assert_throws(APNS_ERR_ARGUMENT, "token is empty", [] { apns::Token{apns::Bytes()}; });
   assert_throws(APNS_ERR_ARGUMENT, "token is too long", [] { apns::Token{std::string(101, 'x')}; });
   // What fails leaves it as it was.
   apns::Token token = apns::Token::from_hex("0102");
