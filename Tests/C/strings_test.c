@@ -264,7 +264,7 @@ static void keys_are_bytes(void **state) {
   assert_contains(error.message, "no string for the key \"kkk?kkk");
   assert_contains(error.message, "...\"");
   /* None of its characters is cut in two, and what is none is not repeated. */
-  char euros[301] = "k";
+  char euros[304] = "k";
   for (size_t i = 1; i < 300; i += 3) memcpy(euros + i, "\xE2\x82\xAC", 4);
   for (size_t skipped = 0; skipped < 2; skipped++) {
     assert_status(APNS_ERR_ARGUMENT,
