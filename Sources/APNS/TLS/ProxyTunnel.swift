@@ -90,9 +90,11 @@ struct ProxyTunnel: ~Copyable {
       end >= 12 && answer[0] == 0x48 && answer[1] == 0x54 && answer[2] == 0x54
       && answer[3] == 0x50 && answer[4] == 0x2F && answer[8] == 0x20
     if isHTTP, answer[9] == 0x32 { return }
+    // Said to be static: a String, converted, brings 8 KB of the standard library along.
+    let verdict: StaticString = isHTTP ? " refused: " : " does not speak HTTP: "
     throw Failure(APNS_ERR_NETWORK) {
       endpoint.appendProxy(to: &$0)
-      $0.append(isHTTP ? " refused: " : " does not speak HTTP: ")
+      $0.append(verdict)
       for index in min(isHTTP ? 9 : 0, end)..<min(end, 120) { $0.append(byte: answer[index]) }
     }
   }

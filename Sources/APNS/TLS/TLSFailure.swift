@@ -11,7 +11,7 @@ struct TLSErrors {
   static var none: TLSErrors { TLSErrors(code: 0) }
 
   /// Looks first: emptying an empty queue costs more than a notification's frame.
-  @inline(__always)
+  @inline(never)
   static func clear() { if ERR_peek_error() != 0 { ERR_clear_error() } }
 
   @inline(never)
