@@ -158,10 +158,9 @@ extension Session where Net: ~Copyable {
     case .outcome where hasOutcome: return true
     case .writing, .sending, .lastWriting, .outcome, .ends: break
     }
-    let isPausing = reconnects.earliest > network.now && hasConnection
     for index in 0..<options.connections {
       switch goal {
-      case .sending where isPausing && lanes[index].use == .closed: break
+      case .sending where lanes[index].use == .closed && hasConnection && isPausing: break
       case .writing where lanes[index].window.hasUnwritten: return false
       case .sending where lanes[index].window.hasUnwritten: return false
       case .lastWriting where lanes[index].use == .open && lanes[index].window.hasUnwritten:
@@ -173,6 +172,8 @@ extension Session where Net: ~Copyable {
     }
     return true
   }
+
+  private var isPausing: Bool { reconnects.earliest > network.now }
 
   var hasConnection: Bool {
     for index in 0..<options.connections where lanes[index].use == .open { return true }
