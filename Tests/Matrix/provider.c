@@ -85,7 +85,7 @@ int main(int argc, char **argv) {
   options.connections = (uint32_t)NUMBER("connections", "1");
   options.no_standby = (int32_t)NUMBER("no_standby", "0");
   options.write_timeout_ms = (uint32_t)NUMBER("write_timeout_ms", "1000");
-  options.answer_timeout_ms = (uint32_t)NUMBER("answer_timeout_ms", "5000");
+  options.answer_timeout_ms = (uint32_t)NUMBER("answer_timeout_ms", "15000");
   options.ambiguous = !strcmp(TEXT("ambiguous", "resend"), "report") ? APNS_AMBIGUOUS_REPORT
                                                                      : APNS_AMBIGUOUS_RESEND;
   options.zero_proves = (int32_t)NUMBER("zero_proves", "0");
