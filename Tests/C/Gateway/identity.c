@@ -162,6 +162,7 @@ const identities_t *identities_make(void) {
 
 const char *identities_write(const char *name, const void *bytes, size_t length) {
   static char path[PATH_MAX];
+  identities_make();
   path_of(path, name, "");
   FILE *file = fopen(path, "w");
   REQUIRE(file && fwrite(bytes, 1, length, file) == length);
@@ -184,6 +185,7 @@ char *identities_read(const char *path, size_t *length_out) {
 const char *identities_write_encrypted(const char *name, const identity_t *identity,
                                        const char *passphrase) {
   static char path[PATH_MAX];
+  identities_make();
   path_of(path, name, "");
   FILE *file = fopen(path, "w");
   REQUIRE(file && PEM_write_PrivateKey(file, identity->key, EVP_aes_128_cbc(),

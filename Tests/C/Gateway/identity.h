@@ -49,7 +49,7 @@ const identities_t *identities_make(void);
 /** Makes one more identity. */
 void identity_make(identity_t *identity, const identity_traits_t *traits);
 
-/** The path of a new file in the temporary directory with these bytes. */
+/** The path of a new file with these bytes in the temporary directory, made where it is not yet. */
 const char *identities_write(const char *name, const void *bytes, size_t length);
 
 /** The same file read whole; the caller frees it. */
