@@ -299,6 +299,145 @@ static void an_array_stops_at_a_bad_element(void **state) {
   gateway_stop(gateway);
 }
 
+/* ---- Payloads of a builder ---------------------------------------------- */
+
+static apns_payload_t *payload_with(size_t limit, int truncate) {
+  apns_payload_options_t options = APNS_PAYLOAD_OPTIONS_INIT;
+  options.limit = limit, options.truncate = truncate;
+  apns_payload_t *payload = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_payload_new(&options, &payload, &error), &error);
+  return payload;
+}
+
+static void set_text(apns_payload_t *payload, const char *text, size_t length) {
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_payload_set_string(payload, APNS_KEY_ALERT, text, length, &error), &error);
+}
+
+/* The same frame, but for its identifier, as with the bytes that apns_payload_write() wrote. */
+static void check_payloads_frame(int format, size_t token_length, int64_t expiry,
+                                 uint8_t priority) {
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_options_t options = options_for(gateway);
+  options.format = format;
+  options.quiet_period_ms = 1;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_payload_t *payload = payload_with(0, 0);
+  set_text(payload, "You got your emails.", 20);
+  static uint8_t token[APNS_TOKEN_MAX];
+  memset(token, 0xA5, sizeof token);
+  apns_notification_t push = APNS_NOTIFICATION_INIT;
+  push.token = token, push.token_length = token_length;
+  push.expiry = expiry, push.priority = priority;
+  apns_error_t error = APNS_ERROR_INIT;
+  uint32_t identifiers[2] = {0, 0};
+  size_t cut = 99, length = 0;
+  assert_ok(apns_session_send_payload(session, &push, payload, APNS_SEND_MORE, &identifiers[0],
+                                      &cut, &error),
+            &error);
+  assert_int_equal(cut, 0);
+  char json[256];
+  assert_ok(apns_payload_write(payload, json, sizeof json, &length, NULL, &error), &error);
+  push.payload = json, push.payload_length = length;
+  assert_ok(apns_session_send(session, &push, 0, &identifiers[1], &error), &error);
+  assert_int_equal(identifiers[1], identifiers[0] + 1);
+  apns_payload_free(payload);
+  assert_ok(apns_session_close(session, 30000, &error), &error);
+  apns_session_free(session);
+  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  const size_t half = heard->length / 2;
+  uint8_t again[512];
+  assert_int_equal(heard->length, 2 * half);
+  assert_true(half > token_length + length && half < sizeof again);
+  under_identifier(again, heard->bytes, half, identifiers[1]);
+  assert_memory_equal(again, heard->bytes + half, half);
+  gateway_stop(gateway);
+}
+
+static void a_builders_payload_makes_the_same_frame(void **state) {
+  (void)state;
+  static const size_t token_lengths[] = {1, 32, APNS_TOKEN_MAX};
+  for (size_t index = 0; index < 3; index++) {
+    check_payloads_frame(APNS_FORMAT_SIMPLE, token_lengths[index], 0, 0);
+    check_payloads_frame(APNS_FORMAT_ENHANCED, token_lengths[index], 1245345321, 0);
+    check_payloads_frame(APNS_FORMAT_FRAMED, token_lengths[index], 0, 0);
+    check_payloads_frame(APNS_FORMAT_FRAMED, token_lengths[index], 1245345321, 5);
+  }
+}
+
+static void a_builders_payload_that_cannot_be_sent_is_refused(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_options_t options = options_for(gateway);
+  options.payload_max = 100;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_payload_t *payload = payload_with(64, 0), *longer = payload_with(200, 0);
+  static char text[200];
+  memset(text, 'x', sizeof text);
+  apns_error_t error = APNS_ERROR_INIT;
+  const apns_notification_t given = *notification(0);
+  apns_notification_t push = given;
+  size_t cut = 99;
+#define assert_refused(session, push, payload, flags, part)                                   \
+  assert_status(APNS_ERR_ARGUMENT,                                                            \
+                apns_session_send_payload(session, push, payload, flags, NULL, &cut, &error), \
+                &error);                                                                      \
+  assert_contains(error.message, part)
+  assert_refused(session, &push, payload, 0, "has a payload already");
+  push.payload = NULL;
+  assert_refused(session, &push, payload, 0, "has a payload already");
+  assert_int_equal(cut, 0);
+  push.payload_length = 0;
+  assert_refused(NULL, &push, payload, 0, "session is NULL");
+  assert_refused(session, NULL, payload, 0, "notification is NULL");
+  assert_refused(session, &push, NULL, 0, "payload is NULL");
+  assert_refused(session, &push, payload, 2, "flags has unknown bits: 2");
+  push.token_length = 101;
+  assert_refused(session, &push, payload, 0, "token has 101 bytes");
+  push.token_length = given.token_length, push.priority = 7;
+  assert_refused(session, &push, payload, 0, "priority is 7");
+  push.priority = 0, push.token = NULL;
+  assert_refused(session, &push, payload, 0, "token is NULL");
+  push.token = given.token, push.size = 0;
+  assert_refused(session, &push, payload, 0, "apns_notification_t");
+  push.size = sizeof push;
+  set_text(payload, text, 50);
+  assert_refused(session, &push, payload, 0, "more than its limit of 64");
+  set_text(longer, text, 100);
+  assert_refused(session, &push, longer, 0, "bytes, more than 100");
+#undef assert_refused
+  assert_counts(session, 0, 0, 0, 0, 0);
+  assert_int_equal(gateway_connections(gateway), 0);
+  apns_payload_free(payload), apns_payload_free(longer);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void a_builders_payload_is_shortened_in_the_window(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_options_t options = options_for(gateway);
+  options.quiet_period_ms = 1;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_payload_t *payload = payload_with(40, 1);
+  set_text(payload, "You got far too many emails.", 28);
+  apns_notification_t push = *notification(0);
+  push.payload = NULL, push.payload_length = 0;
+  apns_error_t error = APNS_ERROR_INIT;
+  size_t cut = 0;
+  assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, &cut, &error), &error);
+  assert_int_equal(cut, 11);
+  apns_payload_free(payload);
+  assert_ok(apns_session_close(session, 30000, &error), &error);
+  apns_session_free(session);
+  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  static const char expected[] = "{\"aps\":{\"alert\":\"You got far too m\u2026\"}}";
+  assert_int_equal(heard->length, 5 + 35 + 3 + sizeof expected - 1 + 7);
+  assert_memory_equal(heard->bytes + 5 + 35 + 3, expected, sizeof expected - 1);
+  gateway_stop(gateway);
+}
+
 /* ---- Identifiers -------------------------------------------------------- */
 
 static void identifiers_are_never_0_nor_given_twice(void **state) {
@@ -472,6 +611,55 @@ static void check_window(uint32_t window_bytes, size_t count, size_t step) {
 static void many_times_the_smallest_window(void **state) {
   (void)state;
   check_window(16384, as_many_as(3000, 1700), 0);
+}
+
+/* Each is written where the last one of another length was; what one device's text leaves
+   must not show in the next one's, nor in what is sent again. */
+static void a_builders_payload_many_times_the_window(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_options_t options = options_for(gateway);
+  options.window_bytes = 16384;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_payload_t *payload = payload_with(2048, 0);
+  apns_error_t error = APNS_ERROR_INIT;
+  static char text[1000];
+  const size_t count = as_many_as(1000, 300);
+  size_t rejected = 0;
+  for (size_t n = 0; n < count; n++) {
+    apns_notification_t push = *notification(n);
+    uint8_t token[32];
+    memcpy(token, push.token, sizeof token);
+    if (n % 101 == 5) token[30] = token[31] = 0xFF, rejected++;
+    push.token = token, push.payload = NULL, push.payload_length = 0;
+    const size_t length = 1 + n * 977 % sizeof text;
+    memset(text, 'a' + (int)(n % 26), length);
+    set_text(payload, text, length);
+    assert_ok(apns_session_send_payload(session, &push, payload, n % 7 ? APNS_SEND_MORE : 0, NULL,
+                                        NULL, &error),
+              &error);
+  }
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_counts(session, count, count - rejected, rejected, 0, 0);
+  assert_true(stats_of(session).resent > 0);
+  apns_payload_free(payload);
+  apns_session_free(session);
+  for (size_t index = 0; index < gateway_connections(gateway); index++) {
+    const gateway_record_t *heard = gateway_heard(gateway, index);
+    for (size_t at = 0; at < heard->frame_count; at++) {
+      if (heard->frames[at].is_sentinel) continue;
+      const uint8_t *frame = heard->bytes + heard->frames[at].start;
+      size_t n;
+      memcpy(&n, frame + 8, sizeof n);
+      const size_t length = 1 + n * 977 % sizeof text;
+      memset(text, 'a' + (int)(n % 26), length);
+      assert_int_equal((size_t)frame[41] << 8 | frame[42], 17 + length + 3);
+      assert_memory_equal(frame + 43, "{\"aps\":{\"alert\":\"", 17);
+      assert_memory_equal(frame + 43 + 17, text, length);
+      assert_memory_equal(frame + 43 + 17 + length, "\"}}", 3);
+    }
+  }
+  gateway_stop(gateway);
 }
 
 static void many_times_a_window_of_mixed_lengths(void **state) {
@@ -650,6 +838,10 @@ int main(void) {
       cmocka_unit_test(an_array_is_sent_in_order_and_in_few_records),
       cmocka_unit_test(an_array_with_more_to_come_is_held_back),
       cmocka_unit_test(an_array_stops_at_a_bad_element),
+      cmocka_unit_test(a_builders_payload_makes_the_same_frame),
+      cmocka_unit_test(a_builders_payload_that_cannot_be_sent_is_refused),
+      cmocka_unit_test(a_builders_payload_is_shortened_in_the_window),
+      cmocka_unit_test(a_builders_payload_many_times_the_window),
       cmocka_unit_test(identifiers_are_never_0_nor_given_twice),
       cmocka_unit_test(a_refused_notification_costs_no_connection),
       cmocka_unit_test(null_sessions_are_refused),

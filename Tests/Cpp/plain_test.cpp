@@ -81,6 +81,9 @@ static void sessions(void **) {
   std::uint32_t identifier = 0;
   const apns::Token good = token_of(1), bad = token_of(2, true);
   assert_int_equal(session.try_send({good, "{}"}, APNS_SEND_MORE, &identifier, &error), APNS_OK);
+  assert_int_equal(session.try_send(apns::Notification().to(good), apns::Payload::try_make(),
+                                    APNS_SEND_MORE, &identifier, nullptr, &error),
+                   APNS_OK);
   assert_int_equal(session.try_send({bad, "{}"}, 0, &identifier, &error), APNS_OK);
   assert_int_equal(session.try_send({bad, ""}, 0, &identifier, &error), APNS_ERR_ARGUMENT);
   const apns::Notification many[] = {{good, "{}"}, {good, "{}"}};
@@ -100,7 +103,7 @@ static void sessions(void **) {
   assert_int_equal(events.status(), APNS_DONE);
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
   assert_int_equal(session.try_stats(stats), APNS_OK);
-  assert_int_equal(stats.accepted, 3);
+  assert_int_equal(stats.accepted, 4);
   apns::Session moved = std::move(session);
   assert_int_equal(session.try_flush(&error), APNS_ERR_ARGUMENT);
   assert_int_equal(moved.try_close(seconds(30), &error), APNS_OK);

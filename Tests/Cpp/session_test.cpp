@@ -132,6 +132,38 @@ static void what_is_sent_is_what_was_said(void **) {
   assert_memory_equal(heard->bytes, expected, sizeof expected - 1);
 }
 
+static void a_payload_is_sent_from_where_it_is_built(void **) {
+  const gateway_step_t script[] = {step(STEP_TAKE_ALL), step(STEP_END)};
+  const Gateway gateway(script);
+  apns::SessionOptions options = gateway.session_options();
+  options.quiet_period_ms = 1;
+  {
+    apns::Session session(apns::Credentials(provider_options()), options);
+    apns::PayloadOptions limits;
+    limits.limit = 27;
+    limits.truncate = true;
+    apns::Payload payload(limits);
+    const auto push = apns::Notification().to("tt");
+    payload.alert("Hello");
+    std::size_t cut = 99;
+    assert_true(session.send(push, payload, APNS_SEND_MORE, &cut) != 0);
+    assert_int_equal(cut, 0);
+    payload.alert("Good-bye");
+    session.send(push, payload, 0, &cut);
+    assert_int_equal(cut, 4);
+    assert_throws(APNS_ERR_ARGUMENT, "has a payload already", [&] {
+      session.send({"tt", "{}"}, payload);
+    });
+    session.close(seconds(30));
+  }
+  static const char expected[] =
+      "\2\0\0\0\x28\1\0\2tt\2\0\x19{\"aps\":{\"alert\":\"Hello\"}}\3\0\4\0\0\0\1"
+      "\2\0\0\0\x2a\1\0\2tt\2\0\x1b{\"aps\":{\"alert\":\"Good\u2026\"}}\3\0\4\0\0\0\2";
+  const gateway_record_t *heard = gateway.heard(0);
+  assert_int_equal(heard->length, sizeof expected - 1);
+  assert_memory_equal(heard->bytes, expected, sizeof expected - 1);
+}
+
 static void options_do_what_they_say(void **) {
   const gateway_step_t script[] = {{STEP_TAKE_BYTES, 8, nullptr, 0, 0, false},
                                    step(STEP_CLOSE_FIN)};
@@ -350,6 +382,7 @@ int main() {
       cmocka_unit_test(credentials_come_from_memory_and_a_callback),
       cmocka_unit_test(every_notification_ends_and_is_told),
       cmocka_unit_test(what_is_sent_is_what_was_said),
+      cmocka_unit_test(a_payload_is_sent_from_where_it_is_built),
       cmocka_unit_test(options_do_what_they_say),
       cmocka_unit_test(an_array_is_sent_and_what_was_taken_told),
       cmocka_unit_test(a_refused_notification_is_thrown),

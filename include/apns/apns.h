@@ -271,7 +271,8 @@ void apns_strings_free(apns_strings_t *strings);
  *
  * One payload serves for any number of notifications: write it, set what is
  * other for the next device, write it again; or reset it and begin anew. Once
- * it has been as large as it gets, none of these calls allocates memory.
+ * it has been as large as it gets, none of these calls allocates memory. Where a
+ * session sends it, apns_session_send_payload() saves the array and the copy.
  *
  * Strings are UTF-8 with their length in bytes, and are copied. A call that
  * fails changes nothing; APNS_ERR_ARGUMENT names the key. One thread at a time
@@ -800,6 +801,22 @@ apns_status_t apns_session_send(apns_session_t *session, const apns_notification
 apns_status_t apns_session_send_many(apns_session_t *session,
                                      const apns_notification_t *notifications, size_t count,
                                      uint32_t flags, size_t *taken_out, apns_error_t *error_out);
+
+/**
+ * Sends one notification as apns_session_send() does, with the payload of a builder,
+ * which is written once and where it is sent from: into the session's window. The
+ * notification's own `payload` is NULL and 0.
+ *
+ * APNS_ERR_ARGUMENT also where the payload is longer than its limit, or, shortened
+ * already, than the session's payload_max. `cut_out` (which may be NULL) receives how
+ * many bytes of its text were left off, as of apns_payload_write(). The payload stays
+ * the caller's, to be changed for the next device.
+ */
+apns_status_t apns_session_send_payload(apns_session_t *session,
+                                        const apns_notification_t *notification,
+                                        const apns_payload_t *payload, uint32_t flags,
+                                        uint32_t *identifier_out, size_t *cut_out,
+                                        apns_error_t *error_out);
 
 /**
  * Writes what APNS_SEND_MORE held back. An error loses nothing: the next call goes on

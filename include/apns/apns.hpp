@@ -1143,6 +1143,16 @@ class Session : public detail::Owner<apns_session_t> {
     return identifier;
   }
 
+  /** Likewise with a payload that is written to its place in the session's window;
+      `cut_out` receives how many bytes of its text were left off. */
+  std::uint32_t send(const Notification &notification, const Payload &payload, unsigned flags = 0,
+                     std::size_t *cut_out = nullptr) {
+    detail::Slot slot;
+    std::uint32_t identifier = 0;
+    detail::check(try_send(notification, payload, flags, &identifier, cut_out, &slot.error), slot);
+    return identifier;
+  }
+
   /** Sends an array; SendManyError says how many of it were taken before the one at fault. */
   void send_many(const apns_notification_t *notifications, std::size_t count, unsigned flags = 0) {
     detail::Slot slot;
@@ -1241,6 +1251,13 @@ class Session : public detail::Owner<apns_session_t> {
                          std::uint32_t *identifier_out = nullptr,
                          apns_error_t *error = nullptr) noexcept {
     return apns_session_send(get(), &notification, flags, identifier_out, error);
+  }
+
+  apns_status_t try_send(const Notification &notification, const Payload &payload,
+                         unsigned flags = 0, std::uint32_t *identifier_out = nullptr,
+                         std::size_t *cut_out = nullptr, apns_error_t *error = nullptr) noexcept {
+    return apns_session_send_payload(get(), &notification, payload.get(), flags, identifier_out,
+                                     cut_out, error);
   }
 
   apns_status_t try_send_many(const apns_notification_t *notifications, std::size_t count,

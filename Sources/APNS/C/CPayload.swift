@@ -277,18 +277,25 @@ public func apns_payload_write(
     guard let payload else { throw isNull("payload") }
     guard let length else { throw isNull("length_out") }
     let builder = UnsafeMutablePointer<PayloadBuilder>(payload)
-    let plan: PayloadBuilder.Plan
-    do throws(PayloadWriteFault) {
-      plan = try builder.pointee.plan()
-    } catch {
-      length.pointee = error.shortest ?? error.size
-      throw failure(error, limit: builder.pointee.limit)
-    }
+    let plan = try plan(of: builder) { length.pointee = $0.shortest ?? $0.size }
     length.pointee = plan.size
     // A capacity beyond what a length can be is room enough.
     guard let buffer, capacity < 0 || capacity >= plan.size else { throw bufferIsSmall(plan.size) }
     builder.pointee.write(plan, to: buffer)
     cut?.pointee = plan.cut
+  }
+}
+
+/// What will be written; the fault is told in words, and to `tell`.
+@inline(__always)
+func plan(
+  of builder: UnsafeMutablePointer<PayloadBuilder>, tell: (PayloadWriteFault) -> Void = { _ in }
+) throws(Failure) -> PayloadBuilder.Plan {
+  do throws(PayloadWriteFault) {
+    return try builder.pointee.plan()
+  } catch {
+    tell(error)
+    throw failure(error, limit: builder.pointee.limit)
   }
 }
 

@@ -91,6 +91,27 @@ public func apns_session_send_many(
   }
 }
 
+@_cdecl("apns_session_send_payload") @implementation @_optimize(speed)
+public func apns_session_send_payload(
+  _ session: OpaquePointer?, _ notification: UnsafePointer<apns_notification_t>?,
+  _ payload: OpaquePointer?, _ flags: UInt32, _ identifier: UnsafeMutablePointer<UInt32>?,
+  _ cut: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  cut?.pointee = 0
+  return answer(error) { () throws(Failure) in
+    let session = try openSession(session)
+    guard let notification else { throw isNull("notification") }
+    guard let payload else { throw isNull("payload") }
+    try checkFlags(flags)
+    let builder = UnsafeMutablePointer<PayloadBuilder>(payload)
+    let plan = try plan(of: builder)
+    let number = try take(session, notification, builder, plan)
+    identifier?.pointee = number
+    cut?.pointee = plan.cut
+    writeTaken(session, flags)
+  }
+}
+
 @_cdecl("apns_session_flush") @implementation
 public func apns_session_flush(
   _ session: OpaquePointer?, _ error: UnsafeMutablePointer<apns_error_t>?
@@ -229,33 +250,64 @@ private func takeOther(
 private func takeChecked(
   _ session: UnsafeMutablePointer<ProviderSession>, _ given: UnsafePointer<apns_notification_t>
 ) throws(Failure) -> UInt32 {
-  let (tokenLength, payloadLength) = (given.pointee.token_length, given.pointee.payload_length)
-  guard let token = given.pointee.token, let payload = given.pointee.payload, tokenLength > 0,
-    tokenLength <= Int(APNS_TOKEN_MAX), payloadLength > 0,
-    payloadLength <= session.pointee.options.payloadMax,
+  guard let payload = given.pointee.payload else {
+    throw isNull(given.pointee.token == nil ? "token" : "payload")
+  }
+  let bytes = UnsafeRawBufferPointer(start: payload, count: max(0, given.pointee.payload_length))
+  return try session.pointee.take(
+    try wireNotification(given, bytes, payloadCount: bytes.count, session),
+    userData: given.pointee.user_data)
+}
+
+/// Takes a notification whose payload is written to its place in the window.
+@_optimize(speed)
+private func take(
+  _ session: UnsafeMutablePointer<ProviderSession>, _ given: UnsafePointer<apns_notification_t>,
+  _ builder: UnsafeMutablePointer<PayloadBuilder>, _ plan: PayloadBuilder.Plan
+) throws(Failure) -> UInt32 {
+  var adopted = try adopt(given, named: "apns_notification_t")
+  guard adopted.payload == nil, adopted.payload_length == 0 else {
+    throw Failure(APNS_ERR_ARGUMENT, "the notification has a payload already")
+  }
+  adopted.payload_length = plan.size
+  return try session.pointee.take(
+    try wireNotification(
+      &adopted, UnsafeRawBufferPointer(start: nil, count: 0), payloadCount: plan.size, session),
+    payloadCount: plan.size, userData: adopted.user_data
+  ) {
+    builder.pointee.write(plan, to: $0)
+    return UnsafeRawBufferPointer(start: $0, count: plan.size)
+  }
+}
+
+@inline(__always)
+private func wireNotification(
+  _ given: UnsafePointer<apns_notification_t>, _ payload: UnsafeRawBufferPointer,
+  payloadCount: Int, _ session: UnsafeMutablePointer<ProviderSession>
+) throws(Failure) -> WireNotification {
+  let tokenLength = given.pointee.token_length
+  guard let token = given.pointee.token, tokenLength > 0, tokenLength <= Int(APNS_TOKEN_MAX),
+    payloadCount > 0, payloadCount <= session.pointee.options.payloadMax,
     given.pointee.priority == 0 || given.pointee.priority == 5 || given.pointee.priority == 10
-  else { throw refusal(of: given, payloadMax: session.pointee.options.payloadMax) }
+  else { throw refusal(of: given, session) }
   let expiry: UInt32? =
     switch given.pointee.expiry {
     case 0: nil
     case ...0: 0
     case let seconds: UInt32(clamping: seconds)
     }
-  return try session.pointee.take(
-    WireNotification(
-      token: UnsafeRawBufferPointer(start: token, count: tokenLength),
-      payload: UnsafeRawBufferPointer(start: payload, count: payloadLength), expiry: expiry,
-      priority: given.pointee.priority == 0 ? nil : given.pointee.priority),
-    userData: given.pointee.user_data)
+  return WireNotification(
+    token: UnsafeRawBufferPointer(start: token, count: tokenLength), payload: payload,
+    expiry: expiry, priority: given.pointee.priority == 0 ? nil : given.pointee.priority)
 }
 
 @inline(never)
 private func refusal(
-  of given: UnsafePointer<apns_notification_t>, payloadMax: Int
+  of given: UnsafePointer<apns_notification_t>, _ session: UnsafeMutablePointer<ProviderSession>
 ) -> Failure {
   let notification = given.pointee
+  let payloadMax = session.pointee.options.payloadMax
   if notification.token == nil { return isNull("token") }
-  if notification.payload == nil { return isNull("payload") }
   return Failure(APNS_ERR_ARGUMENT) {
     if notification.token_length <= 0 || notification.token_length > Int(APNS_TOKEN_MAX) {
       $0.append("the device token has ")

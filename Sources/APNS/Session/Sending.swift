@@ -11,11 +11,24 @@ extension Session where Net: ~Copyable {
   mutating func take(
     _ notification: WireNotification, userData: UnsafeMutableRawPointer?
   ) throws(Failure) -> UInt32 {
+    try take(notification, payloadCount: notification.payload.count, userData: userData) { _ in
+      notification.payload
+    }
+  }
+
+  /// The same with a payload that `payload` puts at its place in the frame, which it is
+  /// handed and has room for the count, or has elsewhere.
+  @inline(__always)
+  mutating func take(
+    _ notification: WireNotification, payloadCount: Int, userData: UnsafeMutableRawPointer?,
+    payload: (UnsafeMutableRawPointer) -> UnsafeRawBufferPointer
+  ) throws(Failure) -> UInt32 {
+    let command = options.command
     var notification = notification
     notification.identifier = nextIdentifier
-    guard let size = FrameEncoder.size(of: notification, as: options.command) else {
-      throw tooLarge
-    }
+    guard
+      let size = FrameEncoder.size(of: notification, payloadCount: payloadCount, as: command)
+    else { throw tooLarge }
     if options.connections > 1 { chooseLane(size) }
     if lanes[taking].use != .open { try connect() }
     var lane = lanes + taking
@@ -27,8 +40,10 @@ extension Session where Net: ~Copyable {
     guard let place = free else { throw isFull }
     let identifier = takeIdentifier()
     notification.identifier = identifier
-    FrameEncoder.encode(
-      notification, as: options.command, size: size, into: lane.pointee.window.ring.address(place))
+    let frame = lane.pointee.window.ring.address(place)
+    notification.payload = payload(
+      frame + FrameEncoder.payloadOffset(tokenCount: notification.token.count, as: command))
+    FrameEncoder.encode(notification, as: command, size: size, into: frame)
     lane.pointee.window.commit(
       place, size: size, identifier: identifier, userData: userData,
       hasUsualToken: notification.token.count == WireNotification.usualToken)

@@ -63,6 +63,16 @@ struct ByteWriter {
     }
   }
 
+  /// The same for what may stand at its place already.
+  @inline(__always)
+  mutating func write(payload: UnsafeRawBufferPointer) {
+    if payload.baseAddress == UnsafeRawPointer(target) {
+      target += payload.count
+    } else {
+      write(payload)
+    }
+  }
+
   /// The same for what is nearly always 32 bytes long, without a call.
   @inline(__always)
   mutating func write(token: UnsafeRawBufferPointer) {

@@ -4,8 +4,15 @@ package enum FrameEncoder {
   /// The frame's size in bytes; nil where a length does not fit its field.
   @inline(__always)
   package static func size(of notification: WireNotification, as command: Command) -> Int? {
+    size(of: notification, payloadCount: notification.payload.count, as: command)
+  }
+
+  /// The same with a payload of which only the length is known yet.
+  @inline(__always)
+  static func size(
+    of notification: WireNotification, payloadCount payload: Int, as command: Command
+  ) -> Int? {
     let token = notification.token.count
-    let payload = notification.payload.count
     guard token <= 0xFFFF, payload <= 0xFFFF else { return nil }
     switch command {
     case .simple: return 5 &+ token &+ payload
@@ -19,7 +26,18 @@ package enum FrameEncoder {
     }
   }
 
-  /// Writes the frame; `target` has the room that `size(of:as:)` asked for.
+  /// How far behind the frame's beginning its payload stands.
+  @inline(__always)
+  static func payloadOffset(tokenCount: Int, as command: Command) -> Int {
+    switch command {
+    case .simple: 5 &+ tokenCount
+    case .enhanced: 13 &+ tokenCount
+    case .framed: 11 &+ tokenCount
+    }
+  }
+
+  /// Writes the frame; `target` has the room that `size(of:as:)` asked for. A payload that
+  /// stands at its place already is left there.
   @inline(__always)
   package static func encode(
     _ notification: WireNotification, as command: Command, size: Int,
@@ -38,7 +56,7 @@ package enum FrameEncoder {
       writer.write(tokenLength)
       writer.write(token: notification.token)
       writer.write(payloadLength)
-      writer.write(notification.payload)
+      writer.write(payload: notification.payload)
     case .framed:
       writer.write(UInt32(truncatingIfNeeded: size &- 5))
       writer.write(FrameItem.token.rawValue)
@@ -46,7 +64,7 @@ package enum FrameEncoder {
       writer.write(token: notification.token)
       writer.write(FrameItem.payload.rawValue)
       writer.write(payloadLength)
-      writer.write(notification.payload)
+      writer.write(payload: notification.payload)
       if let identifier = notification.identifier {
         writer.write(FrameItem.identifier.rawValue)
         writer.write(4 as UInt16)
