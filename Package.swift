@@ -14,6 +14,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-crypto", "3.9.0"..<"5.0.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+    .package(url: "https://github.com/apple/swift-nio-http2", from: "1.34.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.29.0"),
   ],
   targets: [
@@ -33,7 +34,9 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHPACK", package: "swift-nio-http2"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOHTTP2", package: "swift-nio-http2"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOTLS", package: "swift-nio"),

@@ -46,7 +46,9 @@ final class StreamFaults: ChannelDuplexHandler {
     switch event {
     case let event as FaultEvent:
       switch event {
-      case .changed: adapt(context)
+      case .changed:
+        adapt(context)
+        context.fireUserInboundEventTriggered(event)
       case .cut(let ending): cut(context, ending)
       case .stall(let stall): begin(stall, context)
       case .woken: context.fireUserInboundEventTriggered(event)
