@@ -12,8 +12,11 @@ struct PushAnswers {
 
   mutating func add(_ id: HTTP2StreamID, _ answer: PushAnswer) { due.append((id, answer)) }
 
+  /// In the order of their streams: HTTP/2 finds those fastest, and whoever opens many at once
+  /// may end them in any.
   mutating func take() -> [(HTTP2StreamID, PushAnswer)] {
     defer { due.removeAll() }
+    due.sort { $0.0 < $1.0 }
     return due
   }
 
