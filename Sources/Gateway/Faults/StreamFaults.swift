@@ -128,6 +128,7 @@ final class StreamFaults: ChannelDuplexHandler {
     // Before it is passed on: whoever takes it may want to read at once.
     isPacing = rate != nil
     pass(&piece, context)
+    context.fireChannelReadComplete()
     if isStalled {
       isPacing = false
       piece.writeBuffer(&held)

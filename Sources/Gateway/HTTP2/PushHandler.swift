@@ -37,6 +37,8 @@ final class PushHandler: ChannelDuplexHandler {
   private var streams: [HTTP2StreamID: PushStream] = [:]
   /// Came while it stalls.
   private var held: [HTTP2Frame] = []
+  private let gate: FrameGate
+  private let writer: FrameWriter
   private var answers: PushAnswers
   private var credit = WindowCredit()
   /// The highest stream whose request was looked at.
@@ -61,6 +63,8 @@ final class PushHandler: ChannelDuplexHandler {
     self.services = services
     self.faults = faults
     self.logger = logger
+    gate = FrameGate(faults: faults)
+    writer = FrameWriter(faults: faults)
     answers = PushAnswers()
     identifiers = faults.identifiers()
     if services.records.accepted != nil || services.ledger.keeps > 0 {
@@ -102,7 +106,8 @@ final class PushHandler: ChannelDuplexHandler {
     phase = .judging
     logger.debug("connected")
     do {
-      try pipeline.addHandler(PongFilter(faults: faults), position: .before(self))
+      try pipeline.addHandlers(
+        [writer, gate] as [any ChannelHandler], position: .before(self))
       try pipeline.addHandler(HTTP2Limits.handler(settings.initial), position: .before(self))
     } catch {
       return context.close(promise: nil)
@@ -142,7 +147,6 @@ final class PushHandler: ChannelDuplexHandler {
     switch error {
     case let error as NIOHTTP2Errors.StreamError:
       logger.info("stream \(Int(error.streamID)): \(error.baseError)")
-      if error.baseError is NIOHTTP2Errors.CreatedStreamAfterGoaway { tally.discarded += 1 }
     case is any NIOHTTP2Error:
       logger.info("the connection broke: \(error)")
       // GOAWAY is on its way.
@@ -199,6 +203,11 @@ final class PushHandler: ChannelDuplexHandler {
   func channelReadComplete(context: ChannelHandlerContext) {
     isReading = false
     settle()
+    let dropped = gate.takeDroppedData()
+    if dropped > 0 {
+      refill(dropped, .rootStream, isLast: true, context)
+      context.flush()
+    }
     if faults.faults.answers != .batch { send(context) }
     leaveIfDone(context)
     context.fireChannelReadComplete()
@@ -215,6 +224,7 @@ final class PushHandler: ChannelDuplexHandler {
     }
     settle()
     if faults.faults.answers != .batch { send(context) }
+    context.flush()
     leaveIfDone(context)
   }
 
@@ -393,16 +403,11 @@ final class PushHandler: ChannelDuplexHandler {
     send(context)
     let above = streams.keys.filter { $0 > last }
     tally.discarded += above.count
-    let reason = faults.faults.goawayReason.map {
-      ByteBuffer(string: "{\"reason\":\(JSONText.string($0))}")
-    }
-    write(
-      .goAway(
-        lastStreamID: last,
-        errorCode: HTTP2ErrorCode(networkCode: Int(faults.faults.goawayError)),
-        opaqueData: reason), on: .rootStream, context)
     for id in above { streams[id] = nil }
-    context.flush()
+    gate.close(above: manner == .immediate ? 0 : UInt32(Int(last)))
+    writer.goAway(
+      last: UInt32(Int(last)), error: faults.faults.goawayError,
+      reason: faults.faults.goawayReason)
     switch manner {
     case .open: break
     case .graceful: phase = .leaving
@@ -519,6 +524,7 @@ final class PushHandler: ChannelDuplexHandler {
 
   /// Passes on what came of this batch, so that no push costs a lock.
   private func settle() {
+    tally.discarded += gate.takeDropped()
     let ledger = services.ledger
     ledger.add(&tally, of: connection, ledger.keeps > 0 ? accepted : nil)
     if let record = services.records.accepted {
