@@ -77,13 +77,17 @@ final class PushHandler: ChannelDuplexHandler {
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     switch event {
+    // These come with every push, and nobody else wants them.
+    case let event as StreamClosedEvent:
+      streams[event.streamID] = nil
+      return
+    case is NIOHTTP2WindowUpdatedEvent, is NIOHTTP2StreamCreatedEvent: return
     case TLSUserEvent.handshakeCompleted(let negotiated): begin(context, negotiated)
     case FaultEvent.changed: adapt(context)
     case FaultEvent.woken: wake(context)
     case ChannelEvent.inputClosed:
       isLeft = true
       leaveIfDone(context)
-    case let event as StreamClosedEvent: streams[event.streamID] = nil
     default: break
     }
     context.fireUserInboundEventTriggered(event)
