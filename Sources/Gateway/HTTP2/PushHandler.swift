@@ -24,6 +24,9 @@ final class PushHandler: ChannelDuplexHandler {
     case discarding
   }
 
+  /// How long whoever was told to go may take: answers are on their way, and RST destroys them.
+  private static let patience = TimeAmount.seconds(10)
+
   private let connection: Int
   private let services: PushServices
   private let faults: ConnectionFaults
@@ -167,7 +170,9 @@ final class PushHandler: ChannelDuplexHandler {
     isEnding = true
     phase = .discarding
     answers.forget()
-    GentleClose.begin(context.channel, after: .zero, ending: ending)
+    GentleClose.begin(
+      context.channel, after: .zero, ending: ending,
+      patience: hasGoneAway ? Self.patience : GentleClose.patience)
   }
 
   /// Who has closed its side, or was told to go, has its answers first.
