@@ -50,6 +50,11 @@ static PyObject *status_is_retryable(PyObject *module, PyObject *given) {
   return PyBool_FromLong(apns_status_is_retryable((apns_status_t)number));
 }
 
+static PyObject *encode_json(PyObject *module, PyObject *value) {
+  (void)module;
+  return json_bytes(value);
+}
+
 static PyMethodDef functions[] = {
     {"version", version, METH_NOARGS,
      "version()\n--\n\nThe version of the C library in use, \"0.1.0\"."},
@@ -60,6 +65,10 @@ static PyMethodDef functions[] = {
     {"status_is_retryable", status_is_retryable, METH_O,
      "status_is_retryable(status, /)\n--\n\n"
      "Whether the same call may succeed later without a change by the caller."},
+    {"encode_json", encode_json, METH_O,
+     "encode_json(value, /)\n--\n\n"
+     "The bytes of JSON that send() makes of a dict: those of json.dumps() where that is told\n"
+     "ensure_ascii=False, separators=(\",\", \":\") and allow_nan=False."},
     {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
@@ -72,7 +81,7 @@ PyMODINIT_FUNC PyInit__core(void) {
   PyObject *module = PyModule_Create(&definition);
   if (!module) return NULL;
   if (PyModule_AddFunctions(module, token_functions) ||
-      PyModule_AddFunctions(module, payload_functions) || !errors_load() || !arguments_load() ||
+      PyModule_AddFunctions(module, payload_functions) || !errors_load() || !json_load() ||
       !events_load(module) || !credentials_load(module) || !payload_load(module) ||
       !strings_load(module) || !session_load(module) || !feedback_load(module)) {
     Py_DECREF(module);
