@@ -1,4 +1,3 @@
-import os
 import pathlib
 import sys
 
@@ -8,18 +7,6 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Simulator"))
 
 from simulator import Simulator  # noqa: E402
-
-
-@pytest.fixture(scope="session")
-def sanitized():
-    """Whether the extension is built with the address sanitizer, which takes its time and memory."""
-    return os.environ.get("APNS_SANITIZED") == "1"
-
-
-@pytest.fixture(scope="session")
-def repetitions(sanitized):
-    """How often to do what is only done again to find what is rare: a tenth of it under the sanitizer."""
-    return lambda count: max(1, count // 10) if sanitized else count
 
 
 @pytest.fixture(scope="session")
