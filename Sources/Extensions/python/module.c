@@ -71,21 +71,35 @@ static PyMethodDef functions[] = {
      "ensure_ascii=False, separators=(\",\", \":\") and allow_nan=False."},
     {NULL, NULL, 0, NULL}};
 
-static struct PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
-                                        .m_name = "apns._core",
-                                        .m_doc = "What apns is made of; import apns instead.",
-                                        .m_size = -1,
-                                        .m_methods = functions};
+/* What every import has: types and classes are known by static variables. */
+static PyObject *loaded;
 
-PyMODINIT_FUNC PyInit__core(void) {
-  PyObject *module = PyModule_Create(&definition);
-  if (!module) return NULL;
+static int load(PyObject *module) {
+  int64_t interpreter = PyInterpreterState_GetID(PyInterpreterState_Get());
+  if (interpreter != 0) {
+    if (interpreter > 0) {
+      PyErr_SetString(PyExc_ImportError, "apns works in the main interpreter only, not in another");
+    }
+    return -1;
+  }
+  if (loaded) return PyDict_Update(PyModule_GetDict(module), PyModule_GetDict(loaded));
   if (PyModule_AddFunctions(module, token_functions) ||
       PyModule_AddFunctions(module, payload_functions) || !errors_load() || !json_load() ||
       !events_load(module) || !credentials_load(module) || !payload_load(module) ||
       !strings_load(module) || !session_load(module) || !feedback_load(module)) {
-    Py_DECREF(module);
-    return NULL;
+    return -1;
   }
-  return module;
+  Py_INCREF(module);
+  loaded = module;
+  return 0;
 }
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)load}, {0, NULL}};
+
+static struct PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
+                                        .m_name = "apns._core",
+                                        .m_doc = "What apns is made of; import apns instead.",
+                                        .m_methods = functions,
+                                        .m_slots = slots};
+
+PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&definition); }
