@@ -254,6 +254,11 @@ def test_what_changes_while_it_is_written():
     # The only reference to what is being written goes.
     table = {"k" * 20: Hostile(lambda: table.update({"k" * 20: None}) or [("b", "c")]), "d": 1}
     assert encode(table) == b'{"kkkkkkkkkkkkkkkkkkkk":{"b":"c"},"d":1}'
+    many = dict.fromkeys(map(str, range(30)), 1)
+    table = {"k": {"a": Hostile(lambda: table.update(k=None) or [("b", "c")]), **many}}
+    assert encode(table) == dumps({"k": {"a": {"b": "c"}, **many}})
+    row = [[Hostile(lambda: row.clear() or [("b", "c")]), "d"]]
+    assert encode(row) == b'[[{"b":"c"},"d"]]'
 
 
 @pytest.mark.parametrize(
