@@ -6,6 +6,7 @@ import importlib.util
 import itertools
 import logging
 import math
+import os
 import pickle
 import random
 import subprocess
@@ -286,10 +287,11 @@ def test_a_logger_that_closes(start, connect):
 # ---- Interpreters
 
 
-def run(program, *arguments):
+def run(program, *arguments, environment=None):
     ended = subprocess.run(
-        [sys.executable, "-c", program, *map(str, arguments)], capture_output=True, text=True, timeout=120
-    )
+        [sys.executable, "-c", program, *map(str, arguments)], env=environment, capture_output=True,
+        text=True, timeout=120,
+    )  # fmt: skip
     assert ended.returncode == 0, ended
     return ended.stdout
 
@@ -386,5 +388,8 @@ print("the end")
 def test_the_end_of_the_interpreter(start, certificates):
     """Objects that live until then, some in use by a thread that is not waited for."""
     simulator = start(faults={"stall_after_bytes": 0, "stall_ms": 100000})
-    said = run(UNTIL_THE_END, certificates / "provider.pem", certificates / "ca.pem", simulator.gateway[1])
+    # What such a thread holds CPython leaves behind: accesses are looked at, leaks are not.
+    environment = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+    said = run(UNTIL_THE_END, certificates / "provider.pem", certificates / "ca.pem", simulator.gateway[1],
+               environment=environment)  # fmt: skip
     assert said == "the end\n"
