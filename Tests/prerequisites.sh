@@ -17,7 +17,7 @@ has_header() { echo "#include <$1>" | ${CC:-cc} -E -x c - ; }
 has_header_after() { printf "#include <%s>\n" "$@" | ${CC:-cc} -E -x c - ; }
 
 # Debian's has its version in its name.
-find_php_fpm() { compgen -c php-fpm | grep -m 1 . ; }
+find_php_fpm() { [ -n "$(compgen -c php-fpm)" ]; }
 
 # A python3 with pytest and with HTTP/2, for tests of the simulator, in pytest_python.
 find_pytest_python() {
