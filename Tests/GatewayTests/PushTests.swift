@@ -192,6 +192,19 @@ import Testing
     }
   }
 
+  /// A provider's connections begin with one token, and all at once.
+  @Test func takesANewTokenFromManyAtOnce() async throws {
+    let token = try Self.token()
+    for _ in 0..<50 {
+      let tokens = fresh()
+      let refused = await withTaskGroup(of: Bool.self) { group in
+        for _ in 0..<8 { group.addTask { reason(token, of: tokens) != nil } }
+        return await group.contains(true)
+      }
+      #expect(!refused)
+    }
+  }
+
   @Test func countsAgeAndRenewals() throws {
     let tokens = fresh()
     let first = try Self.token(age: 3599)

@@ -42,6 +42,8 @@ final class ProviderTokens: Sendable {
     // One that is refused is no renewal.
     if isExpired(token, now, faults) { return .refused(.expiredProviderToken) }
     return state.withLockedValue { state in
+      // Another connection may have brought the same one while this one looked at it.
+      if let known = state.good[name] { return .good(known) }
       if let newest = state.newest[token.key],
         abs(token.issued - newest) < Int64(faults.tokenRenewal)
       {
