@@ -8,7 +8,7 @@ import time
 
 import pytest
 from simulator import (
-    CLEAN, DEADLINE, FIN, PAYLOAD, RESET, TCP_CLOSE_WAIT, TOKEN, enhanced, error, finish, framed, item,
+    CLEAN, DEADLINE, FIN, PAYLOAD, RESET, TCP_CLOSE_WAIT, TOKEN, enhanced, error, finish, framed, is_end, item,
     read_to_end, simple, story, tcp,
 )
 
@@ -45,7 +45,9 @@ def records(raw, sock_context, data):
     while True:
         try:
             piece = pump(lambda: tls.read(65536))
-        except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
+        except ssl.SSLError as end:
+            if not (isinstance(end, ssl.SSLZeroReturnError) or is_end(end)):
+                raise
             break
         if not piece:
             break
