@@ -230,7 +230,8 @@ def test_answers_that_are_never_read(resting):
             with pytest.raises(OSError):
                 for number in range(1_000_000):
                     sock.sendall(frame(1, 5, 2 * number + 1, HEADERS))
-    assert resting.memory() - before < 16384
+    # A million answers would be hundreds of MB.
+    assert resting.memory() - before < 32768
 
 
 def test_many_connects(resting):
