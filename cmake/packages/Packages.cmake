@@ -133,7 +133,8 @@ set(CPACK_SOURCE_GENERATOR TGZ)
 set(CPACK_SOURCE_PACKAGE_FILE_NAME libapns-${PROJECT_VERSION})
 # What .gitignore names, and git's own.
 set(CPACK_SOURCE_IGNORE_FILES /\\.git/ "^${PROJECT_SOURCE_DIR}/build/" "/\\.build(-[^/]*)?/" /__pycache__/
-    "\\.pyc$" /\\.cache/ /Package\\.resolved$ /compile_commands\\.json$ /CMakeUserPresets\\.json$
+    "\\.pyc$" /\\.cache/ /\\.pytest_cache/ /\\.mypy_cache/ /Package\\.resolved$
+    /compile_commands\\.json$ /CMakeUserPresets\\.json$
     "^${PROJECT_SOURCE_DIR}/simulator-certificates/")
 set(CPACK_VERBATIM_VARIABLES TRUE)
 include(CPack)
