@@ -66,6 +66,13 @@ rejected with the gateway's reason, or named as unknown.
 This package contains the headers for C and C++, the static library, and what
 pkg-config and CMake find it by.")
 
+# Debian wants manual pages compressed. They are there by now: Sources/Manual came before.
+install(CODE "
+  file(GLOB pages \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man3/*.3\")
+  if(pages)
+    execute_process(COMMAND ${GZIP} -9nf \${pages} COMMAND_ERROR_IS_FATAL ANY)
+  endif()" COMPONENT development)
+
 # ---- PHP, enabled as Debian enables its extensions ------------------------------
 
 execute_process(COMMAND ${PHP_CONFIG} --phpapi OUTPUT_VARIABLE phpapi
