@@ -388,7 +388,7 @@ struct PayloadBuilder: ~Copyable {
 
   /// Writes the payload; `target` has room for the plan's size. Mutating, though it changes
   /// nothing: the compiler would copy all the pieces else, to look at one.
-  @_optimize(speed) @inline(never)
+  @_optimize(speed)
   mutating func write(_ plan: Plan, to target: UnsafeMutableRawPointer) {
     var target = Self.put("{\"aps\":{", target)
     for index in 0..<order.count {
