@@ -14,7 +14,25 @@
 #include <openssl/x509v3.h>
 #if OPENSSL_VERSION_NUMBER >= 0x30000000L
 #include <openssl/provider.h>
+
+/* What OpenSSL 3 has and 1.1.1 has not is asked for weakly, so that one archive serves both. */
+#pragma weak OSSL_LIB_CTX_new
+#pragma weak OSSL_LIB_CTX_free
+#pragma weak OSSL_PROVIDER_load
+#pragma weak OSSL_PROVIDER_unload
+#pragma weak PKCS12_init_ex
+#pragma weak PKCS12_decrypt_skey_ex
+#pragma weak PKCS8_decrypt_ex
 #endif
+
+/* An error's parts, which the two put into the number differently. */
+static inline int copenssl_error_library(unsigned long code) {
+  if (OpenSSL_version_num() < 0x30000000L) return (int)(code >> 24 & 0xFF);
+  return code >> 31 & 1 ? ERR_LIB_SYS : (int)(code >> 23 & 0xFF);
+}
+static inline int copenssl_error_reason(unsigned long code) {
+  return (int)(code & (OpenSSL_version_num() < 0x30000000L ? 0xFFF : 0x7FFFFF));
+}
 
 static inline int copenssl_set_min_version(SSL_CTX *context, int version) {
   return (int)SSL_CTX_set_min_proto_version(context, version);
@@ -49,18 +67,19 @@ static inline void copenssl_clear_retry(BIO *bio) { BIO_clear_retry_flags(bio); 
 
 /* The alert a TLS error came from, 0 when it was none. */
 static inline int copenssl_alert(unsigned long code) {
-  int reason = ERR_GET_REASON(code);
-  return ERR_GET_LIB(code) == ERR_LIB_SSL && reason > SSL_AD_REASON_OFFSET
+  int reason = copenssl_error_reason(code);
+  return copenssl_error_library(code) == ERR_LIB_SSL && reason > SSL_AD_REASON_OFFSET
              ? reason - SSL_AD_REASON_OFFSET
              : 0;
 }
 static inline int copenssl_is_no_more_pem(unsigned long code) {
-  return ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE;
+  return copenssl_error_library(code) == ERR_LIB_PEM &&
+         copenssl_error_reason(code) == PEM_R_NO_START_LINE;
 }
 static inline int copenssl_is_end_without_close(unsigned long code) {
 #ifdef SSL_R_UNEXPECTED_EOF_WHILE_READING
-  return ERR_GET_LIB(code) == ERR_LIB_SSL &&
-         ERR_GET_REASON(code) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
+  return copenssl_error_library(code) == ERR_LIB_SSL &&
+         copenssl_error_reason(code) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
 #else
   (void)code;
   return 0;
@@ -129,10 +148,10 @@ static inline void copenssl_free_elements(ASN1_SEQUENCE_ANY *sequence) {
 /* This OpenSSL, or the providers it was asked for, have not got a cipher or digest. */
 static inline int copenssl_is_unsupported(unsigned long code) {
 #if OPENSSL_VERSION_NUMBER >= 0x30000000L
-  return ERR_GET_REASON(code) == ERR_R_UNSUPPORTED ||
-         (ERR_GET_LIB(code) == ERR_LIB_EVP &&
-          (ERR_GET_REASON(code) == EVP_R_UNSUPPORTED_ALGORITHM ||
-           ERR_GET_REASON(code) == EVP_R_UNSUPPORTED_CIPHER));
+  return copenssl_error_reason(code) == ERR_R_UNSUPPORTED ||
+         (copenssl_error_library(code) == ERR_LIB_EVP &&
+          (copenssl_error_reason(code) == EVP_R_UNSUPPORTED_ALGORITHM ||
+           copenssl_error_reason(code) == EVP_R_UNSUPPORTED_CIPHER));
 #else
   (void)code;
   return 0;
@@ -148,7 +167,7 @@ static inline void copenssl_legacy_close(copenssl_legacy_t opened) {
 #if OPENSSL_VERSION_NUMBER >= 0x30000000L
   if (opened.legacy) OSSL_PROVIDER_unload((OSSL_PROVIDER *)opened.legacy);
   if (opened.base) OSSL_PROVIDER_unload((OSSL_PROVIDER *)opened.base);
-  OSSL_LIB_CTX_free((OSSL_LIB_CTX *)opened.context);
+  if (opened.context) OSSL_LIB_CTX_free((OSSL_LIB_CTX *)opened.context);
 #else
   (void)opened;
 #endif
@@ -158,7 +177,7 @@ static inline void copenssl_legacy_close(copenssl_legacy_t opened) {
    one kind of cipher only. */
 static inline int copenssl_legacy_open(copenssl_legacy_t *opened) {
 #if OPENSSL_VERSION_NUMBER >= 0x30000000L
-  OSSL_LIB_CTX *context = OSSL_LIB_CTX_new();
+  OSSL_LIB_CTX *context = OSSL_LIB_CTX_new ? OSSL_LIB_CTX_new() : NULL;
   opened->context = context;
   opened->base = context ? OSSL_PROVIDER_load(context, "default") : NULL;
   opened->legacy = opened->base ? OSSL_PROVIDER_load(context, "legacy") : NULL;
@@ -235,16 +254,25 @@ static inline long copenssl_mac_iterations(const PKCS12 *file) {
   PKCS12_get0_mac(NULL, NULL, NULL, &iterations, file);
   return iterations ? ASN1_INTEGER_get(iterations) : 0;
 }
+/* Where the parameter is a sequence, its bytes; not by an ASN1_ITEM, which is data in 1.1.1
+   and a function in 3. */
+static inline long copenssl_sequence(const ASN1_TYPE *parameter, const unsigned char **bytes) {
+  if (!parameter || parameter->type != V_ASN1_SEQUENCE) return 0;
+  *bytes = parameter->value.sequence->data;
+  return parameter->value.sequence->length;
+}
 static inline long copenssl_algorithm_iterations(const X509_ALGOR *algorithm) {
   const ASN1_TYPE *parameter = algorithm ? algorithm->parameter : NULL;
+  const unsigned char *bytes = NULL;
   PBE2PARAM *outer = NULL;
   if (algorithm && OBJ_obj2nid(algorithm->algorithm) == NID_pbes2) {
-    outer = (PBE2PARAM *)ASN1_TYPE_unpack_sequence(ASN1_ITEM_rptr(PBE2PARAM), parameter);
+    const long length = copenssl_sequence(parameter, &bytes);
+    outer = length > 0 ? d2i_PBE2PARAM(NULL, &bytes, length) : NULL;
     parameter = outer ? outer->keyfunc->parameter : NULL;
   }
   /* The older PBEs have salt and iterations too, and nothing behind them. */
-  PBKDF2PARAM *inner =
-      (PBKDF2PARAM *)ASN1_TYPE_unpack_sequence(ASN1_ITEM_rptr(PBKDF2PARAM), parameter);
+  const long length = copenssl_sequence(parameter, &bytes);
+  PBKDF2PARAM *inner = length > 0 ? d2i_PBKDF2PARAM(NULL, &bytes, length) : NULL;
   long iterations = inner ? ASN1_INTEGER_get(inner->iter) : 0;
   PBKDF2PARAM_free(inner);
   PBE2PARAM_free(outer);

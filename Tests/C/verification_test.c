@@ -104,7 +104,7 @@ static void a_server_name_in_place_of_the_host(void **state) {
                 "elsewhere.example");
   check_trusted(&all->gateway, &who, "localhost", "127.0.0.1", NULL);
   check_distrusted(&all->gateway, &who, "localhost", "elsewhere.example", "elsewhere.example",
-                   "hostname mismatch");
+                   "ostname mismatch");
 }
 
 static void a_chain_with_an_intermediate(void **state) {
@@ -137,7 +137,7 @@ static void another_hosts_certificate(void **state) {
   (void)state;
   apns_credentials_options_t who = trusting();
   check_distrusted(&all->gateway_elsewhere, &who, "localhost", NULL, "localhost",
-                   "hostname mismatch", "CN=elsewhere");
+                   "ostname mismatch", "CN=elsewhere");
 }
 
 static void a_certificate_without_the_address(void **state) {
@@ -152,7 +152,7 @@ static void the_name_is_in_the_subject_only(void **state) {
   (void)state;
   /* The certificate's CN is "elsewhere", and that is not what is looked at. */
   apns_credentials_options_t who = trusting();
-  check_distrusted(&all->gateway_elsewhere, &who, "127.0.0.1", "elsewhere", "hostname mismatch");
+  check_distrusted(&all->gateway_elsewhere, &who, "127.0.0.1", "elsewhere", "ostname mismatch");
 }
 
 static void anybody_where_that_is_asked_for(void **state) {
@@ -177,7 +177,7 @@ static void the_feedback_service_is_verified_too(void **state) {
   from.host = "localhost";
   from.port = gateway_port(gateway);
   assert_status(APNS_ERR_TLS, apns_feedback_open(&from, credentials, &feedback, &error), &error);
-  assert_contains(error.message, "hostname mismatch");
+  assert_contains(error.message, "ostname mismatch");
   assert_null(feedback);
   from.server_name = "elsewhere.example";
   assert_ok(apns_feedback_open(&from, credentials, &feedback, &error), &error);
