@@ -120,6 +120,68 @@ typedef enum apns_reject {
 const char *apns_reject_text(apns_reject_t reject);
 
 /**
+ * Why today's APNs refuses, in its own words (Handling notification responses from
+ * APNs, "reason"); HTTP/2 only. The numbers are the library's, and stay.
+ */
+typedef enum apns_reason {
+  APNS_REASON_NONE = 0,
+  APNS_REASON_BAD_DEVICE_TOKEN = 1,
+  APNS_REASON_DEVICE_TOKEN_NOT_FOR_TOPIC = 2,
+  APNS_REASON_MISSING_DEVICE_TOKEN = 3,
+  APNS_REASON_MISSING_TOPIC = 4,
+  APNS_REASON_PAYLOAD_EMPTY = 5,
+  APNS_REASON_BAD_TOPIC = 6,
+  APNS_REASON_PAYLOAD_TOO_LARGE = 7,
+  APNS_REASON_BAD_COLLAPSE_ID = 8,
+  APNS_REASON_BAD_EXPIRATION_DATE = 9,
+  APNS_REASON_BAD_MESSAGE_ID = 10,
+  APNS_REASON_BAD_PRIORITY = 11,
+  APNS_REASON_DUPLICATE_HEADERS = 12,
+  APNS_REASON_INVALID_PUSH_TYPE = 13,
+  APNS_REASON_BAD_PATH = 14,
+  APNS_REASON_METHOD_NOT_ALLOWED = 15,
+  APNS_REASON_IDLE_TIMEOUT = 16,
+  APNS_REASON_EXPIRED_PROVIDER_TOKEN = 17,
+  APNS_REASON_UNRELATED_KEY_ID_IN_TOKEN = 18,
+  APNS_REASON_TOPIC_DISALLOWED = 19,
+  APNS_REASON_BAD_CERTIFICATE = 20,
+  APNS_REASON_BAD_CERTIFICATE_ENVIRONMENT = 21,
+  APNS_REASON_BAD_ENVIRONMENT_KEY_ID_IN_TOKEN = 22,
+  APNS_REASON_FORBIDDEN = 23,
+  APNS_REASON_INVALID_PROVIDER_TOKEN = 24,
+  APNS_REASON_MISSING_PROVIDER_TOKEN = 25,
+  APNS_REASON_UNREGISTERED = 26,
+  APNS_REASON_EXPIRED_TOKEN = 27,
+  APNS_REASON_TOO_MANY_PROVIDER_TOKEN_UPDATES = 28,
+  APNS_REASON_TOO_MANY_REQUESTS = 29,
+  APNS_REASON_INTERNAL_SERVER_ERROR = 30,
+  APNS_REASON_SERVICE_UNAVAILABLE = 31,
+  APNS_REASON_SHUTDOWN = 32,
+  APNS_REASON_OTHER = 255 /* a reason that is not listed here */
+} apns_reason_t;
+
+/** The reason as APNs writes it, such as "BadDeviceToken"; "none", and "other" for every
+    number that is not listed. Static. */
+const char *apns_reason_text(apns_reason_t reason);
+
+/** The reason that APNs writes so, letter for letter; APNS_REASON_OTHER for any other text, and
+    NULL. Any thread. */
+apns_reason_t apns_reason_from_text(const char *text, size_t length);
+
+/** The HTTP status that APNs answers with for this reason, such as 400; 0 where it is none
+    of the list. */
+int apns_reason_http_status(apns_reason_t reason);
+
+/**
+ * What a rejection for this reason is to a program that knows the binary interface: only
+ * a fault of the token is APNS_REJECT_INVALID_TOKEN, and what neither token nor payload
+ * is to blame for is APNS_REJECT_SHUTDOWN or APNS_REJECT_PROCESSING_ERROR.
+ * APNS_REJECT_NONE for a device that is gone (410), of which the feedback tells;
+ * APNS_REJECT_UNKNOWN for APNS_REASON_OTHER.
+ */
+apns_reject_t apns_reason_reject(apns_reason_t reason);
+
+/**
  * What went wrong, in detail. Lend one, set up by APNS_ERROR_INIT, to any call;
  * NULL where the status is enough. A call that fails fills it, one that
  * succeeds leaves it as it was.

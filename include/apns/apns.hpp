@@ -104,6 +104,22 @@ inline namespace quiet {
 /** The version of the library in use; APNS_VERSION_STRING is the header's. */
 inline std::string_view version() noexcept { return apns_version(); }
 
+/** The reason as APNs writes it, such as "BadDeviceToken". */
+inline std::string_view reason_text(apns_reason_t reason) noexcept {
+  return apns_reason_text(reason);
+}
+
+/** The reason that APNs writes so; APNS_REASON_OTHER for any other text. */
+inline apns_reason_t reason_from_text(std::string_view text) noexcept {
+  return apns_reason_from_text(text.data(), text.size());
+}
+
+/** The HTTP status that APNs answers with for this reason; 0: it is not listed. */
+inline int http_status(apns_reason_t reason) noexcept { return apns_reason_http_status(reason); }
+
+/** What it is to a program that knows the binary interface. */
+inline apns_reject_t reject_of(apns_reason_t reason) noexcept { return apns_reason_reject(reason); }
+
 /* ---- Errors ------------------------------------------------------------- */
 
 /** An apns_error_t that is set up, for the try_ functions. */
