@@ -810,6 +810,28 @@ apns_status_t apns_session_connect(apns_session_t *session, apns_error_t *error_
 /** Not to be stored but tried once, for apns_notification_t.expiry. */
 #define APNS_EXPIRY_ONCE (-1)
 
+/** What kind of push a notification is, for HTTP/2 (the header apns-push-type). */
+typedef enum apns_push_type {
+  /* Background where the payload's aps says content-available 1 and has neither alert,
+     badge nor sound; else alert. */
+  APNS_PUSH_TYPE_DEFAULT = 0,
+  APNS_PUSH_TYPE_ALERT = 1,
+  APNS_PUSH_TYPE_BACKGROUND = 2, /* priority 5 and no other; 0 is 5 */
+  APNS_PUSH_TYPE_LOCATION = 3,
+  APNS_PUSH_TYPE_VOIP = 4,
+  APNS_PUSH_TYPE_COMPLICATION = 5,
+  APNS_PUSH_TYPE_FILEPROVIDER = 6,
+  APNS_PUSH_TYPE_MDM = 7,
+  APNS_PUSH_TYPE_LIVEACTIVITY = 8,
+  APNS_PUSH_TYPE_PUSHTOTALK = 9,
+  APNS_PUSH_TYPE_WIDGETS = 10,
+  APNS_PUSH_TYPE_CONTROLS = 11
+} apns_push_type_t;
+
+/** The type as APNs reads it, such as "alert"; "default", and "unlisted push type" for any
+    other number. Static. */
+const char *apns_push_type_text(apns_push_type_t type);
+
 /** One notification to one device. */
 typedef struct apns_notification {
   size_t size; /* set by APNS_NOTIFICATION_INIT */
@@ -821,13 +843,24 @@ typedef struct apns_notification {
   /* UNIX seconds, UTC, until which the gateway keeps trying. 0: not said
      (enhanced: as APNS_EXPIRY_ONCE, for the frame has no way to leave it out). */
   int64_t expiry;
-  uint8_t priority;    /* 10 at once, 5 power-considerate; 0: not said. Framed only. */
-  uint8_t reserved[7]; /* zero */
+  /* 10 at once, 5 power-considerate; 0: not said. Framed, and HTTP/2, where 1 is still
+     more considerate. */
+  uint8_t priority;
+  uint8_t push_type;   /* apns_push_type_t. HTTP/2 only. */
+  uint8_t reserved[6]; /* zero */
+
+  /* HTTP/2 only, as the headers of these names (Sending notification requests to APNs);
+     the binary interface has no way to say them, and a session of it passes over them.
+     Each ends in NUL; "" is NULL. */
+  const char *topic;       /* the app's; NULL: the session's, or the certificate's */
+  const char *collapse_id; /* at most 64 bytes; takes the place of one that came before */
+  const char *apns_id;     /* a UUID, in either case; NULL: APNs makes one */
 } apns_notification_t;
 
-#define APNS_NOTIFICATION_INIT                                                         \
-  {                                                                                    \
-    sizeof(apns_notification_t), NULL, 0, NULL, 0, NULL, 0, 0, { 0, 0, 0, 0, 0, 0, 0 } \
+#define APNS_NOTIFICATION_INIT                                                                    \
+  {                                                                                               \
+    sizeof(apns_notification_t), NULL, 0, NULL, 0, NULL, 0, 0, 0, {0, 0, 0, 0, 0, 0}, NULL, NULL, \
+        NULL                                                                                      \
   }
 
 /** For apns_session_send(): another notification follows at once, so this one may wait for it. */

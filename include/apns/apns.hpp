@@ -1098,6 +1098,28 @@ struct Notification : apns_notification_t {
     priority = number;
     return *this;
   }
+
+  /* What follows is for HTTP/2; the texts end in NUL and live until it is sent. */
+
+  Notification &of_type(apns_push_type_t type) noexcept {
+    push_type = static_cast<std::uint8_t>(type);
+    return *this;
+  }
+  std::string_view type_text() const noexcept {
+    return apns_push_type_text(static_cast<apns_push_type_t>(push_type));
+  }
+  Notification &to_topic(const char *name) noexcept {
+    topic = name;
+    return *this;
+  }
+  Notification &collapsing(const char *id) noexcept {
+    collapse_id = id;
+    return *this;
+  }
+  Notification &identified_by(const char *uuid) noexcept {
+    apns_id = uuid;
+    return *this;
+  }
 };
 static_assert(sizeof(Notification) == sizeof(apns_notification_t));
 
