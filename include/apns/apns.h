@@ -566,7 +566,7 @@ typedef enum apns_tls_version {
  *
  * `file` is as the options name it, NULL for bytes, and `context` is the options'
  * passphrase_context. Called by apns_credentials_new() before it returns, on its
- * thread; at most once for the certificate and once for the key, and only where there
+ * thread; at most once for the certificate and once for each key, and only where there
  * is something to open. The library wipes the buffer.
  */
 typedef int (*apns_passphrase_t)(const char *file, char *buffer, size_t capacity, void *context);
@@ -612,19 +612,30 @@ typedef struct apns_credentials_options {
      and what is encrypted is refused. */
   apns_passphrase_t passphrase_callback;
   void *passphrase_context;
+
+  /* HTTP/2 only, instead of a certificate or beside it: the key with which the provider
+     signs its tokens (Establishing a token-based connection to APNs), the .p8 that Apple
+     hands out, a file or bytes, not both: PKCS#8 in PEM, EC on the curve P-256. Then
+     key_id and team_id are needed too, 10 letters and digits each, as Apple's account
+     page shows them. The binary interface knows no tokens. */
+  const char *token_key_file;
+  const void *token_key_bytes;
+  size_t token_key_length;
+  const char *key_id;
+  const char *team_id;
 } apns_credentials_options_t;
 
 #define APNS_CREDENTIALS_OPTIONS_INIT                                                            \
   {                                                                                              \
     sizeof(apns_credentials_options_t), NULL, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 0, \
-        0, NULL, NULL                                                                            \
+        0, NULL, NULL, NULL, NULL, 0, NULL, NULL                                                 \
   }
 
 /**
- * Reads certificate, key and trust anchors, and checks that the key is the
+ * Reads certificate, keys and trust anchors, and checks that the key is the
  * certificate's and that the certificate's time has come and not gone.
  *
- * `options` may be NULL: no certificate, the system's store. Where a file holds
+ * `options` may be NULL: no certificate, no token, the system's store. Where a file holds
  * several certificates, the provider's is the one of the key, and the others are
  * shown as its chain in their order. On success the caller owns
  * `*credentials_out`. APNS_ERR_CREDENTIALS names the file and the reason, and the
@@ -646,12 +657,12 @@ typedef enum apns_environment {
   APNS_ENVIRONMENT_PRODUCTION = 2 /* extension 1.2.840.113635.100.6.3.2 */
 } apns_environment_t;
 
-/** What the provider's certificate says. */
+/** What the provider's certificate says, and its tokens. */
 typedef struct apns_credentials_description {
   size_t size; /* set by APNS_CREDENTIALS_DESCRIPTION_INIT */
 
   /* As RFC 2253 writes it, but in UTF-8; NULL: there is no certificate, and
-     everything else is 0. */
+     everything up to chain_length is 0. */
   const char *subject;
 
   /* The apps it may push to: the subject's UID, then what Apple's extension
@@ -663,14 +674,18 @@ typedef struct apns_credentials_description {
   int64_t not_after;
   uint32_t environments; /* of apns_environment_t, one or both; 0: it does not say */
   uint32_t chain_length; /* certificates that were given, this one included */
+
+  /* Whose tokens the provider shows, as the options say; NULL: it has no key for them. */
+  const char *key_id;
+  const char *team_id;
 } apns_credentials_description_t;
 
 #define APNS_CREDENTIALS_DESCRIPTION_INIT \
-  { sizeof(apns_credentials_description_t), NULL, NULL, 0, 0, 0, 0, 0 }
+  { sizeof(apns_credentials_description_t), NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL }
 
 /**
- * Says what the provider's certificate is for, and how long. The strings are the
- * credentials' and valid as long as they are. Any thread.
+ * Says what the provider's certificate is for, and how long, and whose tokens it shows.
+ * The strings are the credentials' and valid as long as they are. Any thread.
  */
 apns_status_t apns_credentials_describe(const apns_credentials_t *credentials,
                                         apns_credentials_description_t *description_out,

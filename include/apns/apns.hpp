@@ -913,6 +913,11 @@ struct CredentialsOptions {
   /* As apns_passphrase_t. What it throws comes out of the constructor; try_make() takes
      it for no passphrase. */
   std::function<int(const char *file, char *buffer, std::size_t capacity)> passphrase_callback = {};
+
+  std::string token_key_file = {};
+  Bytes token_key_bytes = {};
+  std::string key_id = {};
+  std::string team_id = {};
 };
 
 /** What the provider's certificate says; its texts are the credentials'. */
@@ -923,6 +928,7 @@ struct CredentialsDescription : apns_credentials_description_t {
       : apns_credentials_description_t APNS_CREDENTIALS_DESCRIPTION_INIT {}
 
   bool has_certificate() const noexcept { return subject != nullptr; }
+  bool has_token() const noexcept { return key_id != nullptr; }
   std::string_view subject_text() const noexcept { return subject ? subject : ""; }
   bool is_for(apns_environment_t environment) const noexcept {
     return (environments & environment) != 0;
@@ -1022,6 +1028,11 @@ class Credentials : public detail::Owner<apns_credentials_t> {
       given.passphrase_callback = &ask;
       given.passphrase_context = &asking;
     }
+    given.token_key_file = filling.text(options.token_key_file, "token_key_file");
+    given.token_key_bytes = options.token_key_bytes.data();
+    given.token_key_length = options.token_key_bytes.size();
+    given.key_id = filling.text(options.key_id, "key_id");
+    given.team_id = filling.text(options.team_id, "team_id");
     apns_credentials_t *made = nullptr;
     if (filling.status == APNS_OK) apns_credentials_new(&given, &made, error);
     return Credentials(made);
