@@ -260,6 +260,17 @@ static inline PKCS8_PRIV_KEY_INFO *copenssl_unlock_key(PKCS12_SAFEBAG *bag, cons
   return PKCS12_decrypt_skey(bag, passphrase, length);
 }
 /* Not a literal of Swift's, which would bring its String along. */
+/* HTTP/2 by ALPN (RFC 7301), and whether the peer chose it. */
+static inline int copenssl_offer_http2(SSL *ssl) {
+  return SSL_set_alpn_protos(ssl, (const unsigned char *)"\2h2", 3) == 0;
+}
+static inline int copenssl_has_http2(const SSL *ssl) {
+  const unsigned char *name = NULL;
+  unsigned length = 0;
+  SSL_get0_alpn_selected(ssl, &name, &length);
+  return length == 2 && name[0] == 'h' && name[1] == '2';
+}
+
 static inline const char *copenssl_empty_text(void) { return ""; }
 
 /* How often a passphrase is hashed, 0 where it is not or that cannot be known: for the

@@ -702,6 +702,10 @@ void apns_credentials_free(apns_credentials_t *credentials);
 #define APNS_HOST_PRODUCTION "gateway.push.apple.com"
 #define APNS_HOST_SANDBOX "gateway.sandbox.push.apple.com"
 #define APNS_PORT_GATEWAY 2195
+#define APNS_HOST_HTTP2_PRODUCTION "api.push.apple.com"
+#define APNS_HOST_HTTP2_SANDBOX "api.sandbox.push.apple.com"
+#define APNS_PORT_HTTP2 443
+#define APNS_PORT_HTTP2_OTHER 2197 /* for networks that let 443 through to web servers only */
 
 /** One provider's way to one gateway. */
 typedef struct apns_session apns_session_t;
@@ -724,6 +728,13 @@ typedef enum apns_ambiguous {
   APNS_AMBIGUOUS_RESEND = 1,  /* at least once: some may arrive twice */
   APNS_AMBIGUOUS_REPORT = 2   /* at most once: each comes out as APNS_EVENT_UNKNOWN */
 } apns_ambiguous_t;
+
+/** Which of Apple's interfaces a session speaks. */
+typedef enum apns_protocol {
+  APNS_PROTOCOL_DEFAULT = 0, /* binary */
+  APNS_PROTOCOL_BINARY = 1,  /* the Binary Provider API; Apple switched it off in March 2021 */
+  APNS_PROTOCOL_HTTP2 = 2    /* Sending notification requests to APNs: HTTP/2 */
+} apns_protocol_t;
 
 typedef struct apns_session_options {
   size_t size; /* set by APNS_SESSION_OPTIONS_INIT */
@@ -794,14 +805,16 @@ typedef struct apns_session_options {
   const char *proxy_password; /* NULL: an empty one */
   uint16_t proxy_port;
   uint16_t reserved[3]; /* zero */
+
+  int32_t protocol;    /* apns_protocol_t */
+  uint32_t reserved32; /* zero */
+  const char *topic;   /* HTTP/2: of notifications that name none; NULL: the certificate's */
 } apns_session_options_t;
 
 #define APNS_SESSION_OPTIONS_INIT                                                                  \
   {                                                                                                \
     sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        NULL, NULL, NULL, 0, {                                                                     \
-      0, 0, 0                                                                                      \
-    }                                                                                              \
+        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL                                                 \
   }
 
 /**
@@ -960,10 +973,20 @@ typedef struct apns_event {
   uint32_t identifier;
   uint32_t reserved32;
   void *user_data; /* the notification's */
+
+  /* What the service answered; HTTP/2 only, else 0 and "". */
+  int32_t reason;       /* apns_reason_t */
+  uint16_t http_status; /* such as 200, 410 */
+  uint16_t reserved16;
+  int64_t timestamp;    /* UNIX seconds since when the device is gone (410) */
+  char apns_id[40];     /* of the notification: the caller's, or what the service gave it */
+  char reason_text[64]; /* as the service wrote it, for a reason that is not listed too */
 } apns_event_t;
 
-#define APNS_EVENT_INIT \
-  { sizeof(apns_event_t), 0, 0, 0, 0, NULL }
+#define APNS_EVENT_INIT                                            \
+  {                                                                \
+    sizeof(apns_event_t), 0, 0, 0, 0, NULL, 0, 0, 0, 0, {0}, { 0 } \
+  }
 
 /**
  * Takes the next outcome, in the order in which the notifications were sent.
