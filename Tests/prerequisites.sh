@@ -17,7 +17,17 @@ has_header() { echo "#include <$1>" | ${CC:-cc} -E -x c - ; }
 has_header_after() { printf "#include <%s>\n" "$@" | ${CC:-cc} -E -x c - ; }
 
 # Debian's has its version in its name.
-find_php_fpm() { compgen -c php-fpm | grep -m 1 . ; }
+find_php_fpm() { [ -n "$(compgen -c php-fpm)" ]; }
+
+# A python3 with pytest and with HTTP/2, for tests of the simulator, in pytest_python.
+find_pytest_python() {
+  for pytest_python in python3 /usr/bin/python3; do
+    "$pytest_python" -c 'import pytest, h2, httpx' 2>/dev/null && return
+  done
+  need python3-pytest "$pytest_python" -c 'import pytest'
+  need python3-h2 "$pytest_python" -c 'import h2'
+  need python3-httpx "$pytest_python" -c 'import httpx'
+}
 
 install_missing() {
   [ ${#missing_packages[@]} -eq 0 ] && return 0

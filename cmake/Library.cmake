@@ -30,15 +30,26 @@ set_target_properties(apns_shared PROPERTIES LINK_DEPENDS ${PROJECT_BINARY_DIR}/
 add_library(apns::apns ALIAS apns)
 add_library(apns::shared ALIAS apns_shared)
 
-install(FILES include/apns/apns.h include/apns/apns.hpp include/apns/sendpayload.h
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/apns)
-install(TARGETS apns apns_shared EXPORT apnsTargets)
-install(EXPORT apnsTargets NAMESPACE apns:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/apns)
+# What runs with the shared library, and what programs are built with.
+set(development DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/apns COMPONENT development)
+install(FILES include/apns/apns.h include/apns/apns.hpp include/apns/sendpayload.h ${development})
+install(TARGETS apns EXPORT apnsStaticTargets ARCHIVE COMPONENT development)
+install(TARGETS apns_shared EXPORT apnsSharedTargets
+        LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
+
+# Nothing says where it is installed: the directory may be moved.
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/apns)
+set(development DESTINATION ${package} COMPONENT development)
+foreach(component Static Shared)
+  install(EXPORT apns${component}Targets NAMESPACE apns:: ${development})
+endforeach()
 configure_package_config_file(cmake/apnsConfig.cmake.in ${PROJECT_BINARY_DIR}/apnsConfig.cmake
-  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/apns)
+  INSTALL_DESTINATION ${package})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/apnsConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/apnsConfig.cmake ${PROJECT_BINARY_DIR}/apnsConfigVersion.cmake
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/apns)
+        ${development})
+set(development DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+file(RELATIVE_PATH APNS_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/apns.pc.in ${PROJECT_BINARY_DIR}/apns.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/apns.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_BINARY_DIR}/apns.pc ${development})

@@ -12,6 +12,10 @@ package struct SimulatorConfiguration: Sendable {
   /// 0 takes a free one.
   package var gatewayPort = 2195
   package var feedbackPort = 2196
+  /// nil has no HTTP/2.
+  package var http2Port: Int?
+  /// Beside the one of the certificates' directory.
+  package var providerKeys: [ProviderKey] = []
   package var certificates: CertificateDirectory
   /// TLS 1.3 sends session tickets after the handshake; clients of old take these
   /// bytes for an error, wait for the rest of them, or answer them with RST.
@@ -36,7 +40,7 @@ package struct SimulatorConfiguration: Sendable {
 
 /// Why a service could not be opened.
 package struct ListenError: Error, CustomStringConvertible {
-  package enum Service: String, Sendable { case gateway, feedback, control }
+  package enum Service: String, Sendable { case gateway, feedback, http2, control }
 
   package var service: Service
   package var host: String
@@ -69,6 +73,8 @@ package struct ListenError: Error, CustomStringConvertible {
 package final class Simulator: Sendable {
   package let gatewayPort: Int
   package let feedbackPort: Int
+  /// nil where there is no HTTP/2.
+  package let http2Port: Int?
   /// nil where there is no control interface.
   package let controlPort: Int?
   package let ledger: Ledger
@@ -89,6 +95,7 @@ package final class Simulator: Sendable {
   ) {
     gatewayPort = gates[0].port
     feedbackPort = gates[1].port
+    http2Port = gates.count > 2 ? gates[2].port : nil
     self.controlPort = controlPort
     ledger = service.ledger
     feedback = service.feedback
@@ -107,12 +114,14 @@ package final class Simulator: Sendable {
     try configuration.certificates.prepare()
     let desk = try FaultDesk(
       configuration.faults, seed: configuration.seed, certificates: configuration.certificates,
-      bounds: (configuration.tlsMin, configuration.tlsMax))
+      bounds: (configuration.tlsMin, configuration.tlsMax),
+      speaksHTTP2: configuration.http2Port != nil)
     let isWatched = configuration.controlPort != nil
     let ledger = Ledger(
       watchesDuplicates: isWatched || configuration.ledger != nil,
       keeps: isWatched ? configuration.controlKeeps : 0)
     let feedback = FeedbackList(configuration.feedback)
+    let gone = GoneDevices(configuration.feedback)
     let records = BinaryHandler.Records(
       accepted: configuration.record, ledger: configuration.ledger)
     let gatewayChannels = OpenChannels()
@@ -148,10 +157,30 @@ package final class Simulator: Sendable {
           list: feedback, faults: faults, ledger: ledger, logger: logger)
         try furnish(channel, faults, logger, handler)
       }
-      let gates = [gateway, feedbackGate]
+      var gates = [gateway, feedbackGate]
+      if let port = configuration.http2Port {
+        var keys = configuration.providerKeys
+        try configuration.certificates.prepareTokenKey()
+        keys.append(try configuration.certificates.tokenKey)
+        let services = PushServices(
+          rules: PushRules(rules: configuration.rules), ledger: ledger, records: records,
+          feedback: feedback, gone: gone, tokens: ProviderTokens(keys))
+        gates.append(
+          try await listen(.http2, on: port, configuration.host, group, logger) { channel in
+            let peer = channel.remoteAddress.map { "\($0)" } ?? ""
+            let number = ledger.open(from: peer, isHTTP2: true)
+            var logger = logger
+            logger[metadataKey: "connection"] = "\(number)"
+            let faults = ConnectionFaults(desk: desk, number: number, service: .http2)
+            gatewayChannels.add(channel, number)
+            let handler = PushHandler(
+              connection: number, services: services, faults: faults, logger: logger)
+            try furnish(channel, faults, logger, handler)
+          })
+      }
       let (requests, continuation) = AsyncStream.makeStream(of: Void.self)
       let service = ControlService(
-        ledger: ledger, feedback: feedback, faults: desk, gates: gates,
+        ledger: ledger, feedback: feedback, gone: gone, faults: desk, gates: gates,
         gatewayChannels: gatewayChannels, feedbackChannels: feedbackChannels,
         requestShutdown: { continuation.yield() })
       var controlPort: Int?

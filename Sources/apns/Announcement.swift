@@ -6,6 +6,7 @@ struct Announcement {
   var host: String
   var gatewayPort: Int
   var feedbackPort: Int
+  var http2Port: Int?
   var controlPort: Int?
   var seed: UInt64
   var certificates: CertificateDirectory
@@ -38,10 +39,22 @@ struct Announcement {
     Certificate and key apart:
       \(certificates.providerCertificate)
       \(certificates.providerKey)
-    \(controlText)Chance begins with --seed \(seed)
-    ready gateway=\(address(gatewayPort, at: host)) feedback=\(address(feedbackPort, at: host)) certificates=\(certificates.path)
+    \(http2Text)\(controlText)Chance begins with --seed \(seed)
+    ready gateway=\(address(gatewayPort, at: host)) feedback=\(address(feedbackPort, at: host))\(http2Port.map { " http2=\(address($0, at: host))" } ?? "") certificates=\(certificates.path)
 
     """
+  }
+
+  private var http2Text: String {
+    guard let http2Port else { return "" }
+    return """
+      To push to it over HTTP/2, with the certificate above or a provider token:
+        curl --http2 --cacert \(shell(certificates.ca)) --cert \(shell(certificates.provider)) \\
+          -d '{"aps":{"alert":"Hello"}}' https://\(address(http2Port, at: peer))/3/device/\(String(repeating: "5f79cfda", count: 8))
+      Key \(CertificateDirectory.tokenKeyIdentifier) of team \(CertificateDirectory.tokenTeam), for provider tokens:
+        \(certificates.tokenKeyFile)
+
+      """
   }
 
   private var controlText: String {
@@ -66,6 +79,7 @@ struct Announcement {
       ("host", JSONText.string(host)),
       ("gateway_port", "\(gatewayPort)"),
       ("feedback_port", "\(feedbackPort)"),
+      ("http2_port", http2Port.map(String.init) ?? "null"),
       ("control_port", controlPort.map(String.init) ?? "null"),
       ("seed", "\(seed)"),
       ("certificates", JSONText.string(certificates.path)),
@@ -73,6 +87,9 @@ struct Announcement {
       ("provider", JSONText.string(certificates.provider)),
       ("provider_certificate", JSONText.string(certificates.providerCertificate)),
       ("provider_key", JSONText.string(certificates.providerKey)),
+      ("token_key", http2Port == nil ? "null" : JSONText.string(certificates.tokenKeyFile)),
+      ("token_key_id", JSONText.string(CertificateDirectory.tokenKeyIdentifier)),
+      ("token_team_id", JSONText.string(CertificateDirectory.tokenTeam)),
       ("pid", "\(getpid())"),
     ]
     return "{\"ready\":true,"

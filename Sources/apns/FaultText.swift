@@ -18,7 +18,9 @@ enum FaultText {
     entry(
       "GET /accepted?from=0&limit=1000",
       "accepted notifications; \"next\" is where the next page begins"),
-    entry("GET /connections", "those that are open to the gateway, and what each brought"),
+    entry(
+      "GET /connections",
+      "those that are open to the gateway, in which protocol, and what each brought"),
     entry(
       "DELETE /connections/N?end=fin",
       "ends connection N: close_notify, fin, reset or stall; fin where not said"),
@@ -31,7 +33,8 @@ enum FaultText {
       "POST /unregistered",
       """
       one more, {"token": hex, "timestamp": UNIX seconds}, now where there is no timestamp; pushes \
-      to it are accepted
+      to it are accepted, but over HTTP/2, where "reason", Unregistered where not set, or \
+      ExpiredToken answers them
       """),
     entry("DELETE /unregistered", "none any more"),
     entry("POST /reset", "forgets counters, accepted and unregistered; faults stay"),

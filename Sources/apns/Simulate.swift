@@ -21,7 +21,7 @@ enum PayloadMax: Int, CaseIterable, ExpressibleByArgument {
 
 struct Simulate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Run a binary gateway and a feedback service like Apple's.",
+    abstract: "Run a gateway, binary and HTTP/2, and a feedback service like Apple's.",
     discussion: """
       Makes certificates at the first start, prints how to connect, then a line that begins \
       with "ready". Ends on SIGINT and SIGTERM and prints what it saw; SIGUSR1 prints it at any \
@@ -37,6 +37,11 @@ struct Simulate: AsyncParsableCommand {
 
       \(FaultText.list)
 
+      HTTP/2, with --http2-port: POST /3/device/<hex token>, with the client's certificate or \
+      with a provider token. Its own faults are named so; the others come over it too, but for \
+      those of error packets. What is in the feedback, by --feedback or /unregistered, is \
+      answered with 410. One key for provider tokens is kept beside the certificates.
+
       CONTROL INTERFACE, with --control-port: HTTP on 127.0.0.1, JSON throughout, for nobody \
       but this machine; what is wrong is said in "error". Faults that change do so on open \
       connections too, except for how connections begin and feedback_cut_bytes: these come over \
@@ -44,7 +49,7 @@ struct Simulate: AsyncParsableCommand {
 
       \(FaultText.control)
 
-      TLS goes up to 1.2 unless --tls-max says otherwise: with 1.3 the gateway cannot be kept \
+      TLS of the binary ports goes up to 1.2 unless --tls-max says otherwise: with 1.3 the gateway cannot be kept \
       from sending session tickets, readable bytes without data that break clients of old.
       """)
 
@@ -56,6 +61,18 @@ struct Simulate: AsyncParsableCommand {
 
   @Option(help: ArgumentHelp("The feedback service's port; 0 takes a free one.", valueName: "port"))
   var feedbackPort: UInt16 = 2196
+
+  @Option(
+    help: ArgumentHelp("The port for HTTP/2, where wanted; 0 takes a free one.", valueName: "port"))
+  var http2Port: UInt16?
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      A key that provider tokens may be signed with, PEM: the private one, as Apple gives it \
+      (.p8), or the public one. May be repeated.
+      """, valueName: "keyid:teamid:file"))
+  var providerKey: [String] = []
 
   @Option(
     help: ArgumentHelp(
@@ -91,14 +108,18 @@ struct Simulate: AsyncParsableCommand {
     help: ArgumentHelp("The largest payload of command 2: 2048, or 256.", valueName: "bytes"))
   var framedPayloadMax = PayloadMax.bytes2048
 
-  @Flag(help: "Take only payloads that are JSON with an object aps; status 1 answers others.")
+  @Flag(
+    help:
+      "Take only payloads that are JSON with an object aps; status 1 answers others, PayloadEmpty over HTTP/2."
+  )
   var checkPayload = false
 
   @Option(
     help: ArgumentHelp(
       """
       Demand this topic, or "any", of the client's certificate (its UID): status 3 answers \
-      where there is none, 6 where it is longer than 255 bytes, 8 where it is another.
+      where there is none, 6 where it is longer than 255 bytes, 8 where it is another. Over HTTP/2 \
+      the topic pushed to is meant, and DeviceTokenNotForTopic answers another.
       """, valueName: "topic"))
   var topic: String?
 
@@ -174,7 +195,14 @@ struct Simulate: AsyncParsableCommand {
     if gatewayPort == feedbackPort, gatewayPort != 0 {
       throw ValidationError("--gateway-port and --feedback-port are both \(gatewayPort)")
     }
-    if let controlPort, controlPort != 0, controlPort == gatewayPort || controlPort == feedbackPort
+    if let http2Port, http2Port != 0, http2Port == gatewayPort || http2Port == feedbackPort {
+      throw ValidationError("--http2-port \(http2Port) is another service's")
+    }
+    if http2Port == nil, !providerKey.isEmpty {
+      throw ValidationError("--provider-key means nothing without --http2-port")
+    }
+    if let controlPort, controlPort != 0,
+      controlPort == gatewayPort || controlPort == feedbackPort || controlPort == http2Port
     {
       throw ValidationError("--control-port \(controlPort) is another service's")
     }
@@ -198,7 +226,7 @@ struct Simulate: AsyncParsableCommand {
     let simulator = try await start(configuration, logger)
     let announcement = Announcement(
       host: host, gatewayPort: simulator.gatewayPort, feedbackPort: simulator.feedbackPort,
-      controlPort: simulator.controlPort, seed: seed,
+      http2Port: simulator.http2Port, controlPort: simulator.controlPort, seed: seed,
       certificates: configuration.certificates.absolute)
     StandardStream.output.write(json ? announcement.json : announcement.text)
     let onRequest = TotalsOnRequest {
@@ -234,6 +262,11 @@ struct Simulate: AsyncParsableCommand {
     configuration.host = host
     configuration.gatewayPort = Int(gatewayPort)
     configuration.feedbackPort = Int(feedbackPort)
+    configuration.http2Port = http2Port.map(Int.init)
+    for key in providerKey {
+      configuration.providerKeys.append(
+        try named("--provider-key") { try ProviderKey(option: key) })
+    }
     configuration.tlsMin = tlsMin
     configuration.tlsMax = sessionTickets ? .tls1_3 : tlsMax
     configuration.seed = seed

@@ -15,6 +15,12 @@ import Testing
     ("cut_after=10", #"{"cut_after":10}"#), ("shutdown_after=2,4", #"{"shutdown_after":[2,4]}"#),
     ("cut=stall", #"{"cut":"stall"}"#), ("count_over=run", #"{"count_over":"run"}"#),
     ("times=1", #"{"times":1}"#), ("count_over=connection", "{}"),
+    ("bad_reason=Unregistered,Shutdown", #"{"bad_reason":["Unregistered","Shutdown"]}"#),
+    ("bad_reason=418 Teapot", #"{"bad_reason":"418 Teapot"}"#), ("bad_reason=BadDeviceToken", "{}"),
+    ("streams_max=0", #"{"streams_max":0}"#), ("goaway=open", #"{"goaway":"open"}"#),
+    ("goaway_reason=Shutdown", #"{"goaway_reason":"Shutdown"}"#), ("reset_code=7", "{}"),
+    ("token_age_max_s=0", #"{"token_age_max_s":0}"#), ("token_renewal_min_s=1200", "{}"),
+    ("answers=each", #"{"answers":"each"}"#), ("credit_share=0.5", "{}"),
     ("connection_share=1", "{}"), ("sentinel=own", "{}"), ("cut_after_bytes=null", "{}"),
   ])
   func readsOptionsAndWritesThemAsItReadsThem(option: String, json: String) throws {
@@ -35,6 +41,8 @@ import Testing
     ("bad_status=256", "bad_status: expected a number from 0 to 255"),
     ("error_delay_ms=9,5", "error_delay_ms: 9 is above 5"),
     ("close=rst", "close: expected one of close_notify, fin, reset, stall"),
+    ("goaway_reason=", "goaway_reason: expected a text"),
+    ("token_age_max_s=-1", "token_age_max_s: expected a whole number from 0 on"),
     ("times=0", "times: expected a whole number from 1 on"),
   ])
   func saysWhatIsWrongWithAnOption(option: String, message: String) {

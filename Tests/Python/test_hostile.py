@@ -1,10 +1,16 @@
 """Whatever a program hands over: an exception, and the process lives."""
 
 import copy
+import importlib
+import importlib.util
 import itertools
+import logging
 import math
+import os
 import pickle
 import random
+import subprocess
+import sys
 import threading
 
 import apns
@@ -216,3 +222,174 @@ def test_a_payload_that_changes_while_it_is_read(who, session):
     payload.add("x", Changing(a=1))
     survives(session.send_many, [(TOKEN, Changing(a=1))])
     assert payload.write()
+
+
+# ---- What uses the session from within its own call
+
+
+@pytest.mark.parametrize("end", [lambda session: session.close(0), lambda session: session.__exit__(None, None, None)])
+def test_closed_by_its_own_iterable(start, connect, end):
+    session = connect(start(), report_accepted=True)
+
+    def items():
+        yield TOKEN, b"{}", 1
+        end(session)
+        yield TOKEN, b"{}", 2
+
+    with pytest.raises(apns.ClosedError) as caught:
+        session.send_many(items())
+    assert caught.value.taken == 0 and list(session) == []
+
+
+def test_an_iterable_that_sends(start, connect):
+    session = connect(start(), report_accepted=True)
+
+    def items(depth):
+        yield TOKEN, {"aps": {}}, depth
+        if depth:
+            session.send_many(items(depth - 1))
+            session.send(TOKEN, {"aps": {}}, user_data="alone")
+            yield from ((TOKEN, b"{}", event.user_data) for event in session)
+            yield TOKEN, "{}", depth
+
+    assert session.send_many(items(20)) >= 2
+    session.drain()
+    assert session.stats().taken == session.stats().accepted >= 3 * 20 + 1
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_logger_that_closes(start, connect):
+    session = connect(start(faults={"bad_tokens": ["ff"]}))
+    said = []
+
+    class Closing(logging.Handler):
+        def emit(self, record):
+            said.append(record.getMessage())
+            session.close(0)
+            raise ZeroDivisionError
+
+    handler = Closing()
+    logger = logging.getLogger("apns")
+    logger.addHandler(handler)
+    before = logger.level
+    logger.setLevel(logging.DEBUG)
+    try:
+        survives(session.send_many, [(b"\xff", b"{}"), (TOKEN, b"{}")])
+        survives(session.drain)
+    finally:
+        logger.setLevel(before)
+        logger.removeHandler(handler)
+    stats = session.stats()
+    assert said and session.closed and stats.unresolved == 0
+    assert stats.taken == stats.accepted + stats.rejected + stats.unknown == 2
+
+
+# ---- Interpreters
+
+
+def run(program, *arguments, environment=None):
+    ended = subprocess.run(
+        [sys.executable, "-c", program, *map(str, arguments)], env=environment, capture_output=True,
+        text=True, timeout=120,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended
+    return ended.stdout
+
+
+OTHER_INTERPRETERS = """
+import sys
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+if sys.version_info >= (3, 13):
+    make = lambda: interpreters.create("legacy")
+elif sys.version_info >= (3, 12):
+    make = lambda: interpreters.create(isolated=False)
+else:
+    make = interpreters.create
+attempt = '''
+for _ in range(2):
+    try:
+        import apns
+    except ImportError as error:
+        print("refused:", error, flush=True)
+'''
+for _ in range(2):
+    other = make()
+    interpreters.run_string(other, attempt)
+    interpreters.destroy(other)
+    import apns
+    print(apns.Payload(alert="x").write(), flush=True)
+"""
+
+
+@pytest.mark.skipif(
+    not any(map(importlib.util.find_spec, ("_interpreters", "_xxsubinterpreters"))),
+    reason="this Python has no module for other interpreters",
+)
+def test_another_interpreter_is_refused():
+    refused = "refused: apns works in the main interpreter only, not in another\n"
+    assert run(OTHER_INTERPRETERS) == 2 * (2 * refused + "b'{\"aps\":{\"alert\":\"x\"}}'\n")
+
+
+def test_imported_again():
+    before = apns.Payload(alert="x")
+    kept = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "apns"}
+    try:
+        for name in kept:
+            del sys.modules[name]
+        again = importlib.import_module("apns")
+        assert again is not apns and again.Payload is apns.Payload
+        assert type(again.Payload(alert="y")) is type(before)
+        with pytest.raises(apns.ArgumentError):
+            again.token_from_hex("x")
+    finally:
+        sys.modules.update(kept)
+
+
+UNTIL_THE_END = """
+import sys, threading, atexit, warnings
+warnings.simplefilter("ignore")
+import apns
+provider, ca, port = sys.argv[1:]
+who = apns.Credentials(certificate_file=provider, ca_file=ca)
+
+class Late:
+    def __init__(self, *peers):
+        self.peers = peers
+    def __del__(self):
+        for peer in self.peers:
+            try:
+                peer.send(bytes(32), {"aps": {}}, user_data=self)
+                peer.close(0)
+            except Exception:
+                pass
+
+sessions = [apns.Session(who, host="127.0.0.1", port=int(port)) for _ in range(4)]
+sessions[0].send(bytes(32), b"{}", user_data=Late(*sessions))
+sessions[1].send(bytes(32), b"{}", user_data=sessions)
+events = sessions[1].events(30)
+threading.Thread(target=lambda: next(events), daemon=True).start()
+inside = threading.Event()
+def wait():
+    sessions[2].send(bytes(32), b"{}")
+    inside.set()
+    sessions[2].drain(30)
+threading.Thread(target=wait, daemon=True).start()
+inside.wait()
+atexit.register(sessions[3].close, 0)
+apns.kept, sys.kept = sessions[3], Late(sessions[3])
+payload, strings = apns.Payload(alert="x"), apns.Strings(b'"a" = "b";')
+print("the end")
+"""
+
+
+def test_the_end_of_the_interpreter(start, certificates):
+    """Objects that live until then, some in use by a thread that is not waited for."""
+    simulator = start(faults={"stall_after_bytes": 0, "stall_ms": 100000})
+    # What such a thread holds CPython leaves behind: accesses are looked at, leaks are not.
+    environment = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+    said = run(UNTIL_THE_END, certificates / "provider.pem", certificates / "ca.pem", simulator.gateway[1],
+               environment=environment)  # fmt: skip
+    assert said == "the end\n"

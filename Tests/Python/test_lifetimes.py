@@ -8,7 +8,7 @@ import weakref
 import apns
 import pytest
 
-from traces import Thing, alive, resident_kilobytes, watched
+from traces import Thing, alive, grows, watched
 
 TOKEN = bytes(range(32))
 PAYLOAD = b'{"aps":{}}'
@@ -158,18 +158,6 @@ def test_a_session_keeps_its_credentials(start, certificates):
     with session:
         session.send(TOKEN, PAYLOAD)
     assert session.credentials.describe().topics and session.stats().accepted == 1
-
-
-def grows(work, rounds):
-    """How much memory `rounds` of work leave behind, in KB, after as many to warm up."""
-    for _ in range(rounds):
-        work()
-    gc.collect()
-    before = resident_kilobytes()
-    for _ in range(rounds):
-        work()
-    gc.collect()
-    return resident_kilobytes() - before
 
 
 def test_no_memory_is_left_behind_by_sending(start, connect):

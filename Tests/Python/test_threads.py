@@ -289,8 +289,10 @@ def test_keyboard_interrupt(start, certificates):
     import sys
 
     simulator = start(faults=STALL)
+    # A shell that puts the tests into the background has them ignore Ctrl-C.
     program = f"""
-import apns
+import apns, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 who = apns.Credentials(certificate_file={str(certificates / "provider.pem")!r},
                        ca_file={str(certificates / "ca.pem")!r})
 try:

@@ -21,6 +21,15 @@ README = (ROOT / "README.md").read_text()
         (["--rules", "/nonexistent"], "--rules: /nonexistent: No such file or directory"),
         (["--ledger", "/nonexistent/x"], "--ledger: /nonexistent/x: No such file or directory"),
         (["--control-port", "2195"], "--control-port 2195 is another service's"),
+        (["--http2-port", "2196"], "--http2-port 2196 is another service's"),
+        (["--control-port", "7", "--http2-port", "7"], "--control-port 7 is another service's"),
+        (["--provider-key", "a:b:c"], "--provider-key means nothing without --http2-port"),
+        (["--http2-port", "0", "--provider-key", "a:b:c"], "--provider-key: a:b:c: expected KEYID:TEAMID:FILE"),
+        (["--http2-port", "0", "--provider-key", "KEY0000001:TEAM000001:/nonexistent"],
+         "--provider-key: /nonexistent: No such file or directory"),
+        (["--http2-port", "0", "--provider-key", "KEY0000001:TEAM000001:/dev/null"], "/dev/null: no P-256 key in PEM"),
+        (["--fault", "bad_reason=Nonsense"], "bad_reason: expected one of BadCollapseId, "),
+        (["--fault", "goaway=soon"], "goaway: expected one of graceful, immediate, open"),
         (["--topic", ""], "--topic is empty"),
         (["--fault", "sentinel_status=256"], "sentinel_status: expected a number from 0 to 255"),
         (["--framed-payload-max", "1"], "--framed-payload-max <bytes>"),
@@ -78,11 +87,11 @@ def test_readme_rules(start, tmp_path):
 def test_readme_commands(certificates, tmp_path):
     """As they stand there, but for the ports."""
     commands = [line.split("#")[0].split() for line in re.findall(r"^swift run apns .*", README, re.MULTILINE)]
-    assert len(commands) == 4
+    assert len(commands) == 5
     (tmp_path / "rules.json").write_text(re.findall(r"```json\n(.*?)```", README, re.DOTALL)[0])
     for _, _, _, *words in commands:
         ports = "--gateway-port 0 --feedback-port 0 --certificates".split()
-        words = [word.replace("8190", "0") for word in words] + (
+        words = [word.replace("8190", "0").replace("8443", "0") for word in words] + (
             [] if "--help" in words else [*ports, certificates])
         with subprocess.Popen([tool(), *words], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as run:
             for line in run.stdout:
@@ -105,7 +114,7 @@ def test_readme_curl(start):
     simulator = start(control=True)
     with simulator.connect():
         simulator.wait("/connections", lambda answer: answer["connections"] != [])
-        lines = re.findall(r"^curl .*", README, re.MULTILINE)
+        lines = re.findall(r"^curl (?!--http2).*", README, re.MULTILINE)
         assert len(lines) >= 10
         for line in lines:
             assert ":8190/" in line

@@ -244,17 +244,21 @@ static zend_string *write_payload(apns_payload_t *payload, size_t *cut) {
   return json;
 }
 
-zend_string *php_apns_payload_json(zval *given) {
+bool php_apns_content_from(php_apns_content *content, zval *given) {
+  content->builder = NULL;
+  content->json = NULL;
   ZVAL_DEREF(given);
-  if (Z_TYPE_P(given) == IS_STRING) return zend_string_copy(Z_STR_P(given));
-  if (Z_TYPE_P(given) == IS_ARRAY) return encode(given);
-  if (Z_TYPE_P(given) == IS_OBJECT && Z_OBJCE_P(given) == php_apns_class.payload) {
-    apns_payload_t *payload = payload_of(given);
-    return payload ? write_payload(payload, NULL) : NULL;
+  if (Z_TYPE_P(given) == IS_STRING) {
+    content->json = zend_string_copy(Z_STR_P(given));
+  } else if (Z_TYPE_P(given) == IS_ARRAY) {
+    content->json = encode(given);
+  } else if (Z_TYPE_P(given) == IS_OBJECT && Z_OBJCE_P(given) == php_apns_class.payload) {
+    content->builder = payload_of(given);
+  } else {
+    zend_type_error("a payload must be of type Apns\\Payload, array or string, %s given",
+                    zend_zval_type_name(given));
   }
-  zend_type_error("a payload must be of type Apns\\Payload, array or string, %s given",
-                  zend_zval_type_name(given));
-  return NULL;
+  return content->builder || content->json;
 }
 
 /* ---- The class ------------------------------------------------------------------ */

@@ -134,8 +134,14 @@ zend_string *php_apns_token_hex(const uint8_t *bytes, size_t length);
 /* ---- Payloads ------------------------------------------------------------ */
 
 void php_apns_payload_register(void);
-/* The JSON of a string, an array or a Payload, to be released; NULL, and an exception. */
-zend_string *php_apns_payload_json(zval *given);
+/* What is pushed: of a Payload its builder, which the session writes where it is sent from;
+   of a string or an array the JSON. */
+typedef struct php_apns_content {
+  const apns_payload_t *builder; /* as long as the Payload lives */
+  zend_string *json;             /* to be released */
+} php_apns_content;
+/* False, and an exception. */
+bool php_apns_content_from(php_apns_content *content, zval *given);
 
 void php_apns_strings_register(void);
 

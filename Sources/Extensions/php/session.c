@@ -209,8 +209,8 @@ static uint32_t send_letter(zend_object *object, const letter *letter, bool more
     return 0;
   }
   /* May run the script, so the line is looked at only behind it. */
-  zend_string *payload = php_apns_payload_json(letter->payload);
-  if (!payload) return 0;
+  php_apns_content content;
+  if (!php_apns_content_from(&content, letter->payload)) return 0;
   uint32_t identifier = 0;
   php_apns_note *note = NULL;
   php_apns_line *line = php_apns_session_line(object);
@@ -225,13 +225,20 @@ static uint32_t send_letter(zend_object *object, const letter *letter, bool more
   }
   if (note) {
     notification.token = token;
-    notification.payload = ZSTR_VAL(payload);
-    notification.payload_length = ZSTR_LEN(payload);
     notification.user_data = note;
     notification.expiry = letter->expiry;
     notification.priority = (uint8_t)letter->priority;
-    if (apns_session_send(line->session, &notification, more ? APNS_SEND_MORE : 0, &identifier,
-                          &error) == APNS_OK) {
+    apns_status_t status;
+    const uint32_t flags = more ? APNS_SEND_MORE : 0;
+    if (content.builder) {
+      status = apns_session_send_payload(line->session, &notification, content.builder, flags,
+                                         &identifier, NULL, &error);
+    } else {
+      notification.payload = ZSTR_VAL(content.json);
+      notification.payload_length = ZSTR_LEN(content.json);
+      status = apns_session_send(line->session, &notification, flags, &identifier, &error);
+    }
+    if (status == APNS_OK) {
       note->identifier = identifier;
       php_apns_notes_append(&line->sent, note);
       line->holds_back = more;
@@ -242,7 +249,7 @@ static uint32_t send_letter(zend_object *object, const letter *letter, bool more
       php_apns_throw(&error);
     }
   }
-  zend_string_release(payload);
+  if (content.json) zend_string_release(content.json);
   return identifier;
 }
 

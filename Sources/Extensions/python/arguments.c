@@ -3,31 +3,6 @@
 
 #include "core.h"
 
-static PyObject *encode; /* of a JSON encoder that writes compactly */
-
-bool arguments_load(void) {
-  PyObject *json = PyImport_ImportModule("json");
-  PyObject *type = json ? PyObject_GetAttrString(json, "JSONEncoder") : NULL;
-  PyObject *none = PyTuple_New(0);
-  PyObject *options = Py_BuildValue("{s:(ss),s:O,s:O}", "separators", ",", ":", "ensure_ascii",
-                                    Py_False, "allow_nan", Py_False);
-  PyObject *encoder = type && none && options ? PyObject_Call(type, none, options) : NULL;
-  if (encoder) encode = PyObject_GetAttrString(encoder, "encode");
-  Py_XDECREF(encoder);
-  Py_XDECREF(options);
-  Py_XDECREF(none);
-  Py_XDECREF(type);
-  Py_XDECREF(json);
-  return encode != NULL;
-}
-
-PyObject *json_bytes(PyObject *value) {
-  PyObject *text = PyObject_CallFunctionObjArgs(encode, value, NULL);
-  PyObject *bytes = text ? PyUnicode_AsUTF8String(text) : NULL;
-  Py_XDECREF(text);
-  return bytes;
-}
-
 static bool wrong_type(const char *name, const char *expected, PyObject *given) {
   PyObject *type = PyObject_GetAttrString((PyObject *)Py_TYPE(given), "__name__");
   if (type) PyErr_Format(PyExc_TypeError, "%s must be %s, not %U", name, expected, type);

@@ -38,9 +38,12 @@ bool timeout_argument(PyObject *given, int32_t *ms_out);
 /* A new reference to bytes of a bytes-like object; other types are a TypeError that says
    `expected`. */
 PyObject *bytes_argument(PyObject *given, const char *name, const char *expected);
+
+/* ---- json.c --------------------------------------------------------------- */
+
+bool json_load(void);
 /* JSON as bytes, of anything that json.dumps() takes. */
 PyObject *json_bytes(PyObject *value);
-bool arguments_load(void);
 
 /* ---- clock.c ------------------------------------------------------------- */
 

@@ -50,6 +50,11 @@ static PyObject *status_is_retryable(PyObject *module, PyObject *given) {
   return PyBool_FromLong(apns_status_is_retryable((apns_status_t)number));
 }
 
+static PyObject *encode_json(PyObject *module, PyObject *value) {
+  (void)module;
+  return json_bytes(value);
+}
+
 static PyMethodDef functions[] = {
     {"version", version, METH_NOARGS,
      "version()\n--\n\nThe version of the C library in use, \"0.1.0\"."},
@@ -60,23 +65,41 @@ static PyMethodDef functions[] = {
     {"status_is_retryable", status_is_retryable, METH_O,
      "status_is_retryable(status, /)\n--\n\n"
      "Whether the same call may succeed later without a change by the caller."},
+    {"encode_json", encode_json, METH_O,
+     "encode_json(value, /)\n--\n\n"
+     "The bytes of JSON that send() makes of a dict: those of json.dumps() where that is told\n"
+     "ensure_ascii=False, separators=(\",\", \":\") and allow_nan=False."},
     {NULL, NULL, 0, NULL}};
+
+/* What every import has: types and classes are known by static variables. */
+static PyObject *loaded;
+
+static int load(PyObject *module) {
+  int64_t interpreter = PyInterpreterState_GetID(PyInterpreterState_Get());
+  if (interpreter != 0) {
+    if (interpreter > 0) {
+      PyErr_SetString(PyExc_ImportError, "apns works in the main interpreter only, not in another");
+    }
+    return -1;
+  }
+  if (loaded) return PyDict_Update(PyModule_GetDict(module), PyModule_GetDict(loaded));
+  if (PyModule_AddFunctions(module, token_functions) ||
+      PyModule_AddFunctions(module, payload_functions) || !errors_load() || !json_load() ||
+      !events_load(module) || !credentials_load(module) || !payload_load(module) ||
+      !strings_load(module) || !session_load(module) || !feedback_load(module)) {
+    return -1;
+  }
+  Py_INCREF(module);
+  loaded = module;
+  return 0;
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)load}, {0, NULL}};
 
 static struct PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
                                         .m_name = "apns._core",
                                         .m_doc = "What apns is made of; import apns instead.",
-                                        .m_size = -1,
-                                        .m_methods = functions};
+                                        .m_methods = functions,
+                                        .m_slots = slots};
 
-PyMODINIT_FUNC PyInit__core(void) {
-  PyObject *module = PyModule_Create(&definition);
-  if (!module) return NULL;
-  if (PyModule_AddFunctions(module, token_functions) ||
-      PyModule_AddFunctions(module, payload_functions) || !errors_load() || !arguments_load() ||
-      !events_load(module) || !credentials_load(module) || !payload_load(module) ||
-      !strings_load(module) || !session_load(module) || !feedback_load(module)) {
-    Py_DECREF(module);
-    return NULL;
-  }
-  return module;
-}
+PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&definition); }

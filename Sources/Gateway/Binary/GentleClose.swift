@@ -12,16 +12,19 @@ enum GentleClose {
   static let patience = TimeAmount.seconds(2)
 
   static func begin(
-    _ channel: any Channel, after pause: TimeAmount, ending: Faults.Ending = .closeNotify
+    _ channel: any Channel, after pause: TimeAmount, ending: Faults.Ending = .closeNotify,
+    patience: TimeAmount = patience
   ) {
     if pause == .zero {
-      end(channel, ending)
+      end(channel, ending, patience)
     } else {
-      channel.eventLoop.scheduleTask(in: pause) { end(channel, ending) }
+      channel.eventLoop.scheduleTask(in: pause) { end(channel, ending, patience) }
     }
   }
 
-  private static func end(_ channel: any Channel, _ ending: Faults.Ending) {
+  private static func end(
+    _ channel: any Channel, _ ending: Faults.Ending, _ patience: TimeAmount
+  ) {
     switch ending {
     case .closeNotify:
       channel.close(mode: .output, promise: nil)

@@ -36,6 +36,11 @@ package struct CertificateDirectory: Sendable {
   package var providerCertificate: String { "\(path)/provider-certificate.pem" }
   package var providerKey: String { "\(path)/provider-key.pem" }
 
+  /// Signs provider tokens, in the names below.
+  package var tokenKeyFile: String { "\(path)/provider-token.p8" }
+  package static let tokenKeyIdentifier = "SIMULATOR1"
+  package static let tokenTeam = "EXAMPLE123"
+
   private var files: [String] {
     [ca, server, serverKey, provider, providerCertificate, providerKey]
   }
@@ -63,6 +68,29 @@ package struct CertificateDirectory: Sendable {
         message: "missing, though others of its set are there; remove those or bring it back")
     } else {
       try check()
+    }
+  }
+
+  /// Makes the key for provider tokens where there is none. What `prepare` needs is there.
+  func prepareTokenKey() throws(CertificateError) {
+    // Whole or not at all: another may start on this directory at the same time.
+    let draft = "\(tokenKeyFile).\(getpid())"
+    if access(tokenKeyFile, F_OK) == 0 { return }
+    try write(IssuedCertificates.tokenKey(), to: draft)
+    defer { unlink(draft) }
+    if link(draft, tokenKeyFile) != 0, errno != EEXIST {
+      throw CertificateError(path: tokenKeyFile, message: Errno.last.description)
+    }
+  }
+
+  var tokenKey: ProviderKey {
+    get throws(CertificateError) {
+      do throws(ListError) {
+        return try ProviderKey(
+          identifier: Self.tokenKeyIdentifier, team: Self.tokenTeam, path: tokenKeyFile)
+      } catch {
+        throw CertificateError(path: error.path, message: error.message)
+      }
     }
   }
 

@@ -22,9 +22,11 @@ package enum TLSBound: String, Sendable, CaseIterable, Comparable {
 }
 
 enum GatewayTLS {
-  /// Shows the server's certificate, demands one that the authority of the directory signed.
+  /// Shows the server's certificate, demands one that the authority of the directory signed;
+  /// in HTTP/2, where a provider token may stand for it, only where there is one.
   static func context(
-    _ directory: CertificateDirectory, min: TLSBound, max: TLSBound
+    _ directory: CertificateDirectory, min: TLSBound, max: TLSBound,
+    service: ConnectionFaults.Service = .binary
   ) throws(CertificateError) -> NIOSSLContext {
     do {
       var tls = TLSConfiguration.makeServerConfiguration(
@@ -33,7 +35,9 @@ enum GatewayTLS {
         },
         privateKey: .privateKey(try NIOSSLPrivateKey(file: directory.serverKey, format: .pem)))
       tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(directory.ca))
-      tls.certificateVerification = .noHostnameVerification
+      tls.certificateVerification =
+        service == .http2 ? .optionalVerification : .noHostnameVerification
+      if service == .http2 { tls.applicationProtocols = ["h2"] }
       tls.minimumTLSVersion = min.version
       tls.maximumTLSVersion = max.version
       // Once the peer has had its time, nothing is gained by waiting for its close_notify.

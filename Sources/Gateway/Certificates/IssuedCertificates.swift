@@ -28,6 +28,7 @@ struct IssuedCertificates {
     .ipAddress(ASN1OctetString(contentBytes: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1])),
     .dnsName("gateway.push.apple.com"), .dnsName("gateway.sandbox.push.apple.com"),
     .dnsName("feedback.push.apple.com"), .dnsName("feedback.sandbox.push.apple.com"),
+    .dnsName("api.push.apple.com"), .dnsName("api.sandbox.push.apple.com"),
   ]
 
   /// No more is good for a server certificate with some clients.
@@ -89,6 +90,9 @@ struct IssuedCertificates {
       provider: try providerCertificate.serializeAsPEM().pemString + "\n",
       providerKey: provider.key.pkcs8PEMRepresentation + "\n")
   }
+
+  /// A key as Apple gives it for provider tokens.
+  static func tokenKey() -> String { P256.Signing.PrivateKey().pemRepresentation + "\n" }
 
   private static func certificate(
     of subject: Party, by issuer: Party, _ extensions: Certificate.Extensions

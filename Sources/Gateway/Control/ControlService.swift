@@ -25,6 +25,7 @@ package struct ControlService: Sendable {
 
   let ledger: Ledger
   let feedback: FeedbackList
+  let gone: GoneDevices
   let faults: FaultDesk
   let gates: [Gate]
   let gatewayChannels: OpenChannels
@@ -60,6 +61,7 @@ package struct ControlService: Sendable {
       case "/reset":
         ledger.reset()
         _ = feedback.takeAll()
+        gone.forget()
         return .ok(counters)
       case "/shutdown": return Answer(status: 202, json: counters, endsRun: true)
       default: return try unregistered(request)
@@ -78,7 +80,8 @@ package struct ControlService: Sendable {
   private var connections: String {
     let open = ledger.connections.map { connection in
       """
-      {"number":\(connection.number),"peer":\(JSONText.string(connection.peer)),\
+      {"number":\(connection.number),"protocol":"\(connection.isHTTP2 ? "http2" : "binary")",\
+      "peer":\(JSONText.string(connection.peer)),\
       "since":\(connection.since),"bytes":\(connection.bytes),\
       "accepted":\(connection.accepted),"rejected":\(connection.rejected),\
       "discarded":\(connection.discarded)}
@@ -162,21 +165,39 @@ package struct ControlService: Sendable {
     }
   }
 
-  /// A device that is gone is in the feedback once, and pushes to it are accepted.
+  /// A device that is gone is in the feedback once. Pushes to it are accepted, but over HTTP/2.
   private func unregistered(_ request: Request) throws(JSONFault) -> Answer {
-    if request.method == "DELETE" { _ = feedback.takeAll() }
-    if request.method == "POST" { feedback.append(try entry(try JSONReader.read(request.body))) }
+    if request.method == "DELETE" {
+      _ = feedback.takeAll()
+      gone.forget()
+    }
+    if request.method == "POST" {
+      let json = try JSONReader.read(request.body)
+      let entry = try entry(json)
+      let reason = try goneReason(json)
+      feedback.append(entry)
+      gone.add(entry.token, GoneDevices.Entry(reason: reason, time: entry.milliseconds))
+    }
     let entries = feedback.all.map {
       "{\"timestamp\":\($0.timestamp),\"token\":\"\(TokenField.hex($0.token))\"}"
     }
     return .ok("{\"unregistered\":[\(entries.joined(separator: ","))]}")
   }
 
+  private func goneReason(_ json: JSONValue) throws(JSONFault) -> PushReason {
+    guard let given = json["reason"] else { return .unregistered }
+    guard let reason = given.string.flatMap(PushReason.init(text:)), reason.tellsTime else {
+      throw JSONFault("reason: expected Unregistered or ExpiredToken", at: given.offset)
+    }
+    return reason
+  }
+
   private func entry(_ json: JSONValue) throws(JSONFault) -> FeedbackEntry {
     guard case .object(let members) = json.content, let text = json["token"]?.string else {
       throw JSONFault("expected {\"token\": hex, \"timestamp\": seconds}", at: json.offset)
     }
-    if let other = members.first(where: { $0.name != "token" && $0.name != "timestamp" }) {
+    let names = ["token", "timestamp", "reason"]
+    if let other = members.first(where: { !names.contains($0.name) }) {
       throw JSONFault("\(other.name) means nothing here", at: other.offset)
     }
     var timestamp = WallClock.seconds

@@ -18,8 +18,12 @@ final class ConnectionFaults {
   /// What comes over a connection once a notification was accepted.
   enum Turn { case shutdown, cut }
 
+  /// Which protocol comes over a connection.
+  enum Service { case binary, http2 }
+
   private let desk: FaultDesk
   private let number: Int
+  private let service: Service
   private(set) var generation = -1
   private var generator = SplitMix64(seed: 0)
   private var counts: RunCounts?
@@ -39,13 +43,15 @@ final class ConnectionFaults {
 
   // Counted since the faults in force came.
   private var judged = 0
+  private var resets = 0
   private var accepted = 0
   private var next: (limit: Int, turn: Turn)?
 
-  init(desk: FaultDesk, number: Int) {
+  init(desk: FaultDesk, number: Int, service: Service = .binary) {
     self.desk = desk
     self.number = number
-    tls = desk.inForce.sparedTLS
+    self.service = service
+    tls = desk.inForce.sparedTLS.context(for: service)
     refresh()
   }
 
@@ -66,21 +72,25 @@ final class ConnectionFaults {
     handshakeDelay = draw(faults.handshakeDelay).map(Self.milliseconds)
     let cut = draw(faults.cutAfter).map { (limit: $0, turn: Turn.cut) }
     let shutdown = draw(faults.shutdownAfter).map { (limit: $0, turn: Turn.shutdown) }
-    next = [shutdown, cut].compactMap { $0 }.min { $0.limit < $1.limit }
+    let goaway = draw(faults.goawayAfter).map { (limit: $0, turn: Turn.shutdown) }
+    next = [service == .http2 ? goaway : shutdown, cut].compactMap { $0 }.min {
+      $0.limit < $1.limit
+    }
     judged = 0
+    resets = 0
     accepted = 0
   }
 
   /// The first rule that takes this connection in.
   private func choose(_ orders: FaultDesk.Orders) {
     faults = Faults()
-    tls = orders.sparedTLS
+    tls = orders.sparedTLS.context(for: service)
     counts = nil
     for (index, rule) in orders.rules.all.enumerated() {
       let isMeant = rule.connections?.contains(number) ?? true
       guard generator.happens(rule.connectionShare), isMeant else { continue }
       faults = rule
-      tls = orders.tls[index]
+      tls = orders.tls[index].context(for: service)
       counts = orders.counts[index]
       return
     }
@@ -113,10 +123,41 @@ final class ConnectionFaults {
 
   /// The status that answers a notification which is well formed; nil where it is accepted.
   func badStatus(_ token: UnsafeRawBufferPointer) -> UInt8? {
+    judge(token) ? drawn(faults.badStatuses) : nil
+  }
+
+  /// The same in the words of HTTP/2.
+  func badReason(_ token: UnsafeRawBufferPointer) -> PushReason? {
+    judge(token) ? drawn(faults.badReasons) : nil
+  }
+
+  /// True where the next good one is answered by RST_STREAM.
+  func isReset() -> Bool {
+    resets += 1
+    if let every = faults.resetEvery, resets % every == 0 { return true }
+    return faults.resetShare > 0 && generator.happens(faults.resetShare)
+  }
+
+  /// True where one that is accepted is not answered.
+  func isUnanswered() -> Bool { faults.noAnswer > 0 && generator.happens(faults.noAnswer) }
+
+  func answerDelay() -> TimeAmount {
+    faults.answerDelay == nil ? .zero : Self.milliseconds(draw(faults.answerDelay) ?? 0)
+  }
+
+  /// Of a generator of its own: what is made shall not change what is drawn.
+  func identifiers() -> SplitMix64 {
+    SplitMix64(seed: SplitMix64.stir(desk.seed &+ 1) ^ UInt64(truncatingIfNeeded: number))
+  }
+
+  private func drawn<Choice>(_ choices: [Choice]) -> Choice? {
+    choices.count == 1 ? choices[0] : choices.randomElement(using: &generator)
+  }
+
+  /// Counts one more; true where it is bad.
+  private func judge(_ token: UnsafeRawBufferPointer) -> Bool {
     judged = faults.counting == .run ? counts?.judge() ?? 0 : judged + 1
-    guard isBad(token) else { return nil }
-    let statuses = faults.badStatuses
-    return statuses.count == 1 ? statuses[0] : statuses.randomElement(using: &generator)
+    return isBad(token)
   }
 
   func aftermath(of packet: ErrorPacket?) -> Aftermath {

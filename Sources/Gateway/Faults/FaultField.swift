@@ -18,7 +18,8 @@ package struct FaultField: Sendable {
       [
         .range(
           "connections", \.connections, 1, "n|[first,last]",
-          "only over these connections, counted from 1 on each of the two ports"),
+          "only over these connections, counted from 1: those to the gateway, in both protocols, "
+            + "and those to the feedback service"),
         .share("connection_share", \.connectionShare, "only over this share of connections"),
         .count(
           "times", \.times, 1,
@@ -71,7 +72,8 @@ package struct FaultField: Sendable {
       [
         .range(
           "shutdown_after", \.shutdownAfter, 1, "n|[min,max]",
-          "status 10 after n accepted notifications, then the end that close says"),
+          "status 10 after n accepted notifications, then the end that close says; for HTTP/2 "
+            + "there is goaway_after"),
         .range(
           "cut_after", \.cutAfter, 1, "n|[min,max]",
           "the end that cut says after n accepted notifications, without a packet"),
@@ -85,6 +87,78 @@ package struct FaultField: Sendable {
         .count(
           "feedback_cut_bytes", \.feedbackCut, 0,
           "the same after n bytes of feedback, in a tuple or not; the rest of the list is lost"),
+      ]
+    ),
+    (
+      "HTTP/2: how much a connection carries",
+      [
+        .count(
+          "streams_max", \.streamsMax, 0,
+          "how many streams at once; told to open connections too; 1000 where not set, and 1 "
+            + "until a provider token was good"),
+        .count(
+          "window_bytes", \.windowSize, 0,
+          "each stream's window, told to open connections too; 65535 where not set"),
+        .count(
+          "connection_window_bytes", \.connectionWindowSize, 1,
+          "the window of a connection made later; a smaller one than 65535, which is where it is "
+            + "not set, comes by credit that is kept"),
+        .share(
+          "credit_share", \.creditShare,
+          "the share of a window after whose use credit for it is given; 0.5 where not set"),
+        .flag("no_pong", \.noPong, "PING is not answered"),
+      ]
+    ),
+    (
+      "HTTP/2: how pushes are answered",
+      [
+        .reasons(
+          "bad_reason", \.badReasons,
+          "what answers those that are bad: one of Apple's reasons, or a status and any other, "
+            + "\"418 Teapot\"; of several one is drawn; BadDeviceToken where not set; those of 410 "
+            + "are in the feedback too"),
+        .share(
+          "reset_share", \.resetShare, "this share of good ones is answered by RST_STREAM"),
+        .count("reset_every", \.resetEvery, 1, "every n-th of a connection is"),
+        .status(
+          "reset_code", \.resetCode,
+          "with which code; 7, REFUSED_STREAM, where not set; those with another were accepted"),
+        .share("no_answer", \.noAnswer, "this share of those accepted is never answered"),
+        .range("answer_delay_ms", \.answerDelay, 0, "n|[min,max]", "how late answers come"),
+        .choice(
+          "answers", \.answers,
+          "which leave together: those to what one read brought, each for itself, one write and "
+            + "TLS record each, or all that come within answer_batch_ms; read where not set"),
+        .count(
+          "answer_batch_ms", \.answerBatchTime, 0,
+          "counted from the first answer that waits; 20 where not set"),
+      ]
+    ),
+    (
+      "HTTP/2: GOAWAY",
+      [
+        .range(
+          "goaway_after", \.goawayAfter, 1, "n|[min,max]",
+          "after n accepted notifications; what came behind the last of them is not processed"),
+        .choice(
+          "goaway", \.goaway,
+          "the end that close says comes once all before it is answered, or immediate, which "
+            + "leaves the last and those that wait for their answer without one, or not at all, "
+            + "open; graceful where not set"),
+        .status("goaway_error", \.goawayError, "with which code; 0, NO_ERROR, where not set"),
+        .text("goaway_reason", \.goawayReason, "with {\"reason\": \"…\"} in it"),
+      ]
+    ),
+    (
+      "HTTP/2: provider tokens, over all connections",
+      [
+        .seconds(
+          "token_age_max_s", \.tokenAge,
+          "older ones are answered by ExpiredProviderToken; 3600 where not set"),
+        .seconds(
+          "token_renewal_min_s", \.tokenRenewal,
+          "one issued sooner after another of its key is answered by TooManyProviderTokenUpdates; "
+            + "1200 where not set, 0 lets all pass"),
       ]
     ),
     (
@@ -263,6 +337,47 @@ package struct FaultField: Sendable {
     let rest = Faults()[keyPath: path]
     return field(name, path, "n", text, { (json) throws(JSONFault) in try byte(json) }) {
       $0 == rest ? nil : "\($0)"
+    }
+  }
+
+  private static func seconds(_ name: String, _ path: Path<Int>, _ text: String) -> FaultField {
+    let rest = Faults()[keyPath: path]
+    return field(name, path, "n", text, { (json) throws(JSONFault) in try number(json, 0) }) {
+      $0 == rest ? nil : "\($0)"
+    }
+  }
+
+  private static func text(_ name: String, _ path: Path<String?>, _ text: String) -> FaultField {
+    field(name, path, "text", text) { (json) throws(JSONFault) in
+      guard let text = json.string, !text.isEmpty else {
+        throw JSONFault("expected a text", at: json.offset)
+      }
+      return text
+    } _: {
+      $0.map(JSONText.string)
+    }
+  }
+
+  private static func reasons(
+    _ name: String, _ path: Path<[PushReason]>, _ text: String
+  ) -> FaultField {
+    let rest = Faults()[keyPath: path]
+    return field(name, path, "word|[word,…]", text) { (json) throws(JSONFault) in
+      var reasons: [PushReason] = []
+      for element in elements(json) {
+        guard let reason = element.string.flatMap(PushReason.init(text:)) else {
+          throw JSONFault(
+            "expected one of \(PushReason.all.map(\.word).joined(separator: ", ")), or a status "
+              + "and another word", at: element.offset)
+        }
+        reasons.append(reason)
+      }
+      if reasons.isEmpty { throw JSONFault("expected a reason", at: json.offset) }
+      return reasons
+    } _: { reasons in
+      if reasons == rest { return nil }
+      let words = reasons.map { JSONText.string($0.text) }
+      return words.count == 1 ? words[0] : "[" + words.joined(separator: ",") + "]"
     }
   }
 

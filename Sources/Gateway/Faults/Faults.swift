@@ -31,6 +31,26 @@ package struct Faults: Sendable {
   package var counting = Counting.connection
   package var times: Int?
 
+  /// How an HTTP/2 connection is told to end.
+  package enum Goaway: String, Sendable, CaseIterable {
+    /// Ends once all that was taken is answered.
+    case graceful
+    /// Ends at once.
+    case immediate
+    /// Does not end.
+    case open
+  }
+
+  /// When the answers of HTTP/2 leave.
+  package enum Answers: String, Sendable, CaseIterable {
+    /// Those to what one read brought together.
+    case read
+    /// Each in a write and a TLS record of its own.
+    case each
+    /// Together with all that come within a time.
+    case batch
+  }
+
   // Which tokens are bad, beside those of the gateway's rules.
   package var badTokens: [[UInt8]] = [] { didSet { badTokenSet = TokenSet(badTokens) } }
   package private(set) var badTokenSet = TokenSet()
@@ -70,6 +90,33 @@ package struct Faults: Sendable {
   package var tlsMin: TLSBound?
   package var tlsMax: TLSBound?
   package var sessionTickets = false
+
+  // HTTP/2: what a connection may carry.
+  package var streamsMax: Int?
+  package var windowSize: Int?
+  package var connectionWindowSize: Int?
+  package var creditShare = 0.5
+  package var noPong = false
+
+  // HTTP/2: its answers.
+  package var badReasons = [PushReason.badDeviceToken]
+  package var resetShare = 0.0
+  package var resetEvery: Int?
+  package var resetCode: UInt8 = 7
+  package var noAnswer = 0.0
+  package var answerDelay: ClosedRange<Int>?
+  package var answers = Answers.read
+  package var answerBatchTime: Int?
+
+  // HTTP/2: GOAWAY.
+  package var goawayAfter: ClosedRange<Int>?
+  package var goaway = Goaway.graceful
+  package var goawayError: UInt8 = 0
+  package var goawayReason: String?
+
+  // HTTP/2: how old a provider token may be and how soon another may follow, in seconds.
+  package var tokenAge = 3600
+  package var tokenRenewal = 1200
 
   // Feedback.
   package var feedbackCut: Int?

@@ -46,7 +46,9 @@ final class StreamFaults: ChannelDuplexHandler {
     switch event {
     case let event as FaultEvent:
       switch event {
-      case .changed: adapt(context)
+      case .changed:
+        adapt(context)
+        context.fireUserInboundEventTriggered(event)
       case .cut(let ending): cut(context, ending)
       case .stall(let stall): begin(stall, context)
       case .woken: context.fireUserInboundEventTriggered(event)
@@ -126,6 +128,7 @@ final class StreamFaults: ChannelDuplexHandler {
     // Before it is passed on: whoever takes it may want to read at once.
     isPacing = rate != nil
     pass(&piece, context)
+    context.fireChannelReadComplete()
     if isStalled {
       isPacing = false
       piece.writeBuffer(&held)

@@ -9,6 +9,8 @@ struct Tally {
   var ignored = 0
   var shutdowns = 0
   var rejected: [UInt8: Int] = [:]
+  /// Those of HTTP/2, by the reason's word.
+  var reasons: [String: Int] = [:]
 }
 
 /// What happened so far, over all connections.
@@ -21,25 +23,28 @@ package struct Totals: Sendable, Equatable {
   package var accepted = 0
   /// By status.
   package var rejected: [UInt8: Int] = [:]
+  /// Those of HTTP/2, by the reason's word.
+  package var reasons: [String: Int] = [:]
   /// Came after a rejection, a shutdown or a cut, on the same connection.
   package var discarded = 0
-  /// Sentinels that were left unanswered.
+  /// Sentinels that were left unanswered, and what HTTP/2 refused with RST_STREAM.
   package var ignored = 0
   /// Accepted though one with the same token and payload had been; nil where nobody watched.
   package var duplicates: Int?
-  /// Error packets of status 10.
+  /// Error packets of status 10, and GOAWAY by order.
   package var shutdowns = 0
 
   package init() {}
 
   package var received: Int {
-    accepted + discarded + ignored + rejected.values.reduce(0, +)
+    accepted + discarded + ignored + rejected.values.reduce(0, +) + reasons.values.reduce(0, +)
   }
 }
 
 /// A connection to the gateway that is open.
 struct OpenConnection {
   var number: Int
+  var isHTTP2: Bool
   var peer: String
   /// UNIX seconds.
   var since: String
@@ -82,11 +87,12 @@ package final class Ledger: Sendable {
   }
 
   /// The number of a connection, counted from 1.
-  func open(from peer: String = "") -> Int {
+  func open(from peer: String = "", isHTTP2: Bool = false) -> Int {
     let since = WallClock.secondsText()
     return state.withLockedValue { state in
       state.opened += 1
-      state.open[state.opened] = OpenConnection(number: state.opened, peer: peer, since: since)
+      state.open[state.opened] = OpenConnection(
+        number: state.opened, isHTTP2: isHTTP2, peer: peer, since: since)
       return state.opened
     }
   }
@@ -113,6 +119,16 @@ package final class Ledger: Sendable {
     return seen.withLockedValue { !$0.insert(hash).inserted }
   }
 
+  /// True where one with the same `apns-id`, or the same token and payload, was accepted before.
+  func isDuplicate(
+    _ token: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer, identifier: String?
+  ) -> Bool {
+    let isRepeated = isDuplicate(token, payload)
+    guard var identifier else { return isRepeated }
+    let hash = identifier.withUTF8 { SplitMix64.stir(TokenSet.hash(UnsafeRawBufferPointer($0))) }
+    return seen.withLockedValue { !$0.insert(hash).inserted } || isRepeated
+  }
+
   func add(_ tally: inout Tally, of connection: Int, _ lines: NotificationLines?) {
     state.withLockedValue { state in
       state.totals.accepted += tally.accepted
@@ -125,6 +141,10 @@ package final class Ledger: Sendable {
       var rejections = 0
       for (status, count) in tally.rejected {
         state.totals.rejected[status, default: 0] += count
+        rejections += count
+      }
+      for (reason, count) in tally.reasons {
+        state.totals.reasons[reason, default: 0] += count
         rejections += count
       }
       if let index = state.open.index(forKey: connection) {

@@ -4,6 +4,8 @@ import APNS
 enum Fate {
   case accepted
   case rejected(UInt8)
+  /// In HTTP/2.
+  case refused(PushReason)
   /// Came after a rejection.
   case discarded
   /// Left unanswered by order.
@@ -23,35 +25,62 @@ struct NotificationLines {
 
   mutating func beginBatch(connection: Int) {
     head.removeAll(keepingCapacity: true)
-    head += "{\"time\":\(WallClock.secondsText()),\"connection\":\(connection),\"command\":".utf8
+    head += "{\"time\":\(WallClock.secondsText()),\"connection\":\(connection)".utf8
   }
 
   mutating func append(_ frame: Frame, _ fate: Fate = .accepted, isDuplicate: Bool = false) {
     let notification = frame.notification
-    text += head
+    begin()
     number(UInt32(frame.command.rawValue))
     field("identifier", notification.identifier)
     field("expiry", notification.expiry)
     field("priority", notification.priority.map(UInt32.init))
+    contents(notification.token, notification.payload)
+    end(fate, isDuplicate)
+  }
+
+  /// One of HTTP/2: its headers as they came, and the `apns-id` and topic it went by.
+  mutating func append(
+    _ request: PushRequest, stream: Int, identifier: String, topic: String?, key: String?,
+    token: [UInt8], _ fate: Fate = .accepted, isDuplicate: Bool = false
+  ) {
+    text += head
+    field("stream", UInt32(truncatingIfNeeded: stream))
+    field("apns_id", identifier)
+    field("topic", topic)
+    field("push_type", request.type)
+    field("expiration", request.expiration)
+    field("priority", request.priority)
+    field("collapse_id", request.collapse)
+    field("key_id", key)
+    if token.isEmpty { field("path", request.path) }
+    token.withUnsafeBytes { token in
+      request.payload.withUnsafeReadableBytes { contents(token, $0) }
+    }
+    end(fate, isDuplicate)
+  }
+
+  private mutating func contents(
+    _ token: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer
+  ) {
     text += ",\"token\":\"".utf8
-    for byte in notification.token {
+    for byte in token {
       text.append(JSONText.hexDigits[Int(byte >> 4)])
       text.append(JSONText.hexDigits[Int(byte & 15)])
     }
-    if isUTF8(notification.payload) {
+    if isUTF8(payload) {
       text += "\",\"payload\":\"".utf8
-      JSONText.escape(notification.payload, into: &text)
+      JSONText.escape(payload, into: &text)
     } else {
       text += "\",\"payload_base64\":\"".utf8
-      base64(notification.payload)
+      base64(payload)
     }
     text.append(UInt8(ascii: "\""))
-    end(fate, isDuplicate)
   }
 
   /// One of which no more than this could be read.
   mutating func append(command: UInt8, identifier: UInt32?, _ fate: Fate) {
-    text += head
+    begin()
     number(UInt32(command))
     field("identifier", identifier)
     end(fate, false)
@@ -68,6 +97,11 @@ struct NotificationLines {
     ends.removeAll(keepingCapacity: true)
   }
 
+  private mutating func begin() {
+    text += head
+    text += ",\"command\":".utf8
+  }
+
   private mutating func end(_ fate: Fate, _ isDuplicate: Bool) {
     if tellsFate {
       switch fate {
@@ -75,6 +109,10 @@ struct NotificationLines {
       case .rejected(let status):
         text += ",\"fate\":\"rejected\"".utf8
         field("status", UInt32(status))
+      case .refused(let reason):
+        text += ",\"fate\":\"rejected\"".utf8
+        field("status", UInt32(truncatingIfNeeded: reason.status))
+        field("reason", reason.word)
       case .discarded: text += ",\"fate\":\"discarded\"".utf8
       case .ignored: text += ",\"fate\":\"ignored\"".utf8
       }
@@ -91,6 +129,19 @@ struct NotificationLines {
     text.append(UInt8(ascii: "\""))
     text.append(UInt8(ascii: ":"))
     if let value { number(value) } else { text += "null".utf8 }
+  }
+
+  private mutating func field(_ name: StaticString, _ value: String?) {
+    text.append(UInt8(ascii: ","))
+    text.append(UInt8(ascii: "\""))
+    name.withUTF8Buffer { text += $0 }
+    guard let value else {
+      text += "\":null".utf8
+      return
+    }
+    text += "\":\"".utf8
+    JSONText.escape(value.utf8, into: &text)
+    text.append(UInt8(ascii: "\""))
   }
 
   private mutating func number(_ value: UInt32) {

@@ -10,6 +10,12 @@ enum WallClock {
     return "\(now.tv_sec)." + String(repeating: "0", count: 3 - thousandths.count) + thousandths
   }
 
+  static var milliseconds: Int64 {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
+  }
+
   /// UNIX seconds.
   static var seconds: UInt32 { UInt32(truncatingIfNeeded: time(nil)) }
 }

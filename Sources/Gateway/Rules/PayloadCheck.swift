@@ -6,19 +6,37 @@ import APNS
 enum PayloadCheck {
   /// What is wrong; nil where nothing is.
   static func fault(of notification: WireNotification) -> String? {
+    switch read(notification.payload) {
+    case .wrong(let fault): return fault
+    case .aps(let members):
+      if notification.priority == 10, members.count == 1, members[0].name == "content-available" {
+        return "priority 10 and nothing but content-available"
+      }
+      return nil
+    }
+  }
+
+  /// The same of a payload alone.
+  static func fault(of payload: UnsafeRawBufferPointer) -> String? {
+    if case .wrong(let fault) = read(payload) { fault } else { nil }
+  }
+
+  private enum Content {
+    case wrong(String)
+    case aps([JSONValue.Member])
+  }
+
+  private static func read(_ bytes: UnsafeRawBufferPointer) -> Content {
     let payload: JSONValue
     do throws(JSONFault) {
-      payload = try JSONReader.read(notification.payload)
+      payload = try JSONReader.read(bytes)
     } catch {
-      return "payload: \(error.message), at byte \(error.offset)"
+      return .wrong("payload: \(error.message), at byte \(error.offset)")
     }
-    guard case .object = payload.content else { return "payload: not an object" }
+    guard case .object = payload.content else { return .wrong("payload: not an object") }
     guard let aps = payload["aps"], case .object(let members) = aps.content else {
-      return "payload: no object aps in it"
+      return .wrong("payload: no object aps in it")
     }
-    if notification.priority == 10, members.count == 1, members[0].name == "content-available" {
-      return "priority 10 and nothing but content-available"
-    }
-    return nil
+    return .aps(members)
   }
 }

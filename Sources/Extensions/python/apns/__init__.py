@@ -16,7 +16,8 @@ unknown. One that it refused, by an exception, was not taken. Leaving the block 
 until all ends are known. What goes wrong is an apns.Error.
 
 Threads: every object may be used by any number of threads. Where one waits, the others
-run. Fork: a session belongs to the process that made it; a child makes its own.
+run. Fork: a session belongs to the process that made it; a child makes its own. Of
+interpreters in one process it is for the main one only.
 
 The logger "apns" is told of connections, of notifications sent again or rejected, and
 warned of those that end as unknown.

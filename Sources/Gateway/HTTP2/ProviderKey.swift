@@ -1,0 +1,49 @@
+import Crypto
+
+/// A key that provider tokens may be signed with, and whose it is.
+package struct ProviderKey: Sendable {
+  package var identifier: String
+  package var team: String
+  let key: P256.Signing.PublicKey
+
+  /// Apple gives both ten characters.
+  private static let count = 10
+
+  init(identifier: String, team: String, key: P256.Signing.PublicKey) {
+    self.identifier = identifier
+    self.team = team
+    self.key = key
+  }
+
+  /// What an option of the command line has as `key id:team id:file`; the file has the
+  /// private key, as Apple gives it, or the public one, in PEM.
+  package init(option: String) throws(ListError) {
+    let parts = option.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+      .map(String.init)
+    guard parts.count == 3, parts[0].utf8.count == Self.count, parts[1].utf8.count == Self.count,
+      !parts[2].isEmpty
+    else {
+      throw ListError(
+        path: option, message: "expected KEYID:TEAMID:FILE, both ids of \(Self.count) characters")
+    }
+    try self.init(identifier: parts[0], team: parts[1], path: parts[2])
+  }
+
+  package init(identifier: String, team: String, path: String) throws(ListError) {
+    let text: String
+    do throws(Errno) {
+      text = String(decoding: try WholeFile.read(path), as: UTF8.self)
+    } catch {
+      throw ListError(path: path, message: error.description)
+    }
+    guard let key = Self.key(in: text) else {
+      throw ListError(path: path, message: "no P-256 key in PEM, private or public")
+    }
+    self.init(identifier: identifier, team: team, key: key)
+  }
+
+  private static func key(in text: String) -> P256.Signing.PublicKey? {
+    if let key = try? P256.Signing.PrivateKey(pemRepresentation: text) { return key.publicKey }
+    return try? P256.Signing.PublicKey(pemRepresentation: text)
+  }
+}

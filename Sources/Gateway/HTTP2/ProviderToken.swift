@@ -1,0 +1,35 @@
+import Crypto
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// What a JWT says, once its signature is found to be of the key it names.
+struct ProviderToken: Sendable {
+  var key: String
+  var team: String
+  /// UNIX seconds.
+  var issued: Int64
+
+  /// nil where it is no such thing.
+  init?(_ text: Substring, keys: [String: ProviderKey]) {
+    let parts = text.utf8.split(
+      separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
+    guard parts.count == 3, let head = Self.json(parts[0]), let claims = Self.json(parts[1]),
+      head["alg"]?.string == "ES256", let identifier = head["kid"]?.string,
+      let key = keys[identifier], let team = claims["iss"]?.string, team == key.team,
+      let issued = claims["iat"]?.integer, let signature = Base64URL.bytes(of: parts[2]),
+      let proof = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
+      key.key.isValidSignature(proof, for: Data(text.utf8[..<parts[1].endIndex]))
+    else { return nil }
+    self.key = identifier
+    self.team = team
+    self.issued = Int64(issued)
+  }
+
+  private static func json(_ part: Substring.UTF8View) -> JSONValue? {
+    Base64URL.bytes(of: part).flatMap { try? JSONReader.read($0) }
+  }
+}

@@ -1,0 +1,50 @@
+/// In whose name a connection pushes, and what to.
+final class PushAuthority {
+  /// Of the client's certificate; nil where it showed none.
+  let topics: [String]?
+  private let tokens: ProviderTokens
+
+  /// That of the first push.
+  private var key: String?
+  /// The header's value that was good last, and what it said.
+  private var last: (authorization: String, token: ProviderToken)?
+
+  init(topics: [String]?, tokens: ProviderTokens) {
+    self.topics = topics
+    self.tokens = tokens
+  }
+
+  /// The key that the last good token was signed with.
+  var lastKey: String? { last?.token.key }
+
+  /// Why nobody may push so; nil where one may. With a certificate the header means nothing.
+  func fault(of request: PushRequest, at now: Int64, _ faults: Faults) -> PushReason? {
+    if topics != nil { return nil }
+    guard let authorization = request.authorization else { return .missingProviderToken }
+    if let last, last.authorization == authorization {
+      return tokens.isExpired(last.token, now, faults) ? .expiredProviderToken : nil
+    }
+    switch tokens.judge(authorization, at: now, faults) {
+    case .refused(let reason): return reason
+    case .good(let token):
+      if let key, key != token.key { return .unrelatedKeyIdInToken }
+      key = token.key
+      last = (authorization, token)
+      return nil
+    }
+  }
+
+  /// The topic that is pushed to, or why there is none.
+  func topic(of request: PushRequest) -> Result<String, PushFault> {
+    if let topic = request.topic {
+      guard let topics, !topics.contains(topic) else { return .success(topic) }
+      return .failure(PushFault(reason: .topicDisallowed))
+    }
+    guard let topics, topics.count == 1 else { return .failure(PushFault(reason: .missingTopic)) }
+    return .success(topics[0])
+  }
+}
+
+struct PushFault: Error {
+  var reason: PushReason
+}

@@ -1,0 +1,210 @@
+import Crypto
+import Foundation
+import NIOCore
+import NIOEmbedded
+import NIOHPACK
+import Testing
+
+@testable import Gateway
+
+@Suite struct PushTests {
+  private static func request(
+    _ headers: [(String, String)] = [], method: String = "POST",
+    path: String = "/3/device/00ff", payload: String = #"{"aps":{}}"#
+  ) -> PushRequest {
+    var request = PushRequest(HPACKHeaders([(":method", method), (":path", path)] + headers))
+    var bytes = ByteBuffer(string: payload)
+    request.append(&bytes)
+    return request
+  }
+
+  @Test func takesWhatIsWellFormed() {
+    var token: [UInt8] = []
+    let rules = PushRules(rules: Rules())
+    #expect(rules.fault(of: Self.request(), &token) == nil)
+    #expect(token == [0, 255])
+  }
+
+  @Test(arguments: [
+    ("/3/device/0g", PushReason.badDeviceToken), ("/3/device/0", .badDeviceToken),
+    ("/3/device/+1", .badDeviceToken), ("/3/device/é", .badDeviceToken),
+    ("/3/device/", .missingDeviceToken), ("/4/device/00", .badPath), ("", .badPath),
+  ])
+  func judgesPaths(path: String, reason: PushReason) {
+    var token: [UInt8] = []
+    #expect(PushRules(rules: Rules()).fault(of: Self.request(path: path), &token) == reason)
+  }
+
+  @Test func keepsNoMoreOfAPayloadThanItMayTake() {
+    var request = Self.request()
+    for _ in 0..<1000 {
+      var piece = ByteBuffer(repeating: 0, count: 1000)
+      request.append(&piece)
+    }
+    #expect(request.payloadCount == 1_000_010)
+    #expect(request.payload.readableBytes <= 8192)
+  }
+
+  @Test func makesIdentifiersOfItsSeed() {
+    var (one, other) = (SplitMix64(seed: 1), SplitMix64(seed: 1))
+    let made = PushIdentifier.make(&one)
+    #expect(made == PushIdentifier.make(&other))
+    #expect(made != PushIdentifier.make(&one))
+    #expect(made == made.lowercased() && UUID(uuidString: made) != nil)
+    #expect(PushIdentifier.isOne(made))
+  }
+
+  @Test(arguments: [
+    "", "123e4567-e89b-12d3-a456-42665544000", "123e4567-e89b-12d3-a456-42665544000aa",
+    "123e4567ae89b-12d3-a456-42665544000a", "g23e4567-e89b-12d3-a456-42665544000a",
+  ])
+  func knowsWhatIsNoIdentifier(text: String) { #expect(!PushIdentifier.isOne(text)) }
+
+  @Test func readsReasonsAsItWritesThem() {
+    for reason in PushReason.all { #expect(PushReason(text: reason.text) == reason) }
+    #expect(PushReason.all.count == 32)
+    #expect(PushReason(text: "418 Teapot")?.text == "418 Teapot")
+    #expect(PushReason(text: "500 BadPath")?.text == "500 BadPath")
+    for text in ["Teapot", "99 X", "700 X", "400", ""] { #expect(PushReason(text: text) == nil) }
+  }
+
+  @Test func readsBase64AsTokensHaveIt() {
+    for count in 0..<100 {
+      let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 97) }
+      let text = ProviderTokenTests.base64(Data(bytes))
+      #expect(Base64URL.bytes(of: text.utf8) == bytes)
+    }
+    for text in ["a", "a=", "a b", "a/b+"] { #expect(Base64URL.bytes(of: text.utf8) == nil) }
+  }
+
+  @Test func givesCreditWhenItsShareIsUsed() {
+    var credit = WindowCredit()
+    #expect([30, 30, 30].map { credit.use($0, of: 100, share: 0.5) } == [0, 60, 0])
+    credit.withhold(50)
+    #expect([30, 30, 30].map { credit.use($0, of: 100, share: 0.5) } == [0, 0, 70])
+  }
+
+  // MARK: What is let through
+
+  private static func frame(_ kind: UInt8, _ stream: UInt32, _ count: Int) -> ByteBuffer {
+    var bytes = ByteBuffer()
+    bytes.writeMultipleIntegers(UInt32(count) << 8 | UInt32(kind), UInt8(0), stream)
+    bytes.writeRepeatingByte(kind, count: count)
+    return bytes
+  }
+
+  private static func gate(_ json: String) throws -> (EmbeddedChannel, FrameGate) {
+    try Stage.certificates.prepare()
+    let desk = try FaultDesk(
+      FaultRules(JSONReader.read(json.utf8)), seed: 1, certificates: Stage.certificates,
+      bounds: (.tls1_2, .tls1_2))
+    let gate = FrameGate(faults: ConnectionFaults(desk: desk, number: 1, service: .http2))
+    return (EmbeddedChannel(handler: gate), gate)
+  }
+
+  /// In whatever pieces it comes.
+  @Test(arguments: [1, 2, 3, 7, 9, 10, 24, 33, 1000], [#"{}"#, #"{"goaway_after":9}"#])
+  func dropsWhatIsAboveTheLast(size: Int, json: String) throws {
+    let (channel, gate) = try Self.gate(json)
+    var (stream, kept) = (ByteBuffer(repeating: 80, count: 24), ByteBuffer())
+    kept.writeImmutableBuffer(stream)
+    func feed() throws {
+      while let piece = stream.readSlice(length: min(size, max(1, stream.readableBytes))) {
+        try channel.writeInbound(piece)
+      }
+    }
+    for (kind, number, count) in [(4, 0, 6), (1, 1, 40), (0, 1, 5), (1, 5, 0)] {
+      let frame = Self.frame(UInt8(kind), UInt32(number), count)
+      stream.writeImmutableBuffer(frame)
+      kept.writeImmutableBuffer(frame)
+    }
+    try feed()
+    gate.close(above: 3)
+    for (kind, number, count) in [
+      (0, 5, 20), (6, 0, 8), (1, 7, 300), (0, 3, 4), (1, 9, 2), (0, 9, 2),
+    ] {
+      let frame = Self.frame(UInt8(kind), UInt32(number), count)
+      stream.writeImmutableBuffer(frame)
+      if number <= 3 { kept.writeImmutableBuffer(frame) }
+    }
+    try feed()
+    var passed = ByteBuffer()
+    while var piece = try channel.readInbound(as: ByteBuffer.self) { passed.writeBuffer(&piece) }
+    #expect(passed == kept)
+    #expect(gate.takeDropped() == 2 && gate.takeDropped() == 0)
+    #expect(gate.takeDroppedData() == 22)
+    _ = try? channel.finish()
+  }
+}
+
+@Suite struct ProviderTokenTests {
+  private static let key = P256.Signing.PrivateKey()
+  private static let tokens = ProviderTokens([
+    ProviderKey(identifier: "KEY0000001", team: "TEAM000001", key: key.publicKey)
+  ])
+  private static let now: Int64 = 1_800_000_000
+
+  static func base64(_ data: Data) -> String {
+    data.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+      .replacing("=", with: "")
+  }
+
+  private static func token(
+    head: String = #"{"alg":"ES256","kid":"KEY0000001"}"#, age: Int64 = 0,
+    by key: P256.Signing.PrivateKey = key
+  ) throws -> String {
+    let claims = #"{"iss":"TEAM000001","iat":\#(now - age)}"#
+    let text = base64(Data(head.utf8)) + "." + base64(Data(claims.utf8))
+    return text + "." + base64(try key.signature(for: Data(text.utf8)).rawRepresentation)
+  }
+
+  private func reason(
+    _ token: String, of tokens: ProviderTokens, at now: Int64 = now, _ faults: Faults = Faults()
+  ) -> PushReason? {
+    switch tokens.judge("bearer " + token, at: now, faults) {
+    case .good: nil
+    case .refused(let reason): reason
+    }
+  }
+
+  private func fresh() -> ProviderTokens {
+    ProviderTokens([
+      ProviderKey(identifier: "KEY0000001", team: "TEAM000001", key: Self.key.publicKey)
+    ])
+  }
+
+  @Test func takesWhatItsKeySigned() throws {
+    let tokens = fresh()
+    #expect(reason(try Self.token(), of: tokens) == nil)
+    let foreign = try Self.token(by: P256.Signing.PrivateKey())
+    #expect(reason(foreign, of: tokens) == .invalidProviderToken)
+    // A head other than the one that was signed.
+    let parts = try Self.token().split(separator: ".").map(String.init)
+    let head = Self.base64(Data(#"{"kid":"KEY0000001","alg":"ES256"}"#.utf8))
+    #expect(
+      reason([head, parts[1], parts[2]].joined(separator: "."), of: tokens) == .invalidProviderToken
+    )
+    for wrong in [
+      "", "a", "..", "a.b.c", parts[0] + ".." + parts[2], String(repeating: ".", count: 9),
+    ]
+    where !wrong.isEmpty {
+      #expect(reason(wrong, of: tokens) == .invalidProviderToken)
+    }
+  }
+
+  @Test func countsAgeAndRenewals() throws {
+    let tokens = fresh()
+    let first = try Self.token(age: 3599)
+    #expect(reason(first, of: tokens) == nil)
+    #expect(reason(first, of: tokens, at: Self.now + 1) == .expiredProviderToken)
+    // Whoever was told so may renew however soon.
+    #expect(reason(try Self.token(age: 3500), of: tokens) == nil)
+    #expect(reason(try Self.token(age: 3000), of: tokens) == .tooManyProviderTokenUpdates)
+    #expect(reason(try Self.token(age: 2300), of: tokens) == nil)
+    var faults = Faults()
+    faults.tokenRenewal = 0
+    #expect(reason(try Self.token(age: 2299), of: tokens, faults) == nil)
+    faults.tokenAge = 2000
+    #expect(reason(try Self.token(age: 2100), of: tokens, faults) == .expiredProviderToken)
+  }
+}

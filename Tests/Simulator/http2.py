@@ -1,0 +1,168 @@
+"""A client of HTTP/2 that watches the wire: Python's h2 over ssl, none of our library."""
+
+import base64
+import contextlib
+import json
+import socket
+import subprocess
+import time
+import types
+
+import pytest
+from simulator import PAYLOAD, TOKEN
+
+h2 = pytest.importorskip("h2", reason="Python has no h2")
+import h2.config  # noqa: E402
+import h2.connection  # noqa: E402
+import h2.errors  # noqa: E402
+import h2.events  # noqa: E402
+import h2.settings  # noqa: E402
+
+TOPIC = "com.example.app"
+UUID = "123e4567-e89b-12d3-a456-42665544000a"
+
+
+def context(simulator, certificate=True, alpn=("h2",)):
+    made = simulator.context(certificate=certificate)
+    if alpn:
+        made.set_alpn_protocols(list(alpn))
+    return made
+
+
+class Client:
+    """One connection; what came over it is in its attributes."""
+
+    def __init__(self, simulator, certificate=True, bearer=None, **arguments):
+        self.sock = simulator.connect(
+            ("127.0.0.1", simulator.ready["http2_port"]), context=context(simulator, certificate))
+        self.bearer = bearer
+        self.connection = h2.connection.H2Connection(
+            h2.config.H2Configuration(client_side=True, header_encoding="utf-8", validate_outbound_headers=False,
+                                      normalize_outbound_headers=False))
+        self.connection.initiate_connection()
+        for name, value in arguments.items():
+            self.connection.update_settings({getattr(h2.settings.SettingCodes, name.upper()): value})
+        self.answers, self.resets, self.reads = {}, {}, []
+        self.goaway, self.end, self.pongs = None, None, []
+        self.settings = {}
+        self.order = []
+        self.flush()
+
+    def flush(self):
+        data = self.connection.data_to_send()
+        if data:
+            self.sock.sendall(data)
+
+    def request(self, payload=PAYLOAD, *, token=TOKEN, path=None, method="POST", headers=(), flush=True, end=True):
+        """The stream's number."""
+        stream = self.connection.get_next_available_stream_id()
+        every = [(":method", method), (":scheme", "https"), (":authority", "localhost"),
+                 (":path", f"/3/device/{token.hex()}" if path is None else path)]
+        if self.bearer:
+            every += [("authorization", f"bearer {self.bearer}"), ("apns-topic", TOPIC)]
+        self.connection.send_headers(stream, every + list(headers), end_stream=not payload)
+        if payload:
+            self.connection.send_data(stream, payload, end_stream=end)
+        if flush:
+            self.flush()
+        return stream
+
+    def read(self):
+        """What one read brings; False at the end."""
+        try:
+            data = self.sock.recv(1 << 20)
+        except ConnectionResetError:
+            self.end = "reset"
+            return False
+        except OSError as error:
+            self.end = "reset" if state(self.sock) == 7 else f"fin: {type(error).__name__}"
+            return False
+        if not data:
+            self.end = "close_notify"
+            return False
+        self.reads.append(0)
+        for event in self.connection.receive_data(data):
+            match event:
+                case h2.events.ResponseReceived():
+                    headers = dict(event.headers)
+                    self.answers[event.stream_id] = types.SimpleNamespace(
+                        status=int(headers[":status"]), headers=headers, body=b"", whole=False, at=time.monotonic())
+                case h2.events.DataReceived():
+                    self.answers[event.stream_id].body += event.data
+                    self.connection.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+                case h2.events.StreamEnded():
+                    self.answers[event.stream_id].whole = True
+                    self.order.append(event.stream_id)
+                    self.reads[-1] += 1
+                case h2.events.StreamReset():
+                    self.resets[event.stream_id] = int(event.error_code)
+                case h2.events.RemoteSettingsChanged():
+                    self.settings |= {int(code): one.new_value for code, one in event.changed_settings.items()}
+                case h2.events.ConnectionTerminated():
+                    self.goaway = (event.last_stream_id, int(event.error_code), event.additional_data)
+                case h2.events.PingAckReceived():
+                    self.pongs.append(event.ping_data)
+        if self.goaway is None:
+            # The gateway may be gone by now; reading tells how.
+            with contextlib.suppress(OSError):
+                self.flush()
+        return True
+
+    def until(self, holds):
+        while not holds():
+            assert self.read(), (self.end, self.goaway, self.answers, self.resets)
+
+    def answer(self, stream):
+        self.until(lambda: stream in self.resets or (stream in self.answers and self.answers[stream].whole))
+        return self.answers[stream]
+
+    def push(self, *arguments, **options):
+        """Status, and reason or None."""
+        answer = self.answer(self.request(*arguments, **options))
+        return answer.status, json.loads(answer.body)["reason"] if answer.body else None
+
+    def to_end(self):
+        while self.read():
+            pass
+        return self.end
+
+    def close(self):
+        self.sock.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def state(sock):
+    try:
+        return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+    except OSError:
+        return None
+
+
+def base64url(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=")
+
+
+def raw_signature(der):
+    """r and s, 32 bytes each, of the SEQUENCE of two INTEGERs that openssl makes."""
+    at, numbers = 2, []
+    for _ in range(2):
+        length = der[at + 1]
+        numbers.append(int.from_bytes(der[at + 2 : at + 2 + length], "big"))
+        at += 2 + length
+    return b"".join(number.to_bytes(32, "big") for number in numbers)
+
+
+def jwt(simulator, *, age=0, key=None, kid=None, iss=None, alg="ES256", head=None, claims=None):
+    ready = simulator.ready
+    head = {"alg": alg, "kid": kid or ready["token_key_id"]} if head is None else head
+    claims = {"iss": iss or ready["token_team_id"], "iat": int(time.time()) - age} if claims is None else claims
+    text = b".".join(base64url(json.dumps(part).encode()) for part in (head, claims))
+    signed = subprocess.run(
+        ["openssl", "dgst", "-sha256", "-sign", key or ready["token_key"]], input=text, check=True,
+        capture_output=True)
+    return (text + b"." + base64url(raw_signature(signed.stdout))).decode()

@@ -1,0 +1,441 @@
+"""HTTP/2 as Apple's service speaks it, when nothing is to go wrong."""
+
+import json
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import time
+
+import pytest
+from http2 import TOPIC, UUID, Client, context, jwt
+from simulator import DEADLINE, PAYLOAD, ROOT, TOKEN, make_certificates, story
+
+HTTP2 = ("--http2-port", 0)
+LONG = 5120
+
+
+def sized(count):
+    return PAYLOAD + b" " * (count - len(PAYLOAD))
+
+
+@pytest.fixture(scope="module")
+def shared(certificates):
+    """One that behaves, for tests that change nothing."""
+    from simulator import Simulator
+
+    simulator = Simulator(certificates, *HTTP2, "--check-payload", control=True)
+    yield simulator
+    simulator.kill()
+
+
+def test_accepts_and_tells(start, tmp_path):
+    ledger = tmp_path / "ledger"
+    simulator = start(*HTTP2, "--ledger", ledger, control=True)
+    with Client(simulator) as client:
+        headers = {"apns-push-type": "alert", "apns-expiration": "7", "apns-priority": "5", "apns-collapse-id": "x"}
+        answer = client.answer(client.request(headers=[("apns-id", UUID), *headers.items()]))
+        assert (answer.status, answer.headers["apns-id"], answer.body) == (200, UUID, b"")
+        other = client.answer(client.request())
+        assert re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", other.headers["apns-id"])
+        first, second = simulator.control("GET", "/accepted")[1]["notifications"]
+        assert first.pop("time") <= second.pop("time")
+        assert first == {
+            "connection": 1, "stream": 1, "apns_id": UUID, "topic": TOPIC, "push_type": "alert", "expiration": "7",
+            "priority": "5", "collapse_id": "x", "key_id": None, "token": TOKEN.hex(), "payload": PAYLOAD.decode()}
+        assert (second["apns_id"], second["priority"]) == (other.headers["apns-id"], None)
+        (connection,) = simulator.control("GET", "/connections")[1]["connections"]
+        assert (connection["protocol"], connection["accepted"]) == ("http2", 2)
+    totals = simulator.stop()
+    assert (totals["accepted"], totals["duplicates"], totals["received"]) == (2, 1, 2)
+    lines = [json.loads(line) for line in ledger.read_text().splitlines()]
+    assert [line.get("fate") for line in lines] == ["accepted", "accepted", None]
+    assert [line.get("duplicate") for line in lines[:2]] == [None, True]
+
+
+def test_duplicates_by_identifier(start):
+    simulator = start(*HTTP2, control=True)
+    with Client(simulator) as client:
+        for number in range(3):
+            client.push(b'{"aps":{"badge":%d}}' % number, headers=[("apns-id", UUID if number else UUID[::-1])])
+        assert client.push(b'{"aps":{"badge":9}}', headers=[("apns-id", UUID)])[0] == 200
+    assert simulator.stop()["duplicates"] == 2
+
+
+@pytest.mark.parametrize(
+    "options, status, reason",
+    [
+        ({"method": "GET"}, 405, "MethodNotAllowed"),
+        ({"path": "/3/devices/" + TOKEN.hex()}, 404, "BadPath"),
+        ({"path": "/"}, 404, "BadPath"),
+        ({"path": "/3/device/"}, 400, "MissingDeviceToken"),
+        ({"path": "/3/device"}, 400, "MissingDeviceToken"),
+        ({"path": "/3/device/xyz"}, 400, "BadDeviceToken"),
+        ({"path": "/3/device/" + "ab" * 101}, 400, "BadDeviceToken"),
+        ({"path": "/3/device/" + TOKEN.hex().upper()}, 200, None),
+        ({"headers": [("apns-id", "7")]}, 400, "BadMessageId"),
+        ({"headers": [("apns-id", UUID.upper())]}, 200, None),
+        ({"headers": [("apns-push-type", "alarm")]}, 400, "InvalidPushType"),
+        *[({"headers": [("apns-push-type", kind)]}, 200, None) for kind in (
+            "alert", "background", "location", "voip", "complication", "fileprovider", "mdm", "liveactivity",
+            "pushtotalk", "widgets", "controls")],
+        ({"headers": [("apns-expiration", "soon")]}, 400, "BadExpirationDate"),
+        ({"headers": [("apns-expiration", "0")]}, 200, None),
+        *[({"headers": [("apns-priority", str(number))]}, 200, None) for number in (1, 5, 10)],
+        ({"headers": [("apns-priority", "7")]}, 400, "BadPriority"),
+        ({"headers": [("apns-push-type", "background"), ("apns-priority", "10")]}, 400, "BadPriority"),
+        ({"headers": [("apns-push-type", "background"), ("apns-priority", "5")]}, 200, None),
+        ({"headers": [("apns-collapse-id", "x" * 64)]}, 200, None),
+        ({"headers": [("apns-collapse-id", "x" * 65)]}, 400, "BadCollapseId"),
+        ({"headers": [("apns-topic", "not a topic")]}, 400, "BadTopic"),
+        ({"headers": [("apns-topic", "x" * 256)]}, 400, "BadTopic"),
+        ({"headers": [("apns-topic", "com.example.other")]}, 400, "TopicDisallowed"),
+        ({"headers": [("apns-topic", TOPIC)]}, 200, None),
+        *[({"headers": [(name, value)] * 2}, 400, "DuplicateHeaders") for name, value in (
+            ("apns-topic", TOPIC), ("apns-id", UUID), ("apns-priority", "5"), ("authorization", "bearer x"))],
+        ({"payload": b""}, 400, "PayloadEmpty"),
+        ({"payload": b"[1]"}, 400, "PayloadEmpty"),
+        ({"payload": b'{"aps":1}'}, 400, "PayloadEmpty"),
+        ({"payload": sized(4096)}, 200, None),
+        ({"payload": sized(4097)}, 413, "PayloadTooLarge"),
+        ({"payload": sized(LONG), "headers": [("apns-push-type", "voip")]}, 200, None),
+        ({"payload": sized(LONG + 1), "headers": [("apns-push-type", "voip")]}, 413, "PayloadTooLarge"),
+        ({"payload": sized(16384)}, 413, "PayloadTooLarge"),
+    ],
+)
+def test_what_a_request_is(shared, options, status, reason):
+    with Client(shared) as client:
+        stream = client.request(**options)
+        answer = client.answer(stream)
+        assert (answer.status, json.loads(answer.body)["reason"] if answer.body else None) == (status, reason)
+        assert re.fullmatch(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|7", answer.headers["apns-id"])
+        # That one was wrong is nothing to the next.
+        assert client.push() == (200, None)
+
+
+def test_payloads_in_pieces(shared):
+    with Client(shared) as client:
+        stream = client.request(PAYLOAD[:5], end=False)
+        for at in range(5, len(PAYLOAD)):
+            client.connection.send_data(stream, PAYLOAD[at : at + 1], end_stream=at == len(PAYLOAD) - 1)
+            client.flush()
+        assert client.answer(stream).status == 200
+        stream = client.request(PAYLOAD, end=False)
+        client.connection.send_headers(stream, [("trailer", "x")], end_stream=True)
+        client.flush()
+        assert client.answer(stream).status == 200
+        notifications = shared.control("GET", "/accepted?limit=10000")[1]["notifications"]
+        assert [one["payload"] for one in notifications[-2:]] == [PAYLOAD.decode()] * 2
+
+
+def test_settings_as_apples(shared):
+    with Client(shared) as client:
+        client.push()
+        settings = client.connection.remote_settings
+        assert (settings.max_concurrent_streams, settings.initial_window_size) == (1000, 65535)
+
+
+def test_the_list_of_bad_tokens_and_the_size(start, tmp_path):
+    listed = tmp_path / "bad"
+    listed.write_text(TOKEN.hex())
+    simulator = start(*HTTP2, "--bad-tokens", listed, "--token-size", 32)
+    with Client(simulator) as client:
+        assert client.push() == (400, "BadDeviceToken")
+        assert client.push(token=bytes(32)) == (200, None)
+        assert client.push(token=bytes(31)) == (400, "BadDeviceToken")
+    assert simulator.stop()["reasons"] == {"BadDeviceToken": 2}
+
+
+def test_topics(start):
+    simulator = start(*HTTP2, "--topic", TOPIC)
+    with Client(simulator) as client:
+        assert client.push() == (200, None)
+    bearer = jwt(simulator)
+    with Client(simulator, certificate=False) as client:
+        def to(*topics):
+            return client.push(headers=[("authorization", f"bearer {bearer}"), *[("apns-topic", one) for one in topics]])
+        assert to() == (400, "MissingTopic")
+        assert to("com.example.other") == (400, "DeviceTokenNotForTopic")
+        assert to(TOPIC + ".voip") == (200, None)
+
+
+def topics_of(tmp_path, extension):
+    """The simulator's own set, but for a provider's certificate that has several topics."""
+    made = make_certificates(tmp_path / "own", f"/UID={TOPIC}/CN=provider")
+    (made / "extensions").write_text(extension)
+    subprocess.run(
+        ["openssl", "x509", "-req", "-in", "request", "-out", "provider-certificate.pem", "-days", "2", "-CA", "ca.pem",
+         "-CAkey", "ca.key", "-set_serial", "99", "-extfile", "extensions"], cwd=made, check=True, capture_output=True)
+    both = [(made / name).read_text() for name in ("provider-certificate.pem", "provider-key.pem")]
+    (made / "provider.pem").write_text("".join(both))
+    return made
+
+
+def test_a_certificate_for_several_topics(start, tmp_path):
+    made = topics_of(tmp_path, f"""1.2.840.113635.100.6.3.6=ASN1:SEQUENCE:topics
+[topics]
+a=UTF8:{TOPIC}
+b=SEQUENCE:kind
+c=UTF8:{TOPIC}.voip
+d=SEQUENCE:kind
+[kind]
+a=UTF8:app
+""")
+    simulator = start(*HTTP2, "--certificates", made)
+    with Client(simulator) as client:
+        assert client.push() == (400, "MissingTopic")
+        assert client.push(headers=[("apns-topic", TOPIC)]) == (200, None)
+        assert client.push(headers=[("apns-topic", TOPIC + ".voip")]) == (200, None)
+        assert client.push(headers=[("apns-topic", TOPIC + ".other")]) == (400, "TopicDisallowed")
+
+
+def test_a_foreign_certificate_is_refused(start, tmp_path):
+    simulator = start(*HTTP2, control=True)
+    foreign = make_certificates(tmp_path / "foreign", "/UID=x/CN=provider")
+    made = context(simulator, certificate=False)
+    made.load_cert_chain(foreign / "provider.pem")
+    with pytest.raises(OSError):
+        sock = simulator.connect(("127.0.0.1", simulator.ready["http2_port"]), context=made)
+        sock.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        while sock.recv(100):
+            pass
+        raise ConnectionError("closed in order")
+    assert simulator.wait("/counters", lambda counters: counters["refused"] == 1)["connections"] == 0
+
+
+def test_nothing_but_h2(shared):
+    for alpn in ([], ["http/1.1"]):
+        with shared.connect(("127.0.0.1", shared.ready["http2_port"]), context=context(shared, alpn=alpn)) as sock:
+            assert sock.selected_alpn_protocol() is None
+            assert story(sock)[0] == b""
+    made = context(shared)
+    made.maximum_version = ssl.TLSVersion.TLSv1_2
+    with shared.connect(("127.0.0.1", shared.ready["http2_port"]), context=made) as sock:
+        assert (sock.version(), sock.selected_alpn_protocol()) == ("TLSv1.2", "h2")
+
+
+# Provider tokens.
+
+
+def test_a_provider_token(start):
+    simulator = start(*HTTP2, control=True)
+    bearer = jwt(simulator)
+    with Client(simulator, certificate=False, bearer=bearer) as client:
+        client.until(lambda: 3 in client.settings)
+        # One stream, until the first was answered.
+        assert client.settings[3] == 1
+        assert client.push() == (200, None)
+        client.until(lambda: client.settings[3] == 1000)
+        streams = [client.request(flush=False) for _ in range(100)]
+        client.flush()
+        assert {client.answer(stream).status for stream in streams} == {200}
+    assert simulator.control("GET", "/accepted")[1]["notifications"][0]["key_id"] == simulator.ready["token_key_id"]
+    # The same on other connections is no other token.
+    with Client(simulator, certificate=False, bearer=bearer) as client:
+        assert client.push() == (200, None)
+
+
+def test_one_stream_is_meant(start):
+    simulator = start(*HTTP2)
+    with Client(simulator, certificate=False, bearer=jwt(simulator)) as client:
+        client.until(lambda: 3 in client.settings)
+        client.connection.remote_settings.max_concurrent_streams = 100
+        client.connection.remote_settings.acknowledge()
+        # Once the client has said that it knows.
+        client.connection.ping(b"12345678")
+        client.flush()
+        client.until(lambda: client.pongs)
+        streams = [client.request(flush=False) for _ in range(3)]
+        client.flush()
+        while client.read():
+            if len(client.answers) + len(client.resets) == 3:
+                break
+        assert len(client.answers) < 3
+
+
+@pytest.mark.parametrize(
+    "change, reason",
+    [
+        (None, "MissingProviderToken"),
+        ("", "MissingProviderToken"),
+        ("bearer", "MissingProviderToken"),
+        ("bearer ", "MissingProviderToken"),
+        ("basic abc", "InvalidProviderToken"),
+        ("bearer abc", "InvalidProviderToken"),
+        ("bearer a.b.c.d", "InvalidProviderToken"),
+        ({"alg": "ES384"}, "InvalidProviderToken"),
+        ({"kid": "UNKNOWNKEY"}, "InvalidProviderToken"),
+        ({"iss": "OTHERTEAM1"}, "InvalidProviderToken"),
+        ({"claims": {"iss": "EXAMPLE123"}}, "InvalidProviderToken"),
+        ({"claims": {"iss": "EXAMPLE123", "iat": "now"}}, "InvalidProviderToken"),
+        ({"head": {"alg": "ES256"}}, "InvalidProviderToken"),
+        ({"age": -3600}, "InvalidProviderToken"),
+        ({"age": 3601}, "ExpiredProviderToken"),
+        ({"age": 3500}, None),
+    ],
+)
+def test_provider_tokens_that_are_none(start, change, reason):
+    simulator = start(*HTTP2)
+    value = f"bearer {jwt(simulator, **change)}" if isinstance(change, dict) else change
+    headers = [("apns-topic", TOPIC)] + ([] if value is None else [("authorization", value)])
+    with Client(simulator, certificate=False) as client:
+        assert client.push(headers=headers) == ((403, reason) if reason else (200, None))
+        client.until(lambda: 3 in client.settings)
+        assert client.settings[3] == (1 if reason else 1000) or not reason
+
+
+def test_a_signature_counts(start):
+    simulator = start(*HTTP2)
+    head, claims, signature = jwt(simulator).split(".")
+    other = "A" if signature[5] != "A" else "B"
+    forged = ".".join([head, claims, signature[:5] + other + signature[6:]])
+    with Client(simulator, certificate=False, bearer=forged) as client:
+        assert client.push() == (403, "InvalidProviderToken")
+
+
+def test_a_certificate_makes_the_header_mean_nothing(start):
+    simulator = start(*HTTP2)
+    with Client(simulator) as client:
+        assert client.push(headers=[("authorization", "bearer nonsense")]) == (200, None)
+
+
+def test_keys_by_option(start, tmp_path):
+    private, public = tmp_path / "key.p8", tmp_path / "key.pub"
+    subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", private],
+                   check=True, capture_output=True)
+    subprocess.run(["openssl", "pkey", "-in", private, "-pubout", "-out", public], check=True)
+    simulator = start(*HTTP2, "--provider-key", f"KEY0000001:TEAM000001:{private}",
+                      "--provider-key", f"KEY0000002:TEAM000002:{public}")
+    one, two = (jwt(simulator, key=private, kid=f"KEY000000{n}", iss=f"TEAM00000{n}") for n in (1, 2))
+    with Client(simulator, certificate=False, bearer=one) as client:
+        assert client.push() == (200, None)
+        client.bearer = two
+        assert client.push() == (403, "UnrelatedKeyIdInToken")
+        client.bearer = one
+        assert client.push() == (200, None)
+    with Client(simulator, certificate=False, bearer=two) as client:
+        assert client.push() == (200, None)
+
+
+def test_renewed_too_soon(start):
+    simulator = start(*HTTP2, control=True)
+    first, soon = jwt(simulator, age=3000), jwt(simulator, age=2000)
+    with Client(simulator, certificate=False, bearer=first) as client:
+        assert client.push() == (200, None)
+        client.bearer = soon
+        assert client.push() == (429, "TooManyProviderTokenUpdates")
+        client.bearer = jwt(simulator, age=1800)
+        assert client.push() == (200, None)
+        # The one before it is good as long as it is not too old.
+        client.bearer = first
+        assert client.push() == (200, None)
+    # Nor may another connection bring one of its own.
+    with Client(simulator, certificate=False, bearer=jwt(simulator, age=1799)) as client:
+        assert client.push() == (429, "TooManyProviderTokenUpdates")
+        simulator.control("PATCH", "/faults", {"token_renewal_min_s": 0})
+        assert client.push() == (200, None)
+
+
+def test_expires_by_order_and_is_renewed_at_once(start):
+    simulator = start(*HTTP2, control=True)
+    with Client(simulator, certificate=False, bearer=jwt(simulator, age=10)) as client:
+        assert client.push() == (200, None)
+        simulator.control("PATCH", "/faults", {"token_age_max_s": 5})
+        assert client.push() == (403, "ExpiredProviderToken")
+        client.bearer = jwt(simulator)
+        assert client.push() == (200, None)
+
+
+# Devices that are gone.
+
+
+def test_gone_devices(start, tmp_path):
+    gone, expired, listed = bytes(32), b"\1" * 32, b"\2" * 32
+    feedback = tmp_path / "feedback"
+    feedback.write_text(f"1234567890 {listed.hex()}\n")
+    simulator = start(*HTTP2, "--feedback", feedback, control=True)
+    simulator.control("POST", "/unregistered", {"token": gone.hex(), "timestamp": 1700000000})
+    simulator.control("POST", "/unregistered", {"token": expired.hex(), "timestamp": 5, "reason": "ExpiredToken"})
+    with Client(simulator) as client:
+        def told(token):
+            answer = client.answer(client.request(token=token))
+            return answer.status, json.loads(answer.body)
+        assert told(gone) == (410, {"reason": "Unregistered", "timestamp": 1700000000000})
+        assert told(expired) == (410, {"reason": "ExpiredToken", "timestamp": 5000})
+        assert told(listed) == (410, {"reason": "Unregistered", "timestamp": 1234567890000})
+        assert client.push() == (200, None)
+        tuples = story(simulator.connect(simulator.feedback))[0]
+        assert len(tuples) == 3 * 38 and tuples[6:38] == listed
+        # That the feedback service has told it changes nothing here.
+        assert told(gone)[0] == 410
+        simulator.control("DELETE", "/unregistered")
+        assert client.push(token=gone) == (200, None)
+    status, answer = simulator.control("POST", "/unregistered", {"token": "ab", "reason": "BadPath"})
+    assert (status, answer["error"]) == (400, "body:1:27: reason: expected Unregistered or ExpiredToken")
+
+
+# Clients of other people's.
+
+
+def test_curl(start):
+    simulator = start(*HTTP2)
+    url = f"https://127.0.0.1:{simulator.ready['http2_port']}/3/device/{TOKEN.hex()}"
+
+    def curl(*options):
+        ran = subprocess.run(
+            ["curl", "--silent", "--show-error", "--http2", "--cacert", simulator.ready["ca"], "-d", PAYLOAD, *options,
+             "-w", "\n%{http_code} %{http_version}", url], check=True, capture_output=True, text=True)
+        return ran.stdout.split("\n")
+
+    assert curl("--cert", simulator.ready["provider"]) == ["", "200 2"]
+    assert curl() == ['{"reason":"MissingProviderToken"}', "403 2"]
+    token = ["-H", f"authorization: bearer {jwt(simulator)}", "-H", f"apns-topic: {TOPIC}"]
+    assert curl(*token) == ["", "200 2"]
+
+
+def test_httpx(start):
+    httpx = pytest.importorskip("httpx", reason="Python has no httpx")
+    simulator = start(*HTTP2)
+    with httpx.Client(http2=True, verify=context(simulator)) as client:
+        for number in range(50):
+            answer = client.post(
+                f"https://127.0.0.1:{simulator.ready['http2_port']}/3/device/{TOKEN.hex()}", content=PAYLOAD,
+                headers={"apns-id": UUID, "apns-collapse-id": "x" * (64 + number % 2)})
+            assert (answer.http_version, answer.headers["apns-id"]) == ("HTTP/2", UUID)
+            assert (answer.status_code, answer.text) == (
+                (400, '{"reason":"BadCollapseId"}') if number % 2 else (200, ""))
+    assert (simulator.stop()["accepted"]) == 25
+
+
+def test_h2load(start):
+    if not shutil.which("h2load"):
+        pytest.skip("there is no h2load")
+    simulator = start(*HTTP2)
+    ran = subprocess.run(
+        ["h2load", "-n", "5000", "-c", "2", "-m", "100", "-d", simulator.ready["ca"],
+         "-H", f"authorization: bearer {jwt(simulator)}", "-H", f"apns-topic: {TOPIC}",
+         f"https://127.0.0.1:{simulator.ready['http2_port']}/3/device/{TOKEN.hex()}"],
+        check=True, capture_output=True, text=True, timeout=60)
+    assert "5000 total, 5000 started, 5000 done, 5000 succeeded" in ran.stdout, ran.stdout
+
+
+def test_the_readmes_curl(start, tmp_path):
+    """What it prints to paste."""
+    simulator = start(*HTTP2)
+    (command,) = re.findall(r"^curl --http2 .*(?:\n  .*)*", (ROOT / "README.md").read_text(), re.MULTILINE)
+    directory = simulator.ready["certificates"]
+    command = command.replace("simulator-certificates", directory).replace(":8443", f":{simulator.ready['http2_port']}")
+    ran = subprocess.run(command + " --silent --include", shell=True, check=True, capture_output=True, text=True)
+    assert ran.stdout.startswith("HTTP/2 200")
+
+
+def test_both_protocols_at_once(start, tmp_path):
+    from simulator import enhanced, error
+
+    simulator = start(*HTTP2, control=True)
+    with Client(simulator) as client:
+        assert client.push() == (200, None)
+        assert story(simulator.connect(), enhanced(1) + enhanced(2, b""))[0] == error(2, 2)
+    totals = simulator.stop()
+    assert (totals["accepted"], totals["duplicates"], totals["rejected"]) == (2, 1, {"2": 1})

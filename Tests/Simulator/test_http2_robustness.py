@@ -1,0 +1,279 @@
+"""Clients of HTTP/2 that do everything wrong: no crash, no descriptor left, memory flat."""
+
+import contextlib
+import os
+import random
+import socket
+import struct
+import time
+
+import pytest
+from http2 import Client, context, h2, jwt
+from simulator import DEADLINE, PAYLOAD, TOKEN
+
+SEED = 20261121
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+CONNECTS = 2000
+
+
+def frame(kind, flags, stream, payload=b""):
+    return struct.pack("!I", len(payload))[1:] + bytes([kind, flags]) + struct.pack("!I", stream) + payload
+
+
+SETTINGS = frame(4, 0, 0)
+
+
+def encoded(name, value):
+    """A literal, never indexed, not Huffman's."""
+    return b"\x10" + b"".join(bytes([len(text)]) + text for text in (name, value))
+
+
+HEADERS = b"\x83\x87" + encoded(b":path", b"/3/device/" + TOKEN.hex().encode()) + encoded(b":authority", b"x")
+
+
+def push(stream):
+    return frame(1, 4, stream, HEADERS) + frame(0, 1, stream, PAYLOAD)
+
+
+@pytest.fixture
+def resting(start):
+    """A simulator that must be as it was once the test is through with it."""
+    simulator = start("--http2-port", 0, "--control-keeps", "1", control=True)
+
+    def works():
+        with Client(simulator) as client:
+            assert client.push() == (200, None)
+
+    simulator.address = ("127.0.0.1", simulator.ready["http2_port"])
+    for _ in range(20):
+        works()
+    simulator.wait("/connections", lambda answer: answer["connections"] == [])
+    before = simulator.descriptors()
+    yield simulator
+    assert simulator.process.poll() is None
+    works()
+    simulator.wait("/connections", lambda answer: answer["connections"] == [])
+    deadline = time.monotonic() + DEADLINE
+    while simulator.descriptors() > before:
+        assert time.monotonic() < deadline, os.listdir(f"/proc/{simulator.pid}/fd")
+    simulator.stop()
+
+
+def say(simulator, made, data, read=True):
+    """Sends, closes its side, and reads what comes."""
+    with contextlib.suppress(OSError), simulator.connect(simulator.address, context=made) as sock:
+        sock.sendall(data)
+        sock.shutdown(socket.SHUT_WR)
+        sock.settimeout(2)
+        while read and sock.recv(65536):
+            pass
+
+
+def test_raw_frames_are_understood(resting):
+    """Or what follows would prove nothing."""
+    with resting.connect(resting.address, context=context(resting)) as sock:
+        sock.sendall(PREFACE + SETTINGS + push(1) + push(3))
+        resting.wait("/counters", lambda counters: counters["accepted"] == 22)
+
+
+def test_random_bytes(resting):
+    dice, made = random.Random(SEED), context(resting)
+    for number in range(60):
+        begin = [b"", PREFACE, PREFACE + SETTINGS, PREFACE + SETTINGS + push(1)][number % 4]
+        say(resting, made, begin + dice.randbytes(dice.randrange(20000)))
+
+
+def test_random_frames(resting):
+    """Well formed each, and senseless together."""
+    dice, made = random.Random(SEED), context(resting)
+    for _ in range(60):
+        frames = [
+            frame(dice.randrange(11), dice.randrange(256), dice.choice([0, 1, 1, 2, 3, 5, 99, 2**31 - 1]),
+                  dice.choice([b"", HEADERS, PAYLOAD, dice.randbytes(4), dice.randbytes(5), dice.randbytes(8),
+                               dice.randbytes(dice.randrange(300))]))
+            for _ in range(40)]
+        say(resting, made, PREFACE + SETTINGS + b"".join(frames))
+
+
+def test_mutated_requests(resting):
+    dice, made = random.Random(SEED), context(resting)
+    for _ in range(80):
+        bytes_ = bytearray(PREFACE + SETTINGS + b"".join(push(2 * number + 1) for number in range(20)))
+        for _ in range(3):
+            bytes_[dice.randrange(len(PREFACE), len(bytes_))] = dice.randrange(256)
+        say(resting, made, bytes_)
+
+
+@pytest.mark.parametrize("faults", [{"goaway_after": 3}, {"goaway_after": 3, "goaway": "open"}, {"cut_after": 3}])
+def test_mutated_requests_while_it_ends(resting, faults):
+    resting.control("PUT", "/faults", faults)
+    test_mutated_requests(resting)
+    resting.control("DELETE", "/faults")
+
+
+def test_truncated_requests(resting):
+    made = context(resting)
+    whole = PREFACE + SETTINGS + push(1)
+    for at in range(0, len(whole), 7):
+        say(resting, made, whole[:at])
+
+
+def test_large_headers(resting):
+    made = context(resting)
+    long = b"".join(encoded(b"x-%d" % number, b"y" * 100) for number in range(100))
+    say(resting, made, PREFACE + SETTINGS + frame(1, 5, 1, HEADERS + long))
+    endless = frame(1, 1, 1, HEADERS) + frame(9, 0, 1, long) * 200
+    say(resting, made, PREFACE + SETTINGS + endless)
+    with resting.connect(resting.address, context=made) as sock:
+        sock.sendall(PREFACE + SETTINGS + frame(1, 0, 1, HEADERS) + frame(9, 0, 1, b"") * 1000)
+        data = b""
+        with contextlib.suppress(OSError):
+            while piece := sock.recv(65536):
+                data += piece
+        # GOAWAY, ENHANCE_YOUR_CALM.
+        assert data[-17:][3] == 7 and data[-4:] == b"\0\0\0\x0b"
+
+
+def test_payloads_without_end(resting):
+    """What is beyond the largest payload is not kept."""
+    before = resting.memory()
+    with Client(resting) as client:
+        client.push()
+        for _ in range(8):
+            stream = client.request(b"x", end=False)
+            for _ in range(400):
+                while client.connection.local_flow_control_window(stream) < 16000:
+                    assert client.read()
+                client.connection.send_data(stream, b"x" * 16000)
+                client.flush()
+        assert resting.memory() - before < 8192
+
+
+def test_half_closed(resting):
+    """Whoever has closed its side has its answers all the same."""
+    resting.control("PUT", "/faults", {"answer_delay_ms": 200})
+    with resting.connect(resting.address, context=context(resting)) as sock:
+        sock.sendall(PREFACE + SETTINGS + push(1) + push(3))
+        # Beneath TLS, without close_notify.
+        socket.socket.shutdown(sock, socket.SHUT_WR)
+        data = b""
+        with contextlib.suppress(OSError):
+            while piece := sock.recv(65536):
+                data += piece
+    assert data.count(b"\x01\x05\x00\x00\x00") == 2
+    resting.control("DELETE", "/faults")
+
+
+def test_clients_that_reset(resting):
+    made = context(resting)
+    for _ in range(30):
+        sock = resting.connect(resting.address, context=made)
+        sock.sendall(PREFACE + SETTINGS + b"".join(push(2 * number + 1) for number in range(90)))
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        sock.close()
+
+
+def test_streams_given_up(resting):
+    """RST_STREAM before and behind the end of a request, and more of it than is borne."""
+    with Client(resting) as client:
+        client.push()
+        for number in range(100):
+            stream = client.request(flush=False, end=number % 2 == 0)
+            client.connection.reset_stream(stream)
+        client.flush()
+        assert client.push() == (200, None)
+    flood = b"".join(frame(1, 4, 2 * n + 1, HEADERS) + frame(3, 0, 2 * n + 1, b"\0\0\0\x08") for n in range(20000))
+    say(resting, context(resting), PREFACE + SETTINGS + flood)
+
+
+@pytest.mark.parametrize("flood", [frame(6, 0, 0, b"12345678"), SETTINGS, frame(2, 0, 1, b"\0\0\0\0\7")])
+def test_floods_of_control_frames(resting, flood):
+    say(resting, context(resting), PREFACE + SETTINGS + flood * 50_000)
+
+
+def test_clients_that_never_read(resting):
+    """Its answers do not pile up: it is not read from any more."""
+    before = resting.memory()
+    socks = []
+    for _ in range(5):
+        raw = socket.socket()
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        raw.settimeout(1)
+        raw.connect(resting.address)
+        sock = context(resting).wrap_socket(raw)
+        socks.append(sock)
+        sock.sendall(PREFACE + frame(4, 0, 0, struct.pack("!HI", 4, 0)) + SETTINGS)
+        # Windows the client has no say in: bad requests without a body, whose answers have none either.
+        with contextlib.suppress(OSError):
+            for start in range(0, 400_000, 500):
+                sock.sendall(b"".join(
+                    frame(1, 5, 2 * (start + n) + 1, HEADERS) + frame(3, 0, 2 * (start + n) + 1, b"\0\0\0\x08")
+                    for n in range(50)))
+    with Client(resting) as client:
+        assert client.push() == (200, None)
+    assert resting.memory() - before < 32768
+    for sock in socks:
+        sock.close()
+
+
+def test_answers_that_are_never_read(resting):
+    before = resting.memory()
+    with socket.socket() as raw:
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        raw.settimeout(3)
+        raw.connect(resting.address)
+        with context(resting).wrap_socket(raw) as sock:
+            sock.sendall(PREFACE + SETTINGS)
+            sock.recv(100)
+            sock.sendall(frame(4, 1, 0) + frame(8, 0, 0, struct.pack("!I", 1 << 30)))
+            # It is not read from any more, or ended for having more streams open than allowed.
+            with pytest.raises(OSError):
+                for number in range(1_000_000):
+                    sock.sendall(frame(1, 5, 2 * number + 1, HEADERS))
+    assert resting.memory() - before < 16384
+
+
+def test_many_connects(resting):
+    made = context(resting)
+    bearer = jwt(resting)
+
+    def connect(number):
+        if number % 4 == 0:
+            with resting.connect(resting.address, plain=True) as raw:
+                raw.sendall(b"\x16\x03\x01"[: number % 8])
+        elif number % 4 == 1:
+            with resting.connect(resting.address, context=made) as sock:
+                sock.sendall(PREFACE + SETTINGS + push(1))
+        elif number % 4 == 2:
+            with Client(resting, certificate=False, bearer=bearer) as client:
+                assert client.push() == (200, None)
+        else:
+            with resting.connect(resting.address, context=made) as sock:
+                sock.sendall(PREFACE + SETTINGS + push(1)[:60])
+
+    at = []
+    for _ in range(8):
+        for number in range(CONNECTS // 8):
+            connect(number)
+        resting.wait("/connections", lambda answer: answer["connections"] == [])
+        at.append(resting.memory())
+    # In kB; a leak of two for each would be in every one of these.
+    assert min(after - before for before, after in zip(at[3:], at[4:])) < 512, at
+
+
+def test_stops_amid_connections(start):
+    import signal
+    import subprocess
+
+    dice = random.Random(SEED)
+    for _ in range(5):
+        simulator = start("--http2-port", 0, "--fault", "answer_delay_ms=50,500", stderr=subprocess.PIPE)
+        address, made = ("127.0.0.1", simulator.ready["http2_port"]), context(simulator)
+        with contextlib.ExitStack() as open_ones:
+            for number in range(12):
+                sock = open_ones.enter_context(simulator.connect(address, context=made, plain=number % 4 == 0))
+                if number % 4:
+                    sock.sendall(PREFACE + SETTINGS + push(1) + push(3)[: dice.randrange(100)])
+            simulator.process.send_signal(signal.SIGTERM)
+            _, err = simulator.process.communicate(timeout=DEADLINE)
+        assert (simulator.process.returncode, err) == (0, "")

@@ -1,0 +1,134 @@
+"""Every fault of HTTP/2 by every way in: option, rules file, control interface; and off again."""
+
+import json
+import time
+import types
+
+import pytest
+from http2 import Client, jwt
+from simulator import PAYLOAD, TOKEN
+
+HTTP2 = ("--http2-port", 0)
+COUNT = 5
+
+
+def play(client, simulator):
+    """Five pushes and a PING at once: what the wire had to show."""
+    with client:
+        client.connection.ping(b"12345678")
+        began = time.monotonic()
+        streams = [client.request(flush=False) for _ in range(COUNT)]
+        client.flush()
+        client.sock.settimeout(1)
+        done = lambda: all(one in client.resets or one in client.answers and client.answers[one].whole for one in streams)
+        while not (done() and client.pongs) and client.goaway is None and client.read():
+            pass
+        return types.SimpleNamespace(
+            statuses=[client.answers[one].status if one in client.answers else None for one in streams],
+            bodies=[client.answers[one].body.decode() for one in streams if one in client.answers],
+            resets=list(client.resets.values()), goaway=client.goaway and client.goaway[1:], pongs=len(client.pongs),
+            reads=[ended for ended in client.reads if ended], settings=client.settings,
+            room=client.connection.outbound_flow_control_window, seconds=time.monotonic() - began)
+
+
+def tokens(client, simulator):
+    """Two tokens, one issued soon after the other: their answers."""
+    with Client(simulator, certificate=False, bearer=jwt(simulator, age=10)) as other:
+        first = other.push()
+        other.bearer = jwt(simulator)
+        return first, other.push()
+
+
+GOOD, ROOM = [200] * COUNT, 65535 - COUNT * len(PAYLOAD)
+WAYS = {
+    "streams_max": ({"streams_max": 7}, lambda seen: seen.settings[3] == 7),
+    "window_bytes": ({"window_bytes": 1000}, lambda seen: seen.settings[4] == 1000),
+    "credit_share": ({"credit_share": 0}, lambda seen: seen.room == 65535),
+    "no_pong": ({"no_pong": True}, lambda seen: (seen.pongs, seen.statuses) == (0, GOOD)),
+    "bad_reason": ({"bad_every": 1, "bad_reason": "TooManyRequests"}, lambda seen: seen.statuses == [429] * COUNT),
+    "reset_share": ({"reset_share": 1}, lambda seen: seen.resets == [7] * COUNT),
+    "reset_every": ({"reset_every": 2}, lambda seen: seen.resets == [7] * 2),
+    "reset_code": ({"reset_every": 1, "reset_code": 2}, lambda seen: seen.resets == [2] * COUNT),
+    "no_answer": ({"no_answer": 1}, lambda seen: (seen.statuses, seen.pongs) == ([None] * COUNT, 1)),
+    "answer_delay_ms": ({"answer_delay_ms": 150}, lambda seen: seen.statuses == GOOD and seen.seconds >= 0.15),
+    "answers": ({"answers": "each"}, lambda seen: seen.reads == [1] * COUNT),
+    "answer_batch_ms": (
+        {"answers": "batch", "answer_batch_ms": 150}, lambda seen: seen.reads == [COUNT] and seen.seconds >= 0.15),
+    "goaway_after": ({"goaway_after": 2}, lambda seen: seen.goaway == (0, None) and seen.statuses[:2] == [200] * 2),
+    "goaway": (
+        {"goaway_after": 2, "goaway": "immediate"},
+        lambda seen: seen.goaway == (0, None) and seen.statuses == [200, *[None] * 4]),
+    "goaway_error": ({"goaway_after": 1, "goaway_error": 11}, lambda seen: seen.goaway == (11, None)),
+    "goaway_reason": (
+        {"goaway_after": 1, "goaway_reason": "Shutdown"}, lambda seen: seen.goaway == (0, b'{"reason":"Shutdown"}')),
+}
+ON_BEGINNINGS = {
+    "connection_window_bytes": (
+        {"connection_window_bytes": 100000}, lambda seen: seen.room == 100000 - COUNT * len(PAYLOAD)),
+}
+TOKENS = {
+    "token_age_max_s": ({"token_age_max_s": 5}, ((403, "ExpiredProviderToken"), (200, None))),
+    "token_renewal_min_s": ({"token_renewal_min_s": 0}, ((200, None), (200, None))),
+}
+EVERY = {**WAYS, **ON_BEGINNINGS, **TOKENS}
+
+
+def as_ever(seen):
+    return (seen.statuses, seen.bodies, seen.resets, seen.goaway, seen.pongs, seen.reads, seen.room) == (
+        GOOD, [""] * COUNT, [], None, 1, [COUNT], ROOM) and (seen.settings[3], seen.settings.get(4, 65535)) == (1000, 65535)
+
+
+def connected(simulator):
+    client = Client(simulator)
+    client.until(lambda: 3 in client.settings)
+    return client
+
+
+def by_option(start, tmp_path, faults):
+    return start(*HTTP2, faults=faults, control=True)
+
+
+def by_rules(start, tmp_path, faults):
+    path = tmp_path / "rules.json"
+    path.write_text(json.dumps(faults))
+    return start(*HTTP2, "--rules", path, control=True)
+
+
+@pytest.mark.parametrize("name", [*WAYS, *ON_BEGINNINGS])
+@pytest.mark.parametrize("way", [by_option, by_rules])
+def test_from_the_start_and_off_again(start, tmp_path, way, name):
+    faults, shows = EVERY[name]
+    simulator = way(start, tmp_path, faults)
+    seen = play(connected(simulator), simulator)
+    assert shows(seen), seen
+    simulator.control("DELETE", "/faults")
+    seen = play(connected(simulator), simulator)
+    assert as_ever(seen), seen
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_on_open_connections(start, name):
+    """It comes over one that was open before, and goes."""
+    faults, shows = WAYS[name]
+    simulator = start(*HTTP2, control=True)
+    with connected(simulator) as client, connected(simulator) as other, connected(simulator) as last:
+        seen = play(last, simulator)
+        assert as_ever(seen), seen
+        assert simulator.control("PUT", "/faults", faults)[0] == 200
+        seen = play(client, simulator)
+        assert shows(seen), seen
+        simulator.control("PATCH", "/faults", {one: None for one in faults})
+        assert simulator.control("GET", "/faults")[1]["faults"] == {}
+        seen = play(other, simulator)
+        assert as_ever(seen), seen
+
+
+@pytest.mark.parametrize("name", TOKENS)
+@pytest.mark.parametrize("way", [by_option, by_rules])
+def test_tokens(start, tmp_path, way, name):
+    faults, answers = TOKENS[name]
+    assert tokens(None, way(start, tmp_path, faults)) == answers
+    assert tokens(None, start(*HTTP2)) == ((200, None), (429, "TooManyProviderTokenUpdates"))
+    changed = start(*HTTP2, control=True)
+    changed.control("PUT", "/faults", faults)
+    assert tokens(None, changed) == answers

@@ -1,0 +1,139 @@
+# Debian packages, one per component, and the source tarball:
+#
+#   cmake --preset packages && cmake --build --preset packages && cpack --preset packages
+#   cpack --config build/packages/CPackSourceConfig.cmake
+#
+# The preset says where Debian wants things, and links the extensions with libapns0.
+set(room ${PROJECT_SOURCE_DIR}/cmake/packages)
+set(made ${PROJECT_BINARY_DIR}/packages)
+set(version ${PROJECT_VERSION}-1)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_VENDOR libapns)
+set(CPACK_PACKAGE_CONTACT "The libapns maintainers <maintainers@libapns.invalid>")
+# Each package has its own, below.
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
+set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR})
+set(CPACK_STRIP_FILES TRUE)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
+    OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_DEB_COMPONENT_INSTALL TRUE)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+set(CPACK_DEBIAN_PACKAGE_SOURCE libapns)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION TRUE)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+# Each package's libraries by dpkg-shlibdeps; those of our own it does not know.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS TRUE)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
+set(CPACK_COMPONENTS_ALL "")
+
+file(MAKE_DIRECTORY ${made})
+find_program(GZIP gzip REQUIRED)
+execute_process(COMMAND ${GZIP} -9nc INPUT_FILE ${room}/changelog
+                OUTPUT_FILE ${made}/changelog.Debian.gz COMMAND_ERROR_IS_FATAL ANY)
+
+# Component COMPONENT is the package NAME.
+macro(apns_package COMPONENT NAME SECTION DEPENDS DESCRIPTION)
+  string(TOUPPER ${COMPONENT} component)
+  list(APPEND CPACK_COMPONENTS_ALL ${COMPONENT})
+  set(CPACK_DEBIAN_${component}_PACKAGE_NAME ${NAME})
+  set(CPACK_DEBIAN_${component}_PACKAGE_SECTION ${SECTION})
+  set(CPACK_DEBIAN_${component}_PACKAGE_DEPENDS "${DEPENDS}")
+  set(CPACK_COMPONENT_${component}_DESCRIPTION "${DESCRIPTION}")
+  install(FILES ${made}/changelog.Debian.gz DESTINATION share/doc/${NAME} COMPONENT ${COMPONENT})
+  install(FILES ${room}/copyright DESTINATION share/doc/${NAME} COMPONENT ${COMPONENT})
+  if(EXISTS ${room}/lintian/${NAME})
+    install(FILES ${room}/lintian/${NAME} DESTINATION share/lintian/overrides COMPONENT ${COMPONENT})
+  endif()
+endmacro()
+
+apns_package(runtime libapns0 libs "" "push notifications to Apple devices - shared library
+libapns pushes notifications over TLS and accounts for each of them: accepted,
+rejected with the gateway's reason, or named as unknown.
+.
+This package contains the shared library.")
+file(CONFIGURE OUTPUT ${made}/shlibs
+     CONTENT "libapns ${PROJECT_VERSION_MAJOR} libapns0 (>= ${PROJECT_VERSION})\n")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${made}/shlibs ${room}/triggers)
+
+apns_package(development libapns-dev libdevel "libapns0 (= ${version}), libssl-dev (>= 1.1.1)"
+"push notifications to Apple devices - development files
+libapns pushes notifications over TLS and accounts for each of them: accepted,
+rejected with the gateway's reason, or named as unknown.
+.
+This package contains the headers for C and C++, the static library, and what
+pkg-config and CMake find it by.")
+
+# ---- PHP, enabled as Debian enables its extensions ------------------------------
+
+execute_process(COMMAND ${PHP_CONFIG} --phpapi OUTPUT_VARIABLE phpapi
+                OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${PHP_CONFIG} --version OUTPUT_VARIABLE PHP_VERSION
+                OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX REPLACE "^([0-9]+\\.[0-9]+).*" "\\1" PHP_VERSION "${PHP_VERSION}")
+apns_package(php php-apns php
+  "libapns0 (>= ${PROJECT_VERSION}), php${PHP_VERSION}-common, phpapi-${phpapi}"
+"push notifications to Apple devices - PHP ${PHP_VERSION} extension
+The extension apns pushes notifications over TLS and accounts for each of them:
+accepted, rejected with the gateway's reason, or named as unknown. A connection
+may stay with its process, so that the next request finds it.")
+set(CPACK_DEBIAN_PHP_PACKAGE_PREDEPENDS "php-common (>= 2:69~)")
+install(FILES ${room}/php/apns.ini DESTINATION /etc/php/${PHP_VERSION}/mods-available COMPONENT php)
+foreach(script conffiles postinst prerm postrm)
+  configure_file(${room}/php/${script}.in ${made}/php/${script} @ONLY FILE_PERMISSIONS
+    OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+  list(APPEND CPACK_DEBIAN_PHP_PACKAGE_CONTROL_EXTRA ${made}/php/${script})
+endforeach()
+
+# ---- Python ---------------------------------------------------------------------
+
+apns_package(python python3-apns python "libapns0 (>= ${PROJECT_VERSION}), python3 (>= 3.9)"
+"push notifications to Apple devices - Python 3 module
+The package apns pushes notifications over TLS and accounts for each of them:
+accepted, rejected with the gateway's reason, or named as unknown. Its types
+are there to be checked.")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA ${room}/python/postinst ${room}/python/prerm)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/Sources/Extensions/python/apns
+        DESTINATION ${APNS_PYTHON_DIRECTORY} COMPONENT python
+        PATTERN __pycache__ EXCLUDE PATTERN "*.so" EXCLUDE)
+configure_file(${room}/python/METADATA.in ${made}/python/METADATA @ONLY)
+install(FILES ${made}/python/METADATA COMPONENT python
+        DESTINATION ${APNS_PYTHON_DIRECTORY}/apns-${PROJECT_VERSION}.dist-info)
+
+# ---- The tool, which is Swift with all of its runtime in it ---------------------
+
+set(APNS_TOOL "" CACHE FILEPATH "The tool apns, linked with --static-swift-stdlib; empty: built")
+set(tool ${APNS_TOOL})
+if(NOT tool)
+  set(tool ${PROJECT_BINARY_DIR}/swift/release/apns)
+  add_custom_target(apns_swift_tool
+    COMMAND swift build -c release --static-swift-stdlib --product apns
+            --scratch-path ${PROJECT_BINARY_DIR}/swift
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} BYPRODUCTS ${tool} USES_TERMINAL VERBATIM)
+endif()
+add_custom_command(OUTPUT ${made}/apns
+  COMMAND ${CMAKE_STRIP} --remove-section=.comment --remove-section=.note -o ${made}/apns ${tool}
+  DEPENDS ${tool} VERBATIM)
+add_custom_target(apns_tool ALL DEPENDS ${made}/apns)
+execute_process(COMMAND ${GZIP} -9nc INPUT_FILE ${room}/apns.1
+                OUTPUT_FILE ${made}/apns.1.gz COMMAND_ERROR_IS_FATAL ANY)
+apns_package(tools apns-tools net "" "push notifications to Apple devices - simulated gateway
+The tool apns simulates Apple's gateway and feedback service, to push to
+without any device: with faults as they come, and a ledger of what it took.
+.
+It needs nothing else of libapns, and no Swift.")
+install(PROGRAMS ${made}/apns DESTINATION bin COMPONENT tools)
+install(FILES ${made}/apns.1.gz DESTINATION share/man/man1 COMPONENT tools)
+
+# ---- The sources ----------------------------------------------------------------
+
+set(CPACK_SOURCE_GENERATOR TGZ)
+set(CPACK_SOURCE_PACKAGE_FILE_NAME libapns-${PROJECT_VERSION})
+# What .gitignore names, and git's own.
+set(CPACK_SOURCE_IGNORE_FILES /\\.git/ "^${PROJECT_SOURCE_DIR}/build/" "/\\.build(-[^/]*)?/" /__pycache__/
+    "\\.pyc$" /\\.cache/ /Package\\.resolved$ /compile_commands\\.json$ /CMakeUserPresets\\.json$
+    "^${PROJECT_SOURCE_DIR}/simulator-certificates/")
+set(CPACK_VERBATIM_VARIABLES TRUE)
+include(CPack)
