@@ -19,6 +19,9 @@ foreach(target apns apns_shared)
   target_include_directories(${target} INTERFACE
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${target} PUBLIC OpenSSL::SSL OpenSSL::Crypto)
+  if(APNS_HTTP2)
+    target_link_libraries(${target} PUBLIC nghttp2::nghttp2)
+  endif()
 endforeach()
 set_target_properties(apns_shared PROPERTIES
   EXPORT_NAME shared VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})

@@ -4,6 +4,7 @@
 
 #include <openssl/bio.h>
 #include <openssl/crypto.h>
+#include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -143,6 +144,39 @@ static inline void copenssl_free_elements(ASN1_SEQUENCE_ANY *sequence) {
   sk_ASN1_TYPE_pop_free(sequence, ASN1_TYPE_free);
 }
 
+/* ---- Provider tokens ---------------------------------------------------- */
+
+/* The key is of the curve P-256. */
+static inline int copenssl_is_p256(EVP_PKEY *key) {
+  if (EVP_PKEY_base_id(key) != EVP_PKEY_EC) return 0;
+#if OPENSSL_VERSION_NUMBER >= 0x30000000L
+  char name[32] = "";
+  size_t length = 0;
+  return EVP_PKEY_get_group_name(key, name, sizeof name, &length) == 1 &&
+         OBJ_sn2nid(name) == NID_X9_62_prime256v1;
+#else
+  return EC_GROUP_get_curve_name(EC_KEY_get0_group(EVP_PKEY_get0_EC_KEY(key))) ==
+         NID_X9_62_prime256v1;
+#endif
+}
+
+/* Signs by ES256 with such a key: the two numbers, which OpenSSL has in DER, come to
+   `signature`, 32 bytes each. */
+static inline int copenssl_sign_es256(EVP_MD_CTX *context, EVP_PKEY *key, const void *bytes,
+                                      size_t count, void *signature) {
+  unsigned char der[80], *start = (unsigned char *)signature;
+  const unsigned char *next = der;
+  size_t length = sizeof der;
+  if (EVP_DigestSignInit(context, NULL, EVP_sha256(), NULL, key) != 1 ||
+      EVP_DigestSign(context, der, &length, (const unsigned char *)bytes, count) != 1)
+    return 0;
+  ECDSA_SIG *made = d2i_ECDSA_SIG(NULL, &next, (long)length);
+  int fine = made && BN_bn2binpad(ECDSA_SIG_get0_r(made), start, 32) == 32 &&
+             BN_bn2binpad(ECDSA_SIG_get0_s(made), start + 32, 32) == 32;
+  ECDSA_SIG_free(made);
+  return fine;
+}
+
 /* ---- Files of old ------------------------------------------------------- */
 
 /* This OpenSSL, or the providers it was asked for, have not got a cipher or digest. */
@@ -245,6 +279,17 @@ static inline PKCS8_PRIV_KEY_INFO *copenssl_unlock_key(PKCS12_SAFEBAG *bag, cons
   return PKCS12_decrypt_skey(bag, passphrase, length);
 }
 /* Not a literal of Swift's, which would bring its String along. */
+/* HTTP/2 by ALPN (RFC 7301), and whether the peer chose it. */
+static inline int copenssl_offer_http2(SSL *ssl) {
+  return SSL_set_alpn_protos(ssl, (const unsigned char *)"\2h2", 3) == 0;
+}
+static inline int copenssl_has_http2(const SSL *ssl) {
+  const unsigned char *name = NULL;
+  unsigned length = 0;
+  SSL_get0_alpn_selected(ssl, &name, &length);
+  return length == 2 && name[0] == 'h' && name[1] == '2';
+}
+
 static inline const char *copenssl_empty_text(void) { return ""; }
 
 /* How often a passphrase is hashed, 0 where it is not or that cannot be known: for the

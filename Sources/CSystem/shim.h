@@ -109,6 +109,30 @@ static inline int64_t csystem_monotonic_ns(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+static inline int64_t csystem_unix_seconds(void) { return time(NULL); }
+
+/* Numbers that several threads read and write. */
+static inline uint32_t csystem_atomic_load(const uint32_t *number) {
+  return __atomic_load_n(number, __ATOMIC_ACQUIRE);
+}
+static inline void csystem_atomic_store(uint32_t *number, uint32_t value) {
+  __atomic_store_n(number, value, __ATOMIC_RELEASE);
+}
+/* What it came to. */
+static inline uint32_t csystem_atomic_add(uint32_t *number, uint32_t value) {
+  return __atomic_add_fetch(number, value, __ATOMIC_ACQ_REL);
+}
+/* 1 where it had the old value. */
+static inline int csystem_atomic_replace(uint32_t *number, uint32_t old, uint32_t value) {
+  return __atomic_compare_exchange_n(number, &old, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+/* As long as another thread may need that has what this one waits for. */
+static inline void csystem_pause(void) {
+  const struct timespec time = {0, 50000};
+  nanosleep(&time, NULL);
+}
+
 #ifndef TCP_USER_TIMEOUT
 #define TCP_USER_TIMEOUT 18
 #endif

@@ -10,6 +10,8 @@ enum Vectors {
   static func strings() throws -> [StringsVector] { try load("strings") }
   static func stringsFormats() throws -> [StringsFormatVector] { try load("strings-formats") }
   static func json() throws -> [JSONVector] { try load("json") }
+  static func reasons() throws -> [ReasonVector] { try load("reasons") }
+  static func answerBodies() throws -> [AnswerBodyVector] { try load("answer-bodies") }
 
   private struct File<Vector: Decodable>: Decodable {
     var tests: [Vector]
@@ -144,6 +146,24 @@ struct JSONVector: Vector {
   @Hex var hex: [UInt8]
   var result: Verdict
   var compact: Hex?
+}
+
+struct ReasonVector: Decodable, Sendable, CustomTestStringConvertible {
+  var name: String
+  var number: UInt32
+  var status: Int
+  var reject: UInt8
+  var remedy: String
+  var testDescription: String { name }
+}
+
+struct AnswerBodyVector: Vector {
+  var name: String
+  @Hex var hex: [UInt8]
+  var result: Verdict
+  var reason: String
+  var text: String
+  var timestamp: Int64
 }
 
 /// Bytes that stand in JSON as hex.

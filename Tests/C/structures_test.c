@@ -292,6 +292,33 @@ static void notifications_of_other_programs_in_an_array(void **state) {
   gateway_stop(gateway);
 }
 
+/* The binary interface has no way to say what only HTTP/2 can. */
+static void what_is_for_http2_is_passed_over(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_notification_t push = *notification(1);
+  assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+  push.push_type = APNS_PUSH_TYPE_BACKGROUND;
+  push.topic = "com.example.app";
+  push.collapse_id = "a collapse id that is longer than the 64 bytes that HTTP/2 has room for";
+  push.apns_id = "not a UUID";
+  assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  apns_session_free(session);
+  const gateway_record_t *heard = gateway_heard(gateway, 0);
+  assert_int_equal(notifications_in(heard), 2);
+  assert_carries(heard, 0, 1);
+  assert_carries(heard, 1, 1);
+  size_t count;
+  gateway_frame_t *frames = gateway_frames(heard->bytes, heard->length, &count);
+  assert_in_range(count, 2, 3);
+  assert_int_equal(frames[0].length, frames[1].length);
+  free(frames);
+  gateway_stop(gateway);
+}
+
 /* ---- What is handed out ------------------------------------------------- */
 
 static void events_and_stats_of_other_programs(void **state) {
@@ -376,6 +403,7 @@ int main(void) {
       cmocka_unit_test(the_smallest_window_there_may_be),
       cmocka_unit_test(notifications_without_a_size_are_refused),
       cmocka_unit_test(notifications_of_other_programs_in_an_array),
+      cmocka_unit_test(what_is_for_http2_is_passed_over),
       cmocka_unit_test(events_and_stats_of_other_programs),
       cmocka_unit_test(what_stood_in_an_answer_does_not_matter),
   };

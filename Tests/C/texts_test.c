@@ -83,6 +83,25 @@ static void any_other_number_is_an_unlisted_status(void **state) {
   }
 }
 
+static void every_push_type_has_its_text(void **state) {
+  (void)state;
+  static const char *const texts[] = {"default",      "alert",        "background",   "location",
+                                      "voip",         "complication", "fileprovider", "mdm",
+                                      "liveactivity", "pushtotalk",   "widgets",      "controls"};
+  static const apns_push_type_t types[] = {
+      APNS_PUSH_TYPE_DEFAULT,      APNS_PUSH_TYPE_ALERT,   APNS_PUSH_TYPE_BACKGROUND,
+      APNS_PUSH_TYPE_LOCATION,     APNS_PUSH_TYPE_VOIP,    APNS_PUSH_TYPE_COMPLICATION,
+      APNS_PUSH_TYPE_FILEPROVIDER, APNS_PUSH_TYPE_MDM,     APNS_PUSH_TYPE_LIVEACTIVITY,
+      APNS_PUSH_TYPE_PUSHTOTALK,   APNS_PUSH_TYPE_WIDGETS, APNS_PUSH_TYPE_CONTROLS};
+  for (int number = 0; number < 12; number++) {
+    assert_int_equal(types[number], number);
+    assert_string_equal(apns_push_type_text((apns_push_type_t)number), texts[number]);
+  }
+  static const int others[] = {12, 13, 255, 256, 257, 65537, INT32_MAX, -1, INT32_MIN};
+  for (size_t index = 0; index < sizeof others / sizeof *others; index++)
+    assert_string_equal(apns_push_type_text((apns_push_type_t)others[index]), "unlisted push type");
+}
+
 static void the_version_is_the_headers(void **state) {
   (void)state;
   char numbers[64];
@@ -100,6 +119,7 @@ int main(void) {
       cmocka_unit_test(every_rejection_has_its_text),
       cmocka_unit_test(the_rejections_are_apples_numbers),
       cmocka_unit_test(any_other_number_is_an_unlisted_status),
+      cmocka_unit_test(every_push_type_has_its_text),
       cmocka_unit_test(the_version_is_the_headers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1397,6 +1397,134 @@ def json_texts():
     }
 
 
+# ---- reasons.json ----------------------------------------------------------
+
+
+def reasons():
+    """As the tables of APNs' reasons have them; the binary status is what to a program that
+    knows the binary interface says the same: only a fault of the token is 8."""
+    table = [
+        # number, reason, HTTP status, binary status, remedy
+        (1, "BadDeviceToken", 400, 8, "reject"),
+        (2, "DeviceTokenNotForTopic", 400, 8, "reject"),
+        (3, "MissingDeviceToken", 400, 2, "reject"),
+        (4, "MissingTopic", 400, 3, "reject"),
+        (5, "PayloadEmpty", 400, 4, "reject"),
+        (6, "BadTopic", 400, 6, "reject"),
+        (7, "PayloadTooLarge", 413, 7, "reject"),
+        (8, "BadCollapseId", 400, 1, "reject"),
+        (9, "BadExpirationDate", 400, 1, "reject"),
+        (10, "BadMessageId", 400, 1, "reject"),
+        (11, "BadPriority", 400, 1, "reject"),
+        (12, "DuplicateHeaders", 400, 1, "reject"),
+        (13, "InvalidPushType", 400, 1, "reject"),
+        (14, "BadPath", 404, 1, "reject"),
+        (15, "MethodNotAllowed", 405, 1, "reject"),
+        (16, "IdleTimeout", 400, 10, "reconnect"),
+        (17, "ExpiredProviderToken", 403, 10, "renewToken"),
+        (18, "UnrelatedKeyIdInToken", 403, 10, "reconnectOnce"),
+        (19, "TopicDisallowed", 400, 10, "reject"),
+        (20, "BadCertificate", 403, 10, "reject"),
+        (21, "BadCertificateEnvironment", 403, 10, "reject"),
+        (22, "BadEnvironmentKeyIdInToken", 403, 10, "reject"),
+        (23, "Forbidden", 403, 10, "reject"),
+        (24, "InvalidProviderToken", 403, 10, "reject"),
+        (25, "MissingProviderToken", 403, 10, "reject"),
+        (26, "Unregistered", 410, 0, "unregistered"),
+        (27, "ExpiredToken", 410, 0, "unregistered"),
+        (28, "TooManyProviderTokenUpdates", 429, 10, "wait"),
+        (29, "TooManyRequests", 429, 1, "wait"),
+        (30, "InternalServerError", 500, 1, "wait"),
+        (31, "ServiceUnavailable", 503, 10, "reconnect"),
+        (32, "Shutdown", 503, 10, "reconnect"),
+    ]
+    tests = [
+        {"name": text, "number": number, "status": status, "reject": reject, "remedy": remedy}
+        for number, text, status, reject, remedy in table
+    ]
+    return {
+        "comment": [
+            "The reasons of today's APNs (HTTP/2), each with its number in apns_reason_t, its HTTP status, the "
+            "binary status that says the same where it is rejected in the end, and what is done about it first.",
+            "remedy: reject; wait: send again later; reconnect: send again on another connection; reconnectOnce, "
+            "renewToken: so once; unregistered: for the feedback.",
+        ],
+        "tests": tests,
+    }
+
+
+def answer_bodies():
+    tests = []
+
+    def body(name, data, reason=None, text=None, timestamp=0, comment=None):
+        """`reason` None: not listed, or none; `text`: as it is kept."""
+        data = data.encode() if isinstance(data, str) else data
+        tests.append(vector(
+            name, data, "invalid" if text is None and reason is None else "valid", comment,
+            reason=reason or "other", text=text if text is not None else reason or "",
+            timestamp=timestamp))
+
+    body("plain", '{"reason":"BadDeviceToken"}', "BadDeviceToken")
+    body("unregistered", '{"reason":"Unregistered","timestamp":1454402113000}', "Unregistered",
+         timestamp=1454402113000)
+    body("other-order", '{"timestamp":1454402113000,"reason":"Unregistered"}', "Unregistered",
+         timestamp=1454402113000)
+    body("spaces", ' {\r\n\t"reason" : "Shutdown" ,\n "timestamp" : 1 } \n', "Shutdown", timestamp=1)
+    body("unknown-keys", '{"a":[{"reason":"Shutdown"},[]],"reason":"BadTopic","b":{"timestamp":5},"c":null}',
+         "BadTopic")
+    body("escaped-key", '{"\\u0072eason":"BadTopic"}', "BadTopic")
+    body("escaped-reason", '{"reason":"Bad\\u0054opic"}', "BadTopic")
+    body("last-wins", '{"reason":"BadTopic","reason":"BadPath"}', "BadPath")
+    body("not-listed", '{"reason":"SomethingNew"}', text="SomethingNew")
+    body("other-case", '{"reason":"badtopic"}', text="badtopic")
+    body("a-beginning", '{"reason":"BadTopi"}', text="BadTopi")
+    body("longer", '{"reason":"BadTopics"}', text="BadTopics")
+    body("behind-a-nul", '{"reason":"BadTopic\\u0000"}', text="BadTopic?")
+    body("two-rows", '{"reason":"BadTopic\\u0000413HAPayloadTooLarge"}',
+         text="BadTopic?413HAPayloadTooLarge")
+    body("a-row", '{"reason":"400IABadDeviceToken"}', text="400IABadDeviceToken")
+    body("empty-reason", '{"reason":""}', text="")
+    body("empty-object", "{}", text="")
+    body("lines", '{"reason":"a\\nb\\r\\tc\\u007f\\u009bd"}', text="a?b??c??d")
+    body("characters", '{"reason":"\u00e9\u20ac\\ud83d\\ude00"}', text="\u00e9\u20ac\U0001f600")
+    body("63-bytes", '{"reason":"' + "x" * 63 + '"}', text="x" * 63)
+    body("64-bytes", '{"reason":"' + "x" * 64 + '"}', text="x" * 63)
+    body("a-character-too-many", '{"reason":"' + "x" * 62 + '\u00e9"}', text="x" * 62)
+    body("endless", '{"reason":"' + "x" * 5000 + '"}', text="x" * 63)
+    body("reason-number", '{"reason":5}', text="")
+    body("reason-null", '{"reason":null,"timestamp":7}', text="", timestamp=7)
+    body("reason-array", '{"reason":["BadTopic"]}', text="")
+    body("reason-object", '{"reason":{"reason":"BadTopic"}}', text="")
+    body("timestamp-text", '{"reason":"Unregistered","timestamp":"1454402113000"}', "Unregistered")
+    body("timestamp-fraction", '{"reason":"Unregistered","timestamp":1.5e12}', "Unregistered")
+    body("timestamp-negative", '{"reason":"Unregistered","timestamp":-1}', "Unregistered")
+    body("timestamp-largest", '{"reason":"Unregistered","timestamp":9223372036854775807}', "Unregistered",
+         timestamp=9223372036854775807)
+    body("timestamp-too-large", '{"reason":"Unregistered","timestamp":9223372036854775808}', "Unregistered")
+    body("timestamp-endless", '{"reason":"Unregistered","timestamp":' + "9" * 400 + "}", "Unregistered")
+    body("array", '["reason","BadTopic"]', text="")
+    body("string", '"BadTopic"', text="")
+    body("nested-512", '{"reason":"BadTopic","a":' + "[" * 511 + "]" * 511 + "}", "BadTopic")
+    for name, data in [
+            ("empty", ""), ("space", " "), ("html", "<html><body>502 Bad Gateway</body></html>"),
+            ("cut-key", '{"reas'), ("cut-text", '{"reason":"BadTopic'), ("cut-object", '{"reason":"BadTopic"'),
+            ("cut-escape", '{"reason":"BadTopic\\u00'), ("more-behind", '{"reason":"BadTopic"}x'),
+            ("twice", '{"reason":"BadTopic"}{"reason":"BadPath"}'), ("no-quotes", "{reason:BadTopic}"),
+            ("nested-513", '{"reason":"BadTopic","a":' + "[" * 512 + "]" * 512 + "}"),
+            ("unclosed-deep", "[" * 1000), ("nul", b"\0"), ("half-pair", '{"reason":"\\ud83d"}'),
+            ("not-utf8", b'{"reason":"BadTopic\xff"}'), ("not-utf8-elsewhere", b'{"reason":"BadTopic","a":"\xc3"}'),
+            ("comma", '{"reason":"BadTopic",}'), ("utf16", "{}".encode("utf-16"))]:
+        body(f"not-{name}", data)
+    return {
+        "comment": [
+            "Bodies of answers that are no 200, as a hostile server may write them: hex is what it wrote.",
+            "reason: other, where it is not listed; text: as it is kept, at most 63 bytes, control characters as '?'.",
+            "invalid: no JSON, of which nothing is taken.",
+        ],
+        "tests": tests,
+    }
+
+
 # ---- files -----------------------------------------------------------------
 
 FILES = {
@@ -1408,6 +1536,8 @@ FILES = {
     "strings.json": strings,
     "strings-formats.json": strings_formats,
     "json.json": json_texts,
+    "reasons.json": reasons,
+    "answer-bodies.json": answer_bodies,
 }
 
 

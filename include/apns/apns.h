@@ -120,6 +120,68 @@ typedef enum apns_reject {
 const char *apns_reject_text(apns_reject_t reject);
 
 /**
+ * Why today's APNs refuses, in its own words (Handling notification responses from
+ * APNs, "reason"); HTTP/2 only. The numbers are the library's, and stay.
+ */
+typedef enum apns_reason {
+  APNS_REASON_NONE = 0,
+  APNS_REASON_BAD_DEVICE_TOKEN = 1,
+  APNS_REASON_DEVICE_TOKEN_NOT_FOR_TOPIC = 2,
+  APNS_REASON_MISSING_DEVICE_TOKEN = 3,
+  APNS_REASON_MISSING_TOPIC = 4,
+  APNS_REASON_PAYLOAD_EMPTY = 5,
+  APNS_REASON_BAD_TOPIC = 6,
+  APNS_REASON_PAYLOAD_TOO_LARGE = 7,
+  APNS_REASON_BAD_COLLAPSE_ID = 8,
+  APNS_REASON_BAD_EXPIRATION_DATE = 9,
+  APNS_REASON_BAD_MESSAGE_ID = 10,
+  APNS_REASON_BAD_PRIORITY = 11,
+  APNS_REASON_DUPLICATE_HEADERS = 12,
+  APNS_REASON_INVALID_PUSH_TYPE = 13,
+  APNS_REASON_BAD_PATH = 14,
+  APNS_REASON_METHOD_NOT_ALLOWED = 15,
+  APNS_REASON_IDLE_TIMEOUT = 16,
+  APNS_REASON_EXPIRED_PROVIDER_TOKEN = 17,
+  APNS_REASON_UNRELATED_KEY_ID_IN_TOKEN = 18,
+  APNS_REASON_TOPIC_DISALLOWED = 19,
+  APNS_REASON_BAD_CERTIFICATE = 20,
+  APNS_REASON_BAD_CERTIFICATE_ENVIRONMENT = 21,
+  APNS_REASON_BAD_ENVIRONMENT_KEY_ID_IN_TOKEN = 22,
+  APNS_REASON_FORBIDDEN = 23,
+  APNS_REASON_INVALID_PROVIDER_TOKEN = 24,
+  APNS_REASON_MISSING_PROVIDER_TOKEN = 25,
+  APNS_REASON_UNREGISTERED = 26,
+  APNS_REASON_EXPIRED_TOKEN = 27,
+  APNS_REASON_TOO_MANY_PROVIDER_TOKEN_UPDATES = 28,
+  APNS_REASON_TOO_MANY_REQUESTS = 29,
+  APNS_REASON_INTERNAL_SERVER_ERROR = 30,
+  APNS_REASON_SERVICE_UNAVAILABLE = 31,
+  APNS_REASON_SHUTDOWN = 32,
+  APNS_REASON_OTHER = 255 /* a reason that is not listed here */
+} apns_reason_t;
+
+/** The reason as APNs writes it, such as "BadDeviceToken"; "none", and "other" for every
+    number that is not listed. Static. */
+const char *apns_reason_text(apns_reason_t reason);
+
+/** The reason that APNs writes so, letter for letter; APNS_REASON_OTHER for any other text, and
+    NULL. Any thread. */
+apns_reason_t apns_reason_from_text(const char *text, size_t length);
+
+/** The HTTP status that APNs answers with for this reason, such as 400; 0 where it is none
+    of the list. */
+int apns_reason_http_status(apns_reason_t reason);
+
+/**
+ * What a rejection for this reason is to a program that knows the binary interface: only
+ * a fault of the token is APNS_REJECT_INVALID_TOKEN, and what neither token nor payload
+ * is to blame for is APNS_REJECT_SHUTDOWN or APNS_REJECT_PROCESSING_ERROR.
+ * APNS_REJECT_NONE for a device that is gone (410), of which the feedback tells;
+ * APNS_REJECT_UNKNOWN for APNS_REASON_OTHER.
+ */
+apns_reject_t apns_reason_reject(apns_reason_t reason);
+
+/**
  * What went wrong, in detail. Lend one, set up by APNS_ERROR_INIT, to any call;
  * NULL where the status is enough. A call that fails fills it, one that
  * succeeds leaves it as it was.
@@ -504,7 +566,7 @@ typedef enum apns_tls_version {
  *
  * `file` is as the options name it, NULL for bytes, and `context` is the options'
  * passphrase_context. Called by apns_credentials_new() before it returns, on its
- * thread; at most once for the certificate and once for the key, and only where there
+ * thread; at most once for the certificate and once for each key, and only where there
  * is something to open. The library wipes the buffer.
  */
 typedef int (*apns_passphrase_t)(const char *file, char *buffer, size_t capacity, void *context);
@@ -550,19 +612,30 @@ typedef struct apns_credentials_options {
      and what is encrypted is refused. */
   apns_passphrase_t passphrase_callback;
   void *passphrase_context;
+
+  /* HTTP/2 only, instead of a certificate or beside it: the key with which the provider
+     signs its tokens (Establishing a token-based connection to APNs), the .p8 that Apple
+     hands out, a file or bytes, not both: PKCS#8 in PEM, EC on the curve P-256. Then
+     key_id and team_id are needed too, 10 letters and digits each, as Apple's account
+     page shows them. The binary interface knows no tokens. */
+  const char *token_key_file;
+  const void *token_key_bytes;
+  size_t token_key_length;
+  const char *key_id;
+  const char *team_id;
 } apns_credentials_options_t;
 
 #define APNS_CREDENTIALS_OPTIONS_INIT                                                            \
   {                                                                                              \
     sizeof(apns_credentials_options_t), NULL, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 0, \
-        0, NULL, NULL                                                                            \
+        0, NULL, NULL, NULL, NULL, 0, NULL, NULL                                                 \
   }
 
 /**
- * Reads certificate, key and trust anchors, and checks that the key is the
+ * Reads certificate, keys and trust anchors, and checks that the key is the
  * certificate's and that the certificate's time has come and not gone.
  *
- * `options` may be NULL: no certificate, the system's store. Where a file holds
+ * `options` may be NULL: no certificate, no token, the system's store. Where a file holds
  * several certificates, the provider's is the one of the key, and the others are
  * shown as its chain in their order. On success the caller owns
  * `*credentials_out`. APNS_ERR_CREDENTIALS names the file and the reason, and the
@@ -584,12 +657,12 @@ typedef enum apns_environment {
   APNS_ENVIRONMENT_PRODUCTION = 2 /* extension 1.2.840.113635.100.6.3.2 */
 } apns_environment_t;
 
-/** What the provider's certificate says. */
+/** What the provider's certificate says, and its tokens. */
 typedef struct apns_credentials_description {
   size_t size; /* set by APNS_CREDENTIALS_DESCRIPTION_INIT */
 
   /* As RFC 2253 writes it, but in UTF-8; NULL: there is no certificate, and
-     everything else is 0. */
+     everything up to chain_length is 0. */
   const char *subject;
 
   /* The apps it may push to: the subject's UID, then what Apple's extension
@@ -601,14 +674,18 @@ typedef struct apns_credentials_description {
   int64_t not_after;
   uint32_t environments; /* of apns_environment_t, one or both; 0: it does not say */
   uint32_t chain_length; /* certificates that were given, this one included */
+
+  /* Whose tokens the provider shows, as the options say; NULL: it has no key for them. */
+  const char *key_id;
+  const char *team_id;
 } apns_credentials_description_t;
 
 #define APNS_CREDENTIALS_DESCRIPTION_INIT \
-  { sizeof(apns_credentials_description_t), NULL, NULL, 0, 0, 0, 0, 0 }
+  { sizeof(apns_credentials_description_t), NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL }
 
 /**
- * Says what the provider's certificate is for, and how long. The strings are the
- * credentials' and valid as long as they are. Any thread.
+ * Says what the provider's certificate is for, and how long, and whose tokens it shows.
+ * The strings are the credentials' and valid as long as they are. Any thread.
  */
 apns_status_t apns_credentials_describe(const apns_credentials_t *credentials,
                                         apns_credentials_description_t *description_out,
@@ -625,6 +702,10 @@ void apns_credentials_free(apns_credentials_t *credentials);
 #define APNS_HOST_PRODUCTION "gateway.push.apple.com"
 #define APNS_HOST_SANDBOX "gateway.sandbox.push.apple.com"
 #define APNS_PORT_GATEWAY 2195
+#define APNS_HOST_HTTP2_PRODUCTION "api.push.apple.com"
+#define APNS_HOST_HTTP2_SANDBOX "api.sandbox.push.apple.com"
+#define APNS_PORT_HTTP2 443
+#define APNS_PORT_HTTP2_OTHER 2197 /* for networks that let 443 through to web servers only */
 
 /** One provider's way to one gateway. */
 typedef struct apns_session apns_session_t;
@@ -647,6 +728,13 @@ typedef enum apns_ambiguous {
   APNS_AMBIGUOUS_RESEND = 1,  /* at least once: some may arrive twice */
   APNS_AMBIGUOUS_REPORT = 2   /* at most once: each comes out as APNS_EVENT_UNKNOWN */
 } apns_ambiguous_t;
+
+/** Which of Apple's interfaces a session speaks. */
+typedef enum apns_protocol {
+  APNS_PROTOCOL_DEFAULT = 0, /* binary */
+  APNS_PROTOCOL_BINARY = 1,  /* the Binary Provider API; Apple switched it off in March 2021 */
+  APNS_PROTOCOL_HTTP2 = 2    /* Sending notification requests to APNs: HTTP/2 */
+} apns_protocol_t;
 
 typedef struct apns_session_options {
   size_t size; /* set by APNS_SESSION_OPTIONS_INIT */
@@ -717,14 +805,16 @@ typedef struct apns_session_options {
   const char *proxy_password; /* NULL: an empty one */
   uint16_t proxy_port;
   uint16_t reserved[3]; /* zero */
+
+  int32_t protocol;    /* apns_protocol_t */
+  uint32_t reserved32; /* zero */
+  const char *topic;   /* HTTP/2: of notifications that name none; NULL: the certificate's */
 } apns_session_options_t;
 
 #define APNS_SESSION_OPTIONS_INIT                                                                  \
   {                                                                                                \
     sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        NULL, NULL, NULL, 0, {                                                                     \
-      0, 0, 0                                                                                      \
-    }                                                                                              \
+        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL                                                 \
   }
 
 /**
@@ -748,6 +838,28 @@ apns_status_t apns_session_connect(apns_session_t *session, apns_error_t *error_
 /** Not to be stored but tried once, for apns_notification_t.expiry. */
 #define APNS_EXPIRY_ONCE (-1)
 
+/** What kind of push a notification is, for HTTP/2 (the header apns-push-type). */
+typedef enum apns_push_type {
+  /* Background where the payload's aps says content-available 1 and has neither alert,
+     badge nor sound; else alert. */
+  APNS_PUSH_TYPE_DEFAULT = 0,
+  APNS_PUSH_TYPE_ALERT = 1,
+  APNS_PUSH_TYPE_BACKGROUND = 2, /* priority 5 and no other; 0 is 5 */
+  APNS_PUSH_TYPE_LOCATION = 3,
+  APNS_PUSH_TYPE_VOIP = 4,
+  APNS_PUSH_TYPE_COMPLICATION = 5,
+  APNS_PUSH_TYPE_FILEPROVIDER = 6,
+  APNS_PUSH_TYPE_MDM = 7,
+  APNS_PUSH_TYPE_LIVEACTIVITY = 8,
+  APNS_PUSH_TYPE_PUSHTOTALK = 9,
+  APNS_PUSH_TYPE_WIDGETS = 10,
+  APNS_PUSH_TYPE_CONTROLS = 11
+} apns_push_type_t;
+
+/** The type as APNs reads it, such as "alert"; "default", and "unlisted push type" for any
+    other number. Static. */
+const char *apns_push_type_text(apns_push_type_t type);
+
 /** One notification to one device. */
 typedef struct apns_notification {
   size_t size; /* set by APNS_NOTIFICATION_INIT */
@@ -759,13 +871,24 @@ typedef struct apns_notification {
   /* UNIX seconds, UTC, until which the gateway keeps trying. 0: not said
      (enhanced: as APNS_EXPIRY_ONCE, for the frame has no way to leave it out). */
   int64_t expiry;
-  uint8_t priority;    /* 10 at once, 5 power-considerate; 0: not said. Framed only. */
-  uint8_t reserved[7]; /* zero */
+  /* 10 at once, 5 power-considerate; 0: not said. Framed, and HTTP/2, where 1 is still
+     more considerate. */
+  uint8_t priority;
+  uint8_t push_type;   /* apns_push_type_t. HTTP/2 only. */
+  uint8_t reserved[6]; /* zero */
+
+  /* HTTP/2 only, as the headers of these names (Sending notification requests to APNs);
+     the binary interface has no way to say them, and a session of it passes over them.
+     Each ends in NUL; "" is NULL. */
+  const char *topic;       /* the app's; NULL: the session's, or the certificate's */
+  const char *collapse_id; /* at most 64 bytes; takes the place of one that came before */
+  const char *apns_id;     /* a UUID, in either case; NULL: APNs makes one */
 } apns_notification_t;
 
-#define APNS_NOTIFICATION_INIT                                                         \
-  {                                                                                    \
-    sizeof(apns_notification_t), NULL, 0, NULL, 0, NULL, 0, 0, { 0, 0, 0, 0, 0, 0, 0 } \
+#define APNS_NOTIFICATION_INIT                                                                    \
+  {                                                                                               \
+    sizeof(apns_notification_t), NULL, 0, NULL, 0, NULL, 0, 0, 0, {0, 0, 0, 0, 0, 0}, NULL, NULL, \
+        NULL                                                                                      \
   }
 
 /** For apns_session_send(): another notification follows at once, so this one may wait for it. */
@@ -850,10 +973,20 @@ typedef struct apns_event {
   uint32_t identifier;
   uint32_t reserved32;
   void *user_data; /* the notification's */
+
+  /* What the service answered; HTTP/2 only, else 0 and "". */
+  int32_t reason;       /* apns_reason_t */
+  uint16_t http_status; /* such as 200, 410 */
+  uint16_t reserved16;
+  int64_t timestamp;    /* UNIX seconds since when the device is gone (410) */
+  char apns_id[40];     /* of the notification: the caller's, or what the service gave it */
+  char reason_text[64]; /* as the service wrote it, for a reason that is not listed too */
 } apns_event_t;
 
-#define APNS_EVENT_INIT \
-  { sizeof(apns_event_t), 0, 0, 0, 0, NULL }
+#define APNS_EVENT_INIT                                            \
+  {                                                                \
+    sizeof(apns_event_t), 0, 0, 0, 0, NULL, 0, 0, 0, 0, {0}, { 0 } \
+  }
 
 /**
  * Takes the next outcome, in the order in which the notifications were sent.

@@ -104,6 +104,22 @@ inline namespace quiet {
 /** The version of the library in use; APNS_VERSION_STRING is the header's. */
 inline std::string_view version() noexcept { return apns_version(); }
 
+/** The reason as APNs writes it, such as "BadDeviceToken". */
+inline std::string_view reason_text(apns_reason_t reason) noexcept {
+  return apns_reason_text(reason);
+}
+
+/** The reason that APNs writes so; APNS_REASON_OTHER for any other text. */
+inline apns_reason_t reason_from_text(std::string_view text) noexcept {
+  return apns_reason_from_text(text.data(), text.size());
+}
+
+/** The HTTP status that APNs answers with for this reason; 0: it is not listed. */
+inline int http_status(apns_reason_t reason) noexcept { return apns_reason_http_status(reason); }
+
+/** What it is to a program that knows the binary interface. */
+inline apns_reject_t reject_of(apns_reason_t reason) noexcept { return apns_reason_reject(reason); }
+
 /* ---- Errors ------------------------------------------------------------- */
 
 /** An apns_error_t that is set up, for the try_ functions. */
@@ -897,6 +913,11 @@ struct CredentialsOptions {
   /* As apns_passphrase_t. What it throws comes out of the constructor; try_make() takes
      it for no passphrase. */
   std::function<int(const char *file, char *buffer, std::size_t capacity)> passphrase_callback = {};
+
+  std::string token_key_file = {};
+  Bytes token_key_bytes = {};
+  std::string key_id = {};
+  std::string team_id = {};
 };
 
 /** What the provider's certificate says; its texts are the credentials'. */
@@ -907,6 +928,7 @@ struct CredentialsDescription : apns_credentials_description_t {
       : apns_credentials_description_t APNS_CREDENTIALS_DESCRIPTION_INIT {}
 
   bool has_certificate() const noexcept { return subject != nullptr; }
+  bool has_token() const noexcept { return key_id != nullptr; }
   std::string_view subject_text() const noexcept { return subject ? subject : ""; }
   bool is_for(apns_environment_t environment) const noexcept {
     return (environments & environment) != 0;
@@ -1006,6 +1028,11 @@ class Credentials : public detail::Owner<apns_credentials_t> {
       given.passphrase_callback = &ask;
       given.passphrase_context = &asking;
     }
+    given.token_key_file = filling.text(options.token_key_file, "token_key_file");
+    given.token_key_bytes = options.token_key_bytes.data();
+    given.token_key_length = options.token_key_bytes.size();
+    given.key_id = filling.text(options.key_id, "key_id");
+    given.team_id = filling.text(options.team_id, "team_id");
     apns_credentials_t *made = nullptr;
     if (filling.status == APNS_OK) apns_credentials_new(&given, &made, error);
     return Credentials(made);
@@ -1080,6 +1107,28 @@ struct Notification : apns_notification_t {
   /** 10 at once, 5 power-considerate. */
   Notification &at_priority(std::uint8_t number) noexcept {
     priority = number;
+    return *this;
+  }
+
+  /* What follows is for HTTP/2; the texts end in NUL and live until it is sent. */
+
+  Notification &of_type(apns_push_type_t type) noexcept {
+    push_type = static_cast<std::uint8_t>(type);
+    return *this;
+  }
+  std::string_view type_text() const noexcept {
+    return apns_push_type_text(static_cast<apns_push_type_t>(push_type));
+  }
+  Notification &to_topic(const char *name) noexcept {
+    topic = name;
+    return *this;
+  }
+  Notification &collapsing(const char *id) noexcept {
+    collapse_id = id;
+    return *this;
+  }
+  Notification &identified_by(const char *uuid) noexcept {
+    apns_id = uuid;
     return *this;
   }
 };

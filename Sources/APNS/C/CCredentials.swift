@@ -40,3 +40,9 @@ func share(_ credentials: OpaquePointer?) throws(Failure) -> TrustContext {
   guard let credentials else { throw isNull("credentials") }
   return TrustContext(sharing: UnsafeMutablePointer<Credentials>(credentials).pointee.trust.context)
 }
+
+/// The provider token of the credentials, where they have one.
+func shareToken(_ credentials: OpaquePointer?) -> ProviderToken? {
+  guard let credentials else { return nil }
+  return UnsafeMutablePointer<Credentials>(credentials).pointee.shareToken()
+}

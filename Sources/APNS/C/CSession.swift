@@ -13,31 +13,52 @@ public func apns_session_new(
     guard let session else { throw isNull("session_out") }
     let given = try adopt(options, named: "apns_session_options_t")
     let checked = try SessionOptions(given)
-    let made = try place { () throws(Failure) in
-      let endpoint = try Endpoint(
-        given.host, orHost: "gateway.push.apple.com", serverName: given.server_name,
-        port: given.port,
-        orPort: APNS_PORT_GATEWAY,
-        through: Proxy.make(
-          given.proxy_host, port: given.proxy_port, user: given.proxy_user,
-          password: given.proxy_password),
-        keepAlive: KeepAlive(seconds: given.keepalive_s))
-      // A line for each connection and one for its standby.
-      guard
-        let network = try TLSNetwork(
-          lines: 2 &* checked.connections, to: endpoint, trusting: share(credentials))
-      else { throw .outOfMemory }
-      return try ProviderSession.make(checked, network: network)
+    if checked.speaksHTTP2 {
+      #if APNS_HTTP2
+        session.pointee = try HeldSession.hold { () throws(Failure) in
+          let network = try network(
+            given, checked, credentials, orHost: "api.push.apple.com", orPort: APNS_PORT_HTTP2)
+          return try PushSession.make(
+            checked, names: PushNames.make(given), token: shareToken(credentials),
+            network: network)
+        }
+      #else
+        throw Failure(APNS_ERR_ARGUMENT, "protocol is HTTP/2, which this library was built without")
+      #endif
+    } else {
+      session.pointee = try HeldSession.hold { () throws(Failure) in
+        let network = try network(
+          given, checked, credentials, orHost: "gateway.push.apple.com", orPort: APNS_PORT_GATEWAY)
+        return try ProviderSession.make(checked, network: network)
+      }
     }
-    session.pointee = OpaquePointer(made)
   }
+}
+
+/// The way to the service, with a line for each connection and one more each: its standby,
+/// or one that is left and owes answers.
+private func network(
+  _ given: apns_session_options_t, _ checked: SessionOptions, _ credentials: OpaquePointer?,
+  orHost: StaticString, orPort: Int32
+) throws(Failure) -> TLSNetwork {
+  let endpoint = try Endpoint(
+    given.host, orHost: orHost, serverName: given.server_name, port: given.port, orPort: orPort,
+    through: Proxy.make(
+      given.proxy_host, port: given.proxy_port, user: given.proxy_user,
+      password: given.proxy_password),
+    keepAlive: KeepAlive(seconds: given.keepalive_s), speaksHTTP2: checked.speaksHTTP2)
+  guard
+    let network = try TLSNetwork(
+      lines: 2 &* checked.connections, to: endpoint, trusting: share(credentials))
+  else { throw .outOfMemory }
+  return network
 }
 
 @_cdecl("apns_session_connect") @implementation
 public func apns_session_connect(
   _ session: OpaquePointer?, _ error: UnsafeMutablePointer<apns_error_t>?
 ) -> apns_status_t {
-  answer(error) { () throws(Failure) in try openSession(session).pointee.connect() }
+  answer(error) { () throws(Failure) in try openSession(session).connect() }
 }
 
 @_cdecl("apns_session_send") @implementation @_optimize(speed)
@@ -86,7 +107,7 @@ public func apns_session_send_many(
       _ = try take(session, element)
       taken?.pointee = index &+ 1
       next += stride
-      if session.pointee.hasFullRecord { try session.pointee.write(all: false) }
+      if session.hasFullRecord { try session.write(all: false) }
     }
   }
 }
@@ -116,7 +137,7 @@ public func apns_session_send_payload(
 public func apns_session_flush(
   _ session: OpaquePointer?, _ error: UnsafeMutablePointer<apns_error_t>?
 ) -> apns_status_t {
-  answer(error) { () throws(Failure) in try openSession(session).pointee.flush() }
+  answer(error) { () throws(Failure) in try openSession(session).flush() }
 }
 
 @_cdecl("apns_session_drain") @implementation
@@ -126,8 +147,8 @@ public func apns_session_drain(
 ) -> apns_status_t {
   answer(error) { () throws(Failure) in
     let session = try openSession(session)
-    defer { unresolved?.pointee = session.pointee.unresolved }
-    try session.pointee.pursue(.ends, by: session.pointee.deadline(milliseconds: timeout))
+    defer { unresolved?.pointee = session.unresolved }
+    try session.drain(milliseconds: timeout)
   }
 }
 
@@ -142,19 +163,10 @@ public func apns_session_next_event(
     guard let event else { throw isNull("event_out") }
     // Before an outcome is taken that a wrong structure would lose.
     _ = try checkedSize(UnsafePointer(event), named: "apns_event_t")
-    guard let next = try session.pointee.nextOutcome(milliseconds: timeout) else {
+    var told = apns_event_t()
+    guard try session.nextEvent(&told, milliseconds: timeout) else {
       isDone = true
       return
-    }
-    var told = apns_event_t()
-    told.identifier = next.identifier
-    told.user_data = next.userData
-    switch next.outcome {
-    case .accepted: told.kind = Int32(bitPattern: APNS_EVENT_ACCEPTED.rawValue)
-    case .rejected(let reject):
-      told.kind = Int32(bitPattern: APNS_EVENT_REJECTED.rawValue)
-      told.reject = Int32(reject)
-    case .unknown: told.kind = Int32(bitPattern: APNS_EVENT_UNKNOWN.rawValue)
     }
     try fill(event, with: told, named: "apns_event_t")
   }
@@ -170,7 +182,7 @@ public func apns_session_stats(
     let session = try ownSession(session)
     guard let stats else { throw isNull("stats_out") }
     var told = apns_session_stats_t()
-    session.pointee.count(into: &told)
+    session.count(into: &told)
     try fill(stats, with: told, named: "apns_session_stats_t")
   }
 }
@@ -180,17 +192,16 @@ public func apns_session_close(
   _ session: OpaquePointer?, _ timeout: Int32, _ error: UnsafeMutablePointer<apns_error_t>?
 ) -> apns_status_t {
   answer(error) { () throws(Failure) in
-    let session = try ownSession(session)
-    session.pointee.close(by: session.pointee.deadline(milliseconds: timeout))
+    try ownSession(session).close(milliseconds: timeout)
   }
 }
 
 @_cdecl("apns_session_free") @implementation
 public func apns_session_free(_ session: OpaquePointer?) {
   guard let session else { return }
-  let own = UnsafeMutablePointer<ProviderSession>(session)
-  if own.pointee.isForeign { own.pointee.leaveToParent() }
-  discard(own)
+  let own = HeldSession(session)
+  if own.isForeign { own.leaveToParent() }
+  own.discard()
 }
 
 // MARK: Checks
@@ -199,10 +210,10 @@ public func apns_session_free(_ session: OpaquePointer?) {
 @inline(__always)
 private func ownSession(
   _ session: OpaquePointer?
-) throws(Failure) -> UnsafeMutablePointer<ProviderSession> {
+) throws(Failure) -> HeldSession {
   guard let session else { throw isNull("session") }
-  let own = UnsafeMutablePointer<ProviderSession>(session)
-  if own.pointee.isForeign {
+  let own = HeldSession(session)
+  if own.isForeign {
     throw Failure(APNS_ERR_FORKED, "the session was made by the parent process")
   }
   return own
@@ -212,9 +223,9 @@ private func ownSession(
 @inline(__always)
 private func openSession(
   _ session: OpaquePointer?
-) throws(Failure) -> UnsafeMutablePointer<ProviderSession> {
+) throws(Failure) -> HeldSession {
   let own = try ownSession(session)
-  if own.pointee.isClosed { throw Failure(APNS_ERR_CLOSED, "the session was closed") }
+  if own.isClosed { throw Failure(APNS_ERR_CLOSED, "the session was closed") }
   return own
 }
 
@@ -230,7 +241,7 @@ private func checkFlags(_ flags: UInt32) throws(Failure) {
 
 @inline(__always)
 private func take(
-  _ session: UnsafeMutablePointer<ProviderSession>, _ given: UnsafePointer<apns_notification_t>
+  _ session: HeldSession, _ given: UnsafePointer<apns_notification_t>
 ) throws(Failure) -> UInt32 {
   given.pointee.size == MemoryLayout<apns_notification_t>.size
     ? try takeChecked(session, given) : try takeOther(session, given)
@@ -239,7 +250,7 @@ private func take(
 /// From a program that knows another version of the structure.
 @inline(never)
 private func takeOther(
-  _ session: UnsafeMutablePointer<ProviderSession>, _ given: UnsafePointer<apns_notification_t>
+  _ session: HeldSession, _ given: UnsafePointer<apns_notification_t>
 ) throws(Failure) -> UInt32 {
   var adopted = try adopt(given, named: "apns_notification_t")
   return try takeChecked(session, &adopted)
@@ -248,21 +259,29 @@ private func takeOther(
 @_optimize(speed)
 @inline(never)
 private func takeChecked(
-  _ session: UnsafeMutablePointer<ProviderSession>, _ given: UnsafePointer<apns_notification_t>
+  _ session: HeldSession, _ given: UnsafePointer<apns_notification_t>
 ) throws(Failure) -> UInt32 {
   guard let payload = given.pointee.payload else {
     throw isNull(given.pointee.token == nil ? "token" : "payload")
   }
   let bytes = UnsafeRawBufferPointer(start: payload, count: max(0, given.pointee.payload_length))
-  return try session.pointee.take(
-    try wireNotification(given, bytes, payloadCount: bytes.count, session),
-    userData: given.pointee.user_data)
+  switch session {
+  case .binary(let session):
+    return try session.pointee.take(
+      try wireNotification(
+        given, bytes, payloadCount: bytes.count, payloadMax: session.pointee.options.payloadMax),
+      userData: given.pointee.user_data)
+  #if APNS_HTTP2
+    case .push(let session):
+      return try takePush(session, given, payload: bytes)
+  #endif
+  }
 }
 
 /// Takes a notification whose payload is written to its place in the window.
 @_optimize(speed)
 private func take(
-  _ session: UnsafeMutablePointer<ProviderSession>, _ given: UnsafePointer<apns_notification_t>,
+  _ session: HeldSession, _ given: UnsafePointer<apns_notification_t>,
   _ builder: UnsafeMutablePointer<PayloadBuilder>, _ plan: PayloadBuilder.Plan
 ) throws(Failure) -> UInt32 {
   var adopted = try adopt(given, named: "apns_notification_t")
@@ -270,26 +289,34 @@ private func take(
     throw Failure(APNS_ERR_ARGUMENT, "the notification has a payload already")
   }
   adopted.payload_length = plan.size
-  return try session.pointee.take(
-    try wireNotification(
-      &adopted, UnsafeRawBufferPointer(start: nil, count: 0), payloadCount: plan.size, session),
-    payloadCount: plan.size, userData: adopted.user_data
-  ) {
-    builder.pointee.write(plan, to: $0)
-    return UnsafeRawBufferPointer(start: $0, count: plan.size)
+  switch session {
+  case .binary(let session):
+    return try session.pointee.take(
+      try wireNotification(
+        &adopted, UnsafeRawBufferPointer(start: nil, count: 0), payloadCount: plan.size,
+        payloadMax: session.pointee.options.payloadMax),
+      payloadCount: plan.size, userData: adopted.user_data
+    ) {
+      builder.pointee.write(plan, to: $0)
+      return UnsafeRawBufferPointer(start: $0, count: plan.size)
+    }
+  #if APNS_HTTP2
+    case .push(let session):
+      return try takePush(session, &adopted, builder, plan)
+  #endif
   }
 }
 
 @inline(__always)
 private func wireNotification(
   _ given: UnsafePointer<apns_notification_t>, _ payload: UnsafeRawBufferPointer,
-  payloadCount: Int, _ session: UnsafeMutablePointer<ProviderSession>
+  payloadCount: Int, payloadMax: Int
 ) throws(Failure) -> WireNotification {
   let tokenLength = given.pointee.token_length
   guard let token = given.pointee.token, tokenLength > 0, tokenLength <= Int(APNS_TOKEN_MAX),
-    payloadCount > 0, payloadCount <= session.pointee.options.payloadMax,
+    payloadCount > 0, payloadCount <= payloadMax,
     given.pointee.priority == 0 || given.pointee.priority == 5 || given.pointee.priority == 10
-  else { throw refusal(of: given, session) }
+  else { throw refusal(of: given, payloadMax: payloadMax) }
   let expiry: UInt32? =
     switch given.pointee.expiry {
     case 0: nil
@@ -302,11 +329,10 @@ private func wireNotification(
 }
 
 @inline(never)
-private func refusal(
-  of given: UnsafePointer<apns_notification_t>, _ session: UnsafeMutablePointer<ProviderSession>
+func refusal(
+  of given: UnsafePointer<apns_notification_t>, payloadMax: Int
 ) -> Failure {
   let notification = given.pointee
-  let payloadMax = session.pointee.options.payloadMax
   if notification.token == nil { return isNull("token") }
   return Failure(APNS_ERR_ARGUMENT) {
     if notification.token_length <= 0 || notification.token_length > Int(APNS_TOKEN_MAX) {
@@ -331,7 +357,7 @@ private func refusal(
 /// Writes after the session took something: a failure now is no failure of the
 /// send, for what was taken stays in the window and the next call meets it again.
 @inline(__always)
-private func writeTaken(_ session: UnsafeMutablePointer<ProviderSession>, _ flags: UInt32) {
-  if flags & APNS_SEND_MORE != 0, !session.pointee.hasFullRecord { return }
-  try? session.pointee.write(all: flags & APNS_SEND_MORE == 0)
+private func writeTaken(_ session: HeldSession, _ flags: UInt32) {
+  if flags & APNS_SEND_MORE != 0, !session.hasFullRecord { return }
+  try? session.write(all: flags & APNS_SEND_MORE == 0)
 }

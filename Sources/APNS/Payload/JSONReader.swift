@@ -82,6 +82,17 @@ struct JSONReader {
     }
   }
 
+  /// Passes over the rest of the value that begins with this token.
+  @inline(never)
+  mutating func skip(_ first: Token) throws(JSONFault) {
+    guard first == .beginObject || first == .beginArray else { return }
+    let level = depth
+    while depth >= level { _ = try next() }
+  }
+
+  /// The last token's bytes.
+  var token: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[start..<end]) }
+
   private var isInObject: Bool {
     let level = depth &- 1
     return kinds[level >> 6] >> UInt64(level & 63) & 1 == 1

@@ -2,6 +2,7 @@ import CAPNS
 
 /// A session's options, checked, with the defaults filled in.
 struct SessionOptions {
+  let speaksHTTP2: Bool
   let command: Command
   /// Times are in ns.
   let connectTimeout: Int64
@@ -29,6 +30,11 @@ struct SessionOptions {
   static let mostConnections = 64
 
   init(_ given: apns_session_options_t) throws(Failure) {
+    switch UInt32(bitPattern: given.protocol) {
+    case APNS_PROTOCOL_DEFAULT.rawValue, APNS_PROTOCOL_BINARY.rawValue: speaksHTTP2 = false
+    case APNS_PROTOCOL_HTTP2.rawValue: speaksHTTP2 = true
+    default: throw Self.refusal("protocol", Int(given.protocol), "not an apns_protocol_t")
+    }
     switch UInt32(bitPattern: given.format) {
     case APNS_FORMAT_DEFAULT.rawValue, APNS_FORMAT_FRAMED.rawValue: command = .framed
     case APNS_FORMAT_ENHANCED.rawValue: command = .enhanced
@@ -55,7 +61,8 @@ struct SessionOptions {
       throw Self.refusal("connections", connections, "not 1 to 64")
     }
 
-    payloadMax = given.payload_max == 0 ? 2048 : Int(given.payload_max)
+    payloadMax =
+      given.payload_max == 0 ? (speaksHTTP2 ? 5120 : 2048) : Int(given.payload_max)
     if payloadMax > 0xFFFF {
       throw Self.refusal("payload_max", payloadMax, "more than the 65535 that a frame can say")
     }

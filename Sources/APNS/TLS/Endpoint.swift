@@ -8,12 +8,14 @@ struct Endpoint: ~Copyable {
   let port: UInt16
   private let proxy: Proxy
   private let keepAlive: KeepAlive
+  /// The peer is to be asked for HTTP/2 (RFC 7301: ALPN), and has to agree.
+  let speaksHTTP2: Bool
 
   /// Copies the names; `orHost` and `orPort` are for what the caller left out.
   init(
     _ given: UnsafePointer<CChar>?, orHost: StaticString,
     serverName: UnsafePointer<CChar>?, port: UInt16, orPort: Int32,
-    through proxy: consuming Proxy, keepAlive: KeepAlive
+    through proxy: consuming Proxy, keepAlive: KeepAlive, speaksHTTP2: Bool = false
   ) throws(Failure) {
     // A string literal ends in a NUL. (A Swift String would bring its Unicode tables.)
     let host =
@@ -32,6 +34,7 @@ struct Endpoint: ~Copyable {
     self.port = port == 0 ? UInt16(truncatingIfNeeded: orPort) : port
     self.proxy = proxy
     self.keepAlive = keepAlive
+    self.speaksHTTP2 = speaksHTTP2
   }
 
   deinit {

@@ -48,6 +48,9 @@ struct TLSConnection: ~Copyable {
     let connection = TLSConnection(
       ssl: ssl, method: method, state: state, dialing: dialing, deadline: deadline)
     try connection.expectPeer(named: endpoint)
+    if endpoint.speaksHTTP2 {
+      guard copenssl_offer_http2(ssl) == 1 else { throw .outOfMemory }
+    }
     return connection
   }
 
@@ -141,6 +144,12 @@ struct TLSConnection: ~Copyable {
     }
     tunnel = nil
     if let wanted = try shakeHands(endpoint) { return .waits(wanted, until: deadline) }
+    if endpoint.speaksHTTP2, copenssl_has_http2(ssl) == 0 {
+      throw Failure(APNS_ERR_PROTOCOL) {
+        $0.append("no HTTP/2 is spoken at ")
+        endpoint.append(to: &$0)
+      }
+    }
     isOpen = true
     isSilent = false
     return .open

@@ -1,0 +1,31 @@
+#if APNS_HTTP2
+  import CAPNS
+
+  /// Takes a notification into a session over HTTP/2.
+  func takePush(
+    _ session: UnsafeMutablePointer<PushSession<TLSNetwork>>,
+    _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer
+  ) throws(Failure) -> UInt32 {
+    let push = try PushRequest(
+      given, payload: payload, payloadMax: session.pointee.options.payloadMax,
+      topic: session.pointee.names.topic, needsTopic: session.pointee.token != nil)
+    return try session.pointee.take(push, userData: given.pointee.user_data)
+  }
+
+  /// The same with a builder's payload, which is read once before it is taken, to see what
+  /// kind of push it makes.
+  func takePush(
+    _ session: UnsafeMutablePointer<PushSession<TLSNetwork>>,
+    _ given: UnsafePointer<apns_notification_t>,
+    _ builder: UnsafeMutablePointer<PayloadBuilder>, _ plan: PayloadBuilder.Plan
+  ) throws(Failure) -> UInt32 {
+    guard plan.size <= session.pointee.options.payloadMax else {
+      throw refusal(of: given, payloadMax: session.pointee.options.payloadMax)
+    }
+    return try withUnsafeTemporaryAllocation(byteCount: plan.size, alignment: 1) {
+      (buffer) throws(Failure) in
+      if let base = buffer.baseAddress { builder.pointee.write(plan, to: base) }
+      return try takePush(session, given, payload: UnsafeRawBufferPointer(buffer))
+    }
+  }
+#endif

@@ -1,0 +1,219 @@
+import CAPNS
+import CSystem
+
+/// What an `apns_session_t` is: a session over one protocol or the other, behind a word
+/// that says over which.
+enum HeldSession {
+  case binary(UnsafeMutablePointer<Session<TLSNetwork>>)
+  #if APNS_HTTP2
+    case push(UnsafeMutablePointer<PushSession<TLSNetwork>>)
+  #endif
+
+  /// The word and what aligns the session behind it.
+  private static var headSize: Int { 16 }
+
+  @inline(__always)
+  init(_ handle: OpaquePointer) {
+    let base = UnsafeMutableRawPointer(handle)
+    let session = base + Self.headSize
+    #if APNS_HTTP2
+      if base.load(as: Int.self) != 0 {
+        self = .push(session.assumingMemoryBound(to: PushSession<TLSNetwork>.self))
+        return
+      }
+    #endif
+    self = .binary(session.assumingMemoryBound(to: Session<TLSNetwork>.self))
+  }
+
+  static func hold(
+    _ make: () throws(Failure) -> Session<TLSNetwork>
+  ) throws(Failure) -> OpaquePointer {
+    try hold(word: 0, make)
+  }
+
+  #if APNS_HTTP2
+    static func hold(
+      _ make: () throws(Failure) -> PushSession<TLSNetwork>
+    ) throws(Failure) -> OpaquePointer {
+      try hold(word: 1, make)
+    }
+  #endif
+
+  private static func hold<S: ~Copyable>(
+    word: Int, _ make: () throws(Failure) -> S
+  ) throws(Failure) -> OpaquePointer {
+    guard let base = malloc(headSize &+ MemoryLayout<S>.size) else { throw .outOfMemory }
+    base.storeBytes(of: word, as: Int.self)
+    do throws(Failure) {
+      (base + headSize).bindMemory(to: S.self, capacity: 1).initialize(to: try make())
+    } catch {
+      free(base)
+      throw error
+    }
+    return OpaquePointer(base)
+  }
+
+  func discard() {
+    switch self {
+    case .binary(let session): Self.discard(session)
+    #if APNS_HTTP2
+      case .push(let session): Self.discard(session)
+    #endif
+    }
+  }
+
+  private static func discard<S: ~Copyable>(_ session: UnsafeMutablePointer<S>) {
+    session.deinitialize(count: 1)
+    free(UnsafeMutableRawPointer(session) - headSize)
+  }
+
+  // MARK: What both can do
+
+  var isForeign: Bool {
+    @inline(__always) get {
+      switch self {
+      case .binary(let session): session.pointee.isForeign
+      #if APNS_HTTP2
+        case .push(let session): session.pointee.isForeign
+      #endif
+      }
+    }
+  }
+
+  var isClosed: Bool {
+    @inline(__always) get {
+      switch self {
+      case .binary(let session): session.pointee.isClosed
+      #if APNS_HTTP2
+        case .push(let session): session.pointee.isClosed
+      #endif
+      }
+    }
+  }
+
+  func leaveToParent() {
+    switch self {
+    case .binary(let session): session.pointee.leaveToParent()
+    #if APNS_HTTP2
+      case .push(let session): session.pointee.leaveToParent()
+    #endif
+    }
+  }
+
+  func connect() throws(Failure) {
+    switch self {
+    case .binary(let session): try session.pointee.connect()
+    #if APNS_HTTP2
+      case .push(let session): try session.pointee.connect()
+    #endif
+    }
+  }
+
+  func flush() throws(Failure) {
+    switch self {
+    case .binary(let session): try session.pointee.flush()
+    #if APNS_HTTP2
+      case .push(let session): try session.pointee.flush()
+    #endif
+    }
+  }
+
+  func drain(milliseconds: Int32) throws(Failure) {
+    switch self {
+    case .binary(let session):
+      try session.pointee.pursue(.ends, by: session.pointee.deadline(milliseconds: milliseconds))
+    #if APNS_HTTP2
+      case .push(let session):
+        try session.pointee.pursue(
+          .ends, by: session.pointee.deadline(milliseconds: milliseconds))
+    #endif
+    }
+  }
+
+  /// Fills in the next event; false where there is none.
+  func nextEvent(_ event: inout apns_event_t, milliseconds: Int32) throws(Failure) -> Bool {
+    switch self {
+    case .binary(let session):
+      guard let next = try session.pointee.nextOutcome(milliseconds: milliseconds) else {
+        return false
+      }
+      event.identifier = next.identifier
+      event.user_data = next.userData
+      Self.tell(next.outcome, &event)
+    #if APNS_HTTP2
+      case .push(let session):
+        guard try session.pointee.awaitOutcome(milliseconds: milliseconds),
+          let slot = session.pointee.outbox.pointee.firstOutcome
+        else { return false }
+        let entry = session.pointee.outbox.pointee.entries + slot
+        event.identifier = entry.pointee.identifier
+        event.user_data = entry.pointee.userData
+        Self.tell(entry.pointee.outcome, &event)
+        session.pointee.tellAnswer(slot, &event)
+        session.pointee.outbox.pointee.tookOutcome()
+    #endif
+    }
+    return true
+  }
+
+  private static func tell(_ outcome: Outcome, _ event: inout apns_event_t) {
+    switch outcome {
+    case .accepted: event.kind = Int32(bitPattern: APNS_EVENT_ACCEPTED.rawValue)
+    case .rejected(let reject):
+      event.kind = Int32(bitPattern: APNS_EVENT_REJECTED.rawValue)
+      event.reject = Int32(reject)
+    case .unknown: event.kind = Int32(bitPattern: APNS_EVENT_UNKNOWN.rawValue)
+    }
+  }
+
+  var unresolved: Int {
+    switch self {
+    case .binary(let session): session.pointee.unresolved
+    #if APNS_HTTP2
+      case .push(let session): session.pointee.outbox.pointee.unresolved
+    #endif
+    }
+  }
+
+  func close(milliseconds: Int32) {
+    switch self {
+    case .binary(let session):
+      session.pointee.close(by: session.pointee.deadline(milliseconds: milliseconds))
+    #if APNS_HTTP2
+      case .push(let session):
+        session.pointee.close(by: session.pointee.deadline(milliseconds: milliseconds))
+    #endif
+    }
+  }
+
+  func count(into stats: inout apns_session_stats_t) {
+    switch self {
+    case .binary(let session): session.pointee.count(into: &stats)
+    #if APNS_HTTP2
+      case .push(let session): session.pointee.count(into: &stats)
+    #endif
+    }
+  }
+
+  /// What was taken with SEND_MORE fills a record.
+  var hasFullRecord: Bool {
+    @inline(__always) get {
+      switch self {
+      case .binary(let session): session.pointee.hasFullRecord
+      #if APNS_HTTP2
+        case .push(let session): session.pointee.hasFullRecord
+      #endif
+      }
+    }
+  }
+
+  @inline(__always)
+  func write(all: Bool) throws(Failure) {
+    switch self {
+    case .binary(let session): try session.pointee.write(all: all)
+    #if APNS_HTTP2
+      case .push(let session): try session.pointee.write(all: all)
+    #endif
+    }
+  }
+}

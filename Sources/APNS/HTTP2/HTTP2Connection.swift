@@ -1,0 +1,394 @@
+#if APNS_HTTP2
+  import CNGHTTP2
+  import CSystem
+
+  /// One connection's HTTP/2: nghttp2's session, fed with what was read and asked for what
+  /// is to be written, and the record that is being filled. No I/O and no clock. It stays
+  /// where it is in memory, for nghttp2 keeps its address.
+  struct HTTP2Connection {
+    private let outbox: UnsafeMutablePointer<Outbox>
+    private let number: UInt16
+    private let showsToken: Bool
+    fileprivate var codec: OpaquePointer?
+    /// A TLS record's worth (RFC 8446, 5.1), and how much of it is filled and written.
+    fileprivate let record: UnsafeMutablePointer<UInt8>
+    fileprivate var filled = 0
+    fileprivate var written = 0
+    /// What nghttp2 has handed out and the record had no room for.
+    fileprivate var rest = UnsafeRawBufferPointer(start: nil, count: 0)
+    /// Payload bytes that nghttp2 has not been able to put into frames yet.
+    private var owed = 0
+
+    /// Streams that have no answer yet.
+    private(set) var inFlight = 0
+    /// The peer has said what it allows.
+    private(set) var hasSettings = false
+    /// The peer takes no more streams, or the numbers for them have run out.
+    private(set) var isLeaving = false
+    /// What it said when it said so.
+    private(set) var farewell = AnswerText()
+    /// Some stream was answered.
+    private(set) var hasAnswer = false
+
+    static var recordSize: Int { 16 << 10 }
+
+    /// Nil where there is no memory.
+    static func make(
+      number: Int, outbox: UnsafeMutablePointer<Outbox>, showsToken: Bool
+    ) -> UnsafeMutablePointer<HTTP2Connection>? {
+      guard let record = malloc(recordSize)?.bindMemory(to: UInt8.self, capacity: recordSize)
+      else { return nil }
+      guard
+        let itself = malloc(MemoryLayout<HTTP2Connection>.size)?
+          .bindMemory(to: HTTP2Connection.self, capacity: 1)
+      else {
+        free(record)
+        return nil
+      }
+      itself.initialize(to: HTTP2Connection(number, outbox, record, showsToken))
+      return itself
+    }
+
+    private init(
+      _ number: Int, _ outbox: UnsafeMutablePointer<Outbox>, _ record: UnsafeMutablePointer<UInt8>,
+      _ showsToken: Bool
+    ) {
+      self.showsToken = showsToken
+      self.number = UInt16(truncatingIfNeeded: number)
+      self.outbox = outbox
+      self.record = record
+    }
+
+    // MARK: Beginning and ending
+
+    /// The connection is gone. What it had in flight is for the outbox to be told.
+    mutating func end() {
+      nghttp2_session_del(codec)
+      codec = nil
+      (filled, written, owed, inFlight) = (0, 0, 0, 0)
+      rest = UnsafeRawBufferPointer(start: nil, count: 0)
+      (hasSettings, isLeaving, hasAnswer) = (false, false, false)
+      farewell = AnswerText()
+    }
+
+    /// Begins no more streams here.
+    mutating func leave() { isLeaving = true }
+
+    /// Says that no more will come, and why: nothing is the matter.
+    func sayGoodbye() { _ = nghttp2_session_terminate_session(codec, NGHTTP2_NO_ERROR.rawValue) }
+
+    /// No answer is wanted to this stream any more.
+    func cancel(_ stream: Int32) {
+      _ = nghttp2_submit_rst_stream(
+        codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, NGHTTP2_CANCEL.rawValue)
+    }
+
+    // MARK: Asking
+
+    /// It has not shown yet how much it takes at a time: the peer has not said how many
+    /// streams it allows, or, where the provider shows a token, not answered one.
+    var isNew: Bool { !hasSettings || showsToken && !hasAnswer }
+
+    /// Whether a request with so large a payload may be sent now.
+    func takes(payloadCount: Int) -> Bool {
+      guard let codec, !isLeaving else { return false }
+      var allowed = 1
+      if hasSettings {
+        allowed = Int(
+          nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
+      }
+      if isNew { allowed = min(allowed, 1) }
+      if inFlight >= allowed { return false }
+      // What does not fit waits better in the outbox, where another connection can take it.
+      let window = Int(nghttp2_session_get_remote_window_size(codec))
+      return owed == 0 && window > 0 || window &- owed >= payloadCount
+    }
+
+    /// Sends a request; its stream, or nil where this connection takes no more.
+    mutating func submit(
+      _ slot: Int, _ fields: UnsafeMutableBufferPointer<nghttp2_nv>, payloadCount: Int
+    ) -> Int32? {
+      guard let handle = UnsafeMutableRawPointer(bitPattern: slot &+ 1) else { return nil }
+      var source = nghttp2_data_provider()
+      source.source.ptr = handle
+      source.read_callback = payloadWanted
+      let stream = nghttp2_submit_request(
+        codec, nil, fields.baseAddress, fields.count, &source, handle)
+      guard stream > 0 else {
+        isLeaving = true
+        return nil
+      }
+      inFlight &+= 1
+      owed &+= payloadCount
+      return stream
+    }
+
+    // MARK: Bytes out
+
+    /// So many bytes of the record have been written.
+    mutating func wrote(_ count: Int) {
+      written &+= count
+      if written >= filled { (filled, written) = (0, 0) }
+    }
+
+    var isFull: Bool { filled &- written >= Self.recordSize }
+    var hasUnwritten: Bool {
+      filled > written || rest.count > 0 || nghttp2_session_want_write(codec) != 0
+    }
+
+    // MARK: What nghttp2 reports
+
+    private func slot(_ codec: OpaquePointer?, _ stream: Int32) -> Int? {
+      guard let handle = nghttp2_session_get_stream_user_data(codec, stream) else { return nil }
+      return Int(bitPattern: handle) &- 1
+    }
+
+    fileprivate mutating func streamEnded(
+      _ codec: OpaquePointer?, _ stream: Int32, refused: Bool
+    ) {
+      let entries = outbox.pointee.entries
+      // A request that was not sent has been told of already.
+      guard let slot = slot(codec, stream), entries[slot].state == .inFlight else { return }
+      inFlight &-= 1
+      let payload = outbox.pointee.request(slot).payload.count
+      owed = max(0, owed &- (payload &- Int(entries[slot].sent)))
+      entries[slot].isRefused = refused
+      // Where all streams are turned away it is not this one's doing.
+      if !isLeaving, entries[slot].status < 200, entries[slot].failures < .max {
+        entries[slot].failures &+= 1
+      }
+      if entries[slot].status >= 200 { hasAnswer = true }
+      outbox.pointee.streamEnded(slot)
+    }
+
+    /// A request that was submitted and may not be sent any more: there never was a stream.
+    fileprivate mutating func requestNotSent(_ stream: Int32) {
+      let (outbox, number) = (outbox, number)
+      var found: Int?
+      outbox.pointee.forEachInFlight(on: number) {
+        if $0.entries[$1].stream == stream { found = $1 }
+      }
+      guard let slot = found else { return }
+      inFlight &-= 1
+      owed = max(0, owed &- outbox.pointee.request(slot).payload.count)
+      outbox.pointee.entries[slot].isRefused = true
+      outbox.pointee.streamEnded(slot)
+    }
+
+    fileprivate func heardHeader(
+      _ codec: OpaquePointer?, _ stream: Int32, _ name: UnsafeRawBufferPointer,
+      _ value: UnsafeRawBufferPointer
+    ) {
+      guard let slot = slot(codec, stream) else { return }
+      let entries = outbox.pointee.entries
+      if Self.isText(name, ":status") {
+        var status: UInt16 = 0
+        for byte in value where byte >= 0x30 && byte <= 0x39 {
+          status = status &* 10 &+ UInt16(byte &- 0x30)
+        }
+        entries[slot].status = value.count == 3 ? status : 0
+      } else if Self.isText(name, "apns-id"), let id = UUIDText.bytes(value) {
+        entries[slot].id = id
+      }
+    }
+
+    private static func isText(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
+      guard let base = bytes.baseAddress, bytes.count == text.utf8CodeUnitCount else {
+        return false
+      }
+      return memcmp(base, text.utf8Start, bytes.count) == 0
+    }
+
+    fileprivate func heardBody(
+      _ codec: OpaquePointer?, _ stream: Int32, _ bytes: UnsafeRawBufferPointer
+    ) {
+      guard let slot = slot(codec, stream) else { return }
+      let entries = outbox.pointee.entries
+      // A 200 has none, or none that matters.
+      guard entries[slot].status != 200 else { return }
+      if entries[slot].body == nil {
+        guard let memory = malloc(MemoryLayout<AnswerText>.size) else { return }
+        let body = memory.bindMemory(to: AnswerText.self, capacity: 1)
+        body.initialize(to: AnswerText())
+        entries[slot].body = body
+      }
+      entries[slot].body?.pointee.append(bytes)
+    }
+
+    fileprivate mutating func heardSettings() { hasSettings = true }
+
+    fileprivate mutating func heardGoodbye(_ bytes: UnsafeRawBufferPointer) {
+      isLeaving = true
+      farewell = AnswerText()
+      farewell.append(bytes)
+    }
+
+    fileprivate mutating func readPayload(
+      _ slot: Int, into buffer: UnsafeMutableRawPointer, _ room: Int
+    ) -> (count: Int, isLast: Bool) {
+      let entries = outbox.pointee.entries
+      let payload = outbox.pointee.request(slot).payload
+      let sent = min(Int(entries[slot].sent), payload.count)
+      let count = min(room, payload.count &- sent)
+      if let base = payload.baseAddress { memcpy(buffer, base + sent, count) }
+      entries[slot].sent = UInt16(truncatingIfNeeded: sent &+ count)
+      owed = max(0, owed &- count)
+      return (count, sent &+ count == payload.count)
+    }
+  }
+
+  // MARK: What calls back
+
+  /// nghttp2 calls back while it works, and what it calls changes the connection: so these
+  /// hold on to none of it meanwhile.
+  extension UnsafeMutablePointer<HTTP2Connection> {
+    /// Begins HTTP/2 on a new connection; false where there is no memory.
+    func begin() -> Bool {
+      pointee.end()
+      var callbacks: OpaquePointer?
+      var option: OpaquePointer?
+      guard nghttp2_session_callbacks_new(&callbacks) == 0 else { return false }
+      defer { nghttp2_session_callbacks_del(callbacks) }
+      guard nghttp2_option_new(&option) == 0 else { return false }
+      defer { nghttp2_option_del(option) }
+      // They are for a priority tree that nothing here uses.
+      nghttp2_option_set_no_closed_streams(option, 1)
+      nghttp2_session_callbacks_set_on_header_callback(callbacks, heardHeader)
+      nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, heardBody)
+      nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, heardFrame)
+      nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, streamEnded)
+      nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, frameNotSent)
+      var codec: OpaquePointer?
+      guard nghttp2_session_client_new2(&codec, callbacks, self, option) == 0 else {
+        return false
+      }
+      pointee.codec = codec
+      var settings = nghttp2_settings_entry(
+        settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0)
+      return nghttp2_submit_settings(codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), &settings, 1) == 0
+    }
+
+    /// To be called once, when the connection will not be used again.
+    func end() {
+      pointee.end()
+      free(pointee.record)
+      deinitialize(count: 1)
+      free(self)
+    }
+
+    /// Bytes that wait to be written, a record at most; nil where HTTP/2 itself is at its end.
+    func fillRecord() -> UnsafeRawBufferPointer? {
+      let record = pointee.record
+      var filled = pointee.filled
+      if pointee.written > 0 {
+        filled &-= pointee.written
+        memmove(record, record + pointee.written, filled)
+        pointee.written = 0
+      }
+      var rest = pointee.rest
+      while filled < HTTP2Connection.recordSize {
+        if rest.count == 0 {
+          var bytes: UnsafePointer<UInt8>?
+          let count = nghttp2_session_mem_send(pointee.codec, &bytes)
+          if count < 0 { return nil }
+          if count == 0 { break }
+          rest = UnsafeRawBufferPointer(start: bytes, count: count)
+        }
+        let count = min(rest.count, HTTP2Connection.recordSize &- filled)
+        guard let base = rest.baseAddress else { break }
+        memcpy(record + filled, base, count)
+        filled &+= count
+        rest = UnsafeRawBufferPointer(start: base + count, count: rest.count &- count)
+      }
+      pointee.rest = rest
+      pointee.filled = filled
+      return UnsafeRawBufferPointer(start: record, count: filled)
+    }
+
+    /// Takes what was read; false where it is not HTTP/2 or the peer broke its rules.
+    func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+      nghttp2_session_mem_recv(
+        pointee.codec, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
+        == bytes.count
+    }
+  }
+
+  // MARK: The callbacks
+
+  private func connection(
+    _ context: UnsafeMutableRawPointer?
+  ) -> UnsafeMutablePointer<HTTP2Connection>? {
+    context?.assumingMemoryBound(to: HTTP2Connection.self)
+  }
+
+  private func heardHeader(
+    _ codec: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?,
+    _ name: UnsafePointer<UInt8>?, _ nameCount: Int, _ value: UnsafePointer<UInt8>?,
+    _ valueCount: Int, _ flags: UInt8, _ context: UnsafeMutableRawPointer?
+  ) -> CInt {
+    guard let frame else { return 0 }
+    connection(context)?.pointee.heardHeader(
+      codec, frame.pointee.hd.stream_id, UnsafeRawBufferPointer(start: name, count: nameCount),
+      UnsafeRawBufferPointer(start: value, count: valueCount))
+    return 0
+  }
+
+  private func heardBody(
+    _ codec: OpaquePointer?, _ flags: UInt8, _ stream: Int32, _ bytes: UnsafePointer<UInt8>?,
+    _ count: Int, _ context: UnsafeMutableRawPointer?
+  ) -> CInt {
+    connection(context)?.pointee.heardBody(
+      codec, stream, UnsafeRawBufferPointer(start: bytes, count: count))
+    return 0
+  }
+
+  private func heardFrame(
+    _ codec: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?,
+    _ context: UnsafeMutableRawPointer?
+  ) -> CInt {
+    guard let frame, let connection = connection(context) else { return 0 }
+    switch UInt32(frame.pointee.hd.type) {
+    case NGHTTP2_SETTINGS.rawValue
+    where UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_ACK.rawValue == 0:
+      connection.pointee.heardSettings()
+    case NGHTTP2_GOAWAY.rawValue:
+      let goaway = frame.pointee.goaway
+      connection.pointee.heardGoodbye(
+        UnsafeRawBufferPointer(start: goaway.opaque_data, count: goaway.opaque_data_len))
+    default: break
+    }
+    return 0
+  }
+
+  private func streamEnded(
+    _ codec: OpaquePointer?, _ stream: Int32, _ error: UInt32,
+    _ context: UnsafeMutableRawPointer?
+  ) -> CInt {
+    connection(context)?.pointee.streamEnded(
+      codec, stream, refused: error == NGHTTP2_REFUSED_STREAM.rawValue)
+    return 0
+  }
+
+  private func frameNotSent(
+    _ codec: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, _ error: CInt,
+    _ context: UnsafeMutableRawPointer?
+  ) -> CInt {
+    guard let frame, UInt32(frame.pointee.hd.type) == NGHTTP2_HEADERS.rawValue else { return 0 }
+    connection(context)?.pointee.requestNotSent(frame.pointee.hd.stream_id)
+    return 0
+  }
+
+  private func payloadWanted(
+    _ codec: OpaquePointer?, _ stream: Int32, _ buffer: UnsafeMutablePointer<UInt8>?,
+    _ room: Int, _ flags: UnsafeMutablePointer<UInt32>?,
+    _ source: UnsafeMutablePointer<nghttp2_data_source>?, _ context: UnsafeMutableRawPointer?
+  ) -> Int {
+    guard let buffer, let handle = source?.pointee.ptr, let connection = connection(context) else {
+      return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+    }
+    let (count, isLast) = connection.pointee.readPayload(
+      Int(bitPattern: handle) &- 1, into: buffer, room)
+    if isLast { flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+    return count
+  }
+#endif

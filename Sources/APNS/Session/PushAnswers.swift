@@ -1,0 +1,81 @@
+#if APNS_HTTP2
+  import CAPNS
+
+  /// What an answer, or its absence, means for the notification.
+  extension PushSession where Net: ~Copyable {
+    /// Decides about every stream that has ended; false where there is none.
+    @discardableResult
+    mutating func judgeAnswered() -> Bool {
+      var isAny = false
+      while let slot = outbox.pointee.takeAnswered() {
+        judge(slot)
+        isAny = true
+      }
+      return isAny
+    }
+
+    private mutating func judge(_ slot: Int) {
+      let status = outbox.pointee.entries[slot].status
+      if status < 200 { return unanswered(slot) }
+      reconnects.achieved()
+      ambiguousEnds = 0
+      if status == 200 { return outbox.pointee.end(slot, as: .accepted) }
+      let answer = self.answer(slot)
+      let reject = answer.reason.reject
+      switch answer.reason.remedy(answered: Int(status)) {
+      case .reject, .unregistered: break
+      case .wait:
+        if outbox.pointee.tryLater(slot) { return }
+      case .reconnect:
+        leaveConnection(slot)
+        if outbox.pointee.tryLater(slot) { return }
+      case .renewToken:
+        if renewToken(slot) { return outbox.pointee.sendAgain(slot) }
+      case .reconnectOnce:
+        leaveConnection(slot)
+        if outbox.pointee.entries[slot].tries == 0, outbox.pointee.tryLater(slot) { return }
+      }
+      outbox.pointee.end(slot, as: .rejected(status: reject))
+    }
+
+    /// Whether there is another provider token than the one that was refused with this
+    /// notification; once for each.
+    private mutating func renewToken(_ slot: Int) -> Bool {
+      let entry = outbox.pointee.entries + slot
+      guard !entry.pointee.hasNewToken else { return false }
+      entry.pointee.hasNewToken = true
+      let refused = entry.pointee.tokenGeneration
+      return (try? token?.replace(&bearer, refused: refused, at: .now)) == true
+    }
+
+    /// What the service said of one that it did not take.
+    func answer(_ slot: Int) -> AnswerBody {
+      guard let text = outbox.pointee.entries[slot].body else {
+        return AnswerBody(UnsafeRawBufferPointer(start: nil, count: 0))
+      }
+      return text.pointee.read { AnswerBody($0) }
+    }
+
+    /// No more streams are begun where this one was.
+    private func leaveConnection(_ slot: Int) {
+      let number = Int(outbox.pointee.entries[slot].connection)
+      guard number < laneCount else { return }
+      lanes[number].http.pointee.leave()
+    }
+
+    /// The stream ended without an answer.
+    private mutating func unanswered(_ slot: Int) {
+      let entries = outbox.pointee.entries
+      if entries[slot].isRefused {
+        // The service has not looked at it; where that goes on, it is given time.
+        if entries[slot].failures <= 3 { return outbox.pointee.sendAgain(slot) }
+        if outbox.pointee.tryLater(slot) { return }
+      } else if options.resendsAmbiguous, ambiguousEnds < options.ambiguousEndsMax,
+        Int(entries[slot].failures) < options.ambiguousEndsMax
+      {
+        return outbox.pointee.sendAgain(slot)
+      }
+      outbox.pointee.end(slot, as: .unknown)
+    }
+  }
+#endif

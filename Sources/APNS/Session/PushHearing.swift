@@ -1,0 +1,101 @@
+#if APNS_HTTP2
+  import CAPNS
+
+  /// Hearing what the service says.
+  extension PushSession where Net: ~Copyable {
+    private static var lookInterval: Int64 { 500_000 }
+
+    /// Looks where a wait found something, or where the last look is long ago.
+    mutating func hearIfDue(_ lane: UnsafeMutablePointer<PushLane>) throws(Failure) {
+      let now = network.now
+      if network.readiness(lane.pointee.number).contains(.reading) {
+        lane.pointee.lastLook = now
+        try hear(lane)
+      } else if now &- lane.pointee.lastLook >= Self.lookInterval {
+        lane.pointee.lastLook = now
+        if network.hasNews(lane.pointee.number) { try hear(lane) }
+      }
+    }
+
+    /// Takes all that is there. Throws where the peer refused the provider itself.
+    @inline(never)
+    mutating func hear(_ lane: UnsafeMutablePointer<PushLane>) throws(Failure) {
+      try withUnsafeTemporaryAllocation(byteCount: HTTP2Connection.recordSize, alignment: 16) {
+        (buffer) throws(Failure) in
+        while lane.pointee.use == .open {
+          switch network.read(lane.pointee.number, into: buffer) {
+          case .bytes(let count):
+            lane.pointee.mustRead = false
+            lane.pointee.lastHeard = network.now
+            let bytes = UnsafeRawBufferPointer(rebasing: buffer[0..<min(count, buffer.count)])
+            let isHTTP2 = lane.pointee.http.receive(bytes)
+            judgeAnswered()
+            if !isHTTP2 { try connectionEnded(lane, notHTTP2) }
+          case .nothing:
+            // A connection that was left has done its duty when its last answer is there.
+            if lane.pointee.http.pointee.isLeaving, lane.pointee.http.pointee.inFlight == 0 {
+              leave(lane)
+            }
+            return
+          case .end: try connectionEnded(lane, nil)
+          case .broken(let failure): try connectionEnded(lane, failure)
+          }
+        }
+      }
+    }
+
+    /// Gives up streams that the service leaves unanswered while it answers others.
+    private mutating func review(_ lane: UnsafeMutablePointer<PushLane>, _ now: Int64) {
+      guard now >= lane.pointee.nextReview else { return }
+      lane.pointee.nextReview = now &+ 1_000_000_000
+      let second = Self.second(now)
+      let longest = UInt32(clamping: options.answerTimeout / 1_000_000_000 &+ 1)
+      let http = lane.pointee.http
+      outbox.pointee.forEachInFlight(on: UInt16(truncatingIfNeeded: lane.pointee.number)) {
+        if second &- $0.entries[$1].sentAt > longest { http.pointee.cancel($0.entries[$1].stream) }
+      }
+    }
+
+    private var notHTTP2: Failure {
+      Failure(APNS_ERR_PROTOCOL) {
+        $0.append("not HTTP/2 as it should be from ")
+        network.append(to: &$0)
+      }
+    }
+
+    private mutating func leave(_ lane: UnsafeMutablePointer<PushLane>) {
+      if !lane.pointee.http.pointee.hasAnswer { achievedNothing() }
+      network.sayGoodbye(lane.pointee.number)
+      close(lane)
+    }
+
+    /// An answer that is owed and does not come: the stream is given up, and where nothing
+    /// at all comes, the connection.
+    mutating func awaitAnswers(_ lane: UnsafeMutablePointer<PushLane>) throws(Failure) {
+      let now = network.now
+      guard lane.pointee.http.pointee.inFlight > 0 else {
+        lane.pointee.lastHeard = now
+        return
+      }
+      let due = lane.pointee.lastHeard &+ options.answerTimeout
+      if now < due {
+        review(lane, now)
+        wake = min(wake, due, lane.pointee.nextReview)
+        return
+      }
+      // The process may have been put aside since it looked last: what came until then counts.
+      try hear(lane)
+      guard lane.pointee.use == .open, lane.pointee.http.pointee.inFlight > 0,
+        lane.pointee.lastHeard &+ options.answerTimeout <= now
+      else { return }
+      try connectionEnded(
+        lane,
+        Failure(APNS_ERR_TIMEOUT) {
+          $0.append("no answer came for ")
+          $0.append(Int(options.answerTimeout / 1_000_000))
+          $0.append(" ms from ")
+          network.append(to: &$0)
+        })
+    }
+  }
+#endif

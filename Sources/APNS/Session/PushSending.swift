@@ -1,0 +1,177 @@
+#if APNS_HTTP2
+  import CAPNS
+  import CNGHTTP2
+
+  /// Taking notifications into the outbox, and sending them.
+  extension PushSession where Net: ~Copyable {
+    /// Takes a notification; waits only where there is no connection, so that a send that
+    /// cannot succeed takes nothing, or where the outbox is full.
+    mutating func take(
+      _ push: PushRequest, userData: UnsafeMutableRawPointer?
+    ) throws(Failure) -> UInt32 {
+      let size = StoredRequest.size(of: push)
+      guard size <= outbox.pointee.largestRequest else {
+        throw Failure(APNS_ERR_ARGUMENT, "the notification is larger than the window")
+      }
+      if !hasConnection { try connect() }
+      var free = outbox.pointee.reserve(size)
+      if free == nil {
+        if !outbox.pointee.isFullOfOutcomes { try pursue(.room(size)) }
+        free = outbox.pointee.reserve(size)
+      }
+      guard let place = free else {
+        throw Failure(APNS_ERR_FULL) {
+          $0.append(outbox.pointee.waitingOutcomes)
+          $0.append(" outcomes wait to be taken")
+        }
+      }
+      StoredRequest.write(push, to: outbox.pointee.address(place))
+      let identifier = nextIdentifier
+      nextIdentifier = identifier == .max ? 1 : identifier &+ 1
+      let slot = outbox.pointee.commit(
+        place, size: size, identifier: identifier, userData: userData,
+        at: Self.second(network.now))
+      if let id = push.identifier { outbox.pointee.entries[slot].id = UUIDText.bytes(id) }
+      queued &+= size
+      return identifier
+    }
+
+    mutating func connect() throws(Failure) {
+      if hasConnection { return }
+      try pursue(.connection, by: network.now &+ options.connectTimeout)
+    }
+
+    /// A record's worth waits to be sent.
+    var hasFullRecord: Bool { queued >= HTTP2Connection.recordSize }
+
+    /// Sends what waits: all of it, or whole records as far as the peer takes them.
+    mutating func write(all: Bool) throws(Failure) {
+      queued = 0
+      try pursue(all ? .sending : .records)
+    }
+
+    /// Sends all that waits.
+    mutating func flush() throws(Failure) { try write(all: true) }
+
+    /// Begins streams as far as the lane takes them, and writes.
+    mutating func send(
+      _ lane: UnsafeMutablePointer<PushLane>, _ goal: PushGoal
+    ) throws(Failure) {
+      let second = Self.second(network.now)
+      var isWhole = false
+      repeat {
+        // As much as a record holds at a time, so that what is written is heard of soon.
+        var begun = 0
+        while begun < HTTP2Connection.recordSize, let size = try beginStream(lane, second) {
+          begun &+= size
+        }
+        if case .connection = goal {
+          isWhole = true
+        } else {
+          isWhole = begun < HTTP2Connection.recordSize
+        }
+        let writesAll = if case .records = goal { !isWhole } else { true }
+        guard try writeRecords(lane, all: writesAll),
+          lane.pointee.use == .open
+        else { return }
+        if !isWhole { try hearIfDue(lane) }
+      } while !isWhole && lane.pointee.use == .open
+    }
+
+    /// Begins the stream of what is to be sent next; its size, or nil where there is none,
+    /// or none may be.
+    private mutating func beginStream(
+      _ lane: UnsafeMutablePointer<PushLane>, _ second: UInt32
+    ) throws(Failure) -> Int? {
+      let http = lane.pointee.http
+      guard http.pointee.takes(payloadCount: 1), let slot = outbox.pointee.takeDue(at: second)
+      else {
+        return nil
+      }
+      let request = outbox.pointee.request(slot)
+      let payloadCount = request.payload.count
+      guard http.pointee.takes(payloadCount: payloadCount) else {
+        outbox.pointee.putBack(slot)
+        return nil
+      }
+      var authority = names.authority
+      do throws(Failure) {
+        try token?.update(&bearer, at: .now)
+      } catch {
+        outbox.pointee.putBack(slot)
+        throw error
+      }
+      authority.authorization = bearer.authorization
+      let stream = PushHeaders.with(
+        request, id: outbox.pointee.entries[slot].id, of: authority
+      ) { http.pointee.submit(slot, $0, payloadCount: payloadCount) }
+      guard let stream else {
+        outbox.pointee.putBack(slot)
+        return nil
+      }
+      outbox.pointee.sent(
+        slot, on: UInt16(truncatingIfNeeded: lane.pointee.number), stream: stream, at: second)
+      outbox.pointee.entries[slot].tokenGeneration = bearer.generation
+      return request.path.count &+ payloadCount &+ 32
+    }
+
+    /// Writes records until nothing is left, or none is full; false where the peer takes
+    /// no more.
+    mutating func writeRecords(
+      _ lane: UnsafeMutablePointer<PushLane>, all: Bool
+    ) throws(Failure) -> Bool {
+      while true {
+        guard let record = lane.pointee.http.fillRecord() else {
+          try connectionEnded(
+            lane, Failure(APNS_ERR_PROTOCOL, "HTTP/2 came to its end on this connection"))
+          return false
+        }
+        guard record.count > 0, all || record.count >= HTTP2Connection.recordSize else {
+          return true
+        }
+        switch network.write(lane.pointee.number, record) {
+        case .bytes(let count):
+          lane.pointee.http.pointee.wrote(count)
+          bytes &+= UInt64(count)
+          records &+= 1
+          lane.pointee.stalledSince = nil
+        case .full:
+          try stalled(lane, mustRead: false)
+          return false
+        case .needsReading:
+          try stalled(lane, mustRead: true)
+          return false
+        case .broken(let failure):
+          // What says why may have come before the connection went.
+          try hear(lane)
+          if lane.pointee.use == .open { try connectionEnded(lane, failure) }
+          return false
+        }
+      }
+    }
+
+    @inline(never)
+    private mutating func stalled(
+      _ lane: UnsafeMutablePointer<PushLane>, mustRead: Bool
+    ) throws(Failure) {
+      lane.pointee.mustRead = mustRead
+      let now = network.now
+      let since = lane.pointee.stalledSince ?? now
+      lane.pointee.stalledSince = since
+      if now &- since < options.writeTimeout {
+        wake = min(wake, since &+ options.writeTimeout)
+        return
+      }
+      try hear(lane)
+      guard lane.pointee.use == .open else { return }
+      let failure = Failure(APNS_ERR_TIMEOUT) {
+        $0.append("the peer took nothing for ")
+        $0.append(Int(options.writeTimeout / 1_000_000))
+        $0.append(" ms: ")
+        network.append(to: &$0)
+      }
+      try connectionEnded(lane, failure)
+      throw failure
+    }
+  }
+#endif

@@ -1,0 +1,271 @@
+#if APNS_HTTP2
+  import CAPNS
+  import CSystem
+
+  /// A provider's way to today's service: queues notifications in the outbox, sends them as
+  /// streams of HTTP/2 on as many connections as that takes, and turns answers into outcomes.
+  ///
+  /// Nothing waits but `pursue`, as in `Session`.
+  struct PushSession<Net: Network & ~Copyable>: ~Copyable {
+    let options: SessionOptions
+    var network: Net
+    let names: PushNames
+    /// What the provider shows with each request, and this session's copy; nil where its
+    /// certificate says who it is.
+    let token: ProviderToken?
+    var bearer: BearerText
+    let outbox: UnsafeMutablePointer<Outbox>
+    /// One for each line: those that are used side by side, and as many that are left but
+    /// owe answers still.
+    let lanes: UnsafeMutablePointer<PushLane>
+    let laneCount: Int
+    var reconnects: Reconnects
+    var nextIdentifier: UInt32 = 1
+    /// Bytes taken since the last call that wrote.
+    var queued = 0
+    /// When the wait to come has to end at the latest.
+    var wake: Int64 = 0
+    /// Connections in a row that ended with answers owed.
+    var ambiguousEnds = 0
+    private let origin = ProcessOrigin()
+    private(set) var isClosed = false
+
+    var connects: UInt64 = 0
+    var bytes: UInt64 = 0
+    var records: UInt64 = 0
+
+    static func make(
+      _ options: SessionOptions, names: consuming PushNames, token: consuming ProviderToken?,
+      network: consuming Net
+    ) throws(Failure) -> PushSession {
+      let showsToken = token != nil
+      let bearer = try BearerText()
+      guard
+        let outbox = Outbox.make(
+          bytes: options.windowBytes, reportsAccepted: options.reportsAccepted)
+      else { throw .outOfMemory }
+      let count = 2 &* options.connections
+      guard
+        let lanes = malloc(count &* MemoryLayout<PushLane>.stride)?
+          .bindMemory(to: PushLane.self, capacity: count)
+      else {
+        Outbox.end(outbox)
+        throw .outOfMemory
+      }
+      for number in 0..<count {
+        guard
+          let http = HTTP2Connection.make(
+            number: number, outbox: outbox, showsToken: showsToken)
+        else {
+          for made in 0..<number { lanes[made].http.end() }
+          free(lanes)
+          Outbox.end(outbox)
+          throw .outOfMemory
+        }
+        (lanes + number).initialize(to: PushLane(number: number, http: http))
+      }
+      return PushSession(options, names, token, bearer, network, outbox, lanes, count)
+    }
+
+    private init(
+      _ options: SessionOptions, _ names: consuming PushNames, _ token: consuming ProviderToken?,
+      _ bearer: consuming BearerText, _ network: consuming Net,
+      _ outbox: UnsafeMutablePointer<Outbox>, _ lanes: UnsafeMutablePointer<PushLane>, _ count: Int
+    ) {
+      self.options = options
+      self.names = names
+      self.token = token
+      self.bearer = bearer
+      self.network = network
+      self.outbox = outbox
+      self.lanes = lanes
+      laneCount = count
+      reconnects = Reconnects(
+        longestPause: options.longestPause, perMinute: options.connectsPerMinute)
+    }
+
+    deinit {
+      for number in 0..<laneCount { lanes[number].http.end() }
+      free(lanes)
+      Outbox.end(outbox)
+    }
+
+    /// The connections are the parent's: not a byte may be said on them from here.
+    mutating func leaveToParent() { network.silence() }
+
+    var isForeign: Bool { !origin.isHere }
+
+    func deadline(milliseconds: Int32) -> Int64 {
+      network.now
+        &+ (milliseconds < 0
+          ? options.connectTimeout &+ options.writeTimeout : Int64(milliseconds) &* 1_000_000)
+    }
+
+    mutating func endForGood() { isClosed = true }
+
+    /// The outbox keeps its times in seconds.
+    static func second(_ time: Int64) -> UInt32 {
+      UInt32(truncatingIfNeeded: time / 1_000_000_000)
+    }
+  }
+
+  // MARK: Pursuing
+
+  /// What a call wants to have come about before it returns.
+  enum PushGoal {
+    /// Some lane is connected.
+    case connection
+    /// What fills records is handed over, as far as that needs no waiting.
+    case records
+    /// All that may be sent by now is sent.
+    case sending
+    /// What was sent has its answers; nothing is begun for the rest.
+    case lastAnswers
+    /// A request of so many bytes has room.
+    case room(Int)
+    /// Some outcome can be taken, or there will be none.
+    case outcome
+    /// Every notification has its end.
+    case ends
+  }
+
+  extension PushSession where Net: ~Copyable {
+    /// Works until the goal is reached or the deadline passed, whichever is first. Nil:
+    /// the session's own timeouts.
+    @inline(never)
+    mutating func pursue(_ goal: PushGoal, by given: Int64? = nil) throws(Failure) {
+      var deadline = given ?? .max
+      while true {
+        wake = deadline
+        var failure: Failure?
+        for number in 0..<laneCount {
+          do throws(Failure) {
+            try advance(lanes + number, goal)
+          } catch {
+            failure = error
+            // The lane tries again, whatever the others wait for.
+            wake = min(wake, reconnects.earliest)
+          }
+        }
+        // What could not be sent after all may be sent on another lane at once.
+        if judgeAnswered(), failure == nil { continue }
+        if isReached(goal) { return }
+        // One lane's trouble is the caller's only where no other lane gets on.
+        if let failure, !getsOn { throw failure }
+        if deadline == .max {
+          deadline = self.deadline(milliseconds: -1)
+          wake = min(wake, deadline)
+        }
+        let now = network.now
+        if now >= deadline { throw outOfTime(goal) }
+        if let second = outbox.pointee.nextTry {
+          let left = Int64(Int32(bitPattern: second &- Self.second(now)))
+          wake = min(wake, max(now &+ 1_000_000, (now / 1_000_000_000 &+ left) &* 1_000_000_000))
+        }
+        network.wait(until: wake)
+      }
+    }
+
+    private func isReached(_ goal: PushGoal) -> Bool {
+      switch goal {
+      case .records: return true
+      case .connection: return hasConnection
+      case .room(let size):
+        return outbox.pointee.reserve(size) != nil || outbox.pointee.isFullOfOutcomes
+      case .outcome: return hasOutcome || outbox.pointee.unresolved == 0
+      case .ends: return outbox.pointee.unresolved == 0
+      case .sending:
+        return !outbox.pointee.isDue(at: Self.second(network.now)) && !hasUnwritten
+      case .lastAnswers: return outbox.pointee.inFlight == 0
+      }
+    }
+
+    var hasOutcome: Bool { outbox.pointee.waitingOutcomes > 0 }
+
+    private var hasUnwritten: Bool {
+      for number in 0..<laneCount where lanes[number].use == .open {
+        if lanes[number].http.pointee.hasUnwritten { return true }
+      }
+      return false
+    }
+
+    var hasConnection: Bool {
+      for number in 0..<laneCount where lanes[number].use == .open && lanes[number].isTaking {
+        return true
+      }
+      return false
+    }
+
+    /// Some lane has a connection, or may have one soon.
+    private var getsOn: Bool {
+      for number in 0..<laneCount where lanes[number].use != .closed { return true }
+      return false
+    }
+
+    @inline(never)
+    private func outOfTime(_ goal: PushGoal) -> Failure {
+      let now = network.now
+      var (isStalled, isOpening) = (false, false)
+      for number in 0..<laneCount {
+        if lanes[number].use == .open, lanes[number].stalledSince != nil { isStalled = true }
+        if lanes[number].use == .opening { isOpening = true }
+      }
+      return Failure(APNS_ERR_TIMEOUT) {
+        if isStalled {
+          $0.append("time ran out while writing to ")
+          network.append(to: &$0)
+        } else if isOpening {
+          $0.append("time ran out while connecting to ")
+          network.append(to: &$0)
+        } else if !hasConnection, reconnects.earliest > now {
+          $0.append("waiting to reconnect to ")
+          network.append(to: &$0)
+        } else {
+          $0.append(outbox.pointee.unresolved)
+          $0.append(" notifications wait for the word of ")
+          network.append(to: &$0)
+        }
+      }
+    }
+
+    /// Takes one lane towards the goal, as far as it goes without waiting, and notes what
+    /// has to come before it goes on.
+    private mutating func advance(
+      _ lane: UnsafeMutablePointer<PushLane>, _ goal: PushGoal
+    ) throws(Failure) {
+      repeat {
+        guard try bringOpen(lane, goal) else { return }
+        try hearIfDue(lane)
+        if lane.pointee.use == .open { try send(lane, goal) }
+        if lane.pointee.use == .open { try awaitAnswers(lane) }
+      } while lane.pointee.use == .closed && isNeeded(lane, goal)
+      if lane.pointee.use == .open {
+        let waitsToWrite = lane.pointee.stalledSince != nil && !lane.pointee.mustRead
+        network.watch(lane.pointee.number, for: waitsToWrite ? [.reading, .writing] : .reading)
+      }
+    }
+
+    /// A lane is needed where something is to be sent and those that take streams already
+    /// have all they may.
+    func isNeeded(_ lane: UnsafeMutablePointer<PushLane>, _ goal: PushGoal) -> Bool {
+      var taking = 0
+      for number in 0..<laneCount where lanes[number].isTaking {
+        taking &+= 1
+        // One that opens will show what it takes.
+        if lanes[number].use == .opening { return false }
+        if case .connection = goal { return false }
+        let http = lanes[number].http
+        if http.pointee.isNew || http.pointee.takes(payloadCount: options.payloadMax) {
+          return false
+        }
+      }
+      guard taking < options.connections else { return false }
+      switch goal {
+      case .connection: return true
+      case .lastAnswers: return false
+      case .records, .sending, .room, .outcome, .ends:
+        return outbox.pointee.isDue(at: Self.second(network.now))
+      }
+    }
+  }
+#endif

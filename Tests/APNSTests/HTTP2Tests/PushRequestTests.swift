@@ -1,0 +1,347 @@
+import CAPNS
+import Foundation
+import Testing
+
+@testable import APNS
+
+@Suite struct PushTypeTests {
+  private func type(of payload: String) -> PushType {
+    var payload = payload
+    return payload.withUTF8 { PushType.inferred(from: UnsafeRawBufferPointer($0)) }
+  }
+
+  @Test(arguments: [
+    #"{"aps":{"content-available":1}}"#,
+    #"{"aps":{"content-available":1},"game":"chess","alert":"one's own"}"#,
+    #"{"game":{"aps":{"alert":"not this one"}},"aps":{"content-available":1}}"#,
+    #"{"sound":"x","badge":3,"aps":{"content-available":1}}"#,
+    " { \"aps\" : { \"content-available\" : 1 } } \n",
+    #"{"\u0061ps":{"content\u002davailable":1}}"#,
+    #"{"aps":{"content-available":1,"category":"c","thread-id":"t"}}"#,
+    #"{"aps":{"content-available":0,"content-available":1}}"#,
+    #"{"a":[{"b":[[],{}]}],"aps":{"x":{"alert":1},"content-available":1}}"#,
+  ])
+  func background(_ payload: String) {
+    #expect(type(of: payload) == .background)
+  }
+
+  @Test(arguments: [
+    #"{"aps":{"alert":"Hello"}}"#,
+    #"{"aps":{"alert":"Hello","content-available":1}}"#,
+    #"{"aps":{"content-available":1,"alert":{"title":"Hello"}}}"#,
+    #"{"aps":{"content-available":1,"badge":0}}"#,
+    #"{"aps":{"content-available":1,"sound":""}}"#,
+    #"{"aps":{"content-available":1,"\u0061lert":""}}"#,
+    #"{"aps":{"content-available":1,"soun\u0064":""}}"#,
+    #"{"aps":{"content-available":1},"aps":{"badge":1}}"#,
+    #"{"aps":{"content-available":0}}"#,
+    #"{"aps":{"content-available":11}}"#,
+    #"{"aps":{"content-available":1.0}}"#,
+    #"{"aps":{"content-available":"1"}}"#,
+    #"{"aps":{"content-available":true}}"#,
+    #"{"aps":{"content-available":[1]}}"#,
+    #"{"aps":{"content-available":1,"content-available":0}}"#,
+    #"{"aps":{"content-availabl":1}}"#,
+    #"{"aps":{"content-available2":1}}"#,
+    #"{"aps":{}}"#,
+    #"{"aps":[{"content-available":1}]}"#,
+    #"{"aps":"content-available"}"#,
+    #"{"apsa":{"content-available":1}}"#,
+    #"{"content-available":1}"#,
+    #"{"game":{"aps":{"content-available":1}}}"#,
+    "{}", "[]", "1", "null", "",
+    // What is not JSON is nobody's to be silent about.
+    #"{"aps":{"content-available":1}"#,
+    #"{"aps":{"content-available":1}}}"#,
+    #"{"aps":{"content-available":1}}x"#,
+    #"{"aps":{"content-available":1},}"#,
+    #"{"aps":{"content-available":1},"a":tru}"#,
+    #"{"aps":{"content-available":1,"a":"\ud800"}}"#,
+  ])
+  func alert(_ payload: String) {
+    #expect(type(of: payload) == .alert)
+  }
+
+  @Test func anyBytes() {
+    var random = SplitMix64(seed: 11)
+    let payload = Array(#"{"aps":{"content-available":1},"game":[1,{"a":null}]}"#.utf8)
+    for end in 0..<payload.count {
+      withCopy(Array(payload[..<end])) { #expect(PushType.inferred(from: $0) == .alert) }
+      for _ in 0..<50 {
+        var changed = payload
+        changed[end] = UInt8(truncatingIfNeeded: random.next())
+        withCopy(changed) { _ = PushType.inferred(from: $0) }
+      }
+    }
+  }
+
+  @Test func texts() {
+    let names = [
+      "alert", "background", "location", "voip", "complication", "fileprovider", "mdm",
+      "liveactivity", "pushtotalk", "widgets", "controls",
+    ]
+    for (index, name) in names.enumerated() {
+      let type = PushType(rawValue: UInt8(index + 1))
+      #expect(type.map { String(decoding: $0.text, as: UTF8.self) } == name)
+      #expect(type?.payloadMax == (name == "voip" ? 5120 : 4096))
+    }
+    #expect(PushType(rawValue: 0) == nil)
+    #expect(PushType(rawValue: 12) == nil)
+  }
+}
+
+/// Bytes in memory of exactly their size, where a sanitizer sees a read beyond them.
+private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void) {
+  let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+  defer { memory.deallocate() }
+  memory.copyBytes(from: bytes)
+  body(UnsafeRawBufferPointer(memory))
+}
+
+@Suite struct PushRequestTests {
+  /// A notification as a test wants it, and what becomes of it.
+  struct Push {
+    var token = [UInt8](repeating: 7, count: 32)
+    var payload = Array(#"{"aps":{"alert":"Hello"}}"#.utf8)
+    var priority: UInt8 = 0
+    var type: UInt8 = 0
+    var expiry: Int64 = 0
+    var topic: String?
+    var collapse: String?
+    var id: String?
+    var payloadMax = 0
+    var sessionTopic: String?
+    var needsTopic = false
+
+    func check<Result>(_ body: (PushRequest) -> Result) throws(Failure) -> Result {
+      func pointer(_ text: String?) -> UnsafeMutablePointer<CChar>? { text.map { strdup($0)! } }
+      let texts = [topic, collapse, id, sessionTopic].map(pointer)
+      defer { for text in texts { free(text) } }
+      let tokenCopy = UnsafeMutableRawBufferPointer.allocate(byteCount: token.count, alignment: 1)
+      let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: payload.count, alignment: 1)
+      defer {
+        tokenCopy.deallocate()
+        copy.deallocate()
+      }
+      tokenCopy.copyBytes(from: token)
+      copy.copyBytes(from: payload)
+      var given = apns_notification_t()
+      given.token = UnsafeRawPointer(tokenCopy.baseAddress)
+      given.token_length = token.count
+      given.priority = priority
+      given.push_type = type
+      given.expiry = expiry
+      given.topic = UnsafePointer(texts[0])
+      given.collapse_id = UnsafePointer(texts[1])
+      given.apns_id = UnsafePointer(texts[2])
+      return body(
+        try PushRequest(
+          &given, payload: UnsafeRawBufferPointer(copy), payloadMax: payloadMax,
+          topic: UnsafePointer(texts[3]), needsTopic: needsTopic))
+    }
+  }
+
+  private func text(_ bytes: UnsafeRawBufferPointer) -> String {
+    String(decoding: bytes, as: UTF8.self)
+  }
+
+  private func refusal(_ push: Push) -> String? {
+    do throws(Failure) {
+      try push.check { _ in }
+      return nil
+    } catch {
+      #expect(error.status == APNS_ERR_ARGUMENT)
+      var told = apns_error_t()
+      told.size = MemoryLayout<apns_error_t>.size
+      error.report(to: &told)
+      return withUnsafeBytes(of: told.message) {
+        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+      }
+    }
+  }
+
+  @Test func nothingSaid() throws {
+    try Push().check {
+      #expect($0.type == .alert)
+      #expect($0.priority == 0)
+      #expect($0.expiry == nil)
+      #expect($0.topic.count == 0)
+      #expect($0.collapse.count == 0)
+      #expect($0.identifier == nil)
+      #expect($0.token.count == 32)
+      #expect(text($0.payload) == #"{"aps":{"alert":"Hello"}}"#)
+    }
+  }
+
+  @Test func allSaid() throws {
+    var push = Push()
+    push.priority = 10
+    push.type = 8
+    push.expiry = 1_700_000_000
+    push.topic = "com.example.app.push-type.liveactivity"
+    push.sessionTopic = "com.example.app"
+    push.collapse = "game 7 \u{20ac}"
+    push.id = "123E4567-e89b-12d3-A456-4266554400aF"
+    try push.check {
+      #expect($0.type == .liveactivity)
+      #expect($0.priority == 10)
+      #expect($0.expiry == 1_700_000_000)
+      #expect(text($0.topic) == "com.example.app.push-type.liveactivity")
+      #expect(text($0.collapse) == "game 7 \u{20ac}")
+      let id = $0.identifier.map { id in
+        String(decoding: (0..<36).map { id.bytes[$0] }, as: UTF8.self)
+      }
+      #expect(id == "123e4567-e89b-12d3-a456-4266554400af")
+    }
+  }
+
+  @Test func tokens() throws {
+    var push = Push()
+    for count in [1, 100] {
+      push.token = [UInt8](repeating: 1, count: count)
+      try push.check { #expect($0.token.count == count) }
+    }
+    push.token = []
+    #expect(refusal(push) == "the device token has 0 bytes, not 1 to 100")
+    push.token = [UInt8](repeating: 1, count: 101)
+    #expect(refusal(push) == "the device token has 101 bytes, not 1 to 100")
+  }
+
+  @Test(arguments: [(UInt8(0), 4096), (1, 4096), (4, 5120), (8, 4096)])
+  func payloads(_ type: UInt8, _ limit: Int) throws {
+    var push = Push()
+    push.type = type
+    push.payload = [UInt8](repeating: 0x20, count: limit)
+    try push.check { #expect($0.payload.count == limit) }
+    push.payload.append(0x20)
+    #expect(refusal(push) == "the payload has \(limit + 1) bytes, more than \(limit)")
+    // What the session allows is never more than what APNs does.
+    push.payloadMax = 9999
+    #expect(refusal(push) == "the payload has \(limit + 1) bytes, more than \(limit)")
+    push.payloadMax = 1000
+    #expect(refusal(push) == "the payload has \(limit + 1) bytes, more than 1000")
+    push.payload = []
+    #expect(refusal(push) == "the payload is empty")
+  }
+
+  @Test func priorities() throws {
+    var push = Push()
+    for priority: UInt8 in [1, 5, 10] {
+      push.priority = priority
+      try push.check { #expect($0.priority == priority) }
+    }
+    for priority: UInt8 in [2, 4, 6, 9, 11, 255] {
+      push.priority = priority
+      #expect(refusal(push) == "priority is \(priority), not 1, 5 or 10")
+    }
+  }
+
+  /// Said, or seen from the payload.
+  @Test(arguments: [true, false])
+  func backgroundHasPriority5(_ isSaid: Bool) throws {
+    var push = Push()
+    push.type = isSaid ? 2 : 0
+    push.payload = Array(#"{"aps":{"content-available":1}}"#.utf8)
+    for priority: UInt8 in [0, 5] {
+      push.priority = priority
+      try push.check {
+        #expect($0.type == .background)
+        #expect($0.priority == 5)
+      }
+    }
+    for priority: UInt8 in [1, 10] {
+      push.priority = priority
+      #expect(refusal(push) == "priority is \(priority), and a background push has 5")
+    }
+    push.priority = 3
+    #expect(refusal(push) == "priority is 3, not 1, 5 or 10")
+    // Who says alert has the last word.
+    push.type = 1
+    push.priority = 10
+    try push.check { #expect($0.type == .alert && $0.priority == 10) }
+  }
+
+  @Test func types() throws {
+    var push = Push()
+    for type: UInt8 in 1...11 {
+      push.type = type
+      try push.check { #expect($0.type.rawValue == type) }
+    }
+    for type: UInt8 in [12, 13, 255] {
+      push.type = type
+      #expect(refusal(push) == "push_type is \(type), not an apns_push_type_t")
+    }
+  }
+
+  @Test func expiries() throws {
+    var push = Push()
+    for (given, said) in [(1, 1), (-1, 0), (Int64.min, 0), (Int64.max, Int64.max)]
+      as [(Int64, Int64)]
+    {
+      push.expiry = given
+      try push.check { #expect($0.expiry == said) }
+    }
+  }
+
+  @Test func topics() throws {
+    var push = Push()
+    push.sessionTopic = "com.example.session"
+    try push.check { #expect(text($0.topic) == "com.example.session") }
+    push.topic = ""
+    try push.check { #expect(text($0.topic) == "com.example.session") }
+    push.topic = "com.example.app"
+    try push.check { #expect(text($0.topic) == "com.example.app") }
+    push.topic = String(repeating: "x", count: 255)
+    try push.check { #expect($0.topic.count == 255) }
+    push.topic = String(repeating: "x", count: 256)
+    #expect(refusal(push) == "topic has more than 255 bytes")
+    push.topic = "com.example app"
+    #expect(refusal(push) == "topic has character 0x20 at 11")
+    push.topic = "com.example\r\napns-priority: 10"
+    #expect(refusal(push) == "topic has character 0x0d at 11")
+    push.topic = "\u{7F}"
+    #expect(refusal(push) == "topic has character 0x7f at 0")
+  }
+
+  @Test func aProviderTokenNeedsATopic() throws {
+    var push = Push()
+    push.needsTopic = true
+    #expect(refusal(push) == "there is no topic, and a provider token needs one")
+    push.topic = ""
+    #expect(refusal(push) == "there is no topic, and a provider token needs one")
+    push.sessionTopic = "com.example.app"
+    try push.check { #expect(text($0.topic) == "com.example.app") }
+  }
+
+  @Test func collapseIdentifiers() throws {
+    var push = Push()
+    push.collapse = String(repeating: "x", count: 64)
+    try push.check { #expect($0.collapse.count == 64) }
+    push.collapse = String(repeating: "x", count: 65)
+    #expect(refusal(push) == "collapse_id has more than 64 bytes")
+    // Bytes count, not characters.
+    push.collapse = String(repeating: "\u{e9}", count: 33)
+    #expect(refusal(push) == "collapse_id has more than 64 bytes")
+    push.collapse = ""
+    try push.check { #expect($0.collapse.count == 0) }
+    for (text, message) in [
+      (" a", "0x20 at 0"), ("a ", "0x20 at 1"), (" ", "0x20 at 0"), ("a\nb", "0x0a at 1"),
+      ("a\tb", "0x09 at 1"), ("\u{1}", "0x01 at 0"),
+    ] {
+      push.collapse = text
+      #expect(refusal(push) == "collapse_id has character \(message)")
+    }
+  }
+
+  @Test(arguments: [
+    "123e4567-e89b-12d3-a456-42665544000", "123e4567-e89b-12d3-a456-4266554400000",
+    "123e4567e89b12d3a456426655440000", "123e4567-e89b-12d3-a456_426655440000",
+    "g23e4567-e89b-12d3-a456-426655440000", "{23e4567-e89b-12d3-a456-42665544000}",
+    "-", "x", "123e4567-e89b-12d3-a456-4266554400\u{e9}", "123e4567--89b-12d3-a456-426655440000",
+  ])
+  func whatIsNoUUID(_ id: String) {
+    var push = Push()
+    push.id = id
+    #expect(refusal(push) == "apns_id is not a UUID")
+  }
+}

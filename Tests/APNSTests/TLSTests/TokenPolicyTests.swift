@@ -1,0 +1,153 @@
+import Testing
+
+@testable import APNS
+
+@Suite struct TokenPolicyTests {
+  private let start: Int64 = 1_700_000_000
+  private func time(_ seconds: Int64, unix shift: Int64 = 0) -> TokenTime {
+    TokenTime(unix: start &+ seconds &+ shift, steady: 5000 + seconds)
+  }
+
+  private func fresh(_ chance: UInt32 = 0) -> TokenPolicy {
+    var policy = TokenPolicy()
+    policy.replaced(at: time(0), chance: chance)
+    return policy
+  }
+
+  @Test func theFirst() {
+    let policy = TokenPolicy()
+    #expect(policy.generation == 0)
+    #expect(policy.verdict(at: time(0)) == .replace)
+    #expect(policy.verdict(refused: 0, at: time(0)) == .replace)
+    #expect(policy.verdict(refused: 7, at: time(0)) == .replace)
+    #expect(fresh().generation == 1)
+    #expect(fresh().verdict(at: time(0)) == .keep)
+  }
+
+  /// Between 45 and 55 minutes, whatever chance says; never sooner, never later.
+  @Test func ofAge() {
+    for chance: UInt32 in [0, 1, 300, 600, 601, 1_000_000, .max] {
+      let policy = fresh(chance)
+      let ripe = 45 * 60 + Int64(chance % 601)
+      for second in stride(from: Int64(0), through: 56 * 60, by: 1) {
+        #expect(policy.verdict(at: time(second)) == (second < ripe ? .keep : .replace))
+      }
+    }
+    #expect(fresh(600).verdict(at: time(55 * 60)) == .replace)
+  }
+
+  @Test func afterADay() {
+    var policy = TokenPolicy()
+    var made: [Int64] = []
+    var random = SplitMix64(seed: 3)
+    for second in 0..<Int64(24 * 3600) where policy.verdict(at: time(second)) == .replace {
+      policy.replaced(at: time(second), chance: UInt32(truncatingIfNeeded: random.next()))
+      made.append(second)
+    }
+    #expect((26...33).contains(made.count))
+    for (one, next) in zip(made, made.dropFirst()) { #expect((2700...3300).contains(next - one)) }
+    #expect(policy.generation == UInt32(made.count))
+    #expect(Set(zip(made, made.dropFirst()).map { $1 - $0 }).count > 10)
+  }
+
+  /// APNs says expired: at once; but another session's answer serves all.
+  @Test func refused() {
+    var policy = fresh()
+    #expect(policy.verdict(refused: 1, at: time(10)) == .replace)
+    policy.replaced(at: time(10), chance: 0)
+    for second: Int64 in [10, 11, 600, 2699] {
+      #expect(policy.verdict(refused: 1, at: time(second)) == .keep)
+    }
+  }
+
+  /// The new one is refused too: not again within 20 minutes, whoever asks.
+  @Test func refusedAgain() {
+    var policy = fresh()
+    policy.replaced(at: time(10), chance: 0)
+    #expect(policy.generation == 2)
+    for second: Int64 in [10, 11, 600, 1209] {
+      #expect(policy.verdict(refused: 2, at: time(second)) == .keep)
+    }
+    #expect(policy.verdict(refused: 2, at: time(10 + 1200)) == .replace)
+    // One of a good age is replaced though one was replaced early before it.
+    policy.replaced(at: time(1210), chance: 0)
+    #expect(policy.verdict(refused: 3, at: time(1211)) == .replace)
+    policy.replaced(at: time(1211), chance: 0)
+    #expect(policy.verdict(refused: 4, at: time(1212)) == .keep)
+  }
+
+  /// A gateway that refuses every token, asked every second by sessions without patience.
+  @Test func neverMoreThanTwoIn20Minutes() {
+    var policy = TokenPolicy()
+    var made: [Int64] = []
+    for second in 0..<Int64(12 * 3600) {
+      // The clock is set back and forth meanwhile.
+      let now = time(second, unix: second % 7 == 0 ? -7200 : second % 5 == 0 ? 7200 : 0)
+      if policy.verdict(refused: policy.generation, at: now) == .replace
+        || policy.verdict(at: now) == .replace
+      {
+        policy.replaced(at: now, chance: 0)
+        made.append(second)
+      }
+    }
+    #expect(made.count > 30)
+    for (one, third) in zip(made, made.dropFirst(2)) { #expect(third - one >= 1200) }
+  }
+
+  @Test func clockSetBack() {
+    let policy = fresh()
+    // Put right by a little.
+    #expect(policy.verdict(at: time(100, unix: -160)) == .keep)
+    // Its time is yet to come: no use, so at once.
+    #expect(policy.verdict(at: time(100, unix: -161)) == .replace)
+    #expect(policy.verdict(at: time(100, unix: -86_400)) == .replace)
+    // And from then on as ever.
+    var next = policy
+    next.replaced(at: time(100, unix: -86_400), chance: 0)
+    #expect(next.verdict(at: time(200, unix: -86_400)) == .keep)
+    #expect(next.verdict(at: time(2799, unix: -86_400)) == .keep)
+    #expect(next.verdict(at: time(2800, unix: -86_400)) == .replace)
+    // Back as it was, which makes it a day old: it may be replaced, 20 minutes later.
+    #expect(next.verdict(at: time(200)) == .keep)
+    #expect(next.verdict(at: time(1300)) == .replace)
+  }
+
+  /// A clock that stands, or goes back by little again and again, holds nothing up.
+  @Test func clockThatStands() {
+    let policy = fresh()
+    #expect(policy.verdict(at: TokenTime(unix: start, steady: 5000 + 2699)) == .keep)
+    #expect(policy.verdict(at: TokenTime(unix: start, steady: 5000 + 2700)) == .replace)
+    #expect(policy.verdict(at: TokenTime(unix: start - 60, steady: 5000 + 2700)) == .replace)
+  }
+
+  /// Asleep for two hours, of which the steady clock knows nothing.
+  @Test func sleep() {
+    var policy = fresh()
+    #expect(policy.verdict(at: time(60, unix: 7200)) == .replace)
+    policy.replaced(at: time(60, unix: 7200), chance: 0)
+    #expect(policy.verdict(at: time(120, unix: 7200)) == .keep)
+  }
+
+  @Test func extremes() {
+    for unix in [Int64.min, -1, 0, .max] {
+      for steady in [Int64.min, 0, .max] {
+        var policy = fresh()
+        let now = TokenTime(unix: unix, steady: steady)
+        _ = policy.verdict(at: now)
+        _ = policy.verdict(refused: 1, at: now)
+        policy.replaced(at: now, chance: .max)
+        #expect(policy.verdict(at: now) == .keep)
+      }
+    }
+  }
+
+  @Test func forgotten() {
+    var policy = fresh()
+    policy.forget()
+    #expect(policy.verdict(at: time(1)) == .replace)
+    policy.replaced(at: time(1), chance: 0)
+    // Not one that somebody has under that number.
+    #expect(policy.generation == 2)
+    #expect(policy.verdict(at: time(1)) == .keep)
+  }
+}

@@ -1,0 +1,70 @@
+/*
+ * APNs over HTTP/2 as the tests want it: a judge of the test's own decides what every
+ * notification is answered with, and all that was heard is kept.
+ */
+#ifndef TESTS_SERVICE_H
+#define TESTS_SERVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** One request, whole. Texts are "" where the header was not there. */
+typedef struct service_push {
+  size_t number;     /* in the order in which they were whole, from 0 */
+  size_t connection; /* in the order accepted */
+  int32_t stream;
+  char path[256], authority[64], topic[256], push_type[32], id[64], collapse_id[80], expiration[24],
+      priority[8], authorization[512];
+  char *payload;
+  size_t payload_length;
+} service_push_t;
+
+typedef enum service_action {
+  SERVE_ANSWER,
+  SERVE_SILENCE,          /* never answered */
+  SERVE_RESET,            /* RST_STREAM with `error` instead of an answer */
+  SERVE_GOODBYE,          /* answered, and GOAWAY: what came behind it is not looked at */
+  SERVE_GOODBYE_AND_DROP, /* likewise, and the connection closed when that is written */
+  SERVE_DROP /* not answered, and the connection closed when the answers before it are written */
+} service_action_t;
+
+typedef struct service_reply {
+  service_action_t action;
+  int status;        /* 0: 200 */
+  const char *body;  /* NULL: none */
+  const char *id;    /* apns-id; NULL: the request's own, or one made */
+  uint32_t error;    /* for SERVE_RESET */
+  uint32_t settings; /* not 0: SETTINGS with so many streams from now on, before the answer */
+} service_reply_t;
+
+/** Called on the service's thread. */
+typedef service_reply_t (*service_judge_t)(void *context, const service_push_t *push);
+
+typedef struct service_options {
+  service_judge_t judge; /* NULL: 200 to all */
+  void *context;
+  uint32_t streams;       /* at once; 0: 1,000 */
+  uint32_t stream_window; /* bytes; 0: 65,535 */
+  bool answers_early;     /* when the headers are there, and resets the stream: as nginx does */
+  bool speaks_no_http2;   /* no ALPN */
+  bool trickles;          /* an answer to each record */
+} service_options_t;
+
+typedef struct service service_t;
+
+service_t *service_start(const service_options_t *options);
+uint16_t service_port(const service_t *service);
+
+/** Ends it, and joins its thread; what was heard stays until service_free(). */
+void service_stop(service_t *service);
+void service_free(service_t *service);
+
+/** After service_stop(). */
+size_t service_connections(const service_t *service);
+size_t service_count(const service_t *service);
+const service_push_t *service_push(const service_t *service, size_t number);
+/** The most streams that were open at once on a connection. */
+size_t service_most_streams(const service_t *service);
+
+#endif

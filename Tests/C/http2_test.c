@@ -1,0 +1,675 @@
+/* Sessions over HTTP/2, against a service of the test's own: every notification has its
+   end there too, whatever the service does. */
+#include <openssl/pem.h>
+#include <stdio.h>
+
+#include "provider.h"
+#include "Service/service.h"
+
+/* ---- What the tests share ------------------------------------------------- */
+
+static apns_session_options_t push_options(const service_t *service) {
+  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  options.protocol = APNS_PROTOCOL_HTTP2;
+  options.host = "localhost";
+  options.port = service_port(service);
+  options.connect_timeout_ms = 30000;
+  options.write_timeout_ms = 30000;
+  options.topic = "com.example.chess";
+  options.report_accepted = 1;
+  return options;
+}
+
+static apns_session_t *push_session(const service_t *service,
+                                    const apns_session_options_t *options) {
+  apns_session_options_t usual = push_options(service);
+  apns_credentials_t *credentials = provider_credentials();
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_new(options ? options : &usual, credentials, &session, &error), &error);
+  apns_credentials_free(credentials);
+  return session;
+}
+
+/* The number that notification() wrote into the token. */
+static size_t number_of(const service_push_t *push) {
+  unsigned char bytes[sizeof(size_t)];
+  for (size_t index = 0; index < sizeof bytes; index++) {
+    unsigned value = 0;
+    sscanf(push->path + strlen("/3/device/") + 2 * index, "%2x", &value);
+    bytes[index] = (unsigned char)value;
+  }
+  size_t number;
+  memcpy(&number, bytes, sizeof number);
+  return number;
+}
+
+static void send_all(apns_session_t *session, size_t from, size_t to) {
+  apns_error_t error = APNS_ERROR_INIT;
+  for (size_t n = from; n < to; n++)
+    assert_ok(
+        apns_session_send(session, notification(n), n + 1 < to ? APNS_SEND_MORE : 0, NULL, &error),
+        &error);
+}
+
+static void drain(apns_session_t *session) {
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+}
+
+/* How each of `count` notifications ended; exactly once. */
+typedef struct ends {
+  size_t accepted, rejected, unknown;
+  unsigned char *of; /* 1 more than the kind, for each */
+} ends_t;
+
+static ends_t take_ends(apns_session_t *session, size_t count) {
+  ends_t ends = {.of = calloc(1, count)};
+  apns_event_t event = APNS_EVENT_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  while (apns_session_next_event(session, &event, 0, &error) == APNS_OK) {
+    size_t n = (size_t)(uintptr_t)event.user_data - 1;
+    assert_true(n < count);
+    assert_int_equal(ends.of[n], 0);
+    ends.of[n] = (unsigned char)event.kind;
+    if (event.kind == APNS_EVENT_ACCEPTED) ends.accepted++;
+    if (event.kind == APNS_EVENT_REJECTED) ends.rejected++;
+    if (event.kind == APNS_EVENT_UNKNOWN) ends.unknown++;
+  }
+  assert_int_equal(ends.accepted + ends.rejected + ends.unknown, count);
+  return ends;
+}
+
+/* How often the service was asked for each; fails where it was not for one that is accepted. */
+static size_t duplicates(const service_t *service, size_t count, const ends_t *ends) {
+  unsigned *times = calloc(count, sizeof *times);
+  size_t twice = 0;
+  for (size_t index = 0; index < service_count(service); index++) {
+    size_t n = number_of(service_push(service, index));
+    assert_true(n < count);
+    if (times[n]++) twice++;
+  }
+  for (size_t n = 0; n < count; n++)
+    if (ends->of[n] == APNS_EVENT_ACCEPTED) assert_true(times[n] > 0);
+  free(times);
+  return twice;
+}
+
+/* ---- The good days ---------------------------------------------------------- */
+
+static void a_request_says_what_the_notification_says(void **state) {
+  (void)state;
+  service_t *service = service_start(NULL);
+  apns_session_t *session = push_session(service, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  uint32_t identifier = 0;
+  assert_ok(apns_session_send(session, notification(7), 0, &identifier, &error), &error);
+  drain(session);
+  apns_event_t event = APNS_EVENT_INIT;
+  assert_ok(apns_session_next_event(session, &event, 0, &error), &error);
+  assert_int_equal(event.kind, APNS_EVENT_ACCEPTED);
+  assert_int_equal(event.identifier, identifier);
+  assert_int_equal(event.http_status, 200);
+  assert_string_equal(event.apns_id, "5e2a60c0-0000-4000-8000-000000000000");
+  assert_int_equal(event.reason, 0);
+  apns_session_free(session);
+  service_stop(service);
+  assert_int_equal(service_count(service), 1);
+  const service_push_t *push = service_push(service, 0);
+  assert_int_equal(strlen(push->path), strlen("/3/device/") + 64);
+  assert_int_equal(number_of(push), 7);
+  char authority[32];
+  snprintf(authority, sizeof authority, "localhost:%d", service_port(service));
+  assert_string_equal(push->authority, authority);
+  assert_string_equal(push->topic, "com.example.chess");
+  assert_string_equal(push->push_type, "alert");
+  assert_string_equal(push->id, "");
+  assert_string_equal(push->collapse_id, "");
+  assert_string_equal(push->expiration, "");
+  assert_string_equal(push->priority, "");
+  assert_string_equal(push->authorization, "");
+  assert_int_equal(push->payload_length, notification(7)->payload_length);
+  assert_memory_equal(push->payload, notification(7)->payload, push->payload_length);
+  service_free(service);
+}
+
+static void check_many(const service_options_t *options, size_t count, uint32_t connections,
+                       uint32_t window_bytes) {
+  service_t *service = service_start(options);
+  apns_session_options_t given = push_options(service);
+  given.connections = connections;
+  given.window_bytes = window_bytes;
+  given.report_accepted = 0;
+  apns_session_t *session = push_session(service, &given);
+  send_all(session, 0, count);
+  drain(session);
+  assert_counts(session, count, count, 0, 0, 0);
+  assert_int_equal(stats_of(session).resent, 0);
+  assert_int_equal(stats_of(session).window, 0);
+  apns_session_free(session);
+  service_stop(service);
+  assert_int_equal(service_count(service), count);
+  const size_t streams = options && options->streams ? options->streams : 1000;
+  assert_in_range(service_most_streams(service), 1, streams);
+  service_free(service);
+}
+
+static void many_are_answered(void **state) {
+  (void)state;
+  check_many(NULL, as_many_as(20000, 2000), 0, 0);
+}
+
+static void many_with_answers_that_trickle(void **state) {
+  (void)state;
+  const service_options_t options = {.trickles = true};
+  check_many(&options, as_many_as(5000, 500), 0, 0);
+}
+
+static void many_times_the_smallest_outbox(void **state) {
+  (void)state;
+  check_many(NULL, as_many_as(3000, 600), 0, 32768);
+}
+
+static void few_streams_are_kept_to(void **state) {
+  (void)state;
+  for (uint32_t streams = 1; streams < 5; streams += 3) {
+    const service_options_t options = {.streams = streams};
+    check_many(&options, as_many_as(1000, 100), 0, 0);
+  }
+}
+
+static void small_windows_are_kept_to(void **state) {
+  (void)state;
+  const service_options_t options = {.stream_window = 7};
+  check_many(&options, as_many_as(1000, 100), 0, 0);
+}
+
+static void more_connections_where_streams_are_few(void **state) {
+  (void)state;
+  const service_options_t options = {.streams = 2};
+  service_t *service = service_start(&options);
+  apns_session_options_t given = push_options(service);
+  given.connections = 4;
+  apns_session_t *session = push_session(service, &given);
+  send_all(session, 0, 400);
+  drain(session);
+  assert_counts(session, 400, 400, 0, 0, 0);
+  apns_session_free(session);
+  service_stop(service);
+  assert_in_range(service_connections(service), 2, 4);
+  assert_in_range(service_most_streams(service), 1, 2);
+  service_free(service);
+}
+
+static void one_connection_where_it_will_do(void **state) {
+  (void)state;
+  service_t *service = service_start(NULL);
+  apns_session_options_t given = push_options(service);
+  given.connections = 4;
+  apns_session_t *session = push_session(service, &given);
+  for (size_t n = 0; n < 50; n++) {
+    send_all(session, n, n + 1);
+    drain(session);
+  }
+  apns_session_free(session);
+  service_stop(service);
+  assert_int_equal(service_connections(service), 1);
+  service_free(service);
+}
+
+/* ---- Answers ------------------------------------------------------------------ */
+
+typedef struct verdict {
+  size_t every; /* one of so many, or 0: none */
+  service_reply_t reply;
+  size_t times; /* so often for each at most; 0: always */
+  size_t *given;
+} verdict_t;
+
+static service_reply_t judge_by_number(void *context, const service_push_t *push) {
+  const verdict_t *verdict = context;
+  const service_reply_t fine = {0};
+  const size_t n = number_of(push);
+  if (!verdict->every || n % verdict->every) return fine;
+  if (verdict->times && verdict->given[n]++ >= verdict->times) return fine;
+  return verdict->reply;
+}
+
+/* What one answer makes of the notification. */
+static apns_event_t event_for(int status, const char *body) {
+  verdict_t verdict = {.every = 1, .reply = {.status = status, .body = body}};
+  const service_options_t options = {.judge = judge_by_number, .context = &verdict};
+  service_t *service = service_start(&options);
+  apns_session_t *session = push_session(service, NULL);
+  send_all(session, 0, 1);
+  drain(session);
+  apns_event_t event = APNS_EVENT_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_next_event(session, &event, 0, &error), &error);
+  apns_session_free(session);
+  service_stop(service);
+  service_free(service);
+  return event;
+}
+
+static void rejections_say_why(void **state) {
+  (void)state;
+  apns_event_t event = event_for(400, "{\"reason\":\"BadDeviceToken\"}");
+  assert_int_equal(event.kind, APNS_EVENT_REJECTED);
+  assert_int_equal(event.reject, APNS_REJECT_INVALID_TOKEN);
+  assert_int_equal(event.reason, APNS_REASON_BAD_DEVICE_TOKEN);
+  assert_int_equal(event.http_status, 400);
+  assert_string_equal(event.reason_text, "BadDeviceToken");
+  assert_int_equal(strlen(event.apns_id), 36);
+
+  event = event_for(410, "{\"reason\":\"Unregistered\",\"timestamp\":1454948015990}");
+  assert_int_equal(event.kind, APNS_EVENT_REJECTED);
+  assert_int_equal(event.reject, APNS_REJECT_NONE);
+  assert_int_equal(event.reason, APNS_REASON_UNREGISTERED);
+  assert_int_equal(event.timestamp, 1454948015);
+
+  event = event_for(403, "{\"reason\":\"NewFangledReason\"}");
+  assert_int_equal(event.kind, APNS_EVENT_REJECTED);
+  assert_int_equal(event.reject, APNS_REJECT_UNKNOWN);
+  assert_int_equal(event.reason, APNS_REASON_OTHER);
+  assert_string_equal(event.reason_text, "NewFangledReason");
+
+  event = event_for(418, NULL);
+  assert_int_equal(event.kind, APNS_EVENT_REJECTED);
+  assert_int_equal(event.reason, APNS_REASON_OTHER);
+  assert_int_equal(event.http_status, 418);
+  assert_string_equal(event.reason_text, "");
+
+  event = event_for(400, "<html>not what was agreed</html>");
+  assert_int_equal(event.reason, APNS_REASON_OTHER);
+}
+
+static void rejections_among_many(void **state) {
+  (void)state;
+  verdict_t verdict = {.every = 7,
+                       .reply = {.status = 400, .body = "{\"reason\":\"BadDeviceToken\"}"}};
+  const service_options_t options = {.judge = judge_by_number, .context = &verdict};
+  service_t *service = service_start(&options);
+  apns_session_t *session = push_session(service, NULL);
+  const size_t count = as_many_as(2000, 400);
+  send_all(session, 0, count);
+  drain(session);
+  ends_t ends = take_ends(session, count);
+  for (size_t n = 0; n < count; n++)
+    assert_int_equal(ends.of[n], n % 7 ? APNS_EVENT_ACCEPTED : APNS_EVENT_REJECTED);
+  apns_session_free(session);
+  service_stop(service);
+  assert_int_equal(duplicates(service, count, &ends), 0);
+  assert_int_equal(service_connections(service), 1);
+  free(ends.of);
+  service_free(service);
+}
+
+/* An answer that asks for another try is given one, and only one notification waits for it. */
+static void what_may_be_tried_again_is(void **state) {
+  (void)state;
+  static const struct {
+    int status;
+    const char *body;
+  } cases[] = {{429, "{\"reason\":\"TooManyRequests\"}"},
+               {500, "{\"reason\":\"InternalServerError\"}"},
+               {503, "{\"reason\":\"ServiceUnavailable\"}"},
+               {503, "{\"reason\":\"Shutdown\"}"},
+               {502, "<html>a proxy's</html>"}};
+  for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
+    size_t given[20] = {0};
+    verdict_t verdict = {.every = 10,
+                         .times = 1,
+                         .given = given,
+                         .reply = {.status = cases[index].status, .body = cases[index].body}};
+    const service_options_t options = {.judge = judge_by_number, .context = &verdict};
+    service_t *service = service_start(&options);
+    apns_session_t *session = push_session(service, NULL);
+    send_all(session, 0, 20);
+    drain(session);
+    ends_t ends = take_ends(session, 20);
+    assert_int_equal(ends.accepted, 20);
+    assert_int_equal(stats_of(session).resent, 2);
+    apns_session_free(session);
+    service_stop(service);
+    assert_int_equal(service_count(service), 22);
+    free(ends.of);
+    service_free(service);
+  }
+}
+
+/* ---- Ends ---------------------------------------------------------------------- */
+
+typedef struct ending {
+  service_action_t action;
+  size_t every;
+  size_t seen;
+  uint32_t error;
+  uint32_t settings;
+} ending_t;
+
+static service_reply_t judge_by_count(void *context, const service_push_t *push) {
+  (void)push;
+  ending_t *ending = context;
+  service_reply_t reply = {0};
+  if (++ending->seen % ending->every == 0) {
+    reply.action = ending->action;
+    reply.error = ending->error;
+    reply.settings = ending->settings;
+  }
+  return reply;
+}
+
+/* Runs a load through a service that does something every so often. */
+static ends_t run(ending_t *ending, size_t count, int ambiguous, size_t *twice_out,
+                  size_t *connections_out) {
+  const service_options_t options = {.judge = judge_by_count, .context = ending};
+  service_t *service = service_start(&options);
+  apns_session_options_t given = push_options(service);
+  given.ambiguous = ambiguous;
+  given.reconnect_pause_max_ms = 50;
+  apns_session_t *session = push_session(service, &given);
+  send_all(session, 0, count);
+  drain(session);
+  ends_t ends = take_ends(session, count);
+  apns_session_free(session);
+  service_stop(service);
+  *twice_out = duplicates(service, count, &ends);
+  if (connections_out) *connections_out = service_connections(service);
+  service_free(service);
+  return ends;
+}
+
+static void a_graceful_goodbye_loses_nothing(void **state) {
+  (void)state;
+  ending_t ending = {.action = SERVE_GOODBYE, .every = 150};
+  size_t twice, connections;
+  const size_t count = as_many_as(4000, 900);
+  ends_t ends = run(&ending, count, 0, &twice, &connections);
+  assert_int_equal(ends.accepted, count);
+  assert_int_equal(twice, 0);
+  assert_int_equal(connections, count / 150 + (count % 150 ? 1 : 0));
+  free(ends.of);
+}
+
+static void a_goodbye_and_an_end_lose_nothing(void **state) {
+  (void)state;
+  ending_t ending = {.action = SERVE_GOODBYE_AND_DROP, .every = 150};
+  size_t twice;
+  const size_t count = as_many_as(4000, 900);
+  ends_t ends = run(&ending, count, 0, &twice, NULL);
+  assert_int_equal(ends.accepted, count);
+  assert_int_equal(twice, 0);
+  free(ends.of);
+}
+
+static void an_end_without_a_goodbye(void **state) {
+  (void)state;
+  size_t twice;
+  const size_t count = as_many_as(3000, 900);
+  ending_t ending = {.action = SERVE_DROP, .every = 400};
+  ends_t ends = run(&ending, count, APNS_AMBIGUOUS_RESEND, &twice, NULL);
+  assert_int_equal(ends.accepted, count);
+  free(ends.of);
+  ending.seen = 0;
+  ends = run(&ending, count, APNS_AMBIGUOUS_REPORT, &twice, NULL);
+  assert_int_equal(ends.accepted + ends.unknown, count);
+  assert_true(ends.unknown > 0);
+  assert_int_equal(twice, 0);
+  free(ends.of);
+}
+
+static void streams_that_are_refused_are_sent_again(void **state) {
+  (void)state;
+  ending_t ending = {.action = SERVE_RESET, .every = 10, .error = 7 /* REFUSED_STREAM */};
+  size_t twice;
+  ends_t ends = run(&ending, 1000, APNS_AMBIGUOUS_REPORT, &twice, NULL);
+  assert_int_equal(ends.accepted, 1000);
+  free(ends.of);
+}
+
+static void streams_that_are_reset_are_ambiguous(void **state) {
+  (void)state;
+  ending_t ending = {.action = SERVE_RESET, .every = 10, .error = 2 /* INTERNAL_ERROR */};
+  size_t twice;
+  ends_t ends = run(&ending, 1000, APNS_AMBIGUOUS_REPORT, &twice, NULL);
+  assert_int_equal(ends.unknown, 100);
+  assert_int_equal(ends.accepted, 900);
+  assert_int_equal(twice, 0);
+  free(ends.of);
+  ending.seen = 0;
+  ends = run(&ending, 1000, APNS_AMBIGUOUS_RESEND, &twice, NULL);
+  assert_int_equal(ends.accepted, 1000);
+  free(ends.of);
+}
+
+static void the_number_of_streams_may_change(void **state) {
+  (void)state;
+  ending_t ending = {.action = SERVE_ANSWER, .every = 100, .settings = 1};
+  size_t twice;
+  ends_t ends = run(&ending, 1000, 0, &twice, NULL);
+  assert_int_equal(ends.accepted, 1000);
+  assert_int_equal(twice, 0);
+  free(ends.of);
+}
+
+/* As nginx does: the answer before the body, and the stream reset behind it. */
+static void answers_before_the_body_count_once(void **state) {
+  (void)state;
+  const service_options_t options = {.answers_early = true};
+  service_t *service = service_start(&options);
+  apns_session_t *session = push_session(service, NULL);
+  send_all(session, 0, 300);
+  drain(session);
+  ends_t ends = take_ends(session, 300);
+  assert_int_equal(ends.accepted, 300);
+  assert_int_equal(stats_of(session).resent, 0);
+  apns_session_free(session);
+  service_stop(service);
+  assert_int_equal(service_count(service), 300);
+  free(ends.of);
+  service_free(service);
+}
+
+static void silence_ends_as_unknown(void **state) {
+  (void)state;
+  verdict_t verdict = {.every = 5, .reply = {.action = SERVE_SILENCE}};
+  const service_options_t options = {.judge = judge_by_number, .context = &verdict};
+  service_t *service = service_start(&options);
+  apns_session_options_t given = push_options(service);
+  given.answer_timeout_ms = 300;
+  given.ambiguous = APNS_AMBIGUOUS_REPORT;
+  apns_session_t *session = push_session(service, &given);
+  send_all(session, 0, 20);
+  drain(session);
+  ends_t ends = take_ends(session, 20);
+  assert_int_equal(ends.unknown, 4);
+  assert_int_equal(ends.accepted, 16);
+  free(ends.of);
+  apns_session_free(session);
+  service_stop(service);
+  service_free(service);
+}
+
+static void closing_hears_the_answers(void **state) {
+  (void)state;
+  service_t *service = service_start(NULL);
+  apns_session_t *session = push_session(service, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_all(session, 0, 200);
+  assert_ok(apns_session_close(session, 30000, &error), &error);
+  ends_t ends = take_ends(session, 200);
+  assert_int_equal(ends.accepted, 200);
+  assert_status(APNS_ERR_CLOSED, apns_session_send(session, notification(0), 0, NULL, &error),
+                &error);
+  free(ends.of);
+  apns_session_free(session);
+  service_stop(service);
+  service_free(service);
+}
+
+static void closing_names_what_has_no_answer(void **state) {
+  (void)state;
+  verdict_t verdict = {.every = 5, .reply = {.action = SERVE_SILENCE}};
+  const service_options_t options = {.judge = judge_by_number, .context = &verdict};
+  service_t *service = service_start(&options);
+  apns_session_t *session = push_session(service, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_all(session, 0, 20);
+  /* Until the others have theirs. */
+  while (stats_of(session).accepted < 16) {
+    apns_event_t event = APNS_EVENT_INIT;
+    assert_ok(apns_session_next_event(session, &event, 30000, &error), &error);
+  }
+  assert_ok(apns_session_close(session, 0, &error), &error);
+  assert_int_equal(stats_of(session).unknown, 4);
+  assert_int_equal(stats_of(session).unresolved, 0);
+  apns_session_free(session);
+  service_stop(service);
+  service_free(service);
+}
+
+/* ---- Provider tokens --------------------------------------------------------- */
+
+static apns_session_t *token_session(const service_t *service) {
+  BIO *memory = BIO_new(BIO_s_mem());
+  EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
+  assert_true(key && PEM_write_bio_PKCS8PrivateKey(memory, key, NULL, NULL, 0, NULL, NULL));
+  char *p8;
+  long length = BIO_get_mem_data(memory, &p8);
+  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
+  who.token_key_bytes = p8, who.token_key_length = (size_t)length;
+  who.key_id = "ABC123DEFG", who.team_id = "DEF123GHIJ";
+  who.ca_file = identities_make()->root.certificate_file;
+  apns_credentials_t *credentials = NULL;
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_credentials_new(&who, &credentials, &error), &error);
+  BIO_free(memory), EVP_PKEY_free(key);
+  apns_session_options_t options = push_options(service);
+  options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  apns_credentials_free(credentials);
+  return session;
+}
+
+typedef struct expiry {
+  char refused[512]; /* the first token that was shown */
+  bool is_hopeless;  /* and each one after it */
+  size_t times;
+} expiry_t;
+
+static service_reply_t judge_tokens(void *context, const service_push_t *push) {
+  expiry_t *expiry = context;
+  service_reply_t reply = {0};
+  if (!*expiry->refused) memcpy(expiry->refused, push->authorization, sizeof expiry->refused);
+  if (expiry->is_hopeless || !strcmp(push->authorization, expiry->refused)) {
+    reply.status = 403, reply.body = "{\"reason\":\"ExpiredProviderToken\"}";
+    expiry->times++;
+  }
+  return reply;
+}
+
+static void requests_show_the_token(void **state) {
+  (void)state;
+  service_t *service = service_start(NULL);
+  apns_session_t *session = token_session(service);
+  send_all(session, 0, 50);
+  drain(session);
+  assert_counts(session, 50, 50, 0, 0, 0);
+  apns_session_free(session);
+  service_stop(service);
+  /* "bearer ", and the beginning of {"alg":"ES256" in base64. */
+  assert_memory_equal(service_push(service, 0)->authorization, "bearer eyJ", 10);
+  for (size_t n = 1; n < 50; n++)
+    assert_string_equal(service_push(service, n)->authorization,
+                        service_push(service, 0)->authorization);
+  service_free(service);
+}
+
+/* What was refused with the old token is sent again with the new one, and nobody notices. */
+static void an_expired_token_is_replaced(void **state) {
+  (void)state;
+  expiry_t expiry = {.times = 0};
+  const service_options_t options = {.judge = judge_tokens, .context = &expiry};
+  service_t *service = service_start(&options);
+  apns_session_t *session = token_session(service);
+  send_all(session, 0, 50);
+  drain(session);
+  assert_counts(session, 50, 50, 0, 0, 0);
+  assert_int_equal(stats_of(session).resent, expiry.times);
+  apns_session_free(session);
+  service_stop(service);
+  /* Only one was sent before the service had answered. */
+  assert_int_equal(expiry.times, 1);
+  service_free(service);
+}
+
+static void a_token_that_never_does_is_a_rejection(void **state) {
+  (void)state;
+  expiry_t expiry = {.is_hopeless = true};
+  const service_options_t options = {.judge = judge_tokens, .context = &expiry};
+  service_t *service = service_start(&options);
+  apns_session_t *session = token_session(service);
+  send_all(session, 0, 3);
+  drain(session);
+  for (size_t n = 0; n < 3; n++) {
+    apns_event_t event = APNS_EVENT_INIT;
+    apns_error_t error = APNS_ERROR_INIT;
+    assert_ok(apns_session_next_event(session, &event, 0, &error), &error);
+    assert_int_equal(event.kind, APNS_EVENT_REJECTED);
+    assert_int_equal(event.reject, APNS_REJECT_SHUTDOWN);
+    assert_int_equal(event.reason, APNS_REASON_EXPIRED_PROVIDER_TOKEN);
+  }
+  apns_session_free(session);
+  service_stop(service);
+  service_free(service);
+}
+
+/* ---- What cannot be -------------------------------------------------------------- */
+
+static void a_peer_without_http2_is_named(void **state) {
+  (void)state;
+  const service_options_t options = {.speaks_no_http2 = true};
+  service_t *service = service_start(&options);
+  apns_session_t *session = push_session(service, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_status(APNS_ERR_PROTOCOL, apns_session_connect(session, &error), &error);
+  assert_contains(error.message, "no HTTP/2 is spoken at localhost:");
+  apns_session_free(session);
+  service_stop(service);
+  service_free(service);
+}
+
+int main(void) {
+  identities_make();
+  if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_request_says_what_the_notification_says),
+      cmocka_unit_test(many_are_answered),
+      cmocka_unit_test(many_with_answers_that_trickle),
+      cmocka_unit_test(many_times_the_smallest_outbox),
+      cmocka_unit_test(few_streams_are_kept_to),
+      cmocka_unit_test(small_windows_are_kept_to),
+      cmocka_unit_test(more_connections_where_streams_are_few),
+      cmocka_unit_test(one_connection_where_it_will_do),
+      cmocka_unit_test(rejections_say_why),
+      cmocka_unit_test(rejections_among_many),
+      cmocka_unit_test(what_may_be_tried_again_is),
+      cmocka_unit_test(a_graceful_goodbye_loses_nothing),
+      cmocka_unit_test(a_goodbye_and_an_end_lose_nothing),
+      cmocka_unit_test(an_end_without_a_goodbye),
+      cmocka_unit_test(streams_that_are_refused_are_sent_again),
+      cmocka_unit_test(streams_that_are_reset_are_ambiguous),
+      cmocka_unit_test(the_number_of_streams_may_change),
+      cmocka_unit_test(answers_before_the_body_count_once),
+      cmocka_unit_test(silence_ends_as_unknown),
+      cmocka_unit_test(closing_hears_the_answers),
+      cmocka_unit_test(closing_names_what_has_no_answer),
+      cmocka_unit_test(requests_show_the_token),
+      cmocka_unit_test(an_expired_token_is_replaced),
+      cmocka_unit_test(a_token_that_never_does_is_a_rejection),
+      cmocka_unit_test(a_peer_without_http2_is_named),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
