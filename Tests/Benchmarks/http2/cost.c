@@ -3,7 +3,9 @@
  * h2load that asks the same service for the same: 1,000 streams on one connection, on
  * loopback, payloads of 200 bytes. The two take turns, and figures are medians.
  *
- *   apns_http2_cost [--quick] [--json] [--only CASE]
+ *   apns_http2_cost [--quick] [--json] [--once COUNT]
+ *
+ * --once has each of them send so many, and prints nothing: for a profiler.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,29 +71,8 @@ static round_t play(int contender, const bench_service_t *service, const provide
                    .other = (double)figures.other_allocations / timed};
 }
 
-static void measure(const identities_t *identities, bool trickles, size_t count, int rounds,
-                    bool json) {
-  static round_t all[CONTENDERS][ROUNDS_MAX];
-  const bench_service_options_t options = {.processor = 1,
-                                           .streams = STREAMS,
-                                           .window = 16 << 20,
-                                           .credit = 0.5,
-                                           .batch = trickles ? 1 : STREAMS / 2,
-                                           .trickles = trickles};
-  const char *answers = trickles ? "one by one" : "in batches";
-  bench_service_t service = bench_service_start(identities, &options);
-  list_t list = list_make(count, PAYLOAD);
-  const provider_task_t task = {.identities = identities,
-                                .list = &list,
-                                .port = service.port,
-                                .streams = STREAMS,
-                                .warm = count / 10};
-  for (int round = -1; round < rounds; round++) {
-    for (int contender = 0; contender < CONTENDERS; contender++) {
-      round_t played = play(contender, &service, &task);
-      if (round >= 0) all[contender][round] = played;
-    }
-  }
+static void print(const char *answers, size_t count, round_t all[CONTENDERS][ROUNDS_MAX],
+                  int rounds, bool json) {
   double h2load = MEDIAN(H2LOAD, cpu_us), best = BEST(H2LOAD, cpu_us);
   if (!json)
     printf(
@@ -129,24 +110,57 @@ static void measure(const identities_t *identities, bool trickles, size_t count,
     putchar('\n');
   }
   fflush(stdout);
+}
+
+static void measure(const identities_t *identities, bool trickles, size_t count, int rounds,
+                    bool json) {
+  static round_t all[CONTENDERS][ROUNDS_MAX];
+  const bench_service_options_t options = {.processor = 1,
+                                           .streams = STREAMS,
+                                           .window = 16 << 20,
+                                           .credit = 0.5,
+                                           .batch = trickles ? 1 : STREAMS / 2,
+                                           .trickles = trickles};
+  const char *answers = trickles ? "one by one" : "in batches";
+  bench_service_t service = bench_service_start(identities, &options);
+  list_t list = list_make(count, PAYLOAD);
+  const provider_task_t task = {.identities = identities,
+                                .list = &list,
+                                .port = service.port,
+                                .streams = STREAMS,
+                                .warm = count / 10};
+  for (int round = -1; round < rounds; round++) {
+    for (int contender = 0; contender < CONTENDERS; contender++) {
+      round_t played = play(contender, &service, &task);
+      if (round >= 0) all[contender][round] = played;
+    }
+  }
+  if (rounds) print(answers, count, all, rounds, json);
   list_free(&list);
   bench_service_stop(&service);
 }
 
 int main(int argc, char **argv) {
-  bool quick = false, json = false;
+  bool json = false;
+  size_t count = 200000;
+  int rounds = ROUNDS_MAX;
   for (int i = 1; i < argc; i++) {
     if (!strcmp(argv[i], "--quick")) {
-      quick = true;
+      count = 50000, rounds = 5;
     } else if (!strcmp(argv[i], "--json")) {
       json = true;
+    } else if (!strcmp(argv[i], "--once") && i + 1 < argc) {
+      count = strtoul(argv[++i], NULL, 10), rounds = 0;
     } else {
-      fprintf(stderr, "usage: %s [--quick] [--json]\n", argv[0]);
-      return 2;
+      count = 0;
     }
+  }
+  if (!count) {
+    fprintf(stderr, "usage: %s [--quick] [--json] [--once COUNT]\n", argv[0]);
+    return 2;
   }
   const identities_t *identities = identities_make();
   for (int trickles = 0; trickles < 2; trickles++)
-    measure(identities, trickles, quick ? 50000 : 200000, quick ? 5 : ROUNDS_MAX, json);
+    measure(identities, trickles, count, rounds, json);
   return 0;
 }
