@@ -16,7 +16,7 @@
       if !hasConnection { try connect() }
       var free = outbox.pointee.reserve(size)
       if free == nil {
-        if !outbox.pointee.isFullOfOutcomes { try pursue(.room(size)) }
+        if !outbox.pointee.isFullOfOutcomes { try makeRoom(size) }
         free = outbox.pointee.reserve(size)
       }
       guard let place = free else {
@@ -34,6 +34,18 @@
       if let id = push.identifier { outbox.pointee.entries[slot].id = UUIDText.bytes(id) }
       queued &+= size
       return identifier
+    }
+
+    /// Waits for room for a record's worth, so that not every answer has to be waited for
+    /// by itself.
+    @inline(never)
+    private mutating func makeRoom(_ size: Int) throws(Failure) {
+      do throws(Failure) {
+        try pursue(
+          .room(max(size, min(HTTP2Connection.recordSize, outbox.pointee.largestRequest / 4))))
+      } catch {
+        if outbox.pointee.reserve(size) == nil { throw error }
+      }
     }
 
     mutating func connect() throws(Failure) {
