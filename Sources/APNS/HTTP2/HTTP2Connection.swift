@@ -93,8 +93,9 @@
     /// streams it allows, or, where the provider shows a token, not answered one.
     var isNew: Bool { !hasSettings || showsToken && !hasAnswer }
 
-    /// Whether a request with so large a payload may be sent now.
-    func takes(payloadCount: Int) -> Bool {
+    /// Whether a request with so large a payload may be sent now; `inParts`, where the
+    /// window has room for some of it.
+    func takes(payloadCount: Int, inParts: Bool = false) -> Bool {
       guard let codec, !isLeaving else { return false }
       var allowed = 1
       if hasSettings {
@@ -103,10 +104,9 @@
       }
       if isNew { allowed = min(allowed, 1) }
       if inFlight >= allowed { return false }
-      // What does not fit waits better in the outbox, where another connection can take it;
-      // but where nothing else would move the window, a part of it has to go ahead.
+      // What does not fit waits better in the outbox, where another connection can take it.
       let window = Int(nghttp2_session_get_remote_window_size(codec))
-      return inFlight == 0 && window > 0 || window &- owed >= payloadCount
+      return inParts && owed == 0 && window > 0 || window &- owed >= payloadCount
     }
 
     /// Sends a request; its stream, or nil where this connection takes no more.

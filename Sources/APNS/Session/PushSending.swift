@@ -102,7 +102,10 @@
       }
       let request = outbox.pointee.request(slot)
       let payloadCount = request.payload.count
-      guard http.pointee.takes(payloadCount: payloadCount) else {
+      guard
+        http.pointee.takes(payloadCount: payloadCount)
+          || http.pointee.takes(payloadCount: payloadCount, inParts: isLastResort)
+      else {
         outbox.pointee.putBack(slot)
         return nil
       }
@@ -125,6 +128,15 @@
         slot, on: UInt16(truncatingIfNeeded: lane.pointee.number), stream: stream, at: second)
       outbox.pointee.entries[slot].tokenGeneration = bearer.generation
       return request.path.count &+ payloadCount &+ 32
+    }
+
+    /// No other connection may come to have room for what fits into no window, and the peer
+    /// may wait for the rest of a window before it gives any back.
+    private var isLastResort: Bool {
+      if options.connections == 1 { return true }
+      var taking = 0
+      for number in 0..<laneCount where lanes[number].isTaking { taking &+= 1 }
+      return outbox.pointee.inFlight == 0 && taking >= options.connections
     }
 
     /// Writes records until nothing is left, or none is full; false where the peer takes

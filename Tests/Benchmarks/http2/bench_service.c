@@ -190,7 +190,10 @@ static void serve(client_t *client) {
     if (nghttp2_session_mem_recv(client->http, buffer, (size_t)got) != got) client->is_over = true;
     if (client->is_over) break;
     give_credit(client);
-    if (client->held_count >= options.batch) answer_held(client);
+    if (client->held_count < options.batch) continue;
+    answer_held(client);
+    write_frames(client);
+    if (client->is_over) break;
   }
   if (!client->is_over) write_frames(client);
 }
