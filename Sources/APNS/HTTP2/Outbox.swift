@@ -15,7 +15,7 @@
     let entries: UnsafeMutablePointer<OutboxEntry>
     private let mask: Int
     private var ring: FrameRing
-    private let reportsAccepted: Bool
+    let reportsAccepted: Bool
 
     private var start = 0
     private var end = 0
