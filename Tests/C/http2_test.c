@@ -3,6 +3,7 @@
 #include <openssl/pem.h>
 #include <stdio.h>
 
+#include "keychain.h"
 #include "provider.h"
 #include "Service/service.h"
 
@@ -618,7 +619,7 @@ static void closing_names_what_has_no_answer(void **state) {
 
 static apns_session_t *token_session(const service_t *service) {
   BIO *memory = BIO_new(BIO_s_mem());
-  EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
+  EVP_PKEY *key = keychain_key(false);
   assert_true(key && PEM_write_bio_PKCS8PrivateKey(memory, key, NULL, NULL, 0, NULL, NULL));
   char *p8;
   long length = BIO_get_mem_data(memory, &p8);
