@@ -209,7 +209,7 @@ struct Send: ParsableCommand {
       sandbox: wire == .http2 ? APNS_HOST_HTTP2_SANDBOX : APNS_HOST_SANDBOX)
     options.topic = topic
     options.windowBytes = window
-    options.payloadMax = payloadMax ?? (limit > Int(APNS_PAYLOAD_MAX_HTTP2) ? UInt32(limit) : 0)
+    options.payloadMax = payloadMax ?? 0
     options.connections = connections
     options.reportsAmbiguous = atMostOnce
     return options

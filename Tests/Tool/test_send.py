@@ -18,7 +18,7 @@ BAD = "bad0" * 16
 def accepted(simulator):
     """What the gateway took, in its order."""
     page = simulator.control("GET", "/accepted?from=0&limit=100000")[1]
-    return page["accepted"] if "accepted" in page else page["notifications"]
+    return page["notifications"]
 
 
 def payloads(simulator):
@@ -114,7 +114,7 @@ def test_json_lines_filled_in(tool, start, tmp_path):
         {"aps": {"alert": "b\\n 1"}, "n": 1, "p": 2}]
     told = {one["n"]: one for one in outcomes(tmp_path / "results")}
     assert [told[n]["outcome"] for n in (1, 2, 3, 4)] == ["accepted", "accepted", "refused", "refused"]
-    assert told[3]["reason"].startswith("line 4: ") and told[4]["reason"].startswith("line 5:8: ")
+    assert told[3]["reason"].startswith("line 4: ") and told[4]["reason"].startswith("line 5:2: ")
 
 
 def test_a_whole_payload_for_each(tool, start, tmp_path):
@@ -195,7 +195,7 @@ def test_control_c_drains_and_reports(tool, start, tmp_path):
     ran = tool(*words, "--resume", "--json")
     assert ran.returncode == 0, ran.stderr
     totals = json.loads(ran.stdout)
-    assert totals["again"] <= 1 and totals["passed_over"] >= len(done)
+    assert totals["again"] == totals["in_doubt"] == 0 and totals["passed_over"] == len(done)
     assert len(accepted(simulator)) == 5000
 
 
@@ -206,7 +206,7 @@ def test_progress_on_a_terminal(tool, start, tmp_path):
     terminal = tool.terminal(*words, columns=100)
     assert terminal.end() == 0
     drawn = terminal.output.decode().split("\r")
-    assert any(re.search(r"[█░]{8,} +\d+% 0 accepted, [\d,]+ waiting, \d+/s, \d:\d\d left", line) for line in drawn), drawn
+    assert any(re.search(r"[█░]{8,} +\d+% 0 accepted, [\d,]+ waiting, [\d,]+/s, \d:\d\d left", line) for line in drawn), drawn
     assert all(len(re.sub("\x1b.*", "", line)) < 100 for line in drawn[:-1])
     assert re.fullmatch(r"1,000 accepted in [\d.]+ s\n", terminal.screen())
     ran = tool(*words, "--progress", "0.2")
@@ -220,8 +220,8 @@ def test_rate(tool, start, tmp_path):
     make_list(tmp_path / "list.csv", 300)
     began = time.monotonic()
     ran = tool("send", *binary(simulator), "--tokens", "list.csv", "--alert", "x", "--rate", 200, "--json")
-    assert ran.returncode == 0 and json.loads(ran.stdout.splitlines()[-1])["seconds"] >= 1.49
-    assert time.monotonic() - began >= 1.49
+    assert ran.returncode == 0 and json.loads(ran.stdout.splitlines()[-1])["seconds"] >= 1.4
+    assert time.monotonic() - began >= 1.4
 
 
 def encrypted(simulator, tmp_path):
@@ -275,8 +275,8 @@ def test_connections_lost_for_good(tool, start, tmp_path):
     make_list(tmp_path / "list.csv", 3000)
     words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--results", "results"]
     running = tool.start(*words, "--rate", 1000, "--patience", 1, "--drain", 3)
-    simulator.wait("/counters", lambda counters: "accepted" in counters and len(json.dumps(counters)) > 0 and counters["accepted"] > 200)
-    simulator.kill()
+    simulator.wait("/counters", lambda counters: counters["accepted"] > 200)
+    simulator.process.kill()
     out, err = running.communicate(timeout=60)
     assert running.returncode == 3, (out, err)
     assert "--resume goes on" in err

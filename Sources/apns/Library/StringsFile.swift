@@ -13,7 +13,8 @@ final class StringsFile {
   deinit { apns_strings_free(handle) }
 
   func has(_ key: String) -> Bool {
-    apns_strings_get(handle, key, key.utf8.count, nil, nil, nil) == APNS_OK
+    var text: UnsafePointer<CChar>?
+    return apns_strings_get(handle, key, key.utf8.count, &text, nil, nil) == APNS_OK
   }
 
   func format(_ key: String, _ arguments: [String]) throws(LibraryError) -> String {

@@ -17,7 +17,8 @@ struct DeviceRecord {
   var fields: [Field]
 
   subscript(name: [UInt8]) -> Field? {
-    guard let index = names.lastIndex(of: name) else { return nil }
+    // A line of CSV may end before the last columns.
+    guard let index = names.lastIndex(of: name), index < fields.count else { return nil }
     return fields[index]
   }
 

@@ -72,6 +72,12 @@ final class ResultFile {
     try flush()
   }
 
+  /// Says how far it was really sent, for a run that ends in order.
+  func end(_ lastSent: Int) throws(FileFault) {
+    waiting += "{\"sending_to\":\(max(sentBefore, lastSent))}\n".utf8
+    try flush()
+  }
+
   func write(_ line: String) {
     waiting += line.utf8
     waiting.append(0x0A)
@@ -105,10 +111,10 @@ final class ResultFile {
             message: "the results of another run: other list, payload or service")
         }
         isResumed = true
-      } else if let object = try? JSONReader.read(line) {
-        take(object)
       } else {
-        throw FileFault(path: path, line: lines.line, message: "no JSON: not written by apns send")
+        guard let object = try? JSONReader.read(line), take(object) else {
+          throw FileFault(path: path, line: lines.line, message: "not written by apns send")
+        }
       }
       whole = lines.position
     }
@@ -116,14 +122,20 @@ final class ResultFile {
     mark = sentBefore
   }
 
-  private func take(_ object: JSONValue) {
+  /// False where it is nothing that this file has.
+  private func take(_ object: JSONValue) -> Bool {
     if case .number(let to)? = object["sending_to"]?.content {
-      sentBefore = max(sentBefore, Int(exactly: to) ?? 0)
-    } else if case .number(let number)? = object["n"]?.content, let number = Int(exactly: number),
+      // The last word: a run that ended in order has taken back what it said too much.
+      sentBefore = Int(exactly: to) ?? 0
+      return true
+    }
+    if case .number(let number)? = object["n"]?.content, let number = Int(exactly: number),
       case .string(let outcome)? = object["outcome"]?.content
     {
       done.insert(number, isUnknown: outcome == Outcome.Kind.unknown.rawValue)
+      return true
     }
+    return false
   }
 }
 

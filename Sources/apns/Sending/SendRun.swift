@@ -19,10 +19,12 @@ struct SendRun {
   private var output = ""
   private var isChecked = false
   private var taken = 0
+  private var lastSent = 0
   private var passedOver = 0
   private var inDoubt = 0
   private var skippedShare = 0.0
   private var lastWord = Clock.now
+  private var nextDue = 0.0
   private var failure: LibraryError?
   private var hasSaidInterrupted = false
 
@@ -83,6 +85,7 @@ struct SendRun {
     do {
       try sendAll(session)
       try settle(session)
+      if lastSent > 0 { try results?.end(lastSent) }
     } catch let fault as FileFault {
       progress.clear()
       session.close(within: 0)
@@ -131,6 +134,7 @@ struct SendRun {
           let sent = Sent(number: number, token: token, isAgain: isAgain)
           guard try send(sent, payload, session) else { return }
           taken += 1
+          lastSent = max(lastSent, number)
         }
       }
       sinceLook += 1
@@ -176,11 +180,13 @@ struct SendRun {
   /// Waits until the next one is due.
   private mutating func pace(_ session: PushSession) throws {
     guard let rate = command.rate else { return }
-    let due = Double(taken) / rate
-    while progress.elapsed < due, Interruption.times == 0 {
+    // What was lost to waiting is not made up for by a burst.
+    nextDue = max(nextDue, Clock.now - 0.05)
+    while Clock.now < nextDue, Interruption.times == 0 {
       _ = try? session.flush()
-      try look(session, within: Int32(min(100, max(1, (due - progress.elapsed) * 1000))))
+      try look(session, within: Int32(min(100, max(1, (nextDue - Clock.now) * 1000))))
     }
+    nextDue += 1 / rate
   }
 
   /// Takes the outcomes that are there, and writes them down before anything else is sent.
@@ -201,7 +207,7 @@ struct SendRun {
     }
     try write()
     progress.show(
-      tally, waiting: session.unresolved, share: source.share, skipped: skippedShare)
+      tally, sent: taken, waiting: session.unresolved, share: source.share, skipped: skippedShare)
   }
 
   private mutating func take(_ outcome: Outcome) {

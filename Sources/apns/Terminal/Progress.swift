@@ -16,11 +16,11 @@ final class Progress {
   var elapsed: Double { Clock.now - began }
 
   /// `share` of the whole, where that is known.
-  func show(_ tally: Tally, waiting: Int, share: Double?, skipped: Double) {
+  func show(_ tally: Tally, sent: Int, waiting: Int, share: Double?, skipped: Double) {
     let now = Clock.now
     guard interval > 0, now - last >= interval else { return }
     last = now
-    let rate = Double(tally.ended) / max(elapsed, 0.001)
+    let rate = Double(sent) / max(elapsed, 0.001)
     var left = ""
     if let share, share > skipped {
       let seconds = elapsed * (1 - share) / (share - skipped)
