@@ -69,22 +69,24 @@ def test_killed_and_resumed(tool, start, tmp_path):
     make_list(tmp_path / "list.csv")
     words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "Hello {{name}}", "--badge", "{{badge}}",
              "--results", "results", "--window", WINDOW, "--json"]
-    running = tool.start(*words)
-    first = Peak(running.pid)
-    simulator.wait_long = time.monotonic() + max(60, COUNT / 1000)
-    while size(tmp_path / "results") < COUNT * 100 / 2:
-        assert running.poll() is None, running.communicate()
-        assert time.monotonic() < simulator.wait_long
-        time.sleep(0.01)
-    running.send_signal(signal.SIGKILL)
-    running.communicate()
-    assert running.returncode == -signal.SIGKILL
-    before = {one["n"] for one in whole(tmp_path / "results")}
-    assert 0 < len(before) < COUNT
+    deadline, peaks, before, kills = time.monotonic() + max(60, COUNT / 500), [], set(), (0.3, 0.6)
+    for share in kills:
+        running = tool.start(*words, *["--resume"] * bool(before))
+        peaks.append(Peak(running.pid))
+        while size(tmp_path / "results") < COUNT * 100 * share:
+            assert running.poll() is None, running.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        running.send_signal(signal.SIGKILL)
+        running.communicate()
+        assert running.returncode == -signal.SIGKILL
+        ended = {one["n"] for one in whole(tmp_path / "results")}
+        assert len(before) < len(ended) < COUNT
+        before = ended
 
     running = tool.start(*words, "--resume")
-    second = Peak(running.pid)
-    out, err = running.communicate(timeout=max(60, COUNT / 1000))
+    peaks.append(Peak(running.pid))
+    out, err = running.communicate(timeout=max(60, COUNT / 500))
     assert running.returncode == 0, err
     totals = json.loads(out)
     simulator.stop()
@@ -92,20 +94,18 @@ def test_killed_and_resumed(tool, start, tmp_path):
     told = collections.Counter(one["n"] for one in outcomes(tmp_path / "results") if one["outcome"] == "accepted")
     assert sorted(told) == list(range(1, COUNT + 1)), "each device has an end"
     assert max(told.values()) == 1
-    times, duplicates = fates(tmp_path / "ledger")
+    times, _ = fates(tmp_path / "ledger")
     lost = COUNT - len(times)
     twice = {n for n, count in times.items() if count > 1}
     named = {one["n"] for one in outcomes(tmp_path / "results") if one.get("again")}
-    window = WINDOW // SMALLEST
-    print(f"{COUNT} devices, {len(before)} had their end when it was killed: {lost} lost, {len(twice)} twice, "
-          f"{len(named)} named as perhaps twice, at most {window} in a window; "
-          f"{first.kilobytes} and {second.kilobytes} KB")
+    window, memory = WINDOW // SMALLEST, max(peak.kilobytes for peak in peaks)
+    print(f"{COUNT} devices, killed {len(kills)} times, at last with {len(before)} done: {lost} lost, "
+          f"{len(twice)} twice, {len(named)} named as perhaps twice (a window has at most {window}); {memory} KB")
     assert lost == 0
-    assert max(times.values()) <= 2
-    assert twice <= named and not named & before
-    assert len(twice) <= window and len(named) <= window + 1024
-    assert totals["again"] == len(named) and totals["passed_over"] == len(before)
-    assert max(first.kilobytes, second.kilobytes) < MEMORY_KB
+    assert twice <= named
+    assert len(twice) <= len(kills) * window and len(named) <= len(kills) * (window + 1024)
+    assert totals["passed_over"] == len(before)
+    assert memory < MEMORY_KB
 
 
 def whole(path):
@@ -154,7 +154,7 @@ def test_a_line_cut_off_is_not_believed(tool, start, tmp_path):
     ran = tool(*words, "--resume")
     assert ran.returncode == 0, ran.stderr
     assert "Passed over: 9" in ran.stderr and "In doubt: " in ran.stderr
-    assert lines(tmp_path / "results")[-1]["again"] is True
+    assert outcomes(tmp_path / "results")[-1]["again"] is True
     (tmp_path / "results").write_text(text.replace('"n"', '"m', 1))
     ran = tool(*words, "--resume")
     assert ran.returncode == 2 and "results:3: " in ran.stderr

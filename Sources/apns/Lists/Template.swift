@@ -63,7 +63,7 @@ struct Template {
       case .bytes(let bytes): out += bytes
       case .field(let name, let inString):
         guard let field = record[name] else {
-          throw fault(name, "the list does not say it")
+          throw fault(name, "is what the list does not say")
         }
         if inString {
           try fill(text: field, named: name, into: &out)
@@ -108,7 +108,7 @@ struct Template {
   }
 
   private func fault(_ name: [UInt8], _ message: String) -> TemplateFault {
-    TemplateFault(message: "{{\(String(decoding: name, as: UTF8.self))}}: \(message)")
+    TemplateFault(message: "{{\(String(decoding: name, as: UTF8.self))}} \(message)")
   }
 
   private static func placeholder(in text: [UInt8], at start: Int) -> ([UInt8], Int)? {
