@@ -42,7 +42,7 @@ def test_completions(tool, shell, tmp_path):
         (tmp_path / "script").write_text(script)
         subprocess.run([shell, "-n", tmp_path / "script"], check=True)
     if shell == "bash":
-        words = "COMP_WORDS=(apns se); COMP_CWORD=1; COMP_LINE='apns se'; COMP_POINT=7; _apns; printf '%s\\n' \"${COMPREPLY[@]}\""
+        words = "COMP_WORDS=(apns se); COMP_CWORD=1; COMP_LINE='apns se'; COMP_POINT=7; _apns apns se apns; printf '%s\\n' \"${COMPREPLY[@]}\""
         told = subprocess.run(["bash", "-c", f"source ./script; {words}"], cwd=tmp_path, capture_output=True, text=True)
         assert told.stdout.split() == ["send"], told
 
