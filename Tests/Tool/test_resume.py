@@ -117,6 +117,27 @@ def whole(path):
             yield one
 
 
+def test_in_doubt_are_sent_again_and_named(tool, start, tmp_path):
+    """The gateway had taken them, and the tool had not heard of it when it was killed."""
+    simulator = start("--ledger", tmp_path / "ledger", control=True)
+    with open(tmp_path / "list.csv", "w") as file:
+        file.writelines(f"{n:064x}\n" for n in range(1, 2001))
+    words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "Hello", "--results", "results"]
+    running = tool.start(*words, "--rate", 1000)
+    simulator.wait("/counters", lambda counters: counters["accepted"] > 300)
+    running.send_signal(signal.SIGKILL)
+    running.communicate()
+    ran = tool(*words, "--resume")
+    assert ran.returncode == 0, ran.stderr
+    assert "that an earlier run may have sent; sent again" in ran.stderr
+    simulator.stop()
+    times, duplicates = fates(tmp_path / "ledger")
+    twice = {n for n, count in times.items() if count > 1}
+    named = {one["n"] for one in outcomes(tmp_path / "results") if one.get("again")}
+    assert len(times) == 2000 and 300 < len(twice) == duplicates
+    assert twice <= named and max(named) <= max(twice) + 1024
+
+
 def test_at_most_once(tool, start, tmp_path):
     """With --at-most-once those in doubt are named and not sent again."""
     simulator = start("--ledger", tmp_path / "ledger", control=True)
