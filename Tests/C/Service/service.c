@@ -57,7 +57,7 @@ struct service {
   int wakeup[2];
   pthread_t thread;
   client_t *clients;
-  size_t connections, most_streams;
+  size_t connections, most_streams, pings;
   service_push_t *heard;
   size_t count, room;
 };
@@ -206,6 +206,7 @@ static void judge(client_t *client, stream_t *stream) {
 
 static int on_frame(nghttp2_session *http, const nghttp2_frame *frame, void *context) {
   client_t *client = context;
+  if (frame->hd.type == NGHTTP2_PING) client->service->pings++;
   if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) return 0;
   stream_t *stream = nghttp2_session_get_stream_user_data(http, frame->hd.stream_id);
   if (!stream) return 0;
@@ -255,9 +256,13 @@ static bool begin_http2(client_t *client) {
   nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
   nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_frame_sent);
   nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
-  REQUIRE(nghttp2_session_server_new(&client->http, callbacks, client) == 0);
-  nghttp2_session_callbacks_del(callbacks);
   const service_options_t *options = &client->service->options;
+  nghttp2_option *codec;
+  REQUIRE(nghttp2_option_new(&codec) == 0);
+  nghttp2_option_set_no_auto_ping_ack(codec, options->ignores_pings);
+  REQUIRE(nghttp2_session_server_new2(&client->http, callbacks, client, codec) == 0);
+  nghttp2_option_del(codec);
+  nghttp2_session_callbacks_del(callbacks);
   const nghttp2_settings_entry entries[] = {
       {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, options->streams ? options->streams : 1000},
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE,
@@ -458,6 +463,7 @@ void service_free(service_t *service) {
 
 size_t service_connections(const service_t *service) { return service->connections; }
 size_t service_count(const service_t *service) { return service->count; }
+size_t service_pings(const service_t *service) { return service->pings; }
 size_t service_most_streams(const service_t *service) { return service->most_streams; }
 const service_push_t *service_push(const service_t *service, size_t number) {
   return number < service->count ? &service->heard[number] : NULL;

@@ -49,6 +49,7 @@ typedef struct service_options {
   bool answers_early;     /* when the headers are there, and resets the stream: as nginx does */
   bool speaks_no_http2;   /* no ALPN */
   bool trickles;          /* an answer to each record */
+  bool ignores_pings;
 } service_options_t;
 
 typedef struct service service_t;
@@ -64,6 +65,8 @@ void service_free(service_t *service);
 size_t service_connections(const service_t *service);
 size_t service_count(const service_t *service);
 const service_push_t *service_push(const service_t *service, size_t number);
+/** PINGs that came. */
+size_t service_pings(const service_t *service);
 /** The most streams that were open at once on a connection. */
 size_t service_most_streams(const service_t *service);
 
