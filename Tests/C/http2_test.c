@@ -332,21 +332,21 @@ static ends_t run(ending_t *ending, size_t count, int ambiguous, size_t *twice_o
 
 static void a_graceful_goodbye_loses_nothing(void **state) {
   (void)state;
-  ending_t ending = {.action = SERVE_GOODBYE, .every = 150};
+  ending_t ending = {.action = SERVE_GOODBYE, .every = as_many_as(1500, 150)};
   size_t twice, connections;
-  const size_t count = as_many_as(4000, 900);
+  const size_t count = as_many_as(20000, 900);
   ends_t ends = run(&ending, count, 0, &twice, &connections);
   assert_int_equal(ends.accepted, count);
   assert_int_equal(twice, 0);
-  assert_int_equal(connections, count / 150 + (count % 150 ? 1 : 0));
+  assert_int_equal(connections, count / ending.every + (count % ending.every ? 1 : 0));
   free(ends.of);
 }
 
 static void a_goodbye_and_an_end_lose_nothing(void **state) {
   (void)state;
-  ending_t ending = {.action = SERVE_GOODBYE_AND_DROP, .every = 150};
+  ending_t ending = {.action = SERVE_GOODBYE_AND_DROP, .every = as_many_as(1500, 150)};
   size_t twice;
-  const size_t count = as_many_as(4000, 900);
+  const size_t count = as_many_as(20000, 900);
   ends_t ends = run(&ending, count, 0, &twice, NULL);
   assert_int_equal(ends.accepted, count);
   assert_int_equal(twice, 0);
@@ -356,8 +356,8 @@ static void a_goodbye_and_an_end_lose_nothing(void **state) {
 static void an_end_without_a_goodbye(void **state) {
   (void)state;
   size_t twice;
-  const size_t count = as_many_as(3000, 900);
-  ending_t ending = {.action = SERVE_DROP, .every = 400};
+  const size_t count = as_many_as(20000, 900);
+  ending_t ending = {.action = SERVE_DROP, .every = as_many_as(1500, 150)};
   ends_t ends = run(&ending, count, APNS_AMBIGUOUS_RESEND, &twice, NULL);
   assert_int_equal(ends.accepted, count);
   free(ends.of);
