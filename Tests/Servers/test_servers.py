@@ -16,6 +16,8 @@ from provider import COUNT, push, token
 h2 = pytest.importorskip("h2", reason="Python has no h2")
 from h2_server import Server  # noqa: E402
 
+# Some PATHs lack what administrators run.
+NGHTTPD, NGINX = (shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin") for name in ("nghttpd", "nginx"))
 GONE = b'{"reason":"Unregistered","timestamp":1454948015990}'
 BAD = b'{"reason":"BadDeviceToken"}'
 
@@ -86,7 +88,7 @@ def test_h2(server_certificate, answers, batch, streams, connections):
 # ---- nghttpd ----------------------------------------------------------------
 
 
-@pytest.mark.skipif(not shutil.which("nghttpd"), reason="nghttp2-server is not installed")
+@pytest.mark.skipif(not NGHTTPD, reason="nghttp2-server is not installed")
 @pytest.mark.parametrize("options", [[], ["--early-response"], ["--max-concurrent-streams=1"], ["--padding=100"],
                                      ["--header-table-size=0", "--encoder-header-table-size=0"]])
 def test_nghttpd(server_certificate, run, tmp_path, options):
@@ -97,7 +99,7 @@ def test_nghttpd(server_certificate, run, tmp_path, options):
         (devices / token(number)).touch()
     port = free_port()
     files = [str(server_certificate[name]) for name in ("key", "certificate")]
-    run(["nghttpd", "-a", "127.0.0.1", "-d", str(tmp_path), *options, str(port), *files], port)
+    run([NGHTTPD, "-a", "127.0.0.1", "-d", str(tmp_path), *options, str(port), *files], port)
     outcomes, counts = push(port, server_certificate["ca"])
     for number, outcome in enumerate(outcomes):
         expected = ("rejected", 404) if number % 3 else ("accepted", 200)
@@ -107,7 +109,7 @@ def test_nghttpd(server_certificate, run, tmp_path, options):
 
 # ---- nginx ------------------------------------------------------------------
 
-NGINX = """
+CONFIGURATION = """
 {user}daemon off; worker_processes 1; pid {directory}/pid; error_log {directory}/error.log;
 events {{ worker_connections 64; }}
 http {{
@@ -131,17 +133,17 @@ def judge_last_digit(number):
     return [(200, b""), (400, BAD), (200, b""), (410, GONE)][number % 4]
 
 
-@pytest.mark.skipif(not (shutil.which("nginx") or os.path.exists("/usr/sbin/nginx")), reason="nginx is not installed")
+@pytest.mark.skipif(not NGINX, reason="nginx is not installed")
 @pytest.mark.parametrize("requests, streams", [(1000, 128), (100000, 128), (150, 20), (100000, 1)])
 def test_nginx(server_certificate, run, tmp_path, requests, streams):
     """It answers before it has read the body and resets the stream behind that, and says GOAWAY after
     so many requests."""
     port = free_port()
     user = f"user {pwd.getpwuid(0).pw_name};" if os.getuid() == 0 else ""
-    (tmp_path / "nginx.conf").write_text(NGINX.format(
+    (tmp_path / "nginx.conf").write_text(CONFIGURATION.format(
         user=user, directory=tmp_path, port=port, requests=requests, streams=streams,
         bad=BAD.decode(), unregistered=GONE.decode(), **{name: server_certificate[name] for name in ("certificate", "key")}))
-    run(["nginx", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf"), "-e", str(tmp_path / "error.log")], port)
+    run([NGINX, "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf"), "-e", str(tmp_path / "error.log")], port)
     outcomes, counts = push(port, server_certificate["ca"], ambiguous="report")
     check(outcomes, judge_last_digit)
     answered = collections.Counter(
