@@ -15,6 +15,7 @@
       return isAny
     }
 
+    @inline(never)
     private mutating func judge(_ slot: Int) {
       let status = outbox.pointee.entries[slot].status
       if status < 200 { return unanswered(slot) }

@@ -59,6 +59,7 @@
 
     /// Asks a connection that has been silent for long whether it still is one, before
     /// anything is sent that would be in doubt where it is not.
+    @inline(never)
     mutating func askIfSilent(_ lane: UnsafeMutablePointer<PushLane>) throws(Failure) {
       let now = network.now
       guard let asked = lane.pointee.askedAt else {
