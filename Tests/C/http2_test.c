@@ -318,6 +318,7 @@ static ends_t run(ending_t *ending, size_t count, int ambiguous, size_t *twice_o
   apns_session_options_t given = push_options(service);
   given.ambiguous = ambiguous;
   given.reconnect_pause_max_ms = 50;
+  given.window_bytes = 32 << 20; /* for all outcomes at once */
   apns_session_t *session = push_session(service, &given);
   send_all(session, 0, count);
   drain(session);
