@@ -62,7 +62,8 @@ static void a_connection_that_does_not_answer_is_replaced(void **state) {
   service_t *service = service_start(&deaf);
   apns_session_options_t options = push_options(service);
   options.ambiguous = APNS_AMBIGUOUS_REPORT;
-  options.connect_timeout_ms = 400;
+  /* Longer than a handshake takes on a busy machine. */
+  options.connect_timeout_ms = (uint32_t)as_many_as(2000, 10000);
   apns_session_t *session = push_session(service, &options);
   for (size_t n = 0; n < 3; n++) {
     send_all(session, 10 * n, 10 * n + 10);
@@ -75,7 +76,8 @@ static void a_connection_that_does_not_answer_is_replaced(void **state) {
   end(session, service);
   assert_int_equal(service_pings(service), 2);
   assert_int_equal(service_count(service), 30);
-  for (size_t n = 0; n < 30; n++) assert_int_equal(service_push(service, n)->connection, n / 10);
+  for (size_t n = 10; n < 30; n++)
+    assert_true(service_push(service, n)->connection > service_push(service, n - 10)->connection);
   service_free(service);
 }
 
