@@ -379,6 +379,33 @@ static void streams_that_are_refused_are_sent_again(void **state) {
   free(ends.of);
 }
 
+/* Refuses it the first time, and goes away with it the second. */
+static service_reply_t judge_twice(void *context, const service_push_t *push) {
+  size_t *seen = context;
+  (void)push;
+  service_reply_t reply = {.action = (*seen)++ ? SERVE_DROP : SERVE_RESET, .error = 7};
+  return reply;
+}
+
+static void one_that_was_refused_before_is_in_doubt_like_any_other(void **state) {
+  (void)state;
+  size_t seen = 0;
+  const service_options_t how = {.judge = judge_twice, .context = &seen};
+  service_t *service = service_start(&how);
+  apns_session_options_t options = push_options(service);
+  options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  apns_session_t *session = push_session(service, &options);
+  send_all(session, 0, 1);
+  drain(session);
+  ends_t ends = take_ends(session, 1);
+  assert_int_equal(ends.unknown, 1);
+  free(ends.of);
+  apns_session_free(session);
+  service_stop(service);
+  assert_int_equal(service_count(service), 2);
+  service_free(service);
+}
+
 static void streams_that_are_reset_are_ambiguous(void **state) {
   (void)state;
   ending_t ending = {.action = SERVE_RESET, .every = 10, .error = 2 /* INTERNAL_ERROR */};
@@ -611,6 +638,7 @@ int main(void) {
       cmocka_unit_test(a_goodbye_and_an_end_lose_nothing),
       cmocka_unit_test(an_end_without_a_goodbye),
       cmocka_unit_test(streams_that_are_refused_are_sent_again),
+      cmocka_unit_test(one_that_was_refused_before_is_in_doubt_like_any_other),
       cmocka_unit_test(streams_that_are_reset_are_ambiguous),
       cmocka_unit_test(the_number_of_streams_may_change),
       cmocka_unit_test(answers_before_the_body_count_once),
