@@ -18,7 +18,7 @@ struct Doorkeeper: Sendable {
   private static let headers: [(HTTPField.Name, String)] = [
     (
       .contentSecurityPolicy,
-      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
         + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
         + "require-trusted-types-for 'script'; trusted-types 'none'"
     ),

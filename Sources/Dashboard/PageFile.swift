@@ -10,6 +10,7 @@ struct PageFile: Sendable {
   static let all = [
     PageFile(path: "/", type: "text/html; charset=utf-8", bytes: PackageResources.page_html),
     PageFile(path: "/page.css", type: "text/css; charset=utf-8", bytes: PackageResources.page_css),
+    PageFile(path: "/icon.svg", type: "image/svg+xml", bytes: PackageResources.icon_svg),
     script("/page.js", PackageResources.page_js),
     script("/elements.js", PackageResources.elements_js),
     script("/lockscreen.js", PackageResources.lockscreen_js),

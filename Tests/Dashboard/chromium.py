@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 
-DEADLINE = 30
+DEADLINE = int(os.environ.get("PAGE_DEADLINE", "30"))
 
 
 def program():
@@ -130,7 +130,7 @@ class Page:
         promise = f"""new Promise((done) => {{
           const look = () => {{
             const value = (() => ({expression}))();
-            if (value || performance.now() > end) done(value); else setTimeout(look, 10);
+            if (value || performance.now() > end) done(value instanceof Node ? true : value); else setTimeout(look, 10);
           }};
           const end = performance.now() + 5000;
           look();
@@ -139,7 +139,7 @@ class Page:
             value = self.run(promise)
             if value:
                 return value
-            assert time.monotonic() < deadline, f"never: {expression}\n{self.run('document.body.innerText')[:2000]}"
+            assert time.monotonic() < deadline, f"never: {expression}\n{self.run('document.body.innerText')[:600]}"
 
     def click(self, selector):
         """With the mouse, at its middle."""

@@ -3,8 +3,8 @@ import { byId, make, order, say } from "./elements.js";
 /** What a switch sets where nobody has said anything else. */
 const SUGGESTED = {
   connections: "1", connection_share: "0.5", times: "1", count_over: "run",
-  bad_tokens: '["5f79cfda"]', bad_prefixes: '["5f"]', bad_every: "10", bad_share: "0.1", bad_status: "8",
-  sentinel: "zero", sentinel_status: "2",
+  bad_tokens: '["5f79cfda"]', bad_prefixes: '["5f"]', bad_every: "10", bad_share: "0.1", bad_status: "7",
+  sentinel: "zero", sentinel_status: "8",
   error_delay_ms: "500", no_packet: "1", identifier_zero: "1", close_delay_ms: "1000", one_segment: "true", close: "reset",
   shutdown_after: "100", cut_after: "100", cut_after_bytes: "10000", cut: "reset", feedback_cut_bytes: "20",
   stall_after_bytes: "10000", stall_ms: "5000", read_bytes_per_second: "10000",
@@ -12,7 +12,7 @@ const SUGGESTED = {
   streams_max: "1", window_bytes: "1024", connection_window_bytes: "4096", credit_share: "1", no_pong: "true",
   bad_reason: "TooManyRequests", reset_share: "0.1", reset_every: "10", reset_code: "8", no_answer: "0.1",
   answer_delay_ms: "500", answers: "each", answer_batch_ms: "100",
-  goaway_after: "100", goaway: "immediate", goaway_error: "0", goaway_reason: "Shutdown",
+  goaway_after: "100", goaway: "immediate", goaway_error: "1", goaway_reason: "Shutdown",
   token_age_max_s: "60", token_renewal_min_s: "1",
   refuse_ms: "5000", handshake_delay_ms: "2000", handshake_alert: "handshake_failure",
   tls_min: "1.2", tls_max: "1.2", session_tickets: "true",
@@ -64,8 +64,9 @@ export class Faults {
   async set(name, value) {
     const answer = await order("PATCH", "/faults", { [name]: value });
     if (answer.ok) {
-      say(value === null ? `${name} is off` : `${name} is on: ${JSON.stringify(value)}`);
       this.draw(answer.json.faults);
+      say(name in this.inForce ? `${name} is on: ${JSON.stringify(value)}`
+        : value === null ? `${name} is off` : `${name} is ${JSON.stringify(value)} anyway`);
     }
   }
 

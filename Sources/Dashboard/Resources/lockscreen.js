@@ -16,6 +16,7 @@ export class LockScreen {
     this.groups = new Map();
     this.badges = new Map();
     this.open = new Set();
+    byId("banners").replaceChildren();
   }
 
   add(pushes) {

@@ -18,17 +18,20 @@ const faults = new Faults();
 
 // ---- What comes ------------------------------------------------------------
 
-// Drawn once a frame at most, however many come.
+// Drawn at once, but ten times a second at most, however many come.
+const PAUSE = 100;
 let isDue = false;
+let drawn = -PAUSE;
 function drawSoon() {
   if (isDue) return;
   isDue = true;
-  requestAnimationFrame(() => {
+  setTimeout(() => requestAnimationFrame(() => {
     isDue = false;
     if (stream.isPaused) return;
     stream.draw();
     lock.draw();
-  });
+    drawn = performance.now();
+  }), Math.max(0, drawn + PAUSE - performance.now()));
 }
 
 const language = byId("language");

@@ -7,9 +7,9 @@ const DRAWN = 100;
 export class Stream {
   constructor(pick) {
     this.pick = pick;
-    this.forget();
     this.isPaused = false;
     this.list = byId("rows");
+    this.forget();
     this.filters = byId("filters");
     rove(this.list, ".row");
     this.filters.addEventListener("input", () => this.draw());
@@ -37,6 +37,8 @@ export class Stream {
     // The newest last.
     this.pushes = [];
     this.skipped = 0;
+    // What comes again may read otherwise.
+    this.list.replaceChildren();
   }
 
   add(pushes, skipped) {
