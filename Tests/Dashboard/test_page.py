@@ -258,7 +258,15 @@ def test_repeat_gives_a_command_with_the_same_push(start, show):
     words = subprocess.run(["bash", "-c", f"printf '%s\\0' {tool}"], capture_output=True, check=True, text=True).stdout.split("\0")[:-1]
     assert words[:2] == ["apns", "send"] and words[-1] == TOKEN.hex()
     assert words[words.index("--port") + 1] == str(simulator.gateway[1])
-    assert words[words.index("--priority") + 1] == "5"
+    assert words[words.index("--priority") + 1] == "5" and "--expires-in" not in words
+    assert words[words.index("--protocol") + 1] == "binary"
+    # The tool's own word on it, where it has the command.
+    tool = os.environ["APNS_TOOL"]
+    if "send" in subprocess.run([tool, "--help"], capture_output=True, check=True, text=True).stdout.split():
+        again = subprocess.run([tool, *words[1:]], input=payload, capture_output=True, timeout=DEADLINE)
+        assert again.returncode == 0, again.stderr
+        page.wait("document.querySelectorAll('.row').length === 2")
+        assert simulator.control("GET", "/counters")[1]["duplicates"] == 1
 
 
 HOSTILE = [
