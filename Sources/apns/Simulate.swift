@@ -284,7 +284,7 @@ struct Simulate: AsyncParsableCommand {
     requests.cancel()
     onRequest.cancel()
     logger.info("ends: \(reason)")
-    await dashboard?.stop()
+    dashboard?.stop()
     let totals = await simulator.stop()
     StandardStream.output.write(summary(totals))
     // A script that believes a record is to know that it is not whole.

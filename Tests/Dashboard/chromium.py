@@ -195,7 +195,9 @@ class Page:
             if method == "Runtime.exceptionThrown":
                 found.append(parameters["exceptionDetails"])
             elif method == "Log.entryAdded" and parameters["entry"]["level"] == "error":
-                found.append(parameters["entry"])
+                # A push that has given way to newer ones is no mistake of the page's.
+                if "/pushes/" not in parameters["entry"].get("url", ""):
+                    found.append(parameters["entry"])
             elif method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "assert"):
                 found.append(parameters)
             elif method == "Network.requestWillBeSent":

@@ -422,6 +422,7 @@ def busy(start, show, folders):
     def busy(scheme, **arguments):
         simulator = start("--lproj", folders, "--fault", "bad_status=8")
         page = show(simulator, scheme=scheme, **arguments)
+        page.wait("document.getElementById('language').value === 'en'")
         page.run("document.getElementById('language').value = 'fr'; document.getElementById('language').dispatchEvent(new Event('change'))")
         sock = simulator.connect()
         for number, payload in enumerate(PICTURED):

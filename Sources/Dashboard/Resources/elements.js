@@ -80,7 +80,7 @@ export async function order(method, path, body) {
 }
 
 export const clock = (milliseconds) =>
-  new Date(milliseconds).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  new Date(milliseconds).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 
 /** com.example.chess-club is Chess Club. */
 export function appName(topic) {

@@ -125,7 +125,7 @@ tabs.addEventListener("click", (event) => turn(event.target.closest("[role=tab]"
 tabs.addEventListener("focusin", (event) => turn(event.target));
 
 function tick() {
-  byId("clock").textContent = new Date().toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+  byId("clock").textContent = new Date().toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 }
 tick();
 setInterval(tick, 1000);
