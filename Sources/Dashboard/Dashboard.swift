@@ -27,7 +27,8 @@ package struct Dashboard: Sendable {
     _ configuration: Configuration, simulator: Simulator, wire: WireLog, logger: Logger
   ) async throws -> Dashboard {
     var quiet = logger
-    quiet.logLevel = max(logger.logLevel, .warning)
+    // It takes the end of a run, and whoever goes without a word, for errors.
+    quiet.logLevel = .critical
     let desk = PageDesk(simulator: simulator, configuration: configuration, wire: wire)
     let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
     let doorkeeper = Doorkeeper(host: configuration.host)
