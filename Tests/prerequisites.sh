@@ -32,6 +32,14 @@ find_pytest_python() {
   need python3-httpx "$pytest_python" -c 'import httpx'
 }
 
+find_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
+
+# Large, and for one part only: that is skipped where it cannot be had.
+try_chromium() {
+  find_chromium >/dev/null && return
+  (missing_packages=(chromium) && install_missing) || true
+}
+
 install_missing() {
   [ ${#missing_packages[@]} -eq 0 ] && return 0
   local as_root=()
