@@ -268,7 +268,8 @@ private struct ClientReader {
       }
       guard flags & 4 != 0 else { return }
       let fields = inflater.read(block)
-      let names = fields.map { String(decoding: $0.name, as: UTF8.self) }
+      // One that an answer gave it stays with a notification.
+      let names = fields.map { String(decoding: $0.name, as: UTF8.self) }.filter { $0 != "apns-id" }
       require(
         names == [":method", ":scheme", ":path", ":authority", "apns-push-type"],
         "a request has what Apple asks for")
