@@ -23,6 +23,11 @@ if test "$PHP_APNS" != "no"; then
     PKG_CHECK_MODULES([APNS_OPENSSL], [openssl >= 1.1.1])
     dnl The archive's names stay inside the extension.
     APNS_SHARED_LIBADD="$apns_archive $APNS_OPENSSL_LIBS -Wl,--exclude-libs,libapns.a"
+    dnl HTTP/2 is in some archives, and not in others.
+    if nm "$apns_archive" | grep nghttp2_ >/dev/null; then
+      PKG_CHECK_MODULES([APNS_NGHTTP2], [libnghttp2])
+      APNS_SHARED_LIBADD="$APNS_SHARED_LIBADD $APNS_NGHTTP2_LIBS"
+    fi
   else
     PKG_CHECK_MODULES([APNS], [apns >= 0.1])
     PHP_EVAL_INCLINE([$APNS_CFLAGS])
