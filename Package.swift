@@ -24,7 +24,11 @@ let package = Package(
     .systemLibrary(name: "CAPNSSystem", path: "Sources/CSystem"),
     .systemLibrary(
       name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
-    .target(name: "APNS", dependencies: ["CAPNS", "COpenSSL", "CAPNSSystem"]),
+    .systemLibrary(
+      name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+    .target(
+      name: "APNS", dependencies: ["CAPNS", "COpenSSL", "CNGHTTP2", "CAPNSSystem"],
+      swiftSettings: [.define("APNS_HTTP2")]),
     .target(
       name: "Gateway",
       dependencies: [
@@ -72,7 +76,7 @@ let package = Package(
 
 // The core by itself, for the sanitizers: the gateway's packages take minutes to build.
 if Context.environment["APNS_CORE_ONLY"] != nil {
-  let core = ["CAPNS", "CAPNSSystem", "COpenSSL", "APNS", "APNSTests"]
+  let core = ["CAPNS", "CAPNSSystem", "COpenSSL", "CNGHTTP2", "APNS", "APNSTests"]
   package.dependencies = []
   package.products.removeAll { $0.name == "apns" }
   package.targets.removeAll { !core.contains($0.name) }

@@ -76,6 +76,7 @@ need_build_tools() {
   need cmake command -v cmake
   need ninja-build command -v ninja
   need libssl-dev has_header openssl/ssl.h
+  need libnghttp2-dev has_header nghttp2/nghttp2.h
   need pkg-config command -v pkg-config
   need git command -v git
 }

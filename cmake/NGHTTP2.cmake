@@ -1,9 +1,21 @@
-# libnghttp2, found as most systems have it: 1.40 and later has all that is used.
+# libnghttp2, found as most systems have it: 1.40 and later has all that is used. Without it
+# the library speaks the binary interface only.
 find_path(NGHTTP2_INCLUDE_DIR nghttp2/nghttp2.h)
 find_library(NGHTTP2_LIBRARY nghttp2)
-if(NOT NGHTTP2_INCLUDE_DIR OR NOT NGHTTP2_LIBRARY)
-  message(FATAL_ERROR "APNS_HTTP2 is on and libnghttp2 is not to be found (Debian: libnghttp2-dev)")
+mark_as_advanced(NGHTTP2_INCLUDE_DIR NGHTTP2_LIBRARY)
+if(NGHTTP2_INCLUDE_DIR AND NGHTTP2_LIBRARY)
+  set(found ON)
+else()
+  set(found OFF)
 endif()
-add_library(nghttp2::nghttp2 UNKNOWN IMPORTED)
-set_target_properties(nghttp2::nghttp2 PROPERTIES
-  IMPORTED_LOCATION "${NGHTTP2_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${NGHTTP2_INCLUDE_DIR}")
+option(APNS_HTTP2 "Speak HTTP/2 to today's APNs (needs libnghttp2; on where that is found)" ${found})
+if(APNS_HTTP2 AND NOT found)
+  message(FATAL_ERROR "APNS_HTTP2 is on and libnghttp2 is not to be found (Debian: libnghttp2-dev)")
+elseif(NOT found)
+  message(STATUS "HTTP/2 is left out: libnghttp2 is not to be found (Debian: libnghttp2-dev)")
+endif()
+if(APNS_HTTP2)
+  add_library(nghttp2::nghttp2 UNKNOWN IMPORTED)
+  set_target_properties(nghttp2::nghttp2 PROPERTIES
+    IMPORTED_LOCATION "${NGHTTP2_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${NGHTTP2_INCLUDE_DIR}")
+endif()

@@ -2,7 +2,7 @@
  * A provider in C: reads notifications from a file, pushes them, and says what
  * became of each that did not go through. The pattern to copy.
  *
- *   cc provider.c -lapns -lssl -lcrypto
+ *   cc provider.c -lapns -lnghttp2 -lssl -lcrypto
  *   provider HOST PORT FEEDBACK_PORT CERTIFICATE CA FILE
  *
  * FILE: a device token in hex, a tab, a payload, on each line.

@@ -4,7 +4,7 @@
  * logs the end of each. SIGTERM ends it when all is known. README.md says what a line
  * holds and what is logged.
  *
- *   c++ -std=c++17 daemon.cpp -lapns -lssl -lcrypto -ljansson -o daemon
+ *   c++ -std=c++17 daemon.cpp -lapns -lnghttp2 -lssl -lcrypto -ljansson -o daemon
  *   daemon SOCKET HOST PORT CERTIFICATE CA
  */
 #include <fcntl.h>

@@ -27,11 +27,11 @@
 #endif
 
 /* An error's parts, which the two put into the number differently. */
-static inline int copenssl_error_library(unsigned long code) {
+__attribute__((noinline)) static int copenssl_error_library(unsigned long code) {
   if (OpenSSL_version_num() < 0x30000000L) return (int)(code >> 24 & 0xFF);
   return code >> 31 & 1 ? ERR_LIB_SYS : (int)(code >> 23 & 0xFF);
 }
-static inline int copenssl_error_reason(unsigned long code) {
+__attribute__((noinline)) static int copenssl_error_reason(unsigned long code) {
   return (int)(code & (OpenSSL_version_num() < 0x30000000L ? 0xFFF : 0x7FFFFF));
 }
 

@@ -121,7 +121,9 @@ const char *apns_reject_text(apns_reject_t reject);
 
 /**
  * Why today's APNs refuses, in its own words (Handling notification responses from
- * APNs, "reason"); HTTP/2 only. The numbers are the library's, and stay.
+ * APNs, "reason"); HTTP/2 only. The numbers are the library's, and stay. A library that
+ * was built without HTTP/2 meets none: to the functions below all but
+ * APNS_REASON_NONE are not listed there.
  */
 typedef enum apns_reason {
   APNS_REASON_NONE = 0,

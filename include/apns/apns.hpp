@@ -12,7 +12,7 @@
  *
  * It is a header and nothing else: every function is one of the C header's, inline.
  * What a call means, its limits and its errors stand there; here stands what C++ adds.
- * Links as C does: -lapns -lssl -lcrypto.
+ * Links as C does: -lapns -lnghttp2 -lssl -lcrypto.
  *
  * Objects. Session, Credentials, Payload, Strings and Feedback own what the C function
  * _new or _open made. They move and do not copy; one that was moved from is empty, and

@@ -4,7 +4,7 @@
  * it keeps alive, and logs the end of each. SIGTERM ends it when all is known.
  * README.md says what a line holds and what is logged.
  *
- *   cc daemon.c -lapns -lssl -lcrypto -ljansson -o daemon
+ *   cc daemon.c -lapns -lnghttp2 -lssl -lcrypto -ljansson -o daemon
  *   daemon SOCKET HOST PORT CERTIFICATE CA
  */
 #include <apns/apns.h>

@@ -41,8 +41,10 @@ func share(_ credentials: OpaquePointer?) throws(Failure) -> TrustContext {
   return TrustContext(sharing: UnsafeMutablePointer<Credentials>(credentials).pointee.trust.context)
 }
 
-/// The provider token of the credentials, where they have one.
-func shareToken(_ credentials: OpaquePointer?) -> ProviderToken? {
-  guard let credentials else { return nil }
-  return UnsafeMutablePointer<Credentials>(credentials).pointee.shareToken()
-}
+#if APNS_HTTP2
+  /// The provider token of the credentials, where they have one.
+  func shareToken(_ credentials: OpaquePointer?) -> ProviderToken? {
+    guard let credentials else { return nil }
+    return UnsafeMutablePointer<Credentials>(credentials).pointee.shareToken()
+  }
+#endif

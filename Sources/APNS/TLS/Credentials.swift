@@ -5,18 +5,30 @@ import COpenSSL
 struct Credentials: ~Copyable {
   let trust: TrustContext
   private let description: CertificateDescription?
-  private let token: ProviderToken?
+  #if APNS_HTTP2
+    private let token: ProviderToken?
+  #endif
 
   init(_ options: apns_credentials_options_t) throws(Failure) {
     let trust = try TrustContext(options)
-    let token = try ProviderToken(options)
+    #if APNS_HTTP2
+      let token = try ProviderToken(options)
+    #else
+      guard options.token_key_file == nil, options.token_key_bytes == nil else {
+        throw Failure(
+          APNS_ERR_ARGUMENT,
+          "provider tokens are for HTTP/2, which this library was built without")
+      }
+    #endif
     if let certificate = SSL_CTX_get0_certificate(trust.context) {
       description = try CertificateDescription(certificate)
     } else {
       description = nil
     }
     self.trust = trust
-    self.token = token
+    #if APNS_HTTP2
+      self.token = token
+    #endif
   }
 
   func describe() -> apns_credentials_description_t {
@@ -32,20 +44,24 @@ struct Credentials: ~Copyable {
       told.chain_length = UInt32(clamping: copenssl_chain_length(trust.context) &+ 1)
     case .none: break
     }
-    switch token {
-    case .some(let token):
-      told.key_id = token.keyID
-      told.team_id = token.teamID
-    case .none: break
-    }
+    #if APNS_HTTP2
+      switch token {
+      case .some(let token):
+        told.key_id = token.keyID
+        told.team_id = token.teamID
+      case .none: break
+      }
+    #endif
     return told
   }
 
-  /// For one more session; nil where the provider shows its certificate and no token.
-  func shareToken() -> ProviderToken? {
-    switch token {
-    case .some(let token): ProviderToken(sharing: token)
-    case .none: nil
+  #if APNS_HTTP2
+    /// For one more session; nil where the provider shows its certificate and no token.
+    func shareToken() -> ProviderToken? {
+      switch token {
+      case .some(let token): ProviderToken(sharing: token)
+      case .none: nil
+      }
     }
-  }
+  #endif
 }

@@ -48,9 +48,11 @@ struct TLSConnection: ~Copyable {
     let connection = TLSConnection(
       ssl: ssl, method: method, state: state, dialing: dialing, deadline: deadline)
     try connection.expectPeer(named: endpoint)
-    if endpoint.speaksHTTP2 {
-      guard copenssl_offer_http2(ssl) == 1 else { throw .outOfMemory }
-    }
+    #if APNS_HTTP2
+      if endpoint.speaksHTTP2 {
+        guard copenssl_offer_http2(ssl) == 1 else { throw .outOfMemory }
+      }
+    #endif
     return connection
   }
 
@@ -144,12 +146,14 @@ struct TLSConnection: ~Copyable {
     }
     tunnel = nil
     if let wanted = try shakeHands(endpoint) { return .waits(wanted, until: deadline) }
-    if endpoint.speaksHTTP2, copenssl_has_http2(ssl) == 0 {
-      throw Failure(APNS_ERR_PROTOCOL) {
-        $0.append("no HTTP/2 is spoken at ")
-        endpoint.append(to: &$0)
+    #if APNS_HTTP2
+      if endpoint.speaksHTTP2, copenssl_has_http2(ssl) == 0 {
+        throw Failure(APNS_ERR_PROTOCOL) {
+          $0.append("no HTTP/2 is spoken at ")
+          endpoint.append(to: &$0)
+        }
       }
-    }
+    #endif
     isOpen = true
     isSilent = false
     return .open

@@ -21,13 +21,12 @@ if test "$PHP_APNS" != "no"; then
     fi
     PHP_ADD_INCLUDE([$PHP_APNS/include])
     PKG_CHECK_MODULES([APNS_OPENSSL], [openssl >= 1.1.1])
-    dnl The archive's names stay inside the extension.
-    APNS_SHARED_LIBADD="$apns_archive $APNS_OPENSSL_LIBS -Wl,--exclude-libs,libapns.a"
-    dnl HTTP/2 is in some archives, and not in others.
-    if nm "$apns_archive" | grep nghttp2_ >/dev/null; then
+    dnl An archive that speaks HTTP/2 needs libnghttp2.
+    if nm -u "$apns_archive" | grep nghttp2_ >/dev/null; then
       PKG_CHECK_MODULES([APNS_NGHTTP2], [libnghttp2])
-      APNS_SHARED_LIBADD="$APNS_SHARED_LIBADD $APNS_NGHTTP2_LIBS"
     fi
+    dnl The archive's names stay inside the extension.
+    APNS_SHARED_LIBADD="$apns_archive $APNS_NGHTTP2_LIBS $APNS_OPENSSL_LIBS -Wl,--exclude-libs,libapns.a"
   else
     PKG_CHECK_MODULES([APNS], [apns >= 0.1])
     PHP_EVAL_INCLINE([$APNS_CFLAGS])

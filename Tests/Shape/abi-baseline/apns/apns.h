@@ -42,6 +42,46 @@ typedef enum apns_reject {
   APNS_REJECT_UNKNOWN = 255
 } apns_reject_t;
 const char *apns_reject_text(apns_reject_t reject);
+typedef enum apns_reason {
+  APNS_REASON_NONE = 0,
+  APNS_REASON_BAD_DEVICE_TOKEN = 1,
+  APNS_REASON_DEVICE_TOKEN_NOT_FOR_TOPIC = 2,
+  APNS_REASON_MISSING_DEVICE_TOKEN = 3,
+  APNS_REASON_MISSING_TOPIC = 4,
+  APNS_REASON_PAYLOAD_EMPTY = 5,
+  APNS_REASON_BAD_TOPIC = 6,
+  APNS_REASON_PAYLOAD_TOO_LARGE = 7,
+  APNS_REASON_BAD_COLLAPSE_ID = 8,
+  APNS_REASON_BAD_EXPIRATION_DATE = 9,
+  APNS_REASON_BAD_MESSAGE_ID = 10,
+  APNS_REASON_BAD_PRIORITY = 11,
+  APNS_REASON_DUPLICATE_HEADERS = 12,
+  APNS_REASON_INVALID_PUSH_TYPE = 13,
+  APNS_REASON_BAD_PATH = 14,
+  APNS_REASON_METHOD_NOT_ALLOWED = 15,
+  APNS_REASON_IDLE_TIMEOUT = 16,
+  APNS_REASON_EXPIRED_PROVIDER_TOKEN = 17,
+  APNS_REASON_UNRELATED_KEY_ID_IN_TOKEN = 18,
+  APNS_REASON_TOPIC_DISALLOWED = 19,
+  APNS_REASON_BAD_CERTIFICATE = 20,
+  APNS_REASON_BAD_CERTIFICATE_ENVIRONMENT = 21,
+  APNS_REASON_BAD_ENVIRONMENT_KEY_ID_IN_TOKEN = 22,
+  APNS_REASON_FORBIDDEN = 23,
+  APNS_REASON_INVALID_PROVIDER_TOKEN = 24,
+  APNS_REASON_MISSING_PROVIDER_TOKEN = 25,
+  APNS_REASON_UNREGISTERED = 26,
+  APNS_REASON_EXPIRED_TOKEN = 27,
+  APNS_REASON_TOO_MANY_PROVIDER_TOKEN_UPDATES = 28,
+  APNS_REASON_TOO_MANY_REQUESTS = 29,
+  APNS_REASON_INTERNAL_SERVER_ERROR = 30,
+  APNS_REASON_SERVICE_UNAVAILABLE = 31,
+  APNS_REASON_SHUTDOWN = 32,
+  APNS_REASON_OTHER = 255
+} apns_reason_t;
+const char *apns_reason_text(apns_reason_t reason);
+apns_reason_t apns_reason_from_text(const char *text, size_t length);
+int apns_reason_http_status(apns_reason_t reason);
+apns_reject_t apns_reason_reject(apns_reason_t reason);
 typedef struct apns_error {
   size_t size;
   int32_t status;
@@ -192,11 +232,16 @@ typedef struct apns_credentials_options {
   int32_t accept_expired;
   apns_passphrase_t passphrase_callback;
   void *passphrase_context;
+  const char *token_key_file;
+  const void *token_key_bytes;
+  size_t token_key_length;
+  const char *key_id;
+  const char *team_id;
 } apns_credentials_options_t;
 #define APNS_CREDENTIALS_OPTIONS_INIT                                                            \
   {                                                                                              \
     sizeof(apns_credentials_options_t), NULL, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 0, \
-        0, NULL, NULL                                                                            \
+        0, NULL, NULL, NULL, NULL, 0, NULL, NULL                                                 \
   }
 apns_status_t apns_credentials_new(const apns_credentials_options_t *options,
                                    apns_credentials_t **credentials_out, apns_error_t *error_out);
@@ -213,9 +258,11 @@ typedef struct apns_credentials_description {
   int64_t not_after;
   uint32_t environments;
   uint32_t chain_length;
+  const char *key_id;
+  const char *team_id;
 } apns_credentials_description_t;
 #define APNS_CREDENTIALS_DESCRIPTION_INIT \
-  { sizeof(apns_credentials_description_t), NULL, NULL, 0, 0, 0, 0, 0 }
+  { sizeof(apns_credentials_description_t), NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL }
 apns_status_t apns_credentials_describe(const apns_credentials_t *credentials,
                                         apns_credentials_description_t *description_out,
                                         apns_error_t *error_out);
@@ -223,6 +270,10 @@ void apns_credentials_free(apns_credentials_t *credentials);
 #define APNS_HOST_PRODUCTION "gateway.push.apple.com"
 #define APNS_HOST_SANDBOX "gateway.sandbox.push.apple.com"
 #define APNS_PORT_GATEWAY 2195
+#define APNS_HOST_HTTP2_PRODUCTION "api.push.apple.com"
+#define APNS_HOST_HTTP2_SANDBOX "api.sandbox.push.apple.com"
+#define APNS_PORT_HTTP2 443
+#define APNS_PORT_HTTP2_OTHER 2197
 typedef struct apns_session apns_session_t;
 typedef enum apns_format {
   APNS_FORMAT_DEFAULT = 0,
@@ -235,6 +286,11 @@ typedef enum apns_ambiguous {
   APNS_AMBIGUOUS_RESEND = 1,
   APNS_AMBIGUOUS_REPORT = 2
 } apns_ambiguous_t;
+typedef enum apns_protocol {
+  APNS_PROTOCOL_DEFAULT = 0,
+  APNS_PROTOCOL_BINARY = 1,
+  APNS_PROTOCOL_HTTP2 = 2
+} apns_protocol_t;
 typedef struct apns_session_options {
   size_t size;
   const char *host;
@@ -261,19 +317,35 @@ typedef struct apns_session_options {
   const char *proxy_password;
   uint16_t proxy_port;
   uint16_t reserved[3];
+  int32_t protocol;
+  uint32_t reserved32;
+  const char *topic;
 } apns_session_options_t;
 #define APNS_SESSION_OPTIONS_INIT                                                                  \
   {                                                                                                \
     sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        NULL, NULL, NULL, 0, {                                                                     \
-      0, 0, 0                                                                                      \
-    }                                                                                              \
+        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL                                                 \
   }
 apns_status_t apns_session_new(const apns_session_options_t *options,
                                const apns_credentials_t *credentials, apns_session_t **session_out,
                                apns_error_t *error_out);
 apns_status_t apns_session_connect(apns_session_t *session, apns_error_t *error_out);
 #define APNS_EXPIRY_ONCE (-1)
+typedef enum apns_push_type {
+  APNS_PUSH_TYPE_DEFAULT = 0,
+  APNS_PUSH_TYPE_ALERT = 1,
+  APNS_PUSH_TYPE_BACKGROUND = 2,
+  APNS_PUSH_TYPE_LOCATION = 3,
+  APNS_PUSH_TYPE_VOIP = 4,
+  APNS_PUSH_TYPE_COMPLICATION = 5,
+  APNS_PUSH_TYPE_FILEPROVIDER = 6,
+  APNS_PUSH_TYPE_MDM = 7,
+  APNS_PUSH_TYPE_LIVEACTIVITY = 8,
+  APNS_PUSH_TYPE_PUSHTOTALK = 9,
+  APNS_PUSH_TYPE_WIDGETS = 10,
+  APNS_PUSH_TYPE_CONTROLS = 11
+} apns_push_type_t;
+const char *apns_push_type_text(apns_push_type_t type);
 typedef struct apns_notification {
   size_t size;
   const void *token;
@@ -283,11 +355,16 @@ typedef struct apns_notification {
   void *user_data;
   int64_t expiry;
   uint8_t priority;
-  uint8_t reserved[7];
+  uint8_t push_type;
+  uint8_t reserved[6];
+  const char *topic;
+  const char *collapse_id;
+  const char *apns_id;
 } apns_notification_t;
-#define APNS_NOTIFICATION_INIT                                                         \
-  {                                                                                    \
-    sizeof(apns_notification_t), NULL, 0, NULL, 0, NULL, 0, 0, { 0, 0, 0, 0, 0, 0, 0 } \
+#define APNS_NOTIFICATION_INIT                                                                    \
+  {                                                                                               \
+    sizeof(apns_notification_t), NULL, 0, NULL, 0, NULL, 0, 0, 0, {0, 0, 0, 0, 0, 0}, NULL, NULL, \
+        NULL                                                                                      \
   }
 #define APNS_SEND_MORE 1u
 apns_status_t apns_session_send(apns_session_t *session, const apns_notification_t *notification,
@@ -315,9 +392,17 @@ typedef struct apns_event {
   uint32_t identifier;
   uint32_t reserved32;
   void *user_data;
+  int32_t reason;
+  uint16_t http_status;
+  uint16_t reserved16;
+  int64_t timestamp;
+  char apns_id[40];
+  char reason_text[64];
 } apns_event_t;
-#define APNS_EVENT_INIT \
-  { sizeof(apns_event_t), 0, 0, 0, 0, NULL }
+#define APNS_EVENT_INIT                                            \
+  {                                                                \
+    sizeof(apns_event_t), 0, 0, 0, 0, NULL, 0, 0, 0, 0, {0}, { 0 } \
+  }
 apns_status_t apns_session_next_event(apns_session_t *session, apns_event_t *event_out,
                                       int32_t timeout_ms, apns_error_t *error_out);
 typedef struct apns_session_stats {
