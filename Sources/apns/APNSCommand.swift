@@ -1,8 +1,33 @@
 import ArgumentParser
 
-@main
 struct APNSCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "apns", abstract: "Push notifications to Apple devices: tools for providers.",
-    subcommands: [Simulate.self])
+    discussion: """
+      Each command's --help begins with an example that works.
+
+      \(Exit.text)
+      """,
+    subcommands: [Send.self, Feedback.self, Payload.self, Token.self, Simulate.self])
+}
+
+@main
+enum Program {
+  static func main() async {
+    do {
+      var command = try APNSCommand.parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch {
+      let status = APNSCommand.exitCode(for: error)
+      let message = APNSCommand.fullMessage(for: error)
+      if !message.isEmpty {
+        (status == .success ? StandardStream.output : .error).write(message + "\n")
+      }
+      Exit.end(with: status == .validationFailure ? Exit.usage : status)
+    }
+  }
 }

@@ -5,8 +5,9 @@ enum StandardStream: CInt {
   case output = 1
   case error = 2
 
-  func write(_ text: String) {
-    let bytes = Array(text.utf8)
+  func write(_ text: String) { write(Array(text.utf8)) }
+
+  func write(_ bytes: [UInt8]) {
     var written = 0
     bytes.withUnsafeBytes { bytes in
       while written < bytes.count {

@@ -3,6 +3,7 @@
 #include <openssl/pem.h>
 #include <stdio.h>
 
+#include "keychain.h"
 #include "provider.h"
 #include "Service/service.h"
 
@@ -199,6 +200,40 @@ static void more_connections_where_streams_are_few(void **state) {
   assert_in_range(service_connections(service), 2, 4);
   assert_in_range(service_most_streams(service), 1, 2);
   service_free(service);
+}
+
+/* What the window has no room for is not begun there, but where there is room. */
+static void more_connections_where_the_window_is_shut(void **state) {
+  (void)state;
+  const service_options_t options = {.shuts_first_window = true};
+  service_t *service = service_start(&options);
+  apns_session_options_t given = push_options(service);
+  given.connections = 4;
+  given.report_accepted = 0;
+  apns_session_t *session = push_session(service, &given);
+  const size_t count = 3 * 65535 / notification(0)->payload_length;
+  send_all(session, 0, count);
+  drain(session);
+  assert_counts(session, count, count, 0, 0, 0);
+  assert_int_equal(stats_of(session).resent, 0);
+  apns_session_free(session);
+  service_stop(service);
+  assert_in_range(service_connections(service), 2, 4);
+  size_t first = 0;
+  for (size_t n = 0; n < service_count(service); n++)
+    if (service_push(service, n)->connection == 0)
+      first += service_push(service, n)->payload_length;
+  assert_in_range(first, 60000, 65535);
+  service_free(service);
+}
+
+/* A payload goes in two parts where the service waits for the rest of a window first. */
+static void a_window_is_used_to_its_end(void **state) {
+  (void)state;
+  for (uint32_t connections = 1; connections < 4; connections += 2) {
+    const service_options_t options = {.gives_credit_late = true};
+    check_many(&options, 10 * 65535 / notification(0)->payload_length, connections, 0);
+  }
 }
 
 static void one_connection_where_it_will_do(void **state) {
@@ -428,6 +463,33 @@ static void streams_that_are_refused_are_sent_again(void **state) {
   free(ends.of);
 }
 
+/* Refuses it the first time, and goes away with it the second. */
+static service_reply_t judge_twice(void *context, const service_push_t *push) {
+  size_t *seen = context;
+  (void)push;
+  service_reply_t reply = {.action = (*seen)++ ? SERVE_DROP : SERVE_RESET, .error = 7};
+  return reply;
+}
+
+static void one_that_was_refused_before_is_in_doubt_like_any_other(void **state) {
+  (void)state;
+  size_t seen = 0;
+  const service_options_t how = {.judge = judge_twice, .context = &seen};
+  service_t *service = service_start(&how);
+  apns_session_options_t options = push_options(service);
+  options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  apns_session_t *session = push_session(service, &options);
+  send_all(session, 0, 1);
+  drain(session);
+  ends_t ends = take_ends(session, 1);
+  assert_int_equal(ends.unknown, 1);
+  free(ends.of);
+  apns_session_free(session);
+  service_stop(service);
+  assert_int_equal(service_count(service), 2);
+  service_free(service);
+}
+
 static void streams_that_are_reset_are_ambiguous(void **state) {
   (void)state;
   ending_t ending = {.action = SERVE_RESET, .every = 10, .error = 2 /* INTERNAL_ERROR */};
@@ -451,6 +513,30 @@ static void the_number_of_streams_may_change(void **state) {
   assert_int_equal(ends.accepted, 1000);
   assert_int_equal(twice, 0);
   free(ends.of);
+}
+
+/* From the acknowledgement on there is no stream too many (those on their way before it were
+   refused, and are sent again), and what one connection may not
+   carry any more goes to others. */
+static void fewer_streams_are_obeyed_at_once(void **state) {
+  (void)state;
+  ending_t ending = {.action = SERVE_ANSWER, .every = 300, .settings = 1};
+  const service_options_t options = {.judge = judge_by_count, .context = &ending};
+  service_t *service = service_start(&options);
+  apns_session_options_t given = push_options(service);
+  given.connections = 3;
+  given.report_accepted = 0;
+  apns_session_t *session = push_session(service, &given);
+  const size_t count = as_many_as(6000, 1200);
+  send_all(session, 0, count);
+  drain(session);
+  assert_counts(session, count, count, 0, 0, 0);
+  apns_session_free(session);
+  service_stop(service);
+  assert_int_equal(service_streams_too_many(service), 0);
+  assert_in_range(service_most_streams(service), 2, 1000);
+  assert_in_range(service_connections(service), 2, 3);
+  service_free(service);
 }
 
 /* As nginx does: the answer before the body, and the stream reset behind it. */
@@ -533,7 +619,7 @@ static void closing_names_what_has_no_answer(void **state) {
 
 static apns_session_t *token_session(const service_t *service) {
   BIO *memory = BIO_new(BIO_s_mem());
-  EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
+  EVP_PKEY *key = keychain_key(false);
   assert_true(key && PEM_write_bio_PKCS8PrivateKey(memory, key, NULL, NULL, 0, NULL, NULL));
   char *p8;
   long length = BIO_get_mem_data(memory, &p8);
@@ -652,6 +738,8 @@ int main(void) {
       cmocka_unit_test(few_streams_are_kept_to),
       cmocka_unit_test(small_windows_are_kept_to),
       cmocka_unit_test(more_connections_where_streams_are_few),
+      cmocka_unit_test(more_connections_where_the_window_is_shut),
+      cmocka_unit_test(a_window_is_used_to_its_end),
       cmocka_unit_test(one_connection_where_it_will_do),
       cmocka_unit_test(rejections_say_why),
       cmocka_unit_test(rejections_among_many),
@@ -660,8 +748,10 @@ int main(void) {
       cmocka_unit_test(a_goodbye_and_an_end_lose_nothing),
       cmocka_unit_test(an_end_without_a_goodbye),
       cmocka_unit_test(streams_that_are_refused_are_sent_again),
+      cmocka_unit_test(one_that_was_refused_before_is_in_doubt_like_any_other),
       cmocka_unit_test(streams_that_are_reset_are_ambiguous),
       cmocka_unit_test(the_number_of_streams_may_change),
+      cmocka_unit_test(fewer_streams_are_obeyed_at_once),
       cmocka_unit_test(answers_before_the_body_count_once),
       cmocka_unit_test(silence_ends_as_unknown),
       cmocka_unit_test(closing_hears_the_answers),

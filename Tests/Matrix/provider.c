@@ -1,7 +1,7 @@
 /*
  * Pushes a list with bad device tokens spread through it, and says in one line of JSON
- * what the library told of each notification: Tests/Matrix/run compares it with what
- * the simulated gateway saw.
+ * what the library told of each notification: Tests/Matrix/run and Tests/Matrix/http2
+ * compare it with what the simulated gateway saw.
  *
  *   provider name=value...
  *
@@ -42,6 +42,23 @@ enum { NO_END, ACCEPTED, REJECTED, UNKNOWN };
 static unsigned char *ends;
 static bool has_two_ends;
 
+/* What rejections were answered with, by HTTP status and reason. */
+static struct {
+  char text[80];
+  unsigned long count;
+} reasons[64];
+
+static void count_reason(const apns_event_t *event) {
+  char text[sizeof reasons[0].text];
+  snprintf(text, sizeof text, "%d %s", event->http_status, event->reason_text);
+  for (size_t index = 0; index < sizeof reasons / sizeof *reasons; index++) {
+    if (!*reasons[index].text) strcpy(reasons[index].text, text);
+    if (strcmp(reasons[index].text, text)) continue;
+    reasons[index].count++;
+    return;
+  }
+}
+
 static void take_events(apns_session_t *session, unsigned long *rejects) {
   apns_event_t event = APNS_EVENT_INIT;
   while (apns_session_next_event(session, &event, 0, NULL) == APNS_OK) {
@@ -50,7 +67,9 @@ static void take_events(apns_session_t *session, unsigned long *rejects) {
     ends[n] = event.kind == APNS_EVENT_ACCEPTED   ? ACCEPTED
               : event.kind == APNS_EVENT_REJECTED ? REJECTED
                                                   : UNKNOWN;
-    if (event.kind == APNS_EVENT_REJECTED) rejects[event.reject & 255]++;
+    if (event.kind != APNS_EVENT_REJECTED) continue;
+    rejects[event.reject & 255]++;
+    if (event.http_status) count_reason(&event);
   }
 }
 
@@ -79,6 +98,11 @@ int main(int argc, char **argv) {
   who.certificate_file = TEXT("certificate", NULL);
   who.ca_file = TEXT("ca", NULL);
   who.tls_max = (int32_t)NUMBER("tls_max", "0");
+  who.token_key_file = TEXT("token_key", NULL);
+  who.key_id = TEXT("key_id", NULL);
+  who.team_id = TEXT("team_id", NULL);
+  if (!strcmp(TEXT("protocol", "binary"), "http2")) options.protocol = APNS_PROTOCOL_HTTP2;
+  options.topic = TEXT("topic", NULL);
   options.host = "127.0.0.1";
   options.port = (uint16_t)NUMBER("port", "2195");
   options.window_bytes = (uint32_t)NUMBER("window", "0");
@@ -143,6 +167,9 @@ int main(int argc, char **argv) {
       printf("%s\"%d\": %lu", comma, reject, rejects[reject]);
       comma = ", ";
     }
+  printf("}, \"reasons\": {");
+  for (size_t index = 0; index < sizeof reasons / sizeof *reasons && *reasons[index].text; index++)
+    printf("%s\"%s\": %lu", index ? ", " : "", reasons[index].text, reasons[index].count);
   printf("}, ");
   list("rejected", count, REJECTED);
   printf(", ");

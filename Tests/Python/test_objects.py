@@ -338,23 +338,44 @@ def test_every_stub_has_its_signature():
 # ---- What the wheel needs
 
 
-@pytest.mark.skipif(SANITIZED, reason="the sanitizer needs more")
-def test_the_module_needs_openssl_libc_and_perhaps_nghttp2_only():
-    from apns import _core
+def modules():
+    """The module that is in use, and the wheel's other."""
+    here = pathlib.Path(apns.__file__).parent
+    return sorted(here.glob("_openssl_*/_core.abi3.so")) or [pathlib.Path(apns._core.__file__)]
 
-    shown = subprocess.run(
-        ["readelf", "-dW", _core.__file__], check=True, capture_output=True, text=True
+
+def readelf(module, *options):
+    return subprocess.run(
+        ["readelf", "-W", *options, module], check=True, capture_output=True, text=True
     ).stdout
-    needed = {name.split(".so")[0] for name in re.findall(r"NEEDED.*\[(.*)\]", shown)}
-    # Where HTTP/2 is built in.
+
+
+@pytest.mark.skipif(SANITIZED, reason="the sanitizer needs more")
+@pytest.mark.parametrize("module", modules(), ids=lambda module: module.parent.name)
+def test_the_module_needs_openssl_and_libc_only(module):
+    needed = set(re.findall(r"NEEDED.*\[(.*)\.so\.[\d.]*\]", readelf(module, "-d")))
+    # The last where HTTP/2 is built in.
     assert needed - {"libnghttp2"} == {"libssl", "libcrypto", "libc"}
-    symbols = subprocess.run(
-        ["readelf", "--dyn-syms", "-W", _core.__file__], check=True, capture_output=True, text=True
-    ).stdout
+    assert "RUNPATH" not in readelf(module, "-d") and "RPATH" not in readelf(module, "-d")
+    symbols = readelf(module, "--dyn-syms")
     versions = {
         tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_([\d.]+)", symbols)
     }
     assert max(versions) <= (2, 17)
     defined = [line.split()[-1] for line in symbols.splitlines() if re.search(r" GLOBAL DEFAULT +\d", line)]
     assert defined == ["PyInit__core"]
-    assert _core.__file__.endswith(".abi3.so") and sys.version_info >= (3, 9)
+    assert module.name.endswith(".abi3.so") and sys.version_info >= (3, 9)
+
+
+@pytest.mark.skipif(len(modules()) < 2, reason="this is no wheel for both OpenSSLs")
+def test_each_module_is_for_its_openssl():
+    for module in modules():
+        shown = readelf(module, "-d", "--dyn-syms")
+        libraries = set(re.findall(r"NEEDED.*\[(lib(?:ssl|crypto)\.so\..*)\]", shown))
+        versions = set(re.findall(r"@(OPENSSL_[\w.]+)", shown))
+        if module.parent.name == "_openssl_3":
+            assert libraries == {"libssl.so.3", "libcrypto.so.3"}
+            assert versions == {"OPENSSL_3.0.0"}
+        else:
+            assert libraries == {"libssl.so.1.1", "libcrypto.so.1.1"}
+            assert versions == {"OPENSSL_1_1_0", "OPENSSL_1_1_1"}

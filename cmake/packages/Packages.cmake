@@ -123,16 +123,40 @@ endif()
 add_custom_command(OUTPUT ${made}/apns
   COMMAND ${CMAKE_STRIP} --remove-section=.comment --remove-section=.note -o ${made}/apns ${tool}
   DEPENDS ${tool} VERBATIM)
-add_custom_target(apns_tool ALL DEPENDS ${made}/apns)
-execute_process(COMMAND ${GZIP} -9nc INPUT_FILE ${room}/apns.1
-                OUTPUT_FILE ${made}/apns.1.gz COMMAND_ERROR_IS_FATAL ANY)
-apns_package(tools apns-tools net "" "push notifications to Apple devices - simulated gateway
-The tool apns simulates Apple's gateway and feedback service, to push to
-without any device: with faults as they come, and a ledger of what it took.
+# What the tool says of itself: manual pages, and completions for three shells.
+find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
+set(manual ${PROJECT_SOURCE_DIR}/Sources/Manual)
+add_custom_command(OUTPUT ${made}/man/man1/apns.1.gz
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${made}/man
+  COMMAND Python3::Interpreter ${manual}/tool-pages ${PROJECT_VERSION} ${made}/man ${made}/apns
+  COMMAND sh -c "${GZIP} -9nf '${made}'/man/man1/*.1"
+  DEPENDS ${made}/apns ${manual}/tool-pages ${manual}/mdoc.py VERBATIM)
+set(completions "")
+foreach(shell bash zsh fish)
+  add_custom_command(OUTPUT ${made}/completions/${shell}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${made}/completions
+    COMMAND ${made}/apns --generate-completion-script ${shell} > ${made}/completions/${shell}
+    DEPENDS ${made}/apns VERBATIM)
+  list(APPEND completions ${made}/completions/${shell})
+endforeach()
+add_custom_target(apns_tool ALL
+  DEPENDS ${made}/apns ${made}/man/man1/apns.1.gz ${completions})
+apns_package(tools apns-tools net "" "push notifications to Apple devices - command line tool
+The tool apns sends notifications to one device or to a list of any length,
+takes devices that are gone out of a list, checks payloads and shows them as
+a device would, and reads device tokens. It simulates Apple's gateway and
+feedback service too, to push to without any device: with faults as they
+come, and a ledger of what it took.
 .
 It needs nothing else of libapns, and no Swift.")
 install(PROGRAMS ${made}/apns DESTINATION bin COMPONENT tools)
-install(FILES ${made}/apns.1.gz DESTINATION share/man/man1 COMPONENT tools)
+install(DIRECTORY ${made}/man/man1 DESTINATION share/man COMPONENT tools)
+install(FILES ${made}/completions/bash DESTINATION share/bash-completion/completions
+        RENAME apns COMPONENT tools)
+install(FILES ${made}/completions/zsh DESTINATION share/zsh/vendor-completions
+        RENAME _apns COMPONENT tools)
+install(FILES ${made}/completions/fish DESTINATION share/fish/vendor_completions.d
+        RENAME apns.fish COMPONENT tools)
 
 # ---- The sources ----------------------------------------------------------------
 

@@ -741,31 +741,37 @@ typedef enum apns_protocol {
 typedef struct apns_session_options {
   size_t size; /* set by APNS_SESSION_OPTIONS_INIT */
 
-  const char *host;        /* name or address; NULL: APNS_HOST_PRODUCTION */
+  /* Name or address; NULL: APNS_HOST_PRODUCTION, or APNS_HOST_HTTP2_PRODUCTION. */
+  const char *host;
   const char *server_name; /* the name its certificate must carry; NULL: host */
-  uint16_t port;           /* 0: APNS_PORT_GATEWAY */
+  uint16_t port;           /* 0: APNS_PORT_GATEWAY, or APNS_PORT_HTTP2 */
   uint16_t reserved16;     /* zero */
-  int32_t format;          /* apns_format_t */
+  int32_t format;          /* apns_format_t; binary only */
 
   uint32_t connect_timeout_ms; /* name, connection and handshake together; 0: 10,000 */
   uint32_t write_timeout_ms;   /* the peer takes nothing for so long; 0: 10,000 */
 
   /* The notification known to be bad (see quiet_period_ms) has no answer for so long:
      the connection is taken for dead, an end that says nothing of what it had; 0:
-     30,000. Longer than the gateway may need for all that was written before it. */
+     30,000. Longer than the gateway may need for all that was written before it.
+     HTTP/2: a stream without an answer for so long is given up, and where nothing
+     at all comes, its connection. */
   uint32_t answer_timeout_ms;
 
   /* Memory for notifications that have no end yet, frames and bookkeeping
      together, in bytes; 0: 4 MiB; at least 16 KiB. */
   uint32_t window_bytes;
-  uint32_t payload_max; /* larger payloads are refused; 0: 2,048, at most 65,535 */
+  /* Larger payloads are refused; 0: 2,048, at most 65,535. HTTP/2: 4,096, or 5,120 with
+     APNS_PUSH_TYPE_VOIP, and never more. */
+  uint32_t payload_max;
 
   int32_t ambiguous;       /* apns_ambiguous_t */
   int32_t report_accepted; /* not 0: accepted ones are events too, in the window until taken */
 
   /* 0: a notification known to be bad is sent last, and the error packet that
      names it proves all before it. Otherwise, for peers that do not answer such
-     a one: silence for so many ms after the last write is taken for acceptance. */
+     a one: silence for so many ms after the last write is taken for acceptance.
+     Binary only: HTTP/2 answers each. */
   uint32_t quiet_period_ms;
 
   /* Not 0: an error packet with identifier 0 is taken for the answer to that bad
@@ -778,12 +784,13 @@ typedef struct apns_session_options {
 
   /* Connections used side by side, each with its part of the window; 0: 1, at most
      64. Every rejection costs its connection one answer's delay, so several cost
-     less time; order is kept within a connection only. */
+     less time; order is kept within a connection only. HTTP/2: at most so many, the
+     next where the streams or the flow control of those there are is what limits. */
   uint32_t connections;
 
   /* Not 0: no connection is made ready while the one before it works. Otherwise
      one is, where the window is half full or the last connection ended by a
-     rejection, so that moving on costs no handshake. */
+     rejection, so that moving on costs no handshake. Binary only. */
   int32_t no_standby;
 
   /* Never more than so many connections in a minute, standby ones included, half

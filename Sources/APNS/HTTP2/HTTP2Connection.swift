@@ -10,6 +10,8 @@
     private let number: UInt16
     private let showsToken: Bool
     fileprivate var codec: OpaquePointer?
+    /// Where nghttp2 has its own from.
+    fileprivate var memory: UnsafeMutablePointer<StreamMemory>?
     /// A TLS record's worth (RFC 8446, 5.1), and how much of it is filled and written.
     fileprivate let record: UnsafeMutablePointer<UInt8>
     fileprivate var filled = 0
@@ -65,6 +67,8 @@
     mutating func end() {
       nghttp2_session_del(codec)
       codec = nil
+      if let memory { StreamMemory.end(memory) }
+      memory = nil
       (filled, written, owed, inFlight) = (0, 0, 0, 0)
       rest = UnsafeRawBufferPointer(start: nil, count: 0)
       (hasSettings, isLeaving, hasAnswer) = (false, false, false)
@@ -89,8 +93,9 @@
     /// streams it allows, or, where the provider shows a token, not answered one.
     var isNew: Bool { !hasSettings || showsToken && !hasAnswer }
 
-    /// Whether a request with so large a payload may be sent now.
-    func takes(payloadCount: Int) -> Bool {
+    /// Whether a request with so large a payload may be sent now; `inParts`, where the
+    /// window has room for some of it.
+    func takes(payloadCount: Int, inParts: Bool = false) -> Bool {
       guard let codec, !isLeaving else { return false }
       var allowed = 1
       if hasSettings {
@@ -101,7 +106,7 @@
       if inFlight >= allowed { return false }
       // What does not fit waits better in the outbox, where another connection can take it.
       let window = Int(nghttp2_session_get_remote_window_size(codec))
-      return owed == 0 && window > 0 || window &- owed >= payloadCount
+      return inParts && owed == 0 && window > 0 || window &- owed >= payloadCount
     }
 
     /// Sends a request; its stream, or nil where this connection takes no more.
@@ -195,7 +200,9 @@
           status = status &* 10 &+ UInt16(byte &- 0x30)
         }
         entries[slot].status = value.count == 3 ? status : 0
-      } else if Self.isText(name, "apns-id"), let id = UUIDText.bytes(value) {
+      } else if entries[slot].status != 200 || outbox.pointee.reportsAccepted,
+        Self.isText(name, "apns-id"), let id = UUIDText.bytes(value)
+      {
         entries[slot].id = id
       }
     }
@@ -266,8 +273,11 @@
       nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, heardFrame)
       nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, streamEnded)
       nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, frameNotSent)
+      guard let memory = StreamMemory.make() else { return false }
+      pointee.memory = memory
+      var functions = StreamMemory.functions(memory)
       var codec: OpaquePointer?
-      guard nghttp2_session_client_new2(&codec, callbacks, self, option) == 0 else {
+      guard nghttp2_session_client_new3(&codec, callbacks, self, option, &functions) == 0 else {
         return false
       }
       pointee.codec = codec

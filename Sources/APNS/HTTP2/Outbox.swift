@@ -15,7 +15,7 @@
     let entries: UnsafeMutablePointer<OutboxEntry>
     private let mask: Int
     private var ring: FrameRing
-    private let reportsAccepted: Bool
+    let reportsAccepted: Bool
 
     private var start = 0
     private var end = 0
@@ -169,6 +169,7 @@
       entries[slot].connection = connection
       entries[slot].stream = stream
       entries[slot].status = 0
+      entries[slot].isRefused = false
       entries[slot].sent = 0
       if entries[slot].sentAt != 0 { resent &+= 1 }
       entries[slot].sentAt = max(second, 1)

@@ -50,11 +50,8 @@
       var next = target + headSize
       next.copyMemory(from: prefix.utf8Start, byteCount: prefix.utf8CodeUnitCount)
       next += prefix.utf8CodeUnitCount
-      for byte in push.token {
-        next.storeBytes(of: hexDigit(byte >> 4), as: UInt8.self)
-        (next + 1).storeBytes(of: hexDigit(byte & 15), as: UInt8.self)
-        next += 2
-      }
+      TokenText.encode(push.token, into: next)
+      next += 2 &* push.token.count
       next = put(push.topic, next)
       next = put(push.collapse, next)
       var left = push.expiry ?? 0

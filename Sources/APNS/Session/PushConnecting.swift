@@ -67,6 +67,7 @@
       lane.pointee.lastHeard = now
       lane.pointee.stalledSince = nil
       lane.pointee.mustRead = false
+      lane.pointee.isUnread = false
     }
 
     mutating func close(_ lane: UnsafeMutablePointer<PushLane>) {

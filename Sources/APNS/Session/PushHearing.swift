@@ -8,18 +8,22 @@
     /// Looks where a wait found something, or where the last look is long ago.
     mutating func hearIfDue(_ lane: UnsafeMutablePointer<PushLane>) throws(Failure) {
       let now = network.now
-      if network.readiness(lane.pointee.number).contains(.reading) {
+      if network.readiness(lane.pointee.number).contains(.reading) || lane.pointee.isUnread {
         lane.pointee.lastLook = now
-        try hear(lane)
+        try hear(lane, atMost: HTTP2Connection.recordSize)
       } else if now &- lane.pointee.lastLook >= Self.lookInterval {
         lane.pointee.lastLook = now
         if network.hasNews(lane.pointee.number) { try hear(lane) }
       }
     }
 
-    /// Takes all that is there. Throws where the peer refused the provider itself.
+    /// Takes what is there, and stops behind so many bytes. Throws where the peer refused
+    /// the provider itself.
     @inline(never)
-    mutating func hear(_ lane: UnsafeMutablePointer<PushLane>) throws(Failure) {
+    mutating func hear(
+      _ lane: UnsafeMutablePointer<PushLane>, atMost limit: Int = .max
+    ) throws(Failure) {
+      var left = limit
       try withUnsafeTemporaryAllocation(byteCount: HTTP2Connection.recordSize, alignment: 16) {
         (buffer) throws(Failure) in
         while lane.pointee.use == .open {
@@ -31,7 +35,14 @@
             let isHTTP2 = lane.pointee.http.receive(bytes)
             judgeAnswered()
             if !isHTTP2 { try connectionEnded(lane, notHTTP2) }
+            left &-= count
+            if left <= 0 {
+              // The streams that were answered make room for others, which need not wait.
+              lane.pointee.isUnread = true
+              return
+            }
           case .nothing:
+            lane.pointee.isUnread = false
             // A connection that was left has done its duty when its last answer is there.
             if lane.pointee.http.pointee.isLeaving, lane.pointee.http.pointee.inFlight == 0 {
               leave(lane)

@@ -12,6 +12,8 @@
     var nextReview: Int64 = 0
     /// Since when the peer has taken nothing; nil while it takes.
     var stalledSince: Int64?
+    /// There may be more to be read, whatever a wait says.
+    var isUnread = false
     /// That is so until something was read.
     var mustRead = false
 

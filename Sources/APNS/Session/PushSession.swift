@@ -238,7 +238,8 @@
         try hearIfDue(lane)
         if lane.pointee.use == .open { try send(lane, goal) }
         if lane.pointee.use == .open { try awaitAnswers(lane) }
-      } while lane.pointee.use == .closed && isNeeded(lane, goal)
+      } while lane.pointee.use == .closed
+        ? isNeeded(lane, goal) : lane.pointee.use == .open && lane.pointee.isUnread
       if lane.pointee.use == .open {
         let waitsToWrite = lane.pointee.stalledSince != nil && !lane.pointee.mustRead
         network.watch(lane.pointee.number, for: waitsToWrite ? [.reading, .writing] : .reading)

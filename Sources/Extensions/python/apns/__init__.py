@@ -23,7 +23,11 @@ The logger "apns" is told of connections, of notifications sent again or rejecte
 warned of those that end as unknown.
 """
 
-from ._constants import (
+from ._openssl import load_core
+
+load_core(__path__)
+
+from ._constants import (  # noqa: E402
     EXPIRY_ONCE,
     FEEDBACK_HOST_PRODUCTION,
     FEEDBACK_HOST_SANDBOX,

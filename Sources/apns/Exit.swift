@@ -1,0 +1,25 @@
+import ArgumentParser
+import Glibc
+
+/// What the tool's exit status says.
+enum Exit {
+  static let someRejected = ExitCode(1)
+  static let usage = ExitCode(2)
+  static let unreachable = ExitCode(3)
+
+  static let text = """
+    EXIT STATUS: 0 where all went well and every notification was accepted; 1 where some were \
+    rejected, refused, left unknown or unsent, or a check found errors; 2 where the command line, \
+    a file or the credentials cannot be used; 3 where the service could not be reached.
+    """
+
+  static func end(with status: ExitCode) -> Never { exit(status.rawValue) }
+
+  /// Ends as a wrong option does, but the usage would not tell what is wrong in a file.
+  static func refusal(_ message: String) -> ExitCode { said(message, usage) }
+
+  static func said(_ message: String, _ status: ExitCode) -> ExitCode {
+    StandardStream.error.write("Error: \(Printable.line(message))\n")
+    return status
+  }
+}

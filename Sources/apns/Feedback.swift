@@ -1,0 +1,199 @@
+import ArgumentParser
+import CAPNS
+
+struct Feedback: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "List the devices that are gone, and take them out of a list.",
+    discussion: """
+      What the feedback service has, and the list without those devices:
+
+          apns feedback --certificate provider.pem --host feedback.example.com \
+      --prune devices.csv --output devices.new.csv
+
+      Over HTTP/2 there is no such service: the answers themselves say who is gone, and the \
+      results of apns send have them:
+
+          apns feedback --from results.jsonl --prune devices.csv --in-place
+
+      READING THE LIST CLEARS IT at the service. So the list to prune is looked at first, and \
+      --save keeps what the service said, for --from.
+
+      A DEVICE THAT REGISTERED after the service found it gone stays: the list's column \
+      registered says when each did, in UNIX seconds or as 2026-11-21T14:00:00Z. One for which \
+      the list says no time stays too, and is counted; --ignore-registration takes all away. \
+      Lists are as apns send reads them. What stays is written as it was, in its order.
+
+      \(Exit.text)
+      """)
+
+  @OptionGroup(title: "Provider") var provider: ProviderOptions
+  @OptionGroup(title: "Service") var service: PeerOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "Devices gone from here, and from no service: what --save wrote, this command's --json or --csv, or results of apns send.",
+      valueName: "file"),
+    completion: .file())
+  var from: String?
+
+  @Option(
+    help: ArgumentHelp("Keep what the service said, as JSON lines.", valueName: "file"),
+    completion: .file())
+  var save: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Write this list without the devices gone: to --output, or to standard output instead of the table.",
+      valueName: "file"),
+    completion: .file())
+  var prune: String?
+
+  @Option(help: ArgumentHelp("Where the pruned list goes.", valueName: "file"), completion: .file())
+  var output: String?
+
+  @Flag(help: "Put the pruned list in the old one's place.")
+  var inPlace = false
+
+  @Option(help: ArgumentHelp("The list's name for the token.", valueName: "name"))
+  var tokenColumn = "token"
+
+  @Option(help: ArgumentHelp("Its name for the time of registration.", valueName: "name"))
+  var registeredColumn = "registered"
+
+  @Flag(help: "Take away every device that is gone, whenever it registered.")
+  var ignoreRegistration = false
+
+  @Flag(help: "Print CSV.") var csv = false
+  @Flag(help: "Print JSON lines.") var json = false
+
+  func validate() throws {
+    if csv, json { throw ValidationError("--csv and --json: say one of them") }
+    if prune == nil {
+      for (name, isThere) in [
+        ("--output", output != nil), ("--in-place", inPlace),
+        ("--ignore-registration", ignoreRegistration),
+      ] where isThere {
+        throw ValidationError("\(name) means nothing without --prune")
+      }
+    }
+    if inPlace, output != nil { throw ValidationError("--in-place and --output: say one of them") }
+    if prune == "-", inPlace { throw ValidationError("standard input has no place to put a list") }
+    if from == "-", prune == "-" {
+      throw ValidationError("standard input cannot be both --from and --prune")
+    }
+    if from != nil, save != nil {
+      throw ValidationError("--save is for what a service says, and --from is none")
+    }
+  }
+
+  func run() throws {
+    // First what could go wrong here: the service forgets what it has told.
+    let pruning = try named("--prune") { () throws(FileFault) in
+      try prune.map { (path) throws(FileFault) in
+        try Pruning(
+          path, token: tokenColumn, registered: ignoreRegistration ? nil : registeredColumn,
+          to: inPlace ? path : output)
+      }
+    }
+    var gone = GoneDevices()
+    var broken: LibraryError?
+    if let from {
+      try named("--from") { () throws(FileFault) in try gone.read(from) }
+    } else {
+      broken = try ask(&gone)
+    }
+    let isPrunedHere = pruning != nil && output == nil && !inPlace
+    if !isPrunedHere { show(gone) }
+    if let pruning {
+      let kept = try named("--prune") { () throws(FileFault) in try pruning.run(gone) }
+      tell(kept)
+    }
+    if let broken {
+      throw Exit.said("the list broke off: \(broken.message)", Exit.unreachable)
+    }
+  }
+
+  /// What the service says; the error where it broke off.
+  private func ask(_ gone: inout GoneDevices) throws -> LibraryError? {
+    let identity = try provider.identity()
+    let file = try named("--save") { () throws(FileFault) in
+      try save.map { (path) throws(FileFault) in try OutputFile(path) }
+    }
+    let stream: FeedbackStream
+    do throws(LibraryError) {
+      stream = try FeedbackStream(
+        service.peer(sandbox: APNS_FEEDBACK_HOST_SANDBOX), identity: identity)
+    } catch {
+      throw error.isConnection
+        ? Exit.said(error.message, Exit.unreachable) : Exit.refusal(error.message)
+    }
+    var broken: LibraryError?
+    do throws(LibraryError) {
+      while let device = try stream.next() {
+        gone.add(device)
+        try? file?.write(Array((device.json + "\n").utf8))
+      }
+    } catch {
+      broken = error
+    }
+    try named("--save") { () throws(FileFault) in try file?.finish() }
+    return broken
+  }
+
+  private func show(_ gone: GoneDevices) {
+    var text = csv ? "token,timestamp\n" : ""
+    if !csv, !json, gone.told.isEmpty { text = "No device is gone.\n" }
+    if !csv, !json, !gone.told.isEmpty { text = "gone since            token\n" }
+    for device in gone.told {
+      if json {
+        text += device.json + "\n"
+      } else if csv {
+        text += "\(DeviceToken.hex(of: device.token)),\(device.since)\n"
+      } else {
+        text += "\(Clock.written(device.since))  \(DeviceToken.hex(of: device.token))\n"
+      }
+      if text.utf8.count > 1 << 16 {
+        StandardStream.output.write(text)
+        text = ""
+      }
+    }
+    StandardStream.output.write(text)
+  }
+
+  private func tell(_ kept: Pruning.Counts) {
+    if json {
+      var members = JSONMembers()
+      members.add("kept", number: kept.kept)
+      members.add("removed", number: kept.removed)
+      members.add("registered_later", number: kept.registeredLater)
+      members.add("registration_unknown", number: kept.unknown)
+      members.add("not_read", number: kept.notRead)
+      (output == nil && !inPlace ? StandardStream.error : .output).write(members.object + "\n")
+      return
+    }
+    var text = "\(Tally.grouped(kept.removed)) removed, \(Tally.grouped(kept.kept)) kept"
+    if kept.registeredLater > 0 {
+      text += ", \(Tally.grouped(kept.registeredLater)) of them gone but registered again since"
+    }
+    text += "\n"
+    if kept.unknown > 0 {
+      text +=
+        "Warning: \(Tally.grouped(kept.unknown)) that are gone were kept, for the list says no time of registration (first in line \(kept.firstUnknown)): --ignore-registration removes them\n"
+    }
+    if kept.notRead > 0 {
+      text +=
+        "Warning: \(Tally.grouped(kept.notRead)) lines were kept that are not understood (first in line \(kept.firstNotRead))\n"
+    }
+    StandardStream.error.write(text)
+  }
+
+  /// Says which option it was that brought the trouble.
+  private func named<Value>(_ option: String, _ make: () throws(FileFault) -> Value) throws -> Value
+  {
+    do throws(FileFault) {
+      return try make()
+    } catch {
+      throw Exit.refusal("\(option): \(error)")
+    }
+  }
+}

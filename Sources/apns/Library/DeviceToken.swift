@@ -1,0 +1,50 @@
+import CAPNS
+
+/// A device token as bytes, as the library reads and writes it.
+enum DeviceToken {
+  static let longest = Int(APNS_TOKEN_MAX)
+
+  static func hex(_ text: [UInt8]) throws(LibraryError) -> [UInt8] {
+    try read(text, apns_token_from_hex)
+  }
+
+  static func base64(_ text: [UInt8]) throws(LibraryError) -> [UInt8] {
+    try read(text, apns_token_from_base64)
+  }
+
+  static func hex(of token: [UInt8]) -> String { written(token, apns_token_to_hex) }
+  static func base64(of token: [UInt8]) -> String { written(token, apns_token_to_base64) }
+
+  private static func read(
+    _ text: [UInt8],
+    _ reader: (
+      UnsafePointer<CChar>?, Int, UnsafeMutablePointer<UInt8>?, Int, UnsafeMutablePointer<Int>?,
+      UnsafeMutablePointer<apns_error_t>?
+    ) -> apns_status_t
+  ) throws(LibraryError) -> [UInt8] {
+    var token = [UInt8](repeating: 0, count: longest)
+    var length = 0
+    let error = text.withUnsafeBytes { text in
+      complaint {
+        reader(
+          text.baseAddress?.assumingMemoryBound(to: CChar.self), text.count, &token, longest,
+          &length, $0)
+      }
+    }
+    if let error { throw error }
+    return Array(token.prefix(length))
+  }
+
+  private static func written(
+    _ token: [UInt8],
+    _ writer: (
+      UnsafeRawPointer?, Int, UnsafeMutablePointer<CChar>?, Int, UnsafeMutablePointer<Int>?,
+      UnsafeMutablePointer<apns_error_t>?
+    ) -> apns_status_t
+  ) -> String {
+    var text = [CChar](repeating: 0, count: 2 * longest + 1)
+    var length = 0
+    guard writer(token, token.count, &text, text.count, &length, nil) == APNS_OK else { return "" }
+    return String(decoding: text.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}

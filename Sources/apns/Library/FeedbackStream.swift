@@ -1,0 +1,48 @@
+import CAPNS
+
+/// The library's feedback: devices on which the app no longer is.
+final class FeedbackStream {
+  private let handle: OpaquePointer
+
+  init(_ peer: Peer, identity: Identity) throws(LibraryError) {
+    let strings = LentStrings()
+    var options = apns_feedback_options_t()
+    options.size = MemoryLayout<apns_feedback_options_t>.size
+    options.host = strings.lend(peer.host)
+    options.server_name = strings.lend(peer.serverName)
+    options.port = peer.port
+    options.connect_timeout_ms = peer.connectTimeoutMS
+    options.proxy_host = strings.lend(peer.proxyHost)
+    options.proxy_user = strings.lend(peer.proxyUser)
+    options.proxy_password = strings.lend(peer.proxyPassword)
+    options.proxy_port = peer.proxyPort
+    var handle: OpaquePointer?
+    try withExtendedLifetime(strings) { () throws(LibraryError) in
+      try calling { apns_feedback_open(&options, identity.handle, &handle, $0) }
+    }
+    self.handle = handle!
+  }
+
+  deinit { apns_feedback_free(handle) }
+
+  /// Nil where the list has ended.
+  func next() throws(LibraryError) -> GoneDevice? {
+    var tuple = apns_feedback_tuple_t()
+    tuple.size = MemoryLayout<apns_feedback_tuple_t>.size
+    do throws(LibraryError) {
+      try calling { apns_feedback_next(handle, &tuple, $0) }
+    } catch {
+      if error.status == APNS_DONE { return nil }
+      throw error
+    }
+    return GoneDevice(
+      token: Array(UnsafeBufferPointer(start: tuple.token, count: tuple.token_length)),
+      since: Int64(tuple.timestamp))
+  }
+}
+
+/// A device, and the UNIX second at which it was found gone.
+struct GoneDevice {
+  var token: [UInt8]
+  var since: Int64
+}

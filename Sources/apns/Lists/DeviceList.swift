@@ -1,0 +1,153 @@
+import Gateway
+
+/// A list of devices: CSV with a first line of names, CSV without one where the first field is
+/// a token, or JSON lines. Read as a stream.
+final class DeviceList {
+  private enum Kind {
+    case csv(separator: UInt8, names: [[UInt8]])
+    case jsonLines
+  }
+
+  static let token = Array("token".utf8)
+
+  private let lines: LineReader
+  private var kind: Kind?
+  private var held: (text: [UInt8], line: Int)?
+  private var number = 0
+  /// The first line, of names, as it stands there; nil where the list has none.
+  private(set) var header: [UInt8]?
+  /// The record as it stands in the file, without the end of its last line.
+  private(set) var source: [UInt8] = []
+
+  /// `token`: the name under which the list has the tokens.
+  init(_ path: String, token: String = "token") throws(FileFault) {
+    lines = try LineReader(path)
+    let wanted = Array(token.utf8)
+    var first = try lines.next()
+    while let text = first, text.allSatisfy(Self.isBlank) { first = try lines.next() }
+    guard let first else { return }
+    if first.first(where: { !Self.isBlank($0) }) == UInt8(ascii: "{") {
+      kind = .jsonLines
+      held = (first, lines.line)
+      return
+    }
+    let separator = CSVLine.separator(of: first)
+    let fields: [[UInt8]]
+    do throws(CSVFault) {
+      guard let all = try CSVLine.fields(of: first, separator: separator) else {
+        throw CSVFault(message: "a quoted field without an end", column: 1)
+      }
+      fields = all
+    } catch {
+      throw FileFault(path: path, line: lines.line, column: error.column, message: error.message)
+    }
+    let lowercase = fields.map { field in field.map { $0 | (0x41...0x5A ~= $0 ? 0x20 : 0) } }
+    if let index = lowercase.firstIndex(of: wanted.map { $0 | (0x41...0x5A ~= $0 ? 0x20 : 0) }) {
+      header = first
+      var names = fields
+      names[index] = Self.token
+      kind = .csv(separator: separator, names: names)
+    } else if (try? DeviceToken.hex(fields[0])) != nil {
+      let names = fields.indices.map { $0 == 0 ? Self.token : Array("\($0 + 1)".utf8) }
+      kind = .csv(separator: separator, names: names)
+      held = (first, lines.line)
+    } else {
+      throw FileFault(
+        path: path, line: lines.line,
+        message: "the first line has no column '\(token)', and does not begin with a token")
+    }
+  }
+
+  var path: String { lines.path }
+  var size: Int? { lines.size }
+  var position: Int { lines.position }
+  /// Of the line last read, CRLF or LF.
+  var ending: [UInt8] { lines.ending }
+
+  /// Names of the columns; nil where each line has its own.
+  var names: [[UInt8]]? {
+    if case .csv(_, let names) = kind { return names }
+    return nil
+  }
+
+  func next() throws(FileFault) -> DeviceRecord? {
+    guard let kind else { return nil }
+    while true {
+      let text: [UInt8]
+      let line: Int
+      if let first = held {
+        (text, line) = first
+        held = nil
+      } else {
+        guard let next = try lines.next() else { return nil }
+        (text, line) = (next, lines.line)
+      }
+      if text.allSatisfy(Self.isBlank) { continue }
+      number += 1
+      source = text
+      switch kind {
+      case .csv(let separator, let names):
+        return try record(csv: text, line, separator, names)
+      case .jsonLines:
+        return try record(json: text, line)
+      }
+    }
+  }
+
+  private func record(
+    csv text: [UInt8], _ line: Int, _ separator: UInt8, _ names: [[UInt8]]
+  ) throws(FileFault) -> DeviceRecord {
+    var text = text
+    while true {
+      let fields: [[UInt8]]?
+      do throws(CSVFault) {
+        fields = try CSVLine.fields(of: text, separator: separator)
+      } catch {
+        throw FileFault(path: path, line: line, column: error.column, message: error.message)
+      }
+      if let fields {
+        guard fields.count <= names.count else {
+          throw FileFault(
+            path: path, line: line,
+            message: "\(fields.count) fields, where there are \(names.count) columns")
+        }
+        source = text
+        return DeviceRecord(
+          number: number, line: line, names: names, fields: fields.map { .text($0) })
+      }
+      guard text.count <= LineReader.longest, let more = try lines.next() else {
+        throw FileFault(path: path, line: line, message: "a quoted field without an end")
+      }
+      text += [0x0A] + more
+    }
+  }
+
+  private func record(json text: [UInt8], _ line: Int) throws(FileFault) -> DeviceRecord {
+    let members: [JSONValue.Member]
+    do throws(JSONFault) {
+      guard case .object(let all) = try JSONReader.read(text).content else {
+        throw JSONFault("expected an object", at: 0)
+      }
+      members = all
+    } catch {
+      throw FileFault(
+        path: path, line: line, column: error.offset + 1, message: error.message)
+    }
+    var record = DeviceRecord(number: number, line: line, names: [], fields: [])
+    for (index, member) in members.enumerated() {
+      // What stands between a value and the next name, or the end, is blanks and one sign.
+      let isLast = index + 1 == members.count
+      var raw = text[member.value.offset..<(isLast ? text.count : members[index + 1].offset)]
+      while let last = raw.last, Self.isBlank(last) { raw.removeLast() }
+      raw.removeLast()
+      while let last = raw.last, Self.isBlank(last) { raw.removeLast() }
+      record.names.append(Array(member.name.utf8))
+      record.fields.append(.json(Array(raw)))
+    }
+    return record
+  }
+
+  private static func isBlank(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x09 || byte == 0x0D
+  }
+}

@@ -1,0 +1,107 @@
+import Glibc
+
+/// A file of any length, line by line, in constant memory. "-" is standard input.
+final class LineReader {
+  /// A line that is longer is none of a list.
+  static let longest = 1 << 20
+
+  let path: String
+  /// In bytes; nil where it has no end that is known, as a pipe.
+  let size: Int?
+  private(set) var line = 0
+  /// Bytes handed out so far.
+  private(set) var position = 0
+  /// The last line's own, CRLF or LF.
+  private(set) var ending: [UInt8] = [0x0A]
+  private let descriptor: CInt
+  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 1)
+  private var from = 0
+  private var to = 0
+
+  init(_ path: String) throws(FileFault) {
+    self.path = path
+    descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw FileFault.system(path) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw FileFault.system(path) }
+    size = status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
+    if status.st_mode & S_IFMT == S_IFDIR {
+      throw FileFault(path: path, message: "a directory")
+    }
+  }
+
+  deinit {
+    if descriptor > 0 { close(descriptor) }
+    buffer.deallocate()
+  }
+
+  /// Without its end, LF or CRLF; nil at the end of the file, or when interrupted.
+  func next() throws(FileFault) -> [UInt8]? {
+    var text: [UInt8] = []
+    while true {
+      if from == to, try !fill() {
+        if text.isEmpty { return nil }
+        break
+      }
+      let start = buffer.baseAddress! + from
+      if let end = memchr(start, 0x0A, to - from) {
+        let count = UnsafeRawPointer(end) - UnsafeRawPointer(start)
+        text += UnsafeRawBufferPointer(start: start, count: count)
+        from += count + 1
+        position += count + 1
+        break
+      }
+      text += UnsafeRawBufferPointer(start: start, count: to - from)
+      position += to - from
+      from = to
+      if text.count > Self.longest {
+        throw FileFault(
+          path: path, line: line + 1, message: "a line of more than \(Self.longest) bytes")
+      }
+    }
+    line += 1
+    ending = [0x0A]
+    if text.last == 0x0D {
+      text.removeLast()
+      ending = [0x0D, 0x0A]
+    }
+    if line == 1, text.starts(with: [0xEF, 0xBB, 0xBF]) { text.removeFirst(3) }
+    return text
+  }
+
+  private func fill() throws(FileFault) -> Bool {
+    while true {
+      let count = read(descriptor, buffer.baseAddress!, buffer.count)
+      if count > 0 {
+        (from, to) = (0, count)
+        return true
+      }
+      if count == 0 { return false }
+      if errno != EINTR { throw FileFault.system(path) }
+      if Interruption.times > 0 { return false }
+    }
+  }
+}
+
+/// A file read whole.
+enum WholeText {
+  static let longest = 1 << 24
+
+  static func read(_ path: String) throws(FileFault) -> [UInt8] {
+    let descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw FileFault.system(path) }
+    defer { if descriptor > 0 { close(descriptor) } }
+    var text: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      let count = Glibc.read(descriptor, &piece, piece.count)
+      if count == 0 { return text }
+      if count < 0 {
+        if errno == EINTR, Interruption.times == 0 { continue }
+        throw FileFault.system(path)
+      }
+      text += piece.prefix(count)
+      if text.count > longest { throw FileFault(path: path, message: "more than 16 MiB") }
+    }
+  }
+}

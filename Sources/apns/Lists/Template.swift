@@ -1,0 +1,128 @@
+import Gateway
+
+/// A payload with {{name}} where a device's own field goes: within a string as text, elsewhere
+/// as a JSON value.
+struct Template {
+  private enum Piece {
+    case bytes([UInt8])
+    case field([UInt8], inString: Bool)
+  }
+
+  private var pieces: [Piece] = []
+  let source: [UInt8]
+
+  static func isNamePart(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"),
+      UInt8(ascii: "."), 0x80...0xFF:
+      true
+    default: false
+    }
+  }
+
+  /// `hasFields`: a list fills it in; otherwise it is taken as it is.
+  init(_ source: [UInt8], hasFields: Bool) {
+    self.source = source
+    guard hasFields else {
+      pieces = [.bytes(source)]
+      return
+    }
+    var plain: [UInt8] = []
+    var isInString = false
+    var index = 0
+    while index < source.count {
+      if let (name, end) = Self.placeholder(in: source, at: index) {
+        if !plain.isEmpty { pieces.append(.bytes(plain)) }
+        plain = []
+        pieces.append(.field(name, inString: isInString))
+        index = end
+        continue
+      }
+      let byte = source[index]
+      plain.append(byte)
+      if byte == UInt8(ascii: "\\"), isInString, index + 1 < source.count {
+        plain.append(source[index + 1])
+        index += 1
+      } else if byte == UInt8(ascii: "\"") {
+        isInString.toggle()
+      }
+      index += 1
+    }
+    if !plain.isEmpty { pieces.append(.bytes(plain)) }
+  }
+
+  var names: [[UInt8]] {
+    pieces.compactMap { if case .field(let name, _) = $0 { name } else { nil } }
+  }
+
+  func filled(from record: DeviceRecord) throws(TemplateFault) -> [UInt8] {
+    var out: [UInt8] = []
+    for piece in pieces {
+      switch piece {
+      case .bytes(let bytes): out += bytes
+      case .field(let name, let inString):
+        guard let field = record[name] else {
+          throw fault(name, "is what the list does not say")
+        }
+        if inString {
+          try fill(text: field, named: name, into: &out)
+        } else {
+          try fill(value: field, named: name, into: &out)
+        }
+      }
+    }
+    return out
+  }
+
+  private func fill(
+    text field: DeviceRecord.Field, named name: [UInt8], into out: inout [UInt8]
+  ) throws(TemplateFault) {
+    switch field {
+    case .text(let text):
+      guard let text = String(validating: text, as: UTF8.self) else {
+        throw fault(name, "is not UTF-8")
+      }
+      out += JSONText.string(text).utf8.dropFirst().dropLast()
+    case .json(let raw):
+      switch raw.first {
+      case UInt8(ascii: "\""): out += raw.dropFirst().dropLast()
+      case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "n"):
+        throw fault(name, "is neither text, number, true nor false, and stands within a text")
+      default: out += raw
+      }
+    }
+  }
+
+  private func fill(
+    value field: DeviceRecord.Field, named name: [UInt8], into out: inout [UInt8]
+  ) throws(TemplateFault) {
+    switch field {
+    case .json(let raw): out += raw
+    case .text(let text):
+      guard (try? JSONReader.read(text)) != nil else {
+        throw fault(name, "is no JSON value, such as a number; a text needs quotes around {{}}")
+      }
+      out += text
+    }
+  }
+
+  private func fault(_ name: [UInt8], _ message: String) -> TemplateFault {
+    TemplateFault(message: "{{\(String(decoding: name, as: UTF8.self))}} \(message)")
+  }
+
+  private static func placeholder(in text: [UInt8], at start: Int) -> ([UInt8], Int)? {
+    let brace = UInt8(ascii: "{")
+    guard text[start] == brace, start + 4 < text.count, text[start + 1] == brace else { return nil }
+    let name = text[(start + 2)...].prefix { isNamePart($0) }
+    let end = name.endIndex
+    guard !name.isEmpty, end + 1 < text.count, text[end] == UInt8(ascii: "}"),
+      text[end + 1] == UInt8(ascii: "}")
+    else { return nil }
+    return (Array(name), end + 2)
+  }
+}
+
+struct TemplateFault: Error {
+  var message: String
+}

@@ -1,0 +1,68 @@
+import ArgumentParser
+import Glibc
+
+/// Where to connect to: the same for every command that does.
+struct PeerOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp("The service's name or address; otherwise Apple's.", valueName: "name"))
+  var host: String?
+
+  @Option(help: ArgumentHelp("Its port; otherwise Apple's.", valueName: "port"))
+  var port: UInt16?
+
+  @Option(
+    help: ArgumentHelp("The name its certificate must carry; otherwise --host.", valueName: "name"))
+  var serverName: String?
+
+  @Flag(help: "Apple's sandbox, for apps that Xcode put on the device.")
+  var sandbox = false
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      An HTTP proxy (CONNECT) to go through; USER@ before it says who asks, and the environment's \
+      APNS_PROXY_PASSWORD the password.
+      """, valueName: "host:port"))
+  var proxy: String?
+
+  @Option(help: ArgumentHelp("How long connecting may take.", valueName: "seconds"))
+  var connectTimeout: Double = 10
+
+  func validate() throws {
+    if sandbox, host != nil { throw ValidationError("--sandbox is Apple's, and --host another") }
+    if port == 0 { throw ValidationError("--port 0 is no port to connect to") }
+    guard connectTimeout >= 0.001, connectTimeout <= 3600 else {
+      throw ValidationError("--connect-timeout is 0.001 to 3600 seconds")
+    }
+    if proxy != nil, proxyParts == nil {
+      throw ValidationError("--proxy is [USER@]HOST:PORT")
+    }
+  }
+
+  func peer(sandbox name: String) -> Peer {
+    var peer = Peer(host: host ?? (sandbox ? name : nil), serverName: serverName)
+    peer.port = port ?? 0
+    peer.connectTimeoutMS = UInt32(connectTimeout * 1000)
+    if let proxy = proxyParts {
+      peer.proxyHost = proxy.host
+      peer.proxyPort = proxy.port
+      peer.proxyUser = proxy.user
+      peer.proxyPassword = getenv("APNS_PROXY_PASSWORD").map { String(cString: $0) }
+    }
+    return peer
+  }
+
+  private var proxyParts: (user: String?, host: String, port: UInt16)? {
+    guard let proxy, let colon = proxy.lastIndex(of: ":"),
+      let port = UInt16(proxy[proxy.index(after: colon)...]), port > 0
+    else { return nil }
+    var host = proxy[..<colon]
+    var user: String?
+    if let at = host.lastIndex(of: "@") {
+      user = String(host[..<at])
+      host = host[host.index(after: at)...]
+    }
+    if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+    return host.isEmpty ? nil : (user, String(host), port)
+  }
+}

@@ -1,0 +1,110 @@
+import ArgumentParser
+import Glibc
+
+/// Who pushes: the same for every command that connects.
+struct ProviderOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The provider's certificate: PEM, with its key or without, DER, or .p12.", valueName: "file"),
+    completion: .file())
+  var certificate: String?
+
+  @Option(
+    help: ArgumentHelp("Its key, where it is not beside the certificate.", valueName: "file"),
+    completion: .file())
+  var key: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Certificate and key as Keychain exports them; as --certificate.", valueName: "file"),
+    completion: .file(extensions: ["p12", "pfx"]))
+  var p12: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The key that signs provider tokens, for HTTP/2, as Apple hands it out.", valueName: "file"),
+    completion: .file(extensions: ["p8"]))
+  var p8: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The --p8 key's identifier; taken from the name AuthKey_<id>.p8 where not said.",
+      valueName: "id"))
+  var keyID: String?
+
+  @Option(help: ArgumentHelp("The team whose key --p8 is.", valueName: "id"))
+  var teamID: String?
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      Where the passphrase of key or .p12 is read: its first line. Otherwise the environment's \
+      APNS_PASSPHRASE is taken, and else it is asked for on the terminal.
+      """, valueName: "file"),
+    completion: .file())
+  var passphraseFile: String?
+
+  @Option(
+    name: .customLong("ca"),
+    help: ArgumentHelp(
+      "Whom to trust, in PEM; otherwise the system's store.", valueName: "file"),
+    completion: .file())
+  var authority: String?
+
+  @Flag(help: "Take whoever answers for the service. Anybody on the way can then read all.")
+  var dangerouslyAcceptAnyPeer = false
+
+  func validate() throws {
+    if certificate != nil, p12 != nil {
+      throw ValidationError("--certificate and --p12 are two certificates: say one")
+    }
+    if certificate == nil, p12 == nil, key != nil {
+      throw ValidationError("--key is for a --certificate, which is missing (is it a --p8?)")
+    }
+    if p8 == nil, keyID != nil || teamID != nil {
+      throw ValidationError("--key-id and --team-id are for a --p8 key, which is missing")
+    }
+    if p8 != nil, teamID == nil {
+      throw ValidationError("--p8 needs --team-id, the 10 characters of your Apple account page")
+    }
+    if p8 != nil, keyIdentifier == nil {
+      throw ValidationError("--p8 needs --key-id: the file is not named AuthKey_<id>.p8")
+    }
+  }
+
+  /// The library's credentials; what cannot be used of them is a matter of the command line.
+  func identity() throws -> Identity {
+    var sources = Identity.Sources()
+    sources.certificate = certificate ?? p12
+    sources.key = key
+    sources.ca = authority
+    sources.tokenKey = p8
+    sources.keyIdentifier = keyIdentifier
+    sources.team = teamID
+    sources.acceptsAnyPeer = dangerouslyAcceptAnyPeer
+    if let passphraseFile {
+      do throws(FileFault) {
+        sources.passphrase = try SecretFile.firstLine(of: passphraseFile)
+      } catch {
+        throw Exit.refusal("--passphrase-file: \(error)")
+      }
+    } else if let said = getenv("APNS_PASSPHRASE") {
+      sources.passphrase = String(cString: said)
+    } else {
+      sources.ask = { Prompt.secret("Passphrase of \($0): ") }
+    }
+    do {
+      return try Identity(sources)
+    } catch {
+      throw Exit.refusal("\(error)")
+    }
+  }
+
+  private var keyIdentifier: String? {
+    if let keyID { return keyID }
+    guard let name = p8?.split(separator: "/").last, name.hasPrefix("AuthKey_"),
+      name.hasSuffix(".p8")
+    else { return nil }
+    return String(name.dropFirst(8).dropLast(3))
+  }
+}

@@ -1,0 +1,72 @@
+import Gateway
+
+/// The devices that are gone, each with the last time at which it was found so.
+struct GoneDevices {
+  /// In the order in which they were told.
+  private(set) var told: [GoneDevice] = []
+  private var last: [[UInt8]: Int64] = [:]
+
+  subscript(token: [UInt8]) -> Int64? { last[token] }
+
+  mutating func add(_ device: GoneDevice) {
+    told.append(device)
+    last[device.token] = max(device.since, last[device.token] ?? device.since)
+  }
+
+  /// CSV of token and timestamp, or JSON lines with both; results of apns send that have no
+  /// timestamp are of devices that are there.
+  mutating func read(_ path: String) throws(FileFault) {
+    let lines = try LineReader(path)
+    var isCSV = false
+    while let line = try lines.next() {
+      if line.isEmpty { continue }
+      if lines.line == 1, line.first != UInt8(ascii: "{") {
+        guard line == Array("token,timestamp".utf8) else {
+          throw FileFault(
+            path: path, line: 1, message: "neither JSON lines nor CSV of token,timestamp")
+        }
+        isCSV = true
+        continue
+      }
+      if let device = try isCSV ? csv(line, path, lines.line) : json(line, path, lines.line) {
+        add(device)
+      }
+    }
+  }
+
+  private func csv(_ line: [UInt8], _ path: String, _ number: Int) throws(FileFault) -> GoneDevice {
+    let fields = line.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+    guard fields.count == 2, let token = try? DeviceToken.hex(Array(fields[0])),
+      let since = Clock.read(Array(fields[1]))
+    else { throw FileFault(path: path, line: number, message: "not a token and its timestamp") }
+    return GoneDevice(token: token, since: since)
+  }
+
+  private func json(_ line: [UInt8], _ path: String, _ number: Int) throws(FileFault) -> GoneDevice?
+  {
+    let object: JSONValue
+    do throws(JSONFault) {
+      object = try JSONReader.read(line)
+    } catch {
+      throw FileFault(path: path, line: number, column: error.offset + 1, message: error.message)
+    }
+    guard case .number(let since)? = object["timestamp"]?.content,
+      case .string(let text)? = object["token"]?.content
+    else { return nil }
+    guard let token = try? DeviceToken.hex(Array(text.utf8)), let since = Int64(exactly: since)
+    else {
+      throw FileFault(path: path, line: number, message: "not a token and its timestamp")
+    }
+    return GoneDevice(token: token, since: since)
+  }
+}
+
+extension GoneDevice {
+  var json: String {
+    var members = JSONMembers()
+    members.add("token", text: DeviceToken.hex(of: token))
+    members.add("timestamp", number: since)
+    members.add("gone_since", text: Clock.written(since))
+    return members.object
+  }
+}

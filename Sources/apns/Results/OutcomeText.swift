@@ -1,0 +1,23 @@
+/// An outcome for machines and for people.
+extension Outcome {
+  var json: String {
+    var members = JSONMembers()
+    members.add("n", number: sent.number)
+    members.add("token", text: sent.token.isEmpty ? nil : DeviceToken.hex(of: sent.token))
+    members.add("outcome", text: kind.rawValue)
+    if !reason.isEmpty { members.add("reason", text: reason) }
+    if status != 0 { members.add("status", number: status) }
+    if httpStatus != 0 { members.add("http_status", number: httpStatus) }
+    if timestamp != 0 { members.add("timestamp", number: timestamp) }
+    if !apnsIdentifier.isEmpty { members.add("apns_id", text: apnsIdentifier) }
+    if sent.isAgain { members.add("again", json: "true") }
+    return members.object
+  }
+
+  var text: String {
+    var name = sent.token.isEmpty ? "\(sent.number)" : DeviceToken.hex(of: sent.token)
+    if name.isEmpty { name = "\(sent.number)" }
+    let said = reason.isEmpty ? kind.rawValue : "\(kind.rawValue): \(reason)"
+    return "\(name)  \(Printable.line(said))"
+  }
+}

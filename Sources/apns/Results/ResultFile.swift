@@ -1,0 +1,150 @@
+import Gateway
+import Glibc
+
+/// What became of each device, a JSON object to a line, and what a later run needs to go on
+/// where this one was interrupted, however it was.
+///
+/// Before a device is sent to, a line says how far the list may have been sent ("sending_to").
+/// An outcome is written before anything more is sent. So whatever has no outcome and is no
+/// later than "sending_to" may have arrived, and that is never more than the session's window.
+final class ResultFile {
+  /// How far ahead "sending_to" is said.
+  private static let step = 1024
+
+  struct Beginning {
+    var list: String
+    var size: Int?
+    /// Of all that would make it another run.
+    var fingerprint: UInt64
+  }
+
+  let path: String
+  private let descriptor: CInt
+  private var waiting: [UInt8] = []
+  private(set) var done = DoneRecords()
+  /// What earlier runs may have sent.
+  private(set) var sentBefore = 0
+  private var mark = 0
+  private(set) var isResumed = false
+
+  /// Writes a new file, or goes on with one: a line that was cut off is taken away.
+  init(_ path: String, _ beginning: Beginning, resumes: Bool) throws(FileFault) {
+    self.path = path
+    descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw FileFault.system(path) }
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      throw FileFault(path: path, message: "another run is writing it")
+    }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw FileFault.system(path) }
+    var header = JSONMembers()
+    header.add("list", text: beginning.list)
+    if let size = beginning.size { header.add("bytes", number: size) }
+    header.add("run", text: String(beginning.fingerprint, radix: 16))
+    let first = Array(header.object.utf8)
+    if status.st_size > 0 {
+      guard resumes else {
+        throw FileFault(path: path, message: "has results already: --resume goes on with them")
+      }
+      try adopt(first)
+    }
+    guard lseek(descriptor, 0, SEEK_END) >= 0 else { throw FileFault.system(path) }
+    if !isResumed {
+      waiting = first + [0x0A]
+      try flush()
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Of the devices that earlier runs may have sent to: the ones without an end.
+  var inDoubt: Int { done.missing(in: sentBefore) + done.doubtful.count }
+
+  func isInDoubt(_ number: Int) -> Bool {
+    done.doubtful.contains(number) || (number <= sentBefore && !done.contains(number))
+  }
+
+  /// To be said before that device is sent to.
+  func begin(_ number: Int) throws(FileFault) {
+    guard number > mark else { return }
+    mark = number + Self.step - 1
+    waiting += "{\"sending_to\":\(mark)}\n".utf8
+    try flush()
+  }
+
+  /// Says how far it was really sent, for a run that ends in order.
+  func end(_ lastSent: Int) throws(FileFault) {
+    waiting += "{\"sending_to\":\(max(sentBefore, lastSent))}\n".utf8
+    try flush()
+  }
+
+  func write(_ line: String) {
+    waiting += line.utf8
+    waiting.append(0x0A)
+  }
+
+  func flush() throws(FileFault) {
+    var written = 0
+    while written < waiting.count {
+      let count = waiting.withUnsafeBytes {
+        Glibc.write(descriptor, $0.baseAddress! + written, $0.count - written)
+      }
+      if count > 0 {
+        written += count
+      } else if errno != EINTR {
+        throw FileFault.system(path)
+      }
+    }
+    waiting.removeAll(keepingCapacity: true)
+  }
+
+  private func adopt(_ first: [UInt8]) throws(FileFault) {
+    let lines = try LineReader(path)
+    var whole = 0
+    while let line = try lines.next() {
+      // What has no line feed behind it was cut off.
+      guard lines.position > whole + line.count else { break }
+      if lines.line == 1 {
+        guard line == first else {
+          throw FileFault(
+            path: path, line: 1,
+            message: "the results of another run: other list, payload or service")
+        }
+        isResumed = true
+      } else {
+        guard let object = try? JSONReader.read(line), take(object) else {
+          throw FileFault(path: path, line: lines.line, message: "not written by apns send")
+        }
+      }
+      whole = lines.position
+    }
+    guard ftruncate(descriptor, off_t(whole)) == 0 else { throw FileFault.system(path) }
+    mark = sentBefore
+  }
+
+  /// False where it is nothing that this file has.
+  private func take(_ object: JSONValue) -> Bool {
+    if case .number(let to)? = object["sending_to"]?.content {
+      // The last word: a run that ended in order has taken back what it said too much.
+      sentBefore = Int(exactly: to) ?? 0
+      return true
+    }
+    if case .number(let number)? = object["n"]?.content, let number = Int(exactly: number),
+      case .string(let outcome)? = object["outcome"]?.content
+    {
+      done.insert(number, isUnknown: outcome == Outcome.Kind.unknown.rawValue)
+      return true
+    }
+    return false
+  }
+}
+
+/// FNV-1a, of what must not change between the runs of one list.
+struct Fingerprint {
+  private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
+
+  mutating func add(_ bytes: some Sequence<UInt8>) {
+    for byte in bytes { value = (value ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    value = (value ^ 0xFF) &* 0x100_0000_01b3
+  }
+}

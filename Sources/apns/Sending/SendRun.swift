@@ -1,0 +1,387 @@
+import ArgumentParser
+import CAPNS
+
+/// One run of `apns send`: reads, fills in, sends, and writes down what came of it.
+struct SendRun {
+  /// After so many sendings outcomes are looked for.
+  private static let batch = 64
+  /// Where no outcome came for so long the service is asked for its word.
+  private static let patienceForWord = 10.0
+
+  private let command: Send
+  private let identity: Identity
+  private let template: Template
+  private let source: DeviceSource
+  private let results: ResultFile?
+  private let progress: Progress
+  private var session: PushSession?
+  private var tally = Tally()
+  private var output = ""
+  private var isChecked = false
+  private var taken = 0
+  private var lastSent = 0
+  private var passedOver = 0
+  private var inDoubt = 0
+  private var skippedShare = 0.0
+  private var lastWord = Clock.now
+  private var nextDue = 0.0
+  private var failure: LibraryError?
+  private var hasSaidInterrupted = false
+
+  init(_ command: Send, _ identity: Identity, _ template: Template) throws {
+    self.command = command
+    self.identity = identity
+    self.template = template
+    progress = Progress(
+      every: command.json && Terminal.columns(of: .error) == nil ? 0 : command.progress)
+    var list: DeviceList?
+    if let path = command.list {
+      do throws(FileFault) {
+        list = try DeviceList(path, token: command.tokenColumn)
+      } catch {
+        throw Exit.refusal("--tokens: \(error)")
+      }
+      if let names = list?.names, let missing = template.names.first(where: { !names.contains($0) })
+      {
+        let known = names.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ", ")
+        throw Exit.refusal(
+          "{{\(String(decoding: missing, as: UTF8.self))}} is no column of \(path): it has \(known)"
+        )
+      }
+    }
+    source = DeviceSource(tokens: command.tokens, list: list, template: template)
+    guard let path = command.results, !command.dryRun else {
+      results = nil
+      return
+    }
+    var run = Fingerprint()
+    run.add(template.source)
+    for part in [command.wire.rawValue, command.topic, command.service.host, command.tokenColumn] {
+      run.add((part ?? "").utf8)
+    }
+    let name = command.list?.split(separator: "/").last.map(String.init) ?? ""
+    do throws(FileFault) {
+      results = try ResultFile(
+        path, .init(list: name, size: list?.size, fingerprint: run.value), resumes: command.resume)
+    } catch {
+      throw Exit.refusal("--results: \(error)")
+    }
+    inDoubt = results?.inDoubt ?? 0
+  }
+
+  /// The exit status.
+  mutating func go() throws -> ExitCode {
+    if command.dryRun { return try check() }
+    let session: PushSession
+    do throws(LibraryError) {
+      session = try PushSession(
+        command.sessionOptions, identity: identity, delivery: command.delivery)
+      try session.connect()
+    } catch {
+      throw error.isConnection
+        ? Exit.said(error.message, Exit.unreachable) : Exit.refusal(error.message)
+    }
+    self.session = session
+    do {
+      try sendAll(session)
+      try settle(session)
+      if lastSent > 0 { try results?.end(lastSent) }
+    } catch let fault as FileFault {
+      progress.clear()
+      session.close(within: 0)
+      throw Exit.said(fault.description, Exit.usage)
+    }
+    report()
+    if failure != nil { return Exit.unreachable }
+    return tally.isAllAccepted && Interruption.times == 0 ? .success : Exit.someRejected
+  }
+
+  // MARK: Sending
+
+  private mutating func sendAll(_ session: PushSession) throws {
+    var sinceLook = 0
+    while Interruption.times == 0 {
+      let results = results
+      let isAtMostOnce = command.atMostOnce
+      let next = try source.next { number in
+        guard let results else { return true }
+        return isAtMostOnce
+          ? !results.done.contains(number)
+          : !results.done.contains(number) || results.done.doubtful.contains(number)
+      }
+      guard let next else { break }
+      guard let device = next.device else {
+        passedOver += 1
+        skippedShare = source.share ?? 0
+        continue
+      }
+      let isAgain = results?.isInDoubt(next.number) ?? false
+      switch device {
+      case .refused(let number, let token, let reason):
+        if results?.done.contains(number) == true {
+          passedOver += 1
+        } else {
+          take(.refused(number, token, reason))
+        }
+      case .ready(let number, let token, let payload):
+        if isAgain, isAtMostOnce {
+          let sent = Sent(number: number, token: token, isAgain: true)
+          take(Outcome(sent: sent, kind: .unknown, reason: "an interrupted run may have sent it"))
+        } else {
+          if !isChecked { try checkFirst(payload) }
+          try results?.begin(number)
+          try pace(session)
+          let sent = Sent(number: number, token: token, isAgain: isAgain)
+          guard try send(sent, payload, session) else { return }
+          taken += 1
+          lastSent = max(lastSent, number)
+        }
+      }
+      sinceLook += 1
+      if sinceLook >= Self.batch {
+        sinceLook = 0
+        try look(session, within: 0)
+      }
+    }
+  }
+
+  /// False where the service is lost for good.
+  private mutating func send(
+    _ sent: Sent, _ payload: [UInt8], _ session: PushSession
+  ) throws -> Bool {
+    var lostSince: Double?
+    while true {
+      do throws(LibraryError) {
+        try session.send(sent, payload)
+        return true
+      } catch {
+        if error.status == APNS_ERR_ARGUMENT {
+          take(.refused(sent.number, sent.token, error.message))
+          return true
+        }
+        if error.status != APNS_ERR_FULL {
+          guard error.isConnection else {
+            failure = error
+            return false
+          }
+          if lostSince == nil { say("\(error.message); trying again") }
+          lostSince = lostSince ?? Clock.now
+          if Clock.now - lostSince! >= command.patience || Interruption.times > 0 {
+            failure = error
+            return false
+          }
+          Clock.pause(0.1)
+        }
+        try look(session, within: 0)
+      }
+    }
+  }
+
+  /// Waits until the next one is due.
+  private mutating func pace(_ session: PushSession) throws {
+    guard let rate = command.rate else { return }
+    // What was lost to waiting is not made up for by a burst.
+    nextDue = max(nextDue, Clock.now - 0.05)
+    while Clock.now < nextDue, Interruption.times == 0 {
+      _ = try? session.flush()
+      try look(session, within: Int32(min(100, max(1, (nextDue - Clock.now) * 1000))))
+    }
+    nextDue += 1 / rate
+  }
+
+  /// Takes the outcomes that are there, and writes them down before anything else is sent.
+  private mutating func look(_ session: PushSession, within milliseconds: Int32) throws {
+    var wait = milliseconds
+    do throws(LibraryError) {
+      while let outcome = try session.next(within: wait) {
+        take(outcome)
+        wait = 0
+      }
+    } catch {
+      // The next sending meets the same trouble, and has the patience for it.
+      if milliseconds > 0 { Clock.pause(Double(milliseconds) / 1000) }
+    }
+    if Clock.now - lastWord > Self.patienceForWord {
+      lastWord = Clock.now
+      if session.unresolved > 0 { _ = try? session.drain(within: 1000) }
+    }
+    try write()
+    progress.show(
+      tally, sent: taken, waiting: session.unresolved, share: source.share, skipped: skippedShare)
+  }
+
+  private mutating func take(_ outcome: Outcome) {
+    tally.add(outcome)
+    lastWord = Clock.now
+    if let results {
+      results.write(outcome.json)
+    } else if command.json {
+      output += outcome.json + "\n"
+    } else if command.list == nil || outcome.kind != .accepted {
+      output += outcome.text + "\n"
+    }
+  }
+
+  private mutating func write() throws(FileFault) {
+    try results?.flush()
+    guard !output.isEmpty else { return }
+    progress.clear()
+    StandardStream.output.write(output)
+    output = ""
+  }
+
+  /// Waits for the end of all that is on its way.
+  private mutating func settle(_ session: PushSession) throws {
+    let began = Clock.now
+    _ = try? session.flush()
+    while session.unresolved > 0, Interruption.times < 2, failure == nil || Clock.now - began < 5,
+      Clock.now - began < command.drain
+    {
+      sayInterrupted(session)
+      do throws(LibraryError) {
+        _ = try session.drain(within: 200)
+      } catch {
+        if !error.isConnection || Clock.now - began >= command.patience { failure = error }
+        Clock.pause(0.1)
+      }
+      try look(session, within: 0)
+    }
+    session.close(within: Interruption.times < 2 ? 2000 : 0)
+    try look(session, within: 0)
+    progress.clear()
+  }
+
+  private mutating func sayInterrupted(_ session: PushSession) {
+    guard Interruption.times > 0, !hasSaidInterrupted else { return }
+    hasSaidInterrupted = true
+    say(
+      "Interrupted: waiting for the service's word on \(Tally.grouped(session.unresolved)); "
+        + "once more ends at once")
+  }
+
+  private func say(_ text: String) {
+    progress.clear()
+    StandardStream.error.write(Printable.line(text) + "\n")
+  }
+
+  // MARK: Checking
+
+  private mutating func checkFirst(_ payload: [UInt8]) throws {
+    isChecked = true
+    for finding in PayloadFinding.all(in: payload, limit: command.limit) {
+      let text = "payload:\(finding.line):\(finding.column): \(finding.message)"
+      if finding.isError { throw Exit.refusal(text) }
+      say("Warning: \(text)")
+    }
+  }
+
+  /// --dry-run: everything but the connection.
+  private mutating func check() throws -> ExitCode {
+    do throws(LibraryError) {
+      // Options that cannot be are found by the session itself.
+      session = try PushSession(
+        command.sessionOptions, identity: identity, delivery: command.delivery)
+    } catch {
+      throw Exit.refusal(error.message)
+    }
+    var ready = 0
+    do {
+      while Interruption.times == 0, let next = try source.next(where: { _ in true }) {
+        switch next.device {
+        case .ready(let number, let token, let payload):
+          if !isChecked { try checkFirst(payload) }
+          let errors = PayloadFinding.all(in: payload, limit: command.limit).filter { $0.isError }
+          if let first = errors.first {
+            take(
+              .refused(number, token, "payload:\(first.line):\(first.column): \(first.message)"))
+          } else {
+            ready += 1
+          }
+        case .refused(let number, let token, let reason): take(.refused(number, token, reason))
+        case nil: break
+        }
+        try write()
+      }
+    } catch let fault as FileFault {
+      throw Exit.said(fault.description, Exit.usage)
+    }
+    if command.json {
+      var totals = JSONMembers()
+      totals.add("dry_run", json: "true")
+      totals.add("ready", number: ready)
+      totals.add("refused", number: tally[.refused])
+      StandardStream.output.write(totals.object + "\n")
+    } else {
+      let subject = (try? identity.describe())?.subject
+      StandardStream.error.write(
+        "Dry run: \(Tally.grouped(ready)) could be sent, \(Tally.grouped(tally[.refused])) refused"
+          + (subject.map { ", as \(Printable.line($0))" } ?? "") + "; nothing was\n")
+    }
+    return tally[.refused] == 0 && Interruption.times == 0 ? .success : Exit.someRejected
+  }
+
+  // MARK: Reporting
+
+  private func report() {
+    let isInterrupted = Interruption.times > 0
+    if command.json {
+      StandardStream.output.write(totals(isInterrupted) + "\n")
+      return
+    }
+    var lines = [
+      Progress.counts(tally) + " in " + Self.seconds(progress.elapsed)
+    ]
+    for (reason, count) in tally.reasons.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
+      lines.append("  rejected: \(reason), \(Tally.grouped(count))")
+    }
+    if passedOver > 0 {
+      lines.append("Passed over: \(Tally.grouped(passedOver)) that had their end")
+    }
+    if inDoubt > 0 {
+      lines.append(
+        command.atMostOnce
+          ? "In doubt: \(Tally.grouped(inDoubt)) that an earlier run may have sent; not sent again"
+          : "In doubt: \(Tally.grouped(inDoubt)) that an earlier run may have sent; sent again, "
+            + "\(Tally.grouped(tally.again)) accepted now and perhaps before")
+    }
+    if let failure { lines.append("Error: \(failure.message)") }
+    if isInterrupted || failure != nil {
+      lines.append(
+        command.results != nil && command.list != nil
+          ? "The list is not at its end: the same command with --resume goes on"
+          : "What comes later was not sent")
+    }
+    StandardStream.error.write(lines.map { Printable.line($0) + "\n" }.joined())
+  }
+
+  private func totals(_ isInterrupted: Bool) -> String {
+    var totals = JSONMembers()
+    totals.add("done", json: isInterrupted || failure != nil ? "false" : "true")
+    for kind in [Outcome.Kind.accepted, .rejected, .unknown, .refused] {
+      totals.add(kind.rawValue, number: tally[kind])
+    }
+    var reasons = JSONMembers()
+    for (reason, count) in tally.reasons.sorted(by: { $0.key < $1.key }) {
+      reasons.add(reason, number: count)
+    }
+    totals.add("reasons", json: reasons.object)
+    totals.add("passed_over", number: passedOver)
+    totals.add("in_doubt", number: inDoubt)
+    totals.add("again", number: tally.again)
+    totals.add("resent", number: session?.resent ?? 0)
+    totals.add("seconds", json: "\((progress.elapsed * 1000).rounded() / 1000)")
+    if let failure { totals.add("error", text: failure.message) }
+    return totals.object
+  }
+
+  private static func seconds(_ seconds: Double) -> String {
+    seconds < 100 ? "\((seconds * 10).rounded() / 10) s" : "\(Int(seconds)) s"
+  }
+}
+
+extension Outcome {
+  fileprivate static func refused(_ number: Int, _ token: [UInt8], _ reason: String) -> Outcome {
+    Outcome(
+      sent: Sent(number: number, token: token, isAgain: false), kind: .refused, reason: reason)
+  }
+}

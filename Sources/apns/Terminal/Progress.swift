@@ -1,0 +1,76 @@
+/// How a run goes, on standard error: one line that is drawn again on a terminal, plain lines
+/// now and then elsewhere.
+final class Progress {
+  private let columns: Int?
+  private let interval: Double
+  private let began = Clock.now
+  private var last = Clock.now
+  private var isDrawn = false
+
+  /// `every`: seconds between plain lines; 0 for none at all.
+  init(every: Double) {
+    columns = every > 0 ? Terminal.columns(of: .error) : nil
+    interval = columns == nil ? every : 0.1
+  }
+
+  var elapsed: Double { Clock.now - began }
+
+  /// `share` of the whole, where that is known.
+  func show(_ tally: Tally, sent: Int, waiting: Int, share: Double?, skipped: Double) {
+    let now = Clock.now
+    guard interval > 0, now - last >= interval else { return }
+    last = now
+    let rate = Double(sent) / max(elapsed, 0.001)
+    var left = ""
+    if let share, share > skipped {
+      let seconds = elapsed * (1 - share) / (share - skipped)
+      left = seconds < 359_999 ? ", \(Self.time(seconds)) left" : ""
+    }
+    let counts = Self.counts(tally) + (waiting > 0 ? ", \(Tally.grouped(waiting)) waiting" : "")
+    let speed = "\(Tally.grouped(Int(rate)))/s\(left)"
+    guard let columns else {
+      let percent = share.map { "\(Int($0 * 100))%, " } ?? ""
+      StandardStream.error.write("\(percent)\(counts), \(speed)\n")
+      return
+    }
+    let columnsNow = Terminal.columns(of: .error) ?? columns
+    var line = "\(counts), \(speed)"
+    if let share {
+      let room = columnsNow - line.count - 9
+      let bar = room >= 8 ? Self.bar(share, width: min(room, 24)) + " " : ""
+      let percent = "\(Int(share * 100))%"
+      line = bar + String(repeating: " ", count: 4 - min(4, percent.count)) + percent + " " + line
+    }
+    StandardStream.error.write("\r" + String(line.prefix(columnsNow - 1)) + "\u{1B}[K")
+    isDrawn = true
+  }
+
+  /// Takes the drawn line away, for something else to be said.
+  func clear() {
+    if isDrawn { StandardStream.error.write("\r\u{1B}[K") }
+    isDrawn = false
+  }
+
+  static func counts(_ tally: Tally) -> String {
+    var parts = ["\(Tally.grouped(tally[.accepted])) accepted"]
+    for kind in [Outcome.Kind.rejected, .unknown, .refused] where tally[kind] > 0 {
+      parts.append("\(Tally.grouped(tally[kind])) \(kind.rawValue)")
+    }
+    return parts.joined(separator: ", ")
+  }
+
+  private static func bar(_ share: Double, width: Int) -> String {
+    let full = Int(share * Double(width))
+    let (ink, paper) = Terminal.hasUnicode ? ("█", "░") : ("#", ".")
+    return String(repeating: ink, count: full) + String(repeating: paper, count: width - full)
+  }
+
+  private static func time(_ seconds: Double) -> String {
+    let whole = Int(seconds.rounded(.up))
+    func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    let minutes = "\(whole / 60 % 60)"
+    return whole >= 3600
+      ? "\(whole / 3600):\(two(whole / 60 % 60)):\(two(whole % 60))"
+      : "\(minutes):\(two(whole % 60))"
+  }
+}

@@ -1,0 +1,88 @@
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Simulator"))
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+import simulator as simulators  # noqa: E402
+from terminal import DEADLINE, Terminal  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory):
+    """RSA keys take their time: one set serves all tests."""
+    directory = tmp_path_factory.mktemp("certificates")
+    simulators.Simulator(directory).stop()
+    return directory
+
+
+@pytest.fixture
+def start(certificates):
+    """Starts simulators and lets none of them outlive the test."""
+    running = []
+
+    def start(*options, faults=None, **arguments):
+        running.append(simulators.Simulator(certificates, *options, faults=faults, **arguments))
+        return running[-1]
+
+    yield start
+    for simulator in running:
+        simulator.kill()
+
+
+class Tool:
+    """The tool, connected with nothing or in a terminal."""
+
+    def __init__(self, directory):
+        self.path, self.directory, self.terminals = simulators.tool(), directory, []
+
+    def __call__(self, *words, stdin="", env=None):
+        said = {k: v for k, v in os.environ.items() if not k.startswith("APNS_PASS")} | (env or {})
+        return subprocess.run(
+            [self.path, *map(str, words)], cwd=self.directory, env=said, text=not isinstance(stdin, bytes),
+            input=stdin, capture_output=True, timeout=DEADLINE, start_new_session=True)
+
+    def start(self, *words, **arguments):
+        """In the background, with pipes."""
+        return subprocess.Popen(
+            [self.path, *map(str, words)], cwd=self.directory, text=True, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, **arguments)
+
+    def terminal(self, *words, **arguments):
+        self.terminals.append(Terminal([self.path, *map(str, words)], cwd=self.directory, **arguments))
+        return self.terminals[-1]
+
+
+@pytest.fixture
+def tool(tmp_path):
+    tool = Tool(tmp_path)
+    yield tool
+    for terminal in tool.terminals:
+        terminal.kill()
+
+
+def provider(simulator):
+    """Who pushes, and whom it trusts."""
+    return ["--certificate", simulator.ready["provider"], "--ca", simulator.ready["ca"]]
+
+
+def binary(simulator):
+    return ["--protocol", "binary", "--host", "127.0.0.1", "--port", simulator.gateway[1], *provider(simulator)]
+
+
+def http2(simulator):
+    return ["--host", "127.0.0.1", "--port", simulator.ready["http2_port"], *provider(simulator)]
+
+
+def lines(path):
+    return [json.loads(line) for line in pathlib.Path(path).read_text().splitlines()]
+
+
+def outcomes(path):
+    """The results' lines about devices."""
+    return [line for line in lines(path) if "outcome" in line]

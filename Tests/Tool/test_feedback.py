@@ -1,0 +1,108 @@
+"""apns feedback: the list, and lists without the devices in it."""
+
+import json
+
+import pytest
+
+from conftest import lines, provider
+from terminal import same_screen
+
+GONE = 1_700_000_000
+TOKENS = [f"{n:02x}" * 32 for n in range(1, 7)]
+
+
+@pytest.fixture
+def service(start, tmp_path):
+    (tmp_path / "gone").write_text(f"{GONE} {TOKENS[0]}\n{GONE + 60} {TOKENS[1]}\n{GONE + 30} {TOKENS[1]}\n{GONE} {TOKENS[2]}\n")
+    simulator = start("--feedback", tmp_path / "gone")
+    return ["--host", "127.0.0.1", "--port", simulator.feedback[1], *provider(simulator)]
+
+
+def test_table(tool, service):
+    terminal = tool.terminal("feedback", *service, columns=100)
+    assert terminal.end() == 0
+    same_screen("feedback", terminal.screen())
+    terminal = tool.terminal("feedback", *service)  # reading it has cleared it
+    assert terminal.end() == 0 and terminal.screen() == "No device is gone.\n"
+
+
+def test_usage(tool):
+    terminal = tool.terminal("feedback", "--output", "somewhere")
+    assert terminal.end() == 2
+    same_screen("feedback-usage", terminal.screen())
+
+
+def test_for_machines(tool, service):
+    ran = tool("feedback", *service, "--json", "--save", "saved")
+    assert ran.returncode == 0
+    told = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert told[1] == {"token": TOKENS[1], "timestamp": GONE + 60, "gone_since": "2023-11-14T22:14:20Z"}
+    assert lines(tool.directory / "saved") == told
+    assert tool("feedback", "--from", "saved", "--csv").stdout.splitlines()[:2] == [
+        "token,timestamp", f"{TOKENS[0]},{GONE}"]
+
+
+LIST = "Token;name;registered\r\n" + "".join(
+    f"{token};{name};{registered}\r\n" for token, name, registered in [
+        (TOKENS[0], "gone, registered before", GONE - 1),
+        (TOKENS[0].upper(), "gone, registered after", GONE + 1),
+        (TOKENS[0], "gone, registered in that second", GONE),
+        (TOKENS[1], "registered between two tuples", GONE + 45),
+        (TOKENS[1], "registered after both", "2023-11-14T23:15:00+01:00"),
+        (TOKENS[2], '"gone; ""when"" is not said"', ""),
+        (TOKENS[3], "there", GONE - 1000),
+        ("no token", "kept", 1)])
+STAYS = ["gone, registered after", "registered after both", '"gone; ""when"" is not said"', "there", "kept"]
+
+
+def test_pruning_respects_the_time_of_registration(tool, service, tmp_path):
+    (tmp_path / "list.csv").write_bytes(LIST.encode())
+    ran = tool("feedback", *service, "--prune", "list.csv", "--output", "new.csv", "--json")
+    assert ran.returncode == 0, ran.stderr
+    kept = (tmp_path / "new.csv").read_bytes().decode()
+    rows = LIST.split("\r\n")
+    assert kept.split("\r\n") == [rows[0], *[row for row in rows[1:] if any(name in row.split(";", 1)[-1] for name in STAYS) and (row.split(";", 1)[-1].rsplit(";", 1)[0] in STAYS)], ""]
+    assert json.loads(ran.stdout.splitlines()[-1]) == {
+        "kept": 5, "removed": 3, "registered_later": 2, "registration_unknown": 1, "not_read": 1}
+    assert (tmp_path / "list.csv").read_bytes().decode() == LIST
+
+
+def test_pruning_in_place_without_times(tool, service, tmp_path):
+    (tmp_path / "list").write_text("\n".join(TOKENS) + "\n")
+    ran = tool("feedback", *service, "--prune", "list", "--in-place")
+    assert ran.returncode == 2 and "no column 'registered'" in ran.stderr
+    # The service was not asked, so it still knows.
+    terminal = tool.terminal("feedback", *service, "--prune", "list", "--in-place", "--ignore-registration", columns=100)
+    assert terminal.end() == 0
+    same_screen("feedback-prune", terminal.screen())
+    assert (tmp_path / "list").read_text() == "\n".join(TOKENS[3:]) + "\n"
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("list")] == ["list"]
+
+
+def test_pruning_json_lines_by_what_send_wrote(tool, tmp_path):
+    (tmp_path / "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [
+        {"list": "x", "bytes": 9, "run": "0"}, {"sending_to": 1024},
+        {"n": 1, "token": TOKENS[0], "outcome": "accepted"},
+        {"n": 2, "token": TOKENS[1], "outcome": "rejected", "reason": "Unregistered", "http_status": 410, "timestamp": GONE},
+        {"n": 3, "token": TOKENS[2], "outcome": "rejected", "reason": "Unregistered", "http_status": 410, "timestamp": GONE}]))
+    rows = [{"token": TOKENS[0], "registered": 5}, {"token": TOKENS[1], "seen": "2023-01-01"}, {"token": TOKENS[2], "seen": "2024-01-01 00:00:00"}]
+    (tmp_path / "list.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ran = tool("feedback", "--from", "results.jsonl", "--prune", "list.jsonl", "--registered-column", "seen")
+    assert ran.returncode == 0, ran.stderr
+    assert [json.loads(line) for line in ran.stdout.splitlines()] == [rows[0], rows[2]]
+    assert "1 removed, 2 kept, 1 of them gone but registered again since" in ran.stderr
+
+
+def test_no_service(tool, service):
+    port = service.index("--port") + 1
+    service[port] = 1
+    ran = tool("feedback", *service)
+    assert ran.returncode == 3 and "refused" in ran.stderr.lower(), ran.stderr
+
+
+def test_a_list_that_breaks_off(tool, start, tmp_path):
+    (tmp_path / "gone").write_text(f"{GONE} {TOKENS[0]}\n{GONE} {TOKENS[1]}\n")
+    simulator = start("--feedback", tmp_path / "gone", faults={"feedback_cut_bytes": 50})
+    ran = tool("feedback", "--host", "127.0.0.1", "--port", simulator.feedback[1], *provider(simulator), "--csv")
+    assert ran.returncode == 3 and "broke off" in ran.stderr
+    assert ran.stdout.splitlines() == ["token,timestamp", f"{TOKENS[0]},{GONE}"]

@@ -1,0 +1,72 @@
+"""apns send over today's interface, and what comes of its answers."""
+
+import json
+import uuid
+
+from conftest import http2, lines, outcomes
+from terminal import same_screen
+
+HEX = "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
+GONE = 1_700_000_000
+
+
+def token_words(simulator):
+    return ["--host", "127.0.0.1", "--port", simulator.ready["http2_port"], "--ca", simulator.ready["ca"],
+            "--p8", simulator.ready["token_key"], "--key-id", simulator.ready["token_key_id"],
+            "--team-id", simulator.ready["token_team_id"]]
+
+
+def test_with_a_provider_token(tool, start):
+    simulator = start("--http2-port", 0, control=True)
+    name = str(uuid.uuid4())
+    terminal = tool.terminal("send", *token_words(simulator), "--topic", "com.example.app", "--alert", "Hello",
+                             "--apns-id", name, "--collapse-id", "one", "--expires-in", 60, HEX, columns=100)
+    assert terminal.end() == 0
+    same_screen("send-http2", terminal.screen())
+    one = simulator.control("GET", "/accepted?from=0&limit=10")[1]["notifications"][0]
+    assert one["token"] == HEX and name in json.dumps(one) and "com.example.app" in json.dumps(one)
+
+
+def test_without_a_topic(tool, start):
+    simulator = start("--http2-port", 0)
+    terminal = tool.terminal("send", *token_words(simulator), "--alert", "Hello", HEX, columns=100)
+    assert terminal.end() in (1, 2)
+    same_screen("send-http2-topic", terminal.screen())
+
+
+def test_answers_in_the_results(tool, start, tmp_path):
+    tokens = [f"{n:02x}" * 32 for n in range(1, 5)]
+    (tmp_path / "gone").write_text(f"{GONE} {tokens[1]}\n{GONE} {tokens[3]}\n")
+    (tmp_path / "bad").write_text(tokens[2] + "\n")
+    simulator = start("--http2-port", 0, "--feedback", tmp_path / "gone", "--bad-tokens", tmp_path / "bad")
+    (tmp_path / "list.csv").write_text("token,registered\n" + "".join(f"{token},{GONE + 10 * (n == 3)}\n" for n, token in enumerate(tokens)))
+    ran = tool("send", *http2(simulator), "--tokens", "list.csv", "--topic", "com.example.app", "--alert", "Hello", "--results", "results", "--json")
+    assert ran.returncode == 1, ran.stderr
+    told = {one["n"]: one for one in outcomes(tmp_path / "results")}
+    assert told[1]["outcome"] == "accepted" and uuid.UUID(told[1]["apns_id"])
+    assert (told[2]["reason"], told[2]["http_status"], told[2]["timestamp"]) == ("Unregistered", 410, GONE)
+    assert (told[3]["reason"], told[3]["http_status"], told[3]["status"]) == ("BadDeviceToken", 400, 8)
+    assert json.loads(ran.stdout)["reasons"] == {"BadDeviceToken": 1, "Unregistered": 2}
+    ran = tool("feedback", "--from", "results", "--prune", "list.csv", "--in-place")
+    assert ran.returncode == 0, ran.stderr
+    assert [line.split(",")[0] for line in (tmp_path / "list.csv").read_text().splitlines()] == [
+        "token", tokens[0], tokens[2], tokens[3]]
+
+
+def test_a_list(tool, start, tmp_path):
+    simulator = start("--http2-port", 0, "--ledger", tmp_path / "ledger", faults={"goaway_after": 700})
+    with open(tmp_path / "list.csv", "w") as file:
+        file.writelines(f"{n:064x}\n" for n in range(1, 3001))
+    ran = tool("send", *http2(simulator), "--tokens", "list.csv", "--topic", "com.example.app", "--alert", "Hello",
+               "--results", "results", "--connections", 2)
+    assert ran.returncode == 0, ran.stderr
+    assert sorted(one["n"] for one in outcomes(tmp_path / "results")) == list(range(1, 3001))
+    assert simulator.stop()["accepted"] == 3000
+
+
+def test_wrong_key(tool, start, tmp_path):
+    simulator = start("--http2-port", 0)
+    words = token_words(simulator)
+    words[words.index("--key-id") + 1] = "ABCDE12345"
+    ran = tool("send", *words, "--topic", "com.example.app", "--alert", "x", HEX)
+    assert ran.returncode == 1 and "InvalidProviderToken" in ran.stdout + ran.stderr, ran

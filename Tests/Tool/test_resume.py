@@ -1,0 +1,194 @@
+"""A long list: memory, and a run that is killed and resumed, compared with the gateway's ledger.
+
+TOOL_DEVICES=1000000 sends so many instead of the few that a debug build sends in no time."""
+
+import collections
+import json
+import os
+import signal
+import threading
+import time
+
+from conftest import binary, lines, outcomes
+
+COUNT = int(os.environ.get("TOOL_DEVICES", "30000"))
+# Of the session's window, so that it is small beside the list.
+WINDOW = 4 << 20 if COUNT >= 1_000_000 else 1 << 18
+# What one notification takes of it, at least: frame and bookkeeping.
+SMALLEST = 100
+MEMORY_KB = 64 * 1024
+
+
+class Peak(threading.Thread):
+    """The most memory that a process had."""
+
+    def __init__(self, pid):
+        super().__init__(daemon=True)
+        self.pid, self.kilobytes = pid, 0
+        self.start()
+
+    def run(self):
+        try:
+            while True:
+                with open(f"/proc/{self.pid}/status") as status:
+                    for line in status:
+                        if line.startswith("VmHWM:"):
+                            self.kilobytes = max(self.kilobytes, int(line.split()[1]))
+                time.sleep(0.05)
+        except (OSError, ProcessLookupError):
+            pass
+
+
+def make_list(path):
+    with open(path, "w") as file:
+        file.write("token,name,badge\n")
+        file.writelines(f"{n:064x},\"Person {n}, Esq.\",{n % 100}\n" for n in range(1, COUNT + 1))
+
+
+def fates(ledger):
+    """How often each token was accepted, by the gateway's own word."""
+    times, duplicates = collections.Counter(), 0
+    with open(ledger) as file:
+        for line in file:
+            one = json.loads(line)
+            if one.get("fate") == "accepted":
+                times[int(one["token"], 16)] += 1
+                duplicates += bool(one.get("duplicate"))
+    return times, duplicates
+
+
+def size(path):
+    try:
+        return os.path.getsize(path)
+    except FileNotFoundError:
+        return 0
+
+
+def test_killed_and_resumed(tool, start, tmp_path):
+    simulator = start("--ledger", tmp_path / "ledger", control=True)
+    make_list(tmp_path / "list.csv")
+    words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "Hello {{name}}", "--badge", "{{badge}}",
+             "--results", "results", "--window", WINDOW, "--json"]
+    deadline, peaks, before, kills = time.monotonic() + max(60, COUNT / 500), [], set(), (0.3, 0.6)
+    for share in kills:
+        running = tool.start(*words, *["--resume"] * bool(before))
+        peaks.append(Peak(running.pid))
+        while size(tmp_path / "results") < COUNT * 100 * share:
+            assert running.poll() is None, running.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        running.send_signal(signal.SIGKILL)
+        running.communicate()
+        assert running.returncode == -signal.SIGKILL
+        ended = {one["n"] for one in whole(tmp_path / "results")}
+        assert len(before) < len(ended) < COUNT
+        before = ended
+
+    running = tool.start(*words, "--resume")
+    peaks.append(Peak(running.pid))
+    out, err = running.communicate(timeout=max(60, COUNT / 500))
+    assert running.returncode == 0, err
+    totals = json.loads(out)
+    simulator.stop()
+
+    told = collections.Counter(one["n"] for one in outcomes(tmp_path / "results") if one["outcome"] == "accepted")
+    assert sorted(told) == list(range(1, COUNT + 1)), "each device has an end"
+    assert max(told.values()) == 1
+    times, _ = fates(tmp_path / "ledger")
+    lost = COUNT - len(times)
+    twice = {n for n, count in times.items() if count > 1}
+    named = {one["n"] for one in outcomes(tmp_path / "results") if one.get("again")}
+    window, memory = WINDOW // SMALLEST, max(peak.kilobytes for peak in peaks)
+    print(f"{COUNT} devices, killed {len(kills)} times, at last with {len(before)} done: {lost} lost, "
+          f"{len(twice)} twice, {len(named)} named as perhaps twice (a window has at most {window}); {memory} KB")
+    assert lost == 0
+    assert twice <= named
+    assert len(twice) <= len(kills) * window and len(named) <= len(kills) * (window + 1024)
+    assert totals["passed_over"] == len(before)
+    assert memory < MEMORY_KB
+
+
+def whole(path):
+    """Outcomes of a file whose last line may be cut off."""
+    text = path.read_text()
+    for line in text[:text.rfind("\n") + 1].splitlines():
+        one = json.loads(line)
+        if "outcome" in one:
+            yield one
+
+
+def test_in_doubt_are_sent_again_and_named(tool, start, tmp_path):
+    """The gateway had taken them, and the tool had not heard of it when it was killed."""
+    simulator = start("--ledger", tmp_path / "ledger", control=True)
+    with open(tmp_path / "list.csv", "w") as file:
+        file.writelines(f"{n:064x}\n" for n in range(1, 2001))
+    words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "Hello", "--results", "results"]
+    running = tool.start(*words, "--rate", 1000)
+    simulator.wait("/counters", lambda counters: counters["accepted"] > 300)
+    running.send_signal(signal.SIGKILL)
+    running.communicate()
+    ran = tool(*words, "--resume")
+    assert ran.returncode == 0, ran.stderr
+    assert "that an earlier run may have sent; sent again" in ran.stderr
+    simulator.stop()
+    times, duplicates = fates(tmp_path / "ledger")
+    twice = {n for n, count in times.items() if count > 1}
+    named = {one["n"] for one in outcomes(tmp_path / "results") if one.get("again")}
+    assert len(times) == 2000 and 300 < len(twice) == duplicates
+    assert twice <= named and max(named) <= max(twice) + 1024
+
+
+def test_at_most_once(tool, start, tmp_path):
+    """With --at-most-once those in doubt are named and not sent again."""
+    simulator = start("--ledger", tmp_path / "ledger", control=True)
+    with open(tmp_path / "list.csv", "w") as file:
+        file.writelines(f"{n:064x}\n" for n in range(1, 3001))
+    words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "Hello", "--results", "results", "--json"]
+    running = tool.start(*words, "--rate", 1000)
+    simulator.wait("/counters", lambda counters: counters["accepted"] > 300)
+    running.send_signal(signal.SIGKILL)
+    running.communicate()
+    ran = tool(*words, "--resume", "--at-most-once")
+    assert ran.returncode == 1, ran.stderr
+    totals = json.loads(ran.stdout)
+    told = {one["n"]: one["outcome"] for one in outcomes(tmp_path / "results")}
+    assert sorted(told) == list(range(1, 3001))
+    doubtful = {n for n, outcome in told.items() if outcome == "unknown"}
+    assert 300 < len(doubtful) == totals["unknown"] == totals["in_doubt"]
+    simulator.stop()
+    times, duplicates = fates(tmp_path / "ledger")
+    assert duplicates == 0 and set(times.values()) == {1}
+    assert {n for n, outcome in told.items() if outcome == "accepted"} <= set(times)
+    # They stay as they are by the same word, and are sent by another.
+    ran = tool(*words, "--resume", "--at-most-once")
+    assert json.loads(ran.stdout)["passed_over"] == 3000 if ran.returncode == 0 else ran.returncode == 3
+
+
+def test_a_line_cut_off_is_not_believed(tool, start, tmp_path):
+    simulator = start(control=True)
+    with open(tmp_path / "list.csv", "w") as file:
+        file.writelines(f"{n:064x}\n" for n in range(1, 11))
+    words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "Hello", "--results", "results"]
+    assert tool(*words).returncode == 0
+    text = (tmp_path / "results").read_text()
+    (tmp_path / "results").write_text(text[:-20])
+    ran = tool(*words, "--resume")
+    assert ran.returncode == 0, ran.stderr
+    assert "Passed over: 9" in ran.stderr and "In doubt: " in ran.stderr
+    assert outcomes(tmp_path / "results")[-1]["again"] is True
+    (tmp_path / "results").write_text(text.replace('"n"', '"m', 1))
+    ran = tool(*words, "--resume")
+    assert ran.returncode == 2 and "results:3: " in ran.stderr
+
+
+def test_one_writer(tool, start, tmp_path):
+    simulator = start(control=True)
+    with open(tmp_path / "list.csv", "w") as file:
+        file.writelines(f"{n:064x}\n" for n in range(1, 2001))
+    words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "Hello", "--results", "results"]
+    running = tool.start(*words, "--rate", 100)
+    simulator.wait("/counters", lambda counters: counters["accepted"] > 0)
+    ran = tool(*words, "--resume")
+    running.kill()
+    running.communicate()
+    assert ran.returncode == 2 and "another run is writing it" in ran.stderr

@@ -1,0 +1,292 @@
+"""apns send to a few devices and to lists, over the binary interface."""
+
+import json
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import binary, lines, outcomes
+from terminal import same_screen
+
+HEX = "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
+BAD = "bad0" * 16
+
+
+def accepted(simulator):
+    """What the gateway took, in its order."""
+    page = simulator.control("GET", "/accepted?from=0&limit=100000")[1]
+    return page["notifications"]
+
+
+def payloads(simulator):
+    return [json.loads(one["payload"]) if isinstance(one["payload"], str) else one["payload"] for one in accepted(simulator)]
+
+
+@pytest.fixture
+def bad(tmp_path):
+    (tmp_path / "bad").write_text(BAD + "\n")
+    return ["--bad-tokens", tmp_path / "bad"]
+
+
+def test_one(tool, start):
+    simulator = start(control=True)
+    terminal = tool.terminal("send", *binary(simulator), "--title", "Chess", "--alert", 'He said "hi"', "--badge", 9,
+                             "--custom", "game=4711", "--custom", "note=x y", HEX, columns=100)
+    assert terminal.end() == 0
+    same_screen("send", terminal.screen())
+    assert payloads(simulator) == [
+        {"aps": {"alert": {"title": "Chess", "body": 'He said "hi"'}, "badge": 9}, "game": 4711, "note": "x y"}]
+
+
+def test_a_bad_one(tool, start, bad):
+    simulator = start(*bad)
+    terminal = tool.terminal("send", *binary(simulator), "--alert", "Hello", HEX, BAD, HEX[:-1], columns=100)
+    assert terminal.end() == 1
+    same_screen("send-bad", terminal.screen())
+    ran = tool("send", *binary(simulator), "--alert", "Hello", HEX, BAD, "--json")
+    assert ran.returncode == 1
+    first, second, totals = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert first == {"n": 1, "token": HEX, "outcome": "accepted"}
+    assert second == {"n": 2, "token": BAD, "outcome": "rejected", "reason": "invalid token", "status": 8}
+    assert totals["done"] and totals["accepted"] == totals["rejected"] == 1
+
+
+def test_usage(tool):
+    terminal = tool.terminal("send", "--alert", "Hello")
+    assert terminal.end() == 2
+    same_screen("send-usage", terminal.screen())
+    for words, said in (
+        (["--topic", "a.b", "--protocol", "binary"], "--topic is for HTTP/2"),
+        (["--resume"], "--results"), (["--payload", "x", "--badge", "1"], "whole payload"),
+        (["--badge", "nine"], "--badge is a number"), (["--rate", "0"], "--rate"),
+        (["--p8", "x.p8"], "--team-id"), (["--certificate", "none.pem"], "none.pem")):
+        ran = tool("send", "--alert", "Hello", *words, HEX) if "--payload" not in words else tool("send", *words, HEX)
+        assert ran.returncode == 2 and said in ran.stderr, (words, ran.stderr)
+
+
+def test_nobody_there(tool, start):
+    simulator = start()
+    words = binary(simulator)
+    words[words.index("--port") + 1] = 1
+    terminal = tool.terminal("send", *words, "--alert", "Hello", HEX, columns=100)
+    assert terminal.end() == 3
+    same_screen("send-nobody", terminal.screen())
+
+
+def test_payload_from_a_file_and_from_standard_input(tool, start, tmp_path):
+    simulator = start(control=True)
+    (tmp_path / "push.json").write_text('{"aps":{"alert":"{{not filled in}}"}}\n')
+    assert tool("send", *binary(simulator), "--payload", "push.json", HEX).returncode == 0
+    assert tool("send", *binary(simulator), HEX, stdin='{"aps":{"badge":1}}').returncode == 0
+    assert payloads(simulator) == [{"aps": {"alert": "{{not filled in}}"}}, {"aps": {"badge": 1}}]
+    ran = tool("send", *binary(simulator), HEX, stdin='{"aps":{"badge":1}')
+    assert ran.returncode == 2 and "payload:1:19:" in ran.stderr
+    ran = tool("send", *binary(simulator), HEX, stdin='{"aps":{"bagde":1}}')
+    assert ran.returncode == 0 and "Warning: payload:1:9:" in ran.stderr
+
+
+def test_csv_filled_in(tool, start, tmp_path):
+    simulator = start(control=True)
+    (tmp_path / "list.csv").write_text(
+        f"\ufeffname,token,badge,extra\r\n\"O\"\"Neil, \"\"J\"\"\",{HEX},3,\"[1,2]\"\r\n\"two\nlines\",<{HEX[:8]} {HEX[8:]}>,4,null\r\n\r\nbad badge,{HEX},x,1\r\nshort,{HEX}\r\nno token,zz,1,1\r\n")
+    terminal = tool.terminal("send", *binary(simulator), "--tokens", "list.csv", "--alert", "Hello {{name}}",
+                             "--badge", "{{badge}}", "--custom", "extra={{extra}}", columns=100)
+    assert terminal.end() == 1
+    same_screen("send-list", terminal.screen())
+    assert payloads(simulator) == [
+        {"aps": {"alert": 'Hello O"Neil, "J"', "badge": 3}, "extra": [1, 2]},
+        {"aps": {"alert": "Hello two\nlines", "badge": 4}, "extra": None}]
+
+
+def test_json_lines_filled_in(tool, start, tmp_path):
+    simulator = start(control=True)
+    (tmp_path / "list").write_text(
+        json.dumps({"token": HEX, "name": "Zoë \"Z\" \u2028", "n": 12345678901234567890, "p": {"aps": {"alert": [1.50]}}})
+        + "\n\n  " + json.dumps({"n": 1, "token": HEX, "name": "b\\n", "p": 2}, indent=None) + "  \n{\"token\": 5}\n{\"token\n")
+    (tmp_path / "template").write_text('{"aps":{"alert":"{{name}} {{n}}"},"n":{{n}},"p":{{p}}}')
+    ran = tool("send", *binary(simulator), "--tokens", "list", "--payload", "template", "--results", "results")
+    assert ran.returncode == 1, ran.stderr
+    assert payloads(simulator) == [
+        {"aps": {"alert": 'Zoë "Z" \u2028 12345678901234567890'}, "n": 12345678901234567890, "p": {"aps": {"alert": [1.5]}}},
+        {"aps": {"alert": "b\\n 1"}, "n": 1, "p": 2}]
+    told = {one["n"]: one for one in outcomes(tmp_path / "results")}
+    assert [told[n]["outcome"] for n in (1, 2, 3, 4)] == ["accepted", "accepted", "refused", "refused"]
+    assert told[3]["reason"].startswith("line 4: ") and told[4]["reason"].startswith("line 5:2: ")
+
+
+def test_a_whole_payload_for_each(tool, start, tmp_path):
+    simulator = start(control=True)
+    (tmp_path / "list").write_text("".join(json.dumps({"token": HEX, "payload": {"aps": {"badge": n}}}) + "\n" for n in (1, 2)))
+    ran = tool("send", *binary(simulator), "--tokens", "list", "--payload", "-", stdin="{{payload}}")
+    assert ran.returncode == 0, ran.stderr
+    assert payloads(simulator) == [{"aps": {"badge": 1}}, {"aps": {"badge": 2}}]
+
+
+def test_lists_that_cannot_be(tool, start, tmp_path):
+    simulator = start()
+    (tmp_path / "list.csv").write_text(f"id,token\n1,{HEX}\n")
+    ran = tool("send", *binary(simulator), "--tokens", "list.csv", "--alert", "{{nmae}}")
+    assert ran.returncode == 2 and "{{nmae}} is no column of list.csv: it has id, token" in ran.stderr
+    (tmp_path / "other.csv").write_text(f"id,device\n1,{HEX}\n")
+    ran = tool("send", *binary(simulator), "--tokens", "other.csv", "--alert", "x")
+    assert ran.returncode == 2 and "no column 'token'" in ran.stderr
+    assert tool("send", *binary(simulator), "--tokens", "other.csv", "--alert", "x", "--token-column", "device").returncode == 0
+    assert tool("send", *binary(simulator), "--tokens", ".", "--alert", "x").returncode == 2
+
+
+def test_too_long_for_one_device(tool, start, tmp_path):
+    simulator = start()
+    (tmp_path / "list.csv").write_text(f"token,text\n{HEX},short\n{HEX},{'long' * 600}\n")
+    ran = tool("send", *binary(simulator), "--tokens", "list.csv", "--alert", "{{text}}", "--results", "results")
+    assert ran.returncode == 1
+    first, second = sorted(outcomes(tmp_path / "results"), key=lambda one: one["n"])
+    assert first["outcome"] == "accepted" and second["outcome"] == "refused" and "2,048" in second["reason"].replace("2048", "2,048")
+
+
+def test_dry_run_connects_to_nothing(tool, start, tmp_path):
+    simulator = start(control=True)
+    words = binary(simulator)
+    (tmp_path / "list.csv").write_text(f"token,text\n{HEX},short\n{HEX},{'long' * 600}\nzz,x\n")
+    terminal = tool.terminal("send", *words, "--tokens", "list.csv", "--alert", "{{text}}", "--dry-run", columns=120)
+    assert terminal.end() == 1
+    same_screen("send-dry-run", terminal.screen())
+    ran = tool("send", *words, "--alert", "x", "--dry-run", "--json", HEX)
+    assert ran.returncode == 0 and json.loads(ran.stdout) == {"dry_run": True, "ready": 1, "refused": 0}
+    assert simulator.control("GET", "/counters")[1].get("connections", 0) == 0
+
+
+def make_list(path, count, start=1):
+    with open(path, "w") as file:
+        file.write("token,number\n")
+        file.writelines(f"{n:064x},{n}\n" for n in range(start, start + count))
+
+
+def test_results_are_not_written_over(tool, start, tmp_path):
+    simulator = start(control=True)
+    make_list(tmp_path / "list.csv", 10)
+    words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--results", "results"]
+    assert tool(*words).returncode == 0
+    ran = tool(*words)
+    assert ran.returncode == 2 and "--resume" in ran.stderr
+    ran = tool(*words, "--resume")
+    assert ran.returncode == 0 and "Passed over: 10" in ran.stderr
+    words[words.index("{{number}}")] = "other {{number}}"
+    ran = tool(*words, "--resume")
+    assert ran.returncode == 2 and "another run" in ran.stderr
+    assert len(accepted(simulator)) == 10
+
+
+def test_control_c_drains_and_reports(tool, start, tmp_path):
+    simulator = start(control=True)
+    make_list(tmp_path / "list.csv", 5000)
+    words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--results", "results"]
+    terminal = tool.terminal(*words, "--rate", 500, columns=100)
+    terminal.until(r"waiting").interrupt()
+    assert terminal.end() == 1
+    screen = terminal.screen()
+    assert "Interrupted: waiting for the service's word on" in screen
+    assert "The list is not at its end: the same command with --resume goes on" in screen
+    done = outcomes(tmp_path / "results")
+    assert 0 < len(done) < 5000 and {one["outcome"] for one in done} == {"accepted"}
+    assert len(done) == len(accepted(simulator))
+    ran = tool(*words, "--resume", "--json")
+    assert ran.returncode == 0, ran.stderr
+    totals = json.loads(ran.stdout)
+    assert totals["again"] == totals["in_doubt"] == 0 and totals["passed_over"] == len(done)
+    assert len(accepted(simulator)) == 5000
+
+
+def test_progress_on_a_terminal(tool, start, tmp_path):
+    simulator = start()
+    make_list(tmp_path / "list.csv", 1000)
+    words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--rate", 1000]
+    terminal = tool.terminal(*words, columns=100)
+    assert terminal.end() == 0
+    drawn = terminal.output.decode().split("\r")
+    assert any(re.search(r"[█░]{8,} +\d+% 0 accepted, [\d,]+ waiting, [\d,]+/s, \d:\d\d left", line) for line in drawn), drawn
+    assert all(len(re.sub("\x1b.*", "", line)) < 100 for line in drawn[:-1])
+    assert re.fullmatch(r"1,000 accepted in [\d.]+ s\n", terminal.screen())
+    ran = tool(*words, "--progress", "0.2")
+    assert ran.returncode == 0 and "\r" not in ran.stderr and "\x1b" not in ran.stderr
+    assert re.search(r"^\d+%, \d+ accepted, .*/s", ran.stderr, re.M), ran.stderr
+    assert ran.stdout == ""
+
+
+def test_rate(tool, start, tmp_path):
+    simulator = start()
+    make_list(tmp_path / "list.csv", 300)
+    began = time.monotonic()
+    ran = tool("send", *binary(simulator), "--tokens", "list.csv", "--alert", "x", "--rate", 200, "--json")
+    assert ran.returncode == 0 and json.loads(ran.stdout.splitlines()[-1])["seconds"] >= 1.4
+    assert time.monotonic() - began >= 1.4
+
+
+def encrypted(simulator, tmp_path):
+    """The provider's key, encrypted."""
+    subprocess.run(["openssl", "pkcs12", "-export", "-in", simulator.ready["provider"], "-out", tmp_path / "who.p12",
+                    "-passout", "pass:secret word"], check=True)
+    words = binary(simulator)
+    words[words.index("--certificate"):words.index("--certificate") + 2] = ["--p12", "who.p12"]
+    return words
+
+
+def test_passphrases(tool, start, tmp_path):
+    simulator = start()
+    words = ["send", *encrypted(simulator, tmp_path), "--alert", "Hello", HEX]
+    (tmp_path / "word").write_text("secret word\n")
+    assert tool(*words, "--passphrase-file", "word").returncode == 0
+    assert tool(*words, env={"APNS_PASSPHRASE": "secret word"}).returncode == 0
+    ran = tool(*words, env={"APNS_PASSPHRASE": "other"})
+    assert ran.returncode == 2 and "passphrase" in ran.stderr and "other" not in ran.stderr
+    assert tool(*words).returncode == 2  # no terminal to ask at
+    terminal = tool.terminal(*words, columns=100)
+    terminal.until("Passphrase of who.p12: ").type("secret word\n")
+    assert terminal.end() == 0
+    assert "secret" not in terminal.output.decode()
+
+
+def test_proxy_and_names(tool, start):
+    simulator = start()
+    ran = tool("send", *binary(simulator), "--alert", "x", "--proxy", "127.0.0.1:1", HEX)
+    assert ran.returncode == 3
+    ran = tool("send", *binary(simulator), "--alert", "x", "--proxy", "nothing", HEX)
+    assert ran.returncode == 2
+    ran = tool("send", *binary(simulator), "--alert", "x", "--server-name", "other.example", HEX)
+    assert ran.returncode == 3 and "other.example" in ran.stderr
+
+
+def test_a_gateway_that_fails_now_and_then(tool, start, tmp_path):
+    simulator = start(control=True, faults={"bad_every": 100, "close": "reset"})
+    make_list(tmp_path / "list.csv", 2000)
+    ran = tool("send", *binary(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--results", "results", "--json")
+    assert ran.returncode == 1, ran.stderr
+    told = outcomes(tmp_path / "results")
+    assert sorted(one["n"] for one in told) == list(range(1, 2001))
+    totals = json.loads(ran.stdout)
+    assert totals["rejected"] > 0 and totals["accepted"] + totals["rejected"] == 2000
+    assert totals["reasons"] == {"invalid token": totals["rejected"]}
+
+
+def test_connections_lost_for_good(tool, start, tmp_path):
+    simulator = start(control=True)
+    make_list(tmp_path / "list.csv", 3000)
+    words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--results", "results"]
+    running = tool.start(*words, "--rate", 1000, "--patience", 1, "--drain", 3)
+    simulator.wait("/counters", lambda counters: counters["accepted"] > 200)
+    simulator.process.kill()
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 3, (out, err)
+    assert "--resume goes on" in err
+
+
+def test_without_http2_or_with(tool, start):
+    """Never silence: either the library speaks HTTP/2, or says that it does not."""
+    simulator = start("--http2-port", 0)
+    ran = tool("send", "--host", "127.0.0.1", "--port", simulator.ready["http2_port"], "--ca", simulator.ready["ca"],
+               "--certificate", simulator.ready["provider"], "--alert", "Hello", HEX)
+    assert ran.returncode in (0, 1, 2)
+    if ran.returncode == 2:
+        assert "HTTP/2" in ran.stderr

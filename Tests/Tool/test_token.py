@@ -1,0 +1,69 @@
+"""apns token: text to bytes and back, hints, and lists."""
+
+import json
+
+from terminal import same_screen
+
+HEX = "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
+NSDATA = "<5f79cfda 4d01aa3a 11c833f9 7b52df2a 7a210252 e21b01fa a73d3463 9ee0e412>"
+
+
+def test_every_way_of_writing_it(tool):
+    terminal = tool.terminal("token", NSDATA, columns=120)
+    assert terminal.end() == 0
+    same_screen("token", terminal.screen())
+
+
+def test_a_slip(tool):
+    terminal = tool.terminal("token", HEX[:20] + "u" + HEX[21:])
+    assert terminal.end() == 1
+    same_screen("token-slip", terminal.screen())
+
+
+def test_usage(tool):
+    terminal = tool.terminal("token")
+    assert terminal.end() == 2
+    same_screen("token-usage", terminal.screen())
+
+
+def test_bytes_and_back(tool, tmp_path):
+    ran = tool("token", "--as", "raw", NSDATA, stdin=b"")
+    assert ran.returncode == 0 and ran.stdout == bytes.fromhex(HEX)
+    (tmp_path / "token.bin").write_bytes(ran.stdout)
+    for form, said in (("hex", HEX), ("nsdata", NSDATA), ("base64", "X3nP2k0BqjoRyDP5e1LfKnohAlLiGwH6pz00Y57g5BI=")):
+        assert tool("token", "--raw", "token.bin", "--as", form).stdout == said + "\n"
+    assert json.loads(tool("token", "--json", "X3nP2k0BqjoRyDP5e1LfKnohAlLiGwH6pz00Y57g5BI=").stdout)["token"] == HEX
+    assert tool("token", "--raw", "-", "--as", "c", stdin="\x01A").stdout == '"\\x01\\x41"\n'
+
+
+def test_hints(tool):
+    def hints(token):
+        return " / ".join(json.loads(tool("token", "--json", token).stdout)["hints"])
+
+    twice = HEX.encode().hex()
+    assert f"meant is {HEX}" in hints(twice)
+    assert "placeholder" in hints("00" * 32)
+    assert "cut off" in hints(HEX[:40])
+    assert "longer than 32" in hints("5f79" * 40)
+    assert "Xcode" in hints(HEX)
+    for wrong, hint in (
+        ("6B29FC40-CA47-1067-B31D-00DD010662DA", "UUID"),
+        ("c" * 22 + ":APA91b" + "x" * 120, "Firebase"),
+        (HEX[:-1], "digit"),
+    ):
+        ran = tool("token", "--json", wrong)
+        assert ran.returncode == 1 and hint in json.loads(ran.stdout)["error"], ran.stdout
+
+
+def test_duplicates_in_a_list(tool, tmp_path):
+    (tmp_path / "list.csv").write_text(
+        f"name,token\nAnn,{HEX}\n\"Bob, B.\",{'ab' * 32}\nCid,{NSDATA.upper()}\nDan,nothing\nEve\n")
+    terminal = tool.terminal("token", "--list", "list.csv")
+    assert terminal.end() == 1
+    same_screen("token-list", terminal.screen())
+    told = [json.loads(line) for line in tool("token", "--list", "list.csv", "--json").stdout.splitlines()]
+    assert {"line": 4, "duplicate_of_line": 2, "token": HEX} in told
+    assert told[-1] == {"tokens": 3, "devices": 2, "duplicates": 1, "not_tokens": 2}
+    (tmp_path / "clean.csv").write_text(f"{HEX}\n{'ab' * 32}\n")
+    assert tool("token", "--list", "clean.csv").returncode == 0
+    assert tool("token", "--list", "none.csv").returncode == 2
