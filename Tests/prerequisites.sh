@@ -19,6 +19,9 @@ has_header_after() { printf "#include <%s>\n" "$@" | ${CC:-cc} -E -x c - ; }
 # Debian's has its version in its name.
 find_php_fpm() { [ -n "$(compgen -c php-fpm)" ]; }
 
+# Some PATHs lack what administrators run.
+find_server() { PATH=$PATH:/usr/sbin command -v "$1"; }
+
 # A python3 with pytest and with HTTP/2, for tests of the simulator, in pytest_python.
 find_pytest_python() {
   for pytest_python in python3 /usr/bin/python3; do

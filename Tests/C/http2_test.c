@@ -4,59 +4,9 @@
 #include <stdio.h>
 
 #include "keychain.h"
-#include "provider.h"
-#include "Service/service.h"
+#include "pushing.h"
 
 /* ---- What the tests share ------------------------------------------------- */
-
-static apns_session_options_t push_options(const service_t *service) {
-  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
-  options.protocol = APNS_PROTOCOL_HTTP2;
-  options.host = "localhost";
-  options.port = service_port(service);
-  options.connect_timeout_ms = 30000;
-  options.write_timeout_ms = 30000;
-  options.topic = "com.example.chess";
-  options.report_accepted = 1;
-  return options;
-}
-
-static apns_session_t *push_session(const service_t *service,
-                                    const apns_session_options_t *options) {
-  apns_session_options_t usual = push_options(service);
-  apns_credentials_t *credentials = provider_credentials();
-  apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_new(options ? options : &usual, credentials, &session, &error), &error);
-  apns_credentials_free(credentials);
-  return session;
-}
-
-/* The number that notification() wrote into the token. */
-static size_t number_of(const service_push_t *push) {
-  unsigned char bytes[sizeof(size_t)];
-  for (size_t index = 0; index < sizeof bytes; index++) {
-    unsigned value = 0;
-    sscanf(push->path + strlen("/3/device/") + 2 * index, "%2x", &value);
-    bytes[index] = (unsigned char)value;
-  }
-  size_t number;
-  memcpy(&number, bytes, sizeof number);
-  return number;
-}
-
-static void send_all(apns_session_t *session, size_t from, size_t to) {
-  apns_error_t error = APNS_ERROR_INIT;
-  for (size_t n = from; n < to; n++)
-    assert_ok(
-        apns_session_send(session, notification(n), n + 1 < to ? APNS_SEND_MORE : 0, NULL, &error),
-        &error);
-}
-
-static void drain(apns_session_t *session) {
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
-}
 
 /* How each of `count` notifications ended; exactly once. */
 typedef struct ends {
@@ -403,6 +353,7 @@ static ends_t run(ending_t *ending, size_t count, int ambiguous, size_t *twice_o
   apns_session_options_t given = push_options(service);
   given.ambiguous = ambiguous;
   given.reconnect_pause_max_ms = 50;
+  given.window_bytes = 32 << 20; /* for all outcomes at once */
   apns_session_t *session = push_session(service, &given);
   send_all(session, 0, count);
   drain(session);
@@ -417,21 +368,21 @@ static ends_t run(ending_t *ending, size_t count, int ambiguous, size_t *twice_o
 
 static void a_graceful_goodbye_loses_nothing(void **state) {
   (void)state;
-  ending_t ending = {.action = SERVE_GOODBYE, .every = 150};
+  ending_t ending = {.action = SERVE_GOODBYE, .every = as_many_as(1500, 150)};
   size_t twice, connections;
-  const size_t count = as_many_as(4000, 900);
+  const size_t count = as_many_as(20000, 900);
   ends_t ends = run(&ending, count, 0, &twice, &connections);
   assert_int_equal(ends.accepted, count);
   assert_int_equal(twice, 0);
-  assert_int_equal(connections, count / 150 + (count % 150 ? 1 : 0));
+  assert_int_equal(connections, count / ending.every + (count % ending.every ? 1 : 0));
   free(ends.of);
 }
 
 static void a_goodbye_and_an_end_lose_nothing(void **state) {
   (void)state;
-  ending_t ending = {.action = SERVE_GOODBYE_AND_DROP, .every = 150};
+  ending_t ending = {.action = SERVE_GOODBYE_AND_DROP, .every = as_many_as(1500, 150)};
   size_t twice;
-  const size_t count = as_many_as(4000, 900);
+  const size_t count = as_many_as(20000, 900);
   ends_t ends = run(&ending, count, 0, &twice, NULL);
   assert_int_equal(ends.accepted, count);
   assert_int_equal(twice, 0);
@@ -441,8 +392,8 @@ static void a_goodbye_and_an_end_lose_nothing(void **state) {
 static void an_end_without_a_goodbye(void **state) {
   (void)state;
   size_t twice;
-  const size_t count = as_many_as(3000, 900);
-  ending_t ending = {.action = SERVE_DROP, .every = 400};
+  const size_t count = as_many_as(20000, 900);
+  ending_t ending = {.action = SERVE_DROP, .every = as_many_as(1500, 150)};
   ends_t ends = run(&ending, count, APNS_AMBIGUOUS_RESEND, &twice, NULL);
   assert_int_equal(ends.accepted, count);
   free(ends.of);

@@ -31,6 +31,8 @@
     private(set) var farewell = AnswerText()
     /// Some stream was answered.
     private(set) var hasAnswer = false
+    /// The peer owes the answer to a PING.
+    private(set) var isAsked = false
 
     static var recordSize: Int { 16 << 10 }
 
@@ -71,7 +73,7 @@
       memory = nil
       (filled, written, owed, inFlight) = (0, 0, 0, 0)
       rest = UnsafeRawBufferPointer(start: nil, count: 0)
-      (hasSettings, isLeaving, hasAnswer) = (false, false, false)
+      (hasSettings, isLeaving, hasAnswer, isAsked) = (false, false, false, false)
       farewell = AnswerText()
     }
 
@@ -80,6 +82,11 @@
 
     /// Says that no more will come, and why: nothing is the matter.
     func sayGoodbye() { _ = nghttp2_session_terminate_session(codec, NGHTTP2_NO_ERROR.rawValue) }
+
+    /// Asks the peer whether it is there; no stream is begun until it says so.
+    mutating func ask() {
+      isAsked = nghttp2_submit_ping(codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil) == 0
+    }
 
     /// No answer is wanted to this stream any more.
     func cancel(_ stream: Int32) {
@@ -90,13 +97,14 @@
     // MARK: Asking
 
     /// It has not shown yet how much it takes at a time: the peer has not said how many
-    /// streams it allows, or, where the provider shows a token, not answered one.
-    var isNew: Bool { !hasSettings || showsToken && !hasAnswer }
+    /// streams it allows, or, where the provider shows a token, not answered one; or whether
+    /// the peer is still there.
+    var isNew: Bool { !hasSettings || showsToken && !hasAnswer || isAsked }
 
     /// Whether a request with so large a payload may be sent now; `inParts`, where the
     /// window has room for some of it.
     func takes(payloadCount: Int, inParts: Bool = false) -> Bool {
-      guard let codec, !isLeaving else { return false }
+      guard let codec, !isLeaving, !isAsked else { return false }
       var allowed = 1
       if hasSettings {
         allowed = Int(
@@ -231,6 +239,8 @@
     }
 
     fileprivate mutating func heardSettings() { hasSettings = true }
+
+    fileprivate mutating func heardPong() { isAsked = false }
 
     fileprivate mutating func heardGoodbye(_ bytes: UnsafeRawBufferPointer) {
       isLeaving = true
@@ -369,6 +379,9 @@
     case NGHTTP2_SETTINGS.rawValue
     where UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_ACK.rawValue == 0:
       connection.pointee.heardSettings()
+    case NGHTTP2_PING.rawValue
+    where UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_ACK.rawValue != 0:
+      connection.pointee.heardPong()
     case NGHTTP2_GOAWAY.rawValue:
       let goaway = frame.pointee.goaway
       connection.pointee.heardGoodbye(

@@ -87,6 +87,13 @@
     var expiry: UnsafeRawBufferPointer {
       part(Int(head.path) &+ Int(head.topic) &+ Int(head.collapse), Int(head.expiry))
     }
+    /// UNIX seconds after which nobody wants it; nil where it does not say, or is to be tried
+    /// by APNs once.
+    var deadline: Int64? {
+      var seconds: Int64 = 0
+      for digit in expiry { seconds = seconds &* 10 &+ Int64(digit &- 0x30) }
+      return seconds == 0 ? nil : seconds
+    }
     var payload: UnsafeRawBufferPointer {
       part(
         Int(head.path) &+ Int(head.topic) &+ Int(head.collapse) &+ Int(head.expiry),

@@ -65,6 +65,8 @@
       lane.pointee.openedAt = now
       lane.pointee.lastLook = now
       lane.pointee.lastHeard = now
+      lane.pointee.lastRead = now
+      lane.pointee.askedAt = nil
       lane.pointee.stalledSince = nil
       lane.pointee.mustRead = false
       lane.pointee.isUnread = false

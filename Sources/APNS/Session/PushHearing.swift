@@ -31,6 +31,7 @@
           case .bytes(let count):
             lane.pointee.mustRead = false
             lane.pointee.lastHeard = network.now
+            lane.pointee.lastRead = lane.pointee.lastHeard
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[0..<min(count, buffer.count)])
             let isHTTP2 = lane.pointee.http.receive(bytes)
             judgeAnswered()
@@ -64,6 +65,33 @@
       let http = lane.pointee.http
       outbox.pointee.forEachInFlight(on: UInt16(truncatingIfNeeded: lane.pointee.number)) {
         if second &- $0.entries[$1].sentAt > longest { http.pointee.cancel($0.entries[$1].stream) }
+      }
+    }
+
+    /// Asks a connection that has been silent for long whether it still is one, before
+    /// anything is sent that would be in doubt where it is not.
+    @inline(never)
+    mutating func askIfSilent(_ lane: UnsafeMutablePointer<PushLane>) throws(Failure) {
+      let now = network.now
+      guard let asked = lane.pointee.askedAt else {
+        guard lane.pointee.http.pointee.inFlight == 0, options.pingAfter < .max else { return }
+        let due = lane.pointee.lastRead &+ options.pingAfter
+        if now >= due {
+          lane.pointee.http.pointee.ask()
+          lane.pointee.askedAt = now
+        }
+        wake = min(wake, now < due ? due : now &+ options.connectTimeout)
+        return
+      }
+      let due = asked &+ options.connectTimeout
+      if lane.pointee.http.pointee.isAsked, now >= due { try hear(lane) }
+      guard lane.pointee.use == .open else { return }
+      if !lane.pointee.http.pointee.isAsked {
+        lane.pointee.askedAt = nil
+      } else if now >= due {
+        try connectionEnded(lane, nil)
+      } else {
+        wake = min(wake, due)
       }
     }
 

@@ -69,7 +69,10 @@
     mutating func send(
       _ lane: UnsafeMutablePointer<PushLane>, _ goal: PushGoal
     ) throws(Failure) {
-      let second = Self.second(network.now)
+      let now = network.now
+      let second = Self.second(now)
+      // Until now there was nothing to be heard.
+      if lane.pointee.http.pointee.inFlight == 0 { lane.pointee.lastHeard = now }
       var isWhole = false
       repeat {
         // As much as a record holds at a time, so that what is written is heard of soon.

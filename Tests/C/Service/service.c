@@ -61,7 +61,7 @@ struct service {
   int wakeup[2];
   pthread_t thread;
   client_t *clients;
-  size_t connections, most_streams, streams_too_many;
+  size_t connections, most_streams, streams_too_many, pings;
   service_push_t *heard;
   size_t count, room;
 };
@@ -227,6 +227,7 @@ static int on_frame(nghttp2_session *http, const nghttp2_frame *frame, void *con
   client_t *client = context;
   if (frame->hd.type == NGHTTP2_SETTINGS && frame->hd.flags & NGHTTP2_FLAG_ACK)
     client->limits_known++;
+  if (frame->hd.type == NGHTTP2_PING) client->service->pings++;
   if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) return 0;
   stream_t *stream = nghttp2_session_get_stream_user_data(http, frame->hd.stream_id);
   if (!stream) return 0;
@@ -279,6 +280,7 @@ static bool begin_http2(client_t *client) {
   const service_options_t *options = &client->service->options;
   nghttp2_option *option;
   REQUIRE(nghttp2_option_new(&option) == 0);
+  nghttp2_option_set_no_auto_ping_ack(option, options->ignores_pings);
   if (options->gives_credit_late || (options->shuts_first_window && client->number == 0))
     nghttp2_option_set_no_auto_window_update(option, 1);
   REQUIRE(nghttp2_session_server_new2(&client->http, callbacks, client, option) == 0);
@@ -485,6 +487,7 @@ void service_free(service_t *service) {
 
 size_t service_connections(const service_t *service) { return service->connections; }
 size_t service_count(const service_t *service) { return service->count; }
+size_t service_pings(const service_t *service) { return service->pings; }
 size_t service_most_streams(const service_t *service) { return service->most_streams; }
 size_t service_streams_too_many(const service_t *service) { return service->streams_too_many; }
 const service_push_t *service_push(const service_t *service, size_t number) {

@@ -51,6 +51,7 @@ typedef struct service_options {
   bool trickles;           /* an answer to each record */
   bool shuts_first_window; /* the first connection's window is never opened again */
   bool gives_credit_late;  /* only when all of a connection's window was used */
+  bool ignores_pings;
 } service_options_t;
 
 typedef struct service service_t;
@@ -66,6 +67,8 @@ void service_free(service_t *service);
 size_t service_connections(const service_t *service);
 size_t service_count(const service_t *service);
 const service_push_t *service_push(const service_t *service, size_t number);
+/** PINGs that came. */
+size_t service_pings(const service_t *service);
 /** The most streams that were open at once on a connection. */
 size_t service_most_streams(const service_t *service);
 /** Streams begun beyond what SETTINGS allowed, counted from their acknowledgement on. */
