@@ -1065,6 +1065,8 @@ struct SessionOptions {
   std::string proxy_user = {};
   std::string proxy_password = {};
   std::uint16_t proxy_port = 0;
+  apns_protocol_t protocol = APNS_PROTOCOL_DEFAULT;
+  std::string topic = {};
 };
 
 /** One notification to one device: an apns_notification_t, and a view of token and payload. */
@@ -1144,7 +1146,22 @@ struct Event : apns_event_t {
 
   /** Why the gateway rejected it. */
   apns_reject_t reason() const noexcept { return static_cast<apns_reject_t>(reject); }
-  std::string_view reason_text() const noexcept { return apns_reject_text(reason()); }
+  std::string_view reason_text() const noexcept {
+    return *answer_text().data() ? answer_text() : apns_reject_text(reason());
+  }
+
+  /* What today's service answered, beside http_status; HTTP/2 only. */
+
+  apns_reason_t answer_reason() const noexcept {
+    return static_cast<apns_reason_t>(apns_event_t::reason);
+  }
+  /** As it was written, for a reason that is not listed too. */
+  std::string_view answer_text() const noexcept { return apns_event_t::reason_text; }
+  std::string_view id() const noexcept { return apns_id; }
+  /** Since when the device is gone; the epoch where that was not said. */
+  std::chrono::system_clock::time_point gone_since() const noexcept {
+    return std::chrono::system_clock::time_point{} + std::chrono::seconds{timestamp};
+  }
 
   /** The notification's user data. */
   template <class Data>
@@ -1287,6 +1304,8 @@ class Session : public detail::Owner<apns_session_t> {
     given.proxy_user = filling.text(options.proxy_user, "proxy_user");
     given.proxy_password = filling.text(options.proxy_password, "proxy_password");
     given.proxy_port = options.proxy_port;
+    given.protocol = options.protocol;
+    given.topic = filling.text(options.topic, "topic");
     apns_session_t *made = nullptr;
     if (filling.status == APNS_OK) apns_session_new(&given, credentials.get(), &made, error);
     return Session(made);

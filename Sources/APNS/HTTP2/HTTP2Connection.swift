@@ -144,6 +144,12 @@
       if written >= filled { (filled, written) = (0, 0) }
     }
 
+    /// HTTP/2 has said its last word here, and hears no other.
+    var isOver: Bool {
+      nghttp2_session_want_read(codec) == 0 && nghttp2_session_want_write(codec) == 0
+        && filled == written && rest.count == 0
+    }
+
     var isFull: Bool { filled &- written >= Self.recordSize }
     var hasUnwritten: Bool {
       filled > written || rest.count > 0 || nghttp2_session_want_write(codec) != 0
@@ -174,13 +180,15 @@
       outbox.pointee.streamEnded(slot)
     }
 
-    /// A request that was submitted and may not be sent any more: there never was a stream.
+    /// A request that was submitted and may not be sent any more: there never was a stream,
+    /// and there will be none for another.
     fileprivate mutating func requestNotSent(_ stream: Int32) {
       let (outbox, number) = (outbox, number)
       var found: Int?
       outbox.pointee.forEachInFlight(on: number) {
         if $0.entries[$1].stream == stream { found = $1 }
       }
+      isLeaving = true
       guard let slot = found else { return }
       inFlight &-= 1
       owed = max(0, owed &- outbox.pointee.request(slot).payload.count)

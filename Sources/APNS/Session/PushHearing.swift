@@ -114,8 +114,11 @@
       let now = network.now
       guard lane.pointee.http.pointee.inFlight > 0 else {
         lane.pointee.lastHeard = now
+        if lane.pointee.http.pointee.isOver { leave(lane) }
         return
       }
+      // The peer broke the rules and was told so: it will not be heard of again.
+      if lane.pointee.http.pointee.isOver { return try connectionEnded(lane, notHTTP2) }
       let due = lane.pointee.lastHeard &+ options.answerTimeout
       if now < due {
         review(lane, now)

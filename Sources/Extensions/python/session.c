@@ -1,9 +1,27 @@
 #include "session.h"
 
+#include <stdlib.h>
+
 static PyTypeObject *session_type, *stats_type, *iterator_type;
 static PyObject *log_changes;
 
 /* ---- Inside the gate ------------------------------------------------------- */
+
+bool session_reserve_answer(const session_t *self, answer_t **answer_out) {
+  *answer_out = self->speaks_http2 ? malloc(sizeof **answer_out) : NULL;
+  return *answer_out || !self->speaks_http2;
+}
+
+/* Keeps an outcome as far as anybody needs it; there is room. */
+static void put_outcome(session_t *self, outcome_t outcome) {
+  if (outcome.kind != APNS_EVENT_ACCEPTED || self->reports_accepted) {
+    outcomes_put(&self->outcomes, outcome);
+    return;
+  }
+  free(outcome.answer);
+  outcome.answer = NULL;
+  if (outcome.keepsake) outcomes_put(&self->ended, outcome);
+}
 
 size_t session_collect(session_t *self) {
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
@@ -12,15 +30,14 @@ size_t session_collect(session_t *self) {
   while (collected < stats.events && outcomes_count(&self->outcomes) < self->events_max &&
          outcomes_reserve(&self->outcomes) && outcomes_reserve(&self->ended)) {
     apns_event_t event = APNS_EVENT_INIT;
-    if (apns_session_next_event(self->session, &event, 0, NULL)) break;
-    outcome_t outcome = {(uintptr_t)event.user_data, event.identifier, (uint8_t)event.kind,
-                         (uint8_t)event.reject};
-    collected++;
-    if (event.kind != APNS_EVENT_ACCEPTED || self->reports_accepted) {
-      outcomes_put(&self->outcomes, outcome);
-    } else if (event.user_data) {
-      outcomes_put(&self->ended, outcome);
+    answer_t *answer;
+    if (!session_reserve_answer(self, &answer)) break;
+    if (apns_session_next_event(self->session, &event, 0, NULL)) {
+      free(answer);
+      break;
     }
+    put_outcome(self, outcome_make(&event, answer));
+    collected++;
   }
   return collected;
 }
@@ -71,7 +88,7 @@ bool session_settle(session_t *self, aftermath_t *aftermath) {
 
 /* ---- Making ---------------------------------------------------------------- */
 
-enum { HOST, SERVER_NAME, PROXY_HOST, PROXY_USER, PROXY_PASSWORD, OWNERS };
+enum { HOST, SERVER_NAME, PROXY_HOST, PROXY_USER, PROXY_PASSWORD, TOPIC, OWNERS };
 
 /* The options that are numbers. */
 static bool take_number(PyObject *given, const char *name, long long least, long long most,
@@ -129,21 +146,27 @@ static bool take_options(session_t *self, PyObject *args, PyObject *keywords,
                           "proxy_user",
                           "proxy_password",
                           "events_max",
+                          "protocol",
+                          "topic",
                           NULL};
+  static const char *const protocols[] = {"default", "binary", "http2"};
   PyObject *host = NULL, *server_name = NULL, *port = NULL, *format = NULL, *connect_timeout = NULL;
   PyObject *write_timeout = NULL, *answer_timeout = NULL, *window_bytes = NULL, *payload_max = NULL,
            *ambiguous = NULL;
   PyObject *quiet_period = NULL, *connections = NULL, *connects_per_minute = NULL;
   PyObject *reconnect_pause_max = NULL, *keepalive = NULL, *proxy_host = NULL, *proxy_port = NULL;
   PyObject *proxy_user = NULL, *proxy_password = NULL, *events_max = NULL, *credentials;
+  PyObject *protocol = NULL, *topic = NULL;
+  long long protocol_number = 0;
   int report_accepted = 0, zero_proves = 0, standby = 1;
   long long most = EVENTS_MAX;
   if (!PyArg_ParseTupleAndKeywords(
-          args, keywords, "O!|$OOOOOOOOOOpOpOpOOOOOOOO:Session", names, credentials_type,
+          args, keywords, "O!|$OOOOOOOOOOpOpOpOOOOOOOOOO:Session", names, credentials_type,
           &credentials, &host, &server_name, &port, &format, &connect_timeout, &write_timeout,
           &answer_timeout, &window_bytes, &payload_max, &ambiguous, &report_accepted, &quiet_period,
           &zero_proves, &connections, &standby, &connects_per_minute, &reconnect_pause_max,
-          &keepalive, &proxy_host, &proxy_port, &proxy_user, &proxy_password, &events_max)) {
+          &keepalive, &proxy_host, &proxy_port, &proxy_user, &proxy_password, &events_max,
+          &protocol, &topic)) {
     return false;
   }
   if (!text_argument(host, "host", &options->host, &owners[HOST]) ||
@@ -166,9 +189,13 @@ static bool take_options(session_t *self, PyObject *args, PyObject *keywords,
       !text_argument(proxy_user, "proxy_user", &options->proxy_user, &owners[PROXY_USER]) ||
       !text_argument(proxy_password, "proxy_password", &options->proxy_password,
                      &owners[PROXY_PASSWORD]) ||
-      !integer_argument(events_max, "events_max", 1, UINT32_MAX, &most)) {
+      !integer_argument(events_max, "events_max", 1, UINT32_MAX, &most) ||
+      !word_argument(protocol, "protocol", protocols, 3, &protocol_number) ||
+      !text_argument(topic, "topic", &options->topic, &owners[TOPIC])) {
     return false;
   }
+  options->protocol = (int32_t)protocol_number;
+  self->speaks_http2 = options->protocol == APNS_PROTOCOL_HTTP2;
   options->zero_proves = zero_proves;
   options->no_standby = !standby;
   /* Every end comes out of the library, so that the object that went with it can be
@@ -208,8 +235,11 @@ static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *keywo
   if (fine) {
     self->closed = false;
     self->patience_ms = patience(&options);
-    self->host = PyUnicode_FromString(options.host ? options.host : APNS_HOST_PRODUCTION);
-    self->port = options.port ? options.port : APNS_PORT_GATEWAY;
+    const char *host = self->speaks_http2 ? APNS_HOST_HTTP2_PRODUCTION : APNS_HOST_PRODUCTION;
+    self->host = PyUnicode_FromString(options.host ? options.host : host);
+    self->port = options.port         ? options.port
+                 : self->speaks_http2 ? APNS_PORT_HTTP2
+                                      : APNS_PORT_GATEWAY;
     fine = self->host != NULL;
   }
   for (int i = 0; i < OWNERS; i++) Py_XDECREF(owners[i]);
@@ -427,18 +457,19 @@ static bool next_outcome(session_t *self, int32_t timeout_ms, outcome_t *outcome
     apns_event_t event = APNS_EVENT_INIT;
     int64_t began = clock_ms();
     int32_t slice = slice_before(deadline);
+    answer_t *answer = NULL;
     status = APNS_ERR_MEMORY;
-    if (outcomes_reserve(&self->outcomes) && outcomes_reserve(&self->ended)) {
+    if (outcomes_reserve(&self->outcomes) && outcomes_reserve(&self->ended) &&
+        session_reserve_answer(self, &answer)) {
       status = apns_session_next_event(self->session, &event, slice, &error);
     } else {
       error.status = APNS_ERR_MEMORY;
     }
     if (status == APNS_OK) {
-      outcome_t taken = {(uintptr_t)event.user_data, event.identifier, (uint8_t)event.kind,
-                         (uint8_t)event.reject};
-      bool wanted = event.kind != APNS_EVENT_ACCEPTED || self->reports_accepted;
-      if (wanted || event.user_data) outcomes_put(wanted ? &self->outcomes : &self->ended, taken);
+      put_outcome(self, outcome_make(&event, answer));
       session_collect(self);
+    } else {
+      free(answer);
     }
     found = outcomes_count(&self->outcomes) > 0;
     int64_t now = clock_ms();
@@ -669,14 +700,16 @@ static const char doc[] =
     "ambiguous=0, "
     "report_accepted=False, quiet_period=None, zero_proves=False, connections=0, standby=True, "
     "connects_per_minute=0, reconnect_pause_max=None, keepalive=0, proxy_host=None, "
-    "proxy_port=0, proxy_user=None, proxy_password=None, events_max=1048576)\n--\n\n"
+    "proxy_port=0, proxy_user=None, proxy_password=None, events_max=1048576, protocol=0, "
+    "topic=None)\n--\n\n"
     "One provider's way to one gateway. It connects with the first send, or connect().\n\n"
     "Every notification that a send method took ends as exactly one of accepted,\n"
     "rejected or unknown. As a context manager it drains and closes at the end of the\n"
     "block. Times are seconds; None and 0 are defaults.\n\n"
     "host, server_name, port\n"
-    "    The gateway's name or address (default: HOST_PRODUCTION), the name its\n"
-    "    certificate must carry (default: host), and its port (default: 2195).\n"
+    "    The gateway's name or address (default: HOST_PRODUCTION, or by HTTP/2\n"
+    "    HOST_HTTP2_PRODUCTION), the name its certificate must carry (default: host), and\n"
+    "    its port (default: 2195, or 443).\n"
     "format\n"
     "    Of Format; default: framed.\n"
     "connect_timeout, write_timeout\n"
@@ -688,7 +721,8 @@ static const char doc[] =
     "window_bytes\n"
     "    Memory for notifications that have no end yet. Default: 4 MiB; at least 16 KiB.\n"
     "payload_max\n"
-    "    Larger payloads are refused. Default: 2,048; at most 65,535.\n"
+    "    Larger payloads are refused. Default: 2,048, by HTTP/2 what Apple allows the kind\n"
+    "    of push; at most 65,535.\n"
     "ambiguous\n"
     "    Of Ambiguous: what becomes of notifications in flight when a connection ends\n"
     "    without saying which one failed. Default: sent again, so that some may arrive\n"
@@ -719,7 +753,13 @@ static const char doc[] =
     "    An HTTP proxy (CONNECT) to go through, and who asks, told in clear text.\n"
     "events_max\n"
     "    When so many outcomes wait to be taken, and the window is full of more, sending\n"
-    "    is a FullError.\n\n"
+    "    is a FullError.\n"
+    "protocol\n"
+    "    Of Protocol, or \"binary\" (the default) or \"http2\": today's APNs. That needs a\n"
+    "    library built with it; format, quiet_period, zero_proves and standby are the\n"
+    "    binary interface's.\n"
+    "topic\n"
+    "    By HTTP/2: of notifications that name none. Default: the certificate's.\n\n"
     "Threads: any number may use a session; one at a time is inside, the others wait.\n"
     "Fork: in a child process every method raises ForkedError and does no I/O; the\n"
     "parent's connection stays undisturbed whatever the child does. A session that goes\n"
