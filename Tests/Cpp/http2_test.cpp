@@ -5,6 +5,7 @@
 #include "check.hpp"
 
 extern "C" {
+#include "keychain.h"
 #include "Service/service.h"
 }
 
@@ -110,6 +111,16 @@ static void a_rejection_says_why(void **) {
     assert_text("Unregistered", event.reason_text());
     assert_true(event.gone_since() ==
                 std::chrono::system_clock::time_point{} + std::chrono::seconds{1454402113});
+    // The loop that cleans up after the feedback service goes on working.
+    apns::FeedbackOptions options;
+    options.session = session.get();
+    apns::Feedback feedback(apns::Credentials(provider_options()), options);
+    const std::optional<apns::FeedbackTuple> gone = feedback.next();
+    assert_true(gone.has_value());
+    assert_int_equal(gone->timestamp, 1454402113);
+    assert_true(gone->hex() == apns::to_hex(token_of(1)));
+    assert_false(feedback.next().has_value());
+    assert_non_null(session.ssl());
   }
   const Service service(say_news);
   apns::Session session(apns::Credentials(provider_options()), service.session_options());
@@ -121,7 +132,7 @@ static void a_rejection_says_why(void **) {
 }
 
 static std::vector<char> make_token_key() {
-  EVP_PKEY *key = EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256");
+  EVP_PKEY *key = keychain_key(false);
   BIO *memory = BIO_new(BIO_s_mem());
   assert_int_equal(
       PEM_write_bio_PKCS8PrivateKey(memory, key, nullptr, nullptr, 0, nullptr, nullptr), 1);

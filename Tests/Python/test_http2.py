@@ -183,6 +183,22 @@ def test_an_answer_that_asks_for_another_try(start, push):
 
 
 @needs_http2
+def test_tries_end_with_the_retry_timeout(start, push):
+    faults = {"bad_every": 1, "bad_reason": "TooManyRequests"}
+    session = push(start("--http2-port", 0, faults=faults), retry_timeout=1.5, ping_after=-1)
+    session.send(TOKEN, HELLO)
+    session.drain(20)
+    (event,) = session
+    assert (event.kind, event.reason) == (apns.EventKind.REJECTED, apns.Reason.TOO_MANY_REQUESTS)
+
+
+@needs_http2
+def test_ping_after_is_never_or_whole_seconds(start, push):
+    with pytest.raises(ValueError, match="ping_after"):
+        push(start("--http2-port", 0), ping_after=-2)
+
+
+@needs_http2
 def test_what_is_refused_before_it_is_sent(start, push, bearer):
     session = push(start("--http2-port", 0))
     for odd, message in (

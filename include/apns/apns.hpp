@@ -1067,6 +1067,8 @@ struct SessionOptions {
   std::uint16_t proxy_port = 0;
   apns_protocol_t protocol = APNS_PROTOCOL_DEFAULT;
   std::string topic = {};
+  std::int32_t ping_after_ms = 0;
+  std::uint32_t retry_timeout_ms = 0;
 };
 
 /** One notification to one device: an apns_notification_t, and a view of token and payload. */
@@ -1306,6 +1308,8 @@ class Session : public detail::Owner<apns_session_t> {
     given.proxy_port = options.proxy_port;
     given.protocol = options.protocol;
     given.topic = filling.text(options.topic, "topic");
+    given.ping_after_ms = options.ping_after_ms;
+    given.retry_timeout_ms = options.retry_timeout_ms;
     apns_session_t *made = nullptr;
     if (filling.status == APNS_OK) apns_session_new(&given, credentials.get(), &made, error);
     return Session(made);
@@ -1313,6 +1317,12 @@ class Session : public detail::Owner<apns_session_t> {
 
   apns_status_t try_connect(apns_error_t *error = nullptr) noexcept {
     return apns_session_connect(get(), error);
+  }
+
+  /** For sendPayload(): an SSL that stands for the session and is its own; see apns_session_ssl().
+   */
+  struct ssl_st *ssl() noexcept {
+    return apns_session_ssl(get());
   }
 
   apns_status_t try_send(const Notification &notification, unsigned flags = 0,
@@ -1391,6 +1401,8 @@ struct FeedbackOptions {
   std::string proxy_user = {};
   std::string proxy_password = {};
   std::uint16_t proxy_port = 0;
+  /** Session::get() of one over HTTP/2: its own list of devices that are gone. */
+  apns_session_t *session = nullptr;
 };
 
 /** A device on which the app no longer is: an apns_feedback_tuple_t, valid until the next. */
@@ -1454,6 +1466,7 @@ class Feedback : public detail::Owner<apns_feedback_t> {
     given.proxy_user = filling.text(options.proxy_user, "proxy_user");
     given.proxy_password = filling.text(options.proxy_password, "proxy_password");
     given.proxy_port = options.proxy_port;
+    given.session = options.session;
     apns_feedback_t *made = nullptr;
     if (filling.status == APNS_OK) apns_feedback_open(&given, credentials.get(), &made, error);
     return Feedback(made);

@@ -50,6 +50,8 @@ static const php_apns_option fields[] = {
     FIELD(proxy_port, U16),
     FIELD(protocol, I32),
     FIELD(topic, TEXT),
+    FIELD(ping_after_ms, I32),
+    FIELD(retry_timeout_ms, U32),
     {"request", PHP_APNS_OTHER, XtOffsetOf(php_apns_session_settings, request), true},
 };
 #undef FIELD

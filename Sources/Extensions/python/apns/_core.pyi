@@ -106,6 +106,8 @@ class Session:
         events_max: int = 1048576,
         protocol: int | Literal["binary", "http2"] = 0,
         topic: str | None = None,
+        ping_after: int = 0,
+        retry_timeout: float | None = None,
     ) -> Self: ...
     @property
     def credentials(self) -> Credentials: ...
