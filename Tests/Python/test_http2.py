@@ -169,6 +169,13 @@ def test_a_device_that_is_gone(start, push):
     assert (event.kind, event.reject) == (apns.EventKind.REJECTED, apns.Reject.NONE)
     assert (event.reason, event.http_status) == (apns.Reason.UNREGISTERED, 410)
     assert before < event.timestamp <= time.time()
+    assert session.gone() == [(event.timestamp, GONE)]
+    assert session.gone() == []
+
+
+def test_the_binary_interface_tells_by_feedback(who):
+    with pytest.raises(apns.ArgumentError, match="by Feedback"):
+        apns.Session(who).gone()
 
 
 @needs_http2

@@ -248,6 +248,8 @@ bool php_apns_event_take(zend_object *session, bool of_others, int32_t timeout_m
 void php_apns_events_new(zend_object *session, bool of_others, int32_t timeout_ms, zval *out);
 
 void php_apns_feedback_register(void);
+/* Makes an Apns\FeedbackEntry of it. */
+void php_apns_feedback_entry(zval *out, const apns_feedback_tuple_t *tuple);
 
 /* A foreach over what is taken one at a time from `owner`: false is an exception, and
    null the end. */

@@ -489,6 +489,34 @@ PHP_METHOD(Apns_Session, stats) {
   add_assoc_long(return_value, "left", (zend_long)line->left.count);
 }
 
+PHP_METHOD(Apns_Session, gone) {
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
+  apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
+  apns_feedback_t *feedback = NULL;
+  if (zend_parse_parameters_none() == FAILURE) return;
+  php_apns_line *line = php_apns_session_line(Z_OBJ_P(ZEND_THIS));
+  if (!line) return;
+  options.session = line->session;
+  /* Of the binary interface's there are none: Feedback asks the service. */
+  if (!line->speaks_http2) {
+    error.status = APNS_ERR_ARGUMENT;
+    snprintf(error.message, sizeof error.message,
+             "the binary interface tells of devices that are gone by Apns\\Feedback");
+    php_apns_throw(&error);
+    return;
+  }
+  apns_status_t status = apns_feedback_open(&options, NULL, &feedback, &error);
+  if (status == APNS_OK) array_init(return_value);
+  while (status == APNS_OK && (status = apns_feedback_next(feedback, &tuple, &error)) == APNS_OK) {
+    zval entry;
+    php_apns_feedback_entry(&entry, &tuple);
+    add_next_index_zval(return_value, &entry);
+  }
+  apns_feedback_free(feedback);
+  if (status != APNS_DONE) php_apns_throw(&error);
+}
+
 PHP_METHOD(Apns_Session, request) {
   if (zend_parse_parameters_none() == FAILURE) return;
   php_apns_line *line = php_apns_session_line(Z_OBJ_P(ZEND_THIS));

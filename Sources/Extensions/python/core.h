@@ -162,6 +162,8 @@ bool payload_load(PyObject *module);
 bool strings_load(PyObject *module);
 bool session_load(PyObject *module);
 bool feedback_load(PyObject *module);
+/* An apns.Device. */
+PyObject *device_make(uint32_t timestamp, const void *token, size_t length);
 
 extern PyMethodDef payload_functions[];
 bool is_payload(PyObject *object);

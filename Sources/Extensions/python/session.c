@@ -651,6 +651,73 @@ static PyGetSetDef properties[] = {
     {"port", get_port, NULL, "The gateway's port.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
+typedef struct gone {
+  uint32_t timestamp;
+  uint32_t length;
+  uint8_t token[APNS_TOKEN_MAX];
+} gone_t;
+
+/* Takes the list, into memory that is to be freed; inside the gate, where no object is made:
+   the collector might call what comes here again. */
+static apns_status_t take_gone(session_t *self, gone_t **list, size_t *count, apns_error_t *error) {
+  apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
+  apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
+  apns_feedback_t *feedback = NULL;
+  size_t room = 0;
+  options.session = self->session;
+  apns_status_t status = apns_feedback_open(&options, NULL, &feedback, error);
+  while (status == APNS_OK) {
+    if (*count == room) {
+      gone_t *larger = realloc(*list, (room = room ? 2 * room : 64) * sizeof **list);
+      if (!larger) break; /* the rest stays where it is */
+      *list = larger;
+    }
+    status = apns_feedback_next(feedback, &tuple, error);
+    if (status || tuple.token_length > APNS_TOKEN_MAX) break;
+    gone_t *one = &(*list)[(*count)++];
+    one->timestamp = tuple.timestamp;
+    one->length = (uint32_t)tuple.token_length;
+    memcpy(one->token, tuple.token, tuple.token_length);
+  }
+  apns_feedback_free(feedback);
+  return status;
+}
+
+static PyObject *session_gone(PyObject *object, PyObject *none) {
+  session_t *self = (session_t *)object;
+  apns_error_t error = APNS_ERROR_INIT;
+  gone_t *gone = NULL;
+  size_t count = 0;
+  (void)none;
+  if (!self->speaks_http2) {
+    error.status = APNS_ERR_ARGUMENT;
+    PyOS_snprintf(error.message, sizeof error.message,
+                  "the binary interface tells of devices that are gone by Feedback");
+    return raise_error(&error);
+  }
+  if (!gate_enter(&self->gate, "session")) return NULL;
+  apns_status_t status = take_gone(self, &gone, &count, &error);
+  gate_leave(&self->gate);
+  PyObject *list = NULL;
+  if (status == APNS_DONE) {
+    list = PyList_New((Py_ssize_t)count);
+  } else if (status) {
+    raise_error(&error);
+  } else {
+    PyErr_NoMemory();
+  }
+  for (size_t n = 0; list && n < count; n++) {
+    PyObject *device = device_make(gone[n].timestamp, gone[n].token, gone[n].length);
+    if (device) {
+      PyList_SetItem(list, (Py_ssize_t)n, device);
+    } else {
+      Py_CLEAR(list);
+    }
+  }
+  free(gone);
+  return list;
+}
+
 static PyMethodDef methods[] = {
     {"connect", session_connect, METH_NOARGS,
      "connect($self, /)\n--\n\n"
@@ -678,6 +745,11 @@ static PyMethodDef methods[] = {
      "Waits up to `timeout` seconds for one, and writes and reconnects meanwhile; with 0\n"
      "it only looks at what has come. Works on a closed session too, and is how the ones\n"
      "with no known end are got back there. Ctrl-C ends the wait."},
+    {"gone", session_gone, METH_NOARGS,
+     "gone($self, /)\n--\n\n"
+     "By HTTP/2: takes the list of the devices on which the app no longer is, as the\n"
+     "service said in answers to this session (410), each once: a list of Device, as\n"
+     "Feedback gives them for the binary interface. At most 65,536 wait to be taken."},
     {"events", (PyCFunction)(void (*)(void))session_events, METH_VARARGS | METH_KEYWORDS,
      "events($self, /, timeout=0)\n--\n\n"
      "Iterates over the outcomes, until none comes within `timeout` seconds. Iterating\n"

@@ -717,6 +717,13 @@ final class Session implements \IteratorAggregate
 
     public function getIterator(): \Iterator {}
 
+    /**
+     * By HTTP/2: takes the list of the devices on which the app no longer is, as the service
+     * said in answers to this session (410), each once: FeedbackEntry objects, as Feedback
+     * gives them for the binary interface.
+     */
+    public function gone(): array {}
+
     /** The counts of apns_session_stats_t. */
     public function stats(): array {}
 

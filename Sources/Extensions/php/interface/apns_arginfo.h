@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: d1caf5bdaf0375bc8ecaf1f34f98614424b667a3 */
+ * Stub hash: cfec3a1ba2c77b49254b7e75d2872454e909f832 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Exception_isRetryable, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
@@ -183,8 +183,10 @@ ZEND_END_ARG_INFO()
 
 #define arginfo_class_Apns_Session_getIterator arginfo_class_Apns_Events_getIterator
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_stats, 0, 0, IS_ARRAY, 0)
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_gone, 0, 0, IS_ARRAY, 0)
 ZEND_END_ARG_INFO()
+
+#define arginfo_class_Apns_Session_stats arginfo_class_Apns_Session_gone
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_request, 0, 0, IS_STRING, 1)
 ZEND_END_ARG_INFO()
@@ -249,6 +251,7 @@ ZEND_METHOD(Apns_Session, events);
 ZEND_METHOD(Apns_Session, nextLeftEvent);
 ZEND_METHOD(Apns_Session, leftEvents);
 ZEND_METHOD(Apns_Session, getIterator);
+ZEND_METHOD(Apns_Session, gone);
 ZEND_METHOD(Apns_Session, stats);
 ZEND_METHOD(Apns_Session, request);
 ZEND_METHOD(Apns_Session, close);
@@ -407,6 +410,7 @@ static const zend_function_entry class_Apns_Session_methods[] = {
 	ZEND_ME(Apns_Session, nextLeftEvent, arginfo_class_Apns_Session_nextLeftEvent, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, leftEvents, arginfo_class_Apns_Session_leftEvents, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, getIterator, arginfo_class_Apns_Session_getIterator, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_Session, gone, arginfo_class_Apns_Session_gone, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, stats, arginfo_class_Apns_Session_stats, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, request, arginfo_class_Apns_Session_request, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, close, arginfo_class_Apns_Session_close, ZEND_ACC_PUBLIC)

@@ -41,6 +41,17 @@ foreach ($events as $event) {
         $event->apnsId === UUID, strlen($event->apnsId), abs($event->timestamp - time()) < 3600]), "\n";
 }
 
+echo "- gone\n";
+foreach ($session->gone() as $entry) {
+    echo $entry->token === $gone ? 'the device' : 'another', ' ', abs($entry->timestamp - time()) < 3600 ? 'today' : 'once', "\n";
+}
+echo count($session->gone()), "\n";
+try {
+    (new Apns\Session($simulator->identity()))->gone();
+} catch (Apns\ArgumentException $error) {
+    echo $error->getMessage(), "\n";
+}
+
 echo "- provider tokens\n";
 $key = dirname($simulator->ready['provider']) . '/provider-token.p8';
 $names = ['key_id' => 'SIMULATOR1', 'team_id' => 'EXAMPLE123', 'ca_file' => $simulator->ready['ca']];
@@ -87,6 +98,10 @@ accepted [null,200,0,0,"",false,36,false]
 accepted [8,200,0,0,"",true,36,false]
 rejected: BadDeviceToken [9,400,1,8,"BadDeviceToken",false,36,false]
 rejected: Unregistered [10,410,26,0,"Unregistered",false,36,true]
+- gone
+the device today
+0
+the binary interface tells of devices that are gone by Apns\Feedback
 - provider tokens
 100
 100
