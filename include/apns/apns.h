@@ -1009,7 +1009,8 @@ typedef struct apns_event {
   }
 
 /**
- * Takes the next outcome, in the order in which the notifications were sent.
+ * Takes the next outcome, in the order in which the notifications were sent; by HTTP/2 in
+ * that of the answers.
  *
  * Waits up to `timeout_ms` for one, and writes and reconnects meanwhile; with 0
  * it only looks at what has come. APNS_DONE: there is none. Works on a closed

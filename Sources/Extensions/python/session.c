@@ -740,8 +740,8 @@ static PyMethodDef methods[] = {
      "Other threads run meanwhile, and may use the session in turn; Ctrl-C ends the wait."},
     {"next_event", (PyCFunction)(void (*)(void))session_next_event, METH_VARARGS | METH_KEYWORDS,
      "next_event($self, /, timeout=0)\n--\n\n"
-     "Takes the next outcome, in the order in which the notifications were sent: an\n"
-     "Event, or None where there is none.\n\n"
+     "Takes the next outcome, in the order in which the notifications were sent, or by\n"
+     "HTTP/2 answered: an Event, or None where there is none.\n\n"
      "Waits up to `timeout` seconds for one, and writes and reconnects meanwhile; with 0\n"
      "it only looks at what has come. Works on a closed session too, and is how the ones\n"
      "with no known end are got back there. Ctrl-C ends the wait."},
