@@ -62,7 +62,8 @@ static apns::Event only_event(apns::Session &session) {
 static void a_notification_says_what_it_was_given(void **) {
   Service service;
   apns::Session session(apns::Credentials(provider_options()), service.session_options());
-  apns::Notification push(token_of(1), json);
+  const auto token = token_of(1);
+  apns::Notification push(token, json);
   push.of_type(APNS_PUSH_TYPE_LOCATION).at_priority(1).to_topic("com.example.other");
   session.send(push.collapsing("score").identified_by(uuid).once());
   const apns::Event event = only_event(session);

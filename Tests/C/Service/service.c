@@ -42,7 +42,7 @@ typedef struct client {
   nghttp2_session *http;
   stream_t *streams;
   size_t open;
-  bool is_open, is_leaving, drops_when_written, is_over;
+  bool is_open, is_leaving, drops_when_written, says_goodbye, is_ended, is_over;
   int32_t last_stream;
   /* Streams allowed: by the SETTINGS sent, in order, as many as were acknowledged. */
   uint32_t limits[64];
@@ -211,6 +211,7 @@ static void judge(client_t *client, stream_t *stream) {
       answer(client, stream, &reply);
       client->is_leaving = true;
       client->last_stream = stream->push.stream;
+      client->says_goodbye = true;
       client->drops_when_written = reply.action == SERVE_GOODBYE_AND_DROP;
       static const char reason[] = "{\"reason\":\"Shutdown\"}";
       nghttp2_submit_goaway(client->http, NGHTTP2_FLAG_NONE, stream->push.stream, NGHTTP2_NO_ERROR,
@@ -325,7 +326,20 @@ static bool write_all(client_t *client) {
   }
 }
 
+/* Closed with something unread, a socket resets, and the reset may overtake what was said:
+   that is no GOAWAY. So what still comes is read, and nothing made of it. */
+static void end_gently(client_t *client) {
+  char rest[16384];
+  ssize_t count;
+  if (!client->is_ended) shutdown(client->descriptor, SHUT_WR);
+  client->is_ended = true;
+  do count = recv(client->descriptor, rest, sizeof rest, MSG_DONTWAIT);
+  while (count > 0 || (count < 0 && errno == EINTR));
+  client->is_over = count == 0 || errno != EAGAIN;
+}
+
 static void serve(client_t *client) {
+  if (client->is_ended) return end_gently(client);
   ERR_clear_error();
   if (!client->is_open) {
     int result = SSL_do_handshake(client->ssl);
@@ -360,6 +374,7 @@ static void serve(client_t *client) {
   if (!write_all(client)) client->is_over = true;
   if (client->drops_when_written && !client->unwritten_count) {
     SSL_shutdown(client->ssl);
+    if (client->says_goodbye) return end_gently(client);
     client->is_over = true;
   }
 }
