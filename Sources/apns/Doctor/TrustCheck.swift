@@ -1,0 +1,47 @@
+import Glibc
+import X509
+
+/// Whom the provider trusts.
+struct TrustCheck {
+  var sources: Identity.Sources
+
+  /// Whether it can be used.
+  func run(_ report: inout Report) -> Bool {
+    var only = Identity.Sources()
+    only.ca = sources.ca
+    do throws(LibraryError) {
+      _ = try Identity(only)
+    } catch {
+      let path = sources.ca ?? "the system's store"
+      report.add(
+        CredentialsCause.finding(
+          error, about: path, file: sources.ca.flatMap { CredentialFile($0) }))
+      return false
+    }
+    if sources.acceptsAnyPeer {
+      report.add(
+        Finding(
+          cause: "any-peer", severity: .warning, about: "--dangerously-accept-any-peer",
+          message: "anybody on the way can read and change what is sent",
+          remedy: "leave it away and give --ca"))
+    }
+    return true
+  }
+
+  /// What is trusted, to compare with.
+  var certificates: [Certificate] {
+    if let ca = sources.ca { return CredentialFile(ca)?.certificates ?? [] }
+    return Self.system
+  }
+
+  /// Where systems keep theirs in one file.
+  static var system: [Certificate] {
+    let usual = [
+      "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+      "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
+    ]
+    let said = getenv("SSL_CERT_FILE").map { [String(cString: $0)] } ?? []
+    return (said + usual).lazy.compactMap { CredentialFile($0)?.certificates }
+      .first { !$0.isEmpty } ?? []
+  }
+}
