@@ -22,8 +22,9 @@ struct Doctor: ParsableCommand {
           apns doctor --protocol binary --host 127.0.0.1 --port 2195 \
       --ca simulator-certificates/ca.pem --certificate simulator-certificates/provider.pem
 
-      It connects and shakes hands, once or a few times, and pushes nothing. That a provider \
-      token is taken, shows only with a push: apns send.
+      It connects and shakes hands, once or a few times, and pushes nothing. What a service \
+      thinks of a provider token it says of a push only: --token sends a silent one to that \
+      device.
 
       Each finding is a problem or a warning, with what to do; --json gives it a "cause", a name \
       that stays the same.
@@ -52,12 +53,21 @@ struct Doctor: ParsableCommand {
       "Compare the clock with this server's, by SNTP.", valueName: "name[:port]"))
   var timeServer: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Also send one silent push to this device, and explain the service's word on it.",
+      valueName: "token"))
+  var token: String?
+
   @Flag(help: "Look at the files only, and connect with nobody.") var offline = false
   @Flag(help: "Print JSON, one object.") var json = false
 
   func validate() throws {
     if wire == .binary, provider.p8 != nil {
       throw ValidationError("--p8 is for HTTP/2, and --protocol binary has no place for it")
+    }
+    if offline, token != nil {
+      throw ValidationError("--offline and --token: say one of them")
     }
     if offline, provider.certificate == nil, provider.p12 == nil, provider.p8 == nil,
       provider.authority == nil
@@ -67,6 +77,12 @@ struct Doctor: ParsableCommand {
   }
 
   func run() throws {
+    var device: [UInt8]?
+    do throws(TokenFault) {
+      device = try token.map { (text) throws(TokenFault) in try ReadToken(text).bytes }
+    } catch {
+      throw Exit.refusal("--token: \(error.message)")
+    }
     var sources = try provider.sources()
     sources.ask = sources.ask.map { ask in
       // Files are opened more than once, and a person asked once.
@@ -79,6 +95,7 @@ struct Doctor: ParsableCommand {
       }
     }
     var report = Report()
+    report.add(provider.passphraseFile.flatMap { CredentialFile.exposure(ofPassphrase: $0) })
     let target = PushTarget(host: service.host, sandbox: service.sandbox, offline: offline)
     let ownTime = ProviderCheck(sources: sources, target: target, topic: topic).run(&report)
     let hasTokenKey = TokenKeyCheck(sources: sources).run(&report)
@@ -93,7 +110,8 @@ struct Doctor: ParsableCommand {
       let check = ServiceCheck(
         sources: sources,
         peer: service.peer(sandbox: isHTTP2 ? APNS_HOST_HTTP2_SANDBOX : APNS_HOST_SANDBOX),
-        isHTTP2: isHTTP2, hasCertificate: ownTime != nil, hasTokenKey: hasTokenKey)
+        isHTTP2: isHTTP2, hasCertificate: ownTime != nil, hasTokenKey: hasTokenKey,
+        device: device, topic: topic)
       if let theirs = check.run(&report) { times.append(theirs) }
     }
     ClockCheck(

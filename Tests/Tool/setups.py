@@ -113,8 +113,10 @@ class Services:
         self.threads[-1].start()
         return port
 
-    def tls(self, certificate, key, alpn=("h2",), authority=None):
+    def tls(self, certificate, key, alpn=("h2",), authority=None, lowest=None):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        if lowest:
+            context.minimum_version = lowest
         context.load_cert_chain(certificate, key)
         if alpn:
             context.set_alpn_protocols(list(alpn))
@@ -157,6 +159,15 @@ class Services:
             connection.recv(4096)
             connection.sendall(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
             connection.close()
+
+        return self.serve(talk)
+
+    def greets(self, greeting=b"220 mail.example.com ready\r\n\r\n"):
+        """Speaks first, as a mail server does."""
+
+        def talk(connection):
+            connection.sendall(greeting)
+            connection.recv(4096)
 
         return self.serve(talk)
 

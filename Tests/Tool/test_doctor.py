@@ -3,6 +3,7 @@
 import json
 import re
 import socket
+import ssl
 import types
 
 import pytest
@@ -195,6 +196,13 @@ def key_for_everybody(setup):
     return files("--certificate", setup.made.certificate, "--key", key)
 
 
+@broken("passphrase-file-open", 1, "chmod 600")
+def passphrase_for_everybody(setup):
+    (setup.directory / "passphrase").write_text("secret\n")
+    (setup.directory / "passphrase").chmod(0o644)
+    return files("--p12", p12(setup), "--passphrase-file", setup.directory / "passphrase")
+
+
 @broken("ca-not-pem", 1, "-inform DER")
 def authority_in_der(setup):
     file = setup.directory / "ca.cer"
@@ -289,6 +297,16 @@ def proxy_asks(setup):
     return at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.proxy('407 Proxy Authentication Required')}")
 
 
+@broken("proxy-without-way", 3, "does not reach")
+def proxy_without_way(setup):
+    return at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.proxy('502 Bad Gateway')}")
+
+
+@broken("proxy-not-http", 3, "an HTTP proxy")
+def proxy_that_is_none(setup):
+    return at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.greets()}")
+
+
 @broken("proxy-unreachable", 3, "leave it away")
 def proxy_is_down(setup):
     return at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.closed()}")
@@ -368,6 +386,18 @@ def refused_behind_a_handshake_of_tls_1_3(setup):
     return at(setup.services.tls(*setup.made.server, authority=setup.made.stranger.certificate), setup.made)
 
 
+@broken("alert-unknown-ca", 3, "chain into --certificate")
+def refused_with_tls_1_3_alone(setup):
+    return at(setup.services.tls(*setup.made.server, authority=setup.made.stranger.certificate,
+                                 lowest=ssl.TLSVersion.TLSv1_3), setup.made)
+
+
+@broken("alert-unknown-ca", 3, "chain into --certificate")
+def refused_with_tls_1_3_alone_by_a_binary_gateway(setup):
+    return at(setup.services.tls(*setup.made.server, authority=setup.made.stranger.certificate,
+                                 lowest=ssl.TLSVersion.TLSv1_3), setup.made, "--protocol", "binary")
+
+
 @broken("alert-certificate-revoked", 3, "issued anew")
 def revoked(setup):
     return http2(setup.start("--http2-port", 0, faults={"handshake_alert": "certificate_revoked"}))
@@ -376,6 +406,58 @@ def revoked(setup):
 @broken("alert-access-denied", 3, "lets it not in")
 def turned_away(setup):
     return binary(setup.start(faults={"handshake_alert": "access_denied"}))
+
+
+@broken("trust-store-empty", 3, "ca-certificates")
+def nobody_is_trusted(setup):
+    setup.env |= {"SSL_CERT_FILE": str(setup.directory / "nothing"), "SSL_CERT_DIR": str(setup.directory / "nowhere")}
+    port = setup.services.tls(*setup.made.server)
+    return ["--host", "127.0.0.1", "--port", port, "--certificate", setup.made.both]
+
+
+@broken("tls-failed", 3, "openssl s_client")
+def tls_that_is_broken(setup):
+    """A record of the handshake with a message that there is not."""
+    return at(setup.services.greets(bytes([22, 3, 3, 0, 4, 99, 0, 0, 0])), setup.made)
+
+
+# The push.
+
+
+def pushed(setup, reason):
+    return [*http2(setup.start("--http2-port", 0, faults={"bad_every": 1, "bad_reason": reason})), "--token", "5f79cfda" * 8]
+
+
+@broken("push-bad-device-token", 1, "--sandbox")
+def another_environments_token(setup):
+    return pushed(setup, "BadDeviceToken")
+
+
+@broken("push-expired-provider-token", 1, "clock")
+def token_of_another_time(setup):
+    return pushed(setup, "ExpiredProviderToken")
+
+
+@broken("push-bad-certificate-environment", 1, "other of Apple's services")
+def certificate_at_another_service(setup):
+    return pushed(setup, "BadCertificateEnvironment")
+
+
+@broken("push-unregistered", 1, "no more on the device")
+def gone(setup):
+    return pushed(setup, "Unregistered")
+
+
+@broken("push-invalid-token", 1, "--sandbox")
+def another_environments_token_at_a_binary_gateway(setup):
+    return [*binary(setup.start(faults={"bad_every": 1})), "--token", "5f79cfda" * 8]
+
+
+@broken("push-invalid-provider-token", 1, "--key-id")
+def another_keys_token(setup):
+    simulator = setup.start("--http2-port", 0)
+    return ["--host", "127.0.0.1", "--port", simulator.ready["http2_port"], "--ca", simulator.ready["ca"], "--p8", setup.made.p8,
+            "--team-id", simulator.ready["token_team_id"], "--topic", "com.example.app", "--token", "5f79cfda" * 8]
 
 
 # The clock.
@@ -409,7 +491,7 @@ def test_the_cause_is_named(tool, setup, name):
     told = json.loads(ran.stdout)
     found = [one for one in told["checks"] if "cause" in one]
     assert cause in [one["cause"] for one in found], found
-    assert told["ok"] is False and told.get("reachable") == (None if "--offline" in words else False)
+    assert told["ok"] is False and told.get("reachable") == (None if "--offline" in words else status != 3)
     # Nothing else is found that is not there.
     if cause != "clock-wrong":
         assert [one["cause"] for one in found] == [cause]
@@ -433,6 +515,17 @@ def test_screen(tool, setup):
     same_screen("doctor", re.sub(r"127\.0\.0\.1:\d+", "<place>", screen))
 
 
+def test_the_passphrase_is_asked_for_once(tool, setup):
+    simulator = setup.start("--http2-port", 0)
+    openssl("pkcs12", "-export", "-in", simulator.ready["provider"], "-out", setup.directory / "provider.p12", "-passout", "pass:secret")
+    (setup.directory / "provider.p12").chmod(0o600)
+    words = http2(simulator)
+    words[words.index("--certificate"):words.index("--certificate") + 2] = ["--p12", "provider.p12"]
+    terminal = tool.terminal("doctor", *words, columns=200).until("Passphrase of provider.p12: ").type("secret\n")
+    assert terminal.end() == 0, terminal.screen()
+    assert terminal.screen().count("Passphrase") == 1 and "secret" not in terminal.screen()
+
+
 def test_usage(tool):
     terminal = tool.terminal("doctor", "--offline")
     assert terminal.end() == 2
@@ -447,12 +540,30 @@ HEALTHY = {
     "binary": lambda setup: binary(setup.start()),
     "binary-tls-1.3": lambda setup: binary(setup.start("--tls-max", "1.3")),
     "another-server": lambda setup: at(setup.services.tls(*setup.made.server, authority=setup.made.ca), setup.made),
+    "http2-tls-1.3-alone": lambda setup: http2(setup.start("--http2-port", 0, "--tls-min", "1.3", "--tls-max", "1.3")),
+    "binary-tls-1.3-alone": lambda setup: binary(setup.start("--tls-min", "1.3", "--tls-max", "1.3")),
+    "push": lambda setup: [*http2(setup.start("--http2-port", 0)), "--token", "5f79cfda" * 8],
+    "binary-push": lambda setup: [*binary(setup.start()), "--token", "5f79cfda" * 8],
+    "token": lambda setup: [*token_words(setup.start("--http2-port", 0)), "--topic", "com.example.app", "--token", "5f79cfda" * 8],
     "proxy": lambda setup: [*http2(setup.start("--http2-port", 0)), "--proxy", f"127.0.0.1:{setup.services.proxy()}"],
     "full-chain": lambda setup: at(setup.services.tls(*full_chain(setup)), setup.made),
     "files": lambda setup: files("--certificate", setup.made.certificate, "--key", setup.made.key, "--sandbox", "--topic", "com.example.app"),
     "p8": lambda setup: files("--p8", setup.made.p8, "--team-id", "5FGHI67890"),
     "clock": lambda setup: files("--certificate", setup.made.both, "--time-server", f"127.0.0.1:{setup.services.time(5)}"),
 }
+
+
+def token_words(simulator):
+    return ["--host", "127.0.0.1", "--port", simulator.ready["http2_port"], "--ca", simulator.ready["ca"], "--p8", simulator.ready["token_key"],
+            "--key-id", simulator.ready["token_key_id"], "--team-id", simulator.ready["token_team_id"]]
+
+
+def test_a_service_that_wants_no_new_provider_token(tool, setup):
+    """Each run makes one, and the library goes on with it in silence."""
+    words = [*token_words(setup.start("--http2-port", 0)), "--topic", "com.example.app", "--token", "5f79cfda" * 8]
+    assert tool("doctor", *words).returncode == 0
+    ran = tool("doctor", *words, "--connect-timeout", 1)
+    assert ran.returncode == 1 and "a push to this device" in ran.stdout and "TooManyProviderTokenUpdates" in ran.stdout
 
 
 def full_chain(setup):
@@ -468,5 +579,7 @@ def test_nothing_is_found_where_nothing_is_wrong(tool, setup, name):
     assert ran.returncode == 0 and told["ok"] is True, told
     assert {one["state"] for one in told["checks"]} == {"ok"}
     assert told.get("reachable") == (None if "--offline" in words else True)
+    if name == "token":  # a second run would make another
+        return
     ran = tool("doctor", *words)
     assert ran.returncode == 0 and ran.stdout.endswith("Nothing is wrong.\n")

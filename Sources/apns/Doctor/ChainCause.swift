@@ -66,6 +66,13 @@ struct ChainCause {
 
   private func missing(_ chain: [Certificate]) -> Finding {
     guard let own = chain.first, let top = chain.last else { preconditionFailure() }
+    let known = trust.certificates
+    if known.isEmpty, trust.sources.ca == nil, !TrustCheck.hasDirectory {
+      return Finding(
+        cause: "trust-store-empty", about: place.name,
+        message: "this machine trusts nobody: its store of authorities is empty or missing",
+        remedy: "install it (Debian: ca-certificates), in containers too, or give --ca")
+    }
     if top.isSelfSigned {
       return Finding(
         cause: chain.count == 1 ? "service-self-signed" : "service-root-unknown",
@@ -75,7 +82,6 @@ struct ChainCause {
           : "the root of its chain is not trusted here: \(top.subject)\(elsewhere(top.subject))",
         remedy: root(chain.count == 1))
     }
-    let known = trust.certificates
     // Whoever has this name is not there, or has another key.
     if known.contains(where: { $0.subject == top.issuer }) {
       return Finding(

@@ -12,7 +12,8 @@ struct ConnectionCause {
   /// Whether a look at TLS can tell more of this error: its way leads as far as that.
   static func isAtTLS(_ error: LibraryError) -> Bool {
     if error.status == APNS_ERR_TLS || error.status == APNS_ERR_PROTOCOL { return true }
-    return error.message.contains("TLS handshake")
+    // Whoever was silent in time will be so again.
+    return error.status != APNS_ERR_TIMEOUT && error.message.contains("TLS handshake")
   }
 
   func finding(_ error: LibraryError, _ look: TLSLook) -> Finding {
@@ -62,6 +63,11 @@ struct ConnectionCause {
         "handshake-closed", "it closes the connection during the handshake",
         "a list of addresses, a limit or a firewall may turn this machine away: ask its operator; check --port"
       )
+    }
+    if error.status == APNS_ERR_TLS {
+      return found(
+        "tls-failed", error.message,
+        "openssl s_client -connect \(place.name) shows more; ask the service's operator")
     }
     return network(error)
   }
@@ -118,6 +124,11 @@ struct ConnectionCause {
       (cause, remedy) = (
         "proxy-authentication",
         "the proxy asks who is there: --proxy USER@HOST:PORT, the password in APNS_PROXY_PASSWORD"
+      )
+    } else if error.message.contains(" refused: 5") {
+      (cause, remedy) = (
+        "proxy-without-way",
+        "the proxy does not reach \(place.name) either: check --host and --port; ask its operator"
       )
     } else if error.message.contains(" refused: ") {
       (cause, remedy) = (

@@ -14,7 +14,6 @@ struct CredentialFile {
   let path: String
   private let bytes: [UInt8]
   private let mode: mode_t
-  let modified: Int64
 
   /// Nil where it cannot be read: the library says why.
   init?(_ path: String) {
@@ -25,7 +24,6 @@ struct CredentialFile {
     self.path = path
     self.bytes = bytes
     mode = status.st_mode
-    modified = Int64(status.st_mtim.tv_sec)
   }
 
   /// What stands behind BEGIN, in order.
@@ -66,6 +64,15 @@ struct CredentialFile {
       cause: "key-file-open", severity: .warning, about: path,
       message:
         "everybody on this machine can \(mode & S_IROTH == 0 ? "change" : "read") the key in it (mode \(String(mode & 0o7777, radix: 8)))",
+      remedy: "chmod 600 \(path), and let it be the user's that pushes")
+  }
+
+  /// The same of what opens one.
+  static func exposure(ofPassphrase path: String) -> Finding? {
+    guard let file = CredentialFile(path), file.mode & (S_IROTH | S_IWOTH) != 0 else { return nil }
+    return Finding(
+      cause: "passphrase-file-open", severity: .warning, about: path,
+      message: "everybody on this machine can get at the passphrase in it",
       remedy: "chmod 600 \(path), and let it be the user's that pushes")
   }
 

@@ -34,14 +34,25 @@ struct TrustCheck {
     return Self.system
   }
 
-  /// Where systems keep theirs in one file.
+  /// Where systems keep theirs in one file, if OpenSSL is not told of another.
   static var system: [Certificate] {
-    let usual = [
+    if let said = getenv("SSL_CERT_FILE") {
+      return CredentialFile(String(cString: said))?.certificates ?? []
+    }
+    return [
       "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
       "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
-    ]
-    let said = getenv("SSL_CERT_FILE").map { [String(cString: $0)] } ?? []
-    return (said + usual).lazy.compactMap { CredentialFile($0)?.certificates }
-      .first { !$0.isEmpty } ?? []
+    ].lazy.compactMap { CredentialFile($0)?.certificates }.first { !$0.isEmpty } ?? []
+  }
+
+  /// OpenSSL may find some that stand each in a file of its own, which nobody reads here.
+  static var hasDirectory: Bool {
+    let name = getenv("SSL_CERT_DIR").map { String(cString: $0) } ?? "/etc/ssl/certs"
+    guard let directory = opendir(name) else { return false }
+    defer { closedir(directory) }
+    while let entry = readdir(directory) {
+      if entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { return true }
+    }
+    return false
   }
 }
