@@ -320,6 +320,11 @@ def missing_chain(setup):
     return at(setup.services.tls(*setup.made.below.server("alone")), setup.made)
 
 
+@broken("service-chain-incomplete", 3, "CN=Example Intermediate")
+def missing_chain_behind_a_proxy(setup):
+    return [*missing_chain(setup), "--proxy", f"127.0.0.1:{setup.services.proxy()}"]
+
+
 @broken("service-root-unknown", 3, "CN=Nobody")
 def unknown_root(setup):
     certificate, key = setup.made.stranger.server()
@@ -384,6 +389,11 @@ def certificate_of_another_authority(setup):
 @broken("alert-unknown-ca", 3, "chain into --certificate")
 def refused_behind_a_handshake_of_tls_1_3(setup):
     return at(setup.services.tls(*setup.made.server, authority=setup.made.stranger.certificate), setup.made)
+
+
+@broken("alert-unknown-ca", 3, "chain into --certificate")
+def refused_behind_it_by_a_binary_gateway(setup):
+    return [*refused_behind_a_handshake_of_tls_1_3(setup), "--protocol", "binary"]
 
 
 @broken("alert-unknown-ca", 3, "chain into --certificate")
