@@ -16,6 +16,10 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.34.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.29.0"),
+    // Both without their traits: they bring a package for settings, and all of Foundation.
+    .package(
+      url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
   ],
   targets: [
     .systemLibrary(name: "CAPNS", path: "include"),
@@ -47,9 +51,21 @@ let package = Package(
         .product(name: "SwiftASN1", package: "swift-asn1"),
         .product(name: "X509", package: "swift-certificates"),
       ]),
+    .target(
+      name: "Dashboard",
+      dependencies: [
+        "Gateway",
+        // Its server; its router would bring NIO's file system, and with that a module CSystem.
+        .product(name: "HummingbirdCore", package: "hummingbird"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      // Within the executable: it stays one file, wherever it is put.
+      resources: [.embedInCode("Resources")]),
     .executableTarget(
       name: "apns",
       dependencies: [
+        "Dashboard",
         "Gateway",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),

@@ -19,6 +19,9 @@ has_header_after() { printf "#include <%s>\n" "$@" | ${CC:-cc} -E -x c - ; }
 # Debian's has its version in its name.
 find_php_fpm() { [ -n "$(compgen -c php-fpm)" ]; }
 
+# Some PATHs lack what administrators run.
+find_server() { PATH=$PATH:/usr/sbin command -v "$1"; }
+
 # A python3 with pytest and with HTTP/2, for tests of the simulator, in pytest_python.
 find_pytest_python() {
   for pytest_python in python3 /usr/bin/python3; do
@@ -27,6 +30,14 @@ find_pytest_python() {
   need python3-pytest "$pytest_python" -c 'import pytest'
   need python3-h2 "$pytest_python" -c 'import h2'
   need python3-httpx "$pytest_python" -c 'import httpx'
+}
+
+find_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
+
+# Large, and for one part only: that is skipped where it cannot be had.
+try_chromium() {
+  find_chromium >/dev/null && return
+  (missing_packages=(chromium) && install_missing) || true
 }
 
 install_missing() {

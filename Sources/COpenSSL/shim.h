@@ -146,18 +146,17 @@ static inline void copenssl_free_elements(ASN1_SEQUENCE_ANY *sequence) {
 
 /* ---- Provider tokens ---------------------------------------------------- */
 
-/* The key is of the curve P-256. */
+/* The key is of the curve P-256: as its public half says it, which both read alike. */
 static inline int copenssl_is_p256(EVP_PKEY *key) {
-  if (EVP_PKEY_base_id(key) != EVP_PKEY_EC) return 0;
-#if OPENSSL_VERSION_NUMBER >= 0x30000000L
-  char name[32] = "";
-  size_t length = 0;
-  return EVP_PKEY_get_group_name(key, name, sizeof name, &length) == 1 &&
-         OBJ_sn2nid(name) == NID_X9_62_prime256v1;
-#else
-  return EC_GROUP_get_curve_name(EC_KEY_get0_group(EVP_PKEY_get0_EC_KEY(key))) ==
-         NID_X9_62_prime256v1;
-#endif
+  X509_PUBKEY *half = NULL;
+  X509_ALGOR *kind = NULL;
+  int fine = X509_PUBKEY_set(&half, key) == 1 &&
+             X509_PUBKEY_get0_param(NULL, NULL, NULL, &kind, half) == 1 &&
+             OBJ_obj2nid(kind->algorithm) == NID_X9_62_id_ecPublicKey && kind->parameter &&
+             kind->parameter->type == V_ASN1_OBJECT &&
+             OBJ_obj2nid(kind->parameter->value.object) == NID_X9_62_prime256v1;
+  X509_PUBKEY_free(half);
+  return fine;
 }
 
 /* Signs by ES256 with such a key: the two numbers, which OpenSSL has in DER, come to
@@ -211,7 +210,8 @@ static inline void copenssl_legacy_close(copenssl_legacy_t opened) {
    one kind of cipher only. */
 static inline int copenssl_legacy_open(copenssl_legacy_t *opened) {
 #if OPENSSL_VERSION_NUMBER >= 0x30000000L
-  OSSL_LIB_CTX *context = OSSL_LIB_CTX_new ? OSSL_LIB_CTX_new() : NULL;
+  /* By the version: a weak name may be that of another OpenSSL in the process. */
+  OSSL_LIB_CTX *context = OpenSSL_version_num() >= 0x30000000L ? OSSL_LIB_CTX_new() : NULL;
   opened->context = context;
   opened->base = context ? OSSL_PROVIDER_load(context, "default") : NULL;
   opened->legacy = opened->base ? OSSL_PROVIDER_load(context, "legacy") : NULL;

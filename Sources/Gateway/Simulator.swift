@@ -34,13 +34,15 @@ package struct SimulatorConfiguration: Sendable {
   package var controlPort: Int?
   /// How many accepted notifications the control interface can tell of.
   package var controlKeeps = 100_000
+  /// Where those who look on find the newest notifications; nil where nobody does.
+  package var sightings: Sightings?
 
   package init(certificates: CertificateDirectory) { self.certificates = certificates }
 }
 
 /// Why a service could not be opened.
 package struct ListenError: Error, CustomStringConvertible {
-  package enum Service: String, Sendable { case gateway, feedback, http2, control }
+  package enum Service: String, Sendable { case gateway, feedback, http2, control, dashboard }
 
   package var service: Service
   package var host: String
@@ -49,7 +51,7 @@ package struct ListenError: Error, CustomStringConvertible {
   /// It is the port that cannot be had, not the host.
   package var isPort: Bool
 
-  fileprivate init(_ error: any Error, _ service: Service, _ host: String, _ port: Int) {
+  package init(_ error: any Error, _ service: Service, _ host: String, _ port: Int) {
     self.service = service
     self.host = host
     self.port = port
@@ -80,6 +82,8 @@ package final class Simulator: Sendable {
   package let ledger: Ledger
   package let feedback: FeedbackList
   package let faults: FaultDesk
+  /// What the control interface does, for who speaks to it otherwise.
+  package let service: ControlService
   /// Asks for the end of the run, which is not the simulator's to make.
   package let shutdownRequests: AsyncStream<Void>
 
@@ -100,6 +104,7 @@ package final class Simulator: Sendable {
     ledger = service.ledger
     feedback = service.feedback
     faults = service.faults
+    self.service = service
     self.shutdownRequests = shutdownRequests
     self.gates = gates
     self.group = group
@@ -118,8 +123,9 @@ package final class Simulator: Sendable {
       speaksHTTP2: configuration.http2Port != nil)
     let isWatched = configuration.controlPort != nil
     let ledger = Ledger(
-      watchesDuplicates: isWatched || configuration.ledger != nil,
-      keeps: isWatched ? configuration.controlKeeps : 0)
+      watchesDuplicates: isWatched || configuration.ledger != nil
+        || configuration.sightings != nil,
+      keeps: isWatched ? configuration.controlKeeps : 0, sightings: configuration.sightings)
     let feedback = FeedbackList(configuration.feedback)
     let gone = GoneDevices(configuration.feedback)
     let records = BinaryHandler.Records(

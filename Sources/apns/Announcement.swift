@@ -8,6 +8,8 @@ struct Announcement {
   var feedbackPort: Int
   var http2Port: Int?
   var controlPort: Int?
+  var dashboardHost = ""
+  var dashboardPort: Int?
   var seed: UInt64
   var certificates: CertificateDirectory
 
@@ -16,7 +18,9 @@ struct Announcement {
   }
 
   /// Where to connect to, which an address that means all of them does not say.
-  private var peer: String {
+  private var peer: String { Self.reachable(host) }
+
+  private static func reachable(_ host: String) -> String {
     switch host {
     case "0.0.0.0": "127.0.0.1"
     case "::": "::1"
@@ -39,7 +43,7 @@ struct Announcement {
     Certificate and key apart:
       \(certificates.providerCertificate)
       \(certificates.providerKey)
-    \(http2Text)\(controlText)Chance begins with --seed \(seed)
+    \(http2Text)\(controlText)\(dashboardText)Chance begins with --seed \(seed)
     ready gateway=\(address(gatewayPort, at: host)) feedback=\(address(feedbackPort, at: host))\(http2Port.map { " http2=\(address($0, at: host))" } ?? "") certificates=\(certificates.path)
 
     """
@@ -62,6 +66,12 @@ struct Announcement {
     return "To see and change what it does:\n  curl http://127.0.0.1:\(controlPort)/counters\n"
   }
 
+  private var dashboardText: String {
+    guard let dashboardPort else { return "" }
+    return
+      "To look at what arrives:\n  http://\(address(dashboardPort, at: Self.reachable(dashboardHost)))/\n"
+  }
+
   private func shell(_ path: String) -> String {
     let isPlain = path.utf8.allSatisfy { byte in
       byte >= 0x80 || UnicodeScalar(byte).properties.isAlphabetic
@@ -74,13 +84,16 @@ struct Announcement {
         .joined(separator: "'\\''") + "'"
   }
 
+  private func number(_ port: Int?) -> String { port.map { "\($0)" } ?? "null" }
+
   var json: String {
-    let fields = [
+    let fields: [(String, String)] = [
       ("host", JSONText.string(host)),
       ("gateway_port", "\(gatewayPort)"),
       ("feedback_port", "\(feedbackPort)"),
-      ("http2_port", http2Port.map(String.init) ?? "null"),
-      ("control_port", controlPort.map(String.init) ?? "null"),
+      ("http2_port", number(http2Port)),
+      ("control_port", number(controlPort)),
+      ("dashboard_port", number(dashboardPort)),
       ("seed", "\(seed)"),
       ("certificates", JSONText.string(certificates.path)),
       ("ca", JSONText.string(certificates.ca)),

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Dashboard
 import Gateway
 import Logging
 
@@ -179,6 +180,29 @@ struct Simulate: AsyncParsableCommand {
       "How many accepted notifications the control interface can tell of.", valueName: "n"))
   var controlKeeps = 100_000
 
+  @Option(
+    help: ArgumentHelp(
+      "The port of a page that shows what arrives, for a browser; 0 takes a free one.",
+      valueName: "port"))
+  var dashboardPort: UInt16?
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      The name or address that page listens on. Whoever reaches it sees all pushes and can do all \
+      that the control interface can.
+      """, valueName: "host"))
+  var dashboardHost = "127.0.0.1"
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      An app's xx.lproj folder with its Localizable.strings, or a folder with several: the page \
+      shows loc-keys in that language. May be repeated.
+      """, valueName: "dir"),
+    completion: .directory)
+  var lproj: [String] = []
+
   @Flag(help: "Print one JSON object when ready and one with the totals at the end, nothing else.")
   var json = false
 
@@ -206,6 +230,14 @@ struct Simulate: AsyncParsableCommand {
     {
       throw ValidationError("--control-port \(controlPort) is another service's")
     }
+    if let dashboardPort, dashboardPort != 0,
+      [gatewayPort, feedbackPort, http2Port, controlPort].contains(dashboardPort)
+    {
+      throw ValidationError("--dashboard-port \(dashboardPort) is another service's")
+    }
+    if dashboardPort == nil, !lproj.isEmpty {
+      throw ValidationError("--lproj means nothing without --dashboard-port")
+    }
     if controlKeeps <= 0 { throw ValidationError("--control-keeps \(controlKeeps) keeps nothing") }
     if topic == "" { throw ValidationError("--topic is empty") }
     if certificates.isEmpty { throw ValidationError("--certificates is empty") }
@@ -221,13 +253,24 @@ struct Simulate: AsyncParsableCommand {
       handler.logLevel = level
       return handler
     }
-    let logger = Logger(label: "apns")
+    var logger = Logger(label: "apns")
+    let wire = WireLog()
+    if dashboardPort != nil {
+      // For the page, whatever the level of the log is.
+      logger = Logger(label: "apns") { label in
+        var handler = StreamLogHandler.standardError(label: label)
+        handler.logLevel = level
+        return MultiplexLogHandler([handler, wire.handler()])
+      }
+    }
     let configuration = try configuration(logger)
+    let languages = try languages()
     let simulator = try await start(configuration, logger)
-    let announcement = Announcement(
+    var announcement = Announcement(
       host: host, gatewayPort: simulator.gatewayPort, feedbackPort: simulator.feedbackPort,
       http2Port: simulator.http2Port, controlPort: simulator.controlPort, seed: seed,
       certificates: configuration.certificates.absolute)
+    let dashboard = try await dashboard(simulator, languages, wire, &announcement, logger)
     StandardStream.output.write(json ? announcement.json : announcement.text)
     let onRequest = TotalsOnRequest {
       StandardStream.output.write(summary(simulator.ledger.totals))
@@ -241,6 +284,7 @@ struct Simulate: AsyncParsableCommand {
     requests.cancel()
     onRequest.cancel()
     logger.info("ends: \(reason)")
+    dashboard?.stop()
     let totals = await simulator.stop()
     StandardStream.output.write(summary(totals))
     // A script that believes a record is to know that it is not whole.
@@ -253,6 +297,33 @@ struct Simulate: AsyncParsableCommand {
       }
     }
     if status != .success { throw status }
+  }
+
+  private func languages() throws -> Languages {
+    var languages = Languages()
+    for folder in lproj { try named("--lproj") { try languages.add(folder) } }
+    return languages
+  }
+
+  /// nil where nobody asked for one.
+  private func dashboard(
+    _ simulator: Simulator, _ languages: Languages, _ wire: WireLog,
+    _ announcement: inout Announcement, _ logger: Logger
+  ) async throws -> Dashboard? {
+    guard let dashboardPort else { return nil }
+    var page = Dashboard.Configuration(host: dashboardHost, port: Int(dashboardPort))
+    page.languages = languages
+    page.gateway = String(announcement.json.dropLast())
+    do {
+      let dashboard = try await Dashboard.start(
+        page, simulator: simulator, wire: wire, logger: logger)
+      announcement.dashboardHost = dashboardHost
+      announcement.dashboardPort = dashboard.port
+      return dashboard
+    } catch let error as ListenError {
+      _ = await simulator.stop()
+      throw refusal("\(error.isPort ? "--dashboard-port" : "--dashboard-host"): \(error)")
+    }
   }
 
   private func summary(_ totals: Totals) -> String { json ? totals.json : totals.text }
@@ -272,6 +343,7 @@ struct Simulate: AsyncParsableCommand {
     configuration.seed = seed
     configuration.controlPort = controlPort.map(Int.init)
     configuration.controlKeeps = controlKeeps
+    if dashboardPort != nil { configuration.sightings = Sightings() }
     configuration.rules.checksPayloads = checkPayload
     configuration.rules.topic = topic.map { $0 == "any" ? .any : .only($0) }
     configuration.faults = try faults()

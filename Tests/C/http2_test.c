@@ -3,59 +3,10 @@
 #include <openssl/pem.h>
 #include <stdio.h>
 
-#include "provider.h"
-#include "Service/service.h"
+#include "keychain.h"
+#include "pushing.h"
 
 /* ---- What the tests share ------------------------------------------------- */
-
-static apns_session_options_t push_options(const service_t *service) {
-  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
-  options.protocol = APNS_PROTOCOL_HTTP2;
-  options.host = "localhost";
-  options.port = service_port(service);
-  options.connect_timeout_ms = 30000;
-  options.write_timeout_ms = 30000;
-  options.topic = "com.example.chess";
-  options.report_accepted = 1;
-  return options;
-}
-
-static apns_session_t *push_session(const service_t *service,
-                                    const apns_session_options_t *options) {
-  apns_session_options_t usual = push_options(service);
-  apns_credentials_t *credentials = provider_credentials();
-  apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_new(options ? options : &usual, credentials, &session, &error), &error);
-  apns_credentials_free(credentials);
-  return session;
-}
-
-/* The number that notification() wrote into the token. */
-static size_t number_of(const service_push_t *push) {
-  unsigned char bytes[sizeof(size_t)];
-  for (size_t index = 0; index < sizeof bytes; index++) {
-    unsigned value = 0;
-    sscanf(push->path + strlen("/3/device/") + 2 * index, "%2x", &value);
-    bytes[index] = (unsigned char)value;
-  }
-  size_t number;
-  memcpy(&number, bytes, sizeof number);
-  return number;
-}
-
-static void send_all(apns_session_t *session, size_t from, size_t to) {
-  apns_error_t error = APNS_ERROR_INIT;
-  for (size_t n = from; n < to; n++)
-    assert_ok(
-        apns_session_send(session, notification(n), n + 1 < to ? APNS_SEND_MORE : 0, NULL, &error),
-        &error);
-}
-
-static void drain(apns_session_t *session) {
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
-}
 
 /* How each of `count` notifications ended; exactly once. */
 typedef struct ends {
@@ -199,6 +150,40 @@ static void more_connections_where_streams_are_few(void **state) {
   assert_in_range(service_connections(service), 2, 4);
   assert_in_range(service_most_streams(service), 1, 2);
   service_free(service);
+}
+
+/* What the window has no room for is not begun there, but where there is room. */
+static void more_connections_where_the_window_is_shut(void **state) {
+  (void)state;
+  const service_options_t options = {.shuts_first_window = true};
+  service_t *service = service_start(&options);
+  apns_session_options_t given = push_options(service);
+  given.connections = 4;
+  given.report_accepted = 0;
+  apns_session_t *session = push_session(service, &given);
+  const size_t count = 3 * 65535 / notification(0)->payload_length;
+  send_all(session, 0, count);
+  drain(session);
+  assert_counts(session, count, count, 0, 0, 0);
+  assert_int_equal(stats_of(session).resent, 0);
+  apns_session_free(session);
+  service_stop(service);
+  assert_in_range(service_connections(service), 2, 4);
+  size_t first = 0;
+  for (size_t n = 0; n < service_count(service); n++)
+    if (service_push(service, n)->connection == 0)
+      first += service_push(service, n)->payload_length;
+  assert_in_range(first, 60000, 65535);
+  service_free(service);
+}
+
+/* A payload goes in two parts where the service waits for the rest of a window first. */
+static void a_window_is_used_to_its_end(void **state) {
+  (void)state;
+  for (uint32_t connections = 1; connections < 4; connections += 2) {
+    const service_options_t options = {.gives_credit_late = true};
+    check_many(&options, 10 * 65535 / notification(0)->payload_length, connections, 0);
+  }
 }
 
 static void one_connection_where_it_will_do(void **state) {
@@ -368,6 +353,7 @@ static ends_t run(ending_t *ending, size_t count, int ambiguous, size_t *twice_o
   apns_session_options_t given = push_options(service);
   given.ambiguous = ambiguous;
   given.reconnect_pause_max_ms = 50;
+  given.window_bytes = 32 << 20; /* for all outcomes at once */
   apns_session_t *session = push_session(service, &given);
   send_all(session, 0, count);
   drain(session);
@@ -382,21 +368,21 @@ static ends_t run(ending_t *ending, size_t count, int ambiguous, size_t *twice_o
 
 static void a_graceful_goodbye_loses_nothing(void **state) {
   (void)state;
-  ending_t ending = {.action = SERVE_GOODBYE, .every = 150};
+  ending_t ending = {.action = SERVE_GOODBYE, .every = as_many_as(1500, 150)};
   size_t twice, connections;
-  const size_t count = as_many_as(4000, 900);
+  const size_t count = as_many_as(20000, 900);
   ends_t ends = run(&ending, count, 0, &twice, &connections);
   assert_int_equal(ends.accepted, count);
   assert_int_equal(twice, 0);
-  assert_int_equal(connections, count / 150 + (count % 150 ? 1 : 0));
+  assert_int_equal(connections, count / ending.every + (count % ending.every ? 1 : 0));
   free(ends.of);
 }
 
 static void a_goodbye_and_an_end_lose_nothing(void **state) {
   (void)state;
-  ending_t ending = {.action = SERVE_GOODBYE_AND_DROP, .every = 150};
+  ending_t ending = {.action = SERVE_GOODBYE_AND_DROP, .every = as_many_as(1500, 150)};
   size_t twice;
-  const size_t count = as_many_as(4000, 900);
+  const size_t count = as_many_as(20000, 900);
   ends_t ends = run(&ending, count, 0, &twice, NULL);
   assert_int_equal(ends.accepted, count);
   assert_int_equal(twice, 0);
@@ -406,8 +392,8 @@ static void a_goodbye_and_an_end_lose_nothing(void **state) {
 static void an_end_without_a_goodbye(void **state) {
   (void)state;
   size_t twice;
-  const size_t count = as_many_as(3000, 900);
-  ending_t ending = {.action = SERVE_DROP, .every = 400};
+  const size_t count = as_many_as(20000, 900);
+  ending_t ending = {.action = SERVE_DROP, .every = as_many_as(1500, 150)};
   ends_t ends = run(&ending, count, APNS_AMBIGUOUS_RESEND, &twice, NULL);
   assert_int_equal(ends.accepted, count);
   free(ends.of);
@@ -478,6 +464,30 @@ static void the_number_of_streams_may_change(void **state) {
   assert_int_equal(ends.accepted, 1000);
   assert_int_equal(twice, 0);
   free(ends.of);
+}
+
+/* From the acknowledgement on there is no stream too many (those on their way before it were
+   refused, and are sent again), and what one connection may not
+   carry any more goes to others. */
+static void fewer_streams_are_obeyed_at_once(void **state) {
+  (void)state;
+  ending_t ending = {.action = SERVE_ANSWER, .every = 300, .settings = 1};
+  const service_options_t options = {.judge = judge_by_count, .context = &ending};
+  service_t *service = service_start(&options);
+  apns_session_options_t given = push_options(service);
+  given.connections = 3;
+  given.report_accepted = 0;
+  apns_session_t *session = push_session(service, &given);
+  const size_t count = as_many_as(6000, 1200);
+  send_all(session, 0, count);
+  drain(session);
+  assert_counts(session, count, count, 0, 0, 0);
+  apns_session_free(session);
+  service_stop(service);
+  assert_int_equal(service_streams_too_many(service), 0);
+  assert_in_range(service_most_streams(service), 2, 1000);
+  assert_in_range(service_connections(service), 2, 3);
+  service_free(service);
 }
 
 /* As nginx does: the answer before the body, and the stream reset behind it. */
@@ -560,7 +570,7 @@ static void closing_names_what_has_no_answer(void **state) {
 
 static apns_session_t *token_session(const service_t *service) {
   BIO *memory = BIO_new(BIO_s_mem());
-  EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
+  EVP_PKEY *key = keychain_key(false);
   assert_true(key && PEM_write_bio_PKCS8PrivateKey(memory, key, NULL, NULL, 0, NULL, NULL));
   char *p8;
   long length = BIO_get_mem_data(memory, &p8);
@@ -679,6 +689,8 @@ int main(void) {
       cmocka_unit_test(few_streams_are_kept_to),
       cmocka_unit_test(small_windows_are_kept_to),
       cmocka_unit_test(more_connections_where_streams_are_few),
+      cmocka_unit_test(more_connections_where_the_window_is_shut),
+      cmocka_unit_test(a_window_is_used_to_its_end),
       cmocka_unit_test(one_connection_where_it_will_do),
       cmocka_unit_test(rejections_say_why),
       cmocka_unit_test(rejections_among_many),
@@ -690,6 +702,7 @@ int main(void) {
       cmocka_unit_test(one_that_was_refused_before_is_in_doubt_like_any_other),
       cmocka_unit_test(streams_that_are_reset_are_ambiguous),
       cmocka_unit_test(the_number_of_streams_may_change),
+      cmocka_unit_test(fewer_streams_are_obeyed_at_once),
       cmocka_unit_test(answers_before_the_body_count_once),
       cmocka_unit_test(silence_ends_as_unknown),
       cmocka_unit_test(closing_hears_the_answers),

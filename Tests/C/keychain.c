@@ -196,7 +196,7 @@ uint8_t *keychain_key_bytes(EVP_PKEY *key, const key_form_t *form, size_t *lengt
   else
     REQUIRE(PEM_write_bio_PrivateKey_traditional(
                 bio, key, form->cipher ? EVP_get_cipherbynid(form->cipher) : NULL,
-                (const unsigned char *)form->passphrase,
+                (unsigned char *)form->passphrase,
                 form->passphrase ? (int)strlen(form->passphrase) : 0, NULL, NULL) == 1);
   return taken(bio, length_out);
 }

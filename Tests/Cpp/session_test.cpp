@@ -375,6 +375,16 @@ static void feedback_that_is_not_there_is_thrown(void **) {
                 [&] { apns::Feedback feedback(who, options); });
 }
 
+#ifdef WITHOUT_HTTP2
+static void a_protocol_that_is_not_built_in_is_thrown(void **) {
+  const apns::Credentials who(provider_options());
+  apns::SessionOptions options;
+  options.protocol = APNS_PROTOCOL_HTTP2;
+  assert_throws(APNS_ERR_ARGUMENT, "HTTP/2, which this library was built without",
+                [&] { apns::Session session(who, options); });
+}
+#endif
+
 int main() {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(credentials_say_what_they_are_for),
@@ -394,6 +404,9 @@ int main() {
       cmocka_unit_test(feedback_is_a_range),
       cmocka_unit_test(feedback_cut_off_gives_what_was_whole),
       cmocka_unit_test(feedback_that_is_not_there_is_thrown),
+#ifdef WITHOUT_HTTP2
+      cmocka_unit_test(a_protocol_that_is_not_built_in_is_thrown),
+#endif
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -106,9 +106,11 @@ def test_several_odd_arguments(session):
 
 SESSION_OPTIONS = """host server_name port format connect_timeout write_timeout window_bytes payload_max
     ambiguous report_accepted quiet_period zero_proves connections standby connects_per_minute
-    reconnect_pause_max keepalive proxy_host proxy_port proxy_user proxy_password events_max""".split()
+    reconnect_pause_max keepalive proxy_host proxy_port proxy_user proxy_password events_max
+    protocol topic""".split()
 CREDENTIALS_OPTIONS = """certificate_file certificate key_file key passphrase ca_file ca_directory
-    tls_min tls_max dangerously_accept_any_peer accept_expired""".split()
+    tls_min tls_max dangerously_accept_any_peer accept_expired token_key_file token_key key_id
+    team_id""".split()
 PAYLOAD_OPTIONS = """limit truncate suffix alert title loc_args badge relevance_score action_loc_key
     nothing""".split()
 
@@ -122,7 +124,7 @@ def test_odd_options(session, who, certificates):
             survives(apns.Credentials, **{"ca_file": certificates / "ca.pem", option: odd})
         for option in PAYLOAD_OPTIONS:
             survives(apns.Payload, **{option: odd})
-        for option in ("user_data", "expiry", "priority", "more"):
+        for option in ("user_data", "expiry", "priority", "more", "topic", "push_type", "collapse_id", "apns_id"):
             survives(session.send, TOKEN, b"{}", **{option: odd})
         for option in ("limit", "nothing"):
             survives(apns.check_payload, b"{}", **{option: odd})
@@ -133,7 +135,7 @@ def test_odd_options(session, who, certificates):
 def test_odd_notifications(start, connect):
     session = connect(start())
     for odd, other in itertools.product(ODD, ODD[::3]):
-        for item in ((odd, other), (TOKEN, odd, other), (TOKEN, b"{}", None, odd, other)):
+        for item in ((odd, other), (TOKEN, odd, other), (TOKEN, b"{}", None, odd, other), (TOKEN, b"{}", None, 0, 0, odd, other, odd, other)):
             survives(session.send_many, [item])
         survives(session.send, odd, other)
     session.drain()

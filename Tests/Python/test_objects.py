@@ -34,6 +34,9 @@ def header_enum(name):
         ("apns_reject", "APNS_REJECT_", apns.Reject),
         ("apns_event_kind", "APNS_EVENT_", apns.EventKind),
         ("apns_format", "APNS_FORMAT_", apns.Format),
+        ("apns_reason", "APNS_REASON_", apns.Reason),
+        ("apns_push_type", "APNS_PUSH_TYPE_", apns.PushType),
+        ("apns_protocol", "APNS_PROTOCOL_", apns.Protocol),
         ("apns_ambiguous", "APNS_AMBIGUOUS_", apns.Ambiguous),
         ("apns_tls_version", "APNS_", apns.TLSVersion),
         ("apns_environment", "APNS_ENVIRONMENT_", apns.Environment),
@@ -50,7 +53,7 @@ def test_enums_are_the_header_s(name, prefix, members):
 def test_macros_are_the_header_s():
     macros = dict(re.findall(r'#define APNS_(\w+) "?\(?([-\w.]+)\)?"?', HEADER))
     shared = {name: value for name, value in macros.items() if hasattr(apns, name)}
-    assert len(shared) == 12
+    assert len(shared) == 16
     assert {name: str(getattr(apns, name)) for name in shared} == shared
     assert apns.__version__ == macros["VERSION_STRING"]
 
@@ -335,22 +338,56 @@ def test_every_stub_has_its_signature():
 # ---- What the wheel needs
 
 
-@pytest.mark.skipif(SANITIZED, reason="the sanitizer needs more")
-def test_the_module_needs_openssl_and_libc_only():
-    from apns import _core
+def modules():
+    """The module that is in use, and the wheel's other."""
+    here = pathlib.Path(apns.__file__).parent
+    return sorted(here.glob("_openssl_*/_core.abi3.so")) or [pathlib.Path(apns._core.__file__)]
 
-    shown = subprocess.run(
-        ["readelf", "-dW", _core.__file__], check=True, capture_output=True, text=True
+
+def readelf(module, *options):
+    return subprocess.run(
+        ["readelf", "-W", *options, module], check=True, capture_output=True, text=True
     ).stdout
-    needed = {name.split(".so")[0] for name in re.findall(r"NEEDED.*\[(.*)\]", shown)}
-    assert needed == {"libssl", "libcrypto", "libc"}
-    symbols = subprocess.run(
-        ["readelf", "--dyn-syms", "-W", _core.__file__], check=True, capture_output=True, text=True
-    ).stdout
+
+
+@pytest.mark.skipif(SANITIZED, reason="the sanitizer needs more")
+@pytest.mark.parametrize("module", modules(), ids=lambda module: module.parent.name)
+def test_the_module_needs_openssl_and_libc_only(module):
+    dynamic = readelf(module, "-d")
+    needed = set(re.findall(r"NEEDED.*\[(.*\.so\.[\d.]*)\]", dynamic))
+    paths = re.findall(r"\((?:RUN|R)PATH\).*\[(.*)\]", dynamic)
+    symbols = readelf(module, "--dyn-syms")
+    # The wheel brings libnghttp2, where HTTP/2 is built in.
+    if brought := {name for name in needed if name.startswith("libnghttp2")}:
+        if "_openssl_" in module.parent.name:
+            assert paths == ["$ORIGIN/../_nghttp2"]
+            (name,) = brought
+            library = module.parent.parent / "_nghttp2" / name
+            assert set(re.findall(r"NEEDED.*\[(.*)\]", readelf(library, "-d"))) == {"libc.so.6"}
+            assert (library.parent / "LICENSE.nghttp2").is_file()
+            symbols += readelf(library, "--dyn-syms", "-V").partition("Version needs")[2]
+    else:
+        assert not paths
+    assert {name.partition(".")[0] for name in needed - brought} == {"libssl", "libcrypto", "libc"}
     versions = {
         tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_([\d.]+)", symbols)
     }
     assert max(versions) <= (2, 17)
+    symbols = readelf(module, "--dyn-syms")
     defined = [line.split()[-1] for line in symbols.splitlines() if re.search(r" GLOBAL DEFAULT +\d", line)]
     assert defined == ["PyInit__core"]
-    assert _core.__file__.endswith(".abi3.so") and sys.version_info >= (3, 9)
+    assert module.name.endswith(".abi3.so") and sys.version_info >= (3, 9)
+
+
+@pytest.mark.skipif(len(modules()) < 2, reason="this is no wheel for both OpenSSLs")
+def test_each_module_is_for_its_openssl():
+    for module in modules():
+        shown = readelf(module, "-d", "--dyn-syms")
+        libraries = set(re.findall(r"NEEDED.*\[(lib(?:ssl|crypto)\.so\..*)\]", shown))
+        versions = set(re.findall(r"@(OPENSSL_[\w.]+)", shown))
+        if module.parent.name == "_openssl_3":
+            assert libraries == {"libssl.so.3", "libcrypto.so.3"}
+            assert versions == {"OPENSSL_3.0.0"}
+        else:
+            assert libraries == {"libssl.so.1.1", "libcrypto.so.1.1"}
+            assert versions == {"OPENSSL_1_1_0", "OPENSSL_1_1_1"}

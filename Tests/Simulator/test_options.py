@@ -87,11 +87,13 @@ def test_readme_rules(start, tmp_path):
 def test_readme_commands(certificates, tmp_path):
     """As they stand there, but for the ports."""
     commands = [line.split("#")[0].split() for line in re.findall(r"^swift run apns .*", README, re.MULTILINE)]
-    assert len(commands) == 5
+    assert len(commands) == 6
+    (tmp_path / "MyApp" / "fr.lproj").mkdir(parents=True)
+    (tmp_path / "MyApp" / "fr.lproj" / "Localizable.strings").write_text('"KEY" = "texte";')
     (tmp_path / "rules.json").write_text(re.findall(r"```json\n(.*?)```", README, re.DOTALL)[0])
     for _, _, _, *words in commands:
         ports = "--gateway-port 0 --feedback-port 0 --certificates".split()
-        words = [word.replace("8190", "0").replace("8443", "0") for word in words] + (
+        words = [re.sub("8190|8191|8443", "0", word) for word in words] + (
             [] if "--help" in words else [*ports, certificates])
         with subprocess.Popen([tool(), *words], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as run:
             for line in run.stdout:

@@ -818,12 +818,23 @@ typedef struct apns_session_options {
   int32_t protocol;    /* apns_protocol_t */
   uint32_t reserved32; /* zero */
   const char *topic;   /* HTTP/2: of notifications that name none; NULL: the certificate's */
+
+  /* HTTP/2: a connection on which nothing has been heard for so many ms is asked by a PING
+     (RFC 9113, 6.7) whether it still is one, before anything more is sent on it; one that
+     does not answer within connect_timeout_ms is replaced, and nothing was in flight on it.
+     It is asked in calls that wait or send. 0: 3,600,000, an hour, as Apple allows; -1: never. */
+  int32_t ping_after_ms;
+
+  /* HTTP/2: what the service answers by "later" (429 TooManyRequests, 500, 503) is tried
+     again after 1 s, 2, 4 and so on up to 32, until so many ms after it was taken, or until
+     its expiry where that is sooner; then its last answer is its end. 0: 60,000. */
+  uint32_t retry_timeout_ms;
 } apns_session_options_t;
 
 #define APNS_SESSION_OPTIONS_INIT                                                                  \
   {                                                                                                \
     sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL                                                 \
+        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL, 0, 0                                           \
   }
 
 /**
@@ -998,7 +1009,8 @@ typedef struct apns_event {
   }
 
 /**
- * Takes the next outcome, in the order in which the notifications were sent.
+ * Takes the next outcome, in the order in which the notifications were sent; by HTTP/2 in
+ * that of the answers.
  *
  * Waits up to `timeout_ms` for one, and writes and reconnects meanwhile; with 0
  * it only looks at what has come. APNS_DONE: there is none. Works on a closed
@@ -1038,6 +1050,19 @@ typedef struct apns_session_stats {
 /** Fills in the counts. Does no I/O. */
 apns_status_t apns_session_stats(const apns_session_t *session, apns_session_stats_t *stats_out,
                                  apns_error_t *error_out);
+
+/**
+ * An SSL that stands for the session in code that pasted Apple's sendPayload(): the
+ * functions of sendpayload.h know it, and send by the session, with its protocol and topic.
+ * `struct ssl_st` is OpenSSL's SSL, from the credentials' SSL_CTX.
+ *
+ * Each call gives the same one. It is the session's: apns_session_free() frees it, nobody
+ * else may, and it is not to be used afterwards. There is no connection behind it, so
+ * OpenSSL's own functions (SSL_write, SSL_read, SSL_connect, SSL_shutdown) fail on it and do
+ * nothing. NULL: the session is NULL, closed or the parent process's, or there is no memory.
+ * For the rule of threads what is done with it is done with the session.
+ */
+struct ssl_st *apns_session_ssl(apns_session_t *session);
 
 /**
  * Ends the connection gently, so that nothing in flight is destroyed, within
@@ -1081,11 +1106,16 @@ typedef struct apns_feedback_options {
   const char *proxy_password;
   uint16_t proxy_port;
   uint16_t reserved[3]; /* zero */
+
+  /* A session over HTTP/2, where Apple has no feedback service: its own list is read, see
+     apns_feedback_open(). NULL, and one over the binary interface: the service's. */
+  apns_session_t *session;
 } apns_feedback_options_t;
 
-#define APNS_FEEDBACK_OPTIONS_INIT                                                               \
-  {                                                                                              \
-    sizeof(apns_feedback_options_t), NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, { 0, 0, 0 } \
+#define APNS_FEEDBACK_OPTIONS_INIT                                                              \
+  {                                                                                             \
+    sizeof(apns_feedback_options_t), NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, {0, 0, 0}, \
+        NULL                                                                                    \
   }
 
 /** A device on which the app no longer is. */
@@ -1106,13 +1136,23 @@ typedef struct apns_feedback_tuple {
  * `options` may be NULL: Apple's production service. `credentials` are the ones
  * the provider pushes with, and may be freed before the feedback. On success
  * the caller owns `*feedback_out`.
+ *
+ * With an HTTP/2 session in the options it does no I/O, all else in them is passed
+ * over, and `credentials` may be NULL. The list has the devices that the session was
+ * told are gone (410 with Unregistered or ExpiredToken), each once, with the last time
+ * the service gave, in seconds, or that of its answer where it gave none. A tuple
+ * that is taken is no longer in the list, one that is not stays for the next feedback.
+ * It keeps 65,536 devices, some 80 bytes each; of another one the service tells again
+ * with the next push to it. The session may be closed, or freed first; for the rule of
+ * threads the feedback is a part of it.
  */
 apns_status_t apns_feedback_open(const apns_feedback_options_t *options,
                                  const apns_credentials_t *credentials,
                                  apns_feedback_t **feedback_out, apns_error_t *error_out);
 
 /**
- * Takes the next tuple, in the service's order. APNS_DONE: the list has ended.
+ * Takes the next tuple, in the service's order. APNS_DONE: the list has ended; that of
+ * an HTTP/2 session for now, and what it is told later comes with a later call.
  *
  * Where the connection died, the whole tuples come first, then the error: with
  * APNS_ERR_PROTOCOL it broke off in the middle of a tuple. The same answer is

@@ -1065,6 +1065,10 @@ struct SessionOptions {
   std::string proxy_user = {};
   std::string proxy_password = {};
   std::uint16_t proxy_port = 0;
+  apns_protocol_t protocol = APNS_PROTOCOL_DEFAULT;
+  std::string topic = {};
+  std::int32_t ping_after_ms = 0;
+  std::uint32_t retry_timeout_ms = 0;
 };
 
 /** One notification to one device: an apns_notification_t, and a view of token and payload. */
@@ -1144,7 +1148,22 @@ struct Event : apns_event_t {
 
   /** Why the gateway rejected it. */
   apns_reject_t reason() const noexcept { return static_cast<apns_reject_t>(reject); }
-  std::string_view reason_text() const noexcept { return apns_reject_text(reason()); }
+  std::string_view reason_text() const noexcept {
+    return *answer_text().data() ? answer_text() : apns_reject_text(reason());
+  }
+
+  /* What today's service answered, beside http_status; HTTP/2 only. */
+
+  apns_reason_t answer_reason() const noexcept {
+    return static_cast<apns_reason_t>(apns_event_t::reason);
+  }
+  /** As it was written, for a reason that is not listed too. */
+  std::string_view answer_text() const noexcept { return apns_event_t::reason_text; }
+  std::string_view id() const noexcept { return apns_id; }
+  /** Since when the device is gone; the epoch where that was not said. */
+  std::chrono::system_clock::time_point gone_since() const noexcept {
+    return std::chrono::system_clock::time_point{} + std::chrono::seconds{timestamp};
+  }
 
   /** The notification's user data. */
   template <class Data>
@@ -1287,6 +1306,10 @@ class Session : public detail::Owner<apns_session_t> {
     given.proxy_user = filling.text(options.proxy_user, "proxy_user");
     given.proxy_password = filling.text(options.proxy_password, "proxy_password");
     given.proxy_port = options.proxy_port;
+    given.protocol = options.protocol;
+    given.topic = filling.text(options.topic, "topic");
+    given.ping_after_ms = options.ping_after_ms;
+    given.retry_timeout_ms = options.retry_timeout_ms;
     apns_session_t *made = nullptr;
     if (filling.status == APNS_OK) apns_session_new(&given, credentials.get(), &made, error);
     return Session(made);
@@ -1294,6 +1317,12 @@ class Session : public detail::Owner<apns_session_t> {
 
   apns_status_t try_connect(apns_error_t *error = nullptr) noexcept {
     return apns_session_connect(get(), error);
+  }
+
+  /** For sendPayload(): an SSL that stands for the session and is its own; see apns_session_ssl().
+   */
+  struct ssl_st *ssl() noexcept {
+    return apns_session_ssl(get());
   }
 
   apns_status_t try_send(const Notification &notification, unsigned flags = 0,
@@ -1372,6 +1401,8 @@ struct FeedbackOptions {
   std::string proxy_user = {};
   std::string proxy_password = {};
   std::uint16_t proxy_port = 0;
+  /** Session::get() of one over HTTP/2: its own list of devices that are gone. */
+  apns_session_t *session = nullptr;
 };
 
 /** A device on which the app no longer is: an apns_feedback_tuple_t, valid until the next. */
@@ -1435,6 +1466,7 @@ class Feedback : public detail::Owner<apns_feedback_t> {
     given.proxy_user = filling.text(options.proxy_user, "proxy_user");
     given.proxy_password = filling.text(options.proxy_password, "proxy_password");
     given.proxy_port = options.proxy_port;
+    given.session = options.session;
     apns_feedback_t *made = nullptr;
     if (filling.status == APNS_OK) apns_feedback_open(&given, credentials.get(), &made, error);
     return Feedback(made);

@@ -16,6 +16,23 @@
  * `sslPtr` is the host's own, connected; the library never frees, shuts down or
  * keeps it. One thread at a time per SSL, as OpenSSL demands. These functions
  * do not read what the gateway answers: apns_session_send() (apns.h) does.
+ *
+ * Or it is one that apns_session_ssl() (apns.h) gave, and the calls reach today's APNs:
+ * what is sent goes by that session, over HTTP/2 or the binary interface, with the
+ * session's topic and credentials. Of pasted code only the function that connects
+ * changes, which makes the session, and the one that disconnects:
+ *
+ *     apns_session_drain(session, 30000, NULL, NULL);
+ *     apns_session_free(session); // and no SSL_shutdown(), SSL_free(), close()
+ *
+ * `true` then says that the session took the notification: it connects where it has
+ * to, sends again what has to be, and the notification has an end there. For what
+ * sendPayloadEnhanced() sent, the event's user_data is the `identifier`, which is never
+ * on the wire; `expiry` is the notification's, 0 that it is tried once. Where so many
+ * outcomes wait that the session is full, the oldest are dropped: a program that takes
+ * none goes on. What devices are gone is in the session's feedback. `false`: as
+ * below, or what apns_session_send() would refuse, or nothing to connect to; here the
+ * next call may succeed. In a child of the process that made the session it is `false`.
  */
 #ifndef APNS_SENDPAYLOAD_H
 #define APNS_SENDPAYLOAD_H

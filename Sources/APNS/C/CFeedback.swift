@@ -9,18 +9,26 @@ public func apns_feedback_open(
   answer(error) { () throws(Failure) in
     guard let feedback else { throw isNull("feedback_out") }
     let given = try adopt(options, named: "apns_feedback_options_t")
+    #if APNS_HTTP2
+      if let session = given.session, case .push(let push) = try ownSession(session) {
+        let listed = try place { () throws(Failure) in HeldFeedback(of: push.pointee.gone) }
+        feedback.pointee = OpaquePointer(listed)
+        return
+      }
+    #endif
     let opened = try place { () throws(Failure) in
-      try Feedback.open(
-        Endpoint(
-          given.host, orHost: "feedback.push.apple.com", serverName: given.server_name,
-          port: given.port, orPort: APNS_PORT_FEEDBACK,
-          through: Proxy.make(
-            given.proxy_host, port: given.proxy_port, user: given.proxy_user,
-            password: given.proxy_password),
-          keepAlive: KeepAlive(seconds: 0)),
-        trust: share(credentials),
-        connectTimeout: given.connect_timeout_ms == 0 ? 10_000 : Int64(given.connect_timeout_ms),
-        readTimeout: given.read_timeout_ms == 0 ? 10_000 : Int64(given.read_timeout_ms))
+      HeldFeedback(
+        try Feedback.open(
+          Endpoint(
+            given.host, orHost: "feedback.push.apple.com", serverName: given.server_name,
+            port: given.port, orPort: APNS_PORT_FEEDBACK,
+            through: Proxy.make(
+              given.proxy_host, port: given.proxy_port, user: given.proxy_user,
+              password: given.proxy_password),
+            keepAlive: KeepAlive(seconds: 0)),
+          trust: share(credentials),
+          connectTimeout: given.connect_timeout_ms == 0 ? 10_000 : Int64(given.connect_timeout_ms),
+          readTimeout: given.read_timeout_ms == 0 ? 10_000 : Int64(given.read_timeout_ms)))
     }
     feedback.pointee = OpaquePointer(opened)
   }
@@ -36,7 +44,7 @@ public func apns_feedback_next(
     guard let feedback else { throw isNull("feedback") }
     guard let tuple else { throw isNull("tuple_out") }
     _ = try checkedSize(UnsafePointer(tuple), named: "apns_feedback_tuple_t")
-    let own = UnsafeMutablePointer<Feedback>(feedback)
+    let own = UnsafeMutablePointer<HeldFeedback>(feedback)
     if own.pointee.isForeign {
       throw Failure(APNS_ERR_FORKED, "the feedback was opened by the parent process")
     }
@@ -56,7 +64,7 @@ public func apns_feedback_next(
 @_cdecl("apns_feedback_free") @implementation
 public func apns_feedback_free(_ feedback: OpaquePointer?) {
   guard let feedback else { return }
-  let own = UnsafeMutablePointer<Feedback>(feedback)
+  let own = UnsafeMutablePointer<HeldFeedback>(feedback)
   if own.pointee.isForeign { own.pointee.leaveToParent() }
   discard(own)
 }

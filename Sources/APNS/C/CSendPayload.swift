@@ -1,3 +1,4 @@
+import CAPNS
 import CSendPayload
 
 /// The device token's size in Apple's listings.
@@ -46,6 +47,10 @@ private func send(
   guard let ssl, let token, let payload, length > 0, length <= limit, limit <= 0xFFFF else {
     return false
   }
+  if let session = SessionSSL.session(of: ssl) {
+    return send(
+      command, on: session, token, payload, length, identifier, expiry)
+  }
   let notification = WireNotification(
     token: UnsafeRawBufferPointer(start: token, count: tokenSize),
     payload: UnsafeRawBufferPointer(start: payload, count: length), identifier: identifier,
@@ -55,5 +60,30 @@ private func send(
     guard let base = frame.baseAddress else { return false }
     FrameEncoder.encode(notification, as: command, size: size, into: base)
     return HostConnection(ssl).write(UnsafeRawBufferPointer(frame))
+  }
+}
+
+/// By the session that the SSL stands for, as this sends it.
+private func send(
+  _ command: Command, on session: OpaquePointer, _ token: UnsafePointer<CChar>,
+  _ payload: UnsafePointer<CChar>, _ length: Int, _ identifier: UInt32, _ expiry: UInt32
+) -> Bool {
+  var push = apns_notification_t()
+  push.size = MemoryLayout<apns_notification_t>.size
+  push.token = UnsafeRawPointer(token)
+  push.token_length = tokenSize
+  push.payload = UnsafeRawPointer(payload)
+  push.payload_length = length
+  if command == .enhanced {
+    push.user_data = UnsafeMutableRawPointer(bitPattern: UInt(identifier))
+    push.expiry = expiry == 0 ? Int64(APNS_EXPIRY_ONCE) : Int64(expiry)
+  }
+  while true {
+    let status = apns_session_send(session, &push, 0, nil, nil)
+    if status != APNS_ERR_FULL { return status == APNS_OK }
+    // Who has only an SSL takes no outcomes: the oldest gives way.
+    var event = apns_event_t()
+    event.size = MemoryLayout<apns_event_t>.size
+    guard apns_session_next_event(session, &event, 0, nil) == APNS_OK else { return false }
   }
 }

@@ -187,6 +187,12 @@ public func apns_session_stats(
   }
 }
 
+@_cdecl("apns_session_ssl") @implementation
+public func apns_session_ssl(_ session: OpaquePointer?) -> OpaquePointer? {
+  guard let session else { return nil }
+  return try? openSession(session).ssl(session)
+}
+
 @_cdecl("apns_session_close") @implementation
 public func apns_session_close(
   _ session: OpaquePointer?, _ timeout: Int32, _ error: UnsafeMutablePointer<apns_error_t>?
@@ -208,7 +214,7 @@ public func apns_session_free(_ session: OpaquePointer?) {
 
 /// The session, if this process made it.
 @inline(__always)
-private func ownSession(
+func ownSession(
   _ session: OpaquePointer?
 ) throws(Failure) -> HeldSession {
   guard let session else { throw isNull("session") }

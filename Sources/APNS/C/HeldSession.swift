@@ -9,8 +9,9 @@ enum HeldSession {
     case push(UnsafeMutablePointer<PushSession<TLSNetwork>>)
   #endif
 
-  /// The word and what aligns the session behind it.
+  /// The word, and the SSL that stands for the session, or 0.
   private static var headSize: Int { 16 }
+  private static var sslOffset: Int { 8 }
 
   @inline(__always)
   init(_ handle: OpaquePointer) {
@@ -44,6 +45,7 @@ enum HeldSession {
   ) throws(Failure) -> OpaquePointer {
     guard let base = malloc(headSize &+ MemoryLayout<S>.size) else { throw .outOfMemory }
     base.storeBytes(of: word, as: Int.self)
+    base.storeBytes(of: nil, toByteOffset: sslOffset, as: UnsafeMutablePointer<SessionSSL>?.self)
     do throws(Failure) {
       (base + headSize).bindMemory(to: S.self, capacity: 1).initialize(to: try make())
     } catch {
@@ -63,8 +65,35 @@ enum HeldSession {
   }
 
   private static func discard<S: ~Copyable>(_ session: UnsafeMutablePointer<S>) {
+    let base = UnsafeMutableRawPointer(session) - headSize
+    if let ssl = base.load(fromByteOffset: sslOffset, as: UnsafeMutablePointer<SessionSSL>?.self) {
+      APNS.discard(ssl)
+    }
     session.deinitialize(count: 1)
-    free(UnsafeMutableRawPointer(session) - headSize)
+    free(base)
+  }
+
+  /// The SSL that stands for the session: made by the first call, and the same for each.
+  func ssl(_ handle: OpaquePointer) throws(Failure) -> OpaquePointer {
+    let base = UnsafeMutableRawPointer(handle)
+    if let ssl = base.load(
+      fromByteOffset: Self.sslOffset, as: UnsafeMutablePointer<SessionSSL>?.self)
+    {
+      return ssl.pointee.ssl
+    }
+    let made = try place { () throws(Failure) in
+      switch self {
+      case .binary(let session):
+        try SessionSSL(session.pointee.network.trust.context, of: handle)
+      #if APNS_HTTP2
+        case .push(let session):
+          try SessionSSL(session.pointee.network.trust.context, of: handle)
+      #endif
+      }
+    }
+    base.storeBytes(
+      of: made, toByteOffset: Self.sslOffset, as: UnsafeMutablePointer<SessionSSL>.self)
+    return made.pointee.ssl
   }
 
   // MARK: What both can do

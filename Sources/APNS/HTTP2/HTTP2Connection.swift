@@ -10,6 +10,8 @@
     private let number: UInt16
     private let showsToken: Bool
     fileprivate var codec: OpaquePointer?
+    /// Where nghttp2 has its own from.
+    fileprivate var memory: UnsafeMutablePointer<StreamMemory>?
     /// A TLS record's worth (RFC 8446, 5.1), and how much of it is filled and written.
     fileprivate let record: UnsafeMutablePointer<UInt8>
     fileprivate var filled = 0
@@ -29,6 +31,8 @@
     private(set) var farewell = AnswerText()
     /// Some stream was answered.
     private(set) var hasAnswer = false
+    /// The peer owes the answer to a PING.
+    private(set) var isAsked = false
 
     static var recordSize: Int { 16 << 10 }
 
@@ -65,9 +69,11 @@
     mutating func end() {
       nghttp2_session_del(codec)
       codec = nil
+      if let memory { StreamMemory.end(memory) }
+      memory = nil
       (filled, written, owed, inFlight) = (0, 0, 0, 0)
       rest = UnsafeRawBufferPointer(start: nil, count: 0)
-      (hasSettings, isLeaving, hasAnswer) = (false, false, false)
+      (hasSettings, isLeaving, hasAnswer, isAsked) = (false, false, false, false)
       farewell = AnswerText()
     }
 
@@ -76,6 +82,11 @@
 
     /// Says that no more will come, and why: nothing is the matter.
     func sayGoodbye() { _ = nghttp2_session_terminate_session(codec, NGHTTP2_NO_ERROR.rawValue) }
+
+    /// Asks the peer whether it is there; no stream is begun until it says so.
+    mutating func ask() {
+      isAsked = nghttp2_submit_ping(codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil) == 0
+    }
 
     /// No answer is wanted to this stream any more.
     func cancel(_ stream: Int32) {
@@ -86,12 +97,14 @@
     // MARK: Asking
 
     /// It has not shown yet how much it takes at a time: the peer has not said how many
-    /// streams it allows, or, where the provider shows a token, not answered one.
-    var isNew: Bool { !hasSettings || showsToken && !hasAnswer }
+    /// streams it allows, or, where the provider shows a token, not answered one; or whether
+    /// the peer is still there.
+    var isNew: Bool { !hasSettings || showsToken && !hasAnswer || isAsked }
 
-    /// Whether a request with so large a payload may be sent now.
-    func takes(payloadCount: Int) -> Bool {
-      guard let codec, !isLeaving else { return false }
+    /// Whether a request with so large a payload may be sent now; `inParts`, where the
+    /// window has room for some of it.
+    func takes(payloadCount: Int, inParts: Bool = false) -> Bool {
+      guard let codec, !isLeaving, !isAsked else { return false }
       var allowed = 1
       if hasSettings {
         allowed = Int(
@@ -101,7 +114,7 @@
       if inFlight >= allowed { return false }
       // What does not fit waits better in the outbox, where another connection can take it.
       let window = Int(nghttp2_session_get_remote_window_size(codec))
-      return owed == 0 && window > 0 || window &- owed >= payloadCount
+      return inParts && owed == 0 && window > 0 || window &- owed >= payloadCount
     }
 
     /// Sends a request; its stream, or nil where this connection takes no more.
@@ -129,6 +142,12 @@
     mutating func wrote(_ count: Int) {
       written &+= count
       if written >= filled { (filled, written) = (0, 0) }
+    }
+
+    /// HTTP/2 has said its last word here, and hears no other.
+    var isOver: Bool {
+      nghttp2_session_want_read(codec) == 0 && nghttp2_session_want_write(codec) == 0
+        && filled == written && rest.count == 0
     }
 
     var isFull: Bool { filled &- written >= Self.recordSize }
@@ -161,13 +180,15 @@
       outbox.pointee.streamEnded(slot)
     }
 
-    /// A request that was submitted and may not be sent any more: there never was a stream.
+    /// A request that was submitted and may not be sent any more: there never was a stream,
+    /// and there will be none for another.
     fileprivate mutating func requestNotSent(_ stream: Int32) {
       let (outbox, number) = (outbox, number)
       var found: Int?
       outbox.pointee.forEachInFlight(on: number) {
         if $0.entries[$1].stream == stream { found = $1 }
       }
+      isLeaving = true
       guard let slot = found else { return }
       inFlight &-= 1
       owed = max(0, owed &- outbox.pointee.request(slot).payload.count)
@@ -187,7 +208,9 @@
           status = status &* 10 &+ UInt16(byte &- 0x30)
         }
         entries[slot].status = value.count == 3 ? status : 0
-      } else if Self.isText(name, "apns-id"), let id = UUIDText.bytes(value) {
+      } else if entries[slot].status != 200 || outbox.pointee.reportsAccepted,
+        Self.isText(name, "apns-id"), let id = UUIDText.bytes(value)
+      {
         entries[slot].id = id
       }
     }
@@ -216,6 +239,8 @@
     }
 
     fileprivate mutating func heardSettings() { hasSettings = true }
+
+    fileprivate mutating func heardPong() { isAsked = false }
 
     fileprivate mutating func heardGoodbye(_ bytes: UnsafeRawBufferPointer) {
       isLeaving = true
@@ -258,8 +283,11 @@
       nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, heardFrame)
       nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, streamEnded)
       nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, frameNotSent)
+      guard let memory = StreamMemory.make() else { return false }
+      pointee.memory = memory
+      var functions = StreamMemory.functions(memory)
       var codec: OpaquePointer?
-      guard nghttp2_session_client_new2(&codec, callbacks, self, option) == 0 else {
+      guard nghttp2_session_client_new3(&codec, callbacks, self, option, &functions) == 0 else {
         return false
       }
       pointee.codec = codec
@@ -351,6 +379,9 @@
     case NGHTTP2_SETTINGS.rawValue
     where UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_ACK.rawValue == 0:
       connection.pointee.heardSettings()
+    case NGHTTP2_PING.rawValue
+    where UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_ACK.rawValue != 0:
+      connection.pointee.heardPong()
     case NGHTTP2_GOAWAY.rawValue:
       let goaway = frame.pointee.goaway
       connection.pointee.heardGoodbye(

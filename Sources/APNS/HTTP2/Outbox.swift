@@ -15,7 +15,7 @@
     let entries: UnsafeMutablePointer<OutboxEntry>
     private let mask: Int
     private var ring: FrameRing
-    private let reportsAccepted: Bool
+    let reportsAccepted: Bool
 
     private var start = 0
     private var end = 0
@@ -26,7 +26,7 @@
     /// that each list is in the order of its times.
     private var again = OutboxList()
     private var later = InlineArray<6, OutboxList>(repeating: OutboxList())
-    /// Seconds until the next try; what has been tried more often is given up.
+    /// Seconds until the next try; the last is that of all tries that follow.
     static let pauses: InlineArray<6, UInt32> = [1, 2, 4, 8, 16, 32]
     /// Streams that have ended, to be looked at; and ends, to be taken.
     private var answered = OutboxList()
@@ -213,15 +213,20 @@
       entries.append(slot, to: &again)
     }
 
-    /// It is tried again after a pause, longer each time; false where it was tried often enough.
-    mutating func tryLater(_ slot: Int) -> Bool {
-      let tries = Int(entries[slot].tries)
-      guard tries < later.count else { return false }
-      entries[slot].tries &+= 1
+    /// So many seconds pass before it would be tried again.
+    func pause(_ slot: Int) -> UInt32 { Self.pauses[pauseIndex(slot)] }
+
+    private func pauseIndex(_ slot: Int) -> Int {
+      min(Int(entries[slot].tries), Self.pauses.count &- 1)
+    }
+
+    /// It is tried again after that pause.
+    mutating func tryLater(_ slot: Int) {
+      let index = pauseIndex(slot)
+      if entries[slot].tries < .max { entries[slot].tries &+= 1 }
       entries[slot].state = .queued
       forget(slot)
-      entries.append(slot, to: &later[tries])
-      return true
+      entries.append(slot, to: &later[index])
     }
 
     private mutating func forget(_ slot: Int) {

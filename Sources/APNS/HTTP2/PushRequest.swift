@@ -94,7 +94,7 @@
     }
 
     /// The text of a header, which a control character would end, or begin another.
-    @inline(never)
+    @_optimize(speed) @inline(never)
     private static func text(
       _ given: UnsafePointer<CChar>?, _ name: StaticString, most: Int, lowest: UInt8
     ) throws(Failure) -> UnsafeRawBufferPointer {

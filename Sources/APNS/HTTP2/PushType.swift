@@ -33,11 +33,42 @@ enum PushType: UInt8 {
   /// hears anything, alert for all else, and for what cannot be read.
   @_optimize(speed)
   static func inferred(from payload: UnsafeRawBufferPointer) -> PushType {
+    // Most say nothing of the kind, and need not be read for that.
+    guard mayWake(payload) else { return .alert }
     do throws(JSONFault) {
       return try isSilent(payload) ? .background : .alert
     } catch {
       return .alert
     }
+  }
+
+  /// Whether the payload has the name `content-available` somewhere, or an escape in which
+  /// a letter of it, or of `aps`, may be hidden: all are below U+0100.
+  @_optimize(speed)
+  private static func mayWake(_ payload: UnsafeRawBufferPointer) -> Bool {
+    let name: StaticString = "content-available"
+    let before = 7
+    let behind = name.utf8CodeUnitCount &- before
+    guard let start = payload.baseAddress else { return false }
+    let end = start + payload.count
+    var next = start
+    while let hyphen = memchr(next, 0x2D, end - next) {
+      let at = UnsafeRawPointer(hyphen)
+      if at - start >= before, end - at >= behind,
+        memcmp(at - before, name.utf8Start, name.utf8CodeUnitCount) == 0
+      {
+        return true
+      }
+      next = at + 1
+    }
+    next = start
+    while let escape = memchr(next, 0x5C, end - next) {
+      let at = UnsafeRawPointer(escape)
+      if end - at >= 4, memcmp(at + 1, ("u00" as StaticString).utf8Start, 3) == 0 { return true }
+      // What is escaped may be a backslash itself.
+      next = end - at > 2 ? at + 2 : end
+    }
+    return false
   }
 
   /// Stops at the first thing that is not.

@@ -50,11 +50,8 @@
       var next = target + headSize
       next.copyMemory(from: prefix.utf8Start, byteCount: prefix.utf8CodeUnitCount)
       next += prefix.utf8CodeUnitCount
-      for byte in push.token {
-        next.storeBytes(of: hexDigit(byte >> 4), as: UInt8.self)
-        (next + 1).storeBytes(of: hexDigit(byte & 15), as: UInt8.self)
-        next += 2
-      }
+      TokenText.encode(push.token, into: next)
+      next += 2 &* push.token.count
       next = put(push.topic, next)
       next = put(push.collapse, next)
       var left = push.expiry ?? 0
@@ -89,6 +86,13 @@
     }
     var expiry: UnsafeRawBufferPointer {
       part(Int(head.path) &+ Int(head.topic) &+ Int(head.collapse), Int(head.expiry))
+    }
+    /// UNIX seconds after which nobody wants it; nil where it does not say, or is to be tried
+    /// by APNs once.
+    var deadline: Int64? {
+      var seconds: Int64 = 0
+      for digit in expiry { seconds = seconds &* 10 &+ Int64(digit &- 0x30) }
+      return seconds == 0 ? nil : seconds
     }
     var payload: UnsafeRawBufferPointer {
       part(

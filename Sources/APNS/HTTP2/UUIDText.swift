@@ -42,8 +42,10 @@
     }
 
     static func isZero(_ bytes: InlineArray<16, UInt8>) -> Bool {
-      for index in 0..<bytes.count where bytes[index] != 0 { return false }
-      return true
+      var copy = bytes
+      return withUnsafeBytes(of: &copy) {
+        $0.load(as: UInt64.self) | $0.load(fromByteOffset: 8, as: UInt64.self) == 0
+      }
     }
 
     private static func isDash(_ index: Int) -> Bool {

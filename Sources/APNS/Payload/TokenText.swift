@@ -38,11 +38,27 @@ package enum TokenText {
   }
 
   /// Writes two lowercase digits for each byte; `target` has room for them.
+  @_optimize(speed)
   package static func encode(_ token: UnsafeRawBufferPointer, into target: UnsafeMutableRawPointer)
   {
-    for (index, byte) in token.enumerated() {
+    var index = 0
+    // Four bytes at a time, a digit in each byte of the word.
+    while token.count &- index >= 4 {
+      var word = UInt64(
+        UInt32(littleEndian: token.loadUnaligned(fromByteOffset: index, as: UInt32.self)))
+      word = (word | word << 16) & 0x0000_FFFF_0000_FFFF
+      word = (word | word << 8) & 0x00FF_00FF_00FF_00FF
+      word = (word >> 4 | word << 8) & 0x0F0F_0F0F_0F0F_0F0F
+      let letters = (word &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+      word = word &+ 0x3030_3030_3030_3030 &+ letters &* 39
+      target.storeBytes(of: word.littleEndian, toByteOffset: index &* 2, as: UInt64.self)
+      index &+= 4
+    }
+    while index < token.count {
+      let byte = token[index]
       target.storeBytes(of: hexDigit(byte >> 4), toByteOffset: index &* 2, as: UInt8.self)
       target.storeBytes(of: hexDigit(byte & 15), toByteOffset: index &* 2 &+ 1, as: UInt8.self)
+      index &+= 1
     }
   }
 

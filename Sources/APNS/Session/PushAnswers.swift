@@ -1,5 +1,6 @@
 #if APNS_HTTP2
   import CAPNS
+  import CSystem
 
   /// What an answer, or its absence, means for the notification.
   extension PushSession where Net: ~Copyable {
@@ -14,6 +15,7 @@
       return isAny
     }
 
+    @inline(never)
     private mutating func judge(_ slot: Int) {
       let status = outbox.pointee.entries[slot].status
       if status < 200 { return unanswered(slot) }
@@ -23,19 +25,41 @@
       let answer = self.answer(slot)
       let reject = answer.reason.reject
       switch answer.reason.remedy(answered: Int(status)) {
-      case .reject, .unregistered: break
+      case .reject: break
+      case .unregistered: if status == 410 { noteGone(slot, since: answer.timestamp) }
       case .wait:
-        if outbox.pointee.tryLater(slot) { return }
+        if tryLater(slot) { return }
       case .reconnect:
         leaveConnection(slot)
-        if outbox.pointee.tryLater(slot) { return }
+        if tryLater(slot) { return }
       case .renewToken:
         if renewToken(slot) { return outbox.pointee.sendAgain(slot) }
       case .reconnectOnce:
         leaveConnection(slot)
-        if outbox.pointee.entries[slot].tries == 0, outbox.pointee.tryLater(slot) { return }
+        if outbox.pointee.entries[slot].tries == 0, tryLater(slot) { return }
       }
       outbox.pointee.end(slot, as: .rejected(status: reject))
+    }
+
+    /// Has it tried again after a pause, longer each time; false where it would be too late.
+    private func tryLater(_ slot: Int) -> Bool {
+      let pause = outbox.pointee.pause(slot)
+      let age = Self.second(network.now) &- outbox.pointee.entries[slot].takenAt
+      guard age &+ pause <= options.retrySeconds else { return false }
+      if let deadline = outbox.pointee.request(slot).deadline,
+        csystem_unix_seconds() &+ Int64(pause) > deadline
+      {
+        return false
+      }
+      outbox.pointee.tryLater(slot)
+      return true
+    }
+
+    /// For the feedback; `time` is in ms, and 0 where the service did not say.
+    private func noteGone(_ slot: Int, since time: Int64) {
+      let seconds = time == 0 ? csystem_unix_seconds() : time / 1000
+      gone.pointee.note(
+        outbox.pointee.request(slot).tokenText, timestamp: UInt32(clamping: seconds))
     }
 
     /// Whether there is another provider token than the one that was refused with this
@@ -69,7 +93,7 @@
       if entries[slot].isRefused {
         // The service has not looked at it; where that goes on, it is given time.
         if entries[slot].failures <= 3 { return outbox.pointee.sendAgain(slot) }
-        if outbox.pointee.tryLater(slot) { return }
+        if tryLater(slot) { return }
       } else if options.resendsAmbiguous, ambiguousEnds < options.ambiguousEndsMax,
         Int(entries[slot].failures) < options.ambiguousEndsMax
       {

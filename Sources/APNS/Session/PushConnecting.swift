@@ -65,8 +65,11 @@
       lane.pointee.openedAt = now
       lane.pointee.lastLook = now
       lane.pointee.lastHeard = now
+      lane.pointee.lastRead = now
+      lane.pointee.askedAt = nil
       lane.pointee.stalledSince = nil
       lane.pointee.mustRead = false
+      lane.pointee.isUnread = false
     }
 
     mutating func close(_ lane: UnsafeMutablePointer<PushLane>) {

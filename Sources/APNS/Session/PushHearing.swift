@@ -8,18 +8,22 @@
     /// Looks where a wait found something, or where the last look is long ago.
     mutating func hearIfDue(_ lane: UnsafeMutablePointer<PushLane>) throws(Failure) {
       let now = network.now
-      if network.readiness(lane.pointee.number).contains(.reading) {
+      if network.readiness(lane.pointee.number).contains(.reading) || lane.pointee.isUnread {
         lane.pointee.lastLook = now
-        try hear(lane)
+        try hear(lane, atMost: HTTP2Connection.recordSize)
       } else if now &- lane.pointee.lastLook >= Self.lookInterval {
         lane.pointee.lastLook = now
         if network.hasNews(lane.pointee.number) { try hear(lane) }
       }
     }
 
-    /// Takes all that is there. Throws where the peer refused the provider itself.
+    /// Takes what is there, and stops behind so many bytes. Throws where the peer refused
+    /// the provider itself.
     @inline(never)
-    mutating func hear(_ lane: UnsafeMutablePointer<PushLane>) throws(Failure) {
+    mutating func hear(
+      _ lane: UnsafeMutablePointer<PushLane>, atMost limit: Int = .max
+    ) throws(Failure) {
+      var left = limit
       try withUnsafeTemporaryAllocation(byteCount: HTTP2Connection.recordSize, alignment: 16) {
         (buffer) throws(Failure) in
         while lane.pointee.use == .open {
@@ -27,11 +31,19 @@
           case .bytes(let count):
             lane.pointee.mustRead = false
             lane.pointee.lastHeard = network.now
+            lane.pointee.lastRead = lane.pointee.lastHeard
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[0..<min(count, buffer.count)])
             let isHTTP2 = lane.pointee.http.receive(bytes)
             judgeAnswered()
             if !isHTTP2 { try connectionEnded(lane, notHTTP2) }
+            left &-= count
+            if left <= 0 {
+              // The streams that were answered make room for others, which need not wait.
+              lane.pointee.isUnread = true
+              return
+            }
           case .nothing:
+            lane.pointee.isUnread = false
             // A connection that was left has done its duty when its last answer is there.
             if lane.pointee.http.pointee.isLeaving, lane.pointee.http.pointee.inFlight == 0 {
               leave(lane)
@@ -56,6 +68,33 @@
       }
     }
 
+    /// Asks a connection that has been silent for long whether it still is one, before
+    /// anything is sent that would be in doubt where it is not.
+    @inline(never)
+    mutating func askIfSilent(_ lane: UnsafeMutablePointer<PushLane>) throws(Failure) {
+      let now = network.now
+      guard let asked = lane.pointee.askedAt else {
+        guard lane.pointee.http.pointee.inFlight == 0, options.pingAfter < .max else { return }
+        let due = lane.pointee.lastRead &+ options.pingAfter
+        if now >= due {
+          lane.pointee.http.pointee.ask()
+          lane.pointee.askedAt = now
+        }
+        wake = min(wake, now < due ? due : now &+ options.connectTimeout)
+        return
+      }
+      let due = asked &+ options.connectTimeout
+      if lane.pointee.http.pointee.isAsked, now >= due { try hear(lane) }
+      guard lane.pointee.use == .open else { return }
+      if !lane.pointee.http.pointee.isAsked {
+        lane.pointee.askedAt = nil
+      } else if now >= due {
+        try connectionEnded(lane, nil)
+      } else {
+        wake = min(wake, due)
+      }
+    }
+
     private var notHTTP2: Failure {
       Failure(APNS_ERR_PROTOCOL) {
         $0.append("not HTTP/2 as it should be from ")
@@ -75,8 +114,11 @@
       let now = network.now
       guard lane.pointee.http.pointee.inFlight > 0 else {
         lane.pointee.lastHeard = now
+        if lane.pointee.http.pointee.isOver { leave(lane) }
         return
       }
+      // The peer broke the rules and was told so: it will not be heard of again.
+      if lane.pointee.http.pointee.isOver { return try connectionEnded(lane, notHTTP2) }
       let due = lane.pointee.lastHeard &+ options.answerTimeout
       if now < due {
         review(lane, now)

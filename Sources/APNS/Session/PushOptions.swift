@@ -13,11 +13,21 @@
       let host =
         given.server_name ?? given.host
         ?? UnsafeRawPointer(usual.utf8Start).assumingMemoryBound(to: CChar.self)
-      let length = strlen(host)
-      // A colon, and a port's five digits.
-      guard let text = malloc(length &+ 7)?.bindMemory(to: CChar.self, capacity: length &+ 7)
+      var length = strlen(host)
+      // Brackets, a colon, and a port's five digits.
+      guard let text = malloc(length &+ 9)?.bindMemory(to: CChar.self, capacity: length &+ 9)
       else { throw .outOfMemory }
-      memcpy(text, host, length &+ 1)
+      if strchr(host, 0x3A) == nil {
+        memcpy(text, host, length)
+      } else {
+        // An address of IPv6 (RFC 3986, 3.2.2), without the zone, which is nobody else's.
+        length = strcspn(host, "%")
+        text[0] = 0x5B
+        memcpy(text + 1, host, length)
+        text[length &+ 1] = 0x5D
+        length &+= 2
+      }
+      text[length] = 0
       if given.port != 0, given.port != UInt16(truncatingIfNeeded: APNS_PORT_HTTP2) {
         append(given.port, to: text + length)
       }

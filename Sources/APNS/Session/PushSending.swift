@@ -16,7 +16,7 @@
       if !hasConnection { try connect() }
       var free = outbox.pointee.reserve(size)
       if free == nil {
-        if !outbox.pointee.isFullOfOutcomes { try pursue(.room(size)) }
+        if !outbox.pointee.isFullOfOutcomes { try makeRoom(size) }
         free = outbox.pointee.reserve(size)
       }
       guard let place = free else {
@@ -34,6 +34,18 @@
       if let id = push.identifier { outbox.pointee.entries[slot].id = UUIDText.bytes(id) }
       queued &+= size
       return identifier
+    }
+
+    /// Waits for room for a record's worth, so that not every answer has to be waited for
+    /// by itself.
+    @inline(never)
+    private mutating func makeRoom(_ size: Int) throws(Failure) {
+      do throws(Failure) {
+        try pursue(
+          .room(max(size, min(HTTP2Connection.recordSize, outbox.pointee.largestRequest / 4))))
+      } catch {
+        if outbox.pointee.reserve(size) == nil { throw error }
+      }
     }
 
     mutating func connect() throws(Failure) {
@@ -57,7 +69,10 @@
     mutating func send(
       _ lane: UnsafeMutablePointer<PushLane>, _ goal: PushGoal
     ) throws(Failure) {
-      let second = Self.second(network.now)
+      let now = network.now
+      let second = Self.second(now)
+      // Until now there was nothing to be heard.
+      if lane.pointee.http.pointee.inFlight == 0 { lane.pointee.lastHeard = now }
       var isWhole = false
       repeat {
         // As much as a record holds at a time, so that what is written is heard of soon.
@@ -90,7 +105,10 @@
       }
       let request = outbox.pointee.request(slot)
       let payloadCount = request.payload.count
-      guard http.pointee.takes(payloadCount: payloadCount) else {
+      guard
+        http.pointee.takes(payloadCount: payloadCount)
+          || http.pointee.takes(payloadCount: payloadCount, inParts: isLastResort)
+      else {
         outbox.pointee.putBack(slot)
         return nil
       }
@@ -113,6 +131,15 @@
         slot, on: UInt16(truncatingIfNeeded: lane.pointee.number), stream: stream, at: second)
       outbox.pointee.entries[slot].tokenGeneration = bearer.generation
       return request.path.count &+ payloadCount &+ 32
+    }
+
+    /// No other connection may come to have room for what fits into no window, and the peer
+    /// may wait for the rest of a window before it gives any back.
+    private var isLastResort: Bool {
+      if options.connections == 1 { return true }
+      var taking = 0
+      for number in 0..<laneCount where lanes[number].isTaking { taking &+= 1 }
+      return outbox.pointee.inFlight == 0 && taking >= options.connections
     }
 
     /// Writes records until nothing is left, or none is full; false where the peer takes

@@ -15,6 +15,7 @@
     let token: ProviderToken?
     var bearer: BearerText
     let outbox: UnsafeMutablePointer<Outbox>
+    let gone: UnsafeMutablePointer<GoneDevices>
     /// One for each line: those that are used side by side, and as many that are left but
     /// owe answers still.
     let lanes: UnsafeMutablePointer<PushLane>
@@ -44,11 +45,16 @@
         let outbox = Outbox.make(
           bytes: options.windowBytes, reportsAccepted: options.reportsAccepted)
       else { throw .outOfMemory }
+      guard let gone = UnsafeMutablePointer<GoneDevices>.make() else {
+        Outbox.end(outbox)
+        throw .outOfMemory
+      }
       let count = 2 &* options.connections
       guard
         let lanes = malloc(count &* MemoryLayout<PushLane>.stride)?
           .bindMemory(to: PushLane.self, capacity: count)
       else {
+        gone.release()
         Outbox.end(outbox)
         throw .outOfMemory
       }
@@ -59,18 +65,20 @@
         else {
           for made in 0..<number { lanes[made].http.end() }
           free(lanes)
+          gone.release()
           Outbox.end(outbox)
           throw .outOfMemory
         }
         (lanes + number).initialize(to: PushLane(number: number, http: http))
       }
-      return PushSession(options, names, token, bearer, network, outbox, lanes, count)
+      return PushSession(options, names, token, bearer, network, outbox, gone, lanes, count)
     }
 
     private init(
       _ options: SessionOptions, _ names: consuming PushNames, _ token: consuming ProviderToken?,
       _ bearer: consuming BearerText, _ network: consuming Net,
-      _ outbox: UnsafeMutablePointer<Outbox>, _ lanes: UnsafeMutablePointer<PushLane>, _ count: Int
+      _ outbox: UnsafeMutablePointer<Outbox>, _ gone: UnsafeMutablePointer<GoneDevices>,
+      _ lanes: UnsafeMutablePointer<PushLane>, _ count: Int
     ) {
       self.options = options
       self.names = names
@@ -78,6 +86,7 @@
       self.bearer = bearer
       self.network = network
       self.outbox = outbox
+      self.gone = gone
       self.lanes = lanes
       laneCount = count
       reconnects = Reconnects(
@@ -87,6 +96,7 @@
     deinit {
       for number in 0..<laneCount { lanes[number].http.end() }
       free(lanes)
+      gone.release()
       Outbox.end(outbox)
     }
 
@@ -236,9 +246,11 @@
       repeat {
         guard try bringOpen(lane, goal) else { return }
         try hearIfDue(lane)
+        if lane.pointee.use == .open { try askIfSilent(lane) }
         if lane.pointee.use == .open { try send(lane, goal) }
         if lane.pointee.use == .open { try awaitAnswers(lane) }
-      } while lane.pointee.use == .closed && isNeeded(lane, goal)
+      } while lane.pointee.use == .closed
+        ? isNeeded(lane, goal) : lane.pointee.use == .open && lane.pointee.isUnread
       if lane.pointee.use == .open {
         let waitsToWrite = lane.pointee.stalledSince != nil && !lane.pointee.mustRead
         network.watch(lane.pointee.number, for: waitsToWrite ? [.reading, .writing] : .reading)

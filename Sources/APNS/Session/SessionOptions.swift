@@ -8,6 +8,8 @@ struct SessionOptions {
   let connectTimeout: Int64
   let writeTimeout: Int64
   let answerTimeout: Int64
+  /// HTTP/2: `max` is never.
+  let pingAfter: Int64
   let windowBytes: Int
   let payloadMax: Int
   let resendsAmbiguous: Bool
@@ -21,6 +23,8 @@ struct SessionOptions {
   let longestPause: Int64
   /// 0: any number.
   let connectsPerMinute: Int64
+  /// HTTP/2, in seconds: for so long what is to be tried again is.
+  let retrySeconds: UInt32
 
   /// After so many ambiguous ends in a row what was in flight is not sent again:
   /// something in it may be what ends the connections.
@@ -50,6 +54,11 @@ struct SessionOptions {
     connectTimeout = Self.nanoseconds(given.connect_timeout_ms, or: 10_000)
     writeTimeout = Self.nanoseconds(given.write_timeout_ms, or: 10_000)
     answerTimeout = Self.nanoseconds(given.answer_timeout_ms, or: 30_000)
+    pingAfter =
+      given.ping_after_ms < 0
+      ? .max : Self.nanoseconds(given.ping_after_ms.magnitude, or: 3_600_000)
+    let retry = given.retry_timeout_ms
+    retrySeconds = retry == 0 ? 60 : retry / 1000
     quietPeriod = Self.nanoseconds(given.quiet_period_ms, or: 0)
     longestPause = Self.nanoseconds(given.reconnect_pause_max_ms, or: 5_000)
     reportsAccepted = given.report_accepted != 0

@@ -3,7 +3,7 @@ import CSystem
 /// The world as it is: TLS connections to one endpoint, and the system's clock.
 struct TLSNetwork: Network, ~Copyable {
   private let endpoint: Endpoint
-  private let trust: TrustContext
+  let trust: TrustContext
   private let count: Int
   private let lines: UnsafeMutablePointer<TLSConnection?>
   /// What is watched, and what the last wait found: one for each line.

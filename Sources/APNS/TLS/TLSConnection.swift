@@ -51,6 +51,8 @@ struct TLSConnection: ~Copyable {
     #if APNS_HTTP2
       if endpoint.speaksHTTP2 {
         guard copenssl_offer_http2(ssl) == 1 else { throw .outOfMemory }
+        // Answers are short records, and many are there at once.
+        SSL_set_read_ahead(ssl, 1)
       }
     #endif
     return connection

@@ -34,6 +34,8 @@ void php_apns_classes_register(void) {
   all->closed = register_class_Apns_ClosedException(all->exception);
   all->forked = register_class_Apns_ForkedException(all->exception);
   all->reject = register_class_Apns_Reject();
+  all->reason = register_class_Apns_Reason();
+  all->push_type = register_class_Apns_PushType();
   all->token = register_class_Apns_Token();
   all->credentials = register_class_Apns_Credentials();
   all->payload = register_class_Apns_Payload(zend_ce_stringable);
@@ -43,7 +45,7 @@ void php_apns_classes_register(void) {
   all->session = register_class_Apns_Session(zend_ce_aggregate);
   all->feedback_entry = register_class_Apns_FeedbackEntry();
   all->feedback = register_class_Apns_Feedback(zend_ce_aggregate);
-  hide(all->credentials, "__construct", 0, 2);
+  hide(all->credentials, "__construct", 0, 3);
   hide(all->session, "__construct", 0, 2);
   hide(all->session, "persistent", 1, 3);
   hide(all->feedback, "__construct", 0, 2);

@@ -35,6 +35,10 @@ static const php_apns_option fields[] = {
     FIELD(tls_max, PHP_APNS_I32),
     FIELD(accept_expired, PHP_APNS_SWITCH),
     FIELD(dangerously_accept_any_peer, PHP_APNS_SWITCH),
+    FIELD(token_key_file, PHP_APNS_PATH),
+    {"token_key", PHP_APNS_BYTES, XtOffsetOf(settings, options.token_key_bytes), true},
+    FIELD(key_id, PHP_APNS_TEXT),
+    FIELD(team_id, PHP_APNS_TEXT),
 };
 #undef FIELD
 static const size_t field_count = sizeof fields / sizeof *fields;
@@ -67,18 +71,21 @@ static bool take_passphrase(settings *settings) {
 
 /* php.ini first, then what the script says instead. */
 static bool read_settings(settings *settings, HashTable *given, HashTable *named, zval *passphrase,
-                          zval *key) {
+                          zval *key, zval *token_key) {
   const apns_credentials_options_t nothing = APNS_CREDENTIALS_OPTIONS_INIT;
   settings->options = nothing;
   settings->passphrase = NULL;
   if (!php_apns_read_options(fields, field_count, given, named, settings) ||
       !php_apns_read_option(fields, field_count, "passphrase", passphrase, settings) ||
-      !php_apns_read_option(fields, field_count, "key", key, settings)) {
+      !php_apns_read_option(fields, field_count, "key", key, settings) ||
+      !php_apns_read_option(fields, field_count, "token_key", token_key, settings)) {
     return false;
   }
   apns_credentials_options_t *options = &settings->options;
-  /* The certificate, its key and its passphrase belong together. */
-  if (!options->certificate_file && !options->certificate_bytes) {
+  /* The certificate, its key and its passphrase belong together; who shows tokens shows none
+     that he does not name. */
+  if (!options->certificate_file && !options->certificate_bytes && !options->token_key_file &&
+      !options->token_key_bytes) {
     options->certificate_file = configured(APNS_G(certificate_file));
     if (!options->key_file && !options->key_bytes) {
       options->key_file = configured(APNS_G(key_file));
@@ -186,7 +193,7 @@ bool php_apns_identity_from(php_apns_identity *identity, zval *given) {
     return true;
   }
   if (given && Z_TYPE_P(given) == IS_ARRAY) identity->options = Z_ARRVAL_P(given);
-  if (!read_settings(&settings, identity->options, NULL, NULL, NULL)) return false;
+  if (!read_settings(&settings, identity->options, NULL, NULL, NULL, NULL)) return false;
   take_fingerprint(&settings, &identity->fingerprint);
   return true;
 }
@@ -194,7 +201,7 @@ bool php_apns_identity_from(php_apns_identity *identity, zval *given) {
 bool php_apns_identity_make(php_apns_identity *identity) {
   settings settings;
   if (identity->credentials) return true;
-  if (!read_settings(&settings, identity->options, NULL, NULL, NULL)) return false;
+  if (!read_settings(&settings, identity->options, NULL, NULL, NULL, NULL)) return false;
   identity->credentials = make(&settings);
   identity->is_own = true;
   return identity->credentials != NULL;
@@ -232,15 +239,19 @@ void php_apns_credentials_register(void) {
 
 PHP_METHOD(Apns_Credentials, __construct) {
   HashTable *given = NULL;
-  zval *passphrase = NULL, *key = NULL;
+  zval *passphrase = NULL, *key = NULL, *token_key = NULL;
   settings settings;
   credentials_object *own = of(Z_OBJ_P(ZEND_THIS));
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|hzz", &given, &passphrase, &key) == FAILURE) return;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "|hzzz", &given, &passphrase, &key, &token_key) ==
+      FAILURE) {
+    return;
+  }
   if (own->credentials) {
     zend_throw_error(NULL, "Apns\\Credentials is constructed already");
     return;
   }
-  if (!read_settings(&settings, given, PHP_APNS_NAMED(execute_data), passphrase, key)) return;
+  if (!read_settings(&settings, given, PHP_APNS_NAMED(execute_data), passphrase, key, token_key))
+    return;
   php_apns_fingerprint fingerprint;
   take_fingerprint(&settings, &fingerprint);
   apns_credentials_t *credentials = make(&settings);
@@ -251,6 +262,14 @@ PHP_METHOD(Apns_Credentials, __construct) {
   }
   own->credentials = credentials;
   own->fingerprint = fingerprint;
+}
+
+static void add_text(zval *array, const char *key, const char *text) {
+  if (text) {
+    add_assoc_string(array, key, text);
+  } else {
+    add_assoc_null(array, key);
+  }
 }
 
 PHP_METHOD(Apns_Credentials, describe) {
@@ -266,17 +285,19 @@ PHP_METHOD(Apns_Credentials, describe) {
     php_apns_throw(&error);
     return;
   }
-  if (!said.subject) RETURN_NULL();
+  if (!said.subject && !said.key_id) RETURN_NULL();
   zval topics;
   array_init(return_value);
   array_init(&topics);
   for (size_t index = 0; index < said.topic_count; index++) {
     add_next_index_string(&topics, said.topics[index]);
   }
-  add_assoc_string(return_value, "subject", said.subject);
+  add_text(return_value, "subject", said.subject);
   add_assoc_zval(return_value, "topics", &topics);
   add_assoc_long(return_value, "not_before", said.not_before);
   add_assoc_long(return_value, "not_after", said.not_after);
   add_assoc_long(return_value, "environments", said.environments);
   add_assoc_long(return_value, "chain_length", said.chain_length);
+  add_text(return_value, "key_id", said.key_id);
+  add_text(return_value, "team_id", said.team_id);
 }

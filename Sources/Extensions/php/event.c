@@ -5,7 +5,33 @@
 #include "zend_interfaces.h"
 
 /* In the order of the stub. */
-enum { KIND, REJECT, IDENTIFIER, TOKEN, USER_DATA, REQUEST };
+enum {
+  KIND,
+  REJECT,
+  REASON,
+  HTTP_STATUS,
+  TIMESTAMP,
+  APNS_ID,
+  REASON_TEXT,
+  IDENTIFIER,
+  TOKEN,
+  USER_DATA,
+  REQUEST
+};
+
+static void tell_answer(zend_object *event, const php_apns_answer *answer) {
+  static const php_apns_answer nothing;
+  if (!answer) answer = &nothing;
+  ZVAL_LONG(OBJ_PROP_NUM(event, REASON), answer->reason);
+  ZVAL_LONG(OBJ_PROP_NUM(event, HTTP_STATUS), answer->http_status);
+  ZVAL_LONG(OBJ_PROP_NUM(event, TIMESTAMP), answer->timestamp);
+  if (*answer->apns_id) {
+    ZVAL_STRING(OBJ_PROP_NUM(event, APNS_ID), answer->apns_id);
+  } else {
+    ZVAL_NULL(OBJ_PROP_NUM(event, APNS_ID));
+  }
+  ZVAL_STRING(OBJ_PROP_NUM(event, REASON_TEXT), answer->reason_text);
+}
 
 bool php_apns_event_take(zend_object *session, bool of_others, int32_t timeout_ms, zval *out) {
   ZVAL_NULL(out);
@@ -19,6 +45,7 @@ bool php_apns_event_take(zend_object *session, bool of_others, int32_t timeout_m
   zend_object *made = Z_OBJ(event);
   ZVAL_LONG(OBJ_PROP_NUM(made, KIND), note->kind);
   ZVAL_LONG(OBJ_PROP_NUM(made, REJECT), note->reject);
+  tell_answer(made, note->answer);
   ZVAL_LONG(OBJ_PROP_NUM(made, IDENTIFIER), note->identifier);
   ZVAL_STR(OBJ_PROP_NUM(made, TOKEN), php_apns_token_hex(note->token, note->token_length));
   php_apns_note_user_data(note, OBJ_PROP_NUM(made, USER_DATA));
@@ -62,9 +89,14 @@ PHP_METHOD(Apns_Event, __toString) {
   switch (number(ZEND_THIS, KIND)) {
     case APNS_EVENT_ACCEPTED:
       RETURN_STRING("accepted");
-    case APNS_EVENT_REJECTED:
+    case APNS_EVENT_REJECTED: {
+      zval *reason = OBJ_PROP_NUM(Z_OBJ_P(ZEND_THIS), REASON_TEXT);
+      if (Z_TYPE_P(reason) == IS_STRING && Z_STRLEN_P(reason) > 0) {
+        RETURN_STR(strpprintf(0, "rejected: %s", Z_STRVAL_P(reason)));
+      }
       RETURN_STR(strpprintf(0, "rejected: %s",
                             apns_reject_text((apns_reject_t)number(ZEND_THIS, REJECT))));
+    }
     default:
       RETURN_STRING("unknown");
   }

@@ -81,9 +81,31 @@ PHP_METHOD(Apns_Exception, isRetryable) {
   RETURN_BOOL(apns_status_is_retryable((apns_status_t)zval_get_long(status)));
 }
 
+/* A number of the library's; -1, which is none, for one that it cannot have. */
+static int clamped(zend_long number) {
+  return number < INT32_MIN || number > INT32_MAX ? -1 : (int)number;
+}
+
 PHP_METHOD(Apns_Reject, text) {
   zend_long reject = 0;
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "l", &reject) == FAILURE) return;
-  int number = reject < INT32_MIN || reject > INT32_MAX ? -1 : (int)reject;
-  RETURN_STRING(apns_reject_text((apns_reject_t)number));
+  RETURN_STRING(apns_reject_text((apns_reject_t)clamped(reject)));
+}
+
+PHP_METHOD(Apns_Reason, text) {
+  zend_long reason = 0;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "l", &reason) == FAILURE) return;
+  RETURN_STRING(apns_reason_text((apns_reason_t)clamped(reason)));
+}
+
+PHP_METHOD(Apns_Reason, httpStatus) {
+  zend_long reason = 0;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "l", &reason) == FAILURE) return;
+  RETURN_LONG(apns_reason_http_status((apns_reason_t)clamped(reason)));
+}
+
+PHP_METHOD(Apns_PushType, text) {
+  zend_long type = 0;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "l", &type) == FAILURE) return;
+  RETURN_STRING(apns_push_type_text((apns_push_type_t)clamped(type)));
 }

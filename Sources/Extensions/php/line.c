@@ -6,9 +6,10 @@
 /* So many notes are not worth looking through. */
 #define PRUNE_LEAST 1024
 
-php_apns_line *php_apns_line_new(apns_session_t *session) {
+php_apns_line *php_apns_line_new(apns_session_t *session, const apns_session_options_t *options) {
   php_apns_line *line = pecalloc(1, sizeof *line, true);
   line->session = session;
+  line->speaks_http2 = options->protocol == APNS_PROTOCOL_HTTP2;
   line->references = 1;
   line->prune_at = PRUNE_LEAST;
   return line;
@@ -37,14 +38,15 @@ static bool is_before(uint32_t a, uint32_t b) { return (int32_t)(a - b) < 0; }
 /*
  * Notes go that have their end and no outcome waiting in the library. It tells how far
  * all have their end, but not which of them wait to be taken; yet the oldest of those is
- * younger than one just taken, `taken`.
+ * younger than one just taken, `taken`. By HTTP/2 they come in any order, so that nothing
+ * can be said of those that wait.
  */
 static void prune(php_apns_line *line, const uint32_t *taken) {
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
   php_apns_notes dead = {NULL, NULL, 0};
   php_apns_note *note;
   if (apns_session_stats(line->session, &stats, NULL) != APNS_OK) return;
-  if (stats.events > 0 && !taken) return;
+  if (stats.events > 0 && (!taken || line->speaks_http2)) return;
   while ((note = line->sent.first)) {
     if (stats.first_unresolved != 0 && !is_before(note->identifier, stats.first_unresolved)) break;
     if (stats.events > 0 && !is_before(note->identifier, *taken)) break;
@@ -70,6 +72,14 @@ static apns_status_t pull(php_apns_line *line, int32_t timeout_ms, apns_error_t 
   php_apns_note *note = (php_apns_note *)event.user_data;
   note->kind = event.kind;
   note->reject = event.reject;
+  if (event.http_status != 0) {
+    note->answer = pemalloc(sizeof *note->answer, true);
+    note->answer->timestamp = event.timestamp;
+    note->answer->reason = event.reason;
+    note->answer->http_status = event.http_status;
+    memcpy(note->answer->apns_id, event.apns_id, sizeof event.apns_id);
+    memcpy(note->answer->reason_text, event.reason_text, sizeof event.reason_text);
+  }
   php_apns_notes_remove(&line->sent, note);
   php_apns_notes_append(note->request == line->request ? &line->own : &line->left, note);
   if (line->sent.count >= line->prune_at) prune(line, &event.identifier);

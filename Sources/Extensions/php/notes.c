@@ -116,6 +116,7 @@ php_apns_note *php_apns_note_new(const uint8_t *token, size_t token_length, zval
 }
 
 void php_apns_note_free(php_apns_note *note) {
+  if (note->answer) pefree(note->answer, true);
   if (note->request) {
     forget(&note->user_data);
     php_apns_request_release(note->request);

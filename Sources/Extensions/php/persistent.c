@@ -23,8 +23,9 @@ static php_apns_line *find(const zend_string *name) {
              : NULL;
 }
 
-static php_apns_line *keep(const zend_string *name, apns_session_t *session) {
-  php_apns_line *line = php_apns_line_new(session);
+static php_apns_line *keep(const zend_string *name, apns_session_t *session,
+                           const apns_session_options_t *options) {
+  php_apns_line *line = php_apns_line_new(session, options);
   line->is_persistent = true;
   line->name = zend_string_init(ZSTR_VAL(name), ZSTR_LEN(name), true);
   if (!APNS_G(persistent)) {
@@ -89,7 +90,7 @@ php_apns_line *php_apns_persistent_line(zend_string *name, php_apns_identity *id
       php_apns_throw_argument("the persistent session \"%s\" was made meanwhile", ZSTR_VAL(name));
       return NULL;
     }
-    line = keep(name, session);
+    line = keep(name, session, &settings->options);
     line->fingerprint = *fingerprint;
   } else if (line->is_closed && !renew(line, identity, settings)) {
     return NULL;
@@ -124,7 +125,9 @@ static void log_note(const php_apns_line *line, const php_apns_note *note) {
            "\"%s\" to %s: %s%s",
            ZSTR_VAL(line->name), note->identifier, ZSTR_VAL(note->request->name), token,
            note->kind == APNS_EVENT_REJECTED ? "rejected, " : "unknown",
-           note->kind == APNS_EVENT_REJECTED ? apns_reject_text((apns_reject_t)note->reject) : "");
+           note->kind != APNS_EVENT_REJECTED ? ""
+           : note->answer                    ? note->answer->reason_text
+                                             : apns_reject_text((apns_reject_t)note->reject));
   php_log_err(text);
   efree(text);
 }

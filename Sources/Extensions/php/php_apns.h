@@ -50,8 +50,8 @@ ZEND_TSRMLS_CACHE_EXTERN()
 /* As in interface/apns.stub.php. */
 typedef struct php_apns_classes {
   zend_class_entry *exception, *argument, *memory, *timeout, *network, *tls, *bad_credentials,
-      *protocol, *full, *closed, *forked, *reject, *token, *credentials, *payload, *strings, *event,
-      *events, *session, *feedback_entry, *feedback;
+      *protocol, *full, *closed, *forked, *reject, *reason, *push_type, *token, *credentials,
+      *payload, *strings, *event, *events, *session, *feedback_entry, *feedback;
 } php_apns_classes;
 extern php_apns_classes php_apns_class;
 void php_apns_classes_register(void);
@@ -153,6 +153,14 @@ typedef struct php_apns_request {
   zend_string *name;
 } php_apns_request;
 
+/* What the service answered; HTTP/2 only. */
+typedef struct php_apns_answer {
+  int64_t timestamp;
+  int32_t reason;
+  uint16_t http_status;
+  char apns_id[40], reason_text[64];
+} php_apns_answer;
+
 typedef struct php_apns_note {
   struct php_apns_note *before, *after;
   php_apns_request *request; /* NULL: the session is not persistent */
@@ -160,6 +168,7 @@ typedef struct php_apns_note {
   uint32_t identifier;
   int32_t kind; /* 0: no outcome yet */
   int32_t reject;
+  php_apns_answer *answer; /* NULL: there is none */
   uint8_t token_length;
   uint8_t token[];
 } php_apns_note;
@@ -193,14 +202,15 @@ typedef struct php_apns_line {
   php_apns_notes left; /* outcomes of earlier requests */
   bool is_persistent;
   bool is_closed;
-  bool holds_back;           /* something waits for more */
+  bool holds_back; /* something waits for more */
+  bool speaks_http2;
   zend_string *name;         /* persistent */
   php_apns_request *request; /* the current one; persistent */
   php_apns_fingerprint fingerprint;
 } php_apns_line;
 
 /* The line owns the session from here on. */
-php_apns_line *php_apns_line_new(apns_session_t *session);
+php_apns_line *php_apns_line_new(apns_session_t *session, const apns_session_options_t *options);
 void php_apns_line_release(php_apns_line *line);
 /* The process is not the one that made the session. */
 bool php_apns_line_is_foreign(const php_apns_line *line);
@@ -238,6 +248,8 @@ bool php_apns_event_take(zend_object *session, bool of_others, int32_t timeout_m
 void php_apns_events_new(zend_object *session, bool of_others, int32_t timeout_ms, zval *out);
 
 void php_apns_feedback_register(void);
+/* Makes an Apns\FeedbackEntry of it. */
+void php_apns_feedback_entry(zval *out, const apns_feedback_tuple_t *tuple);
 
 /* A foreach over what is taken one at a time from `owner`: false is an exception, and
    null the end. */

@@ -48,6 +48,10 @@ static const php_apns_option fields[] = {
     FIELD(proxy_user, TEXT),
     FIELD(proxy_password, TEXT),
     FIELD(proxy_port, U16),
+    FIELD(protocol, I32),
+    FIELD(topic, TEXT),
+    FIELD(ping_after_ms, I32),
+    FIELD(retry_timeout_ms, U32),
     {"request", PHP_APNS_OTHER, XtOffsetOf(php_apns_session_settings, request), true},
 };
 #undef FIELD
@@ -166,7 +170,7 @@ PHP_METHOD(Apns_Session, __construct) {
                APNS_OK) {
       php_apns_throw(&error);
     } else {
-      own->line = php_apns_line_new(session);
+      own->line = php_apns_line_new(session, &settings.options);
     }
   }
   php_apns_identity_end(&identity);
@@ -195,8 +199,37 @@ PHP_METHOD(Apns_Session, persistent) {
 
 typedef struct letter {
   zval *token, *payload, *user_data;
-  zend_long expiry, priority;
+  zend_long expiry, priority, push_type;
+  zend_string *topic, *collapse_id, *apns_id;
 } letter;
+
+/* A header's text, which has no NUL. */
+static bool take_header(const zend_string *given, const char *name, const char **out) {
+  if (!given) return true;
+  if (strlen(ZSTR_VAL(given)) != ZSTR_LEN(given)) {
+    php_apns_throw_argument("%s has a null byte", name);
+    return false;
+  }
+  *out = ZSTR_VAL(given);
+  return true;
+}
+
+static bool take_headers(const letter *letter, apns_notification_t *notification) {
+  if (letter->priority < 0 || letter->priority > UINT8_MAX) {
+    php_apns_throw_argument("priority is " ZEND_LONG_FMT ", not 5 or 10", letter->priority);
+    return false;
+  }
+  if (letter->push_type < 0 || letter->push_type > UINT8_MAX) {
+    php_apns_throw_argument("push_type is " ZEND_LONG_FMT ", not of Apns\\PushType",
+                            letter->push_type);
+    return false;
+  }
+  notification->priority = (uint8_t)letter->priority;
+  notification->push_type = (uint8_t)letter->push_type;
+  return take_header(letter->topic, "topic", &notification->topic) &&
+         take_header(letter->collapse_id, "collapse_id", &notification->collapse_id) &&
+         take_header(letter->apns_id, "apns_id", &notification->apns_id);
+}
 
 /* The identifier; 0, and an exception. */
 static uint32_t send_letter(zend_object *object, const letter *letter, bool more) {
@@ -204,10 +237,7 @@ static uint32_t send_letter(zend_object *object, const letter *letter, bool more
   apns_error_t error = APNS_ERROR_INIT;
   uint8_t token[APNS_TOKEN_MAX];
   if (!php_apns_token_bytes(letter->token, token, &notification.token_length)) return 0;
-  if (letter->priority != 0 && letter->priority != 5 && letter->priority != 10) {
-    php_apns_throw_argument("priority is " ZEND_LONG_FMT ", not 5 or 10", letter->priority);
-    return 0;
-  }
+  if (!take_headers(letter, &notification)) return 0;
   /* May run the script, so the line is looked at only behind it. */
   php_apns_content content;
   if (!php_apns_content_from(&content, letter->payload)) return 0;
@@ -227,7 +257,6 @@ static uint32_t send_letter(zend_object *object, const letter *letter, bool more
     notification.token = token;
     notification.user_data = note;
     notification.expiry = letter->expiry;
-    notification.priority = (uint8_t)letter->priority;
     apns_status_t status;
     const uint32_t flags = more ? APNS_SEND_MORE : 0;
     if (content.builder) {
@@ -256,9 +285,10 @@ static uint32_t send_letter(zend_object *object, const letter *letter, bool more
 PHP_METHOD(Apns_Session, send) {
   letter letter = {0};
   bool more = false;
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "zz|zllb", &letter.token, &letter.payload,
-                            &letter.user_data, &letter.expiry, &letter.priority,
-                            &more) == FAILURE) {
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "zz|zllbS!lS!S!", &letter.token, &letter.payload,
+                            &letter.user_data, &letter.expiry, &letter.priority, &more,
+                            &letter.topic, &letter.push_type, &letter.collapse_id,
+                            &letter.apns_id) == FAILURE) {
     return;
   }
   uint32_t identifier = send_letter(Z_OBJ_P(ZEND_THIS), &letter, more);
@@ -282,6 +312,19 @@ static bool take_number(HashTable *table, const char *name, zend_long *out) {
   return true;
 }
 
+static bool take_string(HashTable *table, const char *name, zend_string **out) {
+  zval *value = zend_hash_str_find_deref(table, name, strlen(name));
+  if (!value || Z_TYPE_P(value) == IS_NULL) return true;
+  if (Z_TYPE_P(value) != IS_STRING) {
+    zend_type_error("\"%s\" of a notification must be of type string, %s given", name,
+                    zend_zval_type_name(value));
+    return false;
+  }
+  /* The script may take it away while its own code runs. */
+  *out = zend_string_copy(Z_STR_P(value));
+  return true;
+}
+
 static bool send_element(mailing *mailing, zval *element) {
   letter letter = {0};
   zval absent;
@@ -302,8 +345,15 @@ static bool send_element(mailing *mailing, zval *element) {
   if (!letter.payload) letter.payload = &absent;
   bool is_sent = take_number(table, "expiry", &letter.expiry) &&
                  take_number(table, "priority", &letter.priority) &&
+                 take_number(table, "push_type", &letter.push_type) &&
+                 take_string(table, "topic", &letter.topic) &&
+                 take_string(table, "collapse_id", &letter.collapse_id) &&
+                 take_string(table, "apns_id", &letter.apns_id) &&
                  send_letter(mailing->session, &letter, true) != 0;
   mailing->taken += is_sent;
+  if (letter.topic) zend_string_release(letter.topic);
+  if (letter.collapse_id) zend_string_release(letter.collapse_id);
+  if (letter.apns_id) zend_string_release(letter.apns_id);
   zval_ptr_dtor(&held);
   return is_sent && !EG(exception);
 }
@@ -437,6 +487,34 @@ PHP_METHOD(Apns_Session, stats) {
 #undef COUNT
   /* Of the outcomes, those that this object keeps rather than the library. */
   add_assoc_long(return_value, "left", (zend_long)line->left.count);
+}
+
+PHP_METHOD(Apns_Session, gone) {
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
+  apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
+  apns_feedback_t *feedback = NULL;
+  if (zend_parse_parameters_none() == FAILURE) return;
+  php_apns_line *line = php_apns_session_line(Z_OBJ_P(ZEND_THIS));
+  if (!line) return;
+  options.session = line->session;
+  /* Of the binary interface's there are none: Feedback asks the service. */
+  if (!line->speaks_http2) {
+    error.status = APNS_ERR_ARGUMENT;
+    snprintf(error.message, sizeof error.message,
+             "the binary interface tells of devices that are gone by Apns\\Feedback");
+    php_apns_throw(&error);
+    return;
+  }
+  apns_status_t status = apns_feedback_open(&options, NULL, &feedback, &error);
+  if (status == APNS_OK) array_init(return_value);
+  while (status == APNS_OK && (status = apns_feedback_next(feedback, &tuple, &error)) == APNS_OK) {
+    zval entry;
+    php_apns_feedback_entry(&entry, &tuple);
+    add_next_index_zval(return_value, &entry);
+  }
+  apns_feedback_free(feedback);
+  if (status != APNS_DONE) php_apns_throw(&error);
 }
 
 PHP_METHOD(Apns_Session, request) {

@@ -52,6 +52,21 @@ bool integer_argument(PyObject *given, const char *name, long long least, long l
   return true;
 }
 
+bool word_argument(PyObject *given, const char *name, const char *const *words, size_t count,
+                   long long *value_out) {
+  if (!given || !PyUnicode_Check(given)) {
+    return integer_argument(given, name, INT32_MIN, INT32_MAX, value_out);
+  }
+  for (size_t i = 0; i < count; i++) {
+    if (PyUnicode_CompareWithASCIIString(given, words[i]) == 0) {
+      *value_out = (long long)i;
+      return true;
+    }
+  }
+  PyErr_Format(PyExc_ValueError, "%s is not known: %R", name, given);
+  return false;
+}
+
 static bool milliseconds(PyObject *given, const char *name, double most, double *ms_out) {
   if (!PyFloat_Check(given) && !PyLong_Check(given)) {
     return wrong_type(name, "a number of seconds or None", given);

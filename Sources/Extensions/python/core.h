@@ -33,6 +33,9 @@ bool integer_argument(PyObject *given, const char *name, long long least, long l
                       long long *value_out);
 /* Seconds, as a number, in ms; at least one. */
 bool option_ms_argument(PyObject *given, const char *name, uint32_t *ms_out);
+/* A number, or a word of `words`, where a word's number is its place. */
+bool word_argument(PyObject *given, const char *name, const char *const *words, size_t count,
+                   long long *value_out);
 /* How long a call waits; None: -1. */
 bool timeout_argument(PyObject *given, int32_t *ms_out);
 /* A new reference to bytes of a bytes-like object; other types are a TypeError that says
@@ -88,8 +91,17 @@ void keepsakes_free(keepsakes_t *keepsakes);
 
 /* ---- outcomes.c: ends taken from the library, not yet by the program -------- */
 
+/* What the service answered; HTTP/2 only. */
+typedef struct answer {
+  int64_t timestamp;
+  int32_t reason;
+  uint16_t http_status;
+  char apns_id[40], reason_text[64];
+} answer_t;
+
 typedef struct outcome {
   uintptr_t keepsake;
+  answer_t *answer; /* from malloc; NULL: it said nothing */
   uint32_t identifier;
   uint8_t kind;
   uint8_t reject;
@@ -106,11 +118,15 @@ static inline size_t outcomes_count(const outcomes_t *outcomes) {
 /* Room for one more; needs no interpreter lock. */
 bool outcomes_reserve(outcomes_t *outcomes);
 void outcomes_put(outcomes_t *outcomes, outcome_t outcome);
+/* The event as it is kept. `answer`, which may be NULL, is room for what the service said; where
+   that is nothing it is given back. */
+outcome_t outcome_make(const apns_event_t *event, answer_t *answer);
 bool outcomes_take(outcomes_t *outcomes, outcome_t *outcome_out);
 void outcomes_free(outcomes_t *outcomes);
 
 bool events_load(PyObject *module);
-/* The event as Python has it; takes over the reference to `user_data`, which may be NULL. */
+/* The event as Python has it; takes over the outcome's answer, and the reference to `user_data`,
+   which may be NULL. */
 PyObject *event_make(outcome_t outcome, PyObject *user_data);
 
 /* ---- tokens.c ------------------------------------------------------------ */
@@ -122,14 +138,21 @@ bool token_argument(PyObject *given, uint8_t *buffer, const void **token_out, si
 
 /* ---- notification.c -------------------------------------------------------- */
 
-/* A notification and what its pointers point into. */
+/* What may be said of a notification, as send() names it; NULL is as good as None. */
+typedef struct manner {
+  PyObject *expiry, *priority, *topic, *push_type, *collapse_id, *apns_id;
+} manner_t;
+
+/* What a notification's pointers point into. */
 typedef struct parcel {
-  PyObject *token_owner, *payload_owner;
+  PyObject *token_owner, *payload_owner, *topic_owner, *collapse_owner, *id_owner;
   uint8_t token[APNS_TOKEN_MAX];
 } parcel_t;
 
 bool parcel_pack(parcel_t *parcel, apns_notification_t *push, PyObject *token, PyObject *payload,
-                 PyObject *expiry, PyObject *priority);
+                 const manner_t *manner);
+/* Of a notification that points into nothing of the parcel's. */
+void parcel_leave_empty(parcel_t *parcel);
 void parcel_free(parcel_t *parcel);
 
 /* ---- The types ------------------------------------------------------------- */
@@ -139,6 +162,8 @@ bool payload_load(PyObject *module);
 bool strings_load(PyObject *module);
 bool session_load(PyObject *module);
 bool feedback_load(PyObject *module);
+/* An apns.Device. */
+PyObject *device_make(uint32_t timestamp, const void *token, size_t length);
 
 extern PyMethodDef payload_functions[];
 bool is_payload(PyObject *object);

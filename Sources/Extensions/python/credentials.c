@@ -63,7 +63,20 @@ static int answer(const char *file, char *buffer, size_t capacity, void *context
 /* ---- Making and freeing --------------------------------------------------- */
 
 /* What the options point into. */
-enum { CERTIFICATE, KEY, PASSPHRASE, CERTIFICATE_BYTES, KEY_BYTES, CA, DIRECTORY, OWNERS };
+enum {
+  CERTIFICATE,
+  KEY,
+  PASSPHRASE,
+  CERTIFICATE_BYTES,
+  KEY_BYTES,
+  CA,
+  DIRECTORY,
+  TOKEN_KEY,
+  TOKEN_KEY_BYTES,
+  KEY_ID,
+  TEAM_ID,
+  OWNERS
+};
 
 static bool take_bytes(PyObject *given, const char *name, const void **bytes_out,
                        size_t *length_out, PyObject **owner_out) {
@@ -112,18 +125,21 @@ static PyObject *credentials_new(PyTypeObject *type, PyObject *args, PyObject *k
                           "passphrase",       "ca_file",
                           "ca_directory",     "tls_min",
                           "tls_max",          "dangerously_accept_any_peer",
-                          "accept_expired",   NULL};
+                          "accept_expired",   "token_key_file",
+                          "token_key",        "key_id",
+                          "team_id",          NULL};
   PyObject *certificate_file = NULL, *certificate = NULL, *key_file = NULL, *key = NULL;
   PyObject *passphrase = NULL, *ca_file = NULL, *ca_directory = NULL;
+  PyObject *token_key_file = NULL, *token_key = NULL, *key_id = NULL, *team_id = NULL;
   PyObject *tls_min = NULL, *tls_max = NULL, *owners[OWNERS] = {NULL};
   int any_peer = 0, expired = 0;
   long long least = 0, most = 0;
   apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
   asking_t asking = {NULL, NULL};
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$OOOOOOOOOpp:Credentials", names,
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$OOOOOOOOOppOOOO:Credentials", names,
                                    &certificate_file, &certificate, &key_file, &key, &passphrase,
-                                   &ca_file, &ca_directory, &tls_min, &tls_max, &any_peer,
-                                   &expired)) {
+                                   &ca_file, &ca_directory, &tls_min, &tls_max, &any_peer, &expired,
+                                   &token_key_file, &token_key, &key_id, &team_id)) {
     return NULL;
   }
   credentials_t *self = object_alloc(type);
@@ -137,7 +153,12 @@ static PyObject *credentials_new(PyTypeObject *type, PyObject *args, PyObject *k
               path_argument(ca_file, &options.ca_file, &owners[CA]) &&
               path_argument(ca_directory, &options.ca_directory, &owners[DIRECTORY]) &&
               integer_argument(tls_min, "tls_min", INT32_MIN, INT32_MAX, &least) &&
-              integer_argument(tls_max, "tls_max", INT32_MIN, INT32_MAX, &most);
+              integer_argument(tls_max, "tls_max", INT32_MIN, INT32_MAX, &most) &&
+              path_argument(token_key_file, &options.token_key_file, &owners[TOKEN_KEY]) &&
+              take_bytes(token_key, "token_key", &options.token_key_bytes,
+                         &options.token_key_length, &owners[TOKEN_KEY_BYTES]) &&
+              text_argument(key_id, "key_id", &options.key_id, &owners[KEY_ID]) &&
+              text_argument(team_id, "team_id", &options.team_id, &owners[TEAM_ID]);
   options.tls_min = (int32_t)least;
   options.tls_max = (int32_t)most;
   options.dangerously_accept_any_peer = any_peer;
@@ -211,10 +232,14 @@ static PyStructSequence_Field description_fields[] = {
     {"not_after", "UNIX seconds until which it is valid."},
     {"environments", "Of Environment, one or both; 0: it does not say."},
     {"chain_length", "Certificates that were given, this one included."},
+    {"key_id", "Of the key that signs the provider's tokens; None: it has none."},
+    {"team_id", "Whose tokens they are, or None."},
     {NULL, NULL}};
 
 static PyStructSequence_Desc description_shape = {
-    "apns.Description", "What the provider's certificate says. A tuple with names.",
+    "apns.Description",
+    "What the provider's certificate says, and whose tokens it shows. A tuple with names, of "
+    "which the first six are its items.",
     description_fields, 6};
 
 static PyObject *topics_of(const apns_credentials_description_t *said) {
@@ -228,9 +253,9 @@ static PyObject *topics_of(const apns_credentials_description_t *said) {
   return topics;
 }
 
-static PyObject *subject_of(const apns_credentials_description_t *said) {
-  if (!said->subject) Py_RETURN_NONE;
-  return PyUnicode_DecodeUTF8(said->subject, (Py_ssize_t)strlen(said->subject), "replace");
+static PyObject *text_of(const char *said) {
+  if (!said) Py_RETURN_NONE;
+  return PyUnicode_DecodeUTF8(said, (Py_ssize_t)strlen(said), "replace");
 }
 
 static PyObject *credentials_describe(PyObject *object, PyObject *none) {
@@ -239,27 +264,29 @@ static PyObject *credentials_describe(PyObject *object, PyObject *none) {
   (void)none;
   const apns_credentials_t *credentials = credentials_lend(object);
   if (!credentials) return NULL;
-  PyObject *values[6] = {NULL}, *description = NULL;
+  PyObject *values[8] = {NULL}, *description = NULL;
   if (apns_credentials_describe(credentials, &said, &error)) {
     raise_error(&error);
   } else {
-    values[0] = subject_of(&said);
+    values[0] = text_of(said.subject);
     values[1] = topics_of(&said);
     values[2] = PyLong_FromLongLong(said.not_before);
     values[3] = PyLong_FromLongLong(said.not_after);
     values[4] = PyLong_FromUnsignedLong(said.environments);
     values[5] = PyLong_FromUnsignedLong(said.chain_length);
+    values[6] = text_of(said.key_id);
+    values[7] = text_of(said.team_id);
     description = PyStructSequence_New(description_type);
   }
   credentials_return(object);
-  for (int i = 0; i < 6; i++) {
+  for (int i = 0; i < 8; i++) {
     if (description && !values[i]) Py_CLEAR(description);
     if (description) {
       Py_INCREF(values[i]);
       PyStructSequence_SetItem(description, i, values[i]);
     }
   }
-  for (int i = 0; i < 6; i++) Py_XDECREF(values[i]);
+  for (int i = 0; i < 8; i++) Py_XDECREF(values[i]);
   return description;
 }
 
@@ -285,7 +312,8 @@ static PyGetSetDef properties[] = {
 static const char doc[] =
     "Credentials(*, certificate_file=None, certificate=None, key_file=None, key=None, "
     "passphrase=None, ca_file=None, ca_directory=None, tls_min=0, tls_max=0, "
-    "dangerously_accept_any_peer=False, accept_expired=False)\n--\n\n"
+    "dangerously_accept_any_peer=False, accept_expired=False, token_key_file=None, "
+    "token_key=None, key_id=None, team_id=None)\n--\n\n"
     "Who the provider is and whom it trusts. They never change, and serve any number\n"
     "of sessions and threads.\n\n"
     "certificate_file, certificate\n"
@@ -309,7 +337,12 @@ static const char doc[] =
     "    Whoever answers is taken for the gateway, and anybody on the way can read and\n"
     "    change what is sent. For a test on one machine, if at all.\n"
     "accept_expired\n"
-    "    A certificate that has expired or is not yet valid is taken.\n\n"
+    "    A certificate that has expired or is not yet valid is taken.\n"
+    "token_key_file, token_key\n"
+    "    By HTTP/2, instead of a certificate or beside it: the key that signs provider\n"
+    "    tokens, the .p8 that Apple hands out, a file or bytes, not both.\n"
+    "key_id, team_id\n"
+    "    The key's and whose it is, 10 letters and digits each.\n\n"
     "CredentialsError names the file and the reason. Files are read here, once, while\n"
     "other threads run.";
 

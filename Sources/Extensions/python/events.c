@@ -1,27 +1,38 @@
 /* The event that a program sees. */
+#include <stdlib.h>
+
 #include "core.h"
 
 static PyTypeObject *event_type;
 static PyObject *kinds[APNS_EVENT_UNKNOWN + 1];
 static PyObject *reject_class, *rejects[256];
+static PyObject *reason_class, *reasons[256];
 
 static PyStructSequence_Field fields[] = {
     {"kind", "How it ended: an EventKind."},
     {"reject", "Why, where the gateway rejected it: a Reject, NONE where it did not."},
     {"identifier", "The number that send() returned."},
     {"user_data", "The object that was sent with it, or None."},
+    {"reason", "Why, in APNs' own words: a Reason. HTTP/2, as are all that follow; else NONE."},
+    {"http_status", "What was answered, such as 200; 0: nothing."},
+    {"timestamp", "UNIX seconds since when the device is gone (410); 0: not said."},
+    {"apns_id", "The notification's: the caller's, or what the service gave it; else empty."},
+    {"reason_text", "The reason as it was written, for one that is not listed too."},
     {NULL, NULL}};
 
-static PyStructSequence_Desc description = {
-    "apns.Event", "How one notification ended. A tuple with names.", fields, 4};
+static PyStructSequence_Desc description = {"apns.Event",
+                                            "How one notification ended. A tuple with names, of "
+                                            "which the first four are its items.",
+                                            fields, 4};
 
 bool events_load(PyObject *module) {
   PyObject *constants = PyImport_ImportModule("apns._constants");
   if (!constants) return false;
   PyObject *kind_class = PyObject_GetAttrString(constants, "EventKind");
   reject_class = PyObject_GetAttrString(constants, "Reject");
+  reason_class = PyObject_GetAttrString(constants, "Reason");
   Py_DECREF(constants);
-  bool fine = kind_class && reject_class;
+  bool fine = kind_class && reject_class && reason_class;
   for (int i = APNS_EVENT_ACCEPTED; fine && i <= APNS_EVENT_UNKNOWN; i++) {
     kinds[i] = PyObject_CallFunction(kind_class, "i", i);
     fine = kinds[i] != NULL;
@@ -34,30 +45,41 @@ bool events_load(PyObject *module) {
   return PyModule_AddObject(module, "Event", (PyObject *)event_type) == 0;
 }
 
-static PyObject *reject_of(uint8_t number) {
-  if (!rejects[number]) rejects[number] = PyObject_CallFunction(reject_class, "i", (int)number);
-  Py_XINCREF(rejects[number]);
-  return rejects[number];
+static PyObject *member(PyObject **members, PyObject *type, uint8_t number) {
+  if (!members[number]) members[number] = PyObject_CallFunction(type, "i", (int)number);
+  Py_XINCREF(members[number]);
+  return members[number];
 }
 
 PyObject *event_make(outcome_t outcome, PyObject *user_data) {
-  PyObject *reject = reject_of(outcome.reject);
-  PyObject *identifier = PyLong_FromUnsignedLong(outcome.identifier);
-  PyObject *event = reject && identifier ? PyStructSequence_New(event_type) : NULL;
-  if (!event) {
-    Py_XDECREF(reject);
-    Py_XDECREF(identifier);
-    Py_XDECREF(user_data);
-    return NULL;
-  }
+  static const answer_t nothing;
+  const answer_t *answer = outcome.answer ? outcome.answer : &nothing;
   if (!user_data) {
     Py_INCREF(Py_None);
     user_data = Py_None;
   }
-  Py_INCREF(kinds[outcome.kind]);
-  PyStructSequence_SetItem(event, 0, kinds[outcome.kind]);
-  PyStructSequence_SetItem(event, 1, reject);
-  PyStructSequence_SetItem(event, 2, identifier);
-  PyStructSequence_SetItem(event, 3, user_data);
+  PyObject *kind = kinds[outcome.kind];
+  Py_INCREF(kind);
+  PyObject *values[] = {kind,
+                        member(rejects, reject_class, outcome.reject),
+                        PyLong_FromUnsignedLong(outcome.identifier),
+                        user_data,
+                        member(reasons, reason_class, (uint8_t)answer->reason),
+                        PyLong_FromLong(answer->http_status),
+                        PyLong_FromLongLong(answer->timestamp),
+                        PyUnicode_FromString(answer->apns_id),
+                        PyUnicode_FromString(answer->reason_text)};
+  enum { COUNT = sizeof values / sizeof *values };
+  free(outcome.answer);
+  bool fine = true;
+  for (int i = 0; i < COUNT; i++) fine = fine && values[i];
+  PyObject *event = fine ? PyStructSequence_New(event_type) : NULL;
+  for (int i = 0; i < COUNT; i++) {
+    if (event) {
+      PyStructSequence_SetItem(event, i, values[i]);
+    } else {
+      Py_XDECREF(values[i]);
+    }
+  }
   return event;
 }

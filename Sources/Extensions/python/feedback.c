@@ -71,6 +71,20 @@ static void feedback_dealloc(PyObject *object) {
   object_free(object);
 }
 
+PyObject *device_make(uint32_t timestamp, const void *token, size_t length) {
+  PyObject *seconds = PyLong_FromUnsignedLong(timestamp);
+  PyObject *bytes = PyBytes_FromStringAndSize((const char *)token, (Py_ssize_t)length);
+  PyObject *device = seconds && bytes ? PyStructSequence_New(device_type) : NULL;
+  if (!device) {
+    Py_XDECREF(seconds);
+    Py_XDECREF(bytes);
+    return NULL;
+  }
+  PyStructSequence_SetItem(device, 0, seconds);
+  PyStructSequence_SetItem(device, 1, bytes);
+  return device;
+}
+
 static PyObject *feedback_next(PyObject *object) {
   feedback_t *self = (feedback_t *)object;
   apns_error_t error = APNS_ERROR_INIT;
@@ -91,17 +105,7 @@ static PyObject *feedback_next(PyObject *object) {
   Py_END_ALLOW_THREADS;
   if (status == APNS_DONE) return NULL;
   if (status) return raise_error(&error);
-  PyObject *timestamp = PyLong_FromUnsignedLong(tuple.timestamp);
-  PyObject *bytes = PyBytes_FromStringAndSize((const char *)token, (Py_ssize_t)tuple.token_length);
-  PyObject *device = timestamp && bytes ? PyStructSequence_New(device_type) : NULL;
-  if (!device) {
-    Py_XDECREF(timestamp);
-    Py_XDECREF(bytes);
-    return NULL;
-  }
-  PyStructSequence_SetItem(device, 0, timestamp);
-  PyStructSequence_SetItem(device, 1, bytes);
-  return device;
+  return device_make(tuple.timestamp, token, tuple.token_length);
 }
 
 static PyObject *feedback_close(PyObject *object, PyObject *none) {

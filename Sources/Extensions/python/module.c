@@ -36,6 +36,27 @@ static PyObject *reject_text(PyObject *module, PyObject *given) {
   return PyUnicode_FromString(apns_reject_text((apns_reject_t)number));
 }
 
+static PyObject *reason_text(PyObject *module, PyObject *given) {
+  long long number = 0;
+  (void)module;
+  if (!integer_argument(given, "reason", INT32_MIN, INT32_MAX, &number)) return NULL;
+  return PyUnicode_FromString(apns_reason_text((apns_reason_t)number));
+}
+
+static PyObject *reason_http_status(PyObject *module, PyObject *given) {
+  long long number = 0;
+  (void)module;
+  if (!integer_argument(given, "reason", INT32_MIN, INT32_MAX, &number)) return NULL;
+  return PyLong_FromLong(apns_reason_http_status((apns_reason_t)number));
+}
+
+static PyObject *push_type_text(PyObject *module, PyObject *given) {
+  long long number = 0;
+  (void)module;
+  if (!integer_argument(given, "push_type", INT32_MIN, INT32_MAX, &number)) return NULL;
+  return PyUnicode_FromString(apns_push_type_text((apns_push_type_t)number));
+}
+
 static PyObject *status_name(PyObject *module, PyObject *given) {
   long long number = 0;
   (void)module;
@@ -60,6 +81,13 @@ static PyMethodDef functions[] = {
      "version()\n--\n\nThe version of the C library in use, \"0.1.0\"."},
     {"reject_text", reject_text, METH_O,
      "reject_text(reject, /)\n--\n\nThe gateway's reason in words, such as \"invalid token\"."},
+    {"reason_text", reason_text, METH_O,
+     "reason_text(reason, /)\n--\n\nThe reason as APNs writes it, such as \"BadDeviceToken\"."},
+    {"reason_http_status", reason_http_status, METH_O,
+     "reason_http_status(reason, /)\n--\n\n"
+     "The HTTP status that APNs answers with for this reason, such as 400; 0 for none."},
+    {"push_type_text", push_type_text, METH_O,
+     "push_type_text(push_type, /)\n--\n\nThe type as APNs reads it, such as \"alert\"."},
     {"status_name", status_name, METH_O,
      "status_name(status, /)\n--\n\nThe C name of a status, such as \"APNS_ERR_TIMEOUT\"."},
     {"status_is_retryable", status_is_retryable, METH_O,

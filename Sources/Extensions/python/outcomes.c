@@ -31,7 +31,24 @@ bool outcomes_take(outcomes_t *outcomes, outcome_t *outcome_out) {
   return true;
 }
 
+outcome_t outcome_make(const apns_event_t *event, answer_t *answer) {
+  if (answer && event->http_status == 0) {
+    free(answer);
+    answer = NULL;
+  }
+  if (answer) {
+    answer->timestamp = event->timestamp;
+    answer->reason = event->reason;
+    answer->http_status = event->http_status;
+    memcpy(answer->apns_id, event->apns_id, sizeof answer->apns_id);
+    memcpy(answer->reason_text, event->reason_text, sizeof answer->reason_text);
+  }
+  return (outcome_t){(uintptr_t)event->user_data, answer, event->identifier, (uint8_t)event->kind,
+                     (uint8_t)event->reject};
+}
+
 void outcomes_free(outcomes_t *outcomes) {
+  for (size_t i = outcomes->start; i < outcomes->end; i++) free(outcomes->items[i].answer);
   free(outcomes->items);
   *outcomes = (outcomes_t){0};
 }

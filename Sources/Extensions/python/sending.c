@@ -28,7 +28,8 @@ static bool keep(session_t *self, apns_notification_t *push, PyObject *user_data
 }
 
 const char send_doc[] =
-    "send($self, token, payload, *, user_data=None, expiry=0, priority=0, more=False)\n--\n\n"
+    "send($self, token, payload, *, user_data=None, expiry=0, priority=0, more=False, topic=None, "
+    "push_type=0, collapse_id=None, apns_id=None)\n--\n\n"
     "Sends one notification, and returns the identifier by which its event knows it.\n\n"
     "token\n"
     "    The device's: bytes, or hex in a str.\n"
@@ -41,10 +42,14 @@ const char send_doc[] =
     "    UNIX seconds until which the gateway keeps trying. 0: not said; EXPIRY_ONCE:\n"
     "    tried once.\n"
     "priority\n"
-    "    10 at once, 5 power-considerate; 0: not said.\n"
+    "    10 at once, 5 power-considerate; 0: not said. HTTP/2 knows 1 too.\n"
     "more\n"
     "    Another one follows at once, so this one may wait for it: until it fills a TLS\n"
-    "    record, or the next call that writes.\n\n"
+    "    record, or the next call that writes.\n"
+    "topic, push_type, collapse_id, apns_id\n"
+    "    By HTTP/2: the app's, where it is not the session's or the certificate's; of\n"
+    "    PushType or its text, default by the payload; at most 64 bytes, and it takes the\n"
+    "    place of one that came before; a UUID, default one that APNs makes.\n\n"
     "When it returns the session has taken the notification, which will have exactly\n"
     "one end; an exception says that it was not taken. ArgumentError refuses what the\n"
     "gateway would. Connects where that is needed, and where the window is full waits\n"
@@ -52,17 +57,21 @@ const char send_doc[] =
     "threads run; Ctrl-C is seen to after that. FullError: events wait to be taken.";
 
 PyObject *session_send(PyObject *object, PyObject *args, PyObject *keywords) {
-  static char *names[] = {"token", "payload", "user_data", "expiry", "priority", "more", NULL};
-  PyObject *token, *payload, *user_data = NULL, *expiry = NULL, *priority = NULL;
+  static char *names[] = {"token", "payload",   "user_data",   "expiry",  "priority", "more",
+                          "topic", "push_type", "collapse_id", "apns_id", NULL};
+  PyObject *token, *payload, *user_data = NULL;
+  manner_t manner = {NULL};
   int more = 0;
   session_t *self = (session_t *)object;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|$OOOp:send", names, &token, &payload,
-                                   &user_data, &expiry, &priority, &more)) {
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|$OOOpOOOO:send", names, &token, &payload,
+                                   &user_data, &manner.expiry, &manner.priority, &more,
+                                   &manner.topic, &manner.push_type, &manner.collapse_id,
+                                   &manner.apns_id)) {
     return NULL;
   }
   parcel_t parcel;
   apns_notification_t push;
-  if (!parcel_pack(&parcel, &push, token, payload, expiry, priority)) return NULL;
+  if (!parcel_pack(&parcel, &push, token, payload, &manner)) return NULL;
   if (!keep(self, &push, user_data) || !gate_enter(&self->gate, "session")) {
     keepsakes_drop(&self->keepsakes, (uintptr_t)push.user_data);
     parcel_free(&parcel);
@@ -107,7 +116,7 @@ static bool pack_plain(batch_t *batch, PyObject *token, PyObject *payload) {
   apns_notification_t *push = &batch->pushes[batch->count];
   parcel_t *parcel = &batch->parcels[batch->count];
   *push = (apns_notification_t)APNS_NOTIFICATION_INIT;
-  parcel->token_owner = parcel->payload_owner = NULL;
+  parcel_leave_empty(parcel);
   PyBytes_AsStringAndSize(token, &bytes, &length);
   push->token = bytes;
   push->token_length = (size_t)length;
@@ -120,19 +129,22 @@ static bool pack_plain(batch_t *batch, PyObject *token, PyObject *payload) {
 /* Adds an item, of which it takes over the reference. */
 static bool add_item(session_t *self, batch_t *batch, PyObject *item) {
   Py_ssize_t size = PyTuple_Check(item) ? PyTuple_Size(item) : 0;
-  if (size < 2 || size > 5) {
+  if (size < 2 || size > 9) {
     PyErr_SetString(PyExc_TypeError,
                     "a notification must be a tuple of token and payload, and at most user_data, "
-                    "expiry and priority");
+                    "expiry, priority, topic, push_type, collapse_id and apns_id");
     Py_DECREF(item);
     return false;
   }
   PyObject *token = PyTuple_GetItem(item, 0), *payload = PyTuple_GetItem(item, 1);
   apns_notification_t *push = &batch->pushes[batch->count];
   parcel_t *parcel = &batch->parcels[batch->count];
+  manner_t manner = {NULL};
+  PyObject **places[] = {&manner.expiry,    &manner.priority,    &manner.topic,
+                         &manner.push_type, &manner.collapse_id, &manner.apns_id};
+  for (Py_ssize_t i = 3; i < size; i++) *places[i - 3] = PyTuple_GetItem(item, i);
   if (!(size <= 3 && pack_plain(batch, token, payload)) &&
-      !parcel_pack(parcel, push, token, payload, size > 3 ? PyTuple_GetItem(item, 3) : NULL,
-                   size > 4 ? PyTuple_GetItem(item, 4) : NULL)) {
+      !parcel_pack(parcel, push, token, payload, &manner)) {
     Py_DECREF(item);
     return false;
   }
@@ -194,9 +206,10 @@ static bool fill_batch(session_t *self, batch_t *batch, PyObject *iterator, bool
 const char send_many_doc[] =
     "send_many($self, notifications, /)\n--\n\n"
     "Sends notifications in order, with the least work for each, and returns how many.\n\n"
-    "Each is a tuple of token and payload, and where wanted user_data, expiry and\n"
-    "priority, each as send() takes it; Notification is such a tuple with names. They may\n"
-    "come from any iterable, which is asked for some hundred at a time.\n\n"
+    "Each is a tuple of token and payload, and where wanted user_data, expiry, priority,\n"
+    "topic, push_type, collapse_id and apns_id, each as send() takes it; Notification is\n"
+    "such a tuple with names. They may come from any iterable, which is asked for some\n"
+    "hundred at a time.\n\n"
     "Any exception, be it the library's, the iterable's or Ctrl-C, has an attribute\n"
     "`taken`: how many the session took. Those have exactly one end each; the one after\n"
     "them is what the exception is about, and it and all behind it were not taken.";

@@ -1,9 +1,27 @@
 #include "session.h"
 
+#include <stdlib.h>
+
 static PyTypeObject *session_type, *stats_type, *iterator_type;
 static PyObject *log_changes;
 
 /* ---- Inside the gate ------------------------------------------------------- */
+
+bool session_reserve_answer(const session_t *self, answer_t **answer_out) {
+  *answer_out = self->speaks_http2 ? malloc(sizeof **answer_out) : NULL;
+  return *answer_out || !self->speaks_http2;
+}
+
+/* Keeps an outcome as far as anybody needs it; there is room. */
+static void put_outcome(session_t *self, outcome_t outcome) {
+  if (outcome.kind != APNS_EVENT_ACCEPTED || self->reports_accepted) {
+    outcomes_put(&self->outcomes, outcome);
+    return;
+  }
+  free(outcome.answer);
+  outcome.answer = NULL;
+  if (outcome.keepsake) outcomes_put(&self->ended, outcome);
+}
 
 size_t session_collect(session_t *self) {
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
@@ -12,15 +30,14 @@ size_t session_collect(session_t *self) {
   while (collected < stats.events && outcomes_count(&self->outcomes) < self->events_max &&
          outcomes_reserve(&self->outcomes) && outcomes_reserve(&self->ended)) {
     apns_event_t event = APNS_EVENT_INIT;
-    if (apns_session_next_event(self->session, &event, 0, NULL)) break;
-    outcome_t outcome = {(uintptr_t)event.user_data, event.identifier, (uint8_t)event.kind,
-                         (uint8_t)event.reject};
-    collected++;
-    if (event.kind != APNS_EVENT_ACCEPTED || self->reports_accepted) {
-      outcomes_put(&self->outcomes, outcome);
-    } else if (event.user_data) {
-      outcomes_put(&self->ended, outcome);
+    answer_t *answer;
+    if (!session_reserve_answer(self, &answer)) break;
+    if (apns_session_next_event(self->session, &event, 0, NULL)) {
+      free(answer);
+      break;
     }
+    put_outcome(self, outcome_make(&event, answer));
+    collected++;
   }
   return collected;
 }
@@ -71,7 +88,7 @@ bool session_settle(session_t *self, aftermath_t *aftermath) {
 
 /* ---- Making ---------------------------------------------------------------- */
 
-enum { HOST, SERVER_NAME, PROXY_HOST, PROXY_USER, PROXY_PASSWORD, OWNERS };
+enum { HOST, SERVER_NAME, PROXY_HOST, PROXY_USER, PROXY_PASSWORD, TOPIC, OWNERS };
 
 /* The options that are numbers. */
 static bool take_number(PyObject *given, const char *name, long long least, long long most,
@@ -129,21 +146,29 @@ static bool take_options(session_t *self, PyObject *args, PyObject *keywords,
                           "proxy_user",
                           "proxy_password",
                           "events_max",
+                          "protocol",
+                          "topic",
+                          "ping_after",
+                          "retry_timeout",
                           NULL};
+  static const char *const protocols[] = {"default", "binary", "http2"};
   PyObject *host = NULL, *server_name = NULL, *port = NULL, *format = NULL, *connect_timeout = NULL;
   PyObject *write_timeout = NULL, *answer_timeout = NULL, *window_bytes = NULL, *payload_max = NULL,
            *ambiguous = NULL;
   PyObject *quiet_period = NULL, *connections = NULL, *connects_per_minute = NULL;
   PyObject *reconnect_pause_max = NULL, *keepalive = NULL, *proxy_host = NULL, *proxy_port = NULL;
   PyObject *proxy_user = NULL, *proxy_password = NULL, *events_max = NULL, *credentials;
+  PyObject *protocol = NULL, *topic = NULL, *ping_after = NULL, *retry_timeout = NULL;
+  long long protocol_number = 0, ping_seconds = 0;
   int report_accepted = 0, zero_proves = 0, standby = 1;
   long long most = EVENTS_MAX;
   if (!PyArg_ParseTupleAndKeywords(
-          args, keywords, "O!|$OOOOOOOOOOpOpOpOOOOOOOO:Session", names, credentials_type,
+          args, keywords, "O!|$OOOOOOOOOOpOpOpOOOOOOOOOOOO:Session", names, credentials_type,
           &credentials, &host, &server_name, &port, &format, &connect_timeout, &write_timeout,
           &answer_timeout, &window_bytes, &payload_max, &ambiguous, &report_accepted, &quiet_period,
           &zero_proves, &connections, &standby, &connects_per_minute, &reconnect_pause_max,
-          &keepalive, &proxy_host, &proxy_port, &proxy_user, &proxy_password, &events_max)) {
+          &keepalive, &proxy_host, &proxy_port, &proxy_user, &proxy_password, &events_max,
+          &protocol, &topic, &ping_after, &retry_timeout)) {
     return false;
   }
   if (!text_argument(host, "host", &options->host, &owners[HOST]) ||
@@ -166,9 +191,16 @@ static bool take_options(session_t *self, PyObject *args, PyObject *keywords,
       !text_argument(proxy_user, "proxy_user", &options->proxy_user, &owners[PROXY_USER]) ||
       !text_argument(proxy_password, "proxy_password", &options->proxy_password,
                      &owners[PROXY_PASSWORD]) ||
-      !integer_argument(events_max, "events_max", 1, UINT32_MAX, &most)) {
+      !integer_argument(events_max, "events_max", 1, UINT32_MAX, &most) ||
+      !word_argument(protocol, "protocol", protocols, 3, &protocol_number) ||
+      !text_argument(topic, "topic", &options->topic, &owners[TOPIC]) ||
+      !integer_argument(ping_after, "ping_after", -1, INT32_MAX / 1000, &ping_seconds) ||
+      !option_ms_argument(retry_timeout, "retry_timeout", &options->retry_timeout_ms)) {
     return false;
   }
+  options->ping_after_ms = (int32_t)(ping_seconds < 0 ? -1 : ping_seconds * 1000);
+  options->protocol = (int32_t)protocol_number;
+  self->speaks_http2 = options->protocol == APNS_PROTOCOL_HTTP2;
   options->zero_proves = zero_proves;
   options->no_standby = !standby;
   /* Every end comes out of the library, so that the object that went with it can be
@@ -208,8 +240,11 @@ static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *keywo
   if (fine) {
     self->closed = false;
     self->patience_ms = patience(&options);
-    self->host = PyUnicode_FromString(options.host ? options.host : APNS_HOST_PRODUCTION);
-    self->port = options.port ? options.port : APNS_PORT_GATEWAY;
+    const char *host = self->speaks_http2 ? APNS_HOST_HTTP2_PRODUCTION : APNS_HOST_PRODUCTION;
+    self->host = PyUnicode_FromString(options.host ? options.host : host);
+    self->port = options.port         ? options.port
+                 : self->speaks_http2 ? APNS_PORT_HTTP2
+                                      : APNS_PORT_GATEWAY;
     fine = self->host != NULL;
   }
   for (int i = 0; i < OWNERS; i++) Py_XDECREF(owners[i]);
@@ -427,18 +462,19 @@ static bool next_outcome(session_t *self, int32_t timeout_ms, outcome_t *outcome
     apns_event_t event = APNS_EVENT_INIT;
     int64_t began = clock_ms();
     int32_t slice = slice_before(deadline);
+    answer_t *answer = NULL;
     status = APNS_ERR_MEMORY;
-    if (outcomes_reserve(&self->outcomes) && outcomes_reserve(&self->ended)) {
+    if (outcomes_reserve(&self->outcomes) && outcomes_reserve(&self->ended) &&
+        session_reserve_answer(self, &answer)) {
       status = apns_session_next_event(self->session, &event, slice, &error);
     } else {
       error.status = APNS_ERR_MEMORY;
     }
     if (status == APNS_OK) {
-      outcome_t taken = {(uintptr_t)event.user_data, event.identifier, (uint8_t)event.kind,
-                         (uint8_t)event.reject};
-      bool wanted = event.kind != APNS_EVENT_ACCEPTED || self->reports_accepted;
-      if (wanted || event.user_data) outcomes_put(wanted ? &self->outcomes : &self->ended, taken);
+      put_outcome(self, outcome_make(&event, answer));
       session_collect(self);
+    } else {
+      free(answer);
     }
     found = outcomes_count(&self->outcomes) > 0;
     int64_t now = clock_ms();
@@ -615,6 +651,73 @@ static PyGetSetDef properties[] = {
     {"port", get_port, NULL, "The gateway's port.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
+typedef struct gone {
+  uint32_t timestamp;
+  uint32_t length;
+  uint8_t token[APNS_TOKEN_MAX];
+} gone_t;
+
+/* Takes the list, into memory that is to be freed; inside the gate, where no object is made:
+   the collector might call what comes here again. */
+static apns_status_t take_gone(session_t *self, gone_t **list, size_t *count, apns_error_t *error) {
+  apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
+  apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
+  apns_feedback_t *feedback = NULL;
+  size_t room = 0;
+  options.session = self->session;
+  apns_status_t status = apns_feedback_open(&options, NULL, &feedback, error);
+  while (status == APNS_OK) {
+    if (*count == room) {
+      gone_t *larger = realloc(*list, (room = room ? 2 * room : 64) * sizeof **list);
+      if (!larger) break; /* the rest stays where it is */
+      *list = larger;
+    }
+    status = apns_feedback_next(feedback, &tuple, error);
+    if (status || tuple.token_length > APNS_TOKEN_MAX) break;
+    gone_t *one = &(*list)[(*count)++];
+    one->timestamp = tuple.timestamp;
+    one->length = (uint32_t)tuple.token_length;
+    memcpy(one->token, tuple.token, tuple.token_length);
+  }
+  apns_feedback_free(feedback);
+  return status;
+}
+
+static PyObject *session_gone(PyObject *object, PyObject *none) {
+  session_t *self = (session_t *)object;
+  apns_error_t error = APNS_ERROR_INIT;
+  gone_t *gone = NULL;
+  size_t count = 0;
+  (void)none;
+  if (!self->speaks_http2) {
+    error.status = APNS_ERR_ARGUMENT;
+    PyOS_snprintf(error.message, sizeof error.message,
+                  "the binary interface tells of devices that are gone by Feedback");
+    return raise_error(&error);
+  }
+  if (!gate_enter(&self->gate, "session")) return NULL;
+  apns_status_t status = take_gone(self, &gone, &count, &error);
+  gate_leave(&self->gate);
+  PyObject *list = NULL;
+  if (status == APNS_DONE) {
+    list = PyList_New((Py_ssize_t)count);
+  } else if (status) {
+    raise_error(&error);
+  } else {
+    PyErr_NoMemory();
+  }
+  for (size_t n = 0; list && n < count; n++) {
+    PyObject *device = device_make(gone[n].timestamp, gone[n].token, gone[n].length);
+    if (device) {
+      PyList_SetItem(list, (Py_ssize_t)n, device);
+    } else {
+      Py_CLEAR(list);
+    }
+  }
+  free(gone);
+  return list;
+}
+
 static PyMethodDef methods[] = {
     {"connect", session_connect, METH_NOARGS,
      "connect($self, /)\n--\n\n"
@@ -637,11 +740,16 @@ static PyMethodDef methods[] = {
      "Other threads run meanwhile, and may use the session in turn; Ctrl-C ends the wait."},
     {"next_event", (PyCFunction)(void (*)(void))session_next_event, METH_VARARGS | METH_KEYWORDS,
      "next_event($self, /, timeout=0)\n--\n\n"
-     "Takes the next outcome, in the order in which the notifications were sent: an\n"
-     "Event, or None where there is none.\n\n"
+     "Takes the next outcome, in the order in which the notifications were sent, or by\n"
+     "HTTP/2 answered: an Event, or None where there is none.\n\n"
      "Waits up to `timeout` seconds for one, and writes and reconnects meanwhile; with 0\n"
      "it only looks at what has come. Works on a closed session too, and is how the ones\n"
      "with no known end are got back there. Ctrl-C ends the wait."},
+    {"gone", session_gone, METH_NOARGS,
+     "gone($self, /)\n--\n\n"
+     "By HTTP/2: takes the list of the devices on which the app no longer is, as the\n"
+     "service said in answers to this session (410), each once: a list of Device, as\n"
+     "Feedback gives them for the binary interface. At most 65,536 wait to be taken."},
     {"events", (PyCFunction)(void (*)(void))session_events, METH_VARARGS | METH_KEYWORDS,
      "events($self, /, timeout=0)\n--\n\n"
      "Iterates over the outcomes, until none comes within `timeout` seconds. Iterating\n"
@@ -669,14 +777,16 @@ static const char doc[] =
     "ambiguous=0, "
     "report_accepted=False, quiet_period=None, zero_proves=False, connections=0, standby=True, "
     "connects_per_minute=0, reconnect_pause_max=None, keepalive=0, proxy_host=None, "
-    "proxy_port=0, proxy_user=None, proxy_password=None, events_max=1048576)\n--\n\n"
+    "proxy_port=0, proxy_user=None, proxy_password=None, events_max=1048576, protocol=0, "
+    "topic=None, ping_after=0, retry_timeout=None)\n--\n\n"
     "One provider's way to one gateway. It connects with the first send, or connect().\n\n"
     "Every notification that a send method took ends as exactly one of accepted,\n"
     "rejected or unknown. As a context manager it drains and closes at the end of the\n"
     "block. Times are seconds; None and 0 are defaults.\n\n"
     "host, server_name, port\n"
-    "    The gateway's name or address (default: HOST_PRODUCTION), the name its\n"
-    "    certificate must carry (default: host), and its port (default: 2195).\n"
+    "    The gateway's name or address (default: HOST_PRODUCTION, or by HTTP/2\n"
+    "    HOST_HTTP2_PRODUCTION), the name its certificate must carry (default: host), and\n"
+    "    its port (default: 2195, or 443).\n"
     "format\n"
     "    Of Format; default: framed.\n"
     "connect_timeout, write_timeout\n"
@@ -688,7 +798,8 @@ static const char doc[] =
     "window_bytes\n"
     "    Memory for notifications that have no end yet. Default: 4 MiB; at least 16 KiB.\n"
     "payload_max\n"
-    "    Larger payloads are refused. Default: 2,048; at most 65,535.\n"
+    "    Larger payloads are refused. Default: 2,048, by HTTP/2 what Apple allows the kind\n"
+    "    of push; at most 65,535.\n"
     "ambiguous\n"
     "    Of Ambiguous: what becomes of notifications in flight when a connection ends\n"
     "    without saying which one failed. Default: sent again, so that some may arrive\n"
@@ -719,7 +830,19 @@ static const char doc[] =
     "    An HTTP proxy (CONNECT) to go through, and who asks, told in clear text.\n"
     "events_max\n"
     "    When so many outcomes wait to be taken, and the window is full of more, sending\n"
-    "    is a FullError.\n\n"
+    "    is a FullError.\n"
+    "protocol\n"
+    "    Of Protocol, or \"binary\" (the default) or \"http2\": today's APNs. That needs a\n"
+    "    library built with it; format, quiet_period, zero_proves and standby are the\n"
+    "    binary interface's.\n"
+    "topic\n"
+    "    By HTTP/2: of notifications that name none. Default: the certificate's.\n"
+    "ping_after\n"
+    "    By HTTP/2: whole seconds of silence after which a connection is asked whether it\n"
+    "    still is one. Default: an hour; -1: never.\n"
+    "retry_timeout\n"
+    "    By HTTP/2: how long what the service answers by \"later\" is tried again.\n"
+    "    Default: 60.\n\n"
     "Threads: any number may use a session; one at a time is inside, the others wait.\n"
     "Fork: in a child process every method raises ForkedError and does no I/O; the\n"
     "parent's connection stays undisturbed whatever the child does. A session that goes\n"

@@ -10,7 +10,7 @@ typedef struct session {
   PyObject *credentials, *weakrefs;
   PyObject *host;
   uint16_t port;
-  bool reports_accepted, closed;
+  bool reports_accepted, speaks_http2, closed;
   int32_t patience_ms; /* what a timeout of None is */
   size_t events_max;
   keepsakes_t keepsakes;
@@ -19,6 +19,9 @@ typedef struct session {
   outcomes_t ended;    /* accepted, of which only the keepsake has to be given up */
   apns_session_stats_t told;
 } session_t;
+
+/* Room for what the service says with the next event; false where there is no memory. */
+bool session_reserve_answer(const session_t *self, answer_t **answer_out);
 
 /* What a call inside the gate leaves to be done outside of it. */
 typedef struct aftermath {

@@ -29,6 +29,9 @@ final class BinaryHandler: ChannelInboundHandler {
     case lost
   }
 
+  /// How much is shown of what has no end.
+  private static let shown = 4096
+
   private let connection: Int
   private let rules: Rules
   private let limits: FrameLimits
@@ -45,6 +48,11 @@ final class BinaryHandler: ChannelInboundHandler {
   /// What the records have not been given yet.
   private var accepted: NotificationLines?
   private var fates: NotificationLines?
+  /// What those who look on have not been shown yet.
+  private var sightings: [Sighting] = []
+  private let isSeen: Bool
+  /// That of the client's certificate.
+  private var topic: String?
   /// The status for all there is, where the certificate is not one for this gateway.
   private var topicStatus: UInt8?
   /// Accepted on this connection, and the identifier of the last of them.
@@ -65,6 +73,7 @@ final class BinaryHandler: ChannelInboundHandler {
     self.ledger = ledger
     self.records = records
     self.logger = logger
+    isSeen = ledger.sightings != nil
     if records.accepted != nil || ledger.keeps > 0 {
       accepted = NotificationLines(tellsFate: false)
     }
@@ -75,6 +84,11 @@ final class BinaryHandler: ChannelInboundHandler {
     if case .handshakeCompleted = event as? TLSUserEvent {
       ledger.connect()
       logger.debug("connected")
+      if ledger.tellsConnections {
+        let peer = PeerIdentity(context)
+        ledger.identify(connection, tls: peer.tls, subject: peer.subject)
+        topic = peer.topic
+      }
       if let topic = rules.topic {
         topicStatus = topic.status(
           for: try? context.pipeline.syncOperations.nioSSL_peerCertificate())
@@ -160,7 +174,7 @@ final class BinaryHandler: ChannelInboundHandler {
           return reject(
             Rejection(frame, status: status, reason: "a bad token by order"), bytes, context)
         }
-        accept(frame, context)
+        accept(frame, bytes, context)
         return frame.length
       case .rejected(let rejection):
         return reject(rejection, bytes, context)
@@ -182,13 +196,16 @@ final class BinaryHandler: ChannelInboundHandler {
   }
 
   @inline(__always)
-  private func accept(_ frame: Frame, _ context: ChannelHandlerContext) {
+  private func accept(
+    _ frame: Frame, _ bytes: UnsafeRawBufferPointer, _ context: ChannelHandlerContext
+  ) {
     tally.accepted += 1
     count += 1
     last = frame.notification.identifier
     lastCommand = frame.command
     accepted?.append(frame)
-    if ledger.watchesDuplicates { watch(frame) }
+    let isDuplicate = ledger.watchesDuplicates && watch(frame)
+    if isSeen { see(bytes, frame.length, .accepted, isDuplicate: isDuplicate) }
     switch faults.turn() {
     case nil: break
     case .shutdown: shutDown(context)
@@ -196,14 +213,32 @@ final class BinaryHandler: ChannelInboundHandler {
     }
   }
 
-  private func watch(_ frame: Frame) {
+  private func watch(_ frame: Frame) -> Bool {
     let isDuplicate = ledger.isDuplicate(frame.notification.token, frame.notification.payload)
     if isDuplicate { tally.duplicates += 1 }
     fates?.append(frame, .accepted, isDuplicate: isDuplicate)
+    return isDuplicate
+  }
+
+  /// Keeps what came for those who look on, though it may be no frame.
+  private func see(
+    _ bytes: UnsafeRawBufferPointer, _ length: Int, _ fate: Fate, isDuplicate: Bool = false,
+    because reason: String? = nil
+  ) {
+    let bytes = Array(bytes.prefix(length))
+    let map = FrameMap(bytes)
+    var sighting = Sighting(
+      time: WallClock.milliseconds, connection: connection, form: map.form, topic: topic,
+      token: Array(bytes[map.token]), bytes: bytes, payload: map.payload, fate: "",
+      isDuplicate: isDuplicate)
+    sighting.take(fate)
+    if let reason { sighting.reason = sighting.reason.map { "\($0): \(reason)" } ?? reason }
+    sightings.append(sighting)
   }
 
   private func discard(_ bytes: UnsafeRawBufferPointer) {
     tally.discarded += 1
+    if isSeen { see(bytes, bytes.count, .discarded) }
     if fates == nil { return }
     if let frame = try? FrameDecoder.decode(bytes, limits: limits) {
       fates?.append(frame, .discarded)
@@ -231,6 +266,7 @@ final class BinaryHandler: ChannelInboundHandler {
     } else {
       fates?.append(command: rejection.command, identifier: rejection.carried, fate)
     }
+    if isSeen { see(bytes, extent(of: rejection, bytes), fate, because: rejection.reason) }
     if case .ignored = fate {
       tally.ignored += 1
       logger.info("identifier \(rejection.identifier) left unanswered")
@@ -244,6 +280,13 @@ final class BinaryHandler: ChannelInboundHandler {
       end(with: rejection.packet, context)
     }
     return step(bytes, context)
+  }
+
+  /// Of what is rejected, as far as it has come.
+  private func extent(of rejection: Rejection, _ bytes: UnsafeRawBufferPointer) -> Int {
+    if let frame = rejection.frame { return frame.length }
+    if case .bytes(let length) = FrameExtent.measure(bytes) { return length }
+    return min(bytes.count, Self.shown)
   }
 
   private func shutDown(_ context: ChannelHandlerContext) {
@@ -315,6 +358,7 @@ final class BinaryHandler: ChannelInboundHandler {
   /// Passes on what came of this batch, so that no notification costs a lock.
   private func settle() {
     ledger.add(&tally, of: connection, ledger.keeps > 0 ? accepted : nil)
+    ledger.sightings?.add(&sightings)
     if let record = records.accepted { accepted?.hand(to: record) } else { accepted?.clear() }
     if let record = records.ledger { fates?.hand(to: record) }
   }

@@ -1,11 +1,11 @@
 /// What the control interface can see and do, apart from HTTP.
 package struct ControlService: Sendable {
   /// An answer: a status of HTTP's and a JSON text.
-  struct Answer {
-    var status: Int
-    var json: String
+  package struct Answer: Sendable {
+    package var status: Int
+    package var json: String
     /// The run ends once it is sent.
-    var endsRun = false
+    package var endsRun = false
 
     static func ok(_ json: String) -> Answer { Answer(status: 200, json: json) }
 
@@ -14,16 +14,23 @@ package struct ControlService: Sendable {
     }
   }
 
-  struct Request {
+  package struct Request: Sendable {
     var method: String
     var path: String
     var query: [String: String]
     var body: [UInt8]
+
+    package init(method: String, path: String, query: [String: String] = [:], body: [UInt8] = []) {
+      self.method = method
+      self.path = path
+      self.query = query
+      self.body = body
+    }
   }
 
   static let pageMax = 10_000
 
-  let ledger: Ledger
+  package let ledger: Ledger
   let feedback: FeedbackList
   let gone: GoneDevices
   let faults: FaultDesk
@@ -41,7 +48,7 @@ package struct ControlService: Sendable {
   /// A connection's number follows.
   private static let connectionPath = "/connections/"
 
-  func answer(_ request: Request) async -> Answer {
+  package func answer(_ request: Request) async -> Answer {
     if request.path.hasPrefix(Self.connectionPath) { return end(request) }
     guard let methods = Self.methods[request.path] else {
       return .fault(
@@ -55,7 +62,7 @@ package struct ControlService: Sendable {
     do throws(JSONFault) {
       switch request.path {
       case "/accepted": return try accepted(request.query)
-      case "/connections": return .ok(connections)
+      case "/connections": return .ok(connections())
       case "/counters": return .ok(counters)
       case "/faults": return try await faults(request)
       case "/reset":
@@ -75,14 +82,18 @@ package struct ControlService: Sendable {
     }
   }
 
-  private var counters: String { String(ledger.totals.json.dropLast()) }
+  package var counters: String { String(ledger.totals.json.dropLast()) }
 
-  private var connections: String {
-    let open = ledger.connections.map { connection in
+  /// Those that are open, of many the newest.
+  package func connections(newest limit: Int = .max) -> String {
+    let open = ledger.connections.suffix(limit).map { connection in
       """
       {"number":\(connection.number),"protocol":"\(connection.isHTTP2 ? "http2" : "binary")",\
       "peer":\(JSONText.string(connection.peer)),\
-      "since":\(connection.since),"bytes":\(connection.bytes),\
+      "since":\(connection.since),\
+      "tls":\(connection.tls.map(JSONText.string) ?? "null"),\
+      "subject":\(connection.subject.map(JSONText.string) ?? "null"),\
+      "bytes":\(connection.bytes),\
       "accepted":\(connection.accepted),"rejected":\(connection.rejected),\
       "discarded":\(connection.discarded)}
       """
@@ -178,11 +189,19 @@ package struct ControlService: Sendable {
       feedback.append(entry)
       gone.add(entry.token, GoneDevices.Entry(reason: reason, time: entry.milliseconds))
     }
-    let entries = feedback.all.map {
+    return .ok(unregistered())
+  }
+
+  /// What the feedback service will tell, of much the newest.
+  package func unregistered(newest limit: Int = .max) -> String {
+    let entries = feedback.all.suffix(limit).map {
       "{\"timestamp\":\($0.timestamp),\"token\":\"\(TokenField.hex($0.token))\"}"
     }
-    return .ok("{\"unregistered\":[\(entries.joined(separator: ","))]}")
+    return "{\"unregistered\":[\(entries.joined(separator: ","))]}"
   }
+
+  /// Why pushes to a device are refused as gone; nil where they are not.
+  package func reasonGone(_ token: [UInt8]) -> String? { gone[token]?.reason.word }
 
   private func goneReason(_ json: JSONValue) throws(JSONFault) -> PushReason {
     guard let given = json["reason"] else { return .unregistered }

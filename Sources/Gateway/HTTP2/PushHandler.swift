@@ -60,6 +60,8 @@ final class PushHandler: ChannelDuplexHandler {
   private var tally = Tally()
   private var accepted: NotificationLines?
   private var fates: NotificationLines?
+  private var sightings: [Sighting] = []
+  private let isSeen: Bool
 
   init(connection: Int, services: PushServices, faults: ConnectionFaults, logger: Logger) {
     self.connection = connection
@@ -70,6 +72,7 @@ final class PushHandler: ChannelDuplexHandler {
     writer = FrameWriter(faults: faults)
     answers = PushAnswers()
     identifiers = faults.identifiers()
+    isSeen = services.ledger.sightings != nil
     if services.records.accepted != nil || services.ledger.keeps > 0 {
       accepted = NotificationLines(tellsFate: false)
     }
@@ -108,6 +111,10 @@ final class PushHandler: ChannelDuplexHandler {
     let topics = certificate.map(CertificateTopics.all)
     authority = PushAuthority(topics: topics, tokens: services.tokens)
     isAuthorized = topics != nil
+    if services.ledger.tellsConnections {
+      let peer = PeerIdentity(context)
+      services.ledger.identify(connection, tls: peer.tls, subject: peer.subject)
+    }
     let settings = PushSettings(faults.faults, isAuthorized: isAuthorized)
     self.settings = settings
     phase = .judging
@@ -242,7 +249,10 @@ final class PushHandler: ChannelDuplexHandler {
     switch frame.payload {
     case .headers(let headers):
       tally.bytes += headers.headers.count
-      if streams[id] == nil { streams[id] = PushStream(request: PushRequest(headers.headers)) }
+      if streams[id] == nil {
+        streams[id] = PushStream(request: PushRequest(headers.headers))
+        if isSeen { streams[id]?.request.headers = headers.headers }
+      }
       if headers.endStream { finish(id, context) }
     case .data(let data):
       guard case .byteBuffer(var bytes) = data.data else { return }
@@ -288,6 +298,7 @@ final class PushHandler: ChannelDuplexHandler {
       fates?.append(
         request, stream: Int(id), identifier: identifier, topic: request.topic, key: nil,
         token: [], .discarded)
+      see(Push(id: id, request: request, identifier: identifier, topic: request.topic), .discarded)
       streams[id] = nil
       return
     }
@@ -361,7 +372,7 @@ final class PushHandler: ChannelDuplexHandler {
     accepted?.append(
       push.request, stream: Int(push.id), identifier: push.identifier, topic: push.topic, key: key,
       token: push.token)
-    guard services.ledger.watchesDuplicates else { return }
+    guard services.ledger.watchesDuplicates else { return see(push, .accepted) }
     let isDuplicate = push.token.withUnsafeBytes { token in
       push.request.payload.withUnsafeReadableBytes { payload in
         services.ledger.isDuplicate(token, payload, identifier: push.request.identifier)
@@ -371,6 +382,27 @@ final class PushHandler: ChannelDuplexHandler {
     fates?.append(
       push.request, stream: Int(push.id), identifier: push.identifier, topic: push.topic, key: key,
       token: push.token, .accepted, isDuplicate: isDuplicate)
+    see(push, .accepted, isDuplicate: isDuplicate)
+  }
+
+  /// Keeps what came for those who look on.
+  private func see(_ push: Push, _ fate: Fate, isDuplicate: Bool = false) {
+    if !isSeen { return }
+    let payload = Array(push.request.payload.readableBytesView)
+    let headers = (push.request.headers ?? [:]).map { name, value, _ in
+      Sighting.Header(
+        name: name,
+        value: name == "authorization"
+          ? "\(value.prefix(7))… (\(value.utf8.count) bytes\(authority?.lastKey.map { ", key \($0)" } ?? ""))"
+          : value)
+    }
+    var sighting = Sighting(
+      time: WallClock.milliseconds, connection: connection,
+      form: .http2(stream: Int(push.id), identifier: push.identifier, headers: headers),
+      topic: push.topic ?? push.request.topic, token: push.token, bytes: payload,
+      payload: payload.indices, fate: "", isDuplicate: isDuplicate)
+    sighting.take(fate)
+    sightings.append(sighting)
   }
 
   private func refuse(
@@ -381,6 +413,7 @@ final class PushHandler: ChannelDuplexHandler {
     fates?.append(
       push.request, stream: Int(push.id), identifier: push.identifier, topic: push.request.topic,
       key: authority?.lastKey, token: push.token, .refused(reason))
+    see(push, .refused(reason))
     answer(push, reason, since: time, context)
   }
 
@@ -391,6 +424,7 @@ final class PushHandler: ChannelDuplexHandler {
       fates?.append(
         push.request, stream: Int(push.id), identifier: push.identifier, topic: push.topic,
         key: authority?.lastKey, token: push.token, .ignored)
+      see(push, .ignored)
     } else {
       tally.accepted += 1
       note(push)
@@ -536,6 +570,7 @@ final class PushHandler: ChannelDuplexHandler {
     tally.discarded += gate.takeDropped()
     let ledger = services.ledger
     ledger.add(&tally, of: connection, ledger.keeps > 0 ? accepted : nil)
+    ledger.sightings?.add(&sightings)
     if let record = services.records.accepted {
       accepted?.hand(to: record)
     } else {

@@ -12,6 +12,8 @@ struct PushRequest {
   var expiration: String?
   var priority: String?
   var collapse: String?
+  /// All of them, for those who look on.
+  var headers: HPACKHeaders?
   /// One of these came twice.
   var hasDuplicates = false
 

@@ -30,12 +30,12 @@ package struct JSONValue: Sendable {
     return members.last { $0.name == name }?.value
   }
 
-  var integer: Int? {
+  package var integer: Int? {
     guard case .number(let number) = content else { return nil }
     return Int(exactly: number)
   }
 
-  var string: String? {
+  package var string: String? {
     guard case .string(let string) = content else { return nil }
     return string
   }

@@ -9,7 +9,7 @@ struct TextFault: Error, Equatable {
 
 /// A device token where an operator writes one: hex as the core reads it, and tabs
 /// beside its spaces.
-enum TokenField {
+package enum TokenField {
   static func bytes(of text: some Collection<UInt8>) throws(TextFault) -> [UInt8] {
     let spaced = text.map { $0 == UInt8(ascii: "\t") ? UInt8(ascii: " ") : $0 }
     var token = [UInt8](repeating: 0, count: TokenText.longest)
@@ -24,7 +24,7 @@ enum TokenField {
     }
   }
 
-  static func hex(_ token: some Sequence<UInt8>) -> String {
+  package static func hex(_ token: some Sequence<UInt8>) -> String {
     let bytes = Array(token)
     return String(unsafeUninitializedCapacity: bytes.count * 2) { target in
       bytes.withUnsafeBytes { source in

@@ -48,6 +48,10 @@ struct OpenConnection {
   var peer: String
   /// UNIX seconds.
   var since: String
+  /// The version of TLS; nil before the handshake is over.
+  var tls: String?
+  /// Of the client's certificate.
+  var subject: String?
   var bytes = 0
   var accepted = 0
   var rejected = 0
@@ -73,10 +77,13 @@ package final class Ledger: Sendable {
   let watchesDuplicates: Bool
   /// How many accepted ones are kept for whoever asks.
   let keeps: Int
+  /// nil where nobody looks on.
+  package let sightings: Sightings?
 
-  package init(watchesDuplicates: Bool = false, keeps: Int = 0) {
+  package init(watchesDuplicates: Bool = false, keeps: Int = 0, sightings: Sightings? = nil) {
     self.watchesDuplicates = watchesDuplicates
     self.keeps = keeps
+    self.sightings = sightings
     if watchesDuplicates { state.withLockedValue { $0.totals.duplicates = 0 } }
   }
 
@@ -94,6 +101,18 @@ package final class Ledger: Sendable {
       state.open[state.opened] = OpenConnection(
         number: state.opened, isHTTP2: isHTTP2, peer: peer, since: since)
       return state.opened
+    }
+  }
+
+  /// Whether anybody can ask who is connected.
+  var tellsConnections: Bool { keeps > 0 || sightings != nil }
+
+  /// Says who an open connection is.
+  func identify(_ connection: Int, tls: String?, subject: String?) {
+    state.withLockedValue { state in
+      guard let index = state.open.index(forKey: connection) else { return }
+      state.open.values[index].tls = tls
+      state.open.values[index].subject = subject
     }
   }
 
@@ -191,5 +210,6 @@ package final class Ledger: Sendable {
       state.dropped = 0
     }
     seen.withLockedValue { $0 = [] }
+    sightings?.reset()
   }
 }

@@ -188,9 +188,9 @@ const char *identities_write_encrypted(const char *name, const identity_t *ident
   identities_make();
   path_of(path, name, "");
   FILE *file = fopen(path, "w");
-  REQUIRE(file && PEM_write_PrivateKey(file, identity->key, EVP_aes_128_cbc(),
-                                       (const unsigned char *)passphrase, (int)strlen(passphrase),
-                                       NULL, NULL) == 1);
+  REQUIRE(file &&
+          PEM_write_PrivateKey(file, identity->key, EVP_aes_128_cbc(), (unsigned char *)passphrase,
+                               (int)strlen(passphrase), NULL, NULL) == 1);
   fclose(file);
   return path;
 }

@@ -44,6 +44,10 @@ typedef struct client {
   size_t open;
   bool is_open, is_leaving, drops_when_written, is_over;
   int32_t last_stream;
+  /* Streams allowed: by the SETTINGS sent, in order, as many as were acknowledged. */
+  uint32_t limits[64];
+  size_t limits_sent, limits_known;
+  int32_t used; /* of the window, with gives_credit_late */
   uint8_t *unwritten;
   size_t unwritten_count;
   struct client *next;
@@ -57,7 +61,7 @@ struct service {
   int wakeup[2];
   pthread_t thread;
   client_t *clients;
-  size_t connections, most_streams;
+  size_t connections, most_streams, streams_too_many, pings;
   service_push_t *heard;
   size_t count, room;
 };
@@ -80,6 +84,8 @@ static int on_begin_headers(nghttp2_session *http, const nghttp2_frame *frame, v
   stream->next = client->streams;
   client->streams = stream;
   if (++client->open > client->service->most_streams) client->service->most_streams = client->open;
+  if (client->limits_known && client->open > client->limits[client->limits_known - 1])
+    client->service->streams_too_many++;
   nghttp2_session_set_stream_user_data(http, frame->hd.stream_id, stream);
   return 0;
 }
@@ -112,7 +118,14 @@ static int on_header(nghttp2_session *http, const nghttp2_frame *frame, const ui
 
 static int on_data(nghttp2_session *http, uint8_t flags, int32_t id, const uint8_t *bytes,
                    size_t length, void *context) {
-  (void)flags, (void)context;
+  (void)flags;
+  client_t *client = context;
+  client->used += (int32_t)length;
+  if (client->service->options.gives_credit_late &&
+      client->used == NGHTTP2_INITIAL_CONNECTION_WINDOW_SIZE) {
+    REQUIRE(nghttp2_submit_window_update(http, NGHTTP2_FLAG_NONE, 0, client->used) == 0);
+    client->used = 0;
+  }
   stream_t *stream = nghttp2_session_get_stream_user_data(http, id);
   if (!stream) return 0;
   stream->push.payload = realloc(stream->push.payload, stream->push.payload_length + length + 1);
@@ -158,6 +171,11 @@ static void answer(client_t *client, stream_t *stream, const service_reply_t *re
                                   reply->body ? &source : NULL) == 0);
 }
 
+static void allow_streams(client_t *client, uint32_t streams) {
+  REQUIRE(client->limits_sent < sizeof client->limits / sizeof *client->limits);
+  client->limits[client->limits_sent++] = streams;
+}
+
 static void judge(client_t *client, stream_t *stream) {
   service_t *service = client->service;
   if (stream->is_answered || (client->is_leaving && stream->push.stream > client->last_stream))
@@ -177,6 +195,7 @@ static void judge(client_t *client, stream_t *stream) {
   if (reply.settings) {
     nghttp2_settings_entry entry = {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, reply.settings};
     REQUIRE(nghttp2_submit_settings(client->http, NGHTTP2_FLAG_NONE, &entry, 1) == 0);
+    allow_streams(client, reply.settings);
   }
   switch (reply.action) {
     case SERVE_ANSWER:
@@ -206,6 +225,9 @@ static void judge(client_t *client, stream_t *stream) {
 
 static int on_frame(nghttp2_session *http, const nghttp2_frame *frame, void *context) {
   client_t *client = context;
+  if (frame->hd.type == NGHTTP2_SETTINGS && frame->hd.flags & NGHTTP2_FLAG_ACK)
+    client->limits_known++;
+  if (frame->hd.type == NGHTTP2_PING) client->service->pings++;
   if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) return 0;
   stream_t *stream = nghttp2_session_get_stream_user_data(http, frame->hd.stream_id);
   if (!stream) return 0;
@@ -255,14 +277,21 @@ static bool begin_http2(client_t *client) {
   nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
   nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_frame_sent);
   nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
-  REQUIRE(nghttp2_session_server_new(&client->http, callbacks, client) == 0);
-  nghttp2_session_callbacks_del(callbacks);
   const service_options_t *options = &client->service->options;
+  nghttp2_option *option;
+  REQUIRE(nghttp2_option_new(&option) == 0);
+  nghttp2_option_set_no_auto_ping_ack(option, options->ignores_pings);
+  if (options->gives_credit_late || (options->shuts_first_window && client->number == 0))
+    nghttp2_option_set_no_auto_window_update(option, 1);
+  REQUIRE(nghttp2_session_server_new2(&client->http, callbacks, client, option) == 0);
+  nghttp2_session_callbacks_del(callbacks);
+  nghttp2_option_del(option);
   const nghttp2_settings_entry entries[] = {
       {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, options->streams ? options->streams : 1000},
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE,
        options->stream_window ? options->stream_window : 65535}};
   REQUIRE(nghttp2_submit_settings(client->http, NGHTTP2_FLAG_NONE, entries, 2) == 0);
+  allow_streams(client, entries[0].value);
   return true;
 }
 
@@ -458,7 +487,9 @@ void service_free(service_t *service) {
 
 size_t service_connections(const service_t *service) { return service->connections; }
 size_t service_count(const service_t *service) { return service->count; }
+size_t service_pings(const service_t *service) { return service->pings; }
 size_t service_most_streams(const service_t *service) { return service->most_streams; }
+size_t service_streams_too_many(const service_t *service) { return service->streams_too_many; }
 const service_push_t *service_push(const service_t *service, size_t number) {
   return number < service->count ? &service->heard[number] : NULL;
 }

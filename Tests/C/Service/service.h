@@ -44,11 +44,14 @@ typedef service_reply_t (*service_judge_t)(void *context, const service_push_t *
 typedef struct service_options {
   service_judge_t judge; /* NULL: 200 to all */
   void *context;
-  uint32_t streams;       /* at once; 0: 1,000 */
-  uint32_t stream_window; /* bytes; 0: 65,535 */
-  bool answers_early;     /* when the headers are there, and resets the stream: as nginx does */
-  bool speaks_no_http2;   /* no ALPN */
-  bool trickles;          /* an answer to each record */
+  uint32_t streams;        /* at once; 0: 1,000 */
+  uint32_t stream_window;  /* bytes; 0: 65,535 */
+  bool answers_early;      /* when the headers are there, and resets the stream: as nginx does */
+  bool speaks_no_http2;    /* no ALPN */
+  bool trickles;           /* an answer to each record */
+  bool shuts_first_window; /* the first connection's window is never opened again */
+  bool gives_credit_late;  /* only when all of a connection's window was used */
+  bool ignores_pings;
 } service_options_t;
 
 typedef struct service service_t;
@@ -64,7 +67,11 @@ void service_free(service_t *service);
 size_t service_connections(const service_t *service);
 size_t service_count(const service_t *service);
 const service_push_t *service_push(const service_t *service, size_t number);
+/** PINGs that came. */
+size_t service_pings(const service_t *service);
 /** The most streams that were open at once on a connection. */
 size_t service_most_streams(const service_t *service);
+/** Streams begun beyond what SETTINGS allowed, counted from their acknowledgement on. */
+size_t service_streams_too_many(const service_t *service);
 
 #endif

@@ -167,6 +167,250 @@ final class Reject
     public static function text(int $reject): string {}
 }
 
+/** Why today's APNs refused a notification, in its own words: Event::$reason. HTTP/2 only. */
+final class Reason
+{
+    /**
+     * @var int
+     * @cvalue APNS_REASON_NONE
+     */
+    public const NONE = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_BAD_DEVICE_TOKEN
+     */
+    public const BAD_DEVICE_TOKEN = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_DEVICE_TOKEN_NOT_FOR_TOPIC
+     */
+    public const DEVICE_TOKEN_NOT_FOR_TOPIC = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_MISSING_DEVICE_TOKEN
+     */
+    public const MISSING_DEVICE_TOKEN = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_MISSING_TOPIC
+     */
+    public const MISSING_TOPIC = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_PAYLOAD_EMPTY
+     */
+    public const PAYLOAD_EMPTY = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_BAD_TOPIC
+     */
+    public const BAD_TOPIC = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_PAYLOAD_TOO_LARGE
+     */
+    public const PAYLOAD_TOO_LARGE = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_BAD_COLLAPSE_ID
+     */
+    public const BAD_COLLAPSE_ID = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_BAD_EXPIRATION_DATE
+     */
+    public const BAD_EXPIRATION_DATE = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_BAD_MESSAGE_ID
+     */
+    public const BAD_MESSAGE_ID = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_BAD_PRIORITY
+     */
+    public const BAD_PRIORITY = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_DUPLICATE_HEADERS
+     */
+    public const DUPLICATE_HEADERS = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_INVALID_PUSH_TYPE
+     */
+    public const INVALID_PUSH_TYPE = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_BAD_PATH
+     */
+    public const BAD_PATH = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_METHOD_NOT_ALLOWED
+     */
+    public const METHOD_NOT_ALLOWED = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_IDLE_TIMEOUT
+     */
+    public const IDLE_TIMEOUT = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_EXPIRED_PROVIDER_TOKEN
+     */
+    public const EXPIRED_PROVIDER_TOKEN = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_UNRELATED_KEY_ID_IN_TOKEN
+     */
+    public const UNRELATED_KEY_ID_IN_TOKEN = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_TOPIC_DISALLOWED
+     */
+    public const TOPIC_DISALLOWED = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_BAD_CERTIFICATE
+     */
+    public const BAD_CERTIFICATE = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_BAD_CERTIFICATE_ENVIRONMENT
+     */
+    public const BAD_CERTIFICATE_ENVIRONMENT = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_BAD_ENVIRONMENT_KEY_ID_IN_TOKEN
+     */
+    public const BAD_ENVIRONMENT_KEY_ID_IN_TOKEN = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_FORBIDDEN
+     */
+    public const FORBIDDEN = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_INVALID_PROVIDER_TOKEN
+     */
+    public const INVALID_PROVIDER_TOKEN = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_MISSING_PROVIDER_TOKEN
+     */
+    public const MISSING_PROVIDER_TOKEN = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_UNREGISTERED
+     */
+    public const UNREGISTERED = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_EXPIRED_TOKEN
+     */
+    public const EXPIRED_TOKEN = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_TOO_MANY_PROVIDER_TOKEN_UPDATES
+     */
+    public const TOO_MANY_PROVIDER_TOKEN_UPDATES = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_TOO_MANY_REQUESTS
+     */
+    public const TOO_MANY_REQUESTS = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_INTERNAL_SERVER_ERROR
+     */
+    public const INTERNAL_SERVER_ERROR = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_SERVICE_UNAVAILABLE
+     */
+    public const SERVICE_UNAVAILABLE = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_SHUTDOWN
+     */
+    public const SHUTDOWN = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_REASON_OTHER
+     */
+    public const OTHER = UNKNOWN;
+
+    /** As APNs writes it, such as "BadDeviceToken". */
+    public static function text(int $reason): string {}
+
+    /** The HTTP status that APNs answers with for it; 0 for none. */
+    public static function httpStatus(int $reason): int {}
+}
+
+/** What kind of push a notification is, for HTTP/2. */
+final class PushType
+{
+    /**
+     * @var int
+     * @cvalue APNS_PUSH_TYPE_ALERT
+     */
+    public const ALERT = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_PUSH_TYPE_BACKGROUND
+     */
+    public const BACKGROUND = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_PUSH_TYPE_LOCATION
+     */
+    public const LOCATION = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_PUSH_TYPE_VOIP
+     */
+    public const VOIP = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_PUSH_TYPE_COMPLICATION
+     */
+    public const COMPLICATION = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_PUSH_TYPE_FILEPROVIDER
+     */
+    public const FILEPROVIDER = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_PUSH_TYPE_MDM
+     */
+    public const MDM = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_PUSH_TYPE_LIVEACTIVITY
+     */
+    public const LIVEACTIVITY = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_PUSH_TYPE_PUSHTOTALK
+     */
+    public const PUSHTOTALK = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_PUSH_TYPE_WIDGETS
+     */
+    public const WIDGETS = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_PUSH_TYPE_CONTROLS
+     */
+    public const CONTROLS = UNKNOWN;
+
+    /** As APNs reads it, such as "alert". */
+    public static function text(int $type): string {}
+}
+
 /**
  * A device token.
  *
@@ -226,16 +470,18 @@ final class Credentials
     /**
      * Options: certificate_file, certificate, key_file, key, passphrase (a string, or a
      * callable that is given the file's name and returns one or null), ca_file,
-     * ca_directory, tls_min, tls_max, accept_expired, dangerously_accept_any_peer.
+     * ca_directory, tls_min, tls_max, accept_expired, dangerously_accept_any_peer; for
+     * HTTP/2 token_key_file, token_key, key_id, team_id.
      *
      * Secrets are parameters of their own, for PHP keeps no other named ones out of
      * backtraces.
      */
-    public function __construct(array $options = [], callable|string|null $passphrase = null, ?string $key = null, mixed ...$named) {}
+    public function __construct(array $options = [], callable|string|null $passphrase = null, ?string $key = null, ?string $token_key = null, mixed ...$named) {}
 
     /**
-     * subject, topics, not_before, not_after, environments, chain_length; null where
-     * there is no certificate.
+     * subject, topics, not_before, not_after, environments, chain_length, key_id, team_id;
+     * subject is null where there is no certificate, and so are key_id and team_id where
+     * there is no key for tokens. Null where there is neither.
      */
     public function describe(): ?array {}
 }
@@ -329,6 +575,16 @@ final class Event
     public readonly int $kind;
     /** Where it was rejected why, a constant of Apns\Reject; else 0. */
     public readonly int $reject;
+    /** Why it was rejected in APNs' own words, a constant of Apns\Reason; HTTP/2 only, else 0. */
+    public readonly int $reason;
+    /** What was answered, such as 200; HTTP/2 only, else 0. */
+    public readonly int $httpStatus;
+    /** UNIX seconds since when the device is gone (410); 0: not said. */
+    public readonly int $timestamp;
+    /** The apns-id: the caller's, or what the service gave it; HTTP/2 only, else null. */
+    public readonly ?string $apnsId;
+    /** The reason as the service wrote it, for one that is not listed too. */
+    public readonly string $reasonText;
     /** What send() returned. */
     public readonly int $identifier;
     /** The device token, in lowercase hex. */
@@ -346,7 +602,7 @@ final class Event
 
     public function isUnknown(): bool {}
 
-    /** "accepted", "rejected: invalid token", "unknown". */
+    /** "accepted", "rejected: invalid token", "rejected: BadDeviceToken", "unknown". */
     public function __toString(): string {}
 }
 
@@ -399,6 +655,16 @@ final class Session implements \IteratorAggregate
     public const AMBIGUOUS_REPORT = UNKNOWN;
     /**
      * @var int
+     * @cvalue APNS_PROTOCOL_BINARY
+     */
+    public const PROTOCOL_BINARY = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_PROTOCOL_HTTP2
+     */
+    public const PROTOCOL_HTTP2 = UNKNOWN;
+    /**
+     * @var int
      * @cvalue APNS_EXPIRY_ONCE
      */
     public const EXPIRY_ONCE = UNKNOWN;
@@ -421,13 +687,14 @@ final class Session implements \IteratorAggregate
 
     /**
      * Takes a notification and returns its identifier. The token is hex or a Token, the
-     * payload JSON, an array or a Payload. With $more it may wait for the next one.
+     * payload JSON, an array or a Payload. With $more it may wait for the next one. What is
+     * behind it is for HTTP/2: topic, a constant of Apns\PushType, collapse-id, a UUID.
      */
-    public function send(Token|string $token, Payload|array|string $payload, mixed $userData = null, int $expiry = 0, int $priority = 0, bool $more = false): int {}
+    public function send(Token|string $token, Payload|array|string $payload, mixed $userData = null, int $expiry = 0, int $priority = 0, bool $more = false, ?string $topic = null, int $pushType = 0, ?string $collapseId = null, ?string $apnsId = null): int {}
 
     /**
      * Takes many and returns how many: arrays with token, payload and, where wanted,
-     * user_data, expiry, priority.
+     * user_data, expiry, priority, topic, push_type, collapse_id, apns_id.
      */
     public function sendMany(iterable $notifications, bool $more = false): int {}
 
@@ -449,6 +716,13 @@ final class Session implements \IteratorAggregate
     public function leftEvents(int $timeoutMs = 0): Events {}
 
     public function getIterator(): \Iterator {}
+
+    /**
+     * By HTTP/2: takes the list of the devices on which the app no longer is, as the service
+     * said in answers to this session (410), each once: FeedbackEntry objects, as Feedback
+     * gives them for the binary interface.
+     */
+    public function gone(): array {}
 
     /** The counts of apns_session_stats_t. */
     public function stats(): array {}

@@ -1,11 +1,23 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 813888dcc806b8cc802632ff26c368285e87470d */
+ * Stub hash: cfec3a1ba2c77b49254b7e75d2872454e909f832 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Exception_isRetryable, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Reject_text, 0, 1, IS_STRING, 0)
 	ZEND_ARG_TYPE_INFO(0, reject, IS_LONG, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Reason_text, 0, 1, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, reason, IS_LONG, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Reason_httpStatus, 0, 1, IS_LONG, 0)
+	ZEND_ARG_TYPE_INFO(0, reason, IS_LONG, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_PushType_text, 0, 1, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, type, IS_LONG, 0)
 ZEND_END_ARG_INFO()
 
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Apns_Token___construct, 0, 0, 0)
@@ -32,6 +44,7 @@ ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Apns_Credentials___construct, 0, 0, 0)
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, options, IS_ARRAY, 0, "[]")
 	ZEND_ARG_TYPE_MASK(0, passphrase, MAY_BE_CALLABLE|MAY_BE_STRING|MAY_BE_NULL, "null")
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, key, IS_STRING, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, token_key, IS_STRING, 1, "null")
 	ZEND_ARG_VARIADIC_TYPE_INFO(0, named, IS_MIXED, 0)
 ZEND_END_ARG_INFO()
 
@@ -139,6 +152,10 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_send, 0, 2, I
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, expiry, IS_LONG, 0, "0")
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, priority, IS_LONG, 0, "0")
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, more, _IS_BOOL, 0, "false")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, topic, IS_STRING, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, pushType, IS_LONG, 0, "0")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, collapseId, IS_STRING, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, apnsId, IS_STRING, 1, "null")
 ZEND_END_ARG_INFO()
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_sendMany, 0, 1, IS_LONG, 0)
@@ -166,8 +183,10 @@ ZEND_END_ARG_INFO()
 
 #define arginfo_class_Apns_Session_getIterator arginfo_class_Apns_Events_getIterator
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_stats, 0, 0, IS_ARRAY, 0)
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_gone, 0, 0, IS_ARRAY, 0)
 ZEND_END_ARG_INFO()
+
+#define arginfo_class_Apns_Session_stats arginfo_class_Apns_Session_gone
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_request, 0, 0, IS_STRING, 1)
 ZEND_END_ARG_INFO()
@@ -186,6 +205,9 @@ ZEND_END_ARG_INFO()
 
 ZEND_METHOD(Apns_Exception, isRetryable);
 ZEND_METHOD(Apns_Reject, text);
+ZEND_METHOD(Apns_Reason, text);
+ZEND_METHOD(Apns_Reason, httpStatus);
+ZEND_METHOD(Apns_PushType, text);
 ZEND_METHOD(Apns_Token, __construct);
 ZEND_METHOD(Apns_Token, fromHex);
 ZEND_METHOD(Apns_Token, fromBase64);
@@ -229,6 +251,7 @@ ZEND_METHOD(Apns_Session, events);
 ZEND_METHOD(Apns_Session, nextLeftEvent);
 ZEND_METHOD(Apns_Session, leftEvents);
 ZEND_METHOD(Apns_Session, getIterator);
+ZEND_METHOD(Apns_Session, gone);
 ZEND_METHOD(Apns_Session, stats);
 ZEND_METHOD(Apns_Session, request);
 ZEND_METHOD(Apns_Session, close);
@@ -296,6 +319,19 @@ static const zend_function_entry class_Apns_ForkedException_methods[] = {
 
 static const zend_function_entry class_Apns_Reject_methods[] = {
 	ZEND_ME(Apns_Reject, text, arginfo_class_Apns_Reject_text, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_FE_END
+};
+
+
+static const zend_function_entry class_Apns_Reason_methods[] = {
+	ZEND_ME(Apns_Reason, text, arginfo_class_Apns_Reason_text, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Apns_Reason, httpStatus, arginfo_class_Apns_Reason_httpStatus, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_FE_END
+};
+
+
+static const zend_function_entry class_Apns_PushType_methods[] = {
+	ZEND_ME(Apns_PushType, text, arginfo_class_Apns_PushType_text, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
 	ZEND_FE_END
 };
 
@@ -374,6 +410,7 @@ static const zend_function_entry class_Apns_Session_methods[] = {
 	ZEND_ME(Apns_Session, nextLeftEvent, arginfo_class_Apns_Session_nextLeftEvent, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, leftEvents, arginfo_class_Apns_Session_leftEvents, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, getIterator, arginfo_class_Apns_Session_getIterator, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_Session, gone, arginfo_class_Apns_Session_gone, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, stats, arginfo_class_Apns_Session_stats, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, request, arginfo_class_Apns_Session_request, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, close, arginfo_class_Apns_Session_close, ZEND_ACC_PUBLIC)
@@ -677,6 +714,298 @@ static zend_class_entry *register_class_Apns_Reject(void)
 	return class_entry;
 }
 
+static zend_class_entry *register_class_Apns_Reason(void)
+{
+	zend_class_entry ce, *class_entry;
+
+	INIT_NS_CLASS_ENTRY(ce, "Apns", "Reason", class_Apns_Reason_methods);
+	class_entry = zend_register_internal_class_ex(&ce, NULL);
+	class_entry->ce_flags |= ZEND_ACC_FINAL;
+
+	zval const_NONE_value;
+	ZVAL_LONG(&const_NONE_value, APNS_REASON_NONE);
+	zend_string *const_NONE_name = zend_string_init_interned("NONE", sizeof("NONE") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_NONE_name, &const_NONE_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_NONE_name);
+
+	zval const_BAD_DEVICE_TOKEN_value;
+	ZVAL_LONG(&const_BAD_DEVICE_TOKEN_value, APNS_REASON_BAD_DEVICE_TOKEN);
+	zend_string *const_BAD_DEVICE_TOKEN_name = zend_string_init_interned("BAD_DEVICE_TOKEN", sizeof("BAD_DEVICE_TOKEN") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_BAD_DEVICE_TOKEN_name, &const_BAD_DEVICE_TOKEN_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_BAD_DEVICE_TOKEN_name);
+
+	zval const_DEVICE_TOKEN_NOT_FOR_TOPIC_value;
+	ZVAL_LONG(&const_DEVICE_TOKEN_NOT_FOR_TOPIC_value, APNS_REASON_DEVICE_TOKEN_NOT_FOR_TOPIC);
+	zend_string *const_DEVICE_TOKEN_NOT_FOR_TOPIC_name = zend_string_init_interned("DEVICE_TOKEN_NOT_FOR_TOPIC", sizeof("DEVICE_TOKEN_NOT_FOR_TOPIC") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_DEVICE_TOKEN_NOT_FOR_TOPIC_name, &const_DEVICE_TOKEN_NOT_FOR_TOPIC_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_DEVICE_TOKEN_NOT_FOR_TOPIC_name);
+
+	zval const_MISSING_DEVICE_TOKEN_value;
+	ZVAL_LONG(&const_MISSING_DEVICE_TOKEN_value, APNS_REASON_MISSING_DEVICE_TOKEN);
+	zend_string *const_MISSING_DEVICE_TOKEN_name = zend_string_init_interned("MISSING_DEVICE_TOKEN", sizeof("MISSING_DEVICE_TOKEN") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_MISSING_DEVICE_TOKEN_name, &const_MISSING_DEVICE_TOKEN_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_MISSING_DEVICE_TOKEN_name);
+
+	zval const_MISSING_TOPIC_value;
+	ZVAL_LONG(&const_MISSING_TOPIC_value, APNS_REASON_MISSING_TOPIC);
+	zend_string *const_MISSING_TOPIC_name = zend_string_init_interned("MISSING_TOPIC", sizeof("MISSING_TOPIC") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_MISSING_TOPIC_name, &const_MISSING_TOPIC_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_MISSING_TOPIC_name);
+
+	zval const_PAYLOAD_EMPTY_value;
+	ZVAL_LONG(&const_PAYLOAD_EMPTY_value, APNS_REASON_PAYLOAD_EMPTY);
+	zend_string *const_PAYLOAD_EMPTY_name = zend_string_init_interned("PAYLOAD_EMPTY", sizeof("PAYLOAD_EMPTY") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_PAYLOAD_EMPTY_name, &const_PAYLOAD_EMPTY_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_PAYLOAD_EMPTY_name);
+
+	zval const_BAD_TOPIC_value;
+	ZVAL_LONG(&const_BAD_TOPIC_value, APNS_REASON_BAD_TOPIC);
+	zend_string *const_BAD_TOPIC_name = zend_string_init_interned("BAD_TOPIC", sizeof("BAD_TOPIC") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_BAD_TOPIC_name, &const_BAD_TOPIC_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_BAD_TOPIC_name);
+
+	zval const_PAYLOAD_TOO_LARGE_value;
+	ZVAL_LONG(&const_PAYLOAD_TOO_LARGE_value, APNS_REASON_PAYLOAD_TOO_LARGE);
+	zend_string *const_PAYLOAD_TOO_LARGE_name = zend_string_init_interned("PAYLOAD_TOO_LARGE", sizeof("PAYLOAD_TOO_LARGE") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_PAYLOAD_TOO_LARGE_name, &const_PAYLOAD_TOO_LARGE_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_PAYLOAD_TOO_LARGE_name);
+
+	zval const_BAD_COLLAPSE_ID_value;
+	ZVAL_LONG(&const_BAD_COLLAPSE_ID_value, APNS_REASON_BAD_COLLAPSE_ID);
+	zend_string *const_BAD_COLLAPSE_ID_name = zend_string_init_interned("BAD_COLLAPSE_ID", sizeof("BAD_COLLAPSE_ID") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_BAD_COLLAPSE_ID_name, &const_BAD_COLLAPSE_ID_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_BAD_COLLAPSE_ID_name);
+
+	zval const_BAD_EXPIRATION_DATE_value;
+	ZVAL_LONG(&const_BAD_EXPIRATION_DATE_value, APNS_REASON_BAD_EXPIRATION_DATE);
+	zend_string *const_BAD_EXPIRATION_DATE_name = zend_string_init_interned("BAD_EXPIRATION_DATE", sizeof("BAD_EXPIRATION_DATE") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_BAD_EXPIRATION_DATE_name, &const_BAD_EXPIRATION_DATE_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_BAD_EXPIRATION_DATE_name);
+
+	zval const_BAD_MESSAGE_ID_value;
+	ZVAL_LONG(&const_BAD_MESSAGE_ID_value, APNS_REASON_BAD_MESSAGE_ID);
+	zend_string *const_BAD_MESSAGE_ID_name = zend_string_init_interned("BAD_MESSAGE_ID", sizeof("BAD_MESSAGE_ID") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_BAD_MESSAGE_ID_name, &const_BAD_MESSAGE_ID_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_BAD_MESSAGE_ID_name);
+
+	zval const_BAD_PRIORITY_value;
+	ZVAL_LONG(&const_BAD_PRIORITY_value, APNS_REASON_BAD_PRIORITY);
+	zend_string *const_BAD_PRIORITY_name = zend_string_init_interned("BAD_PRIORITY", sizeof("BAD_PRIORITY") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_BAD_PRIORITY_name, &const_BAD_PRIORITY_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_BAD_PRIORITY_name);
+
+	zval const_DUPLICATE_HEADERS_value;
+	ZVAL_LONG(&const_DUPLICATE_HEADERS_value, APNS_REASON_DUPLICATE_HEADERS);
+	zend_string *const_DUPLICATE_HEADERS_name = zend_string_init_interned("DUPLICATE_HEADERS", sizeof("DUPLICATE_HEADERS") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_DUPLICATE_HEADERS_name, &const_DUPLICATE_HEADERS_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_DUPLICATE_HEADERS_name);
+
+	zval const_INVALID_PUSH_TYPE_value;
+	ZVAL_LONG(&const_INVALID_PUSH_TYPE_value, APNS_REASON_INVALID_PUSH_TYPE);
+	zend_string *const_INVALID_PUSH_TYPE_name = zend_string_init_interned("INVALID_PUSH_TYPE", sizeof("INVALID_PUSH_TYPE") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_INVALID_PUSH_TYPE_name, &const_INVALID_PUSH_TYPE_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_INVALID_PUSH_TYPE_name);
+
+	zval const_BAD_PATH_value;
+	ZVAL_LONG(&const_BAD_PATH_value, APNS_REASON_BAD_PATH);
+	zend_string *const_BAD_PATH_name = zend_string_init_interned("BAD_PATH", sizeof("BAD_PATH") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_BAD_PATH_name, &const_BAD_PATH_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_BAD_PATH_name);
+
+	zval const_METHOD_NOT_ALLOWED_value;
+	ZVAL_LONG(&const_METHOD_NOT_ALLOWED_value, APNS_REASON_METHOD_NOT_ALLOWED);
+	zend_string *const_METHOD_NOT_ALLOWED_name = zend_string_init_interned("METHOD_NOT_ALLOWED", sizeof("METHOD_NOT_ALLOWED") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_METHOD_NOT_ALLOWED_name, &const_METHOD_NOT_ALLOWED_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_METHOD_NOT_ALLOWED_name);
+
+	zval const_IDLE_TIMEOUT_value;
+	ZVAL_LONG(&const_IDLE_TIMEOUT_value, APNS_REASON_IDLE_TIMEOUT);
+	zend_string *const_IDLE_TIMEOUT_name = zend_string_init_interned("IDLE_TIMEOUT", sizeof("IDLE_TIMEOUT") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_IDLE_TIMEOUT_name, &const_IDLE_TIMEOUT_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_IDLE_TIMEOUT_name);
+
+	zval const_EXPIRED_PROVIDER_TOKEN_value;
+	ZVAL_LONG(&const_EXPIRED_PROVIDER_TOKEN_value, APNS_REASON_EXPIRED_PROVIDER_TOKEN);
+	zend_string *const_EXPIRED_PROVIDER_TOKEN_name = zend_string_init_interned("EXPIRED_PROVIDER_TOKEN", sizeof("EXPIRED_PROVIDER_TOKEN") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_EXPIRED_PROVIDER_TOKEN_name, &const_EXPIRED_PROVIDER_TOKEN_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_EXPIRED_PROVIDER_TOKEN_name);
+
+	zval const_UNRELATED_KEY_ID_IN_TOKEN_value;
+	ZVAL_LONG(&const_UNRELATED_KEY_ID_IN_TOKEN_value, APNS_REASON_UNRELATED_KEY_ID_IN_TOKEN);
+	zend_string *const_UNRELATED_KEY_ID_IN_TOKEN_name = zend_string_init_interned("UNRELATED_KEY_ID_IN_TOKEN", sizeof("UNRELATED_KEY_ID_IN_TOKEN") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_UNRELATED_KEY_ID_IN_TOKEN_name, &const_UNRELATED_KEY_ID_IN_TOKEN_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_UNRELATED_KEY_ID_IN_TOKEN_name);
+
+	zval const_TOPIC_DISALLOWED_value;
+	ZVAL_LONG(&const_TOPIC_DISALLOWED_value, APNS_REASON_TOPIC_DISALLOWED);
+	zend_string *const_TOPIC_DISALLOWED_name = zend_string_init_interned("TOPIC_DISALLOWED", sizeof("TOPIC_DISALLOWED") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_TOPIC_DISALLOWED_name, &const_TOPIC_DISALLOWED_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_TOPIC_DISALLOWED_name);
+
+	zval const_BAD_CERTIFICATE_value;
+	ZVAL_LONG(&const_BAD_CERTIFICATE_value, APNS_REASON_BAD_CERTIFICATE);
+	zend_string *const_BAD_CERTIFICATE_name = zend_string_init_interned("BAD_CERTIFICATE", sizeof("BAD_CERTIFICATE") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_BAD_CERTIFICATE_name, &const_BAD_CERTIFICATE_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_BAD_CERTIFICATE_name);
+
+	zval const_BAD_CERTIFICATE_ENVIRONMENT_value;
+	ZVAL_LONG(&const_BAD_CERTIFICATE_ENVIRONMENT_value, APNS_REASON_BAD_CERTIFICATE_ENVIRONMENT);
+	zend_string *const_BAD_CERTIFICATE_ENVIRONMENT_name = zend_string_init_interned("BAD_CERTIFICATE_ENVIRONMENT", sizeof("BAD_CERTIFICATE_ENVIRONMENT") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_BAD_CERTIFICATE_ENVIRONMENT_name, &const_BAD_CERTIFICATE_ENVIRONMENT_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_BAD_CERTIFICATE_ENVIRONMENT_name);
+
+	zval const_BAD_ENVIRONMENT_KEY_ID_IN_TOKEN_value;
+	ZVAL_LONG(&const_BAD_ENVIRONMENT_KEY_ID_IN_TOKEN_value, APNS_REASON_BAD_ENVIRONMENT_KEY_ID_IN_TOKEN);
+	zend_string *const_BAD_ENVIRONMENT_KEY_ID_IN_TOKEN_name = zend_string_init_interned("BAD_ENVIRONMENT_KEY_ID_IN_TOKEN", sizeof("BAD_ENVIRONMENT_KEY_ID_IN_TOKEN") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_BAD_ENVIRONMENT_KEY_ID_IN_TOKEN_name, &const_BAD_ENVIRONMENT_KEY_ID_IN_TOKEN_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_BAD_ENVIRONMENT_KEY_ID_IN_TOKEN_name);
+
+	zval const_FORBIDDEN_value;
+	ZVAL_LONG(&const_FORBIDDEN_value, APNS_REASON_FORBIDDEN);
+	zend_string *const_FORBIDDEN_name = zend_string_init_interned("FORBIDDEN", sizeof("FORBIDDEN") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_FORBIDDEN_name, &const_FORBIDDEN_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_FORBIDDEN_name);
+
+	zval const_INVALID_PROVIDER_TOKEN_value;
+	ZVAL_LONG(&const_INVALID_PROVIDER_TOKEN_value, APNS_REASON_INVALID_PROVIDER_TOKEN);
+	zend_string *const_INVALID_PROVIDER_TOKEN_name = zend_string_init_interned("INVALID_PROVIDER_TOKEN", sizeof("INVALID_PROVIDER_TOKEN") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_INVALID_PROVIDER_TOKEN_name, &const_INVALID_PROVIDER_TOKEN_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_INVALID_PROVIDER_TOKEN_name);
+
+	zval const_MISSING_PROVIDER_TOKEN_value;
+	ZVAL_LONG(&const_MISSING_PROVIDER_TOKEN_value, APNS_REASON_MISSING_PROVIDER_TOKEN);
+	zend_string *const_MISSING_PROVIDER_TOKEN_name = zend_string_init_interned("MISSING_PROVIDER_TOKEN", sizeof("MISSING_PROVIDER_TOKEN") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_MISSING_PROVIDER_TOKEN_name, &const_MISSING_PROVIDER_TOKEN_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_MISSING_PROVIDER_TOKEN_name);
+
+	zval const_UNREGISTERED_value;
+	ZVAL_LONG(&const_UNREGISTERED_value, APNS_REASON_UNREGISTERED);
+	zend_string *const_UNREGISTERED_name = zend_string_init_interned("UNREGISTERED", sizeof("UNREGISTERED") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_UNREGISTERED_name, &const_UNREGISTERED_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_UNREGISTERED_name);
+
+	zval const_EXPIRED_TOKEN_value;
+	ZVAL_LONG(&const_EXPIRED_TOKEN_value, APNS_REASON_EXPIRED_TOKEN);
+	zend_string *const_EXPIRED_TOKEN_name = zend_string_init_interned("EXPIRED_TOKEN", sizeof("EXPIRED_TOKEN") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_EXPIRED_TOKEN_name, &const_EXPIRED_TOKEN_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_EXPIRED_TOKEN_name);
+
+	zval const_TOO_MANY_PROVIDER_TOKEN_UPDATES_value;
+	ZVAL_LONG(&const_TOO_MANY_PROVIDER_TOKEN_UPDATES_value, APNS_REASON_TOO_MANY_PROVIDER_TOKEN_UPDATES);
+	zend_string *const_TOO_MANY_PROVIDER_TOKEN_UPDATES_name = zend_string_init_interned("TOO_MANY_PROVIDER_TOKEN_UPDATES", sizeof("TOO_MANY_PROVIDER_TOKEN_UPDATES") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_TOO_MANY_PROVIDER_TOKEN_UPDATES_name, &const_TOO_MANY_PROVIDER_TOKEN_UPDATES_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_TOO_MANY_PROVIDER_TOKEN_UPDATES_name);
+
+	zval const_TOO_MANY_REQUESTS_value;
+	ZVAL_LONG(&const_TOO_MANY_REQUESTS_value, APNS_REASON_TOO_MANY_REQUESTS);
+	zend_string *const_TOO_MANY_REQUESTS_name = zend_string_init_interned("TOO_MANY_REQUESTS", sizeof("TOO_MANY_REQUESTS") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_TOO_MANY_REQUESTS_name, &const_TOO_MANY_REQUESTS_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_TOO_MANY_REQUESTS_name);
+
+	zval const_INTERNAL_SERVER_ERROR_value;
+	ZVAL_LONG(&const_INTERNAL_SERVER_ERROR_value, APNS_REASON_INTERNAL_SERVER_ERROR);
+	zend_string *const_INTERNAL_SERVER_ERROR_name = zend_string_init_interned("INTERNAL_SERVER_ERROR", sizeof("INTERNAL_SERVER_ERROR") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_INTERNAL_SERVER_ERROR_name, &const_INTERNAL_SERVER_ERROR_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_INTERNAL_SERVER_ERROR_name);
+
+	zval const_SERVICE_UNAVAILABLE_value;
+	ZVAL_LONG(&const_SERVICE_UNAVAILABLE_value, APNS_REASON_SERVICE_UNAVAILABLE);
+	zend_string *const_SERVICE_UNAVAILABLE_name = zend_string_init_interned("SERVICE_UNAVAILABLE", sizeof("SERVICE_UNAVAILABLE") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_SERVICE_UNAVAILABLE_name, &const_SERVICE_UNAVAILABLE_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_SERVICE_UNAVAILABLE_name);
+
+	zval const_SHUTDOWN_value;
+	ZVAL_LONG(&const_SHUTDOWN_value, APNS_REASON_SHUTDOWN);
+	zend_string *const_SHUTDOWN_name = zend_string_init_interned("SHUTDOWN", sizeof("SHUTDOWN") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_SHUTDOWN_name, &const_SHUTDOWN_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_SHUTDOWN_name);
+
+	zval const_OTHER_value;
+	ZVAL_LONG(&const_OTHER_value, APNS_REASON_OTHER);
+	zend_string *const_OTHER_name = zend_string_init_interned("OTHER", sizeof("OTHER") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_OTHER_name, &const_OTHER_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_OTHER_name);
+
+	return class_entry;
+}
+
+static zend_class_entry *register_class_Apns_PushType(void)
+{
+	zend_class_entry ce, *class_entry;
+
+	INIT_NS_CLASS_ENTRY(ce, "Apns", "PushType", class_Apns_PushType_methods);
+	class_entry = zend_register_internal_class_ex(&ce, NULL);
+	class_entry->ce_flags |= ZEND_ACC_FINAL;
+
+	zval const_ALERT_value;
+	ZVAL_LONG(&const_ALERT_value, APNS_PUSH_TYPE_ALERT);
+	zend_string *const_ALERT_name = zend_string_init_interned("ALERT", sizeof("ALERT") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_ALERT_name, &const_ALERT_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_ALERT_name);
+
+	zval const_BACKGROUND_value;
+	ZVAL_LONG(&const_BACKGROUND_value, APNS_PUSH_TYPE_BACKGROUND);
+	zend_string *const_BACKGROUND_name = zend_string_init_interned("BACKGROUND", sizeof("BACKGROUND") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_BACKGROUND_name, &const_BACKGROUND_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_BACKGROUND_name);
+
+	zval const_LOCATION_value;
+	ZVAL_LONG(&const_LOCATION_value, APNS_PUSH_TYPE_LOCATION);
+	zend_string *const_LOCATION_name = zend_string_init_interned("LOCATION", sizeof("LOCATION") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_LOCATION_name, &const_LOCATION_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_LOCATION_name);
+
+	zval const_VOIP_value;
+	ZVAL_LONG(&const_VOIP_value, APNS_PUSH_TYPE_VOIP);
+	zend_string *const_VOIP_name = zend_string_init_interned("VOIP", sizeof("VOIP") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_VOIP_name, &const_VOIP_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_VOIP_name);
+
+	zval const_COMPLICATION_value;
+	ZVAL_LONG(&const_COMPLICATION_value, APNS_PUSH_TYPE_COMPLICATION);
+	zend_string *const_COMPLICATION_name = zend_string_init_interned("COMPLICATION", sizeof("COMPLICATION") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_COMPLICATION_name, &const_COMPLICATION_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_COMPLICATION_name);
+
+	zval const_FILEPROVIDER_value;
+	ZVAL_LONG(&const_FILEPROVIDER_value, APNS_PUSH_TYPE_FILEPROVIDER);
+	zend_string *const_FILEPROVIDER_name = zend_string_init_interned("FILEPROVIDER", sizeof("FILEPROVIDER") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_FILEPROVIDER_name, &const_FILEPROVIDER_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_FILEPROVIDER_name);
+
+	zval const_MDM_value;
+	ZVAL_LONG(&const_MDM_value, APNS_PUSH_TYPE_MDM);
+	zend_string *const_MDM_name = zend_string_init_interned("MDM", sizeof("MDM") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_MDM_name, &const_MDM_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_MDM_name);
+
+	zval const_LIVEACTIVITY_value;
+	ZVAL_LONG(&const_LIVEACTIVITY_value, APNS_PUSH_TYPE_LIVEACTIVITY);
+	zend_string *const_LIVEACTIVITY_name = zend_string_init_interned("LIVEACTIVITY", sizeof("LIVEACTIVITY") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_LIVEACTIVITY_name, &const_LIVEACTIVITY_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_LIVEACTIVITY_name);
+
+	zval const_PUSHTOTALK_value;
+	ZVAL_LONG(&const_PUSHTOTALK_value, APNS_PUSH_TYPE_PUSHTOTALK);
+	zend_string *const_PUSHTOTALK_name = zend_string_init_interned("PUSHTOTALK", sizeof("PUSHTOTALK") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_PUSHTOTALK_name, &const_PUSHTOTALK_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_PUSHTOTALK_name);
+
+	zval const_WIDGETS_value;
+	ZVAL_LONG(&const_WIDGETS_value, APNS_PUSH_TYPE_WIDGETS);
+	zend_string *const_WIDGETS_name = zend_string_init_interned("WIDGETS", sizeof("WIDGETS") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_WIDGETS_name, &const_WIDGETS_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_WIDGETS_name);
+
+	zval const_CONTROLS_value;
+	ZVAL_LONG(&const_CONTROLS_value, APNS_PUSH_TYPE_CONTROLS);
+	zend_string *const_CONTROLS_name = zend_string_init_interned("CONTROLS", sizeof("CONTROLS") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_CONTROLS_name, &const_CONTROLS_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_CONTROLS_name);
+
+	return class_entry;
+}
+
 static zend_class_entry *register_class_Apns_Token(void)
 {
 	zend_class_entry ce, *class_entry;
@@ -790,6 +1119,36 @@ static zend_class_entry *register_class_Apns_Event(void)
 	zend_declare_typed_property(class_entry, property_reject_name, &property_reject_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
 	zend_string_release(property_reject_name);
 
+	zval property_reason_default_value;
+	ZVAL_UNDEF(&property_reason_default_value);
+	zend_string *property_reason_name = zend_string_init("reason", sizeof("reason") - 1, 1);
+	zend_declare_typed_property(class_entry, property_reason_name, &property_reason_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_string_release(property_reason_name);
+
+	zval property_httpStatus_default_value;
+	ZVAL_UNDEF(&property_httpStatus_default_value);
+	zend_string *property_httpStatus_name = zend_string_init("httpStatus", sizeof("httpStatus") - 1, 1);
+	zend_declare_typed_property(class_entry, property_httpStatus_name, &property_httpStatus_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_string_release(property_httpStatus_name);
+
+	zval property_timestamp_default_value;
+	ZVAL_UNDEF(&property_timestamp_default_value);
+	zend_string *property_timestamp_name = zend_string_init("timestamp", sizeof("timestamp") - 1, 1);
+	zend_declare_typed_property(class_entry, property_timestamp_name, &property_timestamp_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_string_release(property_timestamp_name);
+
+	zval property_apnsId_default_value;
+	ZVAL_UNDEF(&property_apnsId_default_value);
+	zend_string *property_apnsId_name = zend_string_init("apnsId", sizeof("apnsId") - 1, 1);
+	zend_declare_typed_property(class_entry, property_apnsId_name, &property_apnsId_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING|MAY_BE_NULL));
+	zend_string_release(property_apnsId_name);
+
+	zval property_reasonText_default_value;
+	ZVAL_UNDEF(&property_reasonText_default_value);
+	zend_string *property_reasonText_name = zend_string_init("reasonText", sizeof("reasonText") - 1, 1);
+	zend_declare_typed_property(class_entry, property_reasonText_name, &property_reasonText_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING));
+	zend_string_release(property_reasonText_name);
+
 	zval property_identifier_default_value;
 	ZVAL_UNDEF(&property_identifier_default_value);
 	zend_string *property_identifier_name = zend_string_init("identifier", sizeof("identifier") - 1, 1);
@@ -867,6 +1226,18 @@ static zend_class_entry *register_class_Apns_Session(zend_class_entry *class_ent
 	zend_string *const_AMBIGUOUS_REPORT_name = zend_string_init_interned("AMBIGUOUS_REPORT", sizeof("AMBIGUOUS_REPORT") - 1, 1);
 	zend_declare_class_constant_ex(class_entry, const_AMBIGUOUS_REPORT_name, &const_AMBIGUOUS_REPORT_value, ZEND_ACC_PUBLIC, NULL);
 	zend_string_release(const_AMBIGUOUS_REPORT_name);
+
+	zval const_PROTOCOL_BINARY_value;
+	ZVAL_LONG(&const_PROTOCOL_BINARY_value, APNS_PROTOCOL_BINARY);
+	zend_string *const_PROTOCOL_BINARY_name = zend_string_init_interned("PROTOCOL_BINARY", sizeof("PROTOCOL_BINARY") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_PROTOCOL_BINARY_name, &const_PROTOCOL_BINARY_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_PROTOCOL_BINARY_name);
+
+	zval const_PROTOCOL_HTTP2_value;
+	ZVAL_LONG(&const_PROTOCOL_HTTP2_value, APNS_PROTOCOL_HTTP2);
+	zend_string *const_PROTOCOL_HTTP2_name = zend_string_init_interned("PROTOCOL_HTTP2", sizeof("PROTOCOL_HTTP2") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_PROTOCOL_HTTP2_name, &const_PROTOCOL_HTTP2_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_PROTOCOL_HTTP2_name);
 
 	zval const_EXPIRY_ONCE_value;
 	ZVAL_LONG(&const_EXPIRY_ONCE_value, APNS_EXPIRY_ONCE);

@@ -23,10 +23,16 @@ The logger "apns" is told of connections, of notifications sent again or rejecte
 warned of those that end as unknown.
 """
 
-from ._constants import (
+from ._openssl import load_core
+
+load_core(__path__)
+
+from ._constants import (  # noqa: E402
     EXPIRY_ONCE,
     FEEDBACK_HOST_PRODUCTION,
     FEEDBACK_HOST_SANDBOX,
+    HOST_HTTP2_PRODUCTION,
+    HOST_HTTP2_SANDBOX,
     HOST_PRODUCTION,
     HOST_SANDBOX,
     PAYLOAD_MAX_FRAMED,
@@ -35,11 +41,16 @@ from ._constants import (
     PAYLOAD_MAX_VOIP,
     PORT_FEEDBACK,
     PORT_GATEWAY,
+    PORT_HTTP2,
+    PORT_HTTP2_OTHER,
     TOKEN_MAX,
     Ambiguous,
     Environment,
     EventKind,
     Format,
+    Protocol,
+    PushType,
+    Reason,
     Reject,
     Severity,
     Status,
@@ -57,6 +68,9 @@ from ._core import (
     Stats,
     Strings,
     check_payload,
+    push_type_text,
+    reason_http_status,
+    reason_text,
     reject_text,
     status_is_retryable,
     status_name,
@@ -83,14 +97,16 @@ from ._notification import Content, Notification, Token
 __version__ = version()
 
 __all__ = [
-    "EXPIRY_ONCE", "FEEDBACK_HOST_PRODUCTION", "FEEDBACK_HOST_SANDBOX", "HOST_PRODUCTION",
-    "HOST_SANDBOX", "PAYLOAD_MAX_FRAMED", "PAYLOAD_MAX_HTTP2", "PAYLOAD_MAX_LISTING",
-    "PAYLOAD_MAX_VOIP", "PORT_FEEDBACK", "PORT_GATEWAY", "TOKEN_MAX",
-    "Ambiguous", "Environment", "EventKind", "Format", "Reject", "Severity", "Status",
+    "EXPIRY_ONCE", "FEEDBACK_HOST_PRODUCTION", "FEEDBACK_HOST_SANDBOX",
+    "HOST_HTTP2_PRODUCTION", "HOST_HTTP2_SANDBOX", "HOST_PRODUCTION", "HOST_SANDBOX",
+    "PAYLOAD_MAX_FRAMED", "PAYLOAD_MAX_HTTP2", "PAYLOAD_MAX_LISTING",
+    "PAYLOAD_MAX_VOIP", "PORT_FEEDBACK", "PORT_GATEWAY", "PORT_HTTP2", "PORT_HTTP2_OTHER",
+    "TOKEN_MAX",
+    "Ambiguous", "Environment", "EventKind", "Format", "Protocol", "PushType", "Reason", "Reject", "Severity", "Status",
     "TLSVersion",
     "Credentials", "Description", "Device", "Event", "Feedback", "Finding", "Payload", "Session",
     "Stats", "Strings",
-    "check_payload", "reject_text", "status_is_retryable", "status_name", "token_from_base64",
+    "check_payload", "push_type_text", "reason_http_status", "reason_text", "reject_text", "status_is_retryable", "status_name", "token_from_base64",
     "token_from_hex", "token_to_base64", "token_to_hex", "version",
     "ArgumentError", "ClosedError", "CredentialsError", "Error", "ForkedError", "FullError",
     "NetworkError", "ProtocolError", "TimeoutError", "TLSError",

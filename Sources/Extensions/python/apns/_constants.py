@@ -7,6 +7,11 @@ import enum
 HOST_PRODUCTION = "gateway.push.apple.com"
 HOST_SANDBOX = "gateway.sandbox.push.apple.com"
 PORT_GATEWAY = 2195
+HOST_HTTP2_PRODUCTION = "api.push.apple.com"
+HOST_HTTP2_SANDBOX = "api.sandbox.push.apple.com"
+PORT_HTTP2 = 443
+PORT_HTTP2_OTHER = 2197
+"""For networks that let 443 through to web servers only."""
 FEEDBACK_HOST_PRODUCTION = "feedback.push.apple.com"
 FEEDBACK_HOST_SANDBOX = "feedback.sandbox.push.apple.com"
 PORT_FEEDBACK = 2196
@@ -75,6 +80,96 @@ class Reject(enum.IntEnum):
         from ._core import reject_text
 
         return reject_text(self.value)
+
+
+class Reason(enum.IntEnum):
+    """Why today's APNs refuses, in its own words. HTTP/2 only."""
+
+    NONE = 0
+    BAD_DEVICE_TOKEN = 1
+    DEVICE_TOKEN_NOT_FOR_TOPIC = 2
+    MISSING_DEVICE_TOKEN = 3
+    MISSING_TOPIC = 4
+    PAYLOAD_EMPTY = 5
+    BAD_TOPIC = 6
+    PAYLOAD_TOO_LARGE = 7
+    BAD_COLLAPSE_ID = 8
+    BAD_EXPIRATION_DATE = 9
+    BAD_MESSAGE_ID = 10
+    BAD_PRIORITY = 11
+    DUPLICATE_HEADERS = 12
+    INVALID_PUSH_TYPE = 13
+    BAD_PATH = 14
+    METHOD_NOT_ALLOWED = 15
+    IDLE_TIMEOUT = 16
+    EXPIRED_PROVIDER_TOKEN = 17
+    UNRELATED_KEY_ID_IN_TOKEN = 18
+    TOPIC_DISALLOWED = 19
+    BAD_CERTIFICATE = 20
+    BAD_CERTIFICATE_ENVIRONMENT = 21
+    BAD_ENVIRONMENT_KEY_ID_IN_TOKEN = 22
+    FORBIDDEN = 23
+    INVALID_PROVIDER_TOKEN = 24
+    MISSING_PROVIDER_TOKEN = 25
+    UNREGISTERED = 26
+    EXPIRED_TOKEN = 27
+    TOO_MANY_PROVIDER_TOKEN_UPDATES = 28
+    TOO_MANY_REQUESTS = 29
+    INTERNAL_SERVER_ERROR = 30
+    SERVICE_UNAVAILABLE = 31
+    SHUTDOWN = 32
+    OTHER = 255
+    """One that is not listed here; the event's `reason_text` says it."""
+
+    @property
+    def text(self) -> str:
+        """The reason as APNs writes it, such as "BadDeviceToken"."""
+        from ._core import reason_text
+
+        return reason_text(self.value)
+
+    @property
+    def http_status(self) -> int:
+        """The HTTP status that APNs answers with for it, such as 400; 0 for none."""
+        from ._core import reason_http_status
+
+        return reason_http_status(self.value)
+
+
+class PushType(enum.IntEnum):
+    """What kind of push a notification is, for HTTP/2."""
+
+    DEFAULT = 0
+    """By the payload: background or alert."""
+    ALERT = 1
+    BACKGROUND = 2
+    LOCATION = 3
+    VOIP = 4
+    COMPLICATION = 5
+    FILEPROVIDER = 6
+    MDM = 7
+    LIVEACTIVITY = 8
+    PUSHTOTALK = 9
+    WIDGETS = 10
+    CONTROLS = 11
+
+    @property
+    def text(self) -> str:
+        """The type as APNs reads it, such as "alert"."""
+        from ._core import push_type_text
+
+        return push_type_text(self.value)
+
+
+class Protocol(enum.IntEnum):
+    """Which of Apple's interfaces a session speaks."""
+
+    DEFAULT = 0
+    """Binary."""
+    BINARY = 1
+    """The Binary Provider API, which Apple switched off in March 2021."""
+    HTTP2 = 2
+    """Today's APNs."""
 
 
 class EventKind(enum.IntEnum):

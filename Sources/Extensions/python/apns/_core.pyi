@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypedDict, TypeVar, final, overload
 from _typeshed import structseq
 from typing_extensions import Self, Unpack
 
-from ._constants import EventKind, Reject, Severity
+from ._constants import EventKind, Reason, Reject, Severity
 from ._notification import Content, Token
 
 _T = TypeVar("_T")
@@ -19,6 +19,22 @@ _Item = (
     | tuple[Token, Content, object]
     | tuple[Token, Content, object, int | None]
     | tuple[Token, Content, object, int | None, int | None]
+    | tuple[Token, Content, object, int | None, int | None, str | None]
+    | tuple[Token, Content, object, int | None, int | None, str | None, int | str | None]
+    | tuple[
+        Token, Content, object, int | None, int | None, str | None, int | str | None, str | None
+    ]
+    | tuple[
+        Token,
+        Content,
+        object,
+        int | None,
+        int | None,
+        str | None,
+        int | str | None,
+        str | None,
+        str | None,
+    ]
 )
 
 @final
@@ -39,6 +55,10 @@ class Credentials:
         tls_max: int = 0,
         dangerously_accept_any_peer: bool = False,
         accept_expired: bool = False,
+        token_key_file: _Path | None = None,
+        token_key: _Bytes | None = None,
+        key_id: str | None = None,
+        team_id: str | None = None,
     ) -> Self: ...
     @property
     def closed(self) -> bool: ...
@@ -84,6 +104,10 @@ class Session:
         proxy_user: str | None = None,
         proxy_password: str | None = None,
         events_max: int = 1048576,
+        protocol: int | Literal["binary", "http2"] = 0,
+        topic: str | None = None,
+        ping_after: int = 0,
+        retry_timeout: float | None = None,
     ) -> Self: ...
     @property
     def credentials(self) -> Credentials: ...
@@ -103,10 +127,15 @@ class Session:
         expiry: int | None = 0,
         priority: int | None = 0,
         more: bool = False,
+        topic: str | None = None,
+        push_type: int | str | None = 0,
+        collapse_id: str | None = None,
+        apns_id: str | None = None,
     ) -> int: ...
     def send_many(self, notifications: Iterable[_Item], /) -> int: ...
     def flush(self) -> None: ...
     def drain(self, timeout: float | None = None) -> None: ...
+    def gone(self) -> list[Device]: ...
     def next_event(self, timeout: float | None = 0) -> Event | None: ...
     def events(self, timeout: float | None = 0) -> Iterator[Event]: ...
     def stats(self) -> Stats: ...
@@ -235,6 +264,16 @@ class Event(structseq[Any], tuple[EventKind, Reject, int, Any]):
     def identifier(self) -> int: ...
     @property
     def user_data(self) -> Any: ...
+    @property
+    def reason(self) -> Reason: ...
+    @property
+    def http_status(self) -> int: ...
+    @property
+    def timestamp(self) -> int: ...
+    @property
+    def apns_id(self) -> str: ...
+    @property
+    def reason_text(self) -> str: ...
 
 @final
 class Stats(
@@ -309,6 +348,10 @@ class Description(structseq[Any], tuple[str | None, tuple[str, ...], int, int, i
     def environments(self) -> int: ...
     @property
     def chain_length(self) -> int: ...
+    @property
+    def key_id(self) -> str | None: ...
+    @property
+    def team_id(self) -> str | None: ...
 
 @final
 class Device(structseq[Any], tuple[int, bytes]):
@@ -337,6 +380,9 @@ class Finding(structseq[Any], tuple[Severity, int, int, int, str]):
     def message(self) -> str: ...
 
 def check_payload(payload: _Bytes | str, *, limit: int = 0) -> list[Finding]: ...
+def push_type_text(push_type: int, /) -> str: ...
+def reason_http_status(reason: int, /) -> int: ...
+def reason_text(reason: int, /) -> str: ...
 def reject_text(reject: int, /) -> str: ...
 def status_name(status: int, /) -> str: ...
 def status_is_retryable(status: int, /) -> bool: ...

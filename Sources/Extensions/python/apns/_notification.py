@@ -20,3 +20,7 @@ class Notification(NamedTuple):
     user_data: object = None
     expiry: int = 0
     priority: int = 0
+    topic: str | None = None
+    push_type: int | str = 0
+    collapse_id: str | None = None
+    apns_id: str | None = None

@@ -320,11 +320,13 @@ typedef struct apns_session_options {
   int32_t protocol;
   uint32_t reserved32;
   const char *topic;
+  int32_t ping_after_ms;
+  uint32_t retry_timeout_ms;
 } apns_session_options_t;
 #define APNS_SESSION_OPTIONS_INIT                                                                  \
   {                                                                                                \
     sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL                                                 \
+        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL, 0, 0                                           \
   }
 apns_status_t apns_session_new(const apns_session_options_t *options,
                                const apns_credentials_t *credentials, apns_session_t **session_out,
@@ -426,6 +428,7 @@ typedef struct apns_session_stats {
   { sizeof(apns_session_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 apns_status_t apns_session_stats(const apns_session_t *session, apns_session_stats_t *stats_out,
                                  apns_error_t *error_out);
+struct ssl_st *apns_session_ssl(apns_session_t *session);
 apns_status_t apns_session_close(apns_session_t *session, int32_t timeout_ms,
                                  apns_error_t *error_out);
 void apns_session_free(apns_session_t *session);
@@ -447,10 +450,12 @@ typedef struct apns_feedback_options {
   const char *proxy_password;
   uint16_t proxy_port;
   uint16_t reserved[3];
+  apns_session_t *session;
 } apns_feedback_options_t;
-#define APNS_FEEDBACK_OPTIONS_INIT                                                               \
-  {                                                                                              \
-    sizeof(apns_feedback_options_t), NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, { 0, 0, 0 } \
+#define APNS_FEEDBACK_OPTIONS_INIT                                                              \
+  {                                                                                             \
+    sizeof(apns_feedback_options_t), NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, {0, 0, 0}, \
+        NULL                                                                                    \
   }
 typedef struct apns_feedback_tuple {
   size_t size;

@@ -1,0 +1,41 @@
+/// What an `apns_feedback_t` is: the feedback service's list, or a session's.
+struct HeldFeedback: ~Copyable {
+  private var service: Feedback?
+  #if APNS_HTTP2
+    private var session: GoneFeedback?
+
+    init(of devices: UnsafeMutablePointer<GoneDevices>) {
+      service = nil
+      session = GoneFeedback(devices)
+    }
+  #endif
+
+  init(_ service: consuming Feedback) {
+    self.service = consume service
+    #if APNS_HTTP2
+      session = nil
+    #endif
+  }
+
+  var isForeign: Bool {
+    #if APNS_HTTP2
+      switch session {
+      case .some(let session): return session.isForeign
+      case nil: break
+      }
+    #endif
+    switch service {
+    case .some(let service): return service.isForeign
+    case nil: return false
+    }
+  }
+
+  mutating func leaveToParent() { service?.leaveToParent() }
+
+  mutating func next() throws(Failure) -> FeedbackTuple? {
+    #if APNS_HTTP2
+      if session != nil { return session?.next() }
+    #endif
+    return try service?.next()
+  }
+}

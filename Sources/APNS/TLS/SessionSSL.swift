@@ -1,0 +1,62 @@
+import COpenSSL
+import CSystem
+
+/// An SSL that stands for a session in code which knows nothing but SSLs. There is no
+/// connection behind it: its BIO can neither read nor write, so OpenSSL's own functions fail.
+struct SessionSSL: ~Copyable {
+  let ssl: OpaquePointer
+  private let method: OpaquePointer
+  private let link: UnsafeMutablePointer<Link>
+
+  /// What the BIO leads to.
+  private struct Link {
+    /// Another copy of the library in the same process has another.
+    var copy: UnsafePointer<UInt8>
+    var session: OpaquePointer
+  }
+
+  private static var name: StaticString { "apns session" }
+
+  init(_ context: OpaquePointer, of session: OpaquePointer) throws(Failure) {
+    let name = Self.name.utf8Start
+    guard
+      let link = malloc(MemoryLayout<Link>.size)?.bindMemory(to: Link.self, capacity: 1)
+    else { throw .outOfMemory }
+    link.initialize(to: Link(copy: name, session: session))
+    TLSErrors.clear()
+    let ssl = SSL_new(context)
+    let method = BIO_meth_new(
+      BIO_TYPE_SOURCE_SINK | 0x7E, UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self))
+    let bio = method.flatMap { BIO_new($0) }
+    guard let ssl, let method, let bio else {
+      BIO_free(bio)
+      BIO_meth_free(method)
+      SSL_free(ssl)
+      free(link)
+      throw .outOfMemory
+    }
+    BIO_set_data(bio, link)
+    BIO_set_init(bio, 1)
+    SSL_set_bio(ssl, bio, bio)
+    self.ssl = ssl
+    self.method = method
+    self.link = link
+  }
+
+  deinit {
+    SSL_free(ssl)
+    BIO_meth_free(method)
+    free(link)
+  }
+
+  /// Whose SSL it is; nil where it is the host's own.
+  static func session(of ssl: OpaquePointer) -> OpaquePointer? {
+    guard let bio = SSL_get_rbio(ssl), BIO_method_type(bio) == BIO_TYPE_SOURCE_SINK | 0x7E,
+      let name = BIO_method_name(bio),
+      strcmp(name, UnsafeRawPointer(Self.name.utf8Start).assumingMemoryBound(to: CChar.self)) == 0,
+      let link = BIO_get_data(bio)?.assumingMemoryBound(to: Link.self),
+      link.pointee.copy == Self.name.utf8Start
+    else { return nil }
+    return link.pointee.session
+  }
+}

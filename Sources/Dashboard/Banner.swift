@@ -1,0 +1,79 @@
+import Gateway
+
+/// A push as a device would show it.
+struct Banner {
+  var title: String?
+  var subtitle: String?
+  var body: String?
+  var badge: Int?
+  var sound: String?
+  var isCritical = false
+  var thread: String?
+  var category: String?
+  var level: String?
+  /// Wakes the app and shows nothing.
+  var isSilent = false
+  /// Why it will not look as its maker meant.
+  var problems: [String] = []
+
+  /// nil where the payload is none.
+  init?(_ payload: some Sequence<UInt8>, _ strings: LocalizedStrings?) {
+    guard let json = try? JSONReader.read(payload), let aps = json["aps"],
+      case .object = aps.content
+    else { return nil }
+    if let alert = aps["alert"] {
+      if let text = alert.string {
+        body = text
+      } else if case .object = alert.content {
+        title = line("title", of: alert, strings)
+        subtitle = line("subtitle", of: alert, strings)
+        body = line("body", of: alert, strings)
+      }
+    }
+    badge = aps["badge"]?.integer
+    if let sound = aps["sound"] {
+      self.sound = sound.string ?? sound["name"]?.string
+      isCritical = sound["critical"]?.integer == 1
+    }
+    thread = aps["thread-id"]?.string
+    category = aps["category"]?.string
+    level = aps["interruption-level"]?.string
+    isSilent =
+      aps["content-available"]?.integer == 1 && title == nil && subtitle == nil && body == nil
+  }
+
+  /// A key comes before a text. One the app has not is shown itself, as its bundle answers.
+  private mutating func line(
+    _ name: String, of alert: JSONValue, _ strings: LocalizedStrings?
+  ) -> String? {
+    let prefix = name == "body" ? "" : name + "-"
+    guard let key = alert["\(prefix)loc-key"]?.string else { return alert[name]?.string }
+    var arguments: [String] = []
+    if case .array(let elements) = alert["\(prefix)loc-args"]?.content {
+      arguments = elements.map { $0.string ?? "" }
+    }
+    switch strings?.text(for: key, arguments) {
+    case .whole(let text): return text
+    case .unfilled(let value, let why):
+      problems.append(why)
+      return value
+    case .missing:
+      problems.append("\(key): no such key in this language")
+      return key
+    case nil:
+      problems.append("\(key): no language is picked")
+      return key
+    }
+  }
+
+  var json: String {
+    """
+    {"title":\(text(title)),"subtitle":\(text(subtitle)),"body":\(text(body)),\
+    "badge":\(badge.map(String.init) ?? "null"),"sound":\(text(sound)),"critical":\(isCritical),\
+    "thread":\(text(thread)),"category":\(text(category)),"level":\(text(level)),\
+    "silent":\(isSilent),"problems":[\(problems.map(JSONText.string).joined(separator: ","))]}
+    """
+  }
+
+  private func text(_ text: String?) -> String { text.map(JSONText.string) ?? "null" }
+}

@@ -1,0 +1,85 @@
+import Gateway
+import HummingbirdCore
+import NIOCore
+
+/// Server-sent events for one page: pushes as they come, and how things stand.
+struct EventFeed: Sendable {
+  let service: ControlService
+  let configuration: Dashboard.Configuration
+  let language: String?
+  let wire: WireLog
+
+  /// What passes between two looks.
+  private static let pause = Duration.milliseconds(40)
+  /// So many looks pass between two of how things stand.
+  private static let stateEvery = 8
+  /// After so many without a word whoever is gone is noticed.
+  private static let silenceMax = 125
+  /// What a page is shown of what was there before it, and at most at once: what came between
+  /// is counted.
+  private static let batch = 400
+
+  func write(to writer: inout any ResponseBodyWriter) async throws {
+    var epoch: Int?
+    var last = 0
+    var lastLine = 0
+    var state = ""
+    var silence = 0
+    var round = 0
+    try await send("hello", hello, to: &writer)
+    while true {
+      var isSilent = true
+      if let news = service.ledger.sightings?.news(after: last, limit: Self.batch) {
+        if let epoch, epoch != news.epoch { try await send("reset", "{}", to: &writer) }
+        epoch = news.epoch
+        if news.last > last {
+          let skipped = news.last - last - news.sightings.count
+          last = news.last
+          let pushes = news.sightings.map {
+            PushText.summary($0, configuration.languages.strings(for: language))
+          }
+          try await send(
+            "pushes", "{\"skipped\":\(skipped),\"pushes\":[\(pushes.joined(separator: ","))]}",
+            to: &writer)
+          isSilent = false
+        }
+      }
+      if round % Self.stateEvery == 0 {
+        let now = await StateText.json(of: service)
+        if now != state {
+          state = now
+          try await send("state", state, to: &writer)
+          isSilent = false
+        }
+        let lines = wire.lines(after: lastLine)
+        if let newest = lines.last {
+          lastLine = newest.number
+          try await send(
+            "wire", "[\(lines.map(\.json).joined(separator: ","))]", to: &writer)
+          isSilent = false
+        }
+      }
+      silence = isSilent ? silence + 1 : 0
+      if silence > Self.silenceMax {
+        try await writer.write(ByteBuffer(string: ":\n\n"))
+        silence = 0
+      }
+      round += 1
+      try await Task.sleep(for: Self.pause)
+    }
+  }
+
+  private var hello: String {
+    let names = configuration.languages.names.map(JSONText.string).joined(separator: ",")
+    return """
+      {"languages":[\(names)],"language":\(language.map(JSONText.string) ?? "null"),\
+      "gateway":\(configuration.gateway)}
+      """
+  }
+
+  private func send(
+    _ event: String, _ json: String, to writer: inout any ResponseBodyWriter
+  ) async throws {
+    try await writer.write(ByteBuffer(string: "event: \(event)\ndata: \(json)\n\n"))
+  }
+}

@@ -1,0 +1,35 @@
+import HummingbirdCore
+import NIOCore
+
+/// One of the files the page is made of.
+struct PageFile: Sendable {
+  var path: String
+  var type: String
+  var bytes: [UInt8]
+
+  static let all = [
+    PageFile(path: "/", type: "text/html; charset=utf-8", bytes: PackageResources.page_html),
+    PageFile(path: "/page.css", type: "text/css; charset=utf-8", bytes: PackageResources.page_css),
+    PageFile(path: "/icon.svg", type: "image/svg+xml", bytes: PackageResources.icon_svg),
+    script("/page.js", PackageResources.page_js),
+    script("/elements.js", PackageResources.elements_js),
+    script("/lockscreen.js", PackageResources.lockscreen_js),
+    script("/inspector.js", PackageResources.inspector_js),
+    script("/stream.js", PackageResources.stream_js),
+    script("/chart.js", PackageResources.chart_js),
+    script("/devices.js", PackageResources.devices_js),
+    script("/connections.js", PackageResources.connections_js),
+    script("/faults.js", PackageResources.faults_js),
+    script("/repeat.js", PackageResources.repeat_js),
+  ]
+
+  private static func script(_ path: String, _ bytes: [UInt8]) -> PageFile {
+    PageFile(path: path, type: "text/javascript; charset=utf-8", bytes: bytes)
+  }
+
+  var response: Response {
+    Response(
+      status: .ok, headers: [.contentType: type],
+      body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+  }
+}

@@ -1,0 +1,51 @@
+const SECONDS = 60;
+const KINDS = ["accepted", "rejected", "other"];
+const WIDTH = 240;
+const HEIGHT = 40;
+
+/** Pushes a second over the last minute, by what became of them. */
+export class Chart {
+  constructor(svg, text) {
+    this.svg = svg;
+    this.text = text;
+    this.seconds = Array.from({ length: SECONDS }, () => [0, 0, 0]);
+    this.bars = this.seconds.map((_, index) => KINDS.map((kind) => {
+      const bar = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+      bar.setAttribute("class", kind);
+      bar.setAttribute("x", (index * WIDTH) / SECONDS);
+      bar.setAttribute("width", WIDTH / SECONDS - 0.5);
+      svg.append(bar);
+      return bar;
+    }));
+    this.now = null;
+    this.before = null;
+    setInterval(() => this.tick(), 1000);
+  }
+
+  take(counters) {
+    const sum = (counts) => Object.values(counts ?? {}).reduce((all, one) => all + one, 0);
+    this.now = [counters.accepted, sum(counters.rejected) + sum(counters.reasons), counters.discarded + counters.ignored];
+    // What was there before is no news.
+    this.before ??= this.now;
+  }
+
+  tick() {
+    if (!this.now) return;
+    const second = this.now.map((count, kind) => Math.max(0, count - this.before[kind]));
+    this.before = this.now;
+    this.seconds.push(second);
+    this.seconds.shift();
+    const total = (counts) => counts[0] + counts[1] + counts[2];
+    const highest = Math.max(1, ...this.seconds.map(total));
+    this.seconds.forEach((counts, index) => {
+      let top = HEIGHT;
+      counts.forEach((count, kind) => {
+        const height = (count / highest) * HEIGHT;
+        top -= height;
+        this.bars[index][kind].setAttribute("y", top);
+        this.bars[index][kind].setAttribute("height", height);
+      });
+    });
+    this.text.textContent = `${total(second).toLocaleString()} a second, at most ${highest === 1 && !this.seconds.some(total) ? 0 : highest.toLocaleString()} in the last minute`;
+  }
+}

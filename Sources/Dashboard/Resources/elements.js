@@ -1,0 +1,97 @@
+// Everything that comes from a push is put in as text: there is no way here to make markup of it.
+
+export const byId = (id) => document.getElementById(id);
+
+export function make(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key === "on") {
+      for (const [event, act] of Object.entries(value)) element.addEventListener(event, act);
+    } else {
+      element.setAttribute(key, value === true ? "" : value);
+    }
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** Text from outside: it cannot turn the direction of what stands beside it. */
+export const foreign = (text, attributes = {}) => make("bdi", { dir: "auto", ...attributes }, text);
+
+/** Makes the children those of `keys`, in that order; what is there already is not touched. */
+export function reconcile(parent, keys, create, update = () => {}) {
+  const had = new Map();
+  for (const child of parent.children) had.set(child.dataset.key, child);
+  const wanted = new Set(keys.map(String));
+  for (const [key, child] of had) if (!wanted.has(key)) child.remove();
+  let place = parent.firstElementChild;
+  for (const key of keys) {
+    let child = had.get(String(key));
+    if (!child) {
+      child = create(key);
+      child.dataset.key = key;
+    }
+    update(child, key);
+    if (child === place) place = place.nextElementSibling;
+    else parent.insertBefore(child, place);
+  }
+}
+
+/** One stop for the tab key, arrows within. */
+export function rove(parent, selector, { back = "ArrowUp", on = "ArrowDown" } = {}) {
+  parent.addEventListener("keydown", (event) => {
+    const all = [...parent.querySelectorAll(selector)];
+    const here = all.indexOf(event.target.closest(selector));
+    if (here < 0) return;
+    const step = { [back]: here - 1, [on]: here + 1, Home: 0, End: all.length - 1 }[event.key];
+    if (step === undefined || !all[step]) return;
+    event.preventDefault();
+    all[step].focus();
+  });
+  parent.addEventListener("focusin", (event) => {
+    const target = event.target.closest(selector);
+    if (!target) return;
+    for (const other of parent.querySelectorAll(`${selector}[tabindex="0"]`)) other.tabIndex = -1;
+    target.tabIndex = 0;
+  });
+}
+
+/** The tab key has to come in somewhere. */
+export function keepStop(parent, selector) {
+  if (parent.querySelector(`${selector}[tabindex="0"]`)) return;
+  const first = parent.querySelector(selector);
+  if (first) first.tabIndex = 0;
+}
+
+export function say(text) {
+  byId("said").textContent = text;
+}
+
+/** Through the control interface; what is wrong is said. */
+export async function order(method, path, body) {
+  const answer = await fetch("control" + path, {
+    method,
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  const json = await answer.json();
+  if (!answer.ok) say(json.error ?? `status ${answer.status}`);
+  return { ok: answer.ok, json };
+}
+
+export const clock = (milliseconds) =>
+  new Date(milliseconds).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+
+/** com.example.chess-club is Chess Club. */
+export function appName(topic) {
+  if (!topic) return "App";
+  const word = topic.split(".").filter((part) => part !== "voip" && part !== "complication").pop() || topic;
+  return word.replace(/[-_]+/g, " ").replace(/(^|\s)\S/g, (letter) => letter.toUpperCase());
+}
+
+export const shortToken = (token) => (token.length > 16 ? `${token.slice(0, 8)}…${token.slice(-8)}` : token || "no token");
+
+/** What cannot be seen, and turns or hides what can. */
+export const visible = (text) =>
+  text.replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
+    (character) => "\\u" + character.charCodeAt(0).toString(16).padStart(4, "0"));

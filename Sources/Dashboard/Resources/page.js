@@ -1,0 +1,133 @@
+import { byId, make, rove } from "./elements.js";
+import { LockScreen } from "./lockscreen.js";
+import { Inspector } from "./inspector.js";
+import { Stream } from "./stream.js";
+import { Chart } from "./chart.js";
+import { Devices } from "./devices.js";
+import { Connections } from "./connections.js";
+import { Faults } from "./faults.js";
+
+const inspector = new Inspector(byId("inspector"));
+const pick = (number) => inspector.show(number);
+const stream = new Stream(pick);
+const lock = new LockScreen(pick);
+const chart = new Chart(byId("chart"), byId("rate"));
+const devices = new Devices();
+const connections = new Connections();
+const faults = new Faults();
+
+// ---- What comes ------------------------------------------------------------
+
+// Drawn at once, but ten times a second at most, however many come.
+const PAUSE = 100;
+let isDue = false;
+let drawn = -PAUSE;
+function drawSoon() {
+  if (isDue) return;
+  isDue = true;
+  setTimeout(() => requestAnimationFrame(() => {
+    isDue = false;
+    if (stream.isPaused) return;
+    stream.draw();
+    lock.draw();
+    drawn = performance.now();
+  }), Math.max(0, drawn + PAUSE - performance.now()));
+}
+
+const language = byId("language");
+let source;
+
+function listen() {
+  source?.close();
+  source = new EventSource("events" + (language.value ? `?language=${encodeURIComponent(language.value)}` : ""));
+  source.onopen = () => link("live");
+  source.onerror = () => link("not connected");
+  source.addEventListener("hello", (event) => {
+    const hello = JSON.parse(event.data);
+    offer(hello.languages);
+    inspector.gateway = hello.gateway;
+    // All that is kept comes again.
+    stream.forget();
+    lock.forget();
+    drawSoon();
+  });
+  source.addEventListener("reset", () => {
+    stream.forget();
+    lock.forget();
+    drawSoon();
+  });
+  source.addEventListener("pushes", (event) => {
+    const { skipped, pushes } = JSON.parse(event.data);
+    stream.add(pushes, skipped);
+    lock.add(pushes);
+    drawSoon();
+  });
+  source.addEventListener("state", (event) => {
+    const state = JSON.parse(event.data);
+    count(state.counters);
+    chart.take(state.counters);
+    devices.draw(state.devices, state.feedback.unregistered);
+    connections.draw(state.connections.connections);
+    faults.draw(state.faults.faults);
+  });
+  source.addEventListener("wire", (event) => faults.drawWire(JSON.parse(event.data)));
+}
+
+function link(text) {
+  byId("link").textContent = text;
+  byId("link").dataset.is = text === "live" ? "live" : "lost";
+}
+
+function offer(languages) {
+  const known = [...language.options].map((option) => option.value).filter(Boolean);
+  if (known.join() === languages.join()) return;
+  for (const name of languages) language.append(make("option", { value: name }, name));
+  // The reader's own where the app has it.
+  const own = navigator.languages.map((name) => name.split("-")[0]).find((name) => languages.includes(name));
+  language.value = own ?? languages[0] ?? "";
+  if (language.value) listen();
+}
+
+const sum = (counts) => Object.values(counts ?? {}).reduce((all, one) => all + one, 0);
+const figures = {
+  accepted: (all) => all.accepted,
+  rejected: (all) => sum(all.rejected) + sum(all.reasons),
+  discarded: (all) => all.discarded,
+  duplicates: (all) => all.duplicates ?? 0,
+};
+
+function count(counters) {
+  const list = byId("counters");
+  if (!list.children.length) {
+    for (const name of Object.keys(figures)) {
+      list.append(make("div", { class: name }, make("dt", {}, name), make("dd", { id: `count-${name}` }, "0")));
+    }
+  }
+  for (const [name, figure] of Object.entries(figures)) {
+    byId(`count-${name}`).textContent = figure(counters).toLocaleString();
+  }
+}
+
+// ---- What is pressed -------------------------------------------------------
+
+language.addEventListener("change", listen);
+
+const tabs = document.querySelector("[role=tablist]");
+rove(tabs, "[role=tab]", { back: "ArrowLeft", on: "ArrowRight" });
+function turn(tab) {
+  for (const other of tabs.children) {
+    other.setAttribute("aria-selected", String(other === tab));
+    other.tabIndex = other === tab ? 0 : -1;
+    byId(other.getAttribute("aria-controls")).hidden = other !== tab;
+  }
+}
+tabs.addEventListener("click", (event) => turn(event.target.closest("[role=tab]") ?? tabs.firstElementChild));
+tabs.addEventListener("focusin", (event) => turn(event.target));
+
+function tick() {
+  byId("clock").textContent = new Date().toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+}
+tick();
+setInterval(tick, 1000);
+
+listen();

@@ -1,0 +1,58 @@
+import Gateway
+import Logging
+import Synchronization
+
+/// What the gateway says of its connections, for whoever looks on: the newest lines only.
+package final class WireLog: Sendable {
+  struct Line: Sendable {
+    /// Counted from 1.
+    var number: Int
+    var connection: String?
+    var text: String
+
+    var json: String {
+      """
+      {"connection":\(connection.map(JSONText.string) ?? "null"),"text":\(JSONText.string(text))}
+      """
+    }
+  }
+
+  private static let keeps = 200
+
+  private let kept = Mutex<(lines: [Line], last: Int)>(([], 0))
+
+  package init() {}
+
+  func lines(after number: Int) -> [Line] {
+    kept.withLock { kept in Array(kept.lines.drop { $0.number <= number }) }
+  }
+
+  fileprivate func add(_ text: String, connection: String?) {
+    kept.withLock { kept in
+      kept.last += 1
+      kept.lines.append(Line(number: kept.last, connection: connection, text: text))
+      // Seldom, for it moves all that stay.
+      if kept.lines.count > 2 * Self.keeps { kept.lines.removeFirst(Self.keeps) }
+    }
+  }
+
+  /// A log that goes to the page too.
+  package func handler() -> some LogHandler { WireLogHandler(log: self) }
+}
+
+private struct WireLogHandler: LogHandler {
+  let log: WireLog
+  var metadata: Logger.Metadata = [:]
+  var logLevel = Logger.Level.info
+
+  subscript(metadataKey key: String) -> Logger.MetadataValue? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    // Other loggers' handlers may want more than this one.
+    if event.level < logLevel { return }
+    log.add("\(event.message)", connection: metadata["connection"].map { "\($0)" })
+  }
+}

@@ -1,0 +1,126 @@
+--TEST--
+Today's APNs: HTTP/2 with a certificate and with provider tokens, what it answers, and what is refused before
+--EXTENSIONS--
+apns
+--SKIPIF--
+<?php
+require __DIR__ . '/skip.inc';
+require __DIR__ . '/skip_http2.inc';
+?>
+--FILE--
+<?php
+require __DIR__ . '/simulator.inc';
+
+const UUID = '123e4567-e89b-12d3-a456-42665544000a';
+$simulator = new Simulator(['bad_tokens' => ['ff']], '--http2-port', '0');
+$where = ['host' => '127.0.0.1', 'port' => $simulator->ready['http2_port'],
+    'protocol' => Apns\Session::PROTOCOL_HTTP2, 'report_accepted' => true];
+$token = Simulator::token(1);
+$gone = Simulator::token(2);
+$simulator->control('POST', '/unregistered', ['token' => $gone]);
+
+echo "- every field\n";
+$session = new Apns\Session($simulator->identity(), $where);
+$session->send($token, '{"aps":{}}', ['user' => 7], expiry: 4000000000, priority: 5, topic: 'com.example.app',
+    pushType: Apns\PushType::LOCATION, collapseId: 'score', apnsId: strtoupper(UUID));
+$session->sendMany([
+    ['token' => $token, 'payload' => ['aps' => ['content-available' => 1]]],
+    ['token' => $token, 'payload' => '{}', 'push_type' => Apns\PushType::WIDGETS, 'priority' => 1, 'topic' => 'com.example.app',
+        'collapse_id' => 'x', 'apns_id' => UUID, 'user_data' => 8],
+    ['token' => 'ff', 'payload' => '{}', 'user_data' => 9],
+    ['token' => $gone, 'payload' => '{}', 'user_data' => 10],
+]);
+$session->drain(10000);
+foreach ($simulator->accepted(3) as $one) {
+    echo json_encode([$one['topic'], $one['push_type'], $one['priority'], $one['expiration'], $one['collapse_id']]), "\n";
+}
+$events = iterator_to_array($session->events());
+usort($events, fn ($a, $b) => $a->identifier <=> $b->identifier);
+foreach ($events as $event) {
+    echo "$event ", json_encode([$event->userData, $event->httpStatus, $event->reason, $event->reject, $event->reasonText,
+        $event->apnsId === UUID, strlen($event->apnsId), abs($event->timestamp - time()) < 3600]), "\n";
+}
+
+echo "- gone\n";
+foreach ($session->gone() as $entry) {
+    echo $entry->token === $gone ? 'the device' : 'another', ' ', abs($entry->timestamp - time()) < 3600 ? 'today' : 'once', "\n";
+}
+echo count($session->gone()), "\n";
+try {
+    (new Apns\Session($simulator->identity()))->gone();
+} catch (Apns\ArgumentException $error) {
+    echo $error->getMessage(), "\n";
+}
+
+echo "- provider tokens\n";
+$key = dirname($simulator->ready['provider']) . '/provider-token.p8';
+$names = ['key_id' => 'SIMULATOR1', 'team_id' => 'EXAMPLE123', 'ca_file' => $simulator->ready['ca']];
+foreach (['token_key_file' => $key, 'token_key' => file_get_contents($key)] as $option => $value) {
+    // Each its own service, which takes no second token so soon.
+    $other = new Simulator([], '--http2-port', '0');
+    $who = new Apns\Credentials($names, ...[$option => $value]);
+    $bearer = new Apns\Session($who, $where, port: $other->ready['http2_port'], topic: 'com.example.app');
+    for ($number = 0; $number < 100; $number++) $bearer->send($token, '{"aps":{}}', more: true);
+    $bearer->drain(10000);
+    echo count(array_filter(iterator_to_array($bearer->events()), fn ($event) => $event->isAccepted() && $event->httpStatus === 200)), "\n";
+}
+echo json_encode($who->describe()), "\n";
+
+echo "- refused\n";
+foreach ([
+    fn () => (new Apns\Session($who, $where))->send($token, '{}'),
+    fn () => $session->send($token, '{}', topic: "a\0b"),
+    fn () => $session->send($token, '{}', pushType: 99),
+    fn () => $session->send($token, '{}', pushType: 256),
+    fn () => $session->send($token, '{}', pushType: Apns\PushType::BACKGROUND, priority: 10),
+    fn () => $session->send($token, '{}', priority: 7),
+    fn () => $session->send($token, '{}', collapseId: str_repeat('x', 65)),
+    fn () => $session->send($token, '{}', apnsId: '7'),
+    fn () => $session->sendMany([['token' => $token, 'payload' => '{}', 'topic' => 7]]),
+    fn () => new Apns\Session($who, $where, protocol: 9),
+    fn () => new Apns\Session($who, $where, topic: []),
+    fn () => new Apns\Credentials($names, token_key: 'nonsense'),
+    fn () => new Apns\Credentials($names),
+    fn () => new Apns\Credentials(token_key_file: $key, key_id: 'short', team_id: 'EXAMPLE123'),
+] as $call) echo thrown($call), "\n";
+echo $session->stats()['taken'], " taken\n";
+
+echo "- words\n";
+echo Apns\Reason::text(Apns\Reason::UNREGISTERED), ' ', Apns\Reason::httpStatus(Apns\Reason::UNREGISTERED), ' ',
+    Apns\PushType::text(Apns\PushType::VOIP), ' ', Apns\Reason::text(1 << 40), "\n";
+--EXPECT--
+- every field
+["com.example.app","location","5","4000000000","score"]
+["com.example.app","background","5",null,null]
+["com.example.app","widgets","1",null,"x"]
+accepted [{"user":7},200,0,0,"",true,36,false]
+accepted [null,200,0,0,"",false,36,false]
+accepted [8,200,0,0,"",true,36,false]
+rejected: BadDeviceToken [9,400,1,8,"BadDeviceToken",false,36,false]
+rejected: Unregistered [10,410,26,0,"Unregistered",false,36,true]
+- gone
+the device today
+0
+the binary interface tells of devices that are gone by Apns\Feedback
+- provider tokens
+100
+100
+{"subject":null,"topics":[],"not_before":0,"not_after":0,"environments":0,"chain_length":0,"key_id":"SIMULATOR1","team_id":"EXAMPLE123"}
+- refused
+Apns\ArgumentException: there is no topic, and a provider token needs one
+Apns\ArgumentException: topic has a null byte
+Apns\ArgumentException: push_type is 99, not an apns_push_type_t
+Apns\ArgumentException: push_type is 256, not of Apns\PushType
+Apns\ArgumentException: priority is 10, and a background push has 5
+Apns\ArgumentException: priority is 7, not 1, 5 or 10
+Apns\ArgumentException: collapse_id has more than 64 bytes
+Apns\ArgumentException: apns_id is not a UUID
+TypeError: "topic" of a notification must be of type string, int given
+Apns\ArgumentException: protocol is 9, not an apns_protocol_t
+TypeError: option "topic" must be of type string, array given
+Apns\CredentialsException: token_key in memory holds no PEM private key, and none in DER
+Apns\ArgumentException: key_id or team_id without a token_key
+Apns\ArgumentException: key_id has 5 characters, not 10
+5 taken
+- words
+Unregistered 410 voip other

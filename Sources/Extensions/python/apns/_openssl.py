@@ -1,0 +1,48 @@
+"""Which OpenSSL the library inside works with: 3, or 1.1.1.
+
+A wheel has the module _core twice, linked with the one and with the other, in directories
+of their names. Which is imported: the one for Python's own OpenSSL, so that a process has
+one only, else the newest that is there. The environment's APNS_OPENSSL, "3" or "1.1.1",
+says it otherwise. A package that was built for one system has one _core, and no choice.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+from typing import MutableSequence
+
+_DIRECTORIES = {"3": "_openssl_3", "1.1.1": "_openssl_1_1_1"}
+
+
+def load_core(path: MutableSequence[str]) -> None:
+    """Imports _core, and leaves the directory that it was found in among the package's."""
+    if importlib.util.find_spec("apns._core"):
+        return
+    package, failures = list(path), []
+    for version in _order():
+        path.extend(os.path.join(place, _DIRECTORIES[version]) for place in package)
+        try:
+            importlib.import_module("apns._core")
+            return
+        except ImportError as error:
+            path[:] = package
+            # Anything else is no matter of which OpenSSL there is.
+            if "libssl.so" not in str(error) and "libcrypto.so" not in str(error):
+                raise
+            failures.append(f"{version} ({error})")
+    raise ImportError(f"apns needs OpenSSL, and cannot load {' nor '.join(failures)}")
+
+
+def _order() -> list[str]:
+    asked = os.environ.get("APNS_OPENSSL")
+    if asked:
+        if asked not in _DIRECTORIES:
+            raise ImportError(f"APNS_OPENSSL is {asked!r}; it may be {' or '.join(_DIRECTORIES)}")
+        return [asked]
+    try:
+        from _ssl import OPENSSL_VERSION_INFO
+    except ImportError:  # a Python without, or whose OpenSSL is not there
+        return list(_DIRECTORIES)
+    return ["3", "1.1.1"] if OPENSSL_VERSION_INFO[0] >= 3 else ["1.1.1", "3"]

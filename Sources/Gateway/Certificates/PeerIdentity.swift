@@ -1,0 +1,28 @@
+import NIOCore
+import NIOSSL
+import X509
+
+/// Who a client is, by its handshake.
+struct PeerIdentity {
+  /// As the fault tls_min names it.
+  var tls: String?
+  /// Of its certificate.
+  var subject: String?
+  var topic: String?
+
+  init(_ context: ChannelHandlerContext) {
+    let pipeline = context.pipeline.syncOperations
+    switch try? pipeline.nioSSL_tlsVersion() {
+    case .tlsv1: tls = TLSBound.tls1_0.rawValue
+    case .tlsv11: tls = TLSBound.tls1_1.rawValue
+    case .tlsv12: tls = TLSBound.tls1_2.rawValue
+    case .tlsv13: tls = TLSBound.tls1_3.rawValue
+    case nil: tls = nil
+    }
+    guard let certificate = try? pipeline.nioSSL_peerCertificate() else { return }
+    topic = TopicRule.topic(of: certificate)
+    if let der = try? certificate.toDERBytes(), let whole = try? Certificate(derEncoded: der) {
+      subject = whole.subject.description
+    }
+  }
+}

@@ -1,0 +1,269 @@
+/* How long an HTTP/2 session trusts a connection, a name and a promise to do better later. */
+#include <dlfcn.h>
+#include <netdb.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "clock.h"
+#include "pushing.h"
+
+static void end(apns_session_t *session, service_t *service) {
+  apns_session_free(session);
+  service_stop(service);
+}
+
+/* ---- PING ---------------------------------------------------------------------- */
+
+static void an_hour_of_silence_is_asked_about(void **state) {
+  (void)state;
+  service_t *service = service_start(NULL);
+  apns_session_t *session = push_session(service, NULL);
+  for (size_t n = 0; n < 4; n++) {
+    send_all(session, n, n + 1);
+    drain(session);
+    clock_forward(n < 2 ? 3500 * 1000 : 3601 * 1000);
+  }
+  assert_counts(session, 4, 4, 0, 0, 0);
+  end(session, service);
+  assert_int_equal(service_pings(service), 1);
+  assert_int_equal(service_connections(service), 1);
+  service_free(service);
+}
+
+static void a_wait_asks_too(void **state) {
+  (void)state;
+  service_t *service = service_start(NULL);
+  apns_session_options_t options = push_options(service);
+  options.ping_after_ms = 50;
+  apns_session_t *session = push_session(service, &options);
+  apns_event_t event = APNS_EVENT_INIT;
+  send_all(session, 0, 1);
+  drain(session);
+  one_event(session);
+  /* Nothing is in flight, so this looks and asks, and one look more hears the answer. */
+  clock_forward(100);
+  assert_ok(apns_session_flush(session, NULL), NULL);
+  clock_forward(100);
+  assert_int_equal(apns_session_next_event(session, &event, 0, NULL), APNS_DONE);
+  send_all(session, 1, 2);
+  drain(session);
+  assert_counts(session, 2, 2, 0, 0, 0);
+  end(session, service);
+  assert_in_range(service_pings(service), 1, 2);
+  assert_int_equal(service_connections(service), 1);
+  service_free(service);
+}
+
+/* Nothing was sent on the connection that is dead: so nothing is in doubt. */
+static void a_connection_that_does_not_answer_is_replaced(void **state) {
+  (void)state;
+  const service_options_t deaf = {.ignores_pings = true};
+  service_t *service = service_start(&deaf);
+  apns_session_options_t options = push_options(service);
+  options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  /* Longer than a handshake takes on a busy machine. */
+  options.connect_timeout_ms = (uint32_t)as_many_as(2000, 10000);
+  apns_session_t *session = push_session(service, &options);
+  for (size_t n = 0; n < 3; n++) {
+    send_all(session, 10 * n, 10 * n + 10);
+    drain(session);
+    clock_forward(3601 * 1000);
+  }
+  assert_counts(session, 30, 30, 0, 0, 0);
+  assert_int_equal(stats_of(session).resent, 0);
+  assert_int_equal(stats_of(session).connects, 3);
+  end(session, service);
+  assert_int_equal(service_pings(service), 2);
+  assert_int_equal(service_count(service), 30);
+  for (size_t n = 10; n < 30; n++)
+    assert_true(service_push(service, n)->connection > service_push(service, n - 10)->connection);
+  service_free(service);
+}
+
+static void nobody_is_asked_where_the_option_says_so(void **state) {
+  (void)state;
+  const service_options_t deaf = {.ignores_pings = true};
+  service_t *service = service_start(&deaf);
+  apns_session_options_t options = push_options(service);
+  options.ping_after_ms = -1;
+  apns_session_t *session = push_session(service, &options);
+  for (size_t n = 0; n < 3; n++) {
+    send_all(session, n, n + 1);
+    drain(session);
+    clock_forward(7200 * 1000);
+  }
+  end(session, service);
+  assert_int_equal(service_pings(service), 0);
+  assert_int_equal(service_connections(service), 1);
+  service_free(service);
+}
+
+/* ---- Names ----------------------------------------------------------------------- */
+
+static _Atomic size_t lookups;
+
+/* Linked before libc's. */
+int getaddrinfo(const char *node, const char *port, const struct addrinfo *hints,
+                struct addrinfo **found) {
+  int (*system)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+  *(void **)&system = dlsym(RTLD_NEXT, "getaddrinfo");
+  lookups++;
+  return system(node, port, hints, found);
+}
+
+static service_reply_t leave_every_tenth(void *context, const service_push_t *push) {
+  (void)context;
+  const service_reply_t goodbye = {.action = SERVE_GOODBYE_AND_DROP}, fine = {0};
+  return push->number % 10 == 9 ? goodbye : fine;
+}
+
+static void each_connection_looks_the_name_up(void **state) {
+  (void)state;
+  const service_options_t leaving = {.judge = leave_every_tenth};
+  service_t *service = service_start(&leaving);
+  apns_session_t *session = push_session(service, NULL);
+  lookups = 0;
+  for (size_t n = 0; n < 50; n += 10) {
+    send_all(session, n, n + 10);
+    drain(session);
+  }
+  assert_counts(session, 50, 50, 0, 0, 0);
+  const size_t connects = stats_of(session).connects;
+  assert_in_range(connects, 5, 6);
+  assert_int_equal(lookups, connects);
+  end(session, service);
+  service_free(service);
+}
+
+static void check_authority(const char *server_name, uint16_t port, const char *expected) {
+  service_t *service = service_start(NULL);
+  apns_credentials_options_t trusting = APNS_CREDENTIALS_OPTIONS_INIT;
+  trusting.dangerously_accept_any_peer = 1;
+  apns_credentials_t *credentials = NULL;
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_credentials_new(&trusting, &credentials, &error), &error);
+  apns_session_options_t options = push_options(service);
+  options.server_name = server_name;
+  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  apns_credentials_free(credentials);
+  send_all(session, 0, 1);
+  drain(session);
+  end(session, service);
+  char text[64];
+  snprintf(text, sizeof text, expected, port ? port : service_port(service));
+  assert_string_equal(service_push(service, 0)->authority, text);
+  service_free(service);
+}
+
+static void an_address_of_ipv6_is_in_brackets(void **state) {
+  (void)state;
+  check_authority("::1", 0, "[::1]:%d");
+  check_authority("fe80::1%eth0", 0, "[fe80::1]:%d");
+  check_authority("127.0.0.1", 0, "127.0.0.1:%d");
+  check_authority("localhost", 0, "localhost:%d");
+}
+
+/* ---- Tried again ------------------------------------------------------------------- */
+
+static service_reply_t put_off(void *context, const service_push_t *push) {
+  (void)push;
+  const service_reply_t *reply = context;
+  return *reply;
+}
+
+/* So often is a notification sent that the service always puts off. */
+static size_t tries(int status, const char *body, uint32_t retry_timeout_ms, int64_t expires_in) {
+  service_reply_t reply = {.status = status, .body = body};
+  const service_options_t busy = {.judge = put_off, .context = &reply};
+  service_t *service = service_start(&busy);
+  apns_session_options_t options = push_options(service);
+  options.retry_timeout_ms = retry_timeout_ms;
+  apns_session_t *session = push_session(service, &options);
+  apns_notification_t push = *notification(0);
+  apns_error_t error = APNS_ERROR_INIT;
+  if (expires_in) push.expiry = time(NULL) + expires_in;
+  assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+  drain(session);
+  apns_event_t event = one_event(session);
+  assert_int_equal(event.kind, APNS_EVENT_REJECTED);
+  assert_int_equal(event.http_status, status);
+  end(session, service);
+  const size_t count = service_count(service);
+  service_free(service);
+  return count;
+}
+
+static void trying_again_has_its_time(void **state) {
+  (void)state;
+  assert_int_equal(tries(429, "{\"reason\":\"TooManyRequests\"}", 500, 0), 1);
+  assert_int_equal(tries(429, "{\"reason\":\"TooManyRequests\"}", 2000, 0), 2);
+  assert_int_equal(tries(500, "{\"reason\":\"InternalServerError\"}", 2000, 0), 2);
+  assert_int_equal(tries(503, "{\"reason\":\"ServiceUnavailable\"}", 2000, 0), 2);
+}
+
+static void what_has_expired_is_not_tried_again(void **state) {
+  (void)state;
+  assert_int_equal(tries(429, "{\"reason\":\"TooManyRequests\"}", 0, -10), 1);
+  /* The first pause lasts until the next second begins. */
+  assert_in_range(tries(503, "{\"reason\":\"Shutdown\"}", 0, 2), 2, 3);
+}
+
+static service_reply_t reset_first(void *context, const service_push_t *push) {
+  const service_reply_t *first = context;
+  const service_reply_t fine = {0};
+  return push->number == 0 ? *first : fine;
+}
+
+/* One notification, of which the first sending comes to `first`. */
+static void check_same_id(service_reply_t first, const char *given, const char *expected) {
+  const service_options_t options = {.judge = reset_first, .context = &first};
+  service_t *service = service_start(&options);
+  apns_session_t *session = push_session(service, NULL);
+  apns_notification_t push = *notification(0);
+  apns_error_t error = APNS_ERROR_INIT;
+  push.apns_id = given;
+  assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+  drain(session);
+  apns_event_t event = one_event(session);
+  assert_int_equal(event.kind, APNS_EVENT_ACCEPTED);
+  assert_string_equal(event.apns_id, expected);
+  end(session, service);
+  assert_int_equal(service_count(service), 2);
+  assert_string_equal(service_push(service, 0)->id, given ? given : "");
+  assert_string_equal(service_push(service, 1)->id, expected);
+  service_free(service);
+}
+
+static void the_apns_id_is_the_same_when_sent_again(void **state) {
+  (void)state;
+  static const char given[] = "123e4567-e89b-12d3-a456-426614174000";
+  const service_reply_t reset = {.action = SERVE_RESET, .error = 2};
+  const service_reply_t refused = {.action = SERVE_RESET, .error = 7};
+  const service_reply_t drop = {.action = SERVE_DROP};
+  const service_reply_t busy = {.status = 503, .body = "{\"reason\":\"ServiceUnavailable\"}"};
+  check_same_id(reset, given, given);
+  check_same_id(refused, given, given);
+  check_same_id(drop, given, given);
+  check_same_id(busy, given, given);
+  /* Where APNs made one and says so in the answer that puts it off. */
+  check_same_id(busy, NULL, "5e2a60c0-0000-4000-8000-000000000000");
+}
+
+int main(void) {
+  identities_make();
+  if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(an_hour_of_silence_is_asked_about),
+      cmocka_unit_test(a_wait_asks_too),
+      cmocka_unit_test(a_connection_that_does_not_answer_is_replaced),
+      cmocka_unit_test(nobody_is_asked_where_the_option_says_so),
+      cmocka_unit_test(each_connection_looks_the_name_up),
+      cmocka_unit_test(an_address_of_ipv6_is_in_brackets),
+      cmocka_unit_test(trying_again_has_its_time),
+      cmocka_unit_test(what_has_expired_is_not_tried_again),
+      cmocka_unit_test(the_apns_id_is_the_same_when_sent_again),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,303 @@
+/* Devices that an HTTP/2 session was told are gone, read as the feedback service's list. */
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "pushing.h"
+
+/* The loop that a provider of old runs after it has pushed: nothing in it knows of HTTP/2. */
+typedef struct registry {
+  size_t count;
+  struct {
+    size_t number; /* first, for by_number() */
+    uint32_t gone;
+  } found[100000];
+} registry_t;
+
+static registry_t registry;
+
+static int by_number(const void *one, const void *other) {
+  const size_t *first = one, *second = other;
+  return (*first > *second) - (*first < *second);
+}
+
+static void clean_up(apns_feedback_t *feedback) {
+  apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
+  apns_status_t status;
+  registry.count = 0;
+  while ((status = apns_feedback_next(feedback, &tuple, NULL)) == APNS_OK) {
+    assert_int_equal(tuple.token_length, 32);
+    memcpy(&registry.found[registry.count].number, tuple.token, sizeof(size_t));
+    const size_t number = registry.found[registry.count].number;
+    assert_memory_equal(tuple.token, notification(number)->token, 32);
+    registry.found[registry.count++].gone = tuple.timestamp;
+  }
+  assert_int_equal(status, APNS_DONE);
+  /* Answers come in any order. */
+  qsort(registry.found, registry.count, sizeof *registry.found, by_number);
+}
+
+static apns_feedback_t *feedback_of(apns_session_t *session) {
+  apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
+  apns_feedback_t *feedback = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  options.session = session;
+  assert_ok(apns_feedback_open(&options, NULL, &feedback, &error), &error);
+  return feedback;
+}
+
+static void read_list(apns_session_t *session) {
+  apns_feedback_t *feedback = feedback_of(session);
+  clean_up(feedback);
+  apns_feedback_free(feedback);
+}
+
+/* Every third device is gone, since a time of its own and later with each round. */
+typedef struct gone {
+  size_t every, round;
+  const char *body; /* NULL: as APNs has it */
+  int status;       /* 0: 410 */
+  char text[128];
+} gone_t;
+
+static service_reply_t judge(void *context, const service_push_t *push) {
+  gone_t *gone = context;
+  const size_t n = number_of(push);
+  service_reply_t reply = {0};
+  if (n % gone->every) return reply;
+  reply.status = gone->status ? gone->status : 410;
+  snprintf(gone->text, sizeof gone->text, "{\"reason\":\"%s\",\"timestamp\":%zu}",
+           n % 2 ? "ExpiredToken" : "Unregistered",
+           (1400000000 + 1000 * gone->round + n) * 1000 + 999);
+  reply.body = gone->body ? gone->body : gone->text;
+  return reply;
+}
+
+static service_t *service_with(gone_t *gone) {
+  const service_options_t options = {.judge = judge, .context = gone};
+  return service_start(&options);
+}
+
+static void end(apns_session_t *session, service_t *service) {
+  apns_session_free(session);
+  service_stop(service);
+  service_free(service);
+}
+
+static void the_list_is_that_of_the_410s(void **state) {
+  (void)state;
+  gone_t gone = {.every = 3};
+  service_t *service = service_with(&gone);
+  apns_session_t *session = push_session(service, NULL);
+  send_all(session, 0, 100);
+  drain(session);
+  read_list(session);
+  assert_int_equal(registry.count, 34);
+  for (size_t index = 0; index < registry.count; index++) {
+    assert_int_equal(registry.found[index].number, 3 * index);
+    assert_int_equal(registry.found[index].gone, 1400000000 + 3 * index);
+  }
+  /* Read, it is empty; and the events tell of each all the same. */
+  read_list(session);
+  assert_int_equal(registry.count, 0);
+  assert_counts(session, 100, 66, 34, 0, 0);
+  apns_event_t event = APNS_EVENT_INIT;
+  size_t told = 0;
+  while (apns_session_next_event(session, &event, 0, NULL) == APNS_OK) {
+    if (event.kind != APNS_EVENT_REJECTED) continue;
+    const size_t n = (size_t)(uintptr_t)event.user_data - 1;
+    assert_int_equal(event.http_status, 410);
+    assert_int_equal(event.timestamp, 1400000000 + n);
+    told++;
+  }
+  assert_int_equal(told, 34);
+  end(session, service);
+}
+
+static void each_device_is_listed_once_with_the_last_time(void **state) {
+  (void)state;
+  gone_t gone = {.every = 1};
+  service_t *service = service_with(&gone);
+  apns_session_t *session = push_session(service, NULL);
+  for (gone.round = 0; gone.round < 3; gone.round++) {
+    send_all(session, 0, 20);
+    drain(session);
+  }
+  gone.round = 1; /* And an earlier one changes nothing. */
+  send_all(session, 0, 20);
+  drain(session);
+  read_list(session);
+  assert_int_equal(registry.count, 20);
+  for (size_t n = 0; n < 20; n++) {
+    assert_int_equal(registry.found[n].number, n);
+    assert_int_equal(registry.found[n].gone, 1400002000 + n);
+  }
+  /* Once taken, it can be told anew. */
+  send_all(session, 0, 1);
+  drain(session);
+  read_list(session);
+  assert_int_equal(registry.count, 1);
+  end(session, service);
+}
+
+static void what_is_not_taken_stays(void **state) {
+  (void)state;
+  gone_t gone = {.every = 1};
+  service_t *service = service_with(&gone);
+  apns_session_t *session = push_session(service, NULL);
+  apns_feedback_t *feedback = feedback_of(session);
+  apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
+  assert_int_equal(apns_feedback_next(feedback, &tuple, NULL), APNS_DONE);
+  send_all(session, 0, 5);
+  drain(session);
+  /* What comes later is there for a feedback that had come to its end. */
+  assert_int_equal(apns_feedback_next(feedback, &tuple, NULL), APNS_OK);
+  apns_feedback_free(feedback);
+  read_list(session);
+  assert_int_equal(registry.count, 4);
+  for (size_t n = 0; n < 4; n++) assert_true(registry.found[n].gone != tuple.timestamp);
+  end(session, service);
+}
+
+static void the_list_outlives_the_session(void **state) {
+  (void)state;
+  gone_t gone = {.every = 2};
+  service_t *service = service_with(&gone);
+  apns_session_t *session = push_session(service, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_all(session, 0, 10);
+  assert_ok(apns_session_close(session, 30000, &error), &error);
+  apns_feedback_t *feedback = feedback_of(session);
+  apns_session_free(session);
+  clean_up(feedback);
+  assert_int_equal(registry.count, 5);
+  apns_feedback_free(feedback);
+  service_stop(service);
+  service_free(service);
+}
+
+static void check_one(int status, const char *body, size_t listed) {
+  gone_t gone = {.every = 1, .status = status, .body = body};
+  service_t *service = service_with(&gone);
+  apns_session_t *session = push_session(service, NULL);
+  const uint32_t before = (uint32_t)time(NULL);
+  send_all(session, 0, 1);
+  drain(session);
+  read_list(session);
+  assert_int_equal(registry.count, listed);
+  if (listed) assert_in_range(registry.found[0].gone, before, time(NULL));
+  end(session, service);
+}
+
+static void only_what_apns_says_is_gone(void **state) {
+  (void)state;
+  check_one(410, "{\"reason\":\"Unregistered\"}", 1); /* since now, where it does not say */
+  check_one(410, "<html>Gone</html>", 0);
+  check_one(410, "{\"reason\":\"BadDeviceToken\"}", 0);
+  check_one(400, "{\"reason\":\"Unregistered\",\"timestamp\":1400000000000}", 0);
+  check_one(400, "{\"reason\":\"BadDeviceToken\"}", 0);
+}
+
+static void memory_is_bounded(void **state) {
+  (void)state;
+  if (getenv("APNS_TESTS_LIGHT")) skip();
+  gone_t gone = {.every = 1};
+  service_t *service = service_with(&gone);
+  apns_session_options_t options = push_options(service);
+  apns_session_t *session = push_session(service, &options);
+  for (size_t from = 0; from < 66000; from += 1000) {
+    apns_event_t event = APNS_EVENT_INIT;
+    send_all(session, from, from + 1000);
+    drain(session);
+    while (apns_session_next_event(session, &event, 0, NULL) == APNS_OK) {
+    }
+  }
+  read_list(session);
+  assert_int_equal(registry.count, 65536);
+  size_t missing = 0;
+  for (size_t n = 1; n < registry.count; n++)
+    assert_true(registry.found[n].number > registry.found[n - 1].number);
+  while (missing < registry.count && registry.found[missing].number == missing) missing++;
+  /* The others are told with the next push to them. */
+  send_all(session, missing, missing + 1);
+  drain(session);
+  read_list(session);
+  assert_int_equal(registry.count, 1);
+  assert_int_equal(registry.found[0].number, missing);
+  end(session, service);
+}
+
+/* The same call and the same loop where the session speaks the binary interface. */
+static void a_binary_session_has_the_service(void **state) {
+  (void)state;
+  uint8_t list[38] = {0x53, 0x72, 0x4E, 0x00, 0, 32};
+  memcpy(list + 6, notification(7)->token, 32);
+  const gateway_step_t script[] = {SAY(list, sizeof list), END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_credentials_t *credentials = provider_credentials();
+  apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
+  apns_feedback_t *feedback = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  options.host = "127.0.0.1";
+  options.port = gateway_port(gateway);
+  options.session = session;
+  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error), &error);
+  clean_up(feedback);
+  assert_int_equal(registry.count, 1);
+  assert_int_equal(registry.found[0].number, 7);
+  apns_feedback_free(feedback);
+  apns_credentials_free(credentials);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+typedef struct family {
+  apns_session_t *session;
+  apns_feedback_t *feedback;
+} family_t;
+
+static int uses_the_parents(void *argument) {
+  family_t *family = argument;
+  apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
+  apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
+  apns_feedback_t *feedback = NULL;
+  options.session = family->session;
+  CHILD_REQUIRE(apns_feedback_open(&options, NULL, &feedback, NULL) == APNS_ERR_FORKED);
+  CHILD_REQUIRE(apns_feedback_next(family->feedback, &tuple, NULL) == APNS_ERR_FORKED);
+  apns_feedback_free(family->feedback);
+  apns_session_free(family->session);
+  return 0;
+}
+
+static void a_child_has_none(void **state) {
+  (void)state;
+  gone_t gone = {.every = 1};
+  service_t *service = service_with(&gone);
+  apns_session_t *session = push_session(service, NULL);
+  send_all(session, 0, 3);
+  drain(session);
+  family_t family = {.session = session, .feedback = feedback_of(session)};
+  int status = in_child(uses_the_parents, &family);
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  clean_up(family.feedback);
+  assert_int_equal(registry.count, 3);
+  apns_feedback_free(family.feedback);
+  end(session, service);
+}
+
+int main(void) {
+  identities_make();
+  if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_list_is_that_of_the_410s),
+      cmocka_unit_test(each_device_is_listed_once_with_the_last_time),
+      cmocka_unit_test(what_is_not_taken_stays),
+      cmocka_unit_test(the_list_outlives_the_session),
+      cmocka_unit_test(only_what_apns_says_is_gone),
+      cmocka_unit_test(memory_is_bounded),
+      cmocka_unit_test(a_binary_session_has_the_service),
+      cmocka_unit_test(a_child_has_none),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

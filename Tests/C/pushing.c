@@ -1,0 +1,57 @@
+#include "pushing.h"
+
+#include <stdio.h>
+
+apns_session_options_t push_options(const service_t *service) {
+  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  options.protocol = APNS_PROTOCOL_HTTP2;
+  options.host = "localhost";
+  options.port = service_port(service);
+  options.connect_timeout_ms = 30000;
+  options.write_timeout_ms = 30000;
+  options.topic = "com.example.chess";
+  options.report_accepted = 1;
+  return options;
+}
+
+apns_session_t *push_session(const service_t *service, const apns_session_options_t *options) {
+  apns_session_options_t usual = push_options(service);
+  apns_credentials_t *credentials = provider_credentials();
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_new(options ? options : &usual, credentials, &session, &error), &error);
+  apns_credentials_free(credentials);
+  return session;
+}
+
+size_t number_of(const service_push_t *push) {
+  unsigned char bytes[sizeof(size_t)];
+  for (size_t index = 0; index < sizeof bytes; index++) {
+    unsigned value = 0;
+    sscanf(push->path + strlen("/3/device/") + 2 * index, "%2x", &value);
+    bytes[index] = (unsigned char)value;
+  }
+  size_t number;
+  memcpy(&number, bytes, sizeof number);
+  return number;
+}
+
+void send_all(apns_session_t *session, size_t from, size_t to) {
+  apns_error_t error = APNS_ERROR_INIT;
+  for (size_t n = from; n < to; n++)
+    assert_ok(
+        apns_session_send(session, notification(n), n + 1 < to ? APNS_SEND_MORE : 0, NULL, &error),
+        &error);
+}
+
+void drain(apns_session_t *session) {
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+}
+
+apns_event_t one_event(apns_session_t *session) {
+  apns_event_t event = APNS_EVENT_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_next_event(session, &event, 0, &error), &error);
+  return event;
+}

@@ -1,0 +1,27 @@
+/* The provider's side of the tests of sessions over HTTP/2. */
+#ifndef TESTS_PUSHING_H
+#define TESTS_PUSHING_H
+
+#include "provider.h"
+#include "Service/service.h"
+
+/** Options for a session to the service, with deadlines that end a failing test; every
+    outcome is an event. */
+apns_session_options_t push_options(const service_t *service);
+
+/** A session to it with provider_credentials(); `options` NULL: push_options(). */
+apns_session_t *push_session(const service_t *service, const apns_session_options_t *options);
+
+/** The number that notification() wrote into the token. */
+size_t number_of(const service_push_t *push);
+
+/** Sends the notifications `from` to `to`, not included; each has to be taken. */
+void send_all(apns_session_t *session, size_t from, size_t to);
+
+/** Until every notification has its end. */
+void drain(apns_session_t *session);
+
+/** The next event, which has to be there. */
+apns_event_t one_event(apns_session_t *session);
+
+#endif

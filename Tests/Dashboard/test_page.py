@@ -1,0 +1,476 @@
+"""The page in a browser: what a person sees and presses, against the wire."""
+
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import time
+
+import pytest
+from simulator import DEADLINE, PAYLOAD, RESET, ROOT, TOKEN, enhanced, finish, framed, item, read_to_end, simple, story
+
+TOPIC = "com.example.app"
+JENNA = {"alert": {"loc-key": "GAME_PLAY_REQUEST_FORMAT", "loc-args": ["Jenna", "Frank"]}}
+
+
+def push(simulator, *payloads, token=TOKEN):
+    frames = [enhanced(number, token, payload if isinstance(payload, bytes) else json.dumps(payload).encode())
+              for number, payload in enumerate(payloads, 1)]
+    finish(simulator.connect(), b"".join(frames))
+
+
+@pytest.fixture
+def folders(tmp_path):
+    texts = {
+        "en": '"GAME_PLAY_REQUEST_FORMAT" = "%@ and %@ have invited you to play Monopoly";',
+        "fr": '"GAME_PLAY_REQUEST_FORMAT" = "%2$@ et %1$@ vous invitent au Monopoly";',
+    }
+    for language, text in texts.items():
+        (tmp_path / f"{language}.lproj").mkdir()
+        (tmp_path / f"{language}.lproj" / "Localizable.strings").write_text(text)
+    return tmp_path
+
+
+def test_a_push_is_shown_soon_after_it_was_accepted(start, show, record_property):
+    """The issue asks for 300 ms. How long it took is printed; only what is far beyond it fails."""
+    simulator = start()
+    page = show(simulator)
+    # When each banner came into the document, by the clock the ledger goes by.
+    page.run("""(() => {
+      window.shown = {};
+      new MutationObserver(() => {
+        for (const body of document.querySelectorAll(".banner .body")) shown[body.textContent] ??= Date.now();
+      }).observe(document.getElementById("banners"), { childList: true, subtree: true });
+    })()""")
+    delays = []
+    for number in range(20):
+        push(simulator, {"aps": {"alert": f"number {number}"}})
+        shown = page.wait(f"shown['number {number}']")
+        line = simulator.control("GET", f"/accepted?from={number}&limit=1")[1]["notifications"][0]
+        delays.append(shown - line["time"] * 1000)
+    delays.sort()
+    print(f"\nfrom acceptance to the page: median {delays[10]:.0f} ms, most {delays[-1]:.0f} ms")
+    assert delays[10] < 1500, delays
+
+
+def test_it_is_shown_as_a_device_would(start, show):
+    simulator = start()
+    page = show(simulator)
+    push(
+        simulator,
+        {"aps": {"alert": {"title": "Chess", "subtitle": "Round 2", "body": "Your turn"}, "badge": 3, "sound": "chime.aiff", "thread-id": "game-7"}},
+        {"aps": {"alert": "And again", "thread-id": "game-7", "badge": 4}},
+        {"aps": {"content-available": 1}},
+    )
+    page.wait("document.querySelectorAll('.group').length === 2")
+    assert page.text(".banner.silent .mark").startswith("silent")
+    assert page.text(".group:nth-child(2) .body") == "And again"
+    assert page.text(".badge") == "4" and page.text(".icon-name") == "App"
+    page.click(".group:nth-child(2) .more")
+    page.wait("document.querySelectorAll('.group:nth-child(2) .banner').length === 2")
+    older = ".group:nth-child(2) .banner:nth-child(2) "
+    assert [page.text(older + part) for part in (".title", ".subtitle", ".body")] == ["Chess", "Round 2", "Your turn"]
+    assert page.text(older + ".mark") == "sound chime.aiff"
+    push(simulator, {"aps": {"badge": 0}})
+    page.wait("document.querySelector('.badge').hidden")
+
+
+def test_a_loc_key_is_resolved_in_the_language_that_is_picked(start, show, folders):
+    simulator = start("--lproj", folders)
+    page = show(simulator)
+    push(simulator, {"aps": JENNA}, {"aps": {"alert": {"loc-key": "NOT_THERE", "loc-args": ["x"]}}})
+    page.wait("document.querySelectorAll('.rows li').length === 2")
+    assert page.run("[...document.getElementById('language').options].map((option) => option.value).join()") == ",en,fr"
+
+    def pick(language):
+        page.run(f"document.getElementById('language').value = '{language}'; document.getElementById('language').dispatchEvent(new Event('change'))")
+
+    def bodies():
+        return page.run("[...document.querySelectorAll('.rows .text')].map((text) => text.textContent)")
+
+    for language, text in (
+        ("fr", "Frank et Jenna vous invitent au Monopoly"), ("en", "Jenna and Frank have invited you to play Monopoly"),
+    ):
+        pick(language)
+        page.wait(f"[...document.querySelectorAll('.rows .text')].some((row) => row.textContent === {json.dumps(text)})")
+        # One that the app has not is itself.
+        assert bodies() == ["NOT_THERE", text]
+    assert "no such key" in page.text(".banner .problem")
+
+
+def test_fields_and_bytes_light_up_both_ways(start, show):
+    simulator = start()
+    page = show(simulator)
+    finish(simulator.connect(), framed(item(1, TOKEN), item(2, PAYLOAD), item(3, b"\0\0\0\7")))
+    page.click(".row")
+    page.wait("document.querySelectorAll('.field').length === 11")
+    number = page.run("[...document.querySelectorAll('.field-name')].findIndex((name) => name.textContent === 'token')")
+    page.hover(f".field[data-field='{number}']")
+    assert page.run("[...document.querySelectorAll('.run.lit')].map((run) => run.textContent).join()") == " ".join(f"{byte:02x}" for byte in TOKEN)
+    page.hover(f".run[data-field='{number + 3}']")
+    assert page.run("[...document.querySelectorAll('.field.lit .field-name')].map((name) => name.textContent).join()") == "payload"
+    # And by the keyboard.
+    page.run("document.querySelector('.field').focus()")
+    page.press("ArrowDown")
+    assert page.run("document.querySelector('.run.lit').dataset.field") == "1"
+    page.run("document.querySelector('.run').focus()")
+    page.press("ArrowRight")
+    page.press("ArrowRight")
+    assert page.run("document.querySelector('.field.lit').dataset.field") == "2"
+    assert page.text(".json").startswith('{\n  "aps": {\n    "alert": "Hello"')
+
+
+def test_warnings_of_the_payload_check_are_shown(start, show):
+    simulator = start()
+    page = show(simulator)
+    push(simulator, b'{"aps":{"alert":"Hello","badgee":1,"badgee":2.50}}')
+    page.click(".row")
+    page.wait("document.querySelector('.findings .warning')?.textContent.includes('badgee')")
+    # Numbers and double keys as they came.
+    assert page.text(".json").count('"badgee"') == 2 and "2.50" in page.text(".json")
+
+
+def test_http2_shows_its_headers_and_not_the_token_that_signs(start, show):
+    httpx = pytest.importorskip("httpx")
+    simulator = start("--http2-port", 0)
+    page = show(simulator)
+    url = f"https://127.0.0.1:{simulator.ready['http2_port']}/3/device/{TOKEN.hex()}"
+    with httpx.Client(http2=True, verify=simulator.context()) as client:
+        answer = client.post(url, content=PAYLOAD, headers={
+            "apns-topic": TOPIC, "apns-collapse-id": "<b>x</b>", "authorization": "bearer header.claims.signature"})
+        assert answer.status_code in (200, 400)
+        page.click(".row")
+        page.wait("document.querySelector('.inspector table')")
+        rows = dict(page.run("[...document.querySelectorAll('.inspector tr')].map((row) => [...row.children].map((cell) => cell.textContent))"))
+        assert rows[":method"] == "POST" and rows["apns-collapse-id"] == "<b>x</b>"
+        assert "signature" not in json.dumps(rows)
+        page.click("#tab-connections")
+        page.wait("document.querySelector('#connections .facts')?.textContent.includes('HTTP/2, TLS 1.3')")
+
+
+def test_filters_pause_and_what_went_by(start, show):
+    simulator = start()
+    page = show(simulator)
+    other = bytes(32)
+    push(simulator, {"aps": {"alert": "first"}}, {"aps": {"alert": "second"}})
+    push(simulator, {"aps": {"alert": "third"}}, token=other)
+    with simulator.connect() as sock:
+        sock.sendall(enhanced(5, token=b""))
+        read_to_end(sock)
+    page.wait("document.querySelectorAll('.row').length === 4")
+    page.type("[name=text]", "SECOND")
+    page.wait("document.querySelectorAll('.row').length === 1")
+    page.run("document.querySelector('[name=text]').value = ''")
+    page.type("[name=token]", "0000 0000")
+    page.wait("document.querySelectorAll('.row').length === 1 && document.querySelector('.row .text').textContent === 'third'")
+    page.run("document.querySelector('[name=token]').value = ''")
+    page.run("document.querySelector('[name=fate]').value = 'rejected'; document.querySelector('#filters').dispatchEvent(new Event('input'))")
+    page.wait("document.querySelectorAll('.row').length === 1 && document.querySelector('.row .fate').textContent === 'rejected 2'")
+    page.run("document.querySelector('[name=fate]').value = ''; document.querySelector('#filters').dispatchEvent(new Event('input'))")
+    page.click("#pause")
+    push(simulator, {"aps": {"alert": "fourth"}})
+    page.wait("document.getElementById('count-accepted').textContent === '4'")
+    assert page.run("document.querySelectorAll('.row').length") == 4
+    page.click("#pause")
+    page.wait("document.querySelectorAll('.row').length === 5")
+
+
+def feedback(simulator):
+    pieces, _, _ = read_to_end(simulator.connect(simulator.feedback))
+    data, tuples = b"".join(pieces), []
+    while data:
+        _, length = struct.unpack_from("!IH", data)
+        tuples.append(data[6:6 + length])
+        data = data[6 + length:]
+    return tuples
+
+
+def test_a_device_whose_app_is_removed_is_in_the_feedback(start, show):
+    simulator = start()
+    page = show(simulator)
+    push(simulator, {"aps": {"alert": "Hello"}})
+    page.click("#devices .remove")
+    page.wait("document.querySelectorAll('#feedback li').length === 1")
+    assert page.text("#devices .mark") == "in the feedback"
+    assert feedback(simulator) == [TOKEN]
+    # Reading it clears it.
+    page.wait("!document.getElementById('no-feedback').hidden")
+
+
+def test_a_fault_that_is_switched_on_is_felt_by_a_client(start, show):
+    simulator = start()
+    page = show(simulator)
+    page.click("#tab-faults")
+    page.run("document.getElementById('fault-bad_every').closest('details').open = true")
+    page.run("document.getElementById('fault-bad_every').parentElement.querySelector('input').value = '2'")
+    page.click("#fault-bad_every")
+    page.wait("document.getElementById('fault-bad_every').getAttribute('aria-checked') === 'true'")
+    answer, _ = story(simulator.connect(), enhanced(1) + enhanced(2))
+    assert answer == struct.pack("!BBI", 8, 8, 2)
+    # What the gateway says of it is there too.
+    page.wait("document.getElementById('wire').textContent.includes('identifier 2 rejected: status 8')")
+    page.click("#fault-bad_every")
+    page.wait("document.getElementById('fault-count').textContent === 'none is on'")
+    finish(simulator.connect(), enhanced(1) + enhanced(2) + enhanced(3))
+    assert simulator.control("GET", "/faults")[1]["faults"] == {}
+
+
+def test_each_fault_can_be_switched_on_and_off(start, show):
+    simulator = start("--http2-port", 0)
+    page = show(simulator)
+    page.click("#tab-faults")
+    names = page.wait("[...document.querySelectorAll('.switch')].map((element) => element.id)")
+    assert len(names) > 50
+    for name in names:
+        for state in ("true", "false"):
+            page.run(f"document.getElementById('{name}').click()")
+            page.wait(f"document.getElementById('{name}').getAttribute('aria-checked') === '{state}'")
+    assert simulator.control("GET", "/faults")[1]["faults"] == {}
+
+
+def test_a_connection_is_cut(start, show):
+    simulator = start()
+    page = show(simulator)
+    page.click("#tab-connections")
+    with simulator.connect() as sock:
+        sock.sendall(simple())
+        page.wait("document.querySelector('#connections .facts')?.textContent.includes('TLS 1.2')")
+        assert "com.example" in page.text("#connections .subject")
+        page.run("document.querySelector('#connections select').value = 'reset'")
+        page.click("#connections .cut")
+        _, _, end = read_to_end(sock)
+        assert end == RESET
+    page.wait("!document.getElementById('no-connections').hidden")
+
+
+def test_repeat_gives_a_command_with_the_same_push(start, show):
+    simulator = start()
+    page = show(simulator)
+    payload = json.dumps({"aps": {"alert": "It's $(date) `here` \\ \"now\" é\n<b>"}}, ensure_ascii=False).encode()
+    finish(simulator.connect(), framed(item(1, TOKEN), item(2, payload), item(5, b"\5")))
+    page.click(".row")
+    page.click("#repeat")
+    command = page.wait("document.querySelector('.command')?.textContent")
+    sender, _, tool = command.rpartition(" | ")
+    assert subprocess.run(["bash", "-c", sender], capture_output=True, check=True).stdout == payload
+    words = subprocess.run(["bash", "-c", f"printf '%s\\0' {tool}"], capture_output=True, check=True, text=True).stdout.split("\0")[:-1]
+    assert words[:2] == ["apns", "send"] and words[-1] == TOKEN.hex()
+    assert words[words.index("--port") + 1] == str(simulator.gateway[1])
+    assert words[words.index("--priority") + 1] == "5" and "--expires-in" not in words
+    assert words[words.index("--protocol") + 1] == "binary"
+    # The tool's own word on it, where it has the command.
+    tool = os.environ["APNS_TOOL"]
+    if "send" in subprocess.run([tool, "--help"], capture_output=True, check=True, text=True).stdout.split():
+        again = subprocess.run([tool, *words[1:]], input=payload, capture_output=True, timeout=DEADLINE)
+        assert again.returncode == 0, again.stderr
+        page.wait("document.querySelectorAll('.row').length === 2")
+        assert simulator.control("GET", "/counters")[1]["duplicates"] == 1
+
+
+HOSTILE = [
+    "<script>document.title = 'taken'</script>", "<img src=x onerror=\"document.title='taken'\">", "</li></ol></main><style>*{display:none}</style>",
+    "\u202egnp.ecivni\u202d \u2066\u2067", "x" * 1500, "\u0000\u0007\u001b[31m", "\u200f" * 100, "&lt;b&gt; ]]> -->", "{{7*7}}${7*7}",
+    "Z" + "\u0301" * 400,
+]
+
+
+def test_hostile_pushes_break_nothing(start, show):
+    simulator = start("--http2-port", 0)
+    page = show(simulator, width=1000)
+    for text in HOSTILE:
+        push(simulator, json.dumps({"aps": {
+            "alert": {"title": text[:300], "subtitle": text[:100], "body": text[:400]},
+            "sound": text[:50], "thread-id": text[:30], "category": text[:30]}}, ensure_ascii=False).encode())
+    push(simulator, b"{", b"[]", b"\xff\xfe\xfd", b'{"aps":' + b"[" * 500, b'{"aps":{"alert":"' + b"y" * 2000 + b'"}}')
+    page.wait(f"document.querySelectorAll('.row').length === {len(HOSTILE) + 5}")
+    for row in range(len(HOSTILE) + 5):
+        page.run(f"document.querySelectorAll('.row')[{row}].click()")
+        page.wait("document.querySelector('.verdict')")
+    assert page.run("document.title") == "apns simulate"
+    assert page.run("document.querySelectorAll('main script, main style, main img').length") == 0
+    # Nothing is pushed out of sight: the page is no wider than its window.
+    assert page.run("document.documentElement.scrollWidth <= innerWidth")
+    texts = page.run("[...document.querySelectorAll('.rows .text')].map((text) => text.textContent)")
+    assert "<script>document.title = 'taken'</script>" in texts
+    # What turns the direction stays within its own element, and is spelled out beside the bytes.
+    assert page.run("[...document.querySelectorAll('.rows .text')].every((text) => text.tagName === 'BDI' && getComputedStyle(text).unicodeBidi === 'isolate')")
+    page.run("[...document.querySelectorAll('.row')].find((row) => row.textContent.includes('gnp.ecivni')).click()")
+    page.wait("document.querySelector('.json')?.textContent.includes('gnp.ecivni')")
+    assert "\u202e" not in page.text(".json")
+    page.size(400, 800)
+    page.wait("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_many_pushes_leave_the_page_usable(start, show, browser):
+    """100,000, at 5,000 a second where the machine can."""
+    simulator = start()
+    page = show(simulator)
+    page.run("""(() => {
+      window.longest = 0;
+      let last = performance.now();
+      const look = () => { const now = performance.now(); longest = Math.max(longest, now - last); last = now; setTimeout(look, 10); };
+      look();
+    })()""")
+    total, rate, batch = 100_000, 5_000, 250
+    frames = b"".join(
+        enhanced(number, struct.pack("!I", number % 997) * 8, b'{"aps":{"alert":"Hello %d","badge":%d}}' % (number, number % 100))
+        for number in range(batch))
+    clicks = []
+    with simulator.connect() as sock:
+        began = time.monotonic()
+        for sent in range(0, total, batch):
+            sock.sendall(frames)
+            ahead = began + (sent + batch) / rate - time.monotonic()
+            if ahead > 0:
+                time.sleep(ahead)
+            if sent % 20_000 == 0:
+                # It answers to a person meanwhile.
+                asked = time.monotonic()
+                page.run("document.querySelector('.row')?.click()")
+                clicks.append(time.monotonic() - asked)
+        took = time.monotonic() - began
+    page.wait(f"document.getElementById('count-accepted').textContent === '{total:,}'", timeout=60)
+    assert page.run("document.querySelectorAll('.row').length") <= 100
+    assert page.run("document.querySelectorAll('*').length") < 5000
+    memory = page.run("performance.memory.usedJSHeapSize") / 1e6
+    longest = page.run("longest")
+    print(f"\n{total} pushes in {took:.1f} s: the page stood still for {longest:.0f} ms at most, answered in "
+          f"{max(clicks) * 1000:.0f} ms at most, heap {memory:.0f} MB")
+    assert longest < 5000 and max(clicks) < 5 and memory < 200
+    # And the newest is what is shown.
+    assert page.run("document.querySelector('.row .text').textContent") == f"Hello {batch - 1}"
+
+
+def test_everything_can_be_reached_by_the_keyboard(start, show):
+    simulator = start()
+    page = show(simulator)
+    push(simulator, *({"aps": {"alert": f"number {number}"}} for number in range(5)))
+    page.wait("document.querySelectorAll('.row').length === 5 && document.querySelector('#devices .remove')")
+    reached = []
+    while reached.count("skip") < 2:
+        page.press("Tab")
+        reached.append(page.run("(() => { const one = document.activeElement; return one.id || one.name || one.className; })()"))
+        assert len(reached) < 100, reached
+    for stop in ("skip", "language", "banner-button", "fate", "token", "topic", "text", "pause", "forget", "row accepted", "tab-devices", "remove"):
+        assert stop in reached, (stop, reached)
+    assert reached.count("row accepted") == 1, "one stop for all rows"
+    page.run("document.querySelector('.row').focus()")
+    page.press("ArrowDown")
+    page.press("Enter")
+    page.wait("document.querySelector('.verdict')?.textContent.startsWith('Push 4 ')")
+    page.run("document.getElementById('tab-devices').focus()")
+    page.press("ArrowRight")
+    assert page.run("document.getElementById('panel-connections').hidden") is False
+    page.press("ArrowRight")
+    page.run("document.getElementById('fault-bad_every').closest('details').open = true; document.getElementById('fault-bad_every').focus()")
+    page.press(" ")
+    page.wait("document.getElementById('said').textContent.includes('bad_every is on')")
+    # Whoever stands on a row is left there by what comes.
+    page.run("document.querySelectorAll('.row')[2].focus()")
+    here = page.run("document.activeElement.parentElement.dataset.key")
+    page.run("fetch('control/faults', { method: 'DELETE' })")
+    push(simulator, {"aps": {"alert": "one more"}})
+    page.wait("document.querySelectorAll('.row').length === 6")
+    assert page.run("document.activeElement.parentElement.dataset.key") == here
+
+
+def axe():
+    """axe-core's script, where it was fetched."""
+    path = os.environ.get("AXE")
+    return pathlib.Path(path).read_text() if path and pathlib.Path(path).exists() else None
+
+
+OWN_CHECKS = """(() => {
+  const wrong = [];
+  const name = (one) => one.getAttribute("aria-label") || (one.getAttribute("aria-labelledby") && document.getElementById(one.getAttribute("aria-labelledby"))?.textContent)
+    || (one.labels && [...one.labels].map((label) => label.textContent).join("")) || one.textContent.trim();
+  for (const one of document.querySelectorAll("button, a, input, select, section, svg[role=img], [role=tab], [role=tabpanel], [role=group]"))
+    if (!name(one)) wrong.push("no name: " + one.outerHTML.slice(0, 120));
+  for (const one of document.querySelectorAll("[aria-controls], [aria-labelledby], [aria-describedby]"))
+    for (const what of ["aria-controls", "aria-labelledby", "aria-describedby"])
+      for (const id of (one.getAttribute(what) ?? "").split(" ").filter(Boolean))
+        if (!document.getElementById(id)) wrong.push(`${what} of nothing: ${id}`);
+  const ids = [...document.querySelectorAll("[id]")].map((one) => one.id);
+  if (new Set(ids).size !== ids.length) wrong.push("the same id twice");
+  if (!document.documentElement.lang) wrong.push("no language");
+  const light = (color) => { const [r, g, b] = color.match(/[\\d.]+/g).map((part) => { const c = part / 255; return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const solid = (one) => { for (; one; one = one.parentElement) { const style = getComputedStyle(one); if (style.backgroundImage !== "none") return null; const parts = style.backgroundColor.match(/[\\d.]+/g); if (parts.length === 3 || +parts[3] === 1) return style.backgroundColor; if (+parts[3] > 0) return null; } return "rgb(255,255,255)"; };
+  for (const one of document.querySelectorAll("main *, header *")) {
+    if (one.offsetParent === null || ![...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim())) continue;
+    const ground = solid(one);
+    if (!ground) continue;
+    const [a, b] = [light(getComputedStyle(one).color), light(ground)].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) wrong.push(`contrast ${((a + 0.05) / (b + 0.05)).toFixed(2)}: ${one.outerHTML.slice(0, 120)}`);
+  }
+  return wrong;
+})()"""
+
+PICTURED = [
+    {"aps": {"alert": {"title": "Chess", "subtitle": "Round 2", "body": "Your turn: Jenna took the bishop on e5."}, "badge": 2, "sound": "chime.aiff", "thread-id": "game-7"}},
+    {"aps": {"content-available": 1}, "mailbox": 4},
+    {"aps": JENNA | {"thread-id": "invitations", "sound": "default"}},
+    {"aps": {"alert": {"title": "Chess", "body": "You have won. Another game?"}, "badge": 3, "badgee": 9, "thread-id": "game-7", "interruption-level": "time-sensitive"}, "game": "7"},
+]
+
+
+@pytest.fixture
+def busy(start, show, folders):
+    """A page with something of everything on it."""
+
+    def busy(scheme, **arguments):
+        simulator = start("--lproj", folders, "--fault", "bad_status=8")
+        page = show(simulator, scheme=scheme, **arguments)
+        page.wait("document.getElementById('language').value === 'en'")
+        page.run("document.getElementById('language').value = 'fr'; document.getElementById('language').dispatchEvent(new Event('change'))")
+        sock = simulator.connect()
+        for number, payload in enumerate(PICTURED):
+            sock.sendall(framed(item(1, bytes([number * 17 + 1]) * 32), item(2, json.dumps(payload).encode()), item(3, struct.pack("!I", number + 1)), item(5, b"\x0a" if number != 1 else b"\5")))
+        page.wait("document.querySelectorAll('.row').length === 4")
+        with simulator.connect() as other:
+            other.sendall(enhanced(9, token=b""))
+            read_to_end(other)
+        page.wait("document.querySelectorAll('.row').length === 5")
+        page.run("document.querySelectorAll('.row')[1].click()")
+        page.wait("document.querySelector('.findings .warning')")
+        page.click("#devices .remove")
+        page.wait("document.querySelectorAll('#feedback li').length === 1")
+        return page, sock
+
+    return busy
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 420])
+def test_it_is_accessible(busy, scheme, width):
+    page, sock = busy(scheme, width=width)
+    script = axe()
+    print(f"\nchecked by {'axe-core' if script else 'the checks written out here'}")
+    for tab in ("tab-devices", "tab-connections", "tab-faults"):
+        page.click("#" + tab)
+        page.run("for (const details of document.querySelectorAll('details')) details.open = true")
+        # What comes in moves a little.
+        page.wait("document.getAnimations().length === 0")
+        assert page.run(OWN_CHECKS) == [], tab
+        if script is None:
+            continue
+        page.run(script + "; void 0")
+        found = page.run("""axe.run(document, { resultTypes: ["violations"] }).then((result) => result.violations.map((one) =>
+          [one.id, one.help, one.nodes.map((node) => node.html.slice(0, 160) + " " + node.failureSummary)]))""")
+        assert found == [], (tab, json.dumps(found, indent=1))
+    sock.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pictures_for_the_readme(busy, scheme):
+    """Examples/dashboard has them where PICTURES says so."""
+    page, sock = busy(scheme, width=1440, height=1000)
+    page.run("scrollTo(0, 0); document.activeElement.blur(); document.querySelector('.field:nth-child(1)')")
+    page.run("document.querySelectorAll('.field')[6].dispatchEvent(new PointerEvent('pointerover', { bubbles: true }))")
+    page.wait("document.getAnimations().length === 0")
+    folder = pathlib.Path(os.environ.get("PICTURES", ROOT / "build" / "dashboard"))
+    path = folder / f"dashboard-{scheme}.png"
+    page.picture(path)
+    assert path.stat().st_size > 20_000
+    sock.close()

@@ -1,0 +1,207 @@
+"""What serves the page: to whom, and what comes live."""
+
+import http.client
+import json
+import re
+import socket
+
+import pytest
+from simulator import DEADLINE, TOKEN, enhanced, finish, framed, item, simple
+
+
+def ask(simulator, method="GET", path="/", body=None, **headers):
+    """Raw, so that Host is what the test says."""
+    port = simulator.ready["dashboard_port"]
+    headers.setdefault("Host", f"127.0.0.1:{port}")
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE)
+    connection.putrequest(method, path, skip_host=True)
+    for name, value in headers.items():
+        connection.putheader(name.replace("_", "-"), value.format(port=port))
+    data = json.dumps(body).encode() if body is not None else b""
+    connection.putheader("Content-Length", str(len(data)))
+    connection.endheaders(data)
+    answer = connection.getresponse()
+    return answer.status, dict((name.lower(), value) for name, value in answer.getheaders()), answer.read()
+
+
+class Events:
+    """The page's stream, as a program reads it."""
+
+    def __init__(self, simulator, query=""):
+        port = simulator.ready["dashboard_port"]
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE)
+        self.connection.request("GET", "/events" + query)
+        self.answer = self.connection.getresponse()
+        assert self.answer.headers["content-type"] == "text/event-stream"
+
+    def next(self, *kinds):
+        """The next of these kinds."""
+        kind = None
+        while True:
+            line = self.answer.readline().decode().rstrip("\n")
+            if line.startswith("event: "):
+                kind = line[7:]
+            elif line.startswith("data: ") and kind in kinds:
+                return json.loads(line[6:])
+
+    def pushes(self, count):
+        found = []
+        while len(found) < count:
+            found += self.next("pushes")["pushes"]
+        assert len(found) == count
+        return found
+
+    def close(self):
+        self.connection.close()
+
+
+@pytest.fixture
+def simulator(start):
+    return start()
+
+
+def test_every_file_of_the_page_is_served_and_nothing_foreign_is_named_in_it(simulator):
+    seen, waiting = set(), ["/"]
+    while waiting:
+        path = waiting.pop()
+        seen.add(path)
+        status, headers, body = ask(simulator, path=path)
+        assert status == 200, path
+        text = body.decode()
+        assert "http://www.w3.org/2000/svg" in text or "://" not in text.replace("http://localhost", ""), path
+        for name in re.findall(r'(?:href|src)="([\w.]+)"|from "\./([\w.]+)"', text):
+            other = "/" + (name[0] or name[1])
+            if other not in seen and other not in waiting:
+                waiting.append(other)
+    assert len(seen) == 13
+    assert ask(simulator, path="/nothing")[0] == 404
+
+
+def test_text_of_pushes_can_be_nothing_but_text(simulator):
+    for path in ("/", "/page.js", "/counters", "/nothing", "/control/counters"):
+        _, headers, _ = ask(simulator, path=path)
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "require-trusted-types-for 'script'" in policy, path
+        assert "unsafe" not in policy and "frame-ancestors 'none'" in policy
+        assert headers["x-content-type-options"] == "nosniff" and headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("host", [
+    "evil.example", "evil.example:{port}", "127.0.0.1.evil.example", "192.0.2.1", "localhost.evil.example:{port}",
+    "", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:{port}:1", "@127.0.0.1", "[::2]:{port}",
+])
+def test_foreign_hosts_are_refused(simulator, host):
+    for path in ("/", "/events", "/control/counters", "/pushes/1"):
+        assert ask(simulator, path=path, Host=host)[0] in (400, 403), path
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:{port}", "localhost:{port}", "LOCALHOST", "[::1]:{port}"])
+def test_this_machine_may_look(simulator, host):
+    assert ask(simulator, Host=host)[0] == 200
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1:{port}", "http://127.0.0.1:1", "http://localhost:{port}"])
+def test_foreign_origins_are_refused(simulator, origin):
+    for method, path in (("GET", "/events"), ("PATCH", "/control/faults"), ("POST", "/control/unregistered")):
+        status, _, body = ask(simulator, method, path, {"bad_every": 1}, Origin=origin)
+        assert status == 403 and b"Origin" in body
+    assert simulator.control("GET", "/faults")[1]["faults"] == {}
+
+
+def test_what_another_page_fetches_is_refused_and_a_link_is_followed(simulator):
+    assert ask(simulator, path="/events", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors")[0] == 403
+    assert ask(simulator, path="/events", Sec_Fetch_Site="same-site", Sec_Fetch_Mode="no-cors")[0] == 403
+    assert ask(simulator, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0] == 200
+    assert ask(simulator, path="/page.js", Sec_Fetch_Site="same-origin", Sec_Fetch_Mode="cors")[0] == 200
+    assert ask(simulator, "POST", "/control/reset", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0] == 403
+
+
+def test_it_listens_on_this_machine_only(simulator):
+    port = simulator.ready["dashboard_port"]
+    with open("/proc/net/tcp") as table:
+        listening = {line.split()[1] for line in table if line.split()[3] == "0A"}
+    assert f"0100007F:{port:04X}" in listening
+    assert f"00000000:{port:04X}" not in listening
+
+
+def test_elsewhere_when_told_so(start):
+    simulator = start("--dashboard-host", "0.0.0.0")
+    assert ask(simulator, Host="192.0.2.1:{port}")[0] == 200
+    assert ask(simulator, Host="evil.example:{port}")[0] == 403
+
+
+def test_pushes_come_live_with_their_bytes_and_fields(simulator):
+    events = Events(simulator)
+    assert events.next("hello")["gateway"]["gateway_port"] == simulator.gateway[1]
+    frame = framed(item(1, TOKEN), item(2, b'{"aps":{"alert":"Hello","badgee":1}}'), item(3, b"\0\0\0\7"), item(5, b"\5"))
+    finish(simulator.connect(), frame)
+    (push,) = events.pushes(1)
+    assert push["fate"] == "accepted" and push["token"] == TOKEN.hex() and push["banner"]["body"] == "Hello"
+    assert (push["command"], push["identifier"], push["expiry"], push["priority"]) == (2, 7, None, 5)
+    details = json.loads(ask(simulator, path=f"/pushes/{push['number']}")[2])
+    assert bytes.fromhex(details["bytes"]) == frame
+    whole = b""
+    for field in details["fields"]:
+        assert field["offset"] == len(whole), "no byte without a field, none with two"
+        whole += frame[field["offset"]:field["offset"] + field["length"]]
+    assert whole == frame
+    named = {field["name"]: field for field in details["fields"]}
+    assert named["token"]["offset"] == 8 and named["token"]["length"] == 32
+    assert named["identifier"]["value"] == "7" and named["priority"]["value"].startswith("5")
+    assert "badge" in details["findings"][0]["message"] and details["findings"][0]["severity"] == "warning"
+    events.close()
+
+
+@pytest.mark.parametrize("frame", [
+    b"\3hello", enhanced(7, token=b""), enhanced(7, payload=b"x" * 3000), framed(item(1, TOKEN)),
+    framed(item(9, b"what"), item(1, TOKEN), item(2, b"{}")), framed(item(1, TOKEN), b"\2\xff\xff{"),
+])
+def test_what_is_no_frame_is_shown_as_far_as_it_can_be_read(simulator, frame):
+    events = Events(simulator)
+    with simulator.connect() as sock:
+        sock.sendall(frame)
+        (push,) = events.pushes(1)
+    assert push["fate"] == "rejected" and push["status"] is not None and push["reason"]
+    details = json.loads(ask(simulator, path=f"/pushes/{push['number']}")[2])
+    assert frame.startswith(bytes.fromhex(details["bytes"])) and details["bytes"]
+    assert sum(field["length"] for field in details["fields"]) == len(details["bytes"]) // 2
+    events.close()
+
+
+def test_what_comes_after_a_rejection_is_shown_as_discarded(simulator):
+    events = Events(simulator)
+    with simulator.connect() as sock:
+        sock.sendall(simple() + enhanced(8, token=b"") + enhanced(9) + enhanced(10))
+        assert [push["fate"] for push in events.pushes(4)] == ["accepted", "rejected", "discarded", "discarded"]
+    events.close()
+
+
+def test_who_comes_later_has_the_newest_and_a_reset_forgets(simulator):
+    finish(simulator.connect(), b"".join(enhanced(number, payload=b'{"aps":{"badge":%d}}' % number) for number in range(700)))
+    events = Events(simulator)
+    news = events.next("pushes")
+    assert [push["identifier"] for push in news["pushes"]] == list(range(300, 700)) and news["skipped"] == 300
+    assert ask(simulator, "POST", "/control/reset")[0] == 200
+    events.next("reset")
+    assert ask(simulator, path="/pushes/700")[0] == 404
+    finish(simulator.connect(), enhanced(9))
+    assert events.pushes(1)[0]["number"] == 701
+    events.close()
+
+
+def test_connections_say_who_they_are(simulator):
+    events = Events(simulator)
+    with simulator.connect():
+        while not (open_ := events.next("state")["connections"]["connections"]) or not open_[0]["tls"]:
+            pass
+    assert open_[0]["tls"] == "1.2" and "com.example" in open_[0]["subject"]
+    events.close()
+
+
+def test_a_run_ends_though_somebody_looks_on(simulator):
+    events = Events(simulator)
+    events.next("hello")
+    idle = socket.create_connection(("127.0.0.1", simulator.ready["dashboard_port"]), timeout=DEADLINE)
+    simulator.stop()
+    idle.close()
+    events.close()

@@ -1,0 +1,75 @@
+import CAPNS
+import CSystem
+
+@testable import APNS
+
+/// What a server says about a notification that it refuses, in JSON or not.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzAnswerBodies(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
+  let input = Array(UnsafeRawBufferPointer(start: data, count: size))
+  let answer = read(input)
+  require(answer.timestamp >= 0, "time is not before 1970")
+  require(answer.text.count < ReasonText.capacity, "a NUL has room behind the reason")
+  guard let text = String(validating: answer.text, as: UTF8.self) else {
+    require(false, "a reason is UTF-8")
+    return 0
+  }
+  require(
+    text.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F..<0xA0).contains($0.value) },
+    "a reason is one line")
+  require(
+    answer.reason == 255 || answer.text.elementsEqual(name(answer.reason)), "it is what it says")
+  require(answer.reason != 0, "there is always a reason, if only another")
+
+  // Spaces around it mean nothing; half of it means nothing at all.
+  require(read([0x20] + input + [0x0A]) == answer, "in spaces it is the same")
+  if answer.isAny, let end = input.lastIndex(where: { $0 == 0x7D }) {
+    require(!read(Array(input[..<end])).isAny, "of half an answer nothing is taken")
+  }
+
+  // What was understood, written anew, is understood so again.
+  let quoted = answer.text.flatMap { $0 == 0x22 || $0 == 0x5C ? [0x5C, $0] : [$0] }
+  let again =
+    Array("{\"timestamp\":\(answer.timestamp),\"reason\":\"".utf8) + quoted + Array("\"}".utf8)
+  require(read(again) == answer, "read(write(x)) is x")
+
+  // Whole, or in two buffers as it came off the wire: as much is kept.
+  var (whole, pieces) = (AnswerText(), AnswerText())
+  input.withUnsafeBytes { whole.append($0) }
+  let middle = input.count / 2
+  input.withUnsafeBytes {
+    pieces.append(UnsafeRawBufferPointer(rebasing: $0[..<middle]))
+    pieces.append(UnsafeRawBufferPointer(rebasing: $0[middle...]))
+  }
+  let kept = whole.read { Array($0) }
+  require(kept == pieces.read { Array($0) }, "in pieces it is the same")
+  require(kept == Array(input.prefix(AnswerText.capacity)), "it is kept from its start")
+  return 0
+}
+
+private struct Answer: Equatable {
+  var reason: UInt8
+  var text: [UInt8]
+  var timestamp: Int64
+  var isAny: Bool { !text.isEmpty || timestamp > 0 }
+}
+
+private func read(_ input: [UInt8]) -> Answer {
+  withCopy(input) { bytes in
+    let answer = AnswerBody(bytes)
+    let memory = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: ReasonText.capacity, alignment: 1)
+    defer { memory.deallocate() }
+    answer.text.copy(to: memory)
+    return Answer(
+      reason: answer.reason.number, text: Array(memory.prefix { $0 != 0 }),
+      timestamp: answer.timestamp)
+  }
+}
+
+private func name(_ number: UInt8) -> [UInt8] {
+  guard let text = CAPNS.apns_reason_text(apns_reason_t(rawValue: UInt32(number))) else {
+    return []
+  }
+  return Array(UnsafeBufferPointer(start: text, count: strlen(text))).map { UInt8(bitPattern: $0) }
+}

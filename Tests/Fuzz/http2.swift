@@ -1,0 +1,178 @@
+import CAPNS
+
+/// A session over HTTP/2 and a server that answers whatever it likes: a script of what
+/// caller and server do, a byte for each step and its arguments behind it. Every
+/// notification has one end and its request arrives as it was given, whatever comes back.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzHTTP2(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
+  let server = HostileServer(UnsafeRawBufferPointer(start: data, count: size))
+  let head = server.take()
+  guard let provider = FuzzedProvider(server, head) else { return 0 }
+  while server.hasMore, provider.taken.count < 200 { provider.step() }
+  provider.close()
+  return 0
+}
+
+/// The caller of the session: sends, takes outcomes, and holds them against what it sent.
+private final class FuzzedProvider {
+  private let server: HostileServer
+  private let reportsAccepted: Bool
+  private var session: UnsafeMutablePointer<PushSession<FuzzNetwork>>
+  /// The identifiers of what the session took, in order; and which of them have their end.
+  private(set) var taken: [UInt32] = []
+  private var ended: Set<UInt32> = []
+  private var told = (accepted: 0, rejected: 0, unknown: 0)
+
+  init?(_ server: HostileServer, _ head: UInt8) {
+    self.server = server
+    reportsAccepted = head & 1 != 0
+    var given = apns_session_options_t()
+    given.protocol = Int32(bitPattern: APNS_PROTOCOL_HTTP2.rawValue)
+    given.report_accepted = reportsAccepted ? 1 : 0
+    if head & 2 != 0 { given.ambiguous = Int32(bitPattern: APNS_AMBIGUOUS_REPORT.rawValue) }
+    given.connections = head & 4 != 0 ? 2 : 1
+    given.payload_max = 2048
+    given.window_bytes = head & 8 != 0 ? 32 << 10 : 1 << 20
+    guard let options = try? SessionOptions(given), let names = try? PushNames.make(given),
+      let made = try? PushSession.make(
+        options, names: names, token: nil, network: FuzzNetwork(server: server))
+    else { return nil }
+    session = .allocate(capacity: 1)
+    session.initialize(to: made)
+  }
+
+  deinit {
+    session.deinitialize(count: 1)
+    session.deallocate()
+  }
+
+  func step() {
+    switch server.peek() & 15 {
+    case 0: send()
+    case 1: takeOutcomes(milliseconds: server.takeTimed())
+    case 2:
+      let time = server.takeTimed()
+      try? session.pointee.pursue(.ends, by: session.pointee.deadline(milliseconds: time))
+    case 3:
+      _ = server.take()
+      try? session.pointee.flush()
+    default: server.play()
+    }
+    check()
+  }
+
+  /// Takes a notification whose token and payload say which it is.
+  private func send() {
+    let waits = server.take() & 0x80 == 0
+    let length = Int(server.take()) * 8 + 8
+    let serial = server.requests.count
+    let token: [UInt8] = [UInt8(serial & 0xFF), UInt8(serial >> 8 & 0xFF), 0xA5]
+    let payload = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ serial) }
+    var identifier: UInt32?
+    token.withUnsafeBytes { token in
+      payload.withUnsafeBytes { payload in
+        var given = apns_notification_t()
+        given.token = token.baseAddress
+        given.token_length = token.count
+        // The payload would be read for its kind.
+        given.push_type = UInt8(APNS_PUSH_TYPE_ALERT.rawValue)
+        guard
+          let push = try? PushRequest(
+            &given, payload: payload, payloadMax: session.pointee.options.payloadMax, topic: nil,
+            needsTopic: false)
+        else { return require(false, "the notification is as it should be") }
+        server.requests.append(Request(token: Array(token), payload: Array(payload)))
+        identifier = try? session.pointee.take(push, userData: nil)
+      }
+    }
+    guard let identifier else {
+      server.requests.removeLast()
+      return
+    }
+    require(identifier != 0 && !taken.contains(identifier), "an identifier is given once")
+    taken.append(identifier)
+    if waits { try? session.pointee.write(all: true) }
+  }
+
+  private func takeOutcomes(milliseconds: Int32) {
+    while (try? session.pointee.awaitOutcome(milliseconds: milliseconds)) == true {
+      guard let slot = session.pointee.outbox.pointee.firstOutcome else {
+        return require(false, "what was waited for is there")
+      }
+      let entry = session.pointee.outbox.pointee.entries[slot]
+      var event = apns_event_t()
+      session.pointee.tellAnswer(slot, &event)
+      session.pointee.outbox.pointee.tookOutcome()
+      require(taken.contains(entry.identifier), "who ends was taken")
+      require(ended.insert(entry.identifier).inserted, "a notification ends once")
+      switch entry.outcome {
+      case .accepted:
+        told.accepted += 1
+        require(reportsAccepted, "acceptance is told to whoever asked for it")
+        require(
+          event.http_status == 200 && event.reason == 0, "accepted is what was answered by 200")
+      case .rejected:
+        told.rejected += 1
+        require(event.http_status >= 200 && event.http_status != 200, "rejected by an answer")
+        require(event.reason != 0, "and for a reason")
+      case .unknown:
+        told.unknown += 1
+        require(event.http_status == 0 && event.reason == 0, "unknown is what nobody answered")
+      }
+      if entry.outcome != .unknown {
+        let serial = taken.firstIndex(of: entry.identifier) ?? -1
+        require(server.heard.contains(serial), "whom the server answered it had heard of")
+      }
+      checkTexts(&event)
+    }
+  }
+
+  private func checkTexts(_ event: inout apns_event_t) {
+    require(event.timestamp >= 0, "time is not before 1970")
+    withUnsafeBytes(of: &event.apns_id) {
+      let text = $0.prefix { $0 != 0 }
+      require(text.isEmpty || text.count == 36, "an apns-id is a UUID, or there is none")
+      require(
+        text.allSatisfy { ($0 >= 0x30 && $0 < 0x3A) || ($0 >= 0x61 && $0 < 0x67) || $0 == 0x2D },
+        "in hex")
+    }
+    withUnsafeBytes(of: &event.reason_text) {
+      let text = Array($0.prefix { $0 != 0 })
+      require(text.count < $0.count, "a NUL is behind the reason")
+      require(String(validating: text, as: UTF8.self) != nil, "a reason is UTF-8")
+      require(text.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "in one line")
+    }
+  }
+
+  /// What holds at any time.
+  private func check() {
+    var stats = apns_session_stats_t()
+    session.pointee.count(into: &stats)
+    require(stats.taken == taken.count, "all that was taken is counted")
+    require(
+      stats.taken == stats.accepted + stats.rejected + stats.unknown + stats.unresolved,
+      "each is in exactly one count")
+    require(stats.in_flight <= stats.unresolved, "what is in flight has no end")
+    require(
+      stats.events + UInt64(ended.count) + stats.unresolved + (reportsAccepted ? 0 : stats.accepted)
+        == stats.taken, "each waits for its end, to be taken, or was")
+    require((stats.unresolved == 0) == (stats.first_unresolved == 0), "the first is one of them")
+    require(stats.unresolved > 0 || stats.window == 0, "what has its end takes no room")
+  }
+
+  /// Everything has its end then, and it can be taken.
+  func close() {
+    server.isOver = true
+    session.pointee.close(by: session.pointee.deadline(milliseconds: 2000))
+    check()
+    takeOutcomes(milliseconds: 0)
+    check()
+    var stats = apns_session_stats_t()
+    session.pointee.count(into: &stats)
+    require(stats.unresolved == 0 && stats.events == 0, "at the end each has its end")
+    require(stats.rejected == told.rejected && stats.unknown == told.unknown, "as was told")
+    if reportsAccepted {
+      require(ended.count == taken.count && stats.accepted == told.accepted, "each was told")
+    }
+  }
+}

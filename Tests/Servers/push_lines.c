@@ -1,0 +1,98 @@
+/*
+ * Pushes what stands on its standard input over HTTP/2, a device token in hex, a space and
+ * a payload in each line, and says what came of each, as soon as it is known:
+ *
+ *     {"line":3,"kind":"rejected","status":400,"reason":"BadDeviceToken","id":"…"}
+ *
+ * and, at the end, the session's counts. For the tests against servers.
+ */
+#include <apns/apns.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kinds[] = {"", "accepted", "rejected", "unknown"};
+
+static int fail(const char *what, const apns_error_t *error) {
+  fprintf(stderr, "push_lines: %s: %s\n", what, error->message);
+  return 1;
+}
+
+static void tell(const apns_event_t *event) {
+  printf("{\"line\":%zu,\"kind\":\"%s\",\"status\":%d,\"reason\":\"%s\",\"id\":\"%s\"}\n",
+         (size_t)(uintptr_t)event->user_data, kinds[event->kind], event->http_status,
+         event->reason_text, event->apns_id);
+}
+
+int main(int argc, char **argv) {
+  if (argc != 8) {
+    fprintf(stderr,
+            "usage: push_lines PORT CA CERTIFICATE|- TOPIC CONNECTIONS resend|report ids|-\n");
+    return 2;
+  }
+  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
+  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_credentials_t *credentials = NULL;
+  apns_session_t *session = NULL;
+  who.ca_file = argv[2];
+  if (strcmp(argv[3], "-")) who.certificate_file = argv[3];
+  options.protocol = APNS_PROTOCOL_HTTP2;
+  options.host = "localhost";
+  options.port = (uint16_t)atoi(argv[1]);
+  options.topic = argv[4];
+  options.connections = (uint32_t)atoi(argv[5]);
+  options.ambiguous = strcmp(argv[6], "report") ? APNS_AMBIGUOUS_RESEND : APNS_AMBIGUOUS_REPORT;
+  options.report_accepted = 1;
+  options.reconnect_pause_max_ms = 100;
+  const int names_ids = !strcmp(argv[7], "ids");
+  if (apns_credentials_new(&who, &credentials, &error)) return fail("credentials", &error);
+  if (apns_session_new(&options, credentials, &session, &error)) return fail("session", &error);
+  apns_credentials_free(credentials);
+
+  static char line[8192];
+  size_t number = 0;
+  apns_event_t event = APNS_EVENT_INIT;
+  while (fgets(line, sizeof line, stdin)) {
+    char *end = strchr(line, '\n'), *payload = strchr(line, ' ');
+    uint8_t token[APNS_TOKEN_MAX];
+    char id[40];
+    apns_notification_t push = APNS_NOTIFICATION_INIT;
+    if (!payload) return fail("a line without a payload", &error);
+    if (end) *end = 0;
+    if (apns_token_from_hex(line, (size_t)(payload - line), token, sizeof token, &push.token_length,
+                            &error))
+      return fail("token", &error);
+    push.token = token;
+    push.payload = payload + 1;
+    push.payload_length = strlen(payload + 1);
+    push.user_data = (void *)(uintptr_t)number;
+    snprintf(id, sizeof id, "00000000-0000-4000-8000-%012zx", number);
+    if (names_ids) push.apns_id = id;
+    apns_status_t status;
+    while ((status = apns_session_send(session, &push, APNS_SEND_MORE, NULL, &error))) {
+      /* The end of a connection is no end of the list, nor are outcomes that wait. */
+      if (status != APNS_ERR_FULL && !apns_status_is_retryable(status)) return fail("send", &error);
+      while (apns_session_next_event(session, &event, 100, NULL) == APNS_OK) tell(&event);
+    }
+    number++;
+    while (apns_session_next_event(session, &event, 0, NULL) == APNS_OK) tell(&event);
+  }
+  size_t unresolved = 0;
+  if (apns_session_drain(session, 120000, &unresolved, &error)) fail("drain", &error);
+  while (apns_session_next_event(session, &event, 0, NULL) == APNS_OK) tell(&event);
+  apns_session_close(session, 5000, NULL);
+  while (apns_session_next_event(session, &event, 0, NULL) == APNS_OK) tell(&event);
+  apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
+  apns_session_stats(session, &stats, NULL);
+  printf(
+      "{\"taken\":%llu,\"accepted\":%llu,\"rejected\":%llu,\"unknown\":%llu,\"resent\":%llu,"
+      "\"connects\":%llu,\"bytes\":%llu,\"records\":%llu}\n",
+      (unsigned long long)stats.taken, (unsigned long long)stats.accepted,
+      (unsigned long long)stats.rejected, (unsigned long long)stats.unknown,
+      (unsigned long long)stats.resent, (unsigned long long)stats.connects,
+      (unsigned long long)stats.bytes, (unsigned long long)stats.records);
+  apns_session_free(session);
+  return 0;
+}

@@ -1,0 +1,211 @@
+"""Servers that nobody here wrote, and the simulator: each notification has exactly one end, the one
+that the server gave it."""
+
+import collections
+import json
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import time
+
+import pytest
+from provider import COUNT, push, token
+
+h2 = pytest.importorskip("h2", reason="Python has no h2")
+from h2_server import Server  # noqa: E402
+
+# Some PATHs lack what administrators run.
+NGHTTPD, NGINX = (shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin") for name in ("nghttpd", "nginx"))
+GONE = b'{"reason":"Unregistered","timestamp":1454948015990}'
+BAD = b'{"reason":"BadDeviceToken"}'
+
+
+def judge(number):
+    """Every seventh is bad, every eleventh of the rest gone."""
+    if number % 7 == 0:
+        return 400, BAD
+    if number % 11 == 0:
+        return 410, GONE
+    return 200, b""
+
+
+def check(outcomes, judge=judge):
+    for number, outcome in enumerate(outcomes):
+        status, body = judge(number)
+        reason = json.loads(body)["reason"] if body else ""
+        kind = "accepted" if status == 200 else "rejected"
+        assert (outcome.kind, outcome.status, outcome.reason) == (kind, status, reason), number
+
+
+def free_port():
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+def await_listening(port, process):
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        except ConnectionRefusedError:
+            assert process.poll() is None and time.monotonic() < deadline, "the server does not listen"
+            time.sleep(0.02)
+
+
+@pytest.fixture
+def run():
+    """Runs a server, and ends it."""
+    running = []
+
+    def run(command, port, **arguments):
+        running.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, **arguments))
+        await_listening(port, running[-1])
+
+    yield run
+    for process in running:
+        process.terminate()
+        process.wait(20)
+
+
+# ---- Python's h2 ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("answers, batch, streams", [("each", 1, 100), ("batch", 1, 1000), ("batch", 50, 100), ("each", 1, 1)])
+@pytest.mark.parametrize("connections", [1, 4])
+def test_h2(server_certificate, answers, batch, streams, connections):
+    with Server(server_certificate, judge, answers=answers, batch=batch, streams=streams) as server:
+        outcomes, counts = push(server.port, server_certificate["ca"], connections=connections)
+    check(outcomes)
+    assert server.received == collections.Counter(range(COUNT))
+    assert all(one.id == f"5e2a60c0-0000-4000-8000-{number:012x}" for number, one in enumerate(outcomes))
+    assert (counts.resent, counts.connects) == (0, server.connections)
+    assert server.connections <= connections and server.most_open <= streams
+
+
+# ---- nghttpd ----------------------------------------------------------------
+
+
+@pytest.mark.skipif(not NGHTTPD, reason="nghttp2-server is not installed")
+@pytest.mark.parametrize("options", [[], ["--early-response"], ["--max-concurrent-streams=1"], ["--padding=100"],
+                                     ["--header-table-size=0", "--encoder-header-table-size=0"]])
+def test_nghttpd(server_certificate, run, tmp_path, options):
+    """It serves files: those that are there, and 404 with a page of its own."""
+    devices = tmp_path / "3" / "device"
+    devices.mkdir(parents=True)
+    for number in range(0, COUNT, 3):
+        (devices / token(number)).touch()
+    port = free_port()
+    files = [str(server_certificate[name]) for name in ("key", "certificate")]
+    run([NGHTTPD, "-a", "127.0.0.1", "-d", str(tmp_path), *options, str(port), *files], port)
+    outcomes, counts = push(port, server_certificate["ca"])
+    for number, outcome in enumerate(outcomes):
+        expected = ("rejected", 404) if number % 3 else ("accepted", 200)
+        assert (outcome.kind, outcome.status, outcome.reason) == (*expected, ""), number
+    assert (counts.resent, counts.connects) == (0, 1)
+
+
+# ---- nginx ------------------------------------------------------------------
+
+CONFIGURATION = """
+{user}daemon off; worker_processes 1; pid {directory}/pid; error_log {directory}/error.log;
+events {{ worker_connections 64; }}
+http {{
+  log_format pushes '$uri $status $connection';
+  access_log {directory}/pushes pushes;
+  client_body_temp_path {directory}/a; proxy_temp_path {directory}/b; fastcgi_temp_path {directory}/c;
+  uwsgi_temp_path {directory}/d; scgi_temp_path {directory}/e;
+  server {{
+    listen 127.0.0.1:{port} ssl http2;
+    ssl_certificate {certificate}; ssl_certificate_key {key};
+    keepalive_requests {requests}; http2_max_concurrent_streams {streams};
+    location ~ ^/3/device/.*[02468ace]$ {{ return 200; }}
+    location ~ ^/3/device/.*[159d]$ {{ return 400 '{bad}'; }}
+    location / {{ return 410 '{unregistered}'; }}
+  }}
+}}
+"""
+
+
+def judge_last_digit(number):
+    return [(200, b""), (400, BAD), (200, b""), (410, GONE)][number % 4]
+
+
+@pytest.mark.skipif(not NGINX, reason="nginx is not installed")
+@pytest.mark.parametrize("requests, streams", [(1000, 128), (100000, 128), (150, 20), (100000, 1)])
+def test_nginx(server_certificate, run, tmp_path, requests, streams):
+    """It answers before it has read the body and resets the stream behind that, and says GOAWAY after
+    so many requests."""
+    port = free_port()
+    user = f"user {pwd.getpwuid(0).pw_name};" if os.getuid() == 0 else ""
+    (tmp_path / "nginx.conf").write_text(CONFIGURATION.format(
+        user=user, directory=tmp_path, port=port, requests=requests, streams=streams,
+        bad=BAD.decode(), unregistered=GONE.decode(), **{name: server_certificate[name] for name in ("certificate", "key")}))
+    run([NGINX, "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf"), "-e", str(tmp_path / "error.log")], port)
+    outcomes, counts = push(port, server_certificate["ca"], ambiguous="report")
+    check(outcomes, judge_last_digit)
+    answered = collections.Counter(
+        int(line.split()[0][-8:], 16) for line in (tmp_path / "pushes").read_text().splitlines())
+    assert answered == collections.Counter(range(COUNT))
+    assert counts.connects >= COUNT // requests
+
+
+# ---- The simulator ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("faults", [{}, {"answers": "each"}, {"answers": "batch", "answer_batch_ms": 20}, {"streams_max": 1}])
+def test_simulator(simulate, tmp_path, faults):
+    ledger = tmp_path / "ledger"
+    bad = {"bad_every": 7, "bad_reason": "BadDeviceToken"}
+    simulator = simulate("--ledger", ledger, faults={**bad, **faults})
+    outcomes, counts = push(
+        simulator.ready["http2_port"], simulator.ready["ca"], certificate=simulator.ready["provider"])
+    simulator.stop()
+    fates = fates_of(ledger)
+    assert sorted(fates) == list(range(COUNT)) and all(len(each) == 1 for each in fates.values())
+    for number, outcome in enumerate(outcomes):
+        (fate,) = fates[number]
+        expected = ("accepted", 200, "") if fate == "accepted" else ("rejected", 400, "BadDeviceToken")
+        assert (outcome.kind, outcome.status, outcome.reason) == expected, number
+    assert (counts.rejected, counts.resent, counts.connects) == (COUNT // 7, 0, 1)
+
+
+def fates_of(ledger):
+    """What became of each number, in the simulator's words, as often as it came."""
+    fates = collections.defaultdict(list)
+    for line in map(json.loads, ledger.read_text().splitlines()):
+        if "summary" not in line:
+            fates[int(line["token"][-8:], 16)].append(line["fate"])
+    return fates
+
+
+MANY, EVERY = 20000, 1500
+
+
+@pytest.mark.parametrize("end, connections, ambiguous", [
+    ("graceful", 1, "report"), ("graceful", 3, "resend"), ("immediate", 1, "resend"), ("immediate", 3, "report")])
+def test_goaway(simulate, tmp_path, end, connections, ambiguous):
+    """GOAWAY every 1,500: nothing is lost, and where the end is graceful nothing is there twice."""
+    ledger = tmp_path / "ledger"
+    simulator = simulate("--ledger", ledger, faults={"goaway_after": EVERY, "goaway": end})
+    outcomes, counts = push(
+        simulator.ready["http2_port"], simulator.ready["ca"], MANY, certificate=simulator.ready["provider"],
+        connections=connections, ambiguous=ambiguous, ids=True)
+    simulator.stop()
+    accepted = {number: each.count("accepted") for number, each in fates_of(ledger).items()}
+    assert counts.connects >= MANY // EVERY
+    lost = [one.line for one in outcomes if one.kind == "accepted" and not accepted.get(one.line)]
+    twice = [number for number, times in accepted.items() if times > 1]
+    assert not lost and counts.rejected == 0
+    # An answer that says so names the notification by the id that it was given, at each sending.
+    assert all(one.id == f"00000000-0000-4000-8000-{one.line:012x}" for one in outcomes if one.kind == "accepted")
+    if end == "graceful":
+        assert (counts.accepted, counts.unknown, twice) == (MANY, 0, [])
+    elif ambiguous == "report":
+        assert not twice and counts.accepted + counts.unknown == MANY
+    else:
+        assert (counts.accepted, counts.unknown) == (MANY, 0)
+    print(f"{end}, {connections} connections, {ambiguous}: accepted {counts.accepted}, unknown {counts.unknown}, "
+          f"resent {counts.resent}, twice {len(twice)}, connects {counts.connects}")
