@@ -4,6 +4,7 @@ import json
 import re
 import socket
 import ssl
+import subprocess
 import types
 
 import pytest
@@ -57,7 +58,12 @@ def pair(setup, pair):
 
 def p12(setup, *words, passphrase="secret"):
     file = setup.directory / "provider.p12"
-    openssl("pkcs12", "-export", "-in", setup.made.both, "-out", file, "-passout", f"pass:{passphrase}", *words)
+    try:
+        openssl("pkcs12", "-export", "-in", setup.made.both, "-out", file, "-passout", f"pass:{passphrase}", *words)
+    except subprocess.CalledProcessError:
+        if "-legacy" in words:
+            pytest.skip("openssl has no legacy provider here, to write RC2 with")
+        raise
     file.chmod(0o600)
     return file
 

@@ -15,7 +15,7 @@ struct ChainCause {
       said.contains("issuer") || said.contains("self")
         || said.contains("first certificate")
     {
-      return missing(chain)
+      return missing(chain.own, chain.top, chain.count)
     }
     return Finding(
       cause: "service-not-verified", about: place.name, message: error.message,
@@ -51,21 +51,20 @@ struct ChainCause {
       remedy: "see that this machine's clock is right (date -u) and --ca is not out of date")
   }
 
-  /// From the service's own on, each one's issuer behind it; whatever order they came in.
-  private func chain(_ sent: [Certificate]) -> [Certificate]? {
-    guard var last = sent.first else { return nil }
-    var chain = [last]
-    while !last.isSelfSigned, chain.count < sent.count,
-      let next = sent.first(where: { $0.subject == last.issuer })
+  /// The service's own, and the last that is reached from it by issuers, whatever order they
+  /// came in.
+  private func chain(_ sent: [Certificate]) -> (own: Certificate, top: Certificate, count: Int)? {
+    guard let own = sent.first else { return nil }
+    var (top, count) = (own, 1)
+    while !top.isSelfSigned, count < sent.count,
+      let next = sent.first(where: { $0.subject == top.issuer })
     {
-      chain.append(next)
-      last = next
+      (top, count) = (next, count + 1)
     }
-    return chain
+    return (own, top, count)
   }
 
-  private func missing(_ chain: [Certificate]) -> Finding {
-    guard let own = chain.first, let top = chain.last else { preconditionFailure() }
+  private func missing(_ own: Certificate, _ top: Certificate, _ count: Int) -> Finding {
     let known = trust.certificates
     if known.isEmpty, trust.sources.ca == nil, !TrustCheck.hasDirectory {
       return Finding(
@@ -75,12 +74,12 @@ struct ChainCause {
     }
     if top.isSelfSigned {
       return Finding(
-        cause: chain.count == 1 ? "service-self-signed" : "service-root-unknown",
+        cause: count == 1 ? "service-self-signed" : "service-root-unknown",
         about: place.name,
-        message: chain.count == 1
+        message: count == 1
           ? "its certificate (\(own.subject)) is issued by itself"
           : "the root of its chain is not trusted here: \(top.subject)\(elsewhere(top.subject))",
-        remedy: root(chain.count == 1))
+        remedy: root(count == 1))
     }
     // Whoever has this name is not there, or has another key.
     if known.contains(where: { $0.subject == top.issuer }) {
@@ -95,7 +94,7 @@ struct ChainCause {
       || top.issuer.organization.map { wanted in
         known.contains { $0.subject.organization == wanted }
       } ?? false
-    if chain.count == 1, isIncomplete {
+    if count == 1, isIncomplete {
       return Finding(
         cause: "service-chain-incomplete", about: place.name,
         message:
@@ -107,7 +106,7 @@ struct ChainCause {
     return Finding(
       cause: "service-root-unknown", about: place.name,
       message:
-        "\(chain.count == 1 ? "its certificate" : "the last of its chain") is issued by \(top.issuer), which is not trusted here\(elsewhere(top.issuer))",
+        "\(count == 1 ? "its certificate" : "the last of its chain") is issued by \(top.issuer), which is not trusted here\(elsewhere(top.issuer))",
       remedy: root(false))
   }
 
