@@ -8,7 +8,7 @@ struct APNSCommand: AsyncParsableCommand {
 
       \(Exit.text)
       """,
-    subcommands: [Send.self, Feedback.self, Payload.self, Token.self, Simulate.self])
+    subcommands: [Send.self, Feedback.self, Doctor.self, Payload.self, Token.self, Simulate.self])
 }
 
 @main

@@ -11,7 +11,7 @@ import pytest
 from simulator import ROOT
 from terminal import same_screen
 
-COMMANDS = ["send", "feedback", "payload", "token", "simulate"]
+COMMANDS = ["send", "feedback", "doctor", "payload", "token", "simulate"]
 
 
 def test_root(tool):
@@ -22,7 +22,7 @@ def test_root(tool):
     assert ran.returncode == 2 and "snd" in ran.stderr and ran.stdout == ""
 
 
-@pytest.mark.parametrize("command", COMMANDS[:4])
+@pytest.mark.parametrize("command", COMMANDS[:5])
 def test_help_has_an_example_and_the_exit_status(tool, command):
     ran = tool(command, "--help")
     assert ran.returncode == 0 and ran.stderr == ""

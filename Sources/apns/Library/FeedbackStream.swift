@@ -4,7 +4,8 @@ import CAPNS
 final class FeedbackStream {
   private let handle: OpaquePointer
 
-  init(_ peer: Peer, identity: Identity) throws(LibraryError) {
+  /// The service may say nothing for so many ms; 0 is the library's default.
+  init(_ peer: Peer, identity: Identity, readTimeoutMS: UInt32 = 0) throws(LibraryError) {
     let strings = LentStrings()
     var options = apns_feedback_options_t()
     options.size = MemoryLayout<apns_feedback_options_t>.size
@@ -12,6 +13,7 @@ final class FeedbackStream {
     options.server_name = strings.lend(peer.serverName)
     options.port = peer.port
     options.connect_timeout_ms = peer.connectTimeoutMS
+    options.read_timeout_ms = readTimeoutMS
     options.proxy_host = strings.lend(peer.proxyHost)
     options.proxy_user = strings.lend(peer.proxyUser)
     options.proxy_password = strings.lend(peer.proxyPassword)

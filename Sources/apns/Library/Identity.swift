@@ -11,6 +11,10 @@ final class Identity {
     var keyIdentifier: String?
     var team: String?
     var acceptsAnyPeer = false
+    /// A certificate out of its time is taken.
+    var acceptsExpired = false
+    /// No more than TLS 1.2, where a gateway's word on the certificate is part of the handshake.
+    var staysBelowTLS13 = false
     /// Asked where something turns out to be encrypted and there is no passphrase.
     var ask: ((_ file: String) -> String?)?
   }
@@ -18,7 +22,11 @@ final class Identity {
   struct Description {
     var subject: String?
     var topics: [String] = []
+    var notBefore: Int64 = 0
     var notAfter: Int64 = 0
+    var isForSandbox = false
+    var isForProduction = false
+    var chainLength = 0
   }
 
   let handle: OpaquePointer
@@ -35,6 +43,8 @@ final class Identity {
     options.key_id = lent.lend(sources.keyIdentifier)
     options.team_id = lent.lend(sources.team)
     options.dangerously_accept_any_peer = sources.acceptsAnyPeer ? 1 : 0
+    options.accept_expired = sources.acceptsExpired ? 1 : 0
+    if sources.staysBelowTLS13 { options.tls_max = Int32(APNS_TLS_1_2.rawValue) }
     let asking = Asking(sources.ask)
     if sources.passphrase == nil, sources.ask != nil {
       options.passphrase_context = Unmanaged.passUnretained(asking).toOpaque()
@@ -67,7 +77,10 @@ final class Identity {
       topics: (0..<Int(said.topic_count)).compactMap {
         said.topics[$0].map { String(cString: $0) }
       },
-      notAfter: said.not_after)
+      notBefore: said.not_before, notAfter: said.not_after,
+      isForSandbox: said.environments & APNS_ENVIRONMENT_SANDBOX.rawValue != 0,
+      isForProduction: said.environments & APNS_ENVIRONMENT_PRODUCTION.rawValue != 0,
+      chainLength: Int(said.chain_length))
   }
 }
 

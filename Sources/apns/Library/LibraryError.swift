@@ -4,8 +4,18 @@ import CAPNS
 struct LibraryError: Error, CustomStringConvertible {
   var status: apns_status_t
   var message: String
+  /// 0 where the system was not at fault.
+  var systemError: Int32 = 0
+  /// OpenSSL's, 0 where there is none.
+  var tlsCode: UInt64 = 0
 
   var description: String { message }
+
+  /// The alert that the peer sent (RFC 8446, 6): OpenSSL numbers its reasons from 1000 on by them.
+  var alert: UInt8? {
+    let reason = tlsCode & 0xFFF
+    return status == APNS_ERR_TLS && (1000...1255).contains(reason) ? UInt8(reason - 1000) : nil
+  }
 
   /// The gateway could not be reached, or not held: another time it may be.
   var isConnection: Bool {
@@ -30,7 +40,8 @@ func complaint(
   guard status != APNS_OK else { return nil }
   var message = text(of: &error.message)
   if message.isEmpty { message = String(cString: apns_status_name(status)) }
-  return LibraryError(status: status, message: message)
+  return LibraryError(
+    status: status, message: message, systemError: error.sys_errno, tlsCode: error.tls_code)
 }
 
 /// The text in an array of characters, which Swift sees as a tuple.

@@ -74,6 +74,16 @@ struct ProviderOptions: ParsableArguments {
 
   /// The library's credentials; what cannot be used of them is a matter of the command line.
   func identity() throws -> Identity {
+    let sources = try sources()
+    do {
+      return try Identity(sources)
+    } catch {
+      throw Exit.refusal("\(error)")
+    }
+  }
+
+  /// What they are made of.
+  func sources() throws -> Identity.Sources {
     var sources = Identity.Sources()
     sources.certificate = certificate ?? p12
     sources.key = key
@@ -93,11 +103,7 @@ struct ProviderOptions: ParsableArguments {
     } else {
       sources.ask = { Prompt.secret("Passphrase of \($0): ") }
     }
-    do {
-      return try Identity(sources)
-    } catch {
-      throw Exit.refusal("\(error)")
-    }
+    return sources
   }
 
   private var keyIdentifier: String? {

@@ -1,0 +1,83 @@
+/// What a service means that answers the handshake with an alert (RFC 8446, 6.2).
+enum AlertCause {
+  static func finding(_ alert: UInt8, about: String, _ shown: Shown) -> Finding {
+    let known = all[alert]
+    let name = known?.name ?? "alert \(alert)"
+    // Without a certificate these say that one is wanted.
+    if !shown.certificate, [40, 42, 116].contains(alert) {
+      return Finding(
+        cause: "certificate-wanted", about: about,
+        message: "the service ends the handshake (alert \(name)): it wants a certificate",
+        remedy: shown.isUnusable
+          ? "mend the certificate first, see above"
+          : "give the provider's, with --certificate or --p12")
+    }
+    return Finding(
+      cause: "alert-"
+        + name.split(whereSeparator: { $0 == "_" || $0 == " " }).joined(separator: "-"),
+      about: about,
+      message:
+        "the service ends the handshake (alert \(name)): \(known?.meaning ?? "no alert that is known")",
+      remedy: known?.remedy ?? "ask its operator")
+  }
+
+  /// What the service was shown.
+  struct Shown {
+    var certificate: Bool
+    /// There is one, but it could not be shown.
+    var isUnusable: Bool
+  }
+
+  private struct Known {
+    var name: String
+    var meaning: String
+    var remedy: String
+  }
+
+  private static let renew = "have the certificate issued anew on Apple's account page"
+  private static let all: [UInt8: Known] = [
+    40: Known(
+      name: "handshake_failure", meaning: "no cipher in common, or another certificate is wanted",
+      remedy:
+        "check that the certificate is the service's kind; ask its operator which ciphers it has"),
+    42: Known(
+      name: "bad_certificate", meaning: "it does not take the provider's certificate",
+      remedy:
+        "check that it is a push certificate, and of this service: sandbox and production are two"),
+    43: Known(
+      name: "unsupported_certificate", meaning: "it does not know this kind of certificate",
+      remedy: "give one with an RSA key"),
+    44: Known(
+      name: "certificate_revoked", meaning: "the provider's certificate was revoked", remedy: renew),
+    45: Known(
+      name: "certificate_expired", meaning: "by its clock the provider's certificate has expired",
+      remedy: renew),
+    46: Known(
+      name: "certificate_unknown", meaning: "it does not take the provider's certificate",
+      remedy:
+        "check that it is a push certificate, and of this service: sandbox and production are two"),
+    48: Known(
+      name: "unknown_ca", meaning: "it does not know who issued the provider's certificate",
+      remedy:
+        "put the chain into --certificate, behind the certificate; check that the service is the right one"
+    ),
+    49: Known(
+      name: "access_denied", meaning: "it knows the provider and lets it not in",
+      remedy: "ask its operator"),
+    70: Known(
+      name: "protocol_version", meaning: "no version of TLS in common",
+      remedy: "have the service speak TLS 1.2 or 1.3"),
+    71: Known(
+      name: "insufficient_security", meaning: "it wants stronger ciphers or keys",
+      remedy: "update OpenSSL, or have the certificate issued with a longer key"),
+    80: Known(
+      name: "internal_error", meaning: "the service is in trouble",
+      remedy: "try later; ask its operator"),
+    112: Known(
+      name: "unrecognized_name", meaning: "no service of that name is there",
+      remedy: "check --host and --server-name"),
+    116: Known(
+      name: "certificate_required", meaning: "it wants a certificate",
+      remedy: "give the provider's, with --certificate or --p12"),
+  ]
+}

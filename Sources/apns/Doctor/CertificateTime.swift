@@ -1,0 +1,53 @@
+import Glibc
+import X509
+
+/// From when and until when a certificate is valid, by this machine's clock.
+struct CertificateTime {
+  enum Side { case early, late }
+
+  var from: Int64
+  var until: Int64
+  var whose: String
+
+  init(from: Int64, until: Int64, whose: String) {
+    (self.from, self.until, self.whose) = (from, until, whose)
+  }
+
+  init(_ certificate: Certificate, whose: String) {
+    self.init(from: certificate.validFrom, until: certificate.validUntil, whose: whose)
+  }
+
+  /// A month is enough to have it renewed.
+  private static let soon: Int64 = 30 * 86_400
+
+  var side: Side? {
+    let now = Int64(time(nil))
+    return now < from ? .early : now > until ? .late : nil
+  }
+
+  func fault(_ about: String) -> Finding? {
+    let now = Int64(time(nil))
+    switch side {
+    case .early:
+      return Finding(
+        cause: "certificate-not-yet-valid", about: about,
+        message:
+          "\(whose) is not yet valid: it begins at \(Clock.written(from)), and the clock says \(Clock.written(now))",
+        remedy: "set the clock if that is wrong; else use the one before it until then")
+    case .late:
+      return Finding(
+        cause: "certificate-expired", about: about,
+        message:
+          "\(whose) has expired: it was valid until \(Clock.written(until)), and the clock says \(Clock.written(now))",
+        remedy:
+          "have it renewed on Apple's account page, with a new request or the old one, and put it in this one's place"
+      )
+    case nil:
+      guard until - now < Self.soon, until - from > 2 * Self.soon else { return nil }
+      return Finding(
+        cause: "certificate-expires-soon", severity: .warning, about: about,
+        message: "\(whose) expires in \((until - now) / 86_400) days, at \(Clock.written(until))",
+        remedy: "have it renewed before that: a gateway refuses it from then on")
+    }
+  }
+}

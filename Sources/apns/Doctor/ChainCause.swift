@@ -1,0 +1,126 @@
+import X509
+
+/// Why a service's certificate is not taken: which one is missing, or what is wrong with it.
+struct ChainCause {
+  var place: ServicePlace
+  var trust: TrustCheck
+
+  func finding(_ error: LibraryError, _ look: TLSLook) -> Finding {
+    let said = error.message.lowercased()
+    if said.contains("mismatch") { return name(look) }
+    if said.contains("expired") || said.contains("not yet valid") {
+      return time(error, look)
+    }
+    if let chain = chain(look.certificates),
+      said.contains("issuer") || said.contains("self")
+        || said.contains("first certificate")
+    {
+      return missing(chain.own, chain.top, chain.count)
+    }
+    return Finding(
+      cause: "service-not-verified", about: place.name, message: error.message,
+      remedy: "have the service's operator mend its certificate; see that --ca is its authority")
+  }
+
+  private func name(_ look: TLSLook) -> Finding {
+    let names = look.certificates.first?.names ?? []
+    let list = names.isEmpty ? "no name" : names.prefix(8).joined(separator: ", ")
+    return Finding(
+      cause: "service-name-mismatch", about: place.name,
+      message: "its certificate is for \(list), not for \(place.serverName)",
+      remedy: names.isEmpty
+        ? "have it issued anew with its name as subjectAltName"
+        : "--host by one of these names, or --server-name with one of them where the address is right"
+    )
+  }
+
+  private func time(_ error: LibraryError, _ look: TLSLook) -> Finding {
+    for (number, certificate) in look.certificates.enumerated() {
+      let time = CertificateTime(
+        certificate,
+        whose: number == 0 ? "the service's certificate" : "in its chain \(certificate.subject)")
+      guard let side = time.side, let fault = time.fault(place.name) else { continue }
+      return Finding(
+        cause: side == .early ? "service-not-yet-valid" : "service-expired", about: place.name,
+        message: fault.message,
+        remedy:
+          "see that this machine's clock is right (date -u); else its operator has to renew it")
+    }
+    return Finding(
+      cause: "service-expired", about: place.name, message: error.message,
+      remedy: "see that this machine's clock is right (date -u) and --ca is not out of date")
+  }
+
+  /// The service's own, and the last that is reached from it by issuers, whatever order they
+  /// came in.
+  private func chain(_ sent: [Certificate]) -> (own: Certificate, top: Certificate, count: Int)? {
+    guard let own = sent.first else { return nil }
+    var (top, count) = (own, 1)
+    while !top.isSelfSigned, count < sent.count,
+      let next = sent.first(where: { $0.subject == top.issuer })
+    {
+      (top, count) = (next, count + 1)
+    }
+    return (own, top, count)
+  }
+
+  private func missing(_ own: Certificate, _ top: Certificate, _ count: Int) -> Finding {
+    let known = trust.certificates
+    if known.isEmpty, trust.sources.ca == nil, !TrustCheck.hasDirectory {
+      return Finding(
+        cause: "trust-store-empty", about: place.name,
+        message: "this machine trusts nobody: its store of authorities is empty or missing",
+        remedy: "install it (Debian: ca-certificates), in containers too, or give --ca")
+    }
+    if top.isSelfSigned {
+      return Finding(
+        cause: count == 1 ? "service-self-signed" : "service-root-unknown",
+        about: place.name,
+        message: count == 1
+          ? "its certificate (\(own.subject)) is issued by itself"
+          : "the root of its chain is not trusted here: \(top.subject)\(elsewhere(top.subject))",
+        remedy: root(count == 1))
+    }
+    // Whoever has this name is not there, or has another key.
+    if known.contains(where: { $0.subject == top.issuer }) {
+      return Finding(
+        cause: "service-root-differs", about: place.name,
+        message:
+          "it is issued by \(top.issuer), and the one of that name that is trusted here has another key",
+        remedy: "get that authority's present certificate for --ca")
+    }
+    let isIncomplete =
+      own.namesIssuersPlace
+      || top.issuer.organization.map { wanted in
+        known.contains { $0.subject.organization == wanted }
+      } ?? false
+    if count == 1, isIncomplete {
+      return Finding(
+        cause: "service-chain-incomplete", about: place.name,
+        message:
+          "it sends its own certificate only, and not that of \(top.issuer), which issued it",
+        remedy:
+          "the service's operator has to put the intermediate certificate behind its own (a full chain); until then it may stand in --ca"
+      )
+    }
+    return Finding(
+      cause: "service-root-unknown", about: place.name,
+      message:
+        "\(count == 1 ? "its certificate" : "the last of its chain") is issued by \(top.issuer), which is not trusted here\(elsewhere(top.issuer))",
+      remedy: root(false))
+  }
+
+  private func root(_ isOwn: Bool) -> String {
+    if isOwn { return "where it is yours, give that certificate with --ca; else do not trust it" }
+    return trust.sources.ca == nil
+      ? "give that authority's certificate with --ca (the simulator prints where its is); where it is a public one, update the system's store (Debian: ca-certificates)"
+      : "--ca has to hold that authority's certificate; it stands in place of the system's store"
+  }
+
+  private func elsewhere(_ name: DistinguishedName) -> String {
+    guard trust.sources.ca != nil, TrustCheck.system.contains(where: { $0.subject == name }) else {
+      return ""
+    }
+    return "; the system's store has it, but --ca takes that one's place"
+  }
+}

@@ -1,0 +1,96 @@
+import Glibc
+import X509
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A certificate or key file as it lies there, before anybody opens it.
+struct CredentialFile {
+  enum Form { case pem, pkcs12, der, other }
+
+  let path: String
+  private let bytes: [UInt8]
+  private let mode: mode_t
+
+  /// Nil where it cannot be read: the library says why.
+  init?(_ path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= 1 << 20,
+      let bytes = try? WholeText.read(path)
+    else { return nil }
+    self.path = path
+    self.bytes = bytes
+    mode = status.st_mode
+  }
+
+  /// What stands behind BEGIN, in order.
+  var labels: [String] { PEMBlock.all(in: bytes).map(\.label) }
+
+  var form: Form {
+    if !PEMBlock.all(in: bytes).isEmpty { return .pem }
+    guard bytes.first == 0x30 else { return .other }
+    // A PFX begins with its version, an INTEGER of 3; a certificate with a SEQUENCE.
+    let header = bytes.count > 1 && bytes[1] & 0x80 != 0 ? 2 + Int(bytes[1] & 0x7F) : 2
+    return bytes.dropFirst(header).starts(with: [0x02, 0x01, 0x03]) ? .pkcs12 : .der
+  }
+
+  var certificates: [Certificate] {
+    switch form {
+    case .pem:
+      PEMBlock.all(in: bytes).compactMap {
+        $0.label.hasSuffix("CERTIFICATE") ? try? Certificate(derEncoded: $0.bytes) : nil
+      }
+    case .der: (try? Certificate(derEncoded: bytes)).map { [$0] } ?? []
+    case .pkcs12, .other: []
+    }
+  }
+
+  private var holdsSecret: Bool {
+    switch form {
+    case .pem: labels.contains { $0.hasSuffix("PRIVATE KEY") }
+    case .pkcs12: true
+    case .der: certificates.isEmpty
+    case .other: false
+    }
+  }
+
+  /// Anybody may read a key.
+  var exposure: Finding? {
+    guard holdsSecret, mode & (S_IROTH | S_IWOTH) != 0 else { return nil }
+    return Finding(
+      cause: "key-file-open", severity: .warning, about: path,
+      message:
+        "everybody on this machine can \(mode & S_IROTH == 0 ? "change" : "read") the key in it (mode \(String(mode & 0o7777, radix: 8)))",
+      remedy: "chmod 600 \(path), and let it be the user's that pushes")
+  }
+
+  /// The same of what opens one.
+  static func exposure(ofPassphrase path: String) -> Finding? {
+    guard let file = CredentialFile(path), file.mode & (S_IROTH | S_IWOTH) != 0 else { return nil }
+    return Finding(
+      cause: "passphrase-file-open", severity: .warning, about: path,
+      message: "everybody on this machine can get at the passphrase in it",
+      remedy: "chmod 600 \(path), and let it be the user's that pushes")
+  }
+
+  /// Ciphers that OpenSSL 3 keeps in its legacy provider.
+  var oldCipher: Finding? {
+    guard form == .pkcs12 else { return nil }
+    // 1.2.840.113549.1.12.1.n (RFC 7292, appendix C)
+    let kinds: [(UInt8, String)] = [
+      (1, "RC4"), (2, "RC4"), (5, "RC2 of 128 bits"), (6, "RC2 of 40 bits"),
+    ]
+    let prefix: [UInt8] = [0x06, 0x0A, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x0C, 0x01]
+    guard let kind = kinds.first(where: { bytes.contains(prefix + [$0.0]) }) else { return nil }
+    return Finding(
+      cause: "pkcs12-old-cipher", severity: .warning, about: path,
+      message:
+        "is encrypted with \(kind.1), which takes OpenSSL 3's legacy provider: the library loads it where it is installed, other programs often do not",
+      remedy:
+        "write it anew: openssl pkcs12 -legacy -in \(path) -nodes -out provider.pem, and chmod 600 that"
+    )
+  }
+}

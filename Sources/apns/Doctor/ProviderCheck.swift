@@ -1,0 +1,107 @@
+import X509
+
+/// The provider's certificate and key, as files.
+struct ProviderCheck {
+  var sources: Identity.Sources
+  var target: PushTarget
+  var topic: String?
+
+  /// The time of what was found, for the clock; nil where the certificate cannot be used.
+  func run(_ report: inout Report) -> CertificateTime? {
+    guard let path = sources.certificate else { return nil }
+    let file = CredentialFile(path)
+    let keyFile = sources.key.flatMap { CredentialFile($0) }
+    report.add(file?.exposure)
+    report.add(keyFile?.exposure)
+    var only = Identity.Sources()
+    only.certificate = sources.certificate
+    only.key = sources.key
+    only.passphrase = sources.passphrase
+    only.ask = sources.ask
+    // What time says comes from here, and does not hide the rest.
+    only.acceptsExpired = true
+    let said: Identity.Description
+    do throws(LibraryError) {
+      said = try Identity(only).describe()
+    } catch {
+      let isKeys = error.message.hasPrefix("key file")
+      report.add(
+        CredentialsCause.finding(
+          error, about: isKeys ? sources.key ?? path : path, file: isKeys ? keyFile : file))
+      // Its time may be over as well.
+      if let first = file?.certificates.first {
+        report.add(CertificateTime(first, whose: "the certificate").fault(path))
+      }
+      return nil
+    }
+    let time = CertificateTime(
+      from: said.notBefore, until: said.notAfter, whose: "the provider's certificate")
+    report.add(file?.oldCipher)
+    var isFine = true
+    func judge(_ finding: Finding?) {
+      if finding != nil { isFine = false }
+      report.add(finding)
+    }
+    judge(time.fault(path))
+    judge(environment(said, path))
+    judge(topics(said, path))
+    judge(usage(file, path))
+    if isFine { report.fine(path, text(of: said)) }
+    return time
+  }
+
+  private func environment(_ said: Identity.Description, _ path: String) -> Finding? {
+    guard let isSandbox = target.isSandbox, said.isForSandbox || said.isForProduction,
+      isSandbox ? !said.isForSandbox : !said.isForProduction
+    else { return nil }
+    let (its, other) = isSandbox ? ("production", "sandbox") : ("sandbox", "production")
+    return Finding(
+      cause: "environment-mismatch", about: path,
+      message: "the certificate is for Apple's \(its) service only, and \(other) is asked",
+      remedy: isSandbox
+        ? "leave --sandbox away, or get a certificate for it; production tokens are other ones than the sandbox's"
+        : "add --sandbox for apps that Xcode put on the device, or get a certificate for production"
+    )
+  }
+
+  private func topics(_ said: Identity.Description, _ path: String) -> Finding? {
+    if let topic {
+      guard !said.topics.isEmpty, !said.topics.contains(topic) else { return nil }
+      return Finding(
+        cause: "topic-not-covered", about: path,
+        message:
+          "the certificate is for \(said.topics.joined(separator: ", ")), not for \(topic)",
+        remedy: "give --topic as one of these, or the certificate of that app")
+    }
+    guard said.topics.isEmpty, target.isApple else { return nil }
+    return Finding(
+      cause: "certificate-without-topic", about: path,
+      message: "the certificate (\(said.subject ?? "")) names no app: it is hardly one for pushing",
+      remedy: "give the app's push certificate, \"Apple Push Services: …\" on the account page")
+  }
+
+  private func usage(_ file: CredentialFile?, _ path: String) -> Finding? {
+    guard let certificates = file?.certificates, certificates.count == 1,
+      certificates[0].isForClients == false
+    else { return nil }
+    return Finding(
+      cause: "certificate-not-for-clients", about: path,
+      message: "the certificate may not be shown by clients (extended key usage)",
+      remedy: "give the push certificate; this one is a server's or for signing")
+  }
+
+  private func text(of said: Identity.Description) -> String {
+    var words = [said.subject ?? "a certificate", "its key fits"]
+    if !said.topics.isEmpty { words.append("for " + said.topics.joined(separator: ", ")) }
+    switch (said.isForSandbox, said.isForProduction) {
+    case (true, true): words.append("sandbox and production")
+    case (true, false): words.append("sandbox")
+    case (false, true): words.append("production")
+    case (false, false): break
+    }
+    words.append("until \(Clock.written(said.notAfter))")
+    words.append(
+      said.chainLength == 1 ? "no chain with it" : "a chain of \(said.chainLength) certificates")
+    return words.joined(separator: "; ")
+  }
+}

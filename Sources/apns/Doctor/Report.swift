@@ -1,0 +1,102 @@
+/// What was looked at, in order, and what is wrong with it.
+struct Report {
+  enum Line {
+    case fine(about: String, String)
+    /// Not looked at, and why.
+    case skipped(about: String, String)
+    case found(Finding)
+  }
+
+  private(set) var lines: [Line] = []
+  /// Nil where no connection was asked for.
+  var isReachable: Bool?
+
+  mutating func fine(_ about: String, _ message: String) {
+    lines.append(.fine(about: about, message))
+  }
+  mutating func skip(_ about: String, _ reason: String) {
+    lines.append(.skipped(about: about, reason))
+  }
+  mutating func add(_ finding: Finding?) {
+    if let finding { lines.append(.found(finding)) }
+  }
+
+  var findings: [Finding] {
+    lines.compactMap { if case .found(let finding) = $0 { finding } else { nil } }
+  }
+
+  /// For a person; wrapped where there is a terminal.
+  func text(columns: Int?) -> String {
+    var text = ""
+    func add(_ label: String, _ words: String) {
+      let indent = String(repeating: " ", count: 9)
+      text += label + indent.dropFirst(label.count)
+      text += Self.wrapped(Printable.line(words), indent, columns) + "\n"
+    }
+    for line in lines {
+      switch line {
+      case .fine(let about, let message): add("ok", "\(about): \(message)")
+      case .skipped(let about, let reason): add("skipped", "\(about): \(reason)")
+      case .found(let finding):
+        add(finding.severity.rawValue, "\(finding.about): \(finding.message)")
+        add("", "To do: \(finding.remedy)")
+      }
+    }
+    return text + "\n" + verdict + "\n"
+  }
+
+  private var verdict: String {
+    let problems = findings.count { $0.severity == .problem }
+    let warnings = findings.count - problems
+    var counts: [String] = []
+    if problems > 0 { counts.append(problems == 1 ? "1 problem" : "\(problems) problems") }
+    if warnings > 0 { counts.append(warnings == 1 ? "1 warning" : "\(warnings) warnings") }
+    return counts.isEmpty ? "Nothing is wrong." : counts.joined(separator: ", ") + "."
+  }
+
+  private static func wrapped(_ text: String, _ indent: String, _ columns: Int?) -> String {
+    guard let columns, columns > indent.count + 20 else { return text }
+    var (out, used) = ("", indent.count)
+    for word in text.split(separator: " ") {
+      let width = Printable.width(String(word))
+      if used > indent.count, used + 1 + width > columns {
+        out += "\n" + indent
+        used = indent.count
+      } else if used > indent.count {
+        out += " "
+        used += 1
+      }
+      out += word
+      used += width
+    }
+    return out
+  }
+
+  var json: String {
+    var members = JSONMembers()
+    members.add("ok", json: findings.isEmpty ? "true" : "false")
+    members.add("reachable", json: isReachable.map { $0 ? "true" : "false" })
+    let checks = lines.map { line in
+      var one = JSONMembers()
+      switch line {
+      case .fine(let about, let message):
+        one.add("state", text: "ok")
+        one.add("about", text: about)
+        one.add("message", text: message)
+      case .skipped(let about, let reason):
+        one.add("state", text: "skipped")
+        one.add("about", text: about)
+        one.add("message", text: reason)
+      case .found(let finding):
+        one.add("state", text: finding.severity.rawValue)
+        one.add("cause", text: finding.cause)
+        one.add("about", text: finding.about)
+        one.add("message", text: finding.message)
+        one.add("remedy", text: finding.remedy)
+      }
+      return one.object
+    }
+    members.add("checks", json: "[" + checks.joined(separator: ",") + "]")
+    return members.object + "\n"
+  }
+}

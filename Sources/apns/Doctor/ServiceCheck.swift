@@ -1,0 +1,115 @@
+import CAPNS
+
+/// The way to the service: name, connection, proxy, TLS, and what it says to the provider.
+struct ServiceCheck {
+  var sources: Identity.Sources
+  var peer: Peer
+  var isHTTP2: Bool
+  /// What of the sources can be used.
+  var hasCertificate: Bool
+  var hasTokenKey: Bool
+  /// To be pushed to.
+  var device: [UInt8]?
+  var topic: String?
+
+  private var place: ServicePlace { ServicePlace(peer, isHTTP2: isHTTP2) }
+
+  /// The time of the service's certificate.
+  func run(_ report: inout Report) -> CertificateTime? {
+    let named = peer.proxyHost ?? place.host
+    let addresses = AddressList.of(named)
+    if !addresses.isEmpty, addresses != [named] {
+      report.fine(named, addresses.joined(separator: ", "))
+    }
+    let error = connect()
+    let isAtTLS = error.map(ConnectionCause.isAtTLS) ?? true
+    let look = isAtTLS ? TLSLook.take(place, peer: peer, isHTTP2: isHTTP2) : TLSLook()
+    report.isReachable = error == nil
+    let cause = ConnectionCause(
+      place: place, peer: peer, trust: TrustCheck(sources: sources),
+      shown: AlertCause.Shown(
+        certificate: hasCertificate, isUnusable: sources.certificate != nil && !hasCertificate),
+      isHTTP2: isHTTP2)
+    if let error {
+      report.add(cause.finding(error, look))
+    } else {
+      report.fine(place.name, text(of: look))
+      if let refusal = refusal(look) {
+        report.add(cause.finding(refusal, look))
+        report.isReachable = false
+      } else if let device {
+        let attempt = PushAttempt(
+          token: device, topic: topic, options: options, answerMS: Int32(peer.connectTimeoutMS),
+          isByToken: hasTokenKey)
+        attempt.run(&report) { () throws(LibraryError) in try identity() }
+      }
+    }
+    return look.certificates.first.map { CertificateTime($0, whose: "the service's certificate") }
+  }
+
+  /// What the library says of a connection with what can be used.
+  private func connect(belowTLS13: Bool = false) -> LibraryError? {
+    do throws(LibraryError) {
+      let session = try PushSession(
+        options, identity: identity(belowTLS13: belowTLS13), delivery: Delivery())
+      try session.connect()
+      session.close(within: 0)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  private var options: PushSession.Options {
+    var options = PushSession.Options()
+    options.peer = peer
+    options.isHTTP2 = isHTTP2
+    return options
+  }
+
+  private func identity(belowTLS13: Bool = false) throws(LibraryError) -> Identity {
+    var usable = sources
+    usable.acceptsExpired = true
+    usable.staysBelowTLS13 = belowTLS13
+    if !hasCertificate { (usable.certificate, usable.key) = (nil, nil) }
+    if !hasTokenKey {
+      (usable.tokenKey, usable.keyIdentifier, usable.team) = (nil, nil, nil)
+    }
+    return try Identity(usable)
+  }
+
+  /// With TLS 1.3 a service judges the provider's certificate when the handshake is over
+  /// for the client; with 1.2, which most speak too, as part of it.
+  private func refusal(_ look: TLSLook) -> LibraryError? {
+    guard hasCertificate, look.hello.version == "1.3" else { return nil }
+    var error = connect(belowTLS13: true)
+    if error?.alert == 70 { error = wordAfterHandshake() }
+    guard let alert = error?.alert, (42...49).contains(alert) || alert == 116 else { return nil }
+    return error
+  }
+
+  /// What comes of a connection that only listens. A service that speaks later than this
+  /// says nothing of the certificate.
+  private func wordAfterHandshake() -> LibraryError? {
+    var peer = peer
+    (peer.host, peer.port) = (place.host, place.port)
+    do throws(LibraryError) {
+      _ = try FeedbackStream(peer, identity: identity(), readTimeoutMS: 1000).next()
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  private func text(of look: TLSLook) -> String {
+    var words = ["connected"]
+    if let proxy = peer.proxyHost { words[0] += " through the proxy \(proxy)" }
+    if let version = look.hello.version { words.append("TLS \(version)") }
+    if isHTTP2 { words.append("HTTP/2") }
+    if let own = look.certificates.first {
+      words.append(
+        "\(own.subject), issued by \(own.issuer), until \(Clock.written(own.validUntil))")
+    }
+    return words.joined(separator: "; ")
+  }
+}

@@ -1,0 +1,58 @@
+import Glibc
+import X509
+
+/// Whom the provider trusts.
+struct TrustCheck {
+  var sources: Identity.Sources
+
+  /// Whether it can be used.
+  func run(_ report: inout Report) -> Bool {
+    var only = Identity.Sources()
+    only.ca = sources.ca
+    do throws(LibraryError) {
+      _ = try Identity(only)
+    } catch {
+      let path = sources.ca ?? "the system's store"
+      report.add(
+        CredentialsCause.finding(
+          error, about: path, file: sources.ca.flatMap { CredentialFile($0) }))
+      return false
+    }
+    if sources.acceptsAnyPeer {
+      report.add(
+        Finding(
+          cause: "any-peer", severity: .warning, about: "--dangerously-accept-any-peer",
+          message: "anybody on the way can read and change what is sent",
+          remedy: "leave it away and give --ca"))
+    }
+    return true
+  }
+
+  /// What is trusted, to compare with.
+  var certificates: [Certificate] {
+    if let ca = sources.ca { return CredentialFile(ca)?.certificates ?? [] }
+    return Self.system
+  }
+
+  /// Where systems keep theirs in one file, if OpenSSL is not told of another.
+  static var system: [Certificate] {
+    if let said = getenv("SSL_CERT_FILE") {
+      return CredentialFile(String(cString: said))?.certificates ?? []
+    }
+    return [
+      "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+      "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
+    ].lazy.compactMap { CredentialFile($0)?.certificates }.first { !$0.isEmpty } ?? []
+  }
+
+  /// OpenSSL may find some that stand each in a file of its own, which nobody reads here.
+  static var hasDirectory: Bool {
+    let name = getenv("SSL_CERT_DIR").map { String(cString: $0) } ?? "/etc/ssl/certs"
+    guard let directory = opendir(name) else { return false }
+    defer { closedir(directory) }
+    while let entry = readdir(directory) {
+      if entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { return true }
+    }
+    return false
+  }
+}

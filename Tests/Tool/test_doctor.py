@@ -1,0 +1,601 @@
+"""apns doctor: the cause, named, in setups that are broken in one way each."""
+
+import json
+import re
+import socket
+import ssl
+import subprocess
+import types
+
+import pytest
+
+from conftest import binary, http2, provider
+from setups import DAY, PRODUCTION, SANDBOX, Authority, Services, joined, openssl, shifted_clock
+from terminal import same_screen
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """What the setups are made of, healthy."""
+    directory = tmp_path_factory.mktemp("doctor")
+    root = Authority(directory / "root")
+    below = Authority(directory / "below", "/O=Example Trust/CN=Example Intermediate", issuer=root)
+    stranger = Authority(directory / "stranger", "/O=Nobody/CN=Nobody's Root")
+    certificate, key = root.provider()
+    made = types.SimpleNamespace(
+        directory=directory, root=root, below=below, stranger=stranger, certificate=certificate, key=key,
+        both=joined(directory / "both.pem", certificate, key), ca=root.certificate,
+        server=root.server(), p8=directory / "AuthKey_ABCDE12345.p8")
+    root.new_key(made.p8)
+    return made
+
+
+@pytest.fixture
+def services():
+    services = Services()
+    yield services
+    services.close()
+
+
+@pytest.fixture
+def setup(made, services, start, tmp_path):
+    return types.SimpleNamespace(made=made, services=services, start=start, directory=tmp_path, env={})
+
+
+def files(*words):
+    return [*words, "--offline"]
+
+
+def at(port, made, *words):
+    """With a healthy provider."""
+    return ["--host", "127.0.0.1", "--port", port, "--certificate", made.both, "--ca", made.ca,
+            "--connect-timeout", 20, *words]
+
+
+def pair(setup, pair):
+    return files("--certificate", pair[0], "--key", pair[1])
+
+
+def p12(setup, *words, passphrase="secret"):
+    file = setup.directory / "provider.p12"
+    try:
+        openssl("pkcs12", "-export", "-in", setup.made.both, "-out", file, "-passout", f"pass:{passphrase}", *words)
+    except subprocess.CalledProcessError:
+        if "-legacy" in words:
+            pytest.skip("openssl has no legacy provider here, to write RC2 with")
+        raise
+    file.chmod(0o600)
+    return file
+
+
+SETUPS = {}
+
+
+def broken(cause, status, about=None):
+    """A setup, the cause that is to be named, the exit status, and a word of the text."""
+
+    def remember(make):
+        SETUPS[make.__name__.replace("_", "-")] = (make, cause, status, about)
+        return make
+
+    return remember
+
+
+# Certificates and keys.
+
+
+@broken("certificate-expired", 1, "renewed")
+def expired(setup):
+    return pair(setup, setup.made.root.provider("expired", since=-400 * DAY, until=-30 * DAY))
+
+
+@broken("certificate-not-yet-valid", 1, "begins at")
+def not_yet_valid(setup):
+    return pair(setup, setup.made.root.provider("tomorrow", since=DAY))
+
+
+@broken("certificate-expires-soon", 1, "expires in 4 days")
+def expires_soon(setup):
+    return pair(setup, setup.made.root.provider("soon", since=-300 * DAY, until=5 * DAY - 60))
+
+
+@broken("key-mismatch", 1, "requested")
+def wrong_key(setup):
+    return files("--certificate", setup.made.certificate, "--key", setup.made.server[1])
+
+
+@broken("passphrase-wrong", 1, "line break")
+def wrong_passphrase(setup):
+    setup.env["APNS_PASSPHRASE"] = "sacred"
+    return files("--p12", p12(setup))
+
+
+@broken("passphrase-missing", 1, "--passphrase-file")
+def no_passphrase(setup):
+    return files("--p12", p12(setup))
+
+
+@broken("pkcs12-old-cipher", 1, "RC2 of 40 bits")
+def rc2(setup):
+    setup.env["APNS_PASSPHRASE"] = "secret"
+    return files("--p12", p12(setup, "-legacy"))
+
+
+@broken("legacy-provider-missing", 1, "RC2")
+def rc2_without_its_provider(setup):
+    setup.env |= {"APNS_PASSPHRASE": "secret", "OPENSSL_MODULES": str(setup.directory)}
+    return files("--p12", p12(setup, "-legacy"))
+
+
+@broken("environment-mismatch", 1, "sandbox")
+def another_environment(setup):
+    return [*pair(setup, setup.made.root.provider("production", marks=[PRODUCTION])), "--sandbox"]
+
+
+@broken("environment-mismatch", 1, "production")
+def sandbox_at_production(setup):
+    return [*pair(setup, setup.made.root.provider("sandbox", marks=[SANDBOX])), "--host", "api.push.apple.com"]
+
+
+@broken("topic-not-covered", 1, "com.example.app, not for")
+def another_app(setup):
+    return files("--certificate", setup.made.both, "--topic", "com.example.other")
+
+
+@broken("certificate-without-topic", 1, "names no app")
+def no_push_certificate(setup):
+    return pair(setup, setup.made.root.issue("developer", "/CN=Somebody"))
+
+
+@broken("certificate-not-for-clients", 1, "extended key usage")
+def a_servers_certificate(setup):
+    return pair(setup, setup.made.server) + ["--topic", "com.example.app"]
+
+
+@broken("key-missing", 1, "DER")
+def der_without_a_key(setup):
+    file = setup.directory / "aps.cer"
+    openssl("x509", "-in", setup.made.certificate, "-outform", "DER", "-out", file)
+    return files("--certificate", file)
+
+
+@broken("key-missing", 1, "--key")
+def certificate_alone(setup):
+    return files("--certificate", setup.made.certificate)
+
+
+@broken("certificate-request", 1, "issued for it")
+def request(setup):
+    openssl("req", "-new", "-key", setup.made.key, "-subj", "/CN=x", "-out", setup.directory / "request.pem")
+    return files("--certificate", setup.directory / "request.pem", "--key", setup.made.key)
+
+
+@broken("certificate-missing", 1, "PRIVATE KEY")
+def key_in_place_of_the_certificate(setup):
+    return files("--certificate", setup.made.key)
+
+
+@broken("credentials-unusable", 1, "again")
+def cut_certificate(setup):
+    text = setup.made.both.read_text()
+    (setup.directory / "cut.pem").write_text(text[:400] + text[450:])
+    (setup.directory / "cut.pem").chmod(0o600)
+    return files("--certificate", setup.directory / "cut.pem")
+
+
+@broken("certificate-too-weak", 1, "RSA 2048")
+def weak(setup):
+    openssl("req", "-x509", "-newkey", "rsa:512", "-nodes", "-subj", "/UID=x/CN=x", "-keyout", setup.directory / "key",
+            "-out", setup.directory / "certificate")
+    return files("--certificate", joined(setup.directory / "weak.pem", setup.directory / "certificate", setup.directory / "key"))
+
+
+@broken("file-missing", 1, "look at the path")
+def no_key_file(setup):
+    return files("--certificate", setup.made.certificate, "--key", setup.directory / "nowhere.key")
+
+
+@broken("key-file-open", 1, "chmod 600")
+def key_for_everybody(setup):
+    key = joined(setup.directory / "open.key", setup.made.key)
+    key.chmod(0o644)
+    return files("--certificate", setup.made.certificate, "--key", key)
+
+
+@broken("passphrase-file-open", 1, "chmod 600")
+def passphrase_for_everybody(setup):
+    (setup.directory / "passphrase").write_text("secret\n")
+    (setup.directory / "passphrase").chmod(0o644)
+    return files("--p12", p12(setup), "--passphrase-file", setup.directory / "passphrase")
+
+
+@broken("ca-not-pem", 1, "-inform DER")
+def authority_in_der(setup):
+    file = setup.directory / "ca.cer"
+    openssl("x509", "-in", setup.made.ca, "-outform", "DER", "-out", file)
+    return files("--certificate", setup.made.both, "--ca", file)
+
+
+# Keys of provider tokens.
+
+
+def token_key(setup, path, *words):
+    return files("--p8", path, "--key-id", "ABCDE12345", "--team-id", "5FGHI67890", *words)
+
+
+@broken("token-key-not-p256", 1, "AuthKey_")
+def token_key_on_another_curve(setup):
+    setup.made.root.new_key(setup.directory / "key.p8", curve="secp384r1")
+    return token_key(setup, setup.directory / "key.p8")
+
+
+@broken("token-key-not-p256", 1, "AuthKey_")
+def token_key_rsa(setup):
+    openssl("genpkey", "-algorithm", "RSA", "-out", setup.directory / "key.p8")
+    (setup.directory / "key.p8").chmod(0o600)
+    return token_key(setup, setup.directory / "key.p8")
+
+
+@broken("key-id-invalid", 1, "10 letters and digits")
+def key_identifier_too_short(setup):
+    return files("--p8", setup.made.p8, "--key-id", "ABCDE", "--team-id", "5FGHI67890")
+
+
+@broken("team-id-invalid", 1, "Membership")
+def team_in_place_of_its_identifier(setup):
+    return files("--p8", setup.made.p8, "--team-id", "Example Inc")
+
+
+@broken("key-id-differs", 1, "ABCDE12345")
+def another_keys_identifier(setup):
+    return files("--p8", setup.made.p8, "--key-id", "ZZZZZ12345", "--team-id", "5FGHI67890")
+
+
+# The way.
+
+
+def unknown_name_cause():
+    """Where there is no name server, nobody knows that a name is not there."""
+    try:
+        socket.getaddrinfo("gateway.invalid", 443)
+    except socket.gaierror as error:
+        return "name-service-down" if error.errno == socket.EAI_AGAIN else "name-not-found"
+    pytest.skip("the name server answers for names that cannot be")
+
+
+@broken(unknown_name_cause, 3, "getent hosts gateway.invalid")
+def unknown_name(setup):
+    return ["--host", "gateway.invalid", "--certificate", setup.made.both]
+
+
+@broken("connection-refused", 3, "nobody listens")
+def port_closed(setup):
+    return at(setup.services.closed(), setup.made)
+
+
+@broken("connection-timeout", 3, "firewall")
+def blackhole(setup):
+    return at(setup.services.blackhole(), setup.made, "--connect-timeout", 0.5)
+
+
+@broken("handshake-timeout", 3, "does not answer")
+def silence(setup):
+    return at(setup.services.silent(), setup.made, "--connect-timeout", 0.5)
+
+
+@broken("handshake-closed", 3, "closes")
+def closes_at_once(setup):
+    return at(setup.services.closes(), setup.made)
+
+
+@broken("not-tls", 3, "HTTP/1.1 400")
+def plain_service(setup):
+    return at(setup.services.plain(), setup.made)
+
+
+@broken("proxy-refused", 3, "CONNECT")
+def proxy_refuses(setup):
+    return at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.proxy('403 Forbidden')}")
+
+
+@broken("proxy-authentication", 3, "APNS_PROXY_PASSWORD")
+def proxy_asks(setup):
+    return at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.proxy('407 Proxy Authentication Required')}")
+
+
+@broken("proxy-without-way", 3, "does not reach")
+def proxy_without_way(setup):
+    return at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.proxy('502 Bad Gateway')}")
+
+
+@broken("proxy-not-http", 3, "an HTTP proxy")
+def proxy_that_is_none(setup):
+    return at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.greets()}")
+
+
+@broken("proxy-unreachable", 3, "leave it away")
+def proxy_is_down(setup):
+    return at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.closed()}")
+
+
+# TLS.
+
+
+@broken("service-chain-incomplete", 3, "CN=Example Intermediate")
+def missing_chain(setup):
+    return at(setup.services.tls(*setup.made.below.server("alone")), setup.made)
+
+
+@broken("service-chain-incomplete", 3, "CN=Example Intermediate")
+def missing_chain_behind_a_proxy(setup):
+    return [*missing_chain(setup), "--proxy", f"127.0.0.1:{setup.services.proxy()}"]
+
+
+@broken("service-root-unknown", 3, "CN=Nobody")
+def unknown_root(setup):
+    certificate, key = setup.made.stranger.server()
+    chain = joined(setup.directory / "chain.pem", certificate, setup.made.stranger.certificate)
+    return at(setup.services.tls(chain, key), setup.made)
+
+
+@broken("service-root-unknown", 3, "--ca")
+def unknown_root_that_is_not_sent(setup):
+    words = http2(setup.start("--http2-port", 0))
+    words[words.index("--ca") + 1] = setup.made.ca
+    return words
+
+
+@broken("service-self-signed", 3, "by itself")
+def self_signed(setup):
+    key, certificate = setup.directory / "self.key", setup.directory / "self.pem"
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
+            "-keyout", key, "-out", certificate)
+    return at(setup.services.tls(certificate, key), setup.made)
+
+
+@broken("service-name-mismatch", 3, "gateway.example.com, 192.0.2.1")
+def wrong_host_name(setup):
+    return at(setup.services.tls(*setup.made.root.server("other", names="DNS:gateway.example.com,IP:192.0.2.1")), setup.made)
+
+
+@broken("service-expired", 3, "its operator")
+def service_expired(setup):
+    return at(setup.services.tls(*setup.made.root.server("old", since=-90 * DAY, until=-DAY)), setup.made)
+
+
+@broken("tls-too-old", 3, "TLS 1.0")
+def tls_1_0_only(setup):
+    return binary(setup.start("--tls-min", "1.0", "--tls-max", "1.0"))
+
+
+@broken("no-http2", 3, "--protocol binary")
+def no_alpn(setup):
+    return at(setup.services.tls(*setup.made.server, alpn=()), setup.made)
+
+
+@broken("no-http2", 3, "--protocol binary")
+def http2_at_a_binary_gateway(setup):
+    simulator = setup.start()
+    return ["--host", "127.0.0.1", "--port", simulator.gateway[1], *provider(simulator)]
+
+
+@broken("certificate-wanted", 3, "--certificate")
+def no_certificate(setup):
+    simulator = setup.start()
+    return ["--protocol", "binary", "--host", "127.0.0.1", "--port", simulator.gateway[1], "--ca", simulator.ready["ca"]]
+
+
+@broken("alert-unknown-ca", 3, "chain into --certificate")
+def certificate_of_another_authority(setup):
+    words = binary(setup.start())
+    words[words.index("--certificate") + 1] = setup.made.both
+    return words
+
+
+@broken("alert-unknown-ca", 3, "chain into --certificate")
+def refused_behind_a_handshake_of_tls_1_3(setup):
+    return at(setup.services.tls(*setup.made.server, authority=setup.made.stranger.certificate), setup.made)
+
+
+@broken("alert-unknown-ca", 3, "chain into --certificate")
+def refused_behind_it_by_a_binary_gateway(setup):
+    return [*refused_behind_a_handshake_of_tls_1_3(setup), "--protocol", "binary"]
+
+
+@broken("alert-unknown-ca", 3, "chain into --certificate")
+def refused_with_tls_1_3_alone(setup):
+    return at(setup.services.tls(*setup.made.server, authority=setup.made.stranger.certificate,
+                                 lowest=ssl.TLSVersion.TLSv1_3), setup.made)
+
+
+@broken("alert-unknown-ca", 3, "chain into --certificate")
+def refused_with_tls_1_3_alone_by_a_binary_gateway(setup):
+    return at(setup.services.tls(*setup.made.server, authority=setup.made.stranger.certificate,
+                                 lowest=ssl.TLSVersion.TLSv1_3), setup.made, "--protocol", "binary")
+
+
+@broken("alert-certificate-revoked", 3, "issued anew")
+def revoked(setup):
+    return http2(setup.start("--http2-port", 0, faults={"handshake_alert": "certificate_revoked"}))
+
+
+@broken("alert-access-denied", 3, "lets it not in")
+def turned_away(setup):
+    return binary(setup.start(faults={"handshake_alert": "access_denied"}))
+
+
+@broken("trust-store-empty", 3, "ca-certificates")
+def nobody_is_trusted(setup):
+    setup.env |= {"SSL_CERT_FILE": str(setup.directory / "nothing"), "SSL_CERT_DIR": str(setup.directory / "nowhere")}
+    port = setup.services.tls(*setup.made.server)
+    return ["--host", "127.0.0.1", "--port", port, "--certificate", setup.made.both]
+
+
+@broken("tls-failed", 3, "openssl s_client")
+def tls_that_is_broken(setup):
+    """A record of the handshake with a message that there is not."""
+    return at(setup.services.greets(bytes([22, 3, 3, 0, 4, 99, 0, 0, 0])), setup.made)
+
+
+# The push.
+
+
+def pushed(setup, reason):
+    return [*http2(setup.start("--http2-port", 0, faults={"bad_every": 1, "bad_reason": reason})), "--token", "5f79cfda" * 8]
+
+
+@broken("push-bad-device-token", 1, "--sandbox")
+def another_environments_token(setup):
+    return pushed(setup, "BadDeviceToken")
+
+
+@broken("push-expired-provider-token", 1, "clock")
+def token_of_another_time(setup):
+    return pushed(setup, "ExpiredProviderToken")
+
+
+@broken("push-bad-certificate-environment", 1, "other of Apple's services")
+def certificate_at_another_service(setup):
+    return pushed(setup, "BadCertificateEnvironment")
+
+
+@broken("push-unregistered", 1, "no more on the device")
+def gone(setup):
+    return pushed(setup, "Unregistered")
+
+
+@broken("push-invalid-token", 1, "--sandbox")
+def another_environments_token_at_a_binary_gateway(setup):
+    return [*binary(setup.start(faults={"bad_every": 1})), "--token", "5f79cfda" * 8]
+
+
+@broken("push-invalid-provider-token", 1, "--key-id")
+def another_keys_token(setup):
+    simulator = setup.start("--http2-port", 0)
+    return ["--host", "127.0.0.1", "--port", simulator.ready["http2_port"], "--ca", simulator.ready["ca"], "--p8", setup.made.p8,
+            "--team-id", simulator.ready["token_team_id"], "--topic", "com.example.app", "--token", "5f79cfda" * 8]
+
+
+# The clock.
+
+
+@broken("clock-wrong", 1, "2 hours ahead")
+def clock_by_a_server(setup):
+    return files("--certificate", setup.made.both, "--time-server", f"127.0.0.1:{setup.services.time(-7300)}")
+
+
+@broken("clock-wrong", 3, "all certificates have expired")
+def clock_years_ahead(setup):
+    setup.env |= {"LD_PRELOAD": str(shifted_clock(setup.directory)), "CLOCK_AHEAD": str(20 * 365 * DAY)}
+    return http2(setup.start("--http2-port", 0))
+
+
+@broken("clock-wrong", 1, "was made at")
+def clock_years_behind(setup):
+    setup.env |= {"LD_PRELOAD": str(shifted_clock(setup.directory)), "CLOCK_AHEAD": str(-20 * 365 * DAY)}
+    return files("--certificate", setup.made.both)
+
+
+@pytest.mark.parametrize("name", SETUPS)
+def test_the_cause_is_named(tool, setup, name):
+    make, cause, status, word = SETUPS[name]
+    if callable(cause):
+        cause = cause()
+    words = make(setup)
+    ran = tool("doctor", *words, "--json", env=setup.env)
+    assert ran.returncode == status, ran
+    told = json.loads(ran.stdout)
+    found = [one for one in told["checks"] if "cause" in one]
+    assert cause in [one["cause"] for one in found], found
+    assert told["ok"] is False and told.get("reachable") == (None if "--offline" in words else status != 3)
+    # Nothing else is found that is not there.
+    if cause != "clock-wrong":
+        assert [one["cause"] for one in found] == [cause]
+    one = next(one for one in found if one["cause"] == cause)
+    assert one["remedy"] and (word is None or word in one["message"] + one["remedy"]), one
+    # And the same in words.
+    ran = tool("doctor", *words, env=setup.env)
+    assert ran.returncode == status and one["remedy"] in ran.stdout, ran
+
+
+def test_screen(tool, setup):
+    certificate, key = setup.made.stranger.server("screen")
+    port = setup.services.tls(joined(setup.directory / "chain.pem", certificate, setup.made.stranger.certificate), key)
+    provider = joined(setup.directory / "provider.pem", setup.made.certificate, setup.made.key)
+    provider.chmod(0o644)
+    words = at(port, setup.made, "--topic", "com.example.other", "--time-server", f"127.0.0.1:{setup.services.time(10)}")
+    words[words.index("--certificate") + 1] = "provider.pem"
+    terminal = tool.terminal("doctor", *words)
+    assert terminal.end() == 3
+    screen = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "<a time>", terminal.screen())
+    same_screen("doctor", re.sub(r"127\.0\.0\.1:\d+", "<place>", screen))
+
+
+def test_the_passphrase_is_asked_for_once(tool, setup):
+    simulator = setup.start("--http2-port", 0)
+    openssl("pkcs12", "-export", "-in", simulator.ready["provider"], "-out", setup.directory / "provider.p12", "-passout", "pass:secret")
+    (setup.directory / "provider.p12").chmod(0o600)
+    words = http2(simulator)
+    words[words.index("--certificate"):words.index("--certificate") + 2] = ["--p12", "provider.p12"]
+    terminal = tool.terminal("doctor", *words, columns=200).until("Passphrase of provider.p12: ").type("secret\n")
+    assert terminal.end() == 0, terminal.screen()
+    assert terminal.screen().count("Passphrase") == 1 and "secret" not in terminal.screen()
+
+
+def test_usage(tool):
+    terminal = tool.terminal("doctor", "--offline")
+    assert terminal.end() == 2
+    same_screen("doctor-usage", terminal.screen())
+    ran = tool("doctor", "--protocol", "binary", "--p8", "AuthKey_ABCDE12345.p8", "--team-id", "5FGHI67890")
+    assert ran.returncode == 2 and "--p8 is for HTTP/2" in ran.stderr
+
+
+HEALTHY = {
+    "http2": lambda setup: http2(setup.start("--http2-port", 0)),
+    "http2-tls-1.3": lambda setup: http2(setup.start("--http2-port", 0, "--tls-max", "1.3")),
+    "binary": lambda setup: binary(setup.start()),
+    "binary-tls-1.3": lambda setup: binary(setup.start("--tls-max", "1.3")),
+    "another-server": lambda setup: at(setup.services.tls(*setup.made.server, authority=setup.made.ca), setup.made),
+    "http2-tls-1.3-alone": lambda setup: http2(setup.start("--http2-port", 0, "--tls-min", "1.3", "--tls-max", "1.3")),
+    "binary-tls-1.3-alone": lambda setup: binary(setup.start("--tls-min", "1.3", "--tls-max", "1.3")),
+    "push": lambda setup: [*http2(setup.start("--http2-port", 0)), "--token", "5f79cfda" * 8],
+    "binary-push": lambda setup: [*binary(setup.start()), "--token", "5f79cfda" * 8],
+    "token": lambda setup: [*token_words(setup.start("--http2-port", 0)), "--topic", "com.example.app", "--token", "5f79cfda" * 8],
+    "proxy": lambda setup: [*http2(setup.start("--http2-port", 0)), "--proxy", f"127.0.0.1:{setup.services.proxy()}"],
+    "full-chain": lambda setup: at(setup.services.tls(*full_chain(setup)), setup.made),
+    "files": lambda setup: files("--certificate", setup.made.certificate, "--key", setup.made.key, "--sandbox", "--topic", "com.example.app"),
+    "p8": lambda setup: files("--p8", setup.made.p8, "--team-id", "5FGHI67890"),
+    "clock": lambda setup: files("--certificate", setup.made.both, "--time-server", f"127.0.0.1:{setup.services.time(5)}"),
+}
+
+
+def token_words(simulator):
+    return ["--host", "127.0.0.1", "--port", simulator.ready["http2_port"], "--ca", simulator.ready["ca"], "--p8", simulator.ready["token_key"],
+            "--key-id", simulator.ready["token_key_id"], "--team-id", simulator.ready["token_team_id"]]
+
+
+def test_a_service_that_wants_no_new_provider_token(tool, setup):
+    """Each run makes one, and the library goes on with it in silence."""
+    words = [*token_words(setup.start("--http2-port", 0)), "--topic", "com.example.app", "--token", "5f79cfda" * 8]
+    assert tool("doctor", *words).returncode == 0
+    ran = tool("doctor", *words, "--connect-timeout", 1)
+    assert ran.returncode == 1 and "a push to this device" in ran.stdout and "TooManyProviderTokenUpdates" in ran.stdout
+
+
+def full_chain(setup):
+    certificate, key = setup.made.below.server("full")
+    return joined(setup.directory / "chain.pem", certificate, setup.made.below.certificate), key
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_nothing_is_found_where_nothing_is_wrong(tool, setup, name):
+    words = HEALTHY[name](setup)
+    ran = tool("doctor", *words, "--json")
+    told = json.loads(ran.stdout)
+    assert ran.returncode == 0 and told["ok"] is True, told
+    assert {one["state"] for one in told["checks"]} == {"ok"}
+    assert told.get("reachable") == (None if "--offline" in words else True)
+    if name == "token":  # a second run would make another
+        return
+    ran = tool("doctor", *words)
+    assert ran.returncode == 0 and ran.stdout.endswith("Nothing is wrong.\n")
