@@ -4,7 +4,7 @@ import Logging
 import NIOPosix
 
 /// The page that shows what arrived at a simulator, and lets a person be its bad day.
-package struct Dashboard: Sendable {
+package enum Dashboard {
   package struct Configuration: Sendable {
     package var host: String
     /// 0 takes a free one.
@@ -19,15 +19,13 @@ package struct Dashboard: Sendable {
     }
   }
 
-  package let port: Int
-  private let run: Task<Void, any Error>
-
-  /// Listens when it comes back. The simulator has to keep sightings.
+  /// Serves until the process ends, and listens when it comes back with its port. The
+  /// simulator has to keep sightings.
   package static func start(
     _ configuration: Configuration, simulator: Simulator, wire: WireLog, logger: Logger
-  ) async throws -> Dashboard {
+  ) async throws -> Int {
     var quiet = logger
-    // It takes the end of a run, and whoever goes without a word, for errors.
+    // It takes whoever goes without a word for an error.
     quiet.logLevel = .critical
     let desk = PageDesk(simulator: simulator, configuration: configuration, wire: wire)
     let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
@@ -46,7 +44,7 @@ package struct Dashboard: Sendable {
       defer { continuation.finish() }
       try await server.run()
     }
-    for await port in ports { return Dashboard(port: port, run: run) }
+    for await port in ports { return port }
     do {
       try await run.value
       throw CancellationError()
@@ -54,7 +52,4 @@ package struct Dashboard: Sendable {
       throw ListenError(error, .dashboard, configuration.host, configuration.port)
     }
   }
-
-  /// Lets go of whoever looks on; no run waits for a browser.
-  package func stop() { run.cancel() }
 }

@@ -270,7 +270,7 @@ struct Simulate: AsyncParsableCommand {
       host: host, gatewayPort: simulator.gatewayPort, feedbackPort: simulator.feedbackPort,
       http2Port: simulator.http2Port, controlPort: simulator.controlPort, seed: seed,
       certificates: configuration.certificates.absolute)
-    let dashboard = try await dashboard(simulator, languages, wire, &announcement, logger)
+    try await serveDashboard(simulator, languages, wire, &announcement, logger)
     StandardStream.output.write(json ? announcement.json : announcement.text)
     let onRequest = TotalsOnRequest {
       StandardStream.output.write(summary(simulator.ledger.totals))
@@ -284,7 +284,6 @@ struct Simulate: AsyncParsableCommand {
     requests.cancel()
     onRequest.cancel()
     logger.info("ends: \(reason)")
-    dashboard?.stop()
     let totals = await simulator.stop()
     StandardStream.output.write(summary(totals))
     // A script that believes a record is to know that it is not whole.
@@ -305,21 +304,20 @@ struct Simulate: AsyncParsableCommand {
     return languages
   }
 
-  /// nil where nobody asked for one.
-  private func dashboard(
+  /// Where somebody asked for the page. It goes with the process: browsers ask again and
+  /// again, and a server that is taken down under one that connects trips over it.
+  private func serveDashboard(
     _ simulator: Simulator, _ languages: Languages, _ wire: WireLog,
     _ announcement: inout Announcement, _ logger: Logger
-  ) async throws -> Dashboard? {
-    guard let dashboardPort else { return nil }
+  ) async throws {
+    guard let dashboardPort else { return }
     var page = Dashboard.Configuration(host: dashboardHost, port: Int(dashboardPort))
     page.languages = languages
     page.gateway = String(announcement.json.dropLast())
     do {
-      let dashboard = try await Dashboard.start(
+      announcement.dashboardPort = try await Dashboard.start(
         page, simulator: simulator, wire: wire, logger: logger)
       announcement.dashboardHost = dashboardHost
-      announcement.dashboardPort = dashboard.port
-      return dashboard
     } catch let error as ListenError {
       _ = await simulator.stop()
       throw refusal("\(error.isPort ? "--dashboard-port" : "--dashboard-host"): \(error)")
