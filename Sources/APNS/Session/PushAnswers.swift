@@ -42,9 +42,10 @@
     }
 
     /// Has it tried again after a pause, longer each time; false where it would be too late.
-    private func tryLater(_ slot: Int) -> Bool {
+    private mutating func tryLater(_ slot: Int) -> Bool {
       let pause = outbox.pointee.pause(slot)
-      let age = Self.second(network.now) &- outbox.pointee.entries[slot].takenAt
+      let now = network.now
+      let age = Self.second(now) &- outbox.pointee.entries[slot].takenAt
       guard age &+ pause <= options.retrySeconds else { return false }
       if let deadline = outbox.pointee.request(slot).deadline,
         csystem_unix_seconds() &+ Int64(pause) > deadline
@@ -52,6 +53,8 @@
         return false
       }
       outbox.pointee.tryLater(slot)
+      // That may be over where the answer took long.
+      wakeUp(at: outbox.pointee.entries[slot].sentAt &+ pause, now)
       return true
     }
 
