@@ -100,7 +100,7 @@
       }
       outbox.pointee.connectionEnded(UInt16(truncatingIfNeeded: lane.pointee.number))
       if owed > 0 {
-        ambiguousEnds &+= 1
+        if !refuses { ambiguousEnds &+= 1 }
         achievedNothing()
       } else if network.now &- lane.pointee.openedAt < Self.shortLife {
         achievedNothing()
