@@ -57,15 +57,24 @@
     }
 
     /// Gives up streams that the service leaves unanswered while it answers others.
-    private mutating func review(_ lane: UnsafeMutablePointer<PushLane>, _ now: Int64) {
-      guard now >= lane.pointee.nextReview else { return }
+    private mutating func review(
+      _ lane: UnsafeMutablePointer<PushLane>, _ now: Int64
+    ) throws(Failure) {
+      // An answer that is there already is to be heard.
+      guard now >= lane.pointee.nextReview, !lane.pointee.isUnread else { return }
       lane.pointee.nextReview = now &+ 1_000_000_000
       let second = Self.second(now)
       let longest = UInt32(clamping: options.answerTimeout / 1_000_000_000 &+ 1)
       let http = lane.pointee.http
+      var isAny = false
       outbox.pointee.forEachInFlight(on: UInt16(truncatingIfNeeded: lane.pointee.number)) {
-        if second &- $0.entries[$1].sentAt > longest { http.pointee.cancel($0.entries[$1].stream) }
+        if second &- $0.entries[$1].sentAt > longest {
+          http.pointee.cancel($0.entries[$1].stream)
+          isAny = true
+        }
       }
+      // Until that is said, nghttp2 passes over answers to these streams.
+      if isAny { _ = try writeRecords(lane) }
     }
 
     /// Asks a connection that has been silent for long whether it still is one, before
@@ -121,7 +130,7 @@
       if lane.pointee.http.pointee.isOver { return try connectionEnded(lane, notHTTP2) }
       let due = lane.pointee.lastHeard &+ options.answerTimeout
       if now < due {
-        review(lane, now)
+        try review(lane, now)
         wake = min(wake, due, lane.pointee.nextReview)
         return
       }
