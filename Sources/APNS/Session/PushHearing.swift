@@ -123,7 +123,8 @@
       let now = network.now
       guard lane.pointee.http.pointee.inFlight > 0 else {
         lane.pointee.lastHeard = now
-        if lane.pointee.http.pointee.isOver { leave(lane) }
+        // The last answer may not have come but been given up.
+        if lane.pointee.http.pointee.isLeaving || lane.pointee.http.pointee.isOver { leave(lane) }
         return
       }
       // The peer broke the rules and was told so: it will not be heard of again.

@@ -26,7 +26,7 @@ extension PushWorld {
       if Reason(UInt32(ledger.asked[index].reason)).asksForAnother { connection.isToBeLeft = true }
       heardAnswer()
     case .answered(let index):
-      ledger.asked[index].isEndRead = true
+      if ledger.asked[index].seen == .open { ledger.asked[index].isEndRead = true }
       see(index, .answered)
       heardAnswer()
     case .reset(let index, let code):
@@ -312,14 +312,18 @@ extension PushWorld {
     case .reconnectOnce where sent.asked > 1: return
     case .wait, .reconnect, .reconnectOnce: break
     }
-    if sent.expiry > 0, sent.expiry < 1000 { return }
-    let tries = min(sent.asked - 1 + sent.refusals, 5)
-    let pause = Int64(Outbox.pauses[max(tries, 0)])
-    let retry = given.retry_timeout_ms == 0 ? 60 : Int64(given.retry_timeout_ms / 1000)
-    let age = (clock - sent.takenAt) / 1_000_000_000
-    if age + pause + 1 < retry {
-      violate("\(number) ends as rejected with \(asked.status) after \(age) s of \(retry)")
+    if hasPatience(sent, tries: sent.asked - 1) {
+      let age = (clock - sent.takenAt) / 1_000_000_000
+      violate("\(number) ends as rejected with \(asked.status) after \(age) s")
     }
+  }
+
+  /// There is time for another try, after at most so many.
+  private func hasPatience(_ sent: PushSent, tries: Int) -> Bool {
+    if sent.expiry > 0, sent.expiry < 1000 { return false }
+    let pause = Int64(Outbox.pauses[min(max(tries, 0), 5)])
+    let retry = given.retry_timeout_ms == 0 ? 60 : Int64(given.retry_timeout_ms / 1000)
+    return (clock - sent.takenAt) / 1_000_000_000 + pause + 1 < retry
   }
 
   private func checkUnknown(_ number: Int) {
@@ -331,7 +335,12 @@ extension PushWorld {
       return violate("\(number) ends as unknown while it waits for an answer")
     }
     let refusals = sent.refusals + hiddenRefusals
-    if sent.lastEnd == .refused || sent.asked == 0, refusals > 3 { return }
+    // Refused again and again, until it was too late for another time.
+    if sent.lastEnd == .refused || sent.asked == 0, refusals + sent.doubts > 3,
+      !hasPatience(sent, tries: sent.asked + hiddenRefusals)
+    {
+      return
+    }
     if !isDoubtful, !isOpen {
       return violate("\(number) ends as unknown, and its last stream is \(sent.lastEnd)")
     }
