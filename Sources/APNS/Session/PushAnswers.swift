@@ -86,7 +86,8 @@
     /// No more streams are begun where this one was.
     private func leaveConnection(_ slot: Int) {
       let number = Int(outbox.pointee.entries[slot].connection)
-      guard number < laneCount else { return }
+      // It may have been closed since, and the next one there is not meant.
+      guard number < laneCount, lanes[number].use == .open else { return }
       lanes[number].http.pointee.leave()
     }
 

@@ -189,7 +189,11 @@ extension PushWorld {
       return met(.writeTimeouts)
     }
     let silence = clock - connection.lastRead
-    if connection.openRequests == 0 {
+    // What waits longer may have been given up, which nobody has heard yet.
+    let owes = connection.requests.contains {
+      $0 >= 0 && ledger.asked[$0].seen == .open && clock - ledger.asked[$0].at < answerTimeout
+    }
+    if !owes {
       if connection.hasReadGoodbye || connection.isToBeLeft { return met(.lefts) }
       let unanswered = timeout(given.connect_timeout_ms, or: 10_000)
       if connection.pingedAt > 0, clock - connection.pingedAt >= unanswered {
