@@ -26,12 +26,18 @@ extension PushWorld {
       if Reason(UInt32(ledger.asked[index].reason)).asksForAnother { connection.isToBeLeft = true }
       heardAnswer()
     case .answered(let index):
+      // It may have been given up, and that was not heard any more.
+      if connection.isDeaf || connection.everRefused,
+        clock - ledger.asked[index].at >= answerTimeout
+      {
+        see(index, .half)
+      }
       if ledger.asked[index].seen == .open { ledger.asked[index].isEndRead = true }
       see(index, .answered)
       heardAnswer()
     case .reset(let index, let code):
       if ledger.asked[index].isStatusRead {
-        see(index, .answered)
+        see(index, .half)
         heardAnswer()
       } else {
         see(index, code == NGHTTP2_REFUSED_STREAM.rawValue ? .refused : .doubt)
@@ -57,10 +63,11 @@ extension PushWorld {
   func see(_ index: Int, _ end: Seen) {
     guard ledger.asked[index].seen == .open else { return }
     ledger.asked[index].seen = end
+    say("stream \(ledger.asked[index].stream) of \(ledger.asked[index].number) is over: \(end)")
     lines[ledger.asked[index].line].openRequests -= 1
     let sent = ledger.sent + ledger.asked[index].number
     (sent.pointee.lastEnd, sent.pointee.freeSince) = (end, clock)
-    if end == .doubt {
+    if end.isDoubtful {
       sent.pointee.doubts += 1
       sent.pointee.endsInDoubt = max(sent.pointee.endsInDoubt, endsInDoubt)
     }
@@ -77,7 +84,7 @@ extension PushWorld {
         "\(ledger.asked[index].number) is given up with \(code) after "
           + "\((clock - ledger.asked[index].at) / 1000) us")
     }
-    see(index, ledger.asked[index].isStatusRead ? .answered : .doubt)
+    see(index, ledger.asked[index].isStatusRead ? .half : .doubt)
   }
 
   // MARK: Requests
@@ -98,7 +105,8 @@ extension PushWorld {
         }
         see(sent.newest, .doubt)
       }
-      if ledger.sent[number].lastEnd == .doubt, !scenario.resends, !isLate {
+      let end = ledger.sent[number].lastEnd
+      if end == .doubt || end == .half && !asksAgain(last), !scenario.resends, !isLate {
         violate("\(number) is sent again, and was to be reported")
       }
       if last.seen == .answered, !isLate, !asksAgain(last) {
@@ -136,7 +144,7 @@ extension PushWorld {
       let first = ledger.asked[sent.pointee.processor]
       if !scenario.resends {
         violate("\(number) is processed twice, which it never was to be")
-      } else if first.seen != .doubt, !lines[ledger.asked[index].line].everRefused {
+      } else if !first.seen.isDoubtful, !lines[ledger.asked[index].line].everRefused {
         violate("\(number) is processed twice, though its first stream is \(first.seen)")
       }
     }
@@ -165,7 +173,7 @@ extension PushWorld {
     let mayHide =
       connection.mayHideRequests || connection.lastStream != .max || connection.isDeaf
     let owes = connection.requests.contains {
-      $0 >= 0 && ledger.asked[$0].seen == .open && !ledger.asked[$0].isStatusRead
+      $0 >= 0 && ledger.asked[$0].seen == .open
     }
     if mayHide || owes, !connection.isRefused {
       met(.ambiguousEnds)
@@ -173,11 +181,8 @@ extension PushWorld {
     }
     if mayHide { (unseenDrop, unseenEnds) = (clock, max(unseenEnds, endsInDoubt)) }
     for index in connection.requests where index >= 0 {
-      if ledger.asked[index].isStatusRead {
-        see(index, .answered)
-      } else {
-        see(index, connection.isRefused ? .refused : .doubt)
-      }
+      let isHalf = ledger.asked[index].isStatusRead
+      see(index, isHalf ? .half : connection.isRefused ? .refused : .doubt)
     }
   }
 
@@ -333,7 +338,7 @@ extension PushWorld {
   private func checkUnknown(_ number: Int) {
     if isClosing { return }
     let sent = ledger.sent[number]
-    let isDoubtful = sent.lastEnd == .doubt && sent.asked > 0 || unseenDrop >= sent.freeSince
+    let isDoubtful = sent.lastEnd.isDoubtful && sent.asked > 0 || unseenDrop >= sent.freeSince
     let isOpen = sent.newest >= 0 && ledger.asked[sent.newest].seen == .open
     if isOpen, clock - ledger.asked[sent.newest].at < answerTimeout {
       return violate("\(number) ends as unknown while it waits for an answer")

@@ -16,6 +16,10 @@ enum PushFate {
   case killer
 }
 
+extension Seen {
+  var isDoubtful: Bool { self == .doubt || self == .half }
+}
+
 /// What is known of one notification.
 struct PushSent {
   var identifier: UInt32 = 0
@@ -55,6 +59,8 @@ enum Seen {
   case open
   /// By an answer.
   case answered
+  /// By one that has begun, so that it may have been understood or not.
+  case half
   /// The service has said that it did not look at it.
   case refused
   /// It is over, and nothing says what became of it.
