@@ -24,6 +24,11 @@ enum Simulation {
     guard (1...64).contains(jobs) else { refuse("--jobs takes 1 to 64") }
     setvbuf(stdout, nil, Int32(_IOLBF), 0)
     var isFine = true
+    #if !PLAYS_HTTP2
+      if wanted != "binary" {
+        print("skipped: HTTP/2, for libnghttp2 is not to be found (Debian: libnghttp2-dev)")
+      }
+    #endif
     for (name, build) in worlds where wanted == nil || wanted == name {
       isFine =
         Players(

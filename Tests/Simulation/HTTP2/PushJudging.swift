@@ -218,7 +218,7 @@ extension PushWorld {
     Int64(given == 0 ? UInt32(fallback) : given) * 1_000_000
   }
 
-  private var answerTimeout: Int64 { timeout(given.answer_timeout_ms, or: 30_000) }
+  var answerTimeout: Int64 { timeout(given.answer_timeout_ms, or: 30_000) }
 
   // MARK: Calls
 

@@ -237,6 +237,7 @@ extension PushWorld {
     if time > call.latest {
       violate("\(call.name) would wait \((time - call.latest) / 1000) us beyond its deadline")
     }
+    checkWatching(time)
     let started = clock
     if traces { sayWatched(time) }
     var wake = max(nextWake(time), clock)
@@ -256,6 +257,14 @@ extension PushWorld {
     }
     call.vainWaits = clock - started < 2_000_000 ? call.vainWaits + 1 : 0
     if call.vainWaits > 100 { violate("\(call.name) waits again and again for nothing") }
+  }
+
+  /// An answer that is owed is not awaited for longer than the options say.
+  private func checkWatching(_ time: Int64) {
+    guard time - clock > answerTimeout + 1_000_000_000 else { return }
+    for connection in lines where connection.phase == .open && connection.openRequests > 0 {
+      violate("\(call.name) waits \((time - clock) / 1000) us for \(name(connection.line))")
+    }
   }
 
   private func sayWatched(_ time: Int64) {
