@@ -24,7 +24,8 @@ extension PushWorld {
       ledger.sent[ledger.asked[index].number].answered = index
       connection.hasReadAnswer = true
       if Reason(UInt32(ledger.asked[index].reason)).asksForAnother { connection.isToBeLeft = true }
-      heardAnswer()
+      sureEnds = 0
+      cameToSomething()
     case .answered(let index):
       // It may have been given up, and that was not heard any more.
       if connection.isDeaf || connection.everRefused,
@@ -32,13 +33,16 @@ extension PushWorld {
       {
         see(index, .half)
       }
-      if ledger.asked[index].seen == .open { ledger.asked[index].isEndRead = true }
+      if ledger.asked[index].seen == .open {
+        ledger.asked[index].isEndRead = true
+        if ledger.asked[index].isComplete { endsInDoubt = 0 }
+      }
       see(index, .answered)
-      heardAnswer()
+      cameToSomething()
     case .reset(let index, let code):
       if ledger.asked[index].isStatusRead {
         see(index, .half)
-        heardAnswer()
+        cameToSomething()
       } else {
         see(index, code == NGHTTP2_REFUSED_STREAM.rawValue ? .refused : .doubt)
       }
@@ -54,11 +58,6 @@ extension PushWorld {
     }
   }
 
-  private func heardAnswer() {
-    endsInDoubt = 0
-    cameToSomething()
-  }
-
   /// A request's stream is over for the session.
   func see(_ index: Int, _ end: Seen) {
     guard ledger.asked[index].seen == .open else { return }
@@ -70,6 +69,7 @@ extension PushWorld {
     if end.isDoubtful {
       sent.pointee.doubts += 1
       sent.pointee.endsInDoubt = max(sent.pointee.endsInDoubt, endsInDoubt)
+      sent.pointee.sureEnds = end == .doubt ? sureEnds : 0
     }
     if end == .refused { sent.pointee.refusals += 1 }
   }
@@ -108,6 +108,10 @@ extension PushWorld {
       let end = ledger.sent[number].lastEnd
       if end == .doubt || end == .half && !asksAgain(last), !scenario.resends, !isLate {
         violate("\(number) is sent again, and was to be reported")
+      }
+      // More than so many ends in a row may be its own doing.
+      if end == .doubt, sent.sureEnds > 5, !isLate {
+        violate("\(number) is sent again after \(sent.sureEnds) ends in doubt")
       }
       if last.seen == .answered, !isLate, !asksAgain(last) {
         violate("\(number) is sent again after the answer \(last.status)")
@@ -179,9 +183,11 @@ extension PushWorld {
       met(.ambiguousEnds)
       endsInDoubt += 1
     }
+    if owes, !connection.isRefused { sureEnds += 1 }
     if mayHide { (unseenDrop, unseenEnds) = (clock, max(unseenEnds, endsInDoubt)) }
     for index in connection.requests where index >= 0 {
       let isHalf = ledger.asked[index].isStatusRead
+      if isHalf { sureEnds = 0 }
       see(index, isHalf ? .half : connection.isRefused ? .refused : .doubt)
     }
   }
@@ -345,7 +351,7 @@ extension PushWorld {
     }
     let refusals = sent.refusals + hiddenRefusals
     // Refused again and again, until it was too late for another time.
-    if sent.lastEnd == .refused || sent.asked == 0, refusals + sent.doubts > 3,
+    if sent.lastEnd == .refused || hiddenRefusals > 0, refusals + sent.doubts > 3,
       !hasPatience(sent, tries: sent.asked + hiddenRefusals)
     {
       return
@@ -361,6 +367,7 @@ extension PushWorld {
 
   /// The apns-id is the caller's, or one that the service gave it.
   private func checkIdentifier(_ number: Int, _ event: PushEvent) {
+    guard ledger.sent[number].answered >= 0 else { return }
     guard let (told, isOwn) = event.identifierText else {
       if ledger.asked[ledger.sent[number].answered].isEndRead {
         violate("\(number) is told without its apns-id")

@@ -51,6 +51,8 @@ struct PushSent {
   var refusals = 0
   /// As many connections in a row had ended so when one of its requests did.
   var endsInDoubt = 0
+  /// The same, of those that surely did.
+  var sureEnds = 0
   var told = PushEnd.none
 }
 

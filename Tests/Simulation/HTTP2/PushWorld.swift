@@ -12,8 +12,9 @@ final class PushWorld: Stage, Wired {
   /// The provider token's, and the oldest that the service takes.
   var policy = TokenPolicy()
   var oldestToken: UInt32 = 0
-  /// Connections in a row that ended with answers owed.
+  /// Connections in a row that may have ended with answers owed, and that surely did.
   var endsInDoubt = 0
+  var sureEnds = 0
   /// When one was last dropped that may have had requests of which the service saw nothing.
   var unseenDrop: Int64 = -1
   var unseenEnds = 0
@@ -42,6 +43,7 @@ final class PushWorld: Stage, Wired {
     for connection in lines { connection.close() }
     ledger.reset()
     (oldestToken, endsInDoubt, unseenDrop, unseenEnds) = (0, 0, -1, 0)
+    sureEnds = 0
     (isClosing, hiddenRefusals) = (false, 0)
     drawFirstLapse()
     say("\(scenario)")
