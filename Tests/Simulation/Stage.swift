@@ -183,7 +183,7 @@ class Stage {
 
 /// The session's present call, and what it may do.
 struct Call {
-  static let mostSteps = 200_000
+  static let mostSteps = 500_000
   var name: StaticString = "nothing"
   var started: Int64 = 0
   var longest: Int64 = 0

@@ -206,7 +206,8 @@ extension PushWorld {
     }
     if !owes {
       if connection.hasReadGoodbye || connection.isToBeLeft { return met(.lefts) }
-      let unanswered = timeout(given.connect_timeout_ms, or: 10_000)
+      // The process may have been put aside before it wrote the PING.
+      let unanswered = timeout(given.connect_timeout_ms, or: 10_000) - lapseMax
       if connection.pingedAt > 0, clock - connection.pingedAt >= unanswered {
         return met(.pingTimeouts)
       }
