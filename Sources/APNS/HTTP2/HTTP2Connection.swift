@@ -20,6 +20,8 @@
     fileprivate var rest = UnsafeRawBufferPointer(start: nil, count: 0)
     /// Payload bytes that nghttp2 has not been able to put into frames yet.
     private var owed = 0
+    /// The slot that was answered last.
+    private var lastAnswered = 0
 
     /// Streams that have no answer yet.
     private(set) var inFlight = 0
@@ -157,9 +159,23 @@
 
     // MARK: What nghttp2 reports
 
-    private func slot(_ codec: OpaquePointer?, _ stream: Int32) -> Int? {
+    /// Mostly the one that was asked for last, or the one behind: answers tend to come in order.
+    @inline(__always)
+    private mutating func slot(_ codec: OpaquePointer?, _ stream: Int32) -> Int? {
+      if outbox.pointee.isInFlight(lastAnswered, on: number, stream) { return lastAnswered }
+      let next = outbox.pointee.slot(behind: lastAnswered)
+      if outbox.pointee.isInFlight(next, on: number, stream) {
+        lastAnswered = next
+        return next
+      }
+      return search(codec, stream)
+    }
+
+    @inline(never)
+    private mutating func search(_ codec: OpaquePointer?, _ stream: Int32) -> Int? {
       guard let handle = nghttp2_session_get_stream_user_data(codec, stream) else { return nil }
-      return Int(bitPattern: handle) &- 1
+      lastAnswered = Int(bitPattern: handle) &- 1
+      return lastAnswered
     }
 
     fileprivate mutating func streamEnded(
@@ -196,39 +212,78 @@
       outbox.pointee.streamEnded(slot)
     }
 
-    fileprivate func heardHeader(
+    /// False where the answer is malformed (RFC 9113, 8.1.1 and 8.3): its stream is reset. What
+    /// nghttp2 would look at beside that changes nothing here: bytes of fields that nobody
+    /// reads, and a length that the body's JSON says better.
+    fileprivate mutating func heardHeader(
       _ codec: OpaquePointer?, _ stream: Int32, _ name: UnsafeRawBufferPointer,
       _ value: UnsafeRawBufferPointer
+    ) -> Bool {
+      guard let slot = slot(codec, stream) else { return true }
+      let entry = outbox.pointee.entries + slot
+      let isAnswered = entry.pointee.status != 0
+      if Self.isText(name, ":status") {
+        // There is one, before all other fields, and none behind the body.
+        guard !isAnswered, let status = Self.status(value) else { return false }
+        entry.pointee.status = status
+        return true
+      }
+      if Self.isText(name, "apns-id"), isAnswered {
+        if entry.pointee.status != 200 || outbox.pointee.reportsAccepted,
+          let id = UUIDText.bytes(value)
+        {
+          entry.pointee.id = id
+        }
+        return true
+      }
+      return isAnswered && name.first != 0x3A
+    }
+
+    /// Nil where it is none, or one that HTTP/2 has not.
+    @inline(__always)
+    private static func status(_ text: UnsafeRawBufferPointer) -> UInt16? {
+      guard text.count == 3 else { return nil }
+      var status: UInt16 = 0
+      for byte in text {
+        let digit = byte &- 0x30
+        guard digit < 10 else { return nil }
+        status = status &* 10 &+ UInt16(digit)
+      }
+      return status >= 100 && status != 101 ? status : nil
+    }
+
+    /// A text of seven bytes; in words, for it is compared with every field that comes.
+    @inline(__always)
+    private static func isText(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
+      guard bytes.count == 7, text.utf8CodeUnitCount == 7 else { return false }
+      let other = UnsafeRawBufferPointer(start: text.utf8Start, count: 7)
+      return bytes.loadUnaligned(as: UInt32.self) == other.loadUnaligned(as: UInt32.self)
+        && bytes.loadUnaligned(fromByteOffset: 3, as: UInt32.self)
+          == other.loadUnaligned(fromByteOffset: 3, as: UInt32.self)
+    }
+
+    /// The fields of an answer are all there, or those behind its body.
+    fileprivate mutating func heardHeaders(
+      _ codec: OpaquePointer?, _ stream: Int32, isLast: Bool
     ) {
       guard let slot = slot(codec, stream) else { return }
-      let entries = outbox.pointee.entries
-      if Self.isText(name, ":status") {
-        var status: UInt16 = 0
-        for byte in value where byte >= 0x30 && byte <= 0x39 {
-          status = status &* 10 &+ UInt16(byte &- 0x30)
-        }
-        entries[slot].status = value.count == 3 ? status : 0
-      } else if entries[slot].status != 200 || outbox.pointee.reportsAccepted,
-        Self.isText(name, "apns-id"), let id = UUIDText.bytes(value)
-      {
-        entries[slot].id = id
+      let entry = outbox.pointee.entries + slot
+      if entry.pointee.status >= 200 { return }
+      if entry.pointee.status == 0, !isLast {
+        _ = nghttp2_submit_rst_stream(
+          codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, NGHTTP2_PROTOCOL_ERROR.rawValue)
       }
+      // The answer itself is still to come.
+      entry.pointee.status = 0
     }
 
-    private static func isText(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
-      guard let base = bytes.baseAddress, bytes.count == text.utf8CodeUnitCount else {
-        return false
-      }
-      return memcmp(base, text.utf8Start, bytes.count) == 0
-    }
-
-    fileprivate func heardBody(
+    fileprivate mutating func heardBody(
       _ codec: OpaquePointer?, _ stream: Int32, _ bytes: UnsafeRawBufferPointer
     ) {
       guard let slot = slot(codec, stream) else { return }
       let entries = outbox.pointee.entries
       // A 200 has none, or none that matters.
-      guard entries[slot].status != 200 else { return }
+      guard entries[slot].status > 200 else { return }
       if entries[slot].body == nil {
         guard let memory = malloc(MemoryLayout<AnswerText>.size) else { return }
         let body = memory.bindMemory(to: AnswerText.self, capacity: 1)
@@ -267,6 +322,9 @@
   /// nghttp2 calls back while it works, and what it calls changes the connection: so these
   /// hold on to none of it meanwhile.
   extension UnsafeMutablePointer<HTTP2Connection> {
+    /// SETTINGS_NO_RFC7540_PRIORITIES, which nghttp2 has a name for since 1.48.
+    private static var noPriorities: Int32 { 9 }
+
     /// Begins HTTP/2 on a new connection; false where there is no memory.
     func begin() -> Bool {
       pointee.end()
@@ -278,6 +336,8 @@
       defer { nghttp2_option_del(option) }
       // They are for a priority tree that nothing here uses.
       nghttp2_option_set_no_closed_streams(option, 1)
+      // What it would check of answers is checked in `heardHeader`, for less.
+      nghttp2_option_set_no_http_messaging(option, 1)
       nghttp2_session_callbacks_set_on_header_callback(callbacks, heardHeader)
       nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, heardBody)
       nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, heardFrame)
@@ -291,9 +351,17 @@
         return false
       }
       pointee.codec = codec
-      var settings = nghttp2_settings_entry(
-        settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0)
-      return nghttp2_submit_settings(codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), &settings, 1) == 0
+      // Without RFC 7540's priorities (RFC 9218, 2.1) streams need no tree.
+      var settings = (
+        nghttp2_settings_entry(
+          settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
+        nghttp2_settings_entry(settings_id: Self.noPriorities, value: 1)
+      )
+      return withUnsafeBytes(of: &settings) {
+        nghttp2_submit_settings(
+          codec, UInt8(NGHTTP2_FLAG_NONE.rawValue),
+          $0.baseAddress?.assumingMemoryBound(to: nghttp2_settings_entry.self), 2) == 0
+      }
     }
 
     /// To be called once, when the connection will not be used again.
@@ -354,11 +422,11 @@
     _ name: UnsafePointer<UInt8>?, _ nameCount: Int, _ value: UnsafePointer<UInt8>?,
     _ valueCount: Int, _ flags: UInt8, _ context: UnsafeMutableRawPointer?
   ) -> CInt {
-    guard let frame else { return 0 }
-    connection(context)?.pointee.heardHeader(
+    guard let frame, let connection = connection(context) else { return 0 }
+    let isFine = connection.pointee.heardHeader(
       codec, frame.pointee.hd.stream_id, UnsafeRawBufferPointer(start: name, count: nameCount),
       UnsafeRawBufferPointer(start: value, count: valueCount))
-    return 0
+    return isFine ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
   }
 
   private func heardBody(
@@ -376,6 +444,10 @@
   ) -> CInt {
     guard let frame, let connection = connection(context) else { return 0 }
     switch UInt32(frame.pointee.hd.type) {
+    case NGHTTP2_HEADERS.rawValue:
+      connection.pointee.heardHeaders(
+        codec, frame.pointee.hd.stream_id,
+        isLast: UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0)
     case NGHTTP2_SETTINGS.rawValue
     where UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_ACK.rawValue == 0:
       connection.pointee.heardSettings()

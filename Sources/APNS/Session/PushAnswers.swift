@@ -2,7 +2,8 @@
   import CAPNS
   import CSystem
 
-  /// What an answer, or its absence, means for the notification.
+  /// What an answer, or its absence, means for the notification. A function that was not
+  /// `mutating` would be handed a copy of the whole session.
   extension PushSession where Net: ~Copyable {
     /// Decides about every stream that has ended; false where there is none.
     @discardableResult
@@ -42,7 +43,7 @@
     }
 
     /// Has it tried again after a pause, longer each time; false where it would be too late.
-    private func tryLater(_ slot: Int) -> Bool {
+    private mutating func tryLater(_ slot: Int) -> Bool {
       let pause = outbox.pointee.pause(slot)
       let age = Self.second(network.now) &- outbox.pointee.entries[slot].takenAt
       guard age &+ pause <= options.retrySeconds else { return false }
@@ -56,7 +57,7 @@
     }
 
     /// For the feedback; `time` is in ms, and 0 where the service did not say.
-    private func noteGone(_ slot: Int, since time: Int64) {
+    private mutating func noteGone(_ slot: Int, since time: Int64) {
       let seconds = time == 0 ? csystem_unix_seconds() : time / 1000
       gone.pointee.note(
         outbox.pointee.request(slot).tokenText, timestamp: UInt32(clamping: seconds))
@@ -73,7 +74,7 @@
     }
 
     /// What the service said of one that it did not take.
-    func answer(_ slot: Int) -> AnswerBody {
+    mutating func answer(_ slot: Int) -> AnswerBody {
       guard let text = outbox.pointee.entries[slot].body else {
         return AnswerBody(UnsafeRawBufferPointer(start: nil, count: 0))
       }
@@ -81,7 +82,7 @@
     }
 
     /// No more streams are begun where this one was.
-    private func leaveConnection(_ slot: Int) {
+    private mutating func leaveConnection(_ slot: Int) {
       let number = Int(outbox.pointee.entries[slot].connection)
       guard number < laneCount else { return }
       lanes[number].http.pointee.leave()

@@ -176,6 +176,7 @@
       }
     }
 
+    @inline(__always)
     private func isReached(_ goal: PushGoal) -> Bool {
       switch goal {
       case .records: return true
@@ -192,6 +193,7 @@
 
     var hasOutcome: Bool { outbox.pointee.waitingOutcomes > 0 }
 
+    @inline(__always)
     private var hasUnwritten: Bool {
       for number in 0..<laneCount where lanes[number].use == .open {
         if lanes[number].http.pointee.hasUnwritten { return true }
@@ -199,6 +201,7 @@
       return false
     }
 
+    @inline(__always)
     var hasConnection: Bool {
       for number in 0..<laneCount where lanes[number].use == .open && lanes[number].isTaking {
         return true
@@ -207,6 +210,7 @@
     }
 
     /// Some lane has a connection, or may have one soon.
+    @inline(__always)
     private var getsOn: Bool {
       for number in 0..<laneCount where lanes[number].use != .closed { return true }
       return false
@@ -259,7 +263,7 @@
 
     /// A lane is needed where something is to be sent and those that take streams already
     /// have all they may.
-    func isNeeded(_ lane: UnsafeMutablePointer<PushLane>, _ goal: PushGoal) -> Bool {
+    mutating func isNeeded(_ lane: UnsafeMutablePointer<PushLane>, _ goal: PushGoal) -> Bool {
       var taking = 0
       for number in 0..<laneCount where lanes[number].isTaking {
         taking &+= 1
