@@ -12,16 +12,21 @@
     fileprivate var codec: OpaquePointer?
     /// Where nghttp2 has its own from.
     fileprivate var memory: UnsafeMutablePointer<StreamMemory>?
-    /// A TLS record's worth (RFC 8446, 5.1), and how much of it is filled and written.
+    fileprivate var headers: PushHeaders
+    /// A TLS record's worth (RFC 8446, 5.1), with room for what is filled beyond it, and how
+    /// much of it is filled and written.
     fileprivate let record: UnsafeMutablePointer<UInt8>
     fileprivate var filled = 0
     fileprivate var written = 0
     /// What nghttp2 has handed out and the record had no room for.
     fileprivate var rest = UnsafeRawBufferPointer(start: nil, count: 0)
+    /// nghttp2 has failed for good.
+    fileprivate var hasFailed = false
     /// Payload bytes that nghttp2 has not been able to put into frames yet.
     private var owed = 0
-    /// The slot that was answered last.
+    /// The slots that were answered, and sent, last.
     private var lastAnswered = 0
+    fileprivate var lastSent = 0
 
     /// Streams that have no answer yet.
     private(set) var inFlight = 0
@@ -37,13 +42,17 @@
     private(set) var isAsked = false
 
     static var recordSize: Int { 16 << 10 }
+    /// What the headers know stands behind the record.
+    fileprivate static var headersOffset: Int { recordSize &+ PushHeaders.most }
 
     /// Nil where there is no memory.
     static func make(
       number: Int, outbox: UnsafeMutablePointer<Outbox>, showsToken: Bool
     ) -> UnsafeMutablePointer<HTTP2Connection>? {
-      guard let record = malloc(recordSize)?.bindMemory(to: UInt8.self, capacity: recordSize)
-      else { return nil }
+      let size = headersOffset &+ PushHeaders.size
+      guard let record = malloc(size)?.bindMemory(to: UInt8.self, capacity: size) else {
+        return nil
+      }
       guard
         let itself = malloc(MemoryLayout<HTTP2Connection>.size)?
           .bindMemory(to: HTTP2Connection.self, capacity: 1)
@@ -63,6 +72,7 @@
       self.number = UInt16(truncatingIfNeeded: number)
       self.outbox = outbox
       self.record = record
+      headers = PushHeaders(record + Self.headersOffset)
     }
 
     // MARK: Beginning and ending
@@ -76,6 +86,7 @@
       (filled, written, owed, inFlight) = (0, 0, 0, 0)
       rest = UnsafeRawBufferPointer(start: nil, count: 0)
       (hasSettings, isLeaving, hasAnswer, isAsked) = (false, false, false, false)
+      hasFailed = false
       farewell = AnswerText()
     }
 
@@ -119,16 +130,14 @@
       return inParts && owed == 0 && window > 0 || window &- owed >= payloadCount
     }
 
-    /// Sends a request; its stream, or nil where this connection takes no more.
-    mutating func submit(
-      _ slot: Int, _ fields: UnsafeMutableBufferPointer<nghttp2_nv>, payloadCount: Int
-    ) -> Int32? {
+    /// Sends a request, whose header fields are written with its frame; its stream, or nil
+    /// where this connection takes no more.
+    mutating func submit(_ slot: Int, payloadCount: Int) -> Int32? {
       guard let handle = UnsafeMutableRawPointer(bitPattern: slot &+ 1) else { return nil }
       var source = nghttp2_data_provider()
       source.source.ptr = handle
       source.read_callback = payloadWanted
-      let stream = nghttp2_submit_request(
-        codec, nil, fields.baseAddress, fields.count, &source, handle)
+      let stream = nghttp2_submit_request(codec, nil, nil, 0, &source, handle)
       guard stream > 0 else {
         isLeaving = true
         return nil
@@ -152,31 +161,59 @@
         && filled == written && rest.count == 0
     }
 
-    var isFull: Bool { filled &- written >= Self.recordSize }
     var hasUnwritten: Bool {
       filled > written || rest.count > 0 || nghttp2_session_want_write(codec) != 0
     }
 
     // MARK: What nghttp2 reports
 
-    /// Mostly the one that was asked for last, or the one behind: answers tend to come in order.
-    @inline(__always)
     private mutating func slot(_ codec: OpaquePointer?, _ stream: Int32) -> Int? {
-      if outbox.pointee.isInFlight(lastAnswered, on: number, stream) { return lastAnswered }
-      let next = outbox.pointee.slot(behind: lastAnswered)
-      if outbox.pointee.isInFlight(next, on: number, stream) {
-        lastAnswered = next
-        return next
+      if let slot = slot(codec, stream, near: lastAnswered) {
+        lastAnswered = slot
+        return slot
       }
-      return search(codec, stream)
+      return nil
     }
 
-    @inline(never)
-    private mutating func search(_ codec: OpaquePointer?, _ stream: Int32) -> Int? {
+    /// Mostly the one that was asked for last, or the one behind: answers tend to come in order.
+    @inline(__always)
+    private func slot(_ codec: OpaquePointer?, _ stream: Int32, near last: Int) -> Int? {
+      if outbox.pointee.isInFlight(last, on: number, stream) { return last }
+      let next = outbox.pointee.slot(behind: last)
+      if outbox.pointee.isInFlight(next, on: number, stream) { return next }
       guard let handle = nghttp2_session_get_stream_user_data(codec, stream) else { return nil }
-      lastAnswered = Int(bitPattern: handle) &- 1
-      return lastAnswered
+      return Int(bitPattern: handle) &- 1
     }
+
+    /// Writes the frame with a request's header fields behind what is filled, in the place of
+    /// nghttp2's, which has none; false where that cannot be.
+    fileprivate mutating func writeHeaders(
+      _ frame: UnsafePointer<UInt8>, of authority: PushAuthority
+    ) -> Bool {
+      let head = UnsafeRawPointer(frame)
+      let stream = Int32(
+        truncatingIfNeeded: UInt32(
+          bigEndian: head.loadUnaligned(fromByteOffset: 5, as: UInt32.self)))
+      guard let slot = slot(codec, stream, near: lastSent) else { return false }
+      lastSent = slot
+      let target = UnsafeMutableRawPointer(record + filled)
+      let start = target + Self.frameHead
+      guard
+        let end = headers.write(
+          outbox.pointee.request(slot), id: outbox.pointee.entries[slot].id, of: authority,
+          to: start)
+      else { return false }
+      target.copyMemory(from: head, byteCount: Self.frameHead)
+      let count = UInt32(truncatingIfNeeded: end - start)
+      target.storeBytes(of: UInt8(truncatingIfNeeded: count &>> 16), as: UInt8.self)
+      target.storeBytes(
+        of: UInt16(truncatingIfNeeded: count).bigEndian, toByteOffset: 1, as: UInt16.self)
+      filled &+= Self.frameHead &+ Int(count)
+      return true
+    }
+
+    /// The length, in three bytes, the type, flags and the stream (RFC 9113, 4.1).
+    fileprivate static var frameHead: Int { 9 }
 
     fileprivate mutating func streamEnded(
       _ codec: OpaquePointer?, _ stream: Int32, refused: Bool
@@ -293,7 +330,11 @@
       entries[slot].body?.pointee.append(bytes)
     }
 
-    fileprivate mutating func heardSettings() { hasSettings = true }
+    fileprivate mutating func heardSettings() {
+      hasSettings = true
+      headers.limitTable(
+        to: Int(nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_HEADER_TABLE_SIZE)))
+    }
 
     fileprivate mutating func heardPong() { isAsked = false }
 
@@ -351,6 +392,7 @@
         return false
       }
       pointee.codec = codec
+      pointee.headers = PushHeaders(pointee.record + HTTP2Connection.headersOffset)
       // Without RFC 7540's priorities (RFC 9218, 2.1) streams need no tree.
       var settings = (
         nghttp2_settings_entry(
@@ -373,32 +415,43 @@
     }
 
     /// Bytes that wait to be written, a record at most; nil where HTTP/2 itself is at its end.
-    func fillRecord() -> UnsafeRawBufferPointer? {
-      let record = pointee.record
-      var filled = pointee.filled
-      if pointee.written > 0 {
-        filled &-= pointee.written
-        memmove(record, record + pointee.written, filled)
+    func fillRecord(of authority: PushAuthority) -> UnsafeRawBufferPointer? {
+      let written = pointee.written
+      if written > 0 {
+        pointee.filled &-= written
+        memmove(pointee.record, pointee.record + written, pointee.filled)
         pointee.written = 0
       }
-      var rest = pointee.rest
-      while filled < HTTP2Connection.recordSize {
-        if rest.count == 0 {
+      fill(of: authority)
+      if pointee.hasFailed { return nil }
+      return UnsafeRawBufferPointer(
+        start: pointee.record, count: min(pointee.filled, HTTP2Connection.recordSize))
+    }
+
+    /// Has nghttp2 put what waits into frames, until a record is full.
+    func fill(of authority: PushAuthority) {
+      let record = pointee.record
+      while pointee.filled < HTTP2Connection.recordSize {
+        if pointee.rest.count == 0 {
           var bytes: UnsafePointer<UInt8>?
           let count = nghttp2_session_mem_send(pointee.codec, &bytes)
-          if count < 0 { return nil }
-          if count == 0 { break }
-          rest = UnsafeRawBufferPointer(start: bytes, count: count)
+          if count < 0 { pointee.hasFailed = true }
+          guard count > 0, let bytes else { return }
+          // All that a client sends of these are requests.
+          if UInt32(bytes[3]) == NGHTTP2_HEADERS.rawValue, count >= HTTP2Connection.frameHead {
+            if pointee.writeHeaders(bytes, of: authority) { continue }
+            pointee.hasFailed = true
+            return
+          }
+          pointee.rest = UnsafeRawBufferPointer(start: bytes, count: count)
         }
+        let (rest, filled) = (pointee.rest, pointee.filled)
         let count = min(rest.count, HTTP2Connection.recordSize &- filled)
-        guard let base = rest.baseAddress else { break }
+        guard let base = rest.baseAddress else { return }
         memcpy(record + filled, base, count)
-        filled &+= count
-        rest = UnsafeRawBufferPointer(start: base + count, count: rest.count &- count)
+        pointee.filled = filled &+ count
+        pointee.rest = UnsafeRawBufferPointer(start: base + count, count: rest.count &- count)
       }
-      pointee.rest = rest
-      pointee.filled = filled
-      return UnsafeRawBufferPointer(start: record, count: filled)
     }
 
     /// Takes what was read; false where it is not HTTP/2 or the peer broke its rules.

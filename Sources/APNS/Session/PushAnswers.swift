@@ -60,7 +60,7 @@
     private mutating func noteGone(_ slot: Int, since time: Int64) {
       let seconds = time == 0 ? csystem_unix_seconds() : time / 1000
       gone.pointee.note(
-        outbox.pointee.request(slot).tokenText, timestamp: UInt32(clamping: seconds))
+        outbox.pointee.request(slot).token, timestamp: UInt32(clamping: seconds))
     }
 
     /// Whether there is another provider token than the one that was refused with this

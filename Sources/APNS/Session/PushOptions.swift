@@ -5,6 +5,7 @@
   /// What a session over HTTP/2 says in every request.
   struct PushNames: ~Copyable {
     private let authorityText: UnsafeMutablePointer<CChar>
+    private let authorityCount: Int
     private let topicText: UnsafeMutablePointer<CChar>?
 
     /// Copies the names; the port is left out where it is the usual one of https.
@@ -43,6 +44,7 @@
       _ authority: UnsafeMutablePointer<CChar>, _ topic: UnsafeMutablePointer<CChar>?
     ) {
       authorityText = authority
+      authorityCount = strlen(authority)
       topicText = topic
     }
 
@@ -64,13 +66,11 @@
       free(topicText)
     }
 
-    var authority: PushAuthority { PushAuthority(authority: Self.bytes(authorityText)) }
+    var authority: UnsafeRawBufferPointer {
+      UnsafeRawBufferPointer(start: authorityText, count: authorityCount)
+    }
 
     /// What is meant where a notification names no topic.
     var topic: UnsafePointer<CChar>? { UnsafePointer(topicText) }
-
-    private static func bytes(_ text: UnsafePointer<CChar>?) -> UnsafeRawBufferPointer {
-      UnsafeRawBufferPointer(start: text, count: text.map { strlen($0) } ?? 0)
-    }
   }
 #endif

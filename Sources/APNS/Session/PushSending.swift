@@ -112,25 +112,26 @@
         outbox.pointee.putBack(slot)
         return nil
       }
-      var authority = names.authority
       do throws(Failure) {
         try token?.update(&bearer, at: .now)
       } catch {
         outbox.pointee.putBack(slot)
         throw error
       }
-      authority.authorization = bearer.authorization
-      let stream = PushHeaders.with(
-        request, id: outbox.pointee.entries[slot].id, of: authority
-      ) { http.pointee.submit(slot, $0, payloadCount: payloadCount) }
-      guard let stream else {
+      guard let stream = http.pointee.submit(slot, payloadCount: payloadCount) else {
         outbox.pointee.putBack(slot)
         return nil
       }
       outbox.pointee.sent(
         slot, on: UInt16(truncatingIfNeeded: lane.pointee.number), stream: stream, at: second)
       outbox.pointee.entries[slot].tokenGeneration = bearer.generation
-      return request.path.count &+ payloadCount &+ 32
+      return 2 &* request.token.count &+ payloadCount &+ 42
+    }
+
+    /// What is in the header fields of all requests.
+    @inline(__always)
+    private var authority: PushAuthority {
+      PushAuthority(authority: names.authority, authorization: bearer.authorization)
     }
 
     /// No other connection may come to have room for what fits into no window, and the peer
@@ -148,7 +149,7 @@
       _ lane: UnsafeMutablePointer<PushLane>, all: Bool
     ) throws(Failure) -> Bool {
       while true {
-        guard let record = lane.pointee.http.fillRecord() else {
+        guard let record = lane.pointee.http.fillRecord(of: authority) else {
           try connectionEnded(
             lane, Failure(APNS_ERR_PROTOCOL, "HTTP/2 came to its end on this connection"))
           return false
