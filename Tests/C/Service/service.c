@@ -45,7 +45,7 @@ typedef struct client {
   bool is_open, is_leaving, drops_when_written, says_goodbye, is_ended, is_over;
   int32_t last_stream;
   /* Streams allowed: by the SETTINGS sent, in order, as many as were acknowledged. */
-  uint32_t limits[64];
+  uint32_t limits[256];
   size_t limits_sent, limits_known;
   int32_t used; /* of the window, with gives_credit_late */
   uint8_t *unwritten;
@@ -171,9 +171,26 @@ static void answer(client_t *client, stream_t *stream, const service_reply_t *re
                                   reply->body ? &source : NULL) == 0);
 }
 
+static void answer_by_fields(client_t *client, stream_t *stream, const char *const *next) {
+  do {
+    nghttp2_nv fields[8];
+    size_t count = 0;
+    for (; *next; next += 2) fields[count++] = (nghttp2_nv)FIELD(next[0], next[1]);
+    const uint8_t flag = next[1] ? NGHTTP2_FLAG_NONE : NGHTTP2_FLAG_END_STREAM;
+    REQUIRE(nghttp2_submit_headers(client->http, flag, stream->push.stream, NULL, fields, count,
+                                   NULL) == 0);
+  } while (*++next);
+}
+
 static void allow_streams(client_t *client, uint32_t streams) {
   REQUIRE(client->limits_sent < sizeof client->limits / sizeof *client->limits);
   client->limits[client->limits_sent++] = streams;
+}
+
+static void say_table_size(client_t *client, uint32_t size) {
+  nghttp2_settings_entry entry = {NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, size};
+  REQUIRE(nghttp2_submit_settings(client->http, NGHTTP2_FLAG_NONE, &entry, 1) == 0);
+  allow_streams(client, client->limits[client->limits_sent - 1]);
 }
 
 static void judge(client_t *client, stream_t *stream) {
@@ -197,9 +214,14 @@ static void judge(client_t *client, stream_t *stream) {
     REQUIRE(nghttp2_submit_settings(client->http, NGHTTP2_FLAG_NONE, &entry, 1) == 0);
     allow_streams(client, reply.settings);
   }
+  if (reply.table_size_and_one) say_table_size(client, reply.table_size_and_one - 1);
   switch (reply.action) {
     case SERVE_ANSWER:
-      answer(client, stream, &reply);
+      if (reply.fields) {
+        answer_by_fields(client, stream, reply.fields);
+      } else {
+        answer(client, stream, &reply);
+      }
       break;
     case SERVE_SILENCE:
       break;
@@ -293,6 +315,7 @@ static bool begin_http2(client_t *client) {
        options->stream_window ? options->stream_window : 65535}};
   REQUIRE(nghttp2_submit_settings(client->http, NGHTTP2_FLAG_NONE, entries, 2) == 0);
   allow_streams(client, entries[0].value);
+  if (options->table_size_and_one) say_table_size(client, options->table_size_and_one - 1);
   return true;
 }
 
