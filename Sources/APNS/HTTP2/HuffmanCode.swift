@@ -16,12 +16,16 @@
     /// characters, and behind them those of bytes as two hex digits.
     private let codes: UnsafeMutablePointer<UInt16>
     private static var pairs: Int { 128 }
+    /// What each path begins with: 57 bits.
+    private var beginning: BitWriter
+    private static var path: StaticString { "/3/device/" }
     static var size: Int { (pairs &+ 256) &* MemoryLayout<UInt16>.stride }
 
     /// `memory` is lent, and has that size.
     init(_ memory: UnsafeMutableRawPointer) {
       codes = memory.bindMemory(to: UInt16.self, capacity: Self.pairs &+ 256)
       codes.initialize(repeating: 0, count: Self.pairs)
+      beginning = BitWriter(next: memory)
       let letters = UnsafeRawBufferPointer(
         start: Self.lengths.utf8Start, count: Self.lengths.utf8CodeUnitCount)
       var code: UInt16 = 0
@@ -39,6 +43,9 @@
         codes[Self.pairs &+ byte] =
           ((high &>> 4) &<< (low & 15) | low &>> 4) &<< 4 | (high & 15) &+ (low & 15)
       }
+      for index in 0..<Self.path.utf8CodeUnitCount {
+        beginning.add(codes[Int(Self.path.utf8Start[index])])
+      }
     }
 
     /// How many bytes the text takes; nil where it has no code.
@@ -51,17 +58,41 @@
       return (bits &+ 7) &>> 3
     }
 
-    /// Writes a text that has a code, and behind it a token's hex digits; the end of it, which
-    /// up to three bytes behind are overwritten too.
-    @_optimize(speed)
+    /// Writes a text that has a code; the end of it. Up to three bytes behind it are
+    /// overwritten too.
     func write(
-      _ text: UnsafeRawBufferPointer, hex token: UnsafeRawBufferPointer,
-      to target: UnsafeMutableRawPointer
+      _ text: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer
     ) -> UnsafeMutableRawPointer {
       var bits = BitWriter(next: target)
-      for byte in text { bits.add(codes[Int(byte & 0x7F)]) }
+      for byte in text {
+        bits.add(codes[Int(byte & 0x7F)])
+        bits.flush()
+      }
+      return bits.end()
+    }
+
+    /// The same of a path that ends in a token's hex digits.
+    @_optimize(speed)
+    func write(
+      pathOf token: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer
+    ) -> UnsafeMutableRawPointer {
+      var bits = beginning
+      bits.next = target
+      bits.flush()
       let pairs = codes + Self.pairs
-      for byte in token { bits.add(pairs[Int(byte)]) }
+      guard let base = token.baseAddress else { return bits.end() }
+      let bytes = base.assumingMemoryBound(to: UInt8.self)
+      var index = 0
+      while index < token.count &- 1 {
+        bits.add(pairs[Int(bytes[index])])
+        bits.add(pairs[Int(bytes[index &+ 1])])
+        bits.flush()
+        index &+= 2
+      }
+      if index < token.count {
+        bits.add(pairs[Int(bytes[index])])
+        bits.flush()
+      }
       return bits.end()
     }
   }
@@ -69,7 +100,7 @@
   /// Bits, the highest of each byte first.
   private struct BitWriter {
     var next: UnsafeMutableRawPointer
-    /// The lowest `count` of these are not written yet; fewer than 32.
+    /// The lowest `count` of these are not written yet.
     private var bits: UInt64 = 0
     private var count: UInt64 = 0
 
@@ -80,6 +111,11 @@
       let length = UInt64(code & 15)
       bits = bits &<< length | UInt64(code &>> 4)
       count &+= length
+    }
+
+    /// Leaves fewer than 32; to be called before there are more than 64.
+    @inline(__always)
+    mutating func flush() {
       if count >= 32 {
         count &-= 32
         put(bits &>> count)

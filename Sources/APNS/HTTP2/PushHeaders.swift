@@ -76,7 +76,7 @@
     private func path(
       _ token: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
     ) -> UnsafeMutableRawPointer {
-      let end = code.write(Self.bytes("/3/device/"), hex: token, to: target + 1)
+      let end = code.write(pathOf: token, to: target + 1)
       return Self.coded(end - target - 1, target)
     }
 
@@ -127,9 +127,7 @@
       _ text: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
     ) -> UnsafeMutableRawPointer {
       if let size = code.size(of: text), size < text.count {
-        let none = UnsafeRawBufferPointer(start: nil, count: 0)
-        return Self.coded(
-          code.write(text, hex: none, to: target + 1) - target - 1, target)
+        return Self.coded(code.write(text, to: target + 1) - target - 1, target)
       }
       let next = Self.number(text.count, 0, 7, target)
       if let base = text.baseAddress { memcpy(next, base, text.count) }

@@ -7,6 +7,8 @@
     private let authorityText: UnsafeMutablePointer<CChar>
     private let authorityCount: Int
     private let topicText: UnsafeMutablePointer<CChar>?
+    /// Nil where the topic is none: each notification that means it is told so.
+    let topicCount: Int?
 
     /// Copies the names; the port is left out where it is the usual one of https.
     static func make(_ given: apns_session_options_t) throws(Failure) -> PushNames {
@@ -46,6 +48,7 @@
       authorityText = authority
       authorityCount = strlen(authority)
       topicText = topic
+      topicCount = (try? PushRequest.topic(topic))?.count
     }
 
     private static func append(_ port: UInt16, to text: UnsafeMutablePointer<CChar>) {
