@@ -78,9 +78,10 @@
     }
 
     /// How the peer counts them: from 62 on, the newest first (RFC 7541, 2.3.3).
+    @inline(__always)
     private func index(_ number: Int) -> Int { 61 &+ end &- number }
 
-    private func holds(
+    private mutating func holds(
       _ number: Int, _ field: TableField, _ value: UnsafeRawBufferPointer
     ) -> Bool {
       let entry = entries[number & (Self.most &- 1)]
@@ -106,7 +107,7 @@
     }
 
     /// The index of an entry with that name; nil where there is none.
-    func findName(_ field: TableField) -> Int? {
+    mutating func findName(_ field: TableField) -> Int? {
       let last = newest[Int(field.rawValue)] &- 1
       return last >= first ? index(last) : nil
     }

@@ -11,6 +11,7 @@
   /// Writes the header fields of one connection's requests (Apple: Sending notification
   /// requests to APNs) in HPACK (RFC 7541). nghttp2's own would look up each name and value,
   /// and code the device token's hex digits one by one.
+  /// What writes is `mutating`, or it would be handed a copy of all this.
   struct PushHeaders {
     /// More than a request's fields come to.
     static var most: Int { 2048 }
@@ -73,7 +74,7 @@
 
     /// The path: as text, for which there is always a code, and that is always shorter.
     @inline(__always)
-    private func path(
+    private mutating func path(
       _ token: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
     ) -> UnsafeMutableRawPointer {
       let end = code.write(pathOf: token, to: target + 1)
@@ -123,7 +124,7 @@
 
     /// A text, in whichever way is shorter.
     @inline(never)
-    private func string(
+    private mutating func string(
       _ text: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
     ) -> UnsafeMutableRawPointer {
       if let size = code.size(of: text), size < text.count {
