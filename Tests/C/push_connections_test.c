@@ -251,6 +251,41 @@ static void the_apns_id_is_the_same_when_sent_again(void **state) {
   check_same_id(busy, NULL, "5e2a60c0-0000-4000-8000-000000000000");
 }
 
+/* ---- Reconnecting --------------------------------------------------------------- */
+
+static service_reply_t be_silent(void *context, const service_push_t *push) {
+  (void)context, (void)push;
+  return (service_reply_t){.action = SERVE_SILENCE};
+}
+
+static void a_pause_before_the_next_connection_says_why(void **state) {
+  (void)state;
+  const service_options_t silent = {.judge = be_silent};
+  service_t *service = service_start(&silent);
+  apns_session_t *session = push_session(service, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  char expected[96];
+  send_all(session, 0, 1);
+  service_stop(service);
+  clock_stop();
+  clock_forward(1);
+  for (int fruitless = 1; fruitless < 4; fruitless++) {
+    /* The pause behind the first is 50 ms at the most, and each may be twice as long. */
+    if (fruitless > 1) {
+      clock_forward(50 << fruitless);
+      assert_status(APNS_ERR_NETWORK, apns_session_drain(session, 0, NULL, &error), &error);
+    }
+    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, NULL, &error), &error);
+    snprintf(expected, sizeof expected,
+             "waiting to reconnect to localhost:%d after %d connections that achieved nothing",
+             service_port(service), fruitless);
+    assert_string_equal(error.message, expected);
+  }
+  clock_go();
+  apns_session_free(session);
+  service_free(service);
+}
+
 int main(void) {
   identities_make();
   if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
@@ -264,6 +299,7 @@ int main(void) {
       cmocka_unit_test(trying_again_has_its_time),
       cmocka_unit_test(what_has_expired_is_not_tried_again),
       cmocka_unit_test(the_apns_id_is_the_same_when_sent_again),
+      cmocka_unit_test(a_pause_before_the_next_connection_says_why),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
