@@ -32,7 +32,8 @@ static void take_outcomes(apns_session_t *session, int32_t timeout_ms) {
                                 : apns_reject_text((apns_reject_t)event.reject));
     } else if (event.kind == APNS_EVENT_UNKNOWN) {
       unknown++;
-      printf("line %zu: unknown: the connection ended first\n", line);
+      printf("line %zu: unknown: %s\n", line,
+             *event.reason_text ? event.reason_text : "the connection ended first");
     }
   }
 }
