@@ -35,7 +35,7 @@ def folders(tmp_path):
 
 
 def test_a_push_is_shown_soon_after_it_was_accepted(start, show, record_property):
-    """The issue asks for 300 ms. How long it took is printed; only what is far beyond it fails."""
+    """A push is to be seen within 300 ms. How long it took is printed; only what is far beyond it fails."""
     simulator = start()
     page = show(simulator)
     # When each banner came into the document, by the clock the ledger goes by.

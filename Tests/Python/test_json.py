@@ -5,11 +5,9 @@ import enum
 import json
 import math
 import random
-import statistics
 import struct
 import sys
 import threading
-import time
 
 import apns
 import pytest
@@ -341,22 +339,3 @@ def test_nothing_is_kept():
 
     # One object of the smallest size left behind each time would be 900 KB.
     assert grows(work, 20) < 500
-
-
-def cost(function, value):
-    """CPU time of so many calls, the middle of nine measurements."""
-    costs = []
-    for _ in range(9):
-        before = time.thread_time()
-        for _ in range(3000):
-            function(value)
-        costs.append(time.thread_time() - before)
-    return statistics.median(costs)
-
-
-@pytest.mark.skipif(SANITIZED, reason="what it costs under the sanitizer says nothing")
-def test_costs_a_fraction_of_json_dumps():
-    encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    value = {"aps": {"alert": "x" * 80}}
-    ratio = cost(encode, value) / cost(lambda value: encoder.encode(value).encode(), value)
-    assert ratio < 0.25, ratio

@@ -416,7 +416,7 @@ def test_h2load(start):
         ["h2load", "-n", "5000", "-c", "2", "-m", "100", "-d", simulator.ready["ca"],
          "-H", f"authorization: bearer {jwt(simulator)}", "-H", f"apns-topic: {TOPIC}",
          f"https://127.0.0.1:{simulator.ready['http2_port']}/3/device/{TOKEN.hex()}"],
-        check=True, capture_output=True, text=True, timeout=60)
+        check=True, capture_output=True, text=True, timeout=240)
     assert "5000 total, 5000 started, 5000 done, 5000 succeeded" in ran.stdout, ran.stdout
 
 

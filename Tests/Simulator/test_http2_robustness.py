@@ -198,9 +198,10 @@ def test_clients_that_never_read(resting):
     for _ in range(5):
         raw = socket.socket()
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        raw.settimeout(1)
+        raw.settimeout(DEADLINE)
         raw.connect(resting.address)
         sock = context(resting).wrap_socket(raw)
+        sock.settimeout(1)
         socks.append(sock)
         sock.sendall(PREFACE + frame(4, 0, 0, struct.pack("!HI", 4, 0)) + SETTINGS)
         # Windows the client has no say in: bad requests without a body, whose answers have none either.
@@ -220,9 +221,10 @@ def test_answers_that_are_never_read(resting):
     before = resting.memory()
     with socket.socket() as raw:
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        raw.settimeout(3)
+        raw.settimeout(DEADLINE)
         raw.connect(resting.address)
         with context(resting).wrap_socket(raw) as sock:
+            sock.settimeout(3)
             sock.sendall(PREFACE + SETTINGS)
             sock.recv(100)
             sock.sendall(frame(4, 1, 0) + frame(8, 0, 0, struct.pack("!I", 1 << 30)))

@@ -19,7 +19,7 @@ def play(client, simulator):
         began = time.monotonic()
         streams = [client.request(flush=False) for _ in range(COUNT)]
         client.flush()
-        client.sock.settimeout(1)
+        client.sock.settimeout(3)
         done = lambda: all(one in client.resets or one in client.answers and client.answers[one].whole for one in streams)
         while not (done() and client.pongs) and client.goaway is None and client.read():
             pass

@@ -24,6 +24,8 @@
       ambiguousEnds = 0
       if status == 200 { return outbox.pointee.end(slot, as: .accepted) }
       let answer = self.answer(slot)
+      outbox.pointee.entries[slot].lastStatus = status
+      outbox.pointee.entries[slot].lastReason = answer.reason
       let reject = answer.reason.reject
       switch answer.reason.remedy(answered: Int(status)) {
       case .reject: break

@@ -166,7 +166,7 @@
           lane.pointee.http.pointee.wrote(count)
           bytes &+= UInt64(count)
           records &+= 1
-          lane.pointee.stalledSince = nil
+          lane.pointee.line.stalledSince = nil
         case .full:
           try stalled(lane, mustRead: false)
           return false
@@ -186,22 +186,15 @@
     private mutating func stalled(
       _ lane: UnsafeMutablePointer<PushLane>, mustRead: Bool
     ) throws(Failure) {
-      lane.pointee.mustRead = mustRead
-      let now = network.now
-      let since = lane.pointee.stalledSince ?? now
-      lane.pointee.stalledSince = since
-      if now &- since < options.writeTimeout {
-        wake = min(wake, since &+ options.writeTimeout)
+      let longest = options.writeTimeout
+      if let time = lane.pointee.line.stalled(mustRead: mustRead, at: network.now, atMost: longest)
+      {
+        wake = min(wake, time)
         return
       }
       try hear(lane)
       guard lane.pointee.use == .open else { return }
-      let failure = Failure(APNS_ERR_TIMEOUT) {
-        $0.append("the peer took nothing for ")
-        $0.append(Int(options.writeTimeout / 1_000_000))
-        $0.append(" ms: ")
-        network.append(to: &$0)
-      }
+      let failure = OutOfTime.stalled(for: longest, on: network)
       try connectionEnded(lane, failure)
       throw failure
     }

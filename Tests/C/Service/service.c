@@ -42,7 +42,9 @@ typedef struct client {
   nghttp2_session *http;
   stream_t *streams;
   size_t open;
-  bool is_open, is_leaving, drops_when_written, says_goodbye, is_ended, is_over;
+  bool is_open, is_leaving, drops_when_written, says_goodbye, is_mute, is_ended, is_over;
+  const void *last_words;
+  size_t last_words_length;
   int32_t last_stream;
   /* Streams allowed: by the SETTINGS sent, in order, as many as were acknowledged. */
   uint32_t limits[256];
@@ -61,7 +63,7 @@ struct service {
   int wakeup[2];
   pthread_t thread;
   client_t *clients;
-  size_t connections, most_streams, streams_too_many, pings;
+  size_t connections, most_streams, streams_too_many, pings, complaints;
   service_push_t *heard;
   size_t count, room;
 };
@@ -215,6 +217,10 @@ static void judge(client_t *client, stream_t *stream) {
     allow_streams(client, reply.settings);
   }
   if (reply.table_size_and_one) say_table_size(client, reply.table_size_and_one - 1);
+  if (reply.last_words) {
+    client->last_words = reply.last_words;
+    client->last_words_length = reply.last_words_length;
+  }
   switch (reply.action) {
     case SERVE_ANSWER:
       if (reply.fields) {
@@ -251,6 +257,8 @@ static int on_frame(nghttp2_session *http, const nghttp2_frame *frame, void *con
   if (frame->hd.type == NGHTTP2_SETTINGS && frame->hd.flags & NGHTTP2_FLAG_ACK)
     client->limits_known++;
   if (frame->hd.type == NGHTTP2_PING) client->service->pings++;
+  if (frame->hd.type == NGHTTP2_GOAWAY && frame->goaway.error_code != NGHTTP2_NO_ERROR)
+    client->service->complaints++;
   if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) return 0;
   stream_t *stream = nghttp2_session_get_stream_user_data(http, frame->hd.stream_id);
   if (!stream) return 0;
@@ -319,16 +327,29 @@ static bool begin_http2(client_t *client) {
   return true;
 }
 
+/* Behind all that is to be written, in the same record; what comes later is not said. */
+static size_t add_last_words(client_t *client, size_t room) {
+  if (!client->last_words) return room;
+  client->is_mute = true;
+  client->unwritten = realloc(client->unwritten, room + client->last_words_length);
+  REQUIRE(client->unwritten);
+  memcpy(client->unwritten + room, client->last_words, client->last_words_length);
+  return room + client->last_words_length;
+}
+
 /* Writes what there is; false where the connection is over. */
 static bool write_all(client_t *client) {
   for (;;) {
     if (!client->unwritten_count) {
       const uint8_t *bytes;
       size_t room = 0;
-      for (;;) {
+      while (!client->is_mute) {
         ssize_t count = nghttp2_session_mem_send(client->http, &bytes);
         REQUIRE(count >= 0);
-        if (!count) break;
+        if (!count) {
+          room = add_last_words(client, room);
+          break;
+        }
         client->unwritten = realloc(client->unwritten, room + (size_t)count);
         REQUIRE(client->unwritten);
         memcpy(client->unwritten + room, bytes, (size_t)count);
@@ -525,6 +546,7 @@ void service_free(service_t *service) {
 
 size_t service_connections(const service_t *service) { return service->connections; }
 size_t service_count(const service_t *service) { return service->count; }
+size_t service_complaints(const service_t *service) { return service->complaints; }
 size_t service_pings(const service_t *service) { return service->pings; }
 size_t service_most_streams(const service_t *service) { return service->most_streams; }
 size_t service_streams_too_many(const service_t *service) { return service->streams_too_many; }

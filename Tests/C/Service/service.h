@@ -41,6 +41,10 @@ typedef struct service_reply {
   /* Not NULL: these header fields are the answer, names and values in turn; NULL ends a frame
      of them, and one more NULL the stream. */
   const char *const *fields;
+  /* Not NULL: bytes behind all that is to be written, in its record; then nothing any more on
+     the connection, which stays open. */
+  const void *last_words;
+  size_t last_words_length;
 } service_reply_t;
 
 /** Called on the service's thread. */
@@ -73,6 +77,8 @@ void service_free(service_t *service);
 size_t service_connections(const service_t *service);
 size_t service_count(const service_t *service);
 const service_push_t *service_push(const service_t *service, size_t number);
+/** Connections on which the provider said that the rules were broken: GOAWAY with an error. */
+size_t service_complaints(const service_t *service);
 /** PINGs that came. */
 size_t service_pings(const service_t *service);
 /** The most streams that were open at once on a connection. */
