@@ -3,7 +3,7 @@
  * became of each that did not go through. The pattern to copy.
  *
  *   cc provider.c -lapns -lnghttp2 -lssl -lcrypto
- *   provider HOST PORT FEEDBACK_PORT CERTIFICATE CA FILE
+ *   provider [--protocol http2] HOST PORT FEEDBACK_PORT CERTIFICATE CA FILE
  *
  * FILE: a device token in hex, a tab, a payload, on each line.
  */
@@ -28,10 +28,12 @@ static void take_outcomes(apns_session_t *session, int32_t timeout_ms) {
     if (event.kind == APNS_EVENT_REJECTED) {
       rejected++;
       printf("line %zu: rejected by the gateway: %s\n", line,
-             apns_reject_text((apns_reject_t)event.reject));
+             *event.reason_text ? event.reason_text /* HTTP/2 */
+                                : apns_reject_text((apns_reject_t)event.reject));
     } else if (event.kind == APNS_EVENT_UNKNOWN) {
       unknown++;
-      printf("line %zu: unknown: the connection ended first\n", line);
+      printf("line %zu: unknown: %s\n", line,
+             *event.reason_text ? event.reason_text : "the connection ended first");
     }
   }
 }
@@ -65,7 +67,9 @@ static apns_status_t send_line(apns_session_t *session, char *text, size_t line,
   return status;
 }
 
-static int print_feedback(const char *host, uint16_t port, const apns_credentials_t *who) {
+/* By HTTP/2 there is no such service, and `session` has the list; NULL: binary. */
+static int print_feedback(const char *host, uint16_t port, const apns_credentials_t *who,
+                          apns_session_t *session) {
   apns_error_t error = APNS_ERROR_INIT;
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
@@ -75,6 +79,7 @@ static int print_feedback(const char *host, uint16_t port, const apns_credential
 
   options.host = host;
   options.port = port;
+  options.session = session;
   if (apns_feedback_open(&options, who, &feedback, &error)) return fail("feedback", &error);
   while ((status = apns_feedback_next(feedback, &tuple, &error)) == APNS_OK) {
     char hex[2 * APNS_TOKEN_MAX + 1];
@@ -89,8 +94,11 @@ static int print_feedback(const char *host, uint16_t port, const apns_credential
 }
 
 int main(int argc, char **argv) {
+  int is_http2 = argc > 2 && !strcmp(argv[1], "--protocol") && !strcmp(argv[2], "http2");
+  if (is_http2) argc -= 2, argv += 2;
   if (argc != 7) {
-    fprintf(stderr, "usage: %s HOST PORT FEEDBACK_PORT CERTIFICATE CA FILE\n", argv[0]);
+    fputs("usage: provider [--protocol http2] HOST PORT FEEDBACK_PORT CERTIFICATE CA FILE\n",
+          stderr);
     return 2;
   }
   FILE *file = fopen(argv[6], "r");
@@ -109,6 +117,7 @@ int main(int argc, char **argv) {
   apns_session_options_t where = APNS_SESSION_OPTIONS_INIT;
   where.host = argv[1];
   where.port = (uint16_t)atoi(argv[2]);
+  if (is_http2) where.protocol = APNS_PROTOCOL_HTTP2; /* the topic is the certificate's */
   apns_session_t *session = NULL;
   if (apns_session_new(&where, credentials, &session, &error)) return fail("session", &error);
   if (apns_session_connect(session, &error)) return fail("connect", &error);
@@ -135,9 +144,10 @@ int main(int argc, char **argv) {
          (unsigned long long)stats.accepted, rejected, refused, unknown);
   printf("sent again after a rejection: %llu; connections: %llu\n",
          (unsigned long long)stats.resent, (unsigned long long)stats.connects);
-  apns_session_free(session);
 
-  int result = print_feedback(argv[1], (uint16_t)atoi(argv[3]), credentials);
+  int result =
+      print_feedback(argv[1], (uint16_t)atoi(argv[3]), credentials, is_http2 ? session : NULL);
+  apns_session_free(session);
   apns_credentials_free(credentials);
   return stats.accepted + rejected + refused + unknown == line && unknown == 0 ? result
                                                                                : EXIT_FAILURE;

@@ -5,9 +5,11 @@
  * holds and what is logged.
  *
  *   c++ -std=c++17 daemon.cpp -lapns -lnghttp2 -lssl -lcrypto -ljansson -o daemon
- *   daemon SOCKET HOST PORT CERTIFICATE CA
+ *   daemon [--protocol binary|http2] [--topic ID] [--p8 FILE --key-id ID --team-id ID]
+ *          SOCKET HOST PORT [CERTIFICATE|- [CA]]
  */
 #include <fcntl.h>
+#include <getopt.h>
 #include <jansson.h>
 #include <poll.h>
 #include <signal.h>
@@ -59,23 +61,36 @@ struct Push {
   std::string name, payload;
   std::int64_t expiry = 0;
   std::uint8_t priority = 0;
+  // HTTP/2 only; "" is not said.
+  apns_push_type_t type = APNS_PUSH_TYPE_DEFAULT;
+  std::string topic, collapse_id, apns_id;
 };
 
+apns_push_type_t push_type_of(std::string_view name) {
+  for (int type = APNS_PUSH_TYPE_ALERT; type <= APNS_PUSH_TYPE_CONTROLS; type++)
+    if (name == apns_push_type_text(static_cast<apns_push_type_t>(type)))
+      return static_cast<apns_push_type_t>(type);
+  throw BadLine("push_type is none of APNs'");
+}
+
 /** Changes `name` to the line's own as soon as it is known, so that what is thrown has it. */
-Push parse(std::string_view text, std::string &name) {
+Push parse(std::string_view text, std::string &name, bool is_http2) {
   struct Release {
     void operator()(json_t *value) const { json_decref(value); }
   };
   json_error_t fault;
   const std::unique_ptr<json_t, Release> line(
       json_loadb(text.data(), text.size(), JSON_REJECT_DUPLICATES, &fault));
-  const char *id = nullptr, *hex = nullptr;
+  const char *id = nullptr, *hex = nullptr, *topic = nullptr, *type = nullptr;
+  const char *collapse_id = nullptr, *apns_id = nullptr;
   json_t *payload = nullptr;
   json_int_t expiry = 0;
   int priority = 0;
-  if (!line || json_unpack_ex(line.get(), &fault, JSON_STRICT, "{s?s, s:s, s:o, s?I, s?i}", "id",
-                              &id, "token", &hex, "payload", &payload, "expiry", &expiry,
-                              "priority", &priority)) {
+  if (!line ||
+      json_unpack_ex(line.get(), &fault, JSON_STRICT,
+                     "{s?s, s:s, s:o, s?I, s?i, s?s, s?s, s?s, s?s}", "id", &id, "token", &hex,
+                     "payload", &payload, "expiry", &expiry, "priority", &priority, "topic", &topic,
+                     "push_type", &type, "collapse_id", &collapse_id, "apns_id", &apns_id)) {
     if (id && payload) name = id;
     throw BadLine(fault.text);
   }
@@ -87,8 +102,7 @@ Push parse(std::string_view text, std::string &name) {
     name = given;
   }
   if (!json_is_object(payload)) throw BadLine("payload is not an object");
-  if (priority != 0 && priority != 5 && priority != 10)
-    throw BadLine("priority is neither 5 nor 10");
+  if (priority < 0 || priority > 10) throw BadLine("priority is not from 1 to 10");
 
   struct Free {
     void operator()(char *text) const { std::free(text); }
@@ -101,7 +115,14 @@ Push parse(std::string_view text, std::string &name) {
   push.name = name;
   push.expiry = expiry;
   push.priority = static_cast<std::uint8_t>(priority);
-  for (const apns::Finding &finding : apns::check_payload(push.payload))
+  if (type) push.type = push_type_of(type);
+  if (topic) push.topic = topic;
+  if (collapse_id) push.collapse_id = collapse_id;
+  if (apns_id) push.apns_id = apns_id;
+  const std::size_t limit = !is_http2                          ? APNS_PAYLOAD_MAX_FRAMED
+                            : push.type == APNS_PUSH_TYPE_VOIP ? APNS_PAYLOAD_MAX_VOIP
+                                                               : APNS_PAYLOAD_MAX_HTTP2;
+  for (const apns::Finding &finding : apns::check_payload(push.payload, limit))
     if (finding.is_error()) throw BadLine(finding.message);
   return push;
 }
@@ -109,7 +130,8 @@ Push parse(std::string_view text, std::string &name) {
 /** The session, and the log of what became of each notification. */
 class Provider {
  public:
-  Provider(const apns::Credentials &who, const apns::SessionOptions &where) : session_(who, where) {
+  Provider(const apns::Credentials &who, const apns::SessionOptions &where)
+      : session_(who, where), is_http2_(where.protocol == APNS_PROTOCOL_HTTP2) {
     try {
       session_.connect();
     } catch (const apns::Error &error) {
@@ -120,12 +142,15 @@ class Provider {
   /** False: the line has to wait for a gateway, and comes again. */
   bool take(std::string_view text, std::string name) {
     try {
-      const Push push = parse(text, name);
+      const Push push = parse(text, name, is_http2_);
       // The session carries the name, and brings it back with the outcome.
       auto carried = std::make_unique<std::string>(push.name);
       apns::Notification notification(push.token, push.payload, carried.get());
       notification.expiry = push.expiry;
       notification.priority = push.priority;
+      notification.of_type(push.type);
+      notification.to_topic(push.topic.c_str()).collapsing(push.collapse_id.c_str());
+      notification.identified_by(push.apns_id.c_str());
       send(notification);
       static_cast<void>(carried.release());
       taken_++;
@@ -144,12 +169,14 @@ class Provider {
     refused_++;
   }
 
-  /** Once in a while and after each batch: writes, hears, and proves what was long silent. */
+  /** Once in a while and after each batch: writes, hears, and by the binary interface, where
+      silence is no answer, proves what was long silent. */
   void tend() {
     try {
       session_.flush();
       take_outcomes();
-      if (is_busy() && Clock::now() - last_taken_ >= idle) session_.drain(drain_limit);
+      if (!is_http2_ && is_busy() && Clock::now() - last_taken_ >= idle)
+        session_.drain(drain_limit);
     } catch (const apns::Error &error) {
       if (error.status() != APNS_ERR_FULL) wait_for_gateway(error);
     }
@@ -198,11 +225,15 @@ class Provider {
       const std::unique_ptr<std::string> name(event.data<std::string>());
       std::cout << *name << ": ";
       if (event.is_accepted())
-        accepted_++, std::cout << "accepted" << std::endl;
+        accepted_++, std::cout << "accepted";
       else if (event.is_rejected())
-        rejected_++, std::cout << "rejected: " << event.reason_text() << std::endl;
+        rejected_++, std::cout << "rejected: " << event.reason_text();
+      else if (unknown_++, event.answer_text().empty())
+        std::cout << "unknown: the connection ended first";
       else
-        unknown_++, std::cout << "unknown: the connection ended first" << std::endl;
+        std::cout << "unknown: " << event.answer_text();
+      if (!event.id().empty()) std::cout << ", apns-id " << event.id();
+      std::cout << std::endl;
     }
   }
 
@@ -212,6 +243,7 @@ class Provider {
   }
 
   apns::Session session_;
+  const bool is_http2_;
   Clock::time_point last_taken_, retry_ = Clock::now();
   unsigned long taken_ = 0, accepted_ = 0, rejected_ = 0, unknown_ = 0, refused_ = 0;
   bool is_stopping_ = false;
@@ -351,21 +383,48 @@ void serve(const StopSignal &signal, Listener &listener, std::list<Client> &clie
   }
 }
 
-bool run(char **arguments) {
+/** What the command line says. */
+struct CommandLine {
   apns::CredentialsOptions who;
-  who.certificate_file = arguments[4];
-  who.ca_file = arguments[5];
   apns::SessionOptions where;
-  where.host = arguments[2];
-  where.port = static_cast<std::uint16_t>(std::stoi(arguments[3]));
-  where.report_accepted = true;
+  std::string path;
 
+  /** False: that is no way to call it. */
+  bool read(int argc, char **argv) {
+    static const option names[] = {
+        {"protocol", required_argument, nullptr, 'p'}, {"topic", required_argument, nullptr, 't'},
+        {"p8", required_argument, nullptr, '8'},       {"key-id", required_argument, nullptr, 'k'},
+        {"team-id", required_argument, nullptr, 'm'},  {nullptr, 0, nullptr, 0}};
+    for (int found; (found = getopt_long(argc, argv, "", names, nullptr)) != -1;) {
+      if (found == '?') return false;
+      if (found == 't') where.topic = optarg;
+      if (found == '8') who.token_key_file = optarg;
+      if (found == 'k') who.key_id = optarg;
+      if (found == 'm') who.team_id = optarg;
+      if (found != 'p') continue;
+      const bool is_http2 = optarg == std::string_view("http2");
+      if (!is_http2 && optarg != std::string_view("binary")) return false;
+      where.protocol = is_http2 ? APNS_PROTOCOL_HTTP2 : APNS_PROTOCOL_BINARY;
+    }
+    const std::vector<std::string> rest(argv + optind, argv + argc);
+    if (rest.size() < 3 || rest.size() > 5) return false;
+    path = rest[0];
+    where.host = rest[1];
+    where.port = static_cast<std::uint16_t>(std::stoi(rest[2]));
+    where.report_accepted = true;
+    if (rest.size() > 3 && rest[3] != "-") who.certificate_file = rest[3];
+    if (rest.size() > 4) who.ca_file = rest[4];
+    return true;
+  }
+};
+
+bool run(const CommandLine &command) {
   const StopSignal signal;
-  Provider provider(apns::Credentials(who), where);
+  Provider provider(apns::Credentials(command.who), command.where);
   std::list<Client> clients;
   {
-    Listener listener(arguments[1]);
-    std::cout << "ready: " << arguments[1] << std::endl;
+    Listener listener(command.path);
+    std::cout << "ready: " << command.path << std::endl;
     serve(signal, listener, clients, provider);
     listener.welcome(clients);
   }
@@ -378,12 +437,15 @@ bool run(char **arguments) {
 } // namespace
 
 int main(int argc, char **argv) {
-  if (argc != 6) {
-    std::cerr << "usage: " << argv[0] << " SOCKET HOST PORT CERTIFICATE CA\n";
-    return 2;
-  }
   try {
-    return run(argv) ? EXIT_SUCCESS : EXIT_FAILURE;
+    CommandLine command;
+    if (!command.read(argc, argv)) {
+      std::cerr << "usage: " << argv[0]
+                << " [--protocol binary|http2] [--topic ID] [--p8 FILE --key-id ID --team-id ID]\n"
+                   "       SOCKET HOST PORT [CERTIFICATE|- [CA]]\n";
+      return 2;
+    }
+    return run(command) ? EXIT_SUCCESS : EXIT_FAILURE;
   } catch (const std::exception &error) {
     std::cerr << error.what() << '\n';
     return EXIT_FAILURE;

@@ -51,12 +51,13 @@ class ApnsService
         return $directory . ($this->ispad ? '/hd' : '/iphone') . ($isSandbox ? 'Dev.pem' : 'Dis.pem');
     }
 
-    // Was getApplePushUrl(), which had the two hosts the wrong way round. What php.ini
-    // says (apns.host, apns.port) goes first, for a gateway that is not Apple's.
+    // Was getApplePushUrl(), which had the two hosts the wrong way round, and those of the
+    // binary interface, which Apple switched off in 2021. What php.ini says (apns.host,
+    // apns.protocol) goes first, for a gateway that is not Apple's.
     private function getGateway($isSandbox)
     {
-        $host = $isSandbox ? 'gateway.sandbox.push.apple.com' : 'gateway.push.apple.com';
-        return ini_get('apns.host') ? [] : ['host' => $host, 'port' => 2195];
+        $host = $isSandbox ? 'api.sandbox.push.apple.com' : 'api.push.apple.com';
+        return ini_get('apns.host') ? [] : ['host' => $host, 'protocol' => Apns\Session::PROTOCOL_HTTP2];
     }
 
     private function sendPushInfo($isSandbox = false)

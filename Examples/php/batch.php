@@ -4,7 +4,8 @@
  *
  *     php batch.php < tokens
  *
- * Where and with which certificate is php.ini's to say (apns.host, apns.certificate_file).
+ * Where, by which protocol and as whom is php.ini's to say (apns.host, apns.protocol,
+ * apns.certificate_file or apns.token_key_file; README.md).
  */
 
 // Was stream_context_create() and stream_socket_client(), and an exit where that failed.

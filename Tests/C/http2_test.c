@@ -466,10 +466,49 @@ static void the_number_of_streams_may_change(void **state) {
   free(ends.of);
 }
 
-/* From the acknowledgement on there is no stream too many (those on their way before it were
-   refused, and are sent again), and what one connection may not
-   carry any more goes to others. */
+/* Allows one stream from the first answer on, and never answers the second notification. */
+static service_reply_t judge_narrowly(void *context, const service_push_t *push) {
+  (void)context;
+  service_reply_t reply = {0};
+  if (number_of(push) == 0) reply.settings = 1;
+  if (number_of(push) == 1) reply.action = SERVE_SILENCE;
+  return reply;
+}
+
+/* What waits for its answer takes the only stream, so all the others go elsewhere. */
 static void fewer_streams_are_obeyed_at_once(void **state) {
+  (void)state;
+  enum { COUNT = 20 };
+  const service_options_t options = {.judge = judge_narrowly};
+  service_t *service = service_start(&options);
+  apns_session_options_t given = push_options(service);
+  given.connections = 2;
+  apns_session_t *session = push_session(service, &given);
+  apns_event_t event = APNS_EVENT_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  send_all(session, 0, 1);
+  drain(session);
+  send_all(session, 1, COUNT);
+  for (size_t n = 0; n < COUNT - 1; n++) {
+    assert_ok(apns_session_next_event(session, &event, 30000, &error), &error);
+    assert_int_equal(event.kind, APNS_EVENT_ACCEPTED);
+  }
+  assert_int_equal(stats_of(session).in_flight, 1);
+  apns_session_free(session);
+  service_stop(service);
+  assert_int_equal(service_connections(service), 2);
+  assert_int_equal(service_streams_too_many(service), 0);
+  assert_int_equal(service_count(service), COUNT);
+  for (size_t index = 0; index < COUNT; index++) {
+    const service_push_t *push = service_push(service, index);
+    assert_int_equal(push->connection, number_of(push) > 1);
+  }
+  service_free(service);
+}
+
+/* From the acknowledgement on there is no stream too many: those on their way before it were
+   refused, and are sent again. */
+static void fewer_streams_under_load(void **state) {
   (void)state;
   ending_t ending = {.action = SERVE_ANSWER, .every = 300, .settings = 1};
   const service_options_t options = {.judge = judge_by_count, .context = &ending};
@@ -703,6 +742,7 @@ int main(void) {
       cmocka_unit_test(streams_that_are_reset_are_ambiguous),
       cmocka_unit_test(the_number_of_streams_may_change),
       cmocka_unit_test(fewer_streams_are_obeyed_at_once),
+      cmocka_unit_test(fewer_streams_under_load),
       cmocka_unit_test(answers_before_the_body_count_once),
       cmocka_unit_test(silence_ends_as_unknown),
       cmocka_unit_test(closing_hears_the_answers),

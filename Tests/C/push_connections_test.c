@@ -210,6 +210,47 @@ static void what_has_expired_is_not_tried_again(void **state) {
   assert_in_range(tries(503, "{\"reason\":\"Shutdown\"}", 0, 2), 2, 3);
 }
 
+/* A notification that has no end when the session is closed, after the service's `reply`. */
+static apns_event_t unknown_after(service_reply_t reply) {
+  const service_options_t busy = {.judge = put_off, .context = &reply};
+  service_t *service = service_start(&busy);
+  apns_session_t *session = push_session(service, NULL);
+  apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_send(session, notification(0), 0, NULL, &error), &error);
+  /* Until the answer was heard, where there is one; then it waits for its next try. */
+  do {
+    assert_int_equal(apns_session_drain(session, 20, NULL, &error), APNS_ERR_TIMEOUT);
+    assert_ok(apns_session_stats(session, &stats, &error), &error);
+  } while (stats.in_flight > 0 && reply.action == SERVE_ANSWER);
+  apns_session_close(session, 0, NULL);
+  apns_event_t event = one_event(session);
+  assert_int_equal(event.kind, APNS_EVENT_UNKNOWN);
+  assert_int_equal(event.reject, APNS_REJECT_NONE);
+  end(session, service);
+  service_free(service);
+  return event;
+}
+
+static void what_was_put_off_to_the_end_tells_why(void **state) {
+  (void)state;
+  apns_event_t event = unknown_after(
+      (service_reply_t){.status = 429, .body = "{\"reason\":\"TooManyProviderTokenUpdates\"}"});
+  assert_int_equal(event.reason, APNS_REASON_TOO_MANY_PROVIDER_TOKEN_UPDATES);
+  assert_int_equal(event.http_status, 429);
+  assert_string_equal(event.reason_text, "TooManyProviderTokenUpdates");
+
+  event = unknown_after((service_reply_t){.status = 502, .body = "<html>a proxy's</html>"});
+  assert_int_equal(event.reason, APNS_REASON_OTHER);
+  assert_int_equal(event.http_status, 502);
+  assert_string_equal(event.reason_text, "");
+
+  event = unknown_after((service_reply_t){.action = SERVE_SILENCE});
+  assert_int_equal(event.reason, APNS_REASON_NONE);
+  assert_int_equal(event.http_status, 0);
+  assert_string_equal(event.reason_text, "");
+}
+
 static service_reply_t reset_first(void *context, const service_push_t *push) {
   const service_reply_t *first = context;
   const service_reply_t fine = {0};
@@ -251,6 +292,41 @@ static void the_apns_id_is_the_same_when_sent_again(void **state) {
   check_same_id(busy, NULL, "5e2a60c0-0000-4000-8000-000000000000");
 }
 
+/* ---- Reconnecting --------------------------------------------------------------- */
+
+static service_reply_t be_silent(void *context, const service_push_t *push) {
+  (void)context, (void)push;
+  return (service_reply_t){.action = SERVE_SILENCE};
+}
+
+static void a_pause_before_the_next_connection_says_why(void **state) {
+  (void)state;
+  const service_options_t silent = {.judge = be_silent};
+  service_t *service = service_start(&silent);
+  apns_session_t *session = push_session(service, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  char expected[96];
+  send_all(session, 0, 1);
+  service_stop(service);
+  clock_stop();
+  clock_forward(1);
+  for (int fruitless = 1; fruitless < 4; fruitless++) {
+    /* The pause behind the first is 50 ms at the most, and each may be twice as long. */
+    if (fruitless > 1) {
+      clock_forward(50 << fruitless);
+      assert_status(APNS_ERR_NETWORK, apns_session_drain(session, 0, NULL, &error), &error);
+    }
+    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, NULL, &error), &error);
+    snprintf(expected, sizeof expected,
+             "waiting to reconnect to localhost:%d after %d connections that achieved nothing",
+             service_port(service), fruitless);
+    assert_string_equal(error.message, expected);
+  }
+  clock_go();
+  apns_session_free(session);
+  service_free(service);
+}
+
 int main(void) {
   identities_make();
   if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
@@ -263,7 +339,9 @@ int main(void) {
       cmocka_unit_test(an_address_of_ipv6_is_in_brackets),
       cmocka_unit_test(trying_again_has_its_time),
       cmocka_unit_test(what_has_expired_is_not_tried_again),
+      cmocka_unit_test(what_was_put_off_to_the_end_tells_why),
       cmocka_unit_test(the_apns_id_is_the_same_when_sent_again),
+      cmocka_unit_test(a_pause_before_the_next_connection_says_why),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,6 +53,15 @@ def test_answers_in_the_results(tool, start, tmp_path):
         "token", tokens[0], tokens[2], tokens[3]]
 
 
+def test_put_off_to_the_end(tool, start):
+    simulator = start("--http2-port", 0, faults={"bad_every": 1, "bad_reason": "TooManyProviderTokenUpdates"})
+    words = ["send", *token_words(simulator), "--topic", "com.example.app", "--alert", "Hello", "--drain", 1, HEX]
+    ran = tool(*words)
+    assert ran.returncode == 1 and "unknown: the service's last word was TooManyProviderTokenUpdates" in ran.stdout, ran
+    told = json.loads(tool(*words, "--json").stdout.splitlines()[0])
+    assert (told["outcome"], told["http_status"]) == ("unknown", 429) and "TooManyProviderTokenUpdates" in told["reason"]
+
+
 def test_a_list(tool, start, tmp_path):
     simulator = start("--http2-port", 0, "--ledger", tmp_path / "ledger", faults={"goaway_after": 700})
     with open(tmp_path / "list.csv", "w") as file:

@@ -994,7 +994,10 @@ typedef struct apns_event {
   uint32_t reserved32;
   void *user_data; /* the notification's */
 
-  /* What the service answered; HTTP/2 only, else 0 and "". */
+  /* What the service answered; HTTP/2 only, else 0 and "". Of an unknown one `reason`,
+     `http_status` and `reason_text` are its last answer by which it was to be tried again,
+     such as TooManyProviderTokenUpdates; 0 and "" where it never said so. The text of a
+     reason that is not listed is "" then. */
   int32_t reason;       /* apns_reason_t */
   uint16_t http_status; /* such as 200, 410 */
   uint16_t reserved16;

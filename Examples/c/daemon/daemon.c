@@ -5,11 +5,13 @@
  * README.md says what a line holds and what is logged.
  *
  *   cc daemon.c -lapns -lnghttp2 -lssl -lcrypto -ljansson -o daemon
- *   daemon SOCKET HOST PORT CERTIFICATE CA
+ *   daemon [--protocol binary|http2] [--topic ID] [--p8 FILE --key-id ID --team-id ID]
+ *          SOCKET HOST PORT [CERTIFICATE|- [CA]]
  */
 #include <apns/apns.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <jansson.h>
 #include <poll.h>
 #include <signal.h>
@@ -37,7 +39,7 @@ static apns_session_t *session;
 static struct client clients[CLIENTS];
 static unsigned long taken, refused, ends[4]; /* by apns_event_kind_t */
 static int64_t last_taken_ms, retry_ms;       /* not before this, when there is no gateway */
-static bool is_stopping;
+static bool is_http2, is_stopping;
 static int wake[2];
 
 static int64_t now_ms(void) {
@@ -69,12 +71,14 @@ static void take_outcomes(void) {
   apns_event_t event = APNS_EVENT_INIT;
   while (apns_session_next_event(session, &event, 0, NULL) == APNS_OK) {
     char *name = event.user_data;
+    const char *why = event.reason_text, *id = event.apns_id; /* HTTP/2; else "" */
     if (event.kind == APNS_EVENT_ACCEPTED)
-      printf("%s: accepted\n", name);
+      printf("%s: accepted", name);
     else if (event.kind == APNS_EVENT_REJECTED)
-      printf("%s: rejected: %s\n", name, apns_reject_text((apns_reject_t)event.reject));
+      printf("%s: rejected: %s", name, *why ? why : apns_reject_text((apns_reject_t)event.reject));
     else
-      printf("%s: unknown: the connection ended first\n", name);
+      printf("%s: unknown: %s", name, *why ? why : "the connection ended first");
+    printf(*id ? ", apns-id %s\n" : "\n", id);
     if (event.kind >= APNS_EVENT_ACCEPTED && event.kind <= APNS_EVENT_UNKNOWN) ends[event.kind]++;
     free(name);
   }
@@ -103,13 +107,21 @@ static bool push(const char *name, apns_notification_t *notification) {
   return true;
 }
 
+/* The number of a push type by its name; APNS_PUSH_TYPE_DEFAULT: there is none such. */
+static apns_push_type_t push_type_of(const char *name) {
+  apns_push_type_t type = APNS_PUSH_TYPE_CONTROLS;
+  while (type && strcmp(name, apns_push_type_text(type)) != 0) type--;
+  return type;
+}
+
 /* What is wrong with what a line holds; NULL: nothing. */
-static const char *fault_of(const char *id, const json_t *payload, int priority) {
+static const char *fault_of(const char *id, const json_t *payload, int priority, const char *type) {
   if (*id == 0 || strlen(id) > NAME_MAX_BYTES) return "id has to have 1 to 64 bytes";
   for (const char *at = id; *at; at++)
     if ((unsigned char)*at < ' ' || *at == 0x7F) return "id has a control character in it";
   if (!json_is_object(payload)) return "payload is not an object";
-  if (priority != 0 && priority != 5 && priority != 10) return "priority is neither 5 nor 10";
+  if (priority < 0 || priority > 10) return "priority is not from 1 to 10";
+  if (type && !push_type_of(type)) return "push_type is none of APNs'";
   return NULL;
 }
 
@@ -119,7 +131,7 @@ static bool take_line(const char *text, size_t length, const char *place) {
   apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t notification = APNS_NOTIFICATION_INIT;
   uint8_t token[APNS_TOKEN_MAX];
-  const char *hex = "", *id = place, *why = fault.text;
+  const char *hex = "", *id = place, *why = fault.text, *type = NULL;
   json_t *payload = NULL;
   json_int_t expiry = 0;
   int priority = 0;
@@ -128,17 +140,24 @@ static bool take_line(const char *text, size_t length, const char *place) {
 
   json_t *line = json_loadb(text, length, JSON_REJECT_DUPLICATES, &fault);
   if (line &&
-      json_unpack_ex(line, &fault, JSON_STRICT, "{s?s, s:s, s:o, s?I, s?i}", "id", &id, "token",
-                     &hex, "payload", &payload, "expiry", &expiry, "priority", &priority) == 0 &&
-      !(why = fault_of(id, payload, priority)) && (json = json_dumps(payload, JSON_COMPACT))) {
+      json_unpack_ex(line, &fault, JSON_STRICT, "{s?s, s:s, s:o, s?I, s?i, s?s, s?s, s?s, s?s}",
+                     "id", &id, "token", &hex, "payload", &payload, "expiry", &expiry, "priority",
+                     &priority, "topic", &notification.topic, "push_type", &type, "collapse_id",
+                     &notification.collapse_id, "apns_id", &notification.apns_id) == 0 &&
+      !(why = fault_of(id, payload, priority, type)) &&
+      (json = json_dumps(payload, JSON_COMPACT))) {
     notification.token = token;
     notification.payload = json;
     notification.payload_length = strlen(json);
     notification.expiry = expiry;
     notification.priority = (uint8_t)priority;
+    notification.push_type = type ? (uint8_t)push_type_of(type) : 0;
+    size_t limit = !is_http2                                       ? APNS_PAYLOAD_MAX_FRAMED
+                   : notification.push_type == APNS_PUSH_TYPE_VOIP ? APNS_PAYLOAD_MAX_VOIP
+                                                                   : APNS_PAYLOAD_MAX_HTTP2;
     if (apns_token_from_hex(hex, strlen(hex), token, sizeof token, &notification.token_length,
                             &error) ||
-        apns_payload_check(json, notification.payload_length, 0, NULL, 0, NULL, &error))
+        apns_payload_check(json, notification.payload_length, limit, NULL, 0, NULL, &error))
       why = error.message;
     else
       is_done = push(id, &notification);
@@ -208,12 +227,13 @@ static size_t unresolved(void) {
   return apns_session_stats(session, &stats, NULL) ? 0 : (size_t)stats.unresolved;
 }
 
-/* Once in a while and after each batch: writes, hears, and proves what was long silent. */
+/* Once in a while and after each batch: writes, hears, and by the binary interface, where
+   silence is no answer, proves what was long silent. */
 static void tend(void) {
   apns_error_t error = APNS_ERROR_INIT;
   apns_status_t status = apns_session_flush(session, &error);
   take_outcomes();
-  if (status == APNS_OK && unresolved() && now_ms() - last_taken_ms >= IDLE_MS) {
+  if (status == APNS_OK && !is_http2 && unresolved() && now_ms() - last_taken_ms >= IDLE_MS) {
     status = apns_session_drain(session, DRAIN_MS, NULL, &error);
     take_outcomes();
   }
@@ -266,6 +286,33 @@ static int listen_at(const char *path) {
   return listener;
 }
 
+/* False: that is no way to call it. What is left of `argv` begins at optind. */
+static bool read_options(int argc, char **argv, apns_credentials_options_t *who,
+                         apns_session_options_t *where) {
+  static const struct option names[] = {
+      {"protocol", required_argument, NULL, 'p'}, {"topic", required_argument, NULL, 't'},
+      {"p8", required_argument, NULL, '8'},       {"key-id", required_argument, NULL, 'k'},
+      {"team-id", required_argument, NULL, 'm'},  {NULL, 0, NULL, 0}};
+  for (int option; (option = getopt_long(argc, argv, "", names, NULL)) != -1;) {
+    if (option == '?') return false;
+    if (option == 't') where->topic = optarg;
+    if (option == '8') who->token_key_file = optarg;
+    if (option == 'k') who->key_id = optarg;
+    if (option == 'm') who->team_id = optarg;
+    if (option != 'p') continue;
+    is_http2 = strcmp(optarg, "http2") == 0;
+    if (!is_http2 && strcmp(optarg, "binary") != 0) return false;
+  }
+  int left = argc - optind;
+  if (left < 3 || left > 5) return false;
+  where->protocol = is_http2 ? APNS_PROTOCOL_HTTP2 : APNS_PROTOCOL_BINARY;
+  where->host = argv[optind + 1];
+  where->port = (uint16_t)atoi(argv[optind + 2]);
+  if (left > 3 && strcmp(argv[optind + 3], "-") != 0) who->certificate_file = argv[optind + 3];
+  if (left > 4) who->ca_file = argv[optind + 4];
+  return true;
+}
+
 int main(int argc, char **argv) {
   apns_error_t error = APNS_ERROR_INIT;
   apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
@@ -273,10 +320,15 @@ int main(int argc, char **argv) {
   apns_credentials_t *credentials = NULL;
   struct sigaction action = {.sa_handler = stop};
 
-  if (argc != 6) {
-    fprintf(stderr, "usage: %s SOCKET HOST PORT CERTIFICATE CA\n", argv[0]);
+  if (!read_options(argc, argv, &who, &where)) {
+    fprintf(
+        stderr,
+        "usage: %s [--protocol binary|http2] [--topic ID] [--p8 FILE --key-id ID --team-id ID]\n"
+        "       SOCKET HOST PORT [CERTIFICATE|- [CA]]\n",
+        argv[0]);
     return 2;
   }
+  const char *path = argv[optind];
   setvbuf(stdout, NULL, _IOLBF, 0);
   for (size_t at = 0; at < CLIENTS; at++) clients[at].fd = -1;
   if (pipe(wake)) return fail("pipe", strerror(errno));
@@ -284,10 +336,6 @@ int main(int argc, char **argv) {
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGINT, &action, NULL);
 
-  who.certificate_file = argv[4];
-  who.ca_file = argv[5];
-  where.host = argv[2];
-  where.port = (uint16_t)atoi(argv[3]);
   where.report_accepted = 1;
   if (apns_credentials_new(&who, &credentials, &error) ||
       apns_session_new(&where, credentials, &session, &error))
@@ -295,14 +343,14 @@ int main(int argc, char **argv) {
   apns_credentials_free(credentials);
   if (apns_session_connect(session, &error)) fprintf(stderr, "waiting: %s\n", error.message);
 
-  int listener = listen_at(argv[1]);
-  if (listener < 0) return fail(argv[1], strerror(errno));
-  printf("ready: %s\n", argv[1]);
+  int listener = listen_at(path);
+  if (listener < 0) return fail(path, strerror(errno));
+  printf("ready: %s\n", path);
   serve(listener);
 
   /* What was handed in before the signal is still pushed. */
   is_stopping = true;
-  unlink(argv[1]);
+  unlink(path);
   welcome(listener);
   close(listener);
   for (struct client *client = clients; client < clients + CLIENTS; client++) {

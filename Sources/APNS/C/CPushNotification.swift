@@ -8,7 +8,8 @@
   ) throws(Failure) -> UInt32 {
     let push = try PushRequest(
       given, payload: payload, payloadMax: session.pointee.options.payloadMax,
-      topic: session.pointee.names.topic, needsTopic: session.pointee.token != nil)
+      topic: session.pointee.names.topic, topicCount: session.pointee.names.topicCount,
+      needsTopic: session.pointee.token != nil)
     return try session.pointee.take(push, userData: given.pointee.user_data)
   }
 

@@ -101,9 +101,9 @@ enum HeldSession {
   var isForeign: Bool {
     @inline(__always) get {
       switch self {
-      case .binary(let session): session.pointee.isForeign
+      case .binary(let session): !session.pointee.origin.isHere
       #if APNS_HTTP2
-        case .push(let session): session.pointee.isForeign
+        case .push(let session): !session.pointee.origin.isHere
       #endif
       }
     }
@@ -120,11 +120,12 @@ enum HeldSession {
     }
   }
 
+  /// The connections are the parent's: not a byte may be said on them from here.
   func leaveToParent() {
     switch self {
-    case .binary(let session): session.pointee.leaveToParent()
+    case .binary(let session): session.pointee.network.silence()
     #if APNS_HTTP2
-      case .push(let session): session.pointee.leaveToParent()
+      case .push(let session): session.pointee.network.silence()
     #endif
     }
   }

@@ -12,14 +12,21 @@
     fileprivate var codec: OpaquePointer?
     /// Where nghttp2 has its own from.
     fileprivate var memory: UnsafeMutablePointer<StreamMemory>?
-    /// A TLS record's worth (RFC 8446, 5.1), and how much of it is filled and written.
+    fileprivate var headers: PushHeaders
+    /// A TLS record's worth (RFC 8446, 5.1), with room for what is filled beyond it, and how
+    /// much of it is filled and written.
     fileprivate let record: UnsafeMutablePointer<UInt8>
     fileprivate var filled = 0
     fileprivate var written = 0
     /// What nghttp2 has handed out and the record had no room for.
     fileprivate var rest = UnsafeRawBufferPointer(start: nil, count: 0)
+    /// nghttp2 has failed for good.
+    fileprivate var hasFailed = false
     /// Payload bytes that nghttp2 has not been able to put into frames yet.
     private var owed = 0
+    /// The slots that were answered, and sent, last.
+    private var lastAnswered = 0
+    fileprivate var lastSent = 0
 
     /// Streams that have no answer yet.
     private(set) var inFlight = 0
@@ -35,13 +42,17 @@
     private(set) var isAsked = false
 
     static var recordSize: Int { 16 << 10 }
+    /// What the headers know stands behind the record.
+    fileprivate static var headersOffset: Int { recordSize &+ PushHeaders.most }
 
     /// Nil where there is no memory.
     static func make(
       number: Int, outbox: UnsafeMutablePointer<Outbox>, showsToken: Bool
     ) -> UnsafeMutablePointer<HTTP2Connection>? {
-      guard let record = malloc(recordSize)?.bindMemory(to: UInt8.self, capacity: recordSize)
-      else { return nil }
+      let size = headersOffset &+ PushHeaders.size
+      guard let record = malloc(size)?.bindMemory(to: UInt8.self, capacity: size) else {
+        return nil
+      }
       guard
         let itself = malloc(MemoryLayout<HTTP2Connection>.size)?
           .bindMemory(to: HTTP2Connection.self, capacity: 1)
@@ -61,6 +72,7 @@
       self.number = UInt16(truncatingIfNeeded: number)
       self.outbox = outbox
       self.record = record
+      headers = PushHeaders(record + Self.headersOffset)
     }
 
     // MARK: Beginning and ending
@@ -74,6 +86,7 @@
       (filled, written, owed, inFlight) = (0, 0, 0, 0)
       rest = UnsafeRawBufferPointer(start: nil, count: 0)
       (hasSettings, isLeaving, hasAnswer, isAsked) = (false, false, false, false)
+      hasFailed = false
       farewell = AnswerText()
     }
 
@@ -117,16 +130,14 @@
       return inParts && owed == 0 && window > 0 || window &- owed >= payloadCount
     }
 
-    /// Sends a request; its stream, or nil where this connection takes no more.
-    mutating func submit(
-      _ slot: Int, _ fields: UnsafeMutableBufferPointer<nghttp2_nv>, payloadCount: Int
-    ) -> Int32? {
+    /// Sends a request, whose header fields are written with its frame; its stream, or nil
+    /// where this connection takes no more.
+    mutating func submit(_ slot: Int, payloadCount: Int) -> Int32? {
       guard let handle = UnsafeMutableRawPointer(bitPattern: slot &+ 1) else { return nil }
       var source = nghttp2_data_provider()
       source.source.ptr = handle
       source.read_callback = payloadWanted
-      let stream = nghttp2_submit_request(
-        codec, nil, fields.baseAddress, fields.count, &source, handle)
+      let stream = nghttp2_submit_request(codec, nil, nil, 0, &source, handle)
       guard stream > 0 else {
         isLeaving = true
         return nil
@@ -150,17 +161,59 @@
         && filled == written && rest.count == 0
     }
 
-    var isFull: Bool { filled &- written >= Self.recordSize }
     var hasUnwritten: Bool {
       filled > written || rest.count > 0 || nghttp2_session_want_write(codec) != 0
     }
 
     // MARK: What nghttp2 reports
 
-    private func slot(_ codec: OpaquePointer?, _ stream: Int32) -> Int? {
+    private mutating func slot(_ codec: OpaquePointer?, _ stream: Int32) -> Int? {
+      if let slot = slot(codec, stream, near: lastAnswered) {
+        lastAnswered = slot
+        return slot
+      }
+      return nil
+    }
+
+    /// Mostly the one that was asked for last, or the one behind: answers tend to come in order.
+    @inline(__always)
+    private func slot(_ codec: OpaquePointer?, _ stream: Int32, near last: Int) -> Int? {
+      if outbox.pointee.isInFlight(last, on: number, stream) { return last }
+      let next = outbox.pointee.slot(behind: last)
+      if outbox.pointee.isInFlight(next, on: number, stream) { return next }
       guard let handle = nghttp2_session_get_stream_user_data(codec, stream) else { return nil }
       return Int(bitPattern: handle) &- 1
     }
+
+    /// Writes the frame with a request's header fields behind what is filled, in the place of
+    /// nghttp2's, which has none; false where that cannot be.
+    fileprivate mutating func writeHeaders(
+      _ frame: UnsafePointer<UInt8>, of authority: PushAuthority
+    ) -> Bool {
+      let head = UnsafeRawPointer(frame)
+      let stream = Int32(
+        truncatingIfNeeded: UInt32(
+          bigEndian: head.loadUnaligned(fromByteOffset: 5, as: UInt32.self)))
+      guard let slot = slot(codec, stream, near: lastSent) else { return false }
+      lastSent = slot
+      let target = UnsafeMutableRawPointer(record + filled)
+      let start = target + Self.frameHead
+      guard
+        let end = headers.write(
+          outbox.pointee.request(slot), id: outbox.pointee.entries[slot].id, of: authority,
+          to: start)
+      else { return false }
+      target.copyMemory(from: head, byteCount: Self.frameHead)
+      let count = UInt32(truncatingIfNeeded: end - start)
+      target.storeBytes(of: UInt8(truncatingIfNeeded: count &>> 16), as: UInt8.self)
+      target.storeBytes(
+        of: UInt16(truncatingIfNeeded: count).bigEndian, toByteOffset: 1, as: UInt16.self)
+      filled &+= Self.frameHead &+ Int(count)
+      return true
+    }
+
+    /// The length, in three bytes, the type, flags and the stream (RFC 9113, 4.1).
+    fileprivate static var frameHead: Int { 9 }
 
     fileprivate mutating func streamEnded(
       _ codec: OpaquePointer?, _ stream: Int32, refused: Bool
@@ -196,39 +249,78 @@
       outbox.pointee.streamEnded(slot)
     }
 
-    fileprivate func heardHeader(
+    /// False where the answer is malformed (RFC 9113, 8.1.1 and 8.3): its stream is reset. What
+    /// nghttp2 would look at beside that changes nothing here: bytes of fields that nobody
+    /// reads, and a length that the body's JSON says better.
+    fileprivate mutating func heardHeader(
       _ codec: OpaquePointer?, _ stream: Int32, _ name: UnsafeRawBufferPointer,
       _ value: UnsafeRawBufferPointer
+    ) -> Bool {
+      guard let slot = slot(codec, stream) else { return true }
+      let entry = outbox.pointee.entries + slot
+      let isAnswered = entry.pointee.status != 0
+      if Self.isText(name, ":status") {
+        // There is one, before all other fields, and none behind the body.
+        guard !isAnswered, let status = Self.status(value) else { return false }
+        entry.pointee.status = status
+        return true
+      }
+      if Self.isText(name, "apns-id"), isAnswered {
+        if entry.pointee.status != 200 || outbox.pointee.reportsAccepted,
+          let id = UUIDText.bytes(value)
+        {
+          entry.pointee.id = id
+        }
+        return true
+      }
+      return isAnswered && name.first != 0x3A
+    }
+
+    /// Nil where it is none, or one that HTTP/2 has not.
+    @inline(__always)
+    private static func status(_ text: UnsafeRawBufferPointer) -> UInt16? {
+      guard text.count == 3 else { return nil }
+      var status: UInt16 = 0
+      for byte in text {
+        let digit = byte &- 0x30
+        guard digit < 10 else { return nil }
+        status = status &* 10 &+ UInt16(digit)
+      }
+      return status >= 100 && status != 101 ? status : nil
+    }
+
+    /// A text of seven bytes; in words, for it is compared with every field that comes.
+    @inline(__always)
+    private static func isText(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
+      guard bytes.count == 7, text.utf8CodeUnitCount == 7 else { return false }
+      let other = UnsafeRawBufferPointer(start: text.utf8Start, count: 7)
+      return bytes.loadUnaligned(as: UInt32.self) == other.loadUnaligned(as: UInt32.self)
+        && bytes.loadUnaligned(fromByteOffset: 3, as: UInt32.self)
+          == other.loadUnaligned(fromByteOffset: 3, as: UInt32.self)
+    }
+
+    /// The fields of an answer are all there, or those behind its body.
+    fileprivate mutating func heardHeaders(
+      _ codec: OpaquePointer?, _ stream: Int32, isLast: Bool
     ) {
       guard let slot = slot(codec, stream) else { return }
-      let entries = outbox.pointee.entries
-      if Self.isText(name, ":status") {
-        var status: UInt16 = 0
-        for byte in value where byte >= 0x30 && byte <= 0x39 {
-          status = status &* 10 &+ UInt16(byte &- 0x30)
-        }
-        entries[slot].status = value.count == 3 ? status : 0
-      } else if entries[slot].status != 200 || outbox.pointee.reportsAccepted,
-        Self.isText(name, "apns-id"), let id = UUIDText.bytes(value)
-      {
-        entries[slot].id = id
+      let entry = outbox.pointee.entries + slot
+      if entry.pointee.status >= 200 { return }
+      if entry.pointee.status == 0, !isLast {
+        _ = nghttp2_submit_rst_stream(
+          codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, NGHTTP2_PROTOCOL_ERROR.rawValue)
       }
+      // The answer itself is still to come.
+      entry.pointee.status = 0
     }
 
-    private static func isText(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
-      guard let base = bytes.baseAddress, bytes.count == text.utf8CodeUnitCount else {
-        return false
-      }
-      return memcmp(base, text.utf8Start, bytes.count) == 0
-    }
-
-    fileprivate func heardBody(
+    fileprivate mutating func heardBody(
       _ codec: OpaquePointer?, _ stream: Int32, _ bytes: UnsafeRawBufferPointer
     ) {
       guard let slot = slot(codec, stream) else { return }
       let entries = outbox.pointee.entries
       // A 200 has none, or none that matters.
-      guard entries[slot].status != 200 else { return }
+      guard entries[slot].status > 200 else { return }
       if entries[slot].body == nil {
         guard let memory = malloc(MemoryLayout<AnswerText>.size) else { return }
         let body = memory.bindMemory(to: AnswerText.self, capacity: 1)
@@ -238,7 +330,11 @@
       entries[slot].body?.pointee.append(bytes)
     }
 
-    fileprivate mutating func heardSettings() { hasSettings = true }
+    fileprivate mutating func heardSettings() {
+      hasSettings = true
+      headers.limitTable(
+        to: Int(nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_HEADER_TABLE_SIZE)))
+    }
 
     fileprivate mutating func heardPong() { isAsked = false }
 
@@ -267,6 +363,9 @@
   /// nghttp2 calls back while it works, and what it calls changes the connection: so these
   /// hold on to none of it meanwhile.
   extension UnsafeMutablePointer<HTTP2Connection> {
+    /// SETTINGS_NO_RFC7540_PRIORITIES, which nghttp2 has a name for since 1.48.
+    private static var noPriorities: Int32 { 9 }
+
     /// Begins HTTP/2 on a new connection; false where there is no memory.
     func begin() -> Bool {
       pointee.end()
@@ -278,6 +377,8 @@
       defer { nghttp2_option_del(option) }
       // They are for a priority tree that nothing here uses.
       nghttp2_option_set_no_closed_streams(option, 1)
+      // What it would check of answers is checked in `heardHeader`, for less.
+      nghttp2_option_set_no_http_messaging(option, 1)
       nghttp2_session_callbacks_set_on_header_callback(callbacks, heardHeader)
       nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, heardBody)
       nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, heardFrame)
@@ -291,9 +392,18 @@
         return false
       }
       pointee.codec = codec
-      var settings = nghttp2_settings_entry(
-        settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0)
-      return nghttp2_submit_settings(codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), &settings, 1) == 0
+      pointee.headers = PushHeaders(pointee.record + HTTP2Connection.headersOffset)
+      // Without RFC 7540's priorities (RFC 9218, 2.1) streams need no tree.
+      var settings = (
+        nghttp2_settings_entry(
+          settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
+        nghttp2_settings_entry(settings_id: Self.noPriorities, value: 1)
+      )
+      return withUnsafeBytes(of: &settings) {
+        nghttp2_submit_settings(
+          codec, UInt8(NGHTTP2_FLAG_NONE.rawValue),
+          $0.baseAddress?.assumingMemoryBound(to: nghttp2_settings_entry.self), 2) == 0
+      }
     }
 
     /// To be called once, when the connection will not be used again.
@@ -305,32 +415,43 @@
     }
 
     /// Bytes that wait to be written, a record at most; nil where HTTP/2 itself is at its end.
-    func fillRecord() -> UnsafeRawBufferPointer? {
-      let record = pointee.record
-      var filled = pointee.filled
-      if pointee.written > 0 {
-        filled &-= pointee.written
-        memmove(record, record + pointee.written, filled)
+    func fillRecord(of authority: PushAuthority) -> UnsafeRawBufferPointer? {
+      let written = pointee.written
+      if written > 0 {
+        pointee.filled &-= written
+        memmove(pointee.record, pointee.record + written, pointee.filled)
         pointee.written = 0
       }
-      var rest = pointee.rest
-      while filled < HTTP2Connection.recordSize {
-        if rest.count == 0 {
+      fill(of: authority)
+      if pointee.hasFailed { return nil }
+      return UnsafeRawBufferPointer(
+        start: pointee.record, count: min(pointee.filled, HTTP2Connection.recordSize))
+    }
+
+    /// Has nghttp2 put what waits into frames, until a record is full.
+    func fill(of authority: PushAuthority) {
+      let record = pointee.record
+      while pointee.filled < HTTP2Connection.recordSize {
+        if pointee.rest.count == 0 {
           var bytes: UnsafePointer<UInt8>?
           let count = nghttp2_session_mem_send(pointee.codec, &bytes)
-          if count < 0 { return nil }
-          if count == 0 { break }
-          rest = UnsafeRawBufferPointer(start: bytes, count: count)
+          if count < 0 { pointee.hasFailed = true }
+          guard count > 0, let bytes else { return }
+          // All that a client sends of these are requests.
+          if UInt32(bytes[3]) == NGHTTP2_HEADERS.rawValue, count >= HTTP2Connection.frameHead {
+            if pointee.writeHeaders(bytes, of: authority) { continue }
+            pointee.hasFailed = true
+            return
+          }
+          pointee.rest = UnsafeRawBufferPointer(start: bytes, count: count)
         }
+        let (rest, filled) = (pointee.rest, pointee.filled)
         let count = min(rest.count, HTTP2Connection.recordSize &- filled)
-        guard let base = rest.baseAddress else { break }
+        guard let base = rest.baseAddress else { return }
         memcpy(record + filled, base, count)
-        filled &+= count
-        rest = UnsafeRawBufferPointer(start: base + count, count: rest.count &- count)
+        pointee.filled = filled &+ count
+        pointee.rest = UnsafeRawBufferPointer(start: base + count, count: rest.count &- count)
       }
-      pointee.rest = rest
-      pointee.filled = filled
-      return UnsafeRawBufferPointer(start: record, count: filled)
     }
 
     /// Takes what was read; false where it is not HTTP/2 or the peer broke its rules.
@@ -354,11 +475,11 @@
     _ name: UnsafePointer<UInt8>?, _ nameCount: Int, _ value: UnsafePointer<UInt8>?,
     _ valueCount: Int, _ flags: UInt8, _ context: UnsafeMutableRawPointer?
   ) -> CInt {
-    guard let frame else { return 0 }
-    connection(context)?.pointee.heardHeader(
+    guard let frame, let connection = connection(context) else { return 0 }
+    let isFine = connection.pointee.heardHeader(
       codec, frame.pointee.hd.stream_id, UnsafeRawBufferPointer(start: name, count: nameCount),
       UnsafeRawBufferPointer(start: value, count: valueCount))
-    return 0
+    return isFine ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
   }
 
   private func heardBody(
@@ -376,6 +497,10 @@
   ) -> CInt {
     guard let frame, let connection = connection(context) else { return 0 }
     switch UInt32(frame.pointee.hd.type) {
+    case NGHTTP2_HEADERS.rawValue:
+      connection.pointee.heardHeaders(
+        codec, frame.pointee.hd.stream_id,
+        isLast: UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0)
     case NGHTTP2_SETTINGS.rawValue
     where UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_ACK.rawValue == 0:
       connection.pointee.heardSettings()

@@ -55,6 +55,8 @@
       mask = count &- 1
       ring = FrameRing(memory + bookkeeping, size: bytes &- bookkeeping)
       self.reportsAccepted = reportsAccepted
+      // Connections look at it before anything was taken.
+      entries.initialize(to: OutboxEntry(userData: nil, identifier: 0, place: 0, takenAt: 0))
     }
 
     /// One that stays where it is in memory, until it is ended.
@@ -114,6 +116,20 @@
 
     func request(_ slot: Int) -> StoredRequest {
       StoredRequest(UnsafeRawPointer(ring.address(Int(entries[slot].place))))
+    }
+
+    /// The slot taken next behind that one, as far as there is one.
+    @inline(__always)
+    func slot(behind slot: Int) -> Int {
+      let next = (slot &+ 1) & mask
+      return next == end & mask ? slot : next
+    }
+
+    /// Whether it waits for the answer to that stream.
+    @inline(__always)
+    func isInFlight(_ slot: Int, on connection: UInt16, _ stream: Int32) -> Bool {
+      entries[slot].stream == stream && entries[slot].connection == connection
+        && entries[slot].state == .inFlight
     }
 
     // MARK: Sending

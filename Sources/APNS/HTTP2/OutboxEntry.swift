@@ -23,6 +23,8 @@
     var failures: UInt8 = 0
     /// How many bytes of its payload the stream has taken.
     var sent: UInt16 = 0
+    /// What the service said last where it was to be tried again; 0: nothing.
+    var lastStatus: UInt16 = 0
     /// Seconds of the monotonic clock at which it was taken, and at which it was last sent.
     var takenAt: UInt32
     var sentAt: UInt32 = 0
@@ -32,6 +34,7 @@
     /// Which of the provider's tokens it was sent with, and whether one was replaced for it.
     var tokenGeneration: UInt32 = 0
     var hasNewToken = false
+    var lastReason = Reason.none
     var outcome = Outcome.unknown
 
     init(

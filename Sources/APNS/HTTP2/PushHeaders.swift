@@ -1,5 +1,5 @@
 #if APNS_HTTP2
-  import CNGHTTP2
+  import CSystem
 
   /// What all requests of a session have in common.
   struct PushAuthority {
@@ -8,65 +8,152 @@
     var authorization = UnsafeRawBufferPointer(start: nil, count: 0)
   }
 
-  /// The header fields of one request (Apple: Sending notification requests to APNs). Texts
-  /// are lent, and have to stay until nghttp2 has put them into a frame.
-  enum PushHeaders {
-    static let most = 12
+  /// Writes the header fields of one connection's requests (Apple: Sending notification
+  /// requests to APNs) in HPACK (RFC 7541). nghttp2's own would look up each name and value,
+  /// and code the device token's hex digits one by one.
+  /// What writes is `mutating`, or it would be handed a copy of all this.
+  struct PushHeaders {
+    /// More than a request's fields come to.
+    static var most: Int { 2048 }
+    static var size: Int { HuffmanCode.size &+ FieldTable.size }
 
-    /// Calls `body` with the fields.
-    @inline(__always)
-    static func with<Result>(
+    private let code: HuffmanCode
+    private var table: FieldTable
+
+    /// `memory` is lent, and has that size.
+    init(_ memory: UnsafeMutableRawPointer) {
+      code = HuffmanCode(memory)
+      table = FieldTable(memory + HuffmanCode.size)
+    }
+
+    /// The peer's table holds that much from now on.
+    mutating func limitTable(to size: Int) { table.limit(to: size) }
+
+    /// Writes the fields to `target`, which has room for `most` bytes; the end of them. Nil
+    /// where there is no room.
+    mutating func write(
       _ request: StoredRequest, id: InlineArray<16, UInt8>, of authority: PushAuthority,
-      _ body: (UnsafeMutableBufferPointer<nghttp2_nv>) -> Result
-    ) -> Result {
-      withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: most) { fields in
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: UUIDText.count) { idText in
-          var count = 0
-          /// Texts that are the same for many are found again in the header table.
-          func put(
-            _ name: StaticString, _ value: UnsafeRawBufferPointer, flags: nghttp2_nv_flag? = nil
-          ) {
-            guard value.count > 0, count < most else { return }
-            var bits =
-              NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue
-            if let flags { bits = NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | flags.rawValue }
-            (fields.baseAddress.unsafelyUnwrapped + count).initialize(
-              to: nghttp2_nv(
-                name: UnsafeMutablePointer(mutating: name.utf8Start),
-                value: UnsafeMutablePointer(
-                  mutating: value.baseAddress?.assumingMemoryBound(to: UInt8.self)),
-                namelen: name.utf8CodeUnitCount, valuelen: value.count,
-                flags: UInt8(truncatingIfNeeded: bits)))
-            count &+= 1
-          }
-          put(":method", bytes("POST"))
-          put(":scheme", bytes("https"))
-          put(":path", request.path)
-          put(":authority", authority.authority)
-          put("authorization", authority.authorization, flags: NGHTTP2_NV_FLAG_NONE)
-          put("apns-topic", request.topic)
-          put("apns-push-type", request.type.text)
-          switch request.priority {
-          case 10: put("apns-priority", bytes("10"))
-          case 5: put("apns-priority", bytes("5"))
-          case 1: put("apns-priority", bytes("1"))
-          default: break
-          }
-          put("apns-expiration", request.expiry)
-          put("apns-collapse-id", request.collapse)
-          if !UUIDText.isZero(id), let text = idText.baseAddress {
-            UUIDText.write(id, to: text)
-            put(
-              "apns-id", UnsafeRawBufferPointer(start: text, count: UUIDText.count),
-              flags: NGHTTP2_NV_FLAG_NO_INDEX)
-          }
-          return body(UnsafeMutableBufferPointer(rebasing: fields[0..<count]))
-        }
+      to target: UnsafeMutableRawPointer
+    ) -> UnsafeMutableRawPointer? {
+      let texts =
+        authority.authority.count &+ authority.authorization.count &+ request.topic.count
+        &+ request.token.count &* 2 &+ request.collapse.count
+      // What else there is has its place in the rest.
+      guard texts <= Self.most &- 512 else { return nil }
+      var next = target
+      if table.isReduced { next = Self.number(table.tellLimit(), 0x20, 5, next) }
+      // :method POST, :scheme https and :path are in the static table (RFC 7541, appendix A).
+      next.storeBytes(of: UInt32(0x04_87_83).littleEndian, as: UInt32.self)
+      next = path(request.token, next + 3)
+      next = put(.authority, authority.authority, next)
+      if authority.authorization.count > 0 {
+        // Never to be indexed by anybody.
+        next = string(authority.authorization, Self.number(23, 0x10, 4, next))
+      }
+      next = put(.topic, request.topic, next)
+      next = put(.pushType, request.type.text, next)
+      switch request.priority {
+      case 10: next = put(.priority, Self.bytes("10"), next)
+      case 5: next = put(.priority, Self.bytes("5"), next)
+      case 1: next = put(.priority, Self.bytes("1"), next)
+      default: break
+      }
+      next = put(.expiration, request.expiry, next)
+      next = put(.collapseID, request.collapse, next)
+      if UUIDText.isZero(id) { return next }
+      return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: UUIDText.count) {
+        guard let text = $0.baseAddress else { return next }
+        UUIDText.write(id, to: text)
+        return put(.id, UnsafeRawBufferPointer($0), next)
       }
     }
 
     private static func bytes(_ text: StaticString) -> UnsafeRawBufferPointer {
       UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    }
+
+    /// The path: as text, for which there is always a code, and that is always shorter.
+    @inline(__always)
+    private mutating func path(
+      _ token: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
+    ) -> UnsafeMutableRawPointer {
+      let end = code.write(pathOf: token, to: target + 1)
+      return Self.coded(end - target - 1, target)
+    }
+
+    /// Puts the length before a coded text of so many bytes that stands behind its first byte.
+    @inline(__always)
+    private static func coded(
+      _ count: Int, _ target: UnsafeMutableRawPointer
+    ) -> UnsafeMutableRawPointer {
+      if count < 0x7F {
+        target.storeBytes(of: 0x80 | UInt8(truncatingIfNeeded: count), as: UInt8.self)
+        return target + 1 + count
+      }
+      // It is longer than one byte says: the text goes further back.
+      let more = count < 0x7F + 0x80 ? 1 : 2
+      memmove(target + 1 + more, target + 1, count)
+      return number(count, 0x80, 7, target) + count
+    }
+
+    /// One that is in the table, or a field for it (RFC 7541, 6).
+    @inline(never)
+    private mutating func put(
+      _ field: TableField, _ value: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
+    ) -> UnsafeMutableRawPointer {
+      if value.count == 0 { return target }
+      if let index = table.find(field, value) {
+        target.storeBytes(of: 0x80 | UInt8(truncatingIfNeeded: index), as: UInt8.self)
+        return target + 1
+      }
+      return putNew(field, value, target)
+    }
+
+    private mutating func putNew(
+      _ field: TableField, _ value: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
+    ) -> UnsafeMutableRawPointer {
+      // Only the name of `:authority` is in the static table.
+      let known = field == .authority ? 1 : table.findName(field)
+      var isKept = table.isWorth(field, value)
+      if known == nil { isKept = true } else if field == .id { isKept = false }
+      isKept = isKept && table.insert(field, value)
+      var next = Self.number(known ?? 0, isKept ? 0x40 : 0, isKept ? 6 : 4, target)
+      if known == nil { next = string(field.name, next) }
+      return string(value, next)
+    }
+
+    /// A text, in whichever way is shorter.
+    @inline(never)
+    private mutating func string(
+      _ text: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
+    ) -> UnsafeMutableRawPointer {
+      if let size = code.size(of: text), size < text.count {
+        return Self.coded(code.write(text, to: target + 1) - target - 1, target)
+      }
+      let next = Self.number(text.count, 0, 7, target)
+      if let base = text.baseAddress { memcpy(next, base, text.count) }
+      return next + text.count
+    }
+
+    /// A number in the lowest bits of a byte, and where it is too large in those that follow
+    /// (RFC 7541, 5.1).
+    @inline(never)
+    private static func number(
+      _ number: Int, _ first: UInt8, _ bits: Int, _ target: UnsafeMutableRawPointer
+    ) -> UnsafeMutableRawPointer {
+      let most = 1 &<< bits &- 1
+      target.storeBytes(
+        of: first | UInt8(truncatingIfNeeded: min(number, most)), as: UInt8.self)
+      if number < most { return target + 1 }
+      var next = target + 1
+      var left = number &- most
+      while left >= 0x80 {
+        next.storeBytes(of: UInt8(truncatingIfNeeded: left) | 0x80, as: UInt8.self)
+        next += 1
+        left &>>= 7
+      }
+      next.storeBytes(of: UInt8(truncatingIfNeeded: left), as: UInt8.self)
+      return next + 1
     }
   }
 #endif

@@ -22,11 +22,12 @@
     /// No topic of Apple's is nearly as long.
     static let topicMax = 255
 
-    /// `topic`: what is meant where the notification names none. `payloadMax`: 0 for
-    /// what its type allows.
+    /// `topic`: what is meant where the notification names none; `topicCount`: its length,
+    /// where it was checked before. `payloadMax`: 0 for what its type allows.
     init(
       _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer,
-      payloadMax: Int, topic fallback: UnsafePointer<CChar>?, needsTopic: Bool
+      payloadMax: Int, topic fallback: UnsafePointer<CChar>?, topicCount: Int? = nil,
+      needsTopic: Bool
     ) throws(Failure) {
       let length = given.pointee.token_length
       guard let token = given.pointee.token, length > 0, length <= Int(APNS_TOKEN_MAX) else {
@@ -43,9 +44,12 @@
       case 0: expiry = nil
       case let seconds: expiry = max(0, seconds)
       }
-      topic = try Self.text(
-        Self.isEmpty(given.pointee.topic) ? fallback : given.pointee.topic, "topic",
-        most: Self.topicMax, lowest: 0x21)
+      if Self.isEmpty(given.pointee.topic), let topicCount {
+        topic = UnsafeRawBufferPointer(start: fallback, count: topicCount)
+      } else {
+        topic = try Self.topic(
+          Self.isEmpty(given.pointee.topic) ? fallback : given.pointee.topic)
+      }
       if needsTopic, topic.count == 0 {
         throw Failure(APNS_ERR_ARGUMENT, "there is no topic, and a provider token needs one")
       }
@@ -61,6 +65,12 @@
       }
       self.token = UnsafeRawBufferPointer(start: token, count: length)
       self.payload = payload
+    }
+
+    static func topic(
+      _ text: UnsafePointer<CChar>?
+    ) throws(Failure) -> UnsafeRawBufferPointer {
+      try Self.text(text, "topic", most: Self.topicMax, lowest: 0x21)
     }
 
     @inline(__always)

@@ -9,7 +9,12 @@ enum PushType: UInt8 {
 
   /// As APNs reads it; static, with a NUL behind it.
   var text: UnsafeRawBufferPointer {
-    WordList(
+    // Most are, and need not be looked for.
+    if self == .alert {
+      let text: StaticString = "alert"
+      return UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    }
+    return WordList(
       """
       alert\0\
       background\0\

@@ -1,7 +1,7 @@
 #if APNS_HTTP2
   /// A notification's request as the outbox keeps it: a head with the lengths, and behind
-  /// it the texts that become header fields, and the payload. Written once, and read as
-  /// often as it is sent.
+  /// it the device token, the texts that become header fields, and the payload. Written once,
+  /// and read as often as it is sent.
   struct StoredRequest {
     private let base: UnsafeRawPointer
 
@@ -9,7 +9,7 @@
 
     private struct Head {
       var payload: UInt16
-      var path: UInt16
+      var token: UInt16
       var topic: UInt16
       var collapse: UInt8
       var expiry: UInt8
@@ -17,12 +17,11 @@
       var priority: UInt8
     }
 
-    private static var prefix: StaticString { "/3/device/" }
     private static var headSize: Int { MemoryLayout<Head>.size }
 
     static func size(of push: PushRequest) -> Int {
-      headSize &+ prefix.utf8CodeUnitCount &+ 2 &* push.token.count &+ push.topic.count
-        &+ push.collapse.count &+ digits(push.expiry) &+ push.payload.count
+      headSize &+ push.token.count &+ push.topic.count &+ push.collapse.count
+        &+ digits(push.expiry) &+ push.payload.count
     }
 
     private static func digits(_ number: Int64?) -> Int {
@@ -41,17 +40,13 @@
       target.storeBytes(
         of: Head(
           payload: UInt16(truncatingIfNeeded: push.payload.count),
-          path: UInt16(truncatingIfNeeded: prefix.utf8CodeUnitCount &+ 2 &* push.token.count),
+          token: UInt16(truncatingIfNeeded: push.token.count),
           topic: UInt16(truncatingIfNeeded: push.topic.count),
           collapse: UInt8(truncatingIfNeeded: push.collapse.count),
           expiry: UInt8(truncatingIfNeeded: expiryCount), type: push.type.rawValue,
           priority: push.priority),
         as: Head.self)
-      var next = target + headSize
-      next.copyMemory(from: prefix.utf8Start, byteCount: prefix.utf8CodeUnitCount)
-      next += prefix.utf8CodeUnitCount
-      TokenText.encode(push.token, into: next)
-      next += 2 &* push.token.count
+      var next = put(push.token, target + headSize)
       next = put(push.topic, next)
       next = put(push.collapse, next)
       var left = push.expiry ?? 0
@@ -79,13 +74,13 @@
       UnsafeRawBufferPointer(start: base + Self.headSize + offset, count: count)
     }
 
-    var path: UnsafeRawBufferPointer { part(0, Int(head.path)) }
-    var topic: UnsafeRawBufferPointer { part(Int(head.path), Int(head.topic)) }
+    var token: UnsafeRawBufferPointer { part(0, Int(head.token)) }
+    var topic: UnsafeRawBufferPointer { part(Int(head.token), Int(head.topic)) }
     var collapse: UnsafeRawBufferPointer {
-      part(Int(head.path) &+ Int(head.topic), Int(head.collapse))
+      part(Int(head.token) &+ Int(head.topic), Int(head.collapse))
     }
     var expiry: UnsafeRawBufferPointer {
-      part(Int(head.path) &+ Int(head.topic) &+ Int(head.collapse), Int(head.expiry))
+      part(Int(head.token) &+ Int(head.topic) &+ Int(head.collapse), Int(head.expiry))
     }
     /// UNIX seconds after which nobody wants it; nil where it does not say, or is to be tried
     /// by APNs once.
@@ -96,15 +91,10 @@
     }
     var payload: UnsafeRawBufferPointer {
       part(
-        Int(head.path) &+ Int(head.topic) &+ Int(head.collapse) &+ Int(head.expiry),
+        Int(head.token) &+ Int(head.topic) &+ Int(head.collapse) &+ Int(head.expiry),
         Int(head.payload))
     }
     var type: PushType { PushType(rawValue: head.type) ?? .alert }
     var priority: UInt8 { head.priority }
-    /// The device token as text.
-    var tokenText: UnsafeRawBufferPointer {
-      let prefix = Self.prefix.utf8CodeUnitCount
-      return part(prefix, Int(head.path) &- prefix)
-    }
   }
 #endif

@@ -14,7 +14,8 @@
     private var next: UnsafeMutableRawPointer?
     private var left = 0
 
-    private static var step: Int { 32 }
+    private static var shift: Int { 5 }
+    private static var step: Int { 1 << shift }
     private static var largest: Int { 16 &* step }
     /// Before each piece is how much it holds.
     private static var head: Int { 16 }
@@ -52,7 +53,7 @@
         guard let memory = malloc(Self.head &+ capacity) else { return nil }
         place = memory
       } else {
-        let kind = capacity / Self.step &- 1
+        let kind = capacity &>> Self.shift &- 1
         if let piece = pieces[kind] {
           pieces[kind] = piece.load(as: UnsafeMutableRawPointer?.self)
           return piece
@@ -87,7 +88,7 @@
     fileprivate mutating func give(_ piece: UnsafeMutableRawPointer) {
       let capacity = Self.capacity(piece)
       if capacity > Self.largest { return free(piece - Self.head) }
-      let kind = capacity / Self.step &- 1
+      let kind = capacity &>> Self.shift &- 1
       piece.storeBytes(of: pieces[kind], as: UnsafeMutableRawPointer?.self)
       pieces[kind] = piece
     }

@@ -44,7 +44,8 @@
     static func isZero(_ bytes: InlineArray<16, UInt8>) -> Bool {
       var copy = bytes
       return withUnsafeBytes(of: &copy) {
-        $0.load(as: UInt64.self) | $0.load(fromByteOffset: 8, as: UInt64.self) == 0
+        $0.loadUnaligned(as: UInt64.self)
+          | $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self) == 0
       }
     }
 

@@ -19,7 +19,7 @@ extension Session where Net: ~Copyable {
     }
     for index in 0..<options.connections {
       dropSpare(lanes + index)
-      if lanes[index].use == .open { network.sayGoodbye(lanes[index].line) }
+      if lanes[index].use == .open { network.sayGoodbye(lanes[index].line.number) }
     }
     while listen() {
       if network.now >= deadline { break }
@@ -29,7 +29,7 @@ extension Session where Net: ~Copyable {
       close(lanes + index)
       lanes[index].window.abandon()
     }
-    endForGood()
+    isClosed = true
   }
 
   /// Hears the last words; false when nobody has any more to say.
@@ -38,7 +38,7 @@ extension Session where Net: ~Copyable {
     for index in 0..<options.connections where lanes[index].use == .open {
       try? hear(lanes + index)
       if lanes[index].use == .open {
-        network.watch(lanes[index].line, for: .reading)
+        network.watch(lanes[index].line.number, for: .reading)
         isListening = true
       }
     }

@@ -6,8 +6,6 @@ extension Session where Net: ~Copyable {
   private static var longestSpare: Int64 { 60_000_000_000 }
   /// One that has not come about by then may never do; another is made sooner.
   private static var longestSpareOpening: Int64 { 2_000_000_000 }
-  /// A line that ends sooner than that without having been of use is no good sign.
-  private static var shortLife: Int64 { 1_000_000_000 }
 
   /// Sees to it that the lane's line is open; false where that takes waiting, or is
   /// not needed.
@@ -25,68 +23,33 @@ extension Session where Net: ~Copyable {
     if lane.pointee.use == .closed {
       guard needsConnection(lane, goal) else { return false }
       try takeSpare(lane)
+      if lane.pointee.use == .open { return true }
     }
-    if lane.pointee.use == .closed, try !begin(lane) { return false }
-    if lane.pointee.use == .opening { return try advanceOpening(lane) }
-    return lane.pointee.use == .open
+    if let time = try reconnects.open(
+      &lane.pointee.line, on: &network, within: options.connectTimeout)
+    {
+      wake = min(wake, time)
+      return false
+    }
+    connects &+= 1
+    begun(lane)
+    return true
   }
 
   /// Moves to the spare line, unless it is none or has gone stale.
   @inline(never)
   private mutating func takeSpare(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) {
-    guard lane.pointee.spareUse != .closed else { return }
-    let longest = lane.pointee.spareUse == .open ? Self.longestSpare : Self.longestSpareOpening
-    if network.now &- lane.pointee.spareSince > longest {
+    guard lane.pointee.spare.use != .closed else { return }
+    let longest = lane.pointee.spare.use == .open ? Self.longestSpare : Self.longestSpareOpening
+    if network.now &- lane.pointee.spare.openedAt > longest {
       dropSpare(lane)
       return
     }
     lane.pointee.moveToSpare()
     if lane.pointee.use == .open {
       begun(lane)
-      lane.pointee.openedAt = lane.pointee.spareSince
       // It may have been ended while nobody listened.
       try hear(lane)
-    }
-  }
-
-  /// Begins a new connection; false where that is too early.
-  @inline(never)
-  private mutating func begin(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) -> Bool {
-    let now = network.now
-    if now < reconnects.earliest {
-      wake = min(wake, reconnects.earliest)
-      return false
-    }
-    do throws(Failure) {
-      try network.open(lane.pointee.line, isSpare: false, by: now &+ options.connectTimeout)
-    } catch {
-      achievedNothing()
-      throw error
-    }
-    reconnects.opened(at: network.now)
-    lane.pointee.use = .opening
-    return true
-  }
-
-  private mutating func advanceOpening(
-    _ lane: UnsafeMutablePointer<Lane>
-  ) throws(Failure) -> Bool {
-    do throws(Failure) {
-      switch try network.advance(lane.pointee.line) {
-      case .open:
-        lane.pointee.use = .open
-        connects &+= 1
-        begun(lane)
-        return true
-      case .waits(let readiness, let time):
-        network.watch(lane.pointee.line, for: readiness)
-        wake = min(wake, time)
-        return false
-      }
-    } catch {
-      close(lane)
-      achievedNothing()
-      throw error
     }
   }
 
@@ -94,35 +57,21 @@ extension Session where Net: ~Copyable {
   @inline(never)
   private mutating func begun(_ lane: UnsafeMutablePointer<Lane>) {
     let now = network.now
-    // What it was ready for while it opened is done with.
-    _ = network.readiness(lane.pointee.line)
+    lane.pointee.line.begun(on: &network)
     lane.pointee.packet = ErrorPacketReader()
-    lane.pointee.openedAt = now
-    lane.pointee.lastLook = now
     lane.pointee.lastWrite = now
-    lane.pointee.stalledSince = nil
     lane.pointee.firstWrite = nil
     lane.pointee.written = 0
   }
 
-  @inline(never)
   mutating func close(_ lane: UnsafeMutablePointer<Lane>) {
-    network.drop(lane.pointee.line)
-    lane.pointee.use = .closed
-    lane.pointee.stalledSince = nil
+    lane.pointee.line.close(on: &network)
   }
 
   @inline(never)
   mutating func dropSpare(_ lane: UnsafeMutablePointer<Lane>) {
-    guard lane.pointee.spareUse != .closed else { return }
-    network.drop(lane.pointee.spare)
-    lane.pointee.spareUse = .closed
-  }
-
-  @inline(never)
-  mutating func achievedNothing() {
-    let random = network.random()
-    reconnects.achievedNothing(at: network.now, random: random)
+    guard lane.pointee.spare.use != .closed else { return }
+    lane.pointee.spare.close(on: &network)
   }
 
   /// Where the line will soon be needed no more, the next one is made ready while
@@ -131,7 +80,7 @@ extension Session where Net: ~Copyable {
   mutating func keepSpare(_ lane: UnsafeMutablePointer<Lane>, _ goal: Goal) {
     if case .lastWriting = goal { return }
     guard options.keepsSpare else { return }
-    switch lane.pointee.spareUse {
+    switch lane.pointee.spare.use {
     case .open: return
     case .closed where !lane.pointee.expectsRejection && !lane.pointee.window.isHalfFull: return
     case .opening, .closed: makeSpare(lane)
@@ -141,31 +90,33 @@ extension Session where Net: ~Copyable {
   @inline(never)
   private mutating func makeSpare(_ lane: UnsafeMutablePointer<Lane>) {
     let now = network.now
-    if lane.pointee.spareUse == .closed {
+    if lane.pointee.spare.use == .closed {
       guard now >= lane.pointee.nextSpareLook, now >= reconnects.earliest,
         lane.pointee.window.hasInFlight
       else { return }
       do throws(Failure) {
-        try network.open(lane.pointee.spare, isSpare: true, by: now &+ options.connectTimeout)
+        try network.open(
+          lane.pointee.spare.number, isSpare: true, by: now &+ options.connectTimeout)
       } catch {
         spareFailed(lane)
         return
       }
       reconnects.opened(at: network.now)
-      lane.pointee.spareUse = .opening
-      lane.pointee.spareSince = now
-    } else if network.readiness(lane.pointee.spare).isEmpty, now < lane.pointee.nextSpareLook,
+      lane.pointee.spare.use = .opening
+      lane.pointee.spare.openedAt = now
+    } else if network.readiness(lane.pointee.spare.number).isEmpty,
+      now < lane.pointee.nextSpareLook,
       now < lane.pointee.spareUntil
     {
       awaitSpare(lane)
       return
     }
-    lane.pointee.nextSpareLook = now &+ Self.lookInterval
+    lane.pointee.nextSpareLook = now &+ Line.lookInterval
     do throws(Failure) {
-      switch try network.advance(lane.pointee.spare) {
+      switch try network.advance(lane.pointee.spare.number) {
       case .open:
-        lane.pointee.spareUse = .open
-        lane.pointee.spareSince = now
+        lane.pointee.spare.use = .open
+        lane.pointee.spare.openedAt = now
         connects &+= 1
       case .waits(let readiness, let time):
         lane.pointee.spareWants = readiness
@@ -178,16 +129,15 @@ extension Session where Net: ~Copyable {
   }
 
   private mutating func awaitSpare(_ lane: UnsafeMutablePointer<Lane>) {
-    network.watch(lane.pointee.spare, for: lane.pointee.spareWants)
+    network.watch(lane.pointee.spare.number, for: lane.pointee.spareWants)
     wake = min(wake, lane.pointee.spareUntil)
   }
 
   /// The line that works is none the worse for it; when it ends, the reason will be heard.
   @inline(never)
   private mutating func spareFailed(_ lane: UnsafeMutablePointer<Lane>) {
-    network.drop(lane.pointee.spare)
-    lane.pointee.spareUse = .closed
-    lane.pointee.nextSpareLook = network.now &+ Self.shortLife
+    lane.pointee.spare.close(on: &network)
+    lane.pointee.nextSpareLook = network.now &+ Reconnects.shortLife
   }
 
   /// The connection is gone without a packet that settles anything.
@@ -198,19 +148,18 @@ extension Session where Net: ~Copyable {
     close(lane)
     if let failure, failure.refusesProvider {
       lane.pointee.window.connectionRefused()
-      achievedNothing()
+      reconnects.achievedNothing(on: &network)
       throw failure
     }
-    if lane.pointee.window.hasInFlight {
+    let isInDoubt = lane.pointee.window.hasInFlight
+    var resends = true
+    if isInDoubt {
       lane.pointee.ambiguousEnds &+= 1
-      let resends =
+      resends =
         options.resendsAmbiguous && lane.pointee.ambiguousEnds < options.ambiguousEndsMax
-      lane.pointee.window.connectionEnded(resend: resends)
       if !resends { lane.pointee.ambiguousEnds = 0 }
-      achievedNothing()
-    } else {
-      lane.pointee.window.connectionEnded(resend: true)
-      if network.now &- lane.pointee.openedAt < Self.shortLife { achievedNothing() }
     }
+    lane.pointee.window.connectionEnded(resend: resends)
+    reconnects.lost(lane.pointee.line, leavingDoubt: isInDoubt, on: &network)
   }
 }

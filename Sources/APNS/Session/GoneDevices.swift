@@ -27,10 +27,10 @@
 
     fileprivate init() {}
 
-    /// Notes a device, by its token in hex. Told again, the later time counts.
+    /// Notes a device, by its token. Told again, the later time counts.
     @inline(never)
-    mutating func note(_ text: UnsafeRawBufferPointer, timestamp: UInt32) {
-      let count = text.count / 2
+    mutating func note(_ token: UnsafeRawBufferPointer, timestamp: UInt32) {
+      let count = token.count
       if buckets == nil {
         buckets = calloc(Self.bucketCount, MemoryLayout<Int>.size)?
           .bindMemory(to: UnsafeMutablePointer<Device>?.self, capacity: Self.bucketCount)
@@ -41,11 +41,7 @@
       let device = memory.bindMemory(to: Device.self, capacity: 1)
       device.initialize(
         to: Device(timestamp: timestamp, tokenCount: UInt32(truncatingIfNeeded: count)))
-      for index in 0..<count {
-        let high = TokenText.value(ofDigit: text[2 &* index]) ?? 0
-        let low = TokenText.value(ofDigit: text[2 &* index &+ 1]) ?? 0
-        (memory + MemoryLayout<Device>.size + index).storeBytes(of: high << 4 | low, as: UInt8.self)
-      }
+      if let base = token.baseAddress { memcpy(memory + MemoryLayout<Device>.size, base, count) }
       let bucket = buckets + Self.bucket(device)
       var known = bucket.pointee
       while let other = known {

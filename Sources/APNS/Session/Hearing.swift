@@ -2,20 +2,10 @@ import CAPNS
 
 /// Hearing what the gateway says.
 extension Session where Net: ~Copyable {
-  /// How often a busy connection is looked at: one system call in so many ns.
-  static var lookInterval: Int64 { 500_000 }
-
   /// Looks where a wait found something, or where the last look is long ago.
   @inline(__always)
   mutating func hearIfDue(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) {
-    let now = network.now
-    if network.readiness(lane.pointee.line).contains(.reading) {
-      lane.pointee.lastLook = now
-      try hear(lane)
-    } else if now &- lane.pointee.lastLook >= Self.lookInterval {
-      lane.pointee.lastLook = now
-      if network.hasNews(lane.pointee.line) { try hear(lane) }
-    }
+    if lane.pointee.line.hasNews(on: &network) { try hear(lane) }
   }
 
   /// Takes all that is there. Throws where the peer refused the provider itself.
@@ -24,7 +14,7 @@ extension Session where Net: ~Copyable {
     try withUnsafeTemporaryAllocation(byteCount: 512, alignment: 1) {
       (buffer) throws(Failure) in
       while lane.pointee.use == .open {
-        switch network.read(lane.pointee.line, into: buffer) {
+        switch network.read(lane.pointee.line.number, into: buffer) {
         case .bytes(let count):
           try heard(lane, UnsafeRawBufferPointer(rebasing: buffer[0..<min(count, buffer.count)]))
         case .nothing: return

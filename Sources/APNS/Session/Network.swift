@@ -4,6 +4,9 @@ protocol Network: ~Copyable {
   /// Nanoseconds that only grow.
   var now: Int64 { get }
 
+  /// Its seconds, as far as they are known without much ado: never ahead of `now`.
+  var second: UInt32 { get }
+
   mutating func random() -> UInt64
 
   /// Begins a connection on a line that has none, to be open by the deadline. A spare
@@ -39,6 +42,10 @@ protocol Network: ~Copyable {
 
   /// The gateway's name, at the end of a message.
   func append(to message: inout Message)
+}
+
+extension Network where Self: ~Copyable {
+  var second: UInt32 { UInt32(truncatingIfNeeded: now / 1_000_000_000) }
 }
 
 /// How far the opening of a line has come.

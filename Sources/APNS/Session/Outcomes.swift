@@ -9,7 +9,7 @@ extension Session where Net: ~Copyable {
     if isClosed { return nil }
     if milliseconds == 0 {
       for index in 0..<options.connections where lanes[index].use == .open {
-        if network.hasNews(lanes[index].line) { try hear(lanes + index) }
+        if network.hasNews(lanes[index].line.number) { try hear(lanes + index) }
       }
       return takeOutcome()
     }

@@ -2,7 +2,8 @@
   import CAPNS
   import CSystem
 
-  /// What an answer, or its absence, means for the notification.
+  /// What an answer, or its absence, means for the notification. A function that was not
+  /// `mutating` would be handed a copy of the whole session.
   extension PushSession where Net: ~Copyable {
     /// Decides about every stream that has ended; false where there is none.
     @discardableResult
@@ -23,6 +24,8 @@
       ambiguousEnds = 0
       if status == 200 { return outbox.pointee.end(slot, as: .accepted) }
       let answer = self.answer(slot)
+      outbox.pointee.entries[slot].lastStatus = status
+      outbox.pointee.entries[slot].lastReason = answer.reason
       let reject = answer.reason.reject
       switch answer.reason.remedy(answered: Int(status)) {
       case .reject: break
@@ -59,10 +62,10 @@
     }
 
     /// For the feedback; `time` is in ms, and 0 where the service did not say.
-    private func noteGone(_ slot: Int, since time: Int64) {
+    private mutating func noteGone(_ slot: Int, since time: Int64) {
       let seconds = time == 0 ? csystem_unix_seconds() : time / 1000
       gone.pointee.note(
-        outbox.pointee.request(slot).tokenText, timestamp: UInt32(clamping: seconds))
+        outbox.pointee.request(slot).token, timestamp: UInt32(clamping: seconds))
     }
 
     /// Whether there is another provider token than the one that was refused with this
@@ -76,7 +79,7 @@
     }
 
     /// What the service said of one that it did not take.
-    func answer(_ slot: Int) -> AnswerBody {
+    mutating func answer(_ slot: Int) -> AnswerBody {
       guard let text = outbox.pointee.entries[slot].body else {
         return AnswerBody(UnsafeRawBufferPointer(start: nil, count: 0))
       }
@@ -84,7 +87,7 @@
     }
 
     /// No more streams are begun where this one was.
-    private func leaveConnection(_ slot: Int) {
+    private mutating func leaveConnection(_ slot: Int) {
       let number = Int(outbox.pointee.entries[slot].connection)
       // It may have been closed since, and the next one there is not meant.
       guard number < laneCount, lanes[number].use == .open else { return }

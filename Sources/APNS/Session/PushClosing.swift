@@ -16,7 +16,7 @@
         close(lanes + number)
       }
       outbox.pointee.abandon()
-      endForGood()
+      isClosed = true
     }
   }
 #endif

@@ -3,85 +3,48 @@
 
   /// Opening and ending the connections of a session over HTTP/2.
   extension PushSession where Net: ~Copyable {
-    /// A connection that ends sooner than that without an answer is no good sign.
-    private static var shortLife: Int64 { 1_000_000_000 }
-
+    /// Sees to it that the lane's line is open; false where that takes waiting, or is not
+    /// needed.
+    @inline(__always)
     mutating func bringOpen(
       _ lane: UnsafeMutablePointer<PushLane>, _ goal: PushGoal
     ) throws(Failure) -> Bool {
-      switch lane.pointee.use {
-      case .open: return true
-      case .opening: return try advanceOpening(lane)
-      case .closed:
-        guard isNeeded(lane, goal), try begin(lane) else { return false }
-        return try advanceOpening(lane)
-      }
+      lane.pointee.use == .open ? true : try reopen(lane, goal)
     }
 
-    /// Begins a new connection; false where that is too early.
-    private mutating func begin(_ lane: UnsafeMutablePointer<PushLane>) throws(Failure) -> Bool {
-      let now = network.now
-      if now < reconnects.earliest {
-        wake = min(wake, reconnects.earliest)
+    @inline(never)
+    private mutating func reopen(
+      _ lane: UnsafeMutablePointer<PushLane>, _ goal: PushGoal
+    ) throws(Failure) -> Bool {
+      if lane.pointee.use == .closed, !isNeeded(lane, goal) { return false }
+      if let time = try reconnects.open(
+        &lane.pointee.line, on: &network, within: options.connectTimeout)
+      {
+        wake = min(wake, time)
         return false
       }
-      do throws(Failure) {
-        try network.open(lane.pointee.number, isSpare: false, by: now &+ options.connectTimeout)
-      } catch {
-        achievedNothing()
-        throw error
-      }
-      reconnects.opened(at: network.now)
-      lane.pointee.use = .opening
-      return true
-    }
-
-    private mutating func advanceOpening(
-      _ lane: UnsafeMutablePointer<PushLane>
-    ) throws(Failure) -> Bool {
-      do throws(Failure) {
-        switch try network.advance(lane.pointee.number) {
-        case .open:
-          guard lane.pointee.http.begin() else { throw .outOfMemory }
-          connects &+= 1
-          begun(lane)
-          return true
-        case .waits(let readiness, let time):
-          network.watch(lane.pointee.number, for: readiness)
-          wake = min(wake, time)
-          return false
-        }
-      } catch {
+      guard lane.pointee.http.begin() else {
         close(lane)
-        achievedNothing()
-        throw error
+        reconnects.achievedNothing(on: &network)
+        throw .outOfMemory
       }
+      connects &+= 1
+      begun(lane)
+      return true
     }
 
     private mutating func begun(_ lane: UnsafeMutablePointer<PushLane>) {
       let now = network.now
-      _ = network.readiness(lane.pointee.number)
-      lane.pointee.use = .open
-      lane.pointee.openedAt = now
-      lane.pointee.lastLook = now
+      lane.pointee.line.begun(on: &network)
       lane.pointee.lastHeard = now
       lane.pointee.lastRead = now
       lane.pointee.askedAt = nil
-      lane.pointee.stalledSince = nil
-      lane.pointee.mustRead = false
       lane.pointee.isUnread = false
     }
 
     mutating func close(_ lane: UnsafeMutablePointer<PushLane>) {
-      network.drop(lane.pointee.number)
+      lane.pointee.line.close(on: &network)
       lane.pointee.http.pointee.end()
-      lane.pointee.use = .closed
-      lane.pointee.stalledSince = nil
-    }
-
-    mutating func achievedNothing() {
-      let random = network.random()
-      reconnects.achievedNothing(at: network.now, random: random)
     }
 
     /// The connection is gone; what it had in flight is judged by what it has heard.
@@ -99,12 +62,8 @@
         }
       }
       outbox.pointee.connectionEnded(UInt16(truncatingIfNeeded: lane.pointee.number))
-      if owed > 0 {
-        if !refuses { ambiguousEnds &+= 1 }
-        achievedNothing()
-      } else if network.now &- lane.pointee.openedAt < Self.shortLife {
-        achievedNothing()
-      }
+      if owed > 0, !refuses { ambiguousEnds &+= 1 }
+      reconnects.lost(lane.pointee.line, leavingDoubt: owed > 0, on: &network)
       judgeAnswered()
       if let failure, refuses { throw failure }
     }

@@ -3,17 +3,10 @@
 
   /// Hearing what the service says.
   extension PushSession where Net: ~Copyable {
-    private static var lookInterval: Int64 { 500_000 }
-
     /// Looks where a wait found something, or where the last look is long ago.
     mutating func hearIfDue(_ lane: UnsafeMutablePointer<PushLane>) throws(Failure) {
-      let now = network.now
-      if network.readiness(lane.pointee.number).contains(.reading) || lane.pointee.isUnread {
-        lane.pointee.lastLook = now
+      if lane.pointee.line.hasNews(on: &network, orKnown: lane.pointee.isUnread) {
         try hear(lane, atMost: HTTP2Connection.recordSize)
-      } else if now &- lane.pointee.lastLook >= Self.lookInterval {
-        lane.pointee.lastLook = now
-        if network.hasNews(lane.pointee.number) { try hear(lane) }
       }
     }
 
@@ -29,7 +22,7 @@
         while lane.pointee.use == .open {
           switch network.read(lane.pointee.number, into: buffer) {
           case .bytes(let count):
-            lane.pointee.mustRead = false
+            lane.pointee.line.mustRead = false
             lane.pointee.lastHeard = network.now
             lane.pointee.lastRead = lane.pointee.lastHeard
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[0..<min(count, buffer.count)])
@@ -112,7 +105,7 @@
     }
 
     private mutating func leave(_ lane: UnsafeMutablePointer<PushLane>) {
-      if !lane.pointee.http.pointee.hasAnswer { achievedNothing() }
+      if !lane.pointee.http.pointee.hasAnswer { reconnects.achievedNothing(on: &network) }
       network.sayGoodbye(lane.pointee.number)
       close(lane)
     }

@@ -5,7 +5,10 @@
   /// What a session over HTTP/2 says in every request.
   struct PushNames: ~Copyable {
     private let authorityText: UnsafeMutablePointer<CChar>
+    private let authorityCount: Int
     private let topicText: UnsafeMutablePointer<CChar>?
+    /// Nil where the topic is none: each notification that means it is told so.
+    let topicCount: Int?
 
     /// Copies the names; the port is left out where it is the usual one of https.
     static func make(_ given: apns_session_options_t) throws(Failure) -> PushNames {
@@ -43,7 +46,9 @@
       _ authority: UnsafeMutablePointer<CChar>, _ topic: UnsafeMutablePointer<CChar>?
     ) {
       authorityText = authority
+      authorityCount = strlen(authority)
       topicText = topic
+      topicCount = (try? PushRequest.topic(topic))?.count
     }
 
     private static func append(_ port: UInt16, to text: UnsafeMutablePointer<CChar>) {
@@ -64,13 +69,11 @@
       free(topicText)
     }
 
-    var authority: PushAuthority { PushAuthority(authority: Self.bytes(authorityText)) }
+    var authority: UnsafeRawBufferPointer {
+      UnsafeRawBufferPointer(start: authorityText, count: authorityCount)
+    }
 
     /// What is meant where a notification names no topic.
     var topic: UnsafePointer<CChar>? { UnsafePointer(topicText) }
-
-    private static func bytes(_ text: UnsafePointer<CChar>?) -> UnsafeRawBufferPointer {
-      UnsafeRawBufferPointer(start: text, count: text.map { strlen($0) } ?? 0)
-    }
   }
 #endif

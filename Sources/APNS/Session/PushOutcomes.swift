@@ -29,7 +29,7 @@
     /// Fills in what the service said of the notification.
     mutating func tellAnswer(_ slot: Int, _ event: inout apns_event_t) {
       let entry = outbox.pointee.entries + slot
-      if entry.pointee.outcome == .unknown { return }
+      if entry.pointee.outcome == .unknown { return tellLastAnswer(entry, &event) }
       event.http_status = entry.pointee.status
       if !UUIDText.isZero(entry.pointee.id) {
         withUnsafeMutableBytes(of: &event.apns_id) {
@@ -43,6 +43,18 @@
       event.reason = Int32(answer.reason.number)
       event.timestamp = answer.timestamp / 1000
       withUnsafeMutableBytes(of: &event.reason_text) { answer.text.copy(to: $0) }
+    }
+
+    /// Of one whose end nobody knows: why the service had it wait, where it did.
+    private func tellLastAnswer(
+      _ entry: UnsafeMutablePointer<OutboxEntry>, _ event: inout apns_event_t
+    ) {
+      event.http_status = entry.pointee.lastStatus
+      event.reason = Int32(entry.pointee.lastReason.number)
+      guard let text = entry.pointee.lastReason.text else { return }
+      withUnsafeMutableBytes(of: &event.reason_text) {
+        for index in 0..<min(text.count, $0.count &- 1) { $0[index] = text[index] }
+      }
     }
 
     /// Fills in the counts that the caller is told.

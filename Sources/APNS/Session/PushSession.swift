@@ -28,8 +28,8 @@
     var wake: Int64 = 0
     /// Connections in a row that ended with answers owed.
     var ambiguousEnds = 0
-    private let origin = ProcessOrigin()
-    private(set) var isClosed = false
+    let origin = ProcessOrigin()
+    var isClosed = false
 
     var connects: UInt64 = 0
     var bytes: UInt64 = 0
@@ -69,7 +69,7 @@
           Outbox.end(outbox)
           throw .outOfMemory
         }
-        (lanes + number).initialize(to: PushLane(number: number, http: http))
+        (lanes + number).initialize(to: PushLane(line: Line(number), http: http))
       }
       return PushSession(options, names, token, bearer, network, outbox, gone, lanes, count)
     }
@@ -100,18 +100,7 @@
       Outbox.end(outbox)
     }
 
-    /// The connections are the parent's: not a byte may be said on them from here.
-    mutating func leaveToParent() { network.silence() }
-
-    var isForeign: Bool { !origin.isHere }
-
-    func deadline(milliseconds: Int32) -> Int64 {
-      network.now
-        &+ (milliseconds < 0
-          ? options.connectTimeout &+ options.writeTimeout : Int64(milliseconds) &* 1_000_000)
-    }
-
-    mutating func endForGood() { isClosed = true }
+    func deadline(milliseconds: Int32) -> Int64 { network.now &+ options.time(milliseconds) }
 
     /// The outbox keeps its times in seconds.
     static func second(_ time: Int64) -> UInt32 {
@@ -169,7 +158,7 @@
           wake = min(wake, deadline)
         }
         let now = network.now
-        if now >= deadline { throw outOfTime(goal) }
+        if now >= deadline { throw outOfTime }
         if let tried, let second = outbox.pointee.nextTry, Int32(bitPattern: second &- tried) > 0 {
           wakeUp(at: second, now)
         }
@@ -183,6 +172,7 @@
       wake = min(wake, (now / 1_000_000_000 &+ left) &* 1_000_000_000)
     }
 
+    @inline(__always)
     private func isReached(_ goal: PushGoal) -> Bool {
       switch goal {
       case .records: return true
@@ -199,6 +189,7 @@
 
     var hasOutcome: Bool { outbox.pointee.waitingOutcomes > 0 }
 
+    @inline(__always)
     private var hasUnwritten: Bool {
       for number in 0..<laneCount where lanes[number].use == .open {
         if lanes[number].http.pointee.hasUnwritten { return true }
@@ -206,6 +197,7 @@
       return false
     }
 
+    @inline(__always)
     var hasConnection: Bool {
       for number in 0..<laneCount where lanes[number].use == .open && lanes[number].isTaking {
         return true
@@ -214,34 +206,20 @@
     }
 
     /// Some lane has a connection, or may have one soon.
+    @inline(__always)
     private var getsOn: Bool {
       for number in 0..<laneCount where lanes[number].use != .closed { return true }
       return false
     }
 
-    @inline(never)
-    private func outOfTime(_ goal: PushGoal) -> Failure {
-      let now = network.now
-      var (isStalled, isOpening) = (false, false)
-      for number in 0..<laneCount {
-        if lanes[number].use == .open, lanes[number].stalledSince != nil { isStalled = true }
-        if lanes[number].use == .opening { isOpening = true }
-      }
-      return Failure(APNS_ERR_TIMEOUT) {
-        if isStalled {
-          $0.append("time ran out while writing to ")
-          network.append(to: &$0)
-        } else if isOpening {
-          $0.append("time ran out while connecting to ")
-          network.append(to: &$0)
-        } else if !hasConnection, reconnects.earliest > now {
-          $0.append("waiting to reconnect to ")
-          network.append(to: &$0)
-        } else {
-          $0.append(outbox.pointee.unresolved)
-          $0.append(" notifications wait for the word of ")
-          network.append(to: &$0)
-        }
+    private var outOfTime: Failure {
+      @inline(never) get {
+        var waiting = OutOfTime()
+        for number in 0..<laneCount { waiting.note(lanes[number].line) }
+        let isPausing = !hasConnection && reconnects.earliest > network.now
+        return waiting.failure(
+          on: network, pausingAfter: isPausing ? reconnects.fruitless : nil,
+          unresolved: outbox.pointee.unresolved)
       }
     }
 
@@ -259,14 +237,16 @@
       } while lane.pointee.use == .closed
         ? isNeeded(lane, goal) : lane.pointee.use == .open && lane.pointee.isUnread
       if lane.pointee.use == .open {
-        let waitsToWrite = lane.pointee.stalledSince != nil && !lane.pointee.mustRead
-        network.watch(lane.pointee.number, for: waitsToWrite ? [.reading, .writing] : .reading)
+        network.watch(
+          lane.pointee.number,
+          for: lane.pointee.line.waitsToWrite ? [.reading, .writing] : .reading)
       }
     }
 
     /// A lane is needed where something is to be sent and those that take streams already
     /// have all they may.
-    func isNeeded(_ lane: UnsafeMutablePointer<PushLane>, _ goal: PushGoal) -> Bool {
+    @inline(never)
+    mutating func isNeeded(_ lane: UnsafeMutablePointer<PushLane>, _ goal: PushGoal) -> Bool {
       var taking = 0
       for number in 0..<laneCount where lanes[number].isTaking {
         taking &+= 1

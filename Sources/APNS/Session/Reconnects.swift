@@ -25,8 +25,10 @@ struct Reconnects {
 
   /// The time at which the next may be made.
   var earliest: Int64 {
-    guard spacing > 0 else { return notBefore }
-    return max(notBefore, wholeAt &- spacing &* (burst &- 1))
+    @inline(never) get {
+      guard spacing > 0 else { return notBefore }
+      return max(notBefore, wholeAt &- spacing &* (burst &- 1))
+    }
   }
 
   mutating func opened(at now: Int64) {

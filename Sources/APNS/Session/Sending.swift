@@ -166,7 +166,7 @@ extension Session where Net: ~Copyable {
     let allowed = lane.pointee.pace.allowance &- lane.pointee.written
     let record = lane.pointee.window.nextRecord(limit: min(Self.recordSize, allowed))
     guard record.count > 0 else { return false }
-    switch network.write(lane.pointee.line, record) {
+    switch network.write(lane.pointee.line.number, record) {
     case .bytes(let count):
       lane.pointee.window.wrote(count)
       lane.pointee.written &+= count
@@ -175,7 +175,7 @@ extension Session where Net: ~Copyable {
       if options.quietPeriod > 0 || lane.pointee.window.hasSentinel {
         lane.pointee.lastWrite = network.now
       }
-      lane.pointee.stalledSince = nil
+      lane.pointee.line.stalledSince = nil
       return true
     case .full: try stalled(lane, mustRead: false)
     case .needsReading: try stalled(lane, mustRead: true)
@@ -205,23 +205,15 @@ extension Session where Net: ~Copyable {
   private mutating func stalled(
     _ lane: UnsafeMutablePointer<Lane>, mustRead: Bool
   ) throws(Failure) {
-    lane.pointee.mustRead = mustRead
-    let now = network.now
-    let since = lane.pointee.stalledSince ?? now
-    lane.pointee.stalledSince = since
-    if now &- since < options.writeTimeout {
-      wake = min(wake, since &+ options.writeTimeout)
+    let longest = options.writeTimeout
+    if let time = lane.pointee.line.stalled(mustRead: mustRead, at: network.now, atMost: longest) {
+      wake = min(wake, time)
       return
     }
     // An error packet that lies unread is the likeliest reason why nothing goes out.
     try hear(lane)
     guard lane.pointee.use == .open else { return }
-    let failure = Failure(APNS_ERR_TIMEOUT) {
-      $0.append("the peer took nothing for ")
-      $0.append(Int(options.writeTimeout / 1_000_000))
-      $0.append(" ms: ")
-      network.append(to: &$0)
-    }
+    let failure = OutOfTime.stalled(for: longest, on: network)
     try connectionEnded(lane, failure)
     throw failure
   }

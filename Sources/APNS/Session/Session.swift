@@ -18,8 +18,8 @@ struct Session<Net: Network & ~Copyable>: ~Copyable {
   var nextIdentifier: UInt32
   /// When the wait to come has to end at the latest.
   var wake: Int64 = 0
-  private let origin = ProcessOrigin()
-  private(set) var isClosed = false
+  let origin = ProcessOrigin()
+  var isClosed = false
 
   var connects: UInt64 = 0
   var bytes: UInt64 = 0
@@ -43,7 +43,7 @@ struct Session<Net: Network & ~Copyable>: ~Copyable {
         throw .outOfMemory
       }
       (lanes + index).initialize(
-        to: Lane(window: window, line: 2 &* index, spare: 2 &* index &+ 1))
+        to: Lane(window: window, line: Line(2 &* index), spare: Line(2 &* index &+ 1)))
     }
     return Session(options, network, lanes, firstIdentifier)
   }
@@ -65,19 +65,8 @@ struct Session<Net: Network & ~Copyable>: ~Copyable {
     free(lanes)
   }
 
-  /// The connections are the parent's: not a byte may be said on them from here.
-  mutating func leaveToParent() { network.silence() }
-
-  var isForeign: Bool { !origin.isHere }
-
   /// The point of the clock so many ms from now; negative: the session's own timeouts.
-  func deadline(milliseconds: Int32) -> Int64 {
-    network.now
-      &+ (milliseconds < 0
-        ? options.connectTimeout &+ options.writeTimeout : Int64(milliseconds) &* 1_000_000)
-  }
-
-  mutating func endForGood() { isClosed = true }
+  func deadline(milliseconds: Int32) -> Int64 { network.now &+ options.time(milliseconds) }
 }
 
 // MARK: Pursuing
@@ -144,7 +133,7 @@ extension Session where Net: ~Copyable {
         deadline = self.deadline(milliseconds: -1)
         wake = min(wake, deadline)
       }
-      if network.now >= deadline { throw outOfTime(goal) }
+      if network.now >= deadline { throw outOfTime }
       network.wait(until: wake)
     }
   }
@@ -186,36 +175,14 @@ extension Session where Net: ~Copyable {
     return false
   }
 
-  @inline(never)
-  private func outOfTime(_ goal: Goal) -> Failure {
-    let now = network.now
-    var (isStalled, isOpening) = (false, false)
-    for index in 0..<options.connections {
-      if lanes[index].use == .open, lanes[index].stalledSince != nil { isStalled = true }
-      if lanes[index].use == .opening { isOpening = true }
-    }
-    return Failure(APNS_ERR_TIMEOUT) {
-      if isStalled {
-        $0.append("time ran out while writing to ")
-        network.append(to: &$0)
-      } else if isOpening {
-        $0.append("time ran out while connecting to ")
-        network.append(to: &$0)
-      } else if !hasConnection, reconnects.earliest > now {
-        $0.append("waiting to reconnect to ")
-        network.append(to: &$0)
-        if reconnects.fruitless > 0 {
-          $0.append(" after ")
-          $0.append(reconnects.fruitless)
-          $0.append(" connections that achieved nothing")
-        } else {
-          $0.append(", for no more connections a minute are allowed")
-        }
-      } else {
-        $0.append(unresolved)
-        $0.append(" notifications wait for the word of ")
-        network.append(to: &$0)
-      }
+  private var outOfTime: Failure {
+    @inline(never) get {
+      var waiting = OutOfTime()
+      for index in 0..<options.connections { waiting.note(lanes[index].line) }
+      let isPausing = !hasConnection && reconnects.earliest > network.now
+      return waiting.failure(
+        on: network, pausingAfter: isPausing ? reconnects.fruitless : nil,
+        unresolved: unresolved)
     }
   }
 
@@ -231,11 +198,9 @@ extension Session where Net: ~Copyable {
       if lane.pointee.use == .open { try work(lane, goal) }
     } while lane.pointee.use == .closed && needsConnection(lane, goal)
     if lane.pointee.use == .open {
-      // A line that must be read from first, or that nothing will be written to, could be
-      // written to all the while.
-      let waitsToWrite =
-        lane.pointee.stalledSince != nil && !lane.pointee.mustRead && goal.writesAll
-      network.watch(lane.pointee.line, for: waitsToWrite ? [.reading, .writing] : .reading)
+      // One that nothing will be written to could be written to all the while.
+      let waitsToWrite = lane.pointee.line.waitsToWrite && goal.writesAll
+      network.watch(lane.pointee.line.number, for: waitsToWrite ? [.reading, .writing] : .reading)
     }
   }
 

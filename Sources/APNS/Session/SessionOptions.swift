@@ -30,6 +30,11 @@ struct SessionOptions {
   /// something in it may be what ends the connections.
   var ambiguousEndsMax: Int { 5 }
 
+  /// So many ms in ns; negative: the session's own timeouts.
+  func time(_ milliseconds: Int32) -> Int64 {
+    milliseconds < 0 ? connectTimeout &+ writeTimeout : Int64(milliseconds) &* 1_000_000
+  }
+
   static let smallestWindow = 16 << 10
   static let mostConnections = 64
 

@@ -37,6 +37,7 @@ struct TLSNetwork: Network, ~Copyable {
   }
 
   var now: Int64 { Deadline.now }
+  var second: UInt32 { csystem_monotonic_seconds() }
 
   /// Spreads the reconnects of many providers; nothing secret hangs on it.
   @inline(never)

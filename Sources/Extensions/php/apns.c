@@ -1,6 +1,7 @@
 #include "php_apns.h"
 
 #include "ext/standard/info.h"
+#include "main/fopen_wrappers.h"
 
 ZEND_DECLARE_MODULE_GLOBALS(apns)
 
@@ -38,17 +39,30 @@ static ZEND_INI_MH(update_number) {
   return SUCCESS;
 }
 
-#define TEXT(field)                                                                            \
-  STD_PHP_INI_ENTRY("apns." #field, "", PHP_INI_ALL, OnUpdateString, field, zend_apns_globals, \
-                    apns_globals)
-#define NUMBER(field, value, most)                                                              \
-  ZEND_INI_ENTRY3_EX("apns." #field, value, PHP_INI_ALL, update_number,                         \
-                     (void *)XtOffsetOf(zend_apns_globals, field), NUMBER_BASE, (void *)(most), \
+/* A text is not cut at a NUL, and a script sets no path that open_basedir keeps shut. */
+static ZEND_INI_MH(update_text) {
+  if (new_value && strlen(ZSTR_VAL(new_value)) != ZSTR_LEN(new_value)) return FAILURE;
+  if (mh_arg3 && new_value && ZSTR_LEN(new_value) > 0 &&
+      (stage == PHP_INI_STAGE_RUNTIME || stage == PHP_INI_STAGE_HTACCESS) &&
+      php_check_open_basedir(ZSTR_VAL(new_value))) {
+    return FAILURE;
+  }
+  return OnUpdateString(entry, new_value, mh_arg1, mh_arg2, mh_arg3, stage);
+}
+
+#define SETTING(field, is_path)                                    \
+  ZEND_INI_ENTRY3_EX("apns." #field, "", PHP_INI_ALL, update_text, \
+                     (void *)XtOffsetOf(zend_apns_globals, field), GLOBALS_BASE, is_path, NULL)
+#define TEXT(field) SETTING(field, NULL)
+#define PATH(field) SETTING(field, (void *)"path")
+#define NUMBER(field, value, most)                                                               \
+  ZEND_INI_ENTRY3_EX("apns." #field, value, PHP_INI_ALL, update_number,                          \
+                     (void *)XtOffsetOf(zend_apns_globals, field), GLOBALS_BASE, (void *)(most), \
                      NULL)
 #ifdef ZTS
-#define NUMBER_BASE (void *)&apns_globals_id
+#define GLOBALS_BASE (void *)&apns_globals_id
 #else
-#define NUMBER_BASE (void *)&apns_globals
+#define GLOBALS_BASE (void *)&apns_globals
 #endif
 
 /* clang-format off */
@@ -58,12 +72,17 @@ PHP_INI_BEGIN()
   TEXT(server_name)
   TEXT(feedback_host)
   NUMBER(feedback_port, "0", 65535)
-  TEXT(certificate_file)
-  TEXT(key_file)
+  PATH(certificate_file)
+  PATH(key_file)
   STD_PHP_INI_ENTRY_EX("apns.passphrase", "", PHP_INI_ALL, OnUpdateString, passphrase,
                        zend_apns_globals, apns_globals, show_secret)
-  TEXT(ca_file)
-  TEXT(ca_directory)
+  PATH(ca_file)
+  PATH(ca_directory)
+  TEXT(protocol)
+  TEXT(topic)
+  PATH(token_key_file)
+  TEXT(key_id)
+  TEXT(team_id)
   NUMBER(connect_timeout_ms, "0", 0x7fffffff)
   NUMBER(write_timeout_ms, "0", 0x7fffffff)
   NUMBER(close_timeout_ms, "1000", 0x7fffffff)

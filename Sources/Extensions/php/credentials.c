@@ -5,6 +5,7 @@
 typedef struct credentials_object {
   apns_credentials_t *credentials;
   php_apns_fingerprint fingerprint;
+  bool names_certificate;
   zend_object std;
 } credentials_object;
 
@@ -19,6 +20,7 @@ static credentials_object *of(zend_object *object) {
 typedef struct settings {
   apns_credentials_options_t options;
   zval *passphrase;
+  bool names_certificate; /* the script does */
 } settings;
 
 #define FIELD(name, type) \
@@ -42,8 +44,6 @@ static const php_apns_option fields[] = {
 };
 #undef FIELD
 static const size_t field_count = sizeof fields / sizeof *fields;
-
-static const char *configured(const char *text) { return text && *text ? text : NULL; }
 
 static bool take_passphrase(settings *settings) {
   zval *given = settings->passphrase;
@@ -69,9 +69,39 @@ static bool take_passphrase(settings *settings) {
   return false;
 }
 
+/* An id of php.ini's, where the script has said none. */
+static bool take_id(const char **id, const char *name, const char *ini) {
+  if (*id || !php_apns_configured(ini)) return true;
+  if (strlen(ini) != 10 || strspn(ini,
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                  "0123456789") != 10) {
+    php_apns_throw_argument("apns.%s of php.ini is \"%s\", not 10 letters and digits", name, ini);
+    return false;
+  }
+  *id = ini;
+  return true;
+}
+
+/* php.ini's key for provider tokens where `is_wanted`, and the ids of whichever key there is.
+   A key's id is that key's, and a team's keys are many. */
+static bool take_token_key(apns_credentials_options_t *options, bool is_wanted) {
+  const char *ini = php_apns_configured(APNS_G(token_key_file));
+  bool is_named = options->token_key_file || options->token_key_bytes;
+  if (is_wanted && !is_named) options->token_key_file = ini;
+  if (!options->token_key_file && !options->token_key_bytes) return true;
+  if ((!is_named || !ini) && !take_id(&options->key_id, "key_id", APNS_G(key_id))) return false;
+  if (!take_id(&options->team_id, "team_id", APNS_G(team_id))) return false;
+  if (!is_named && (!options->key_id || !options->team_id)) {
+    php_apns_throw_argument("apns.token_key_file of php.ini needs apns.%s",
+                            options->key_id ? "team_id" : "key_id");
+    return false;
+  }
+  return true;
+}
+
 /* php.ini first, then what the script says instead. */
 static bool read_settings(settings *settings, HashTable *given, HashTable *named, zval *passphrase,
-                          zval *key, zval *token_key) {
+                          zval *key, zval *token_key, int32_t protocol) {
   const apns_credentials_options_t nothing = APNS_CREDENTIALS_OPTIONS_INIT;
   settings->options = nothing;
   settings->passphrase = NULL;
@@ -82,19 +112,22 @@ static bool read_settings(settings *settings, HashTable *given, HashTable *named
     return false;
   }
   apns_credentials_options_t *options = &settings->options;
+  settings->names_certificate = options->certificate_file || options->certificate_bytes;
+  bool names_none =
+      !settings->names_certificate && !options->token_key_file && !options->token_key_bytes;
+  if (!take_token_key(options, names_none && protocol != APNS_PROTOCOL_BINARY)) return false;
   /* The certificate, its key and its passphrase belong together; who shows tokens shows none
      that he does not name. */
-  if (!options->certificate_file && !options->certificate_bytes && !options->token_key_file &&
-      !options->token_key_bytes) {
-    options->certificate_file = configured(APNS_G(certificate_file));
+  if (names_none && (!options->token_key_file || protocol == APNS_PROTOCOL_DEFAULT)) {
+    options->certificate_file = php_apns_configured(APNS_G(certificate_file));
     if (!options->key_file && !options->key_bytes) {
-      options->key_file = configured(APNS_G(key_file));
+      options->key_file = php_apns_configured(APNS_G(key_file));
     }
-    options->passphrase = configured(APNS_G(passphrase));
+    options->passphrase = php_apns_configured(APNS_G(passphrase));
   }
   if (!options->ca_file && !options->ca_directory) {
-    options->ca_file = configured(APNS_G(ca_file));
-    options->ca_directory = configured(APNS_G(ca_directory));
+    options->ca_file = php_apns_configured(APNS_G(ca_file));
+    options->ca_directory = php_apns_configured(APNS_G(ca_directory));
   }
   return take_passphrase(settings);
 }
@@ -133,6 +166,15 @@ static int ask(const char *file, char *buffer, size_t capacity, void *context) {
   return length;
 }
 
+/* Says that the path which the error is about is php.ini's. */
+static void name_setting(const settings *settings, apns_error_t *error) {
+  const char *path = settings->options.token_key_file;
+  char message[sizeof error->message];
+  if (!path || path != APNS_G(token_key_file) || !strstr(error->message, path)) return;
+  snprintf(message, sizeof message, "apns.token_key_file of php.ini: %s", error->message);
+  memcpy(error->message, message, sizeof message);
+}
+
 static apns_credentials_t *make(settings *settings) {
   apns_credentials_t *credentials = NULL;
   apns_error_t error = APNS_ERROR_INIT;
@@ -155,6 +197,7 @@ static apns_credentials_t *make(settings *settings) {
     return NULL;
   }
   if (status != APNS_OK) {
+    name_setting(settings, &error);
     php_apns_throw(&error);
     return NULL;
   }
@@ -179,9 +222,10 @@ bool php_apns_identity_is_one(zval *given, uint32_t argument) {
   return false;
 }
 
-bool php_apns_identity_from(php_apns_identity *identity, zval *given) {
+bool php_apns_identity_from(php_apns_identity *identity, zval *given, int32_t protocol) {
   settings settings;
   memset(identity, 0, sizeof *identity);
+  identity->protocol = protocol;
   if (given && Z_TYPE_P(given) == IS_OBJECT) {
     credentials_object *own = of(Z_OBJ_P(given));
     if (!own->credentials) {
@@ -190,18 +234,22 @@ bool php_apns_identity_from(php_apns_identity *identity, zval *given) {
     }
     identity->credentials = own->credentials;
     identity->fingerprint = own->fingerprint;
+    identity->names_certificate = own->names_certificate;
     return true;
   }
   if (given && Z_TYPE_P(given) == IS_ARRAY) identity->options = Z_ARRVAL_P(given);
-  if (!read_settings(&settings, identity->options, NULL, NULL, NULL, NULL)) return false;
+  if (!read_settings(&settings, identity->options, NULL, NULL, NULL, NULL, identity->protocol))
+    return false;
   take_fingerprint(&settings, &identity->fingerprint);
+  identity->names_certificate = settings.names_certificate;
   return true;
 }
 
 bool php_apns_identity_make(php_apns_identity *identity) {
   settings settings;
   if (identity->credentials) return true;
-  if (!read_settings(&settings, identity->options, NULL, NULL, NULL, NULL)) return false;
+  if (!read_settings(&settings, identity->options, NULL, NULL, NULL, NULL, identity->protocol))
+    return false;
   identity->credentials = make(&settings);
   identity->is_own = true;
   return identity->credentials != NULL;
@@ -250,7 +298,8 @@ PHP_METHOD(Apns_Credentials, __construct) {
     zend_throw_error(NULL, "Apns\\Credentials is constructed already");
     return;
   }
-  if (!read_settings(&settings, given, PHP_APNS_NAMED(execute_data), passphrase, key, token_key))
+  if (!read_settings(&settings, given, PHP_APNS_NAMED(execute_data), passphrase, key, token_key,
+                     APNS_PROTOCOL_DEFAULT))
     return;
   php_apns_fingerprint fingerprint;
   take_fingerprint(&settings, &fingerprint);
@@ -262,6 +311,7 @@ PHP_METHOD(Apns_Credentials, __construct) {
   }
   own->credentials = credentials;
   own->fingerprint = fingerprint;
+  own->names_certificate = settings.names_certificate;
 }
 
 static void add_text(zval *array, const char *key, const char *text) {

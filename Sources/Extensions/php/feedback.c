@@ -117,7 +117,7 @@ PHP_METHOD(Apns_Feedback, __construct) {
   feedback_object *own = of(Z_OBJ_P(ZEND_THIS));
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "|zhz", &who, &given, &password) == FAILURE) return;
   if (!php_apns_identity_is_one(who, 1)) return;
-  if (!php_apns_identity_from(&identity, who)) return;
+  if (!php_apns_identity_from(&identity, who, APNS_PROTOCOL_BINARY)) return;
   if (php_apns_identity_make(&identity) &&
       read_settings(&settings, given, PHP_APNS_NAMED(execute_data), password)) {
     if (own->feedback) {

@@ -31,6 +31,11 @@ ZEND_BEGIN_MODULE_GLOBALS(apns)
   char *passphrase;
   char *ca_file;
   char *ca_directory;
+  char *protocol; /* "binary", "http2", or what sessions refuse */
+  char *topic;
+  char *token_key_file;
+  char *key_id;
+  char *team_id;
   zend_long connect_timeout_ms;
   zend_long write_timeout_ms;
   zend_long close_timeout_ms;
@@ -44,6 +49,11 @@ ZEND_EXTERN_MODULE_GLOBALS(apns)
 #if defined(ZTS) && defined(COMPILE_DL_APNS)
 ZEND_TSRMLS_CACHE_EXTERN()
 #endif
+
+/* What php.ini says; NULL: nothing. */
+static inline const char *php_apns_configured(const char *text) {
+  return text && *text ? text : NULL;
+}
 
 /* ---- Classes ------------------------------------------------------------- */
 
@@ -116,12 +126,16 @@ void php_apns_credentials_register(void);
 typedef struct php_apns_identity {
   apns_credentials_t *credentials; /* NULL until made */
   bool is_own;                     /* made for this call: free it */
+  bool names_certificate;          /* the script does, and so php.ini's is not shown */
+  int32_t protocol;                /* what they are for */
   HashTable *options;              /* where there is no object */
   php_apns_fingerprint fingerprint;
 } php_apns_identity;
 /* False, and an exception: it is not Credentials|array|null. */
 bool php_apns_identity_is_one(zval *given, uint32_t argument);
-bool php_apns_identity_from(php_apns_identity *identity, zval *given);
+/* An apns_protocol_t, by which php.ini's settings are taken: the certificate's, the key for
+   provider tokens, or, with APNS_PROTOCOL_DEFAULT, both. */
+bool php_apns_identity_from(php_apns_identity *identity, zval *given, int32_t protocol);
 bool php_apns_identity_make(php_apns_identity *identity);
 void php_apns_identity_end(php_apns_identity *identity);
 
@@ -204,6 +218,7 @@ typedef struct php_apns_line {
   bool is_closed;
   bool holds_back; /* something waits for more */
   bool speaks_http2;
+  bool has_configured_topic; /* php.ini's */
   zend_string *name;         /* persistent */
   php_apns_request *request; /* the current one; persistent */
   php_apns_fingerprint fingerprint;

@@ -57,14 +57,33 @@ static const php_apns_option fields[] = {
 #undef FIELD
 static const size_t field_count = sizeof fields / sizeof *fields;
 
+/* Whether the script says an option, null aside. */
+static bool says(HashTable *given, HashTable *named, const char *name) {
+  HashTable *const tables[] = {given, named};
+  for (size_t index = 0; index < 2; index++) {
+    zval *value = tables[index] ? zend_hash_str_find(tables[index], name, strlen(name)) : NULL;
+    if (value) ZVAL_DEREF(value);
+    if (value && Z_TYPE_P(value) != IS_NULL) return true;
+  }
+  return false;
+}
+
+/* php.ini's protocol; NULL where it says none, or none that there is. */
+static const int32_t *configured_protocol(void) {
+  static const int32_t protocols[] = {APNS_PROTOCOL_BINARY, APNS_PROTOCOL_HTTP2};
+  const char *text = php_apns_configured(APNS_G(protocol));
+  if (text && strcmp(text, "binary") == 0) return &protocols[0];
+  if (text && strcmp(text, "http2") == 0) return &protocols[1];
+  return NULL;
+}
+
 /* php.ini first, then what the script says instead. */
 static bool read_settings(php_apns_session_settings *settings, HashTable *given, HashTable *named,
                           zval *password, bool is_persistent) {
   const apns_session_options_t nothing = APNS_SESSION_OPTIONS_INIT;
-  const char *host = APNS_G(host), *name = APNS_G(server_name);
+  const int32_t *protocol = configured_protocol();
   memset(settings, 0, sizeof *settings);
   settings->options = nothing;
-  settings->options.port = (uint16_t)APNS_G(port);
   settings->options.connect_timeout_ms = (uint32_t)APNS_G(connect_timeout_ms);
   settings->options.write_timeout_ms = (uint32_t)APNS_G(write_timeout_ms);
   if (!php_apns_read_options(fields, is_persistent ? field_count : field_count - 1, given, named,
@@ -72,10 +91,24 @@ static bool read_settings(php_apns_session_settings *settings, HashTable *given,
       !php_apns_read_option(fields, field_count, "proxy_password", password, settings)) {
     return false;
   }
-  /* Another host has another name. */
-  if (!settings->options.host) {
-    settings->options.host = host && *host ? host : NULL;
-    if (!settings->options.server_name) settings->options.server_name = name && *name ? name : NULL;
+  /* Another host has another name, and may speak another protocol. */
+  apns_session_options_t *options = &settings->options;
+  if (options->protocol == APNS_PROTOCOL_DEFAULT && !options->host) {
+    if (!protocol && php_apns_configured(APNS_G(protocol))) {
+      php_apns_throw_argument(
+          "apns.protocol of php.ini is \"%s\", neither \"binary\" nor \"http2\"", APNS_G(protocol));
+      return false;
+    }
+    if (protocol) options->protocol = *protocol;
+  }
+  if (options->protocol == APNS_PROTOCOL_DEFAULT) options->protocol = APNS_PROTOCOL_BINARY;
+  /* Where the script speaks another than php.ini says, that is another gateway. */
+  if (!protocol || options->protocol == *protocol) {
+    if (!says(given, named, "port")) options->port = (uint16_t)APNS_G(port);
+    if (!options->host) {
+      options->host = php_apns_configured(APNS_G(host));
+      if (!options->server_name) options->server_name = php_apns_configured(APNS_G(server_name));
+    }
   }
   if (settings->request && Z_TYPE_P(settings->request) == IS_NULL) settings->request = NULL;
   if (settings->request &&
@@ -84,6 +117,12 @@ static bool read_settings(php_apns_session_settings *settings, HashTable *given,
     return false;
   }
   return true;
+}
+
+/* php.ini's topic, which is for whom php.ini says, or for tokens. */
+static void take_topic(php_apns_session_settings *settings, const php_apns_identity *identity) {
+  if (settings->options.topic || settings->options.protocol != APNS_PROTOCOL_HTTP2) return;
+  if (!identity->names_certificate) settings->options.topic = php_apns_configured(APNS_G(topic));
 }
 
 /* ---- Handlers ---------------------------------------------------------------- */
@@ -161,9 +200,12 @@ PHP_METHOD(Apns_Session, __construct) {
   session_object *own = of(Z_OBJ_P(ZEND_THIS));
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "|zhz", &who, &given, &password) == FAILURE) return;
   if (!php_apns_identity_is_one(who, 1)) return;
-  if (!php_apns_identity_from(&identity, who)) return;
+  if (!read_settings(&settings, given, PHP_APNS_NAMED(execute_data), password, false)) return;
+  if (!php_apns_identity_from(&identity, who, settings.options.protocol)) return;
+  /* Again, for a passphrase's callable may have changed what they point to. */
   if (php_apns_identity_make(&identity) &&
       read_settings(&settings, given, PHP_APNS_NAMED(execute_data), password, false)) {
+    take_topic(&settings, &identity);
     if (own->line) {
       zend_throw_error(NULL, "Apns\\Session is constructed already");
     } else if (apns_session_new(&settings.options, identity.credentials, &session, &error) !=
@@ -185,8 +227,9 @@ PHP_METHOD(Apns_Session, persistent) {
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "S|zhz", &name, &who, &given, &password) == FAILURE)
     return;
   if (!php_apns_identity_is_one(who, 2)) return;
-  if (!php_apns_identity_from(&identity, who)) return;
-  if (read_settings(&settings, given, PHP_APNS_NAMED(execute_data), password, true)) {
+  if (!read_settings(&settings, given, PHP_APNS_NAMED(execute_data), password, true)) return;
+  if (php_apns_identity_from(&identity, who, settings.options.protocol)) {
+    take_topic(&settings, &identity);
     php_apns_fingerprint fingerprint = identity.fingerprint;
     php_apns_fingerprint_options(&fingerprint, fields, field_count, &settings);
     php_apns_line *line = php_apns_persistent_line(name, &identity, &settings, &fingerprint);
@@ -275,7 +318,12 @@ static uint32_t send_letter(zend_object *object, const letter *letter, bool more
     } else {
       identifier = 0;
       php_apns_note_free(note);
-      php_apns_throw(&error);
+      if (line->has_configured_topic && !php_apns_configured(notification.topic) &&
+          strncmp(error.message, "topic ", 6) == 0) {
+        php_apns_throw_argument("apns.topic of php.ini: %s", error.message);
+      } else {
+        php_apns_throw(&error);
+      }
     }
   }
   if (content.json) zend_string_release(content.json);

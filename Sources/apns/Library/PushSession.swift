@@ -142,7 +142,11 @@ final class PushSession {
       }
     default:
       outcome.kind = .unknown
-      outcome.reason = "the connection ended before the gateway's word"
+      let last = text(of: &event.reason_text)
+      outcome.reason =
+        event.http_status == 0
+        ? "the connection ended before the gateway's word"
+        : "the service's last word was \(last.isEmpty ? "HTTP \(event.http_status)" : last)"
     }
     return outcome
   }

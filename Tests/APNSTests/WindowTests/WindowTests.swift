@@ -7,7 +7,7 @@ import Testing
   @Test(arguments: [true, false])
   func everyNotificationHasOneEnd(reportsAccepted: Bool) {
     let first = Mutation.seed
-    for seed in first..<(first + 1000) {
+    for seed in first..<(first + 250) {
       var run = WindowRun(seed: seed, reportsAccepted: reportsAccepted)
       let fault = run.play()
       #expect(fault == nil, "seed \(seed): \(fault ?? "")")
@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test func identifiersSkipZeroWhenTheyComeRound() {
-    for seed in UInt64(1)...200 {
+    for seed in UInt64(1)...60 {
       var run = WindowRun(
         seed: seed, reportsAccepted: true, firstIdentifier: .max - UInt32(seed % 60))
       let fault = run.play()

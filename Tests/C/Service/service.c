@@ -42,10 +42,12 @@ typedef struct client {
   nghttp2_session *http;
   stream_t *streams;
   size_t open;
-  bool is_open, is_leaving, drops_when_written, says_goodbye, is_ended, is_over;
+  bool is_open, is_leaving, drops_when_written, says_goodbye, is_mute, is_ended, is_over;
+  const void *last_words;
+  size_t last_words_length;
   int32_t last_stream;
   /* Streams allowed: by the SETTINGS sent, in order, as many as were acknowledged. */
-  uint32_t limits[64];
+  uint32_t limits[256];
   size_t limits_sent, limits_known;
   int32_t used; /* of the window, with gives_credit_late */
   uint8_t *unwritten;
@@ -61,7 +63,7 @@ struct service {
   int wakeup[2];
   pthread_t thread;
   client_t *clients;
-  size_t connections, most_streams, streams_too_many, pings;
+  size_t connections, most_streams, streams_too_many, pings, complaints;
   service_push_t *heard;
   size_t count, room;
 };
@@ -171,9 +173,26 @@ static void answer(client_t *client, stream_t *stream, const service_reply_t *re
                                   reply->body ? &source : NULL) == 0);
 }
 
+static void answer_by_fields(client_t *client, stream_t *stream, const char *const *next) {
+  do {
+    nghttp2_nv fields[8];
+    size_t count = 0;
+    for (; *next; next += 2) fields[count++] = (nghttp2_nv)FIELD(next[0], next[1]);
+    const uint8_t flag = next[1] ? NGHTTP2_FLAG_NONE : NGHTTP2_FLAG_END_STREAM;
+    REQUIRE(nghttp2_submit_headers(client->http, flag, stream->push.stream, NULL, fields, count,
+                                   NULL) == 0);
+  } while (*++next);
+}
+
 static void allow_streams(client_t *client, uint32_t streams) {
   REQUIRE(client->limits_sent < sizeof client->limits / sizeof *client->limits);
   client->limits[client->limits_sent++] = streams;
+}
+
+static void say_table_size(client_t *client, uint32_t size) {
+  nghttp2_settings_entry entry = {NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, size};
+  REQUIRE(nghttp2_submit_settings(client->http, NGHTTP2_FLAG_NONE, &entry, 1) == 0);
+  allow_streams(client, client->limits[client->limits_sent - 1]);
 }
 
 static void judge(client_t *client, stream_t *stream) {
@@ -197,9 +216,18 @@ static void judge(client_t *client, stream_t *stream) {
     REQUIRE(nghttp2_submit_settings(client->http, NGHTTP2_FLAG_NONE, &entry, 1) == 0);
     allow_streams(client, reply.settings);
   }
+  if (reply.table_size_and_one) say_table_size(client, reply.table_size_and_one - 1);
+  if (reply.last_words) {
+    client->last_words = reply.last_words;
+    client->last_words_length = reply.last_words_length;
+  }
   switch (reply.action) {
     case SERVE_ANSWER:
-      answer(client, stream, &reply);
+      if (reply.fields) {
+        answer_by_fields(client, stream, reply.fields);
+      } else {
+        answer(client, stream, &reply);
+      }
       break;
     case SERVE_SILENCE:
       break;
@@ -229,6 +257,8 @@ static int on_frame(nghttp2_session *http, const nghttp2_frame *frame, void *con
   if (frame->hd.type == NGHTTP2_SETTINGS && frame->hd.flags & NGHTTP2_FLAG_ACK)
     client->limits_known++;
   if (frame->hd.type == NGHTTP2_PING) client->service->pings++;
+  if (frame->hd.type == NGHTTP2_GOAWAY && frame->goaway.error_code != NGHTTP2_NO_ERROR)
+    client->service->complaints++;
   if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) return 0;
   stream_t *stream = nghttp2_session_get_stream_user_data(http, frame->hd.stream_id);
   if (!stream) return 0;
@@ -293,7 +323,18 @@ static bool begin_http2(client_t *client) {
        options->stream_window ? options->stream_window : 65535}};
   REQUIRE(nghttp2_submit_settings(client->http, NGHTTP2_FLAG_NONE, entries, 2) == 0);
   allow_streams(client, entries[0].value);
+  if (options->table_size_and_one) say_table_size(client, options->table_size_and_one - 1);
   return true;
+}
+
+/* Behind all that is to be written, in the same record; what comes later is not said. */
+static size_t add_last_words(client_t *client, size_t room) {
+  if (!client->last_words) return room;
+  client->is_mute = true;
+  client->unwritten = realloc(client->unwritten, room + client->last_words_length);
+  REQUIRE(client->unwritten);
+  memcpy(client->unwritten + room, client->last_words, client->last_words_length);
+  return room + client->last_words_length;
 }
 
 /* Writes what there is; false where the connection is over. */
@@ -302,10 +343,13 @@ static bool write_all(client_t *client) {
     if (!client->unwritten_count) {
       const uint8_t *bytes;
       size_t room = 0;
-      for (;;) {
+      while (!client->is_mute) {
         ssize_t count = nghttp2_session_mem_send(client->http, &bytes);
         REQUIRE(count >= 0);
-        if (!count) break;
+        if (!count) {
+          room = add_last_words(client, room);
+          break;
+        }
         client->unwritten = realloc(client->unwritten, room + (size_t)count);
         REQUIRE(client->unwritten);
         memcpy(client->unwritten + room, bytes, (size_t)count);
@@ -502,6 +546,7 @@ void service_free(service_t *service) {
 
 size_t service_connections(const service_t *service) { return service->connections; }
 size_t service_count(const service_t *service) { return service->count; }
+size_t service_complaints(const service_t *service) { return service->complaints; }
 size_t service_pings(const service_t *service) { return service->pings; }
 size_t service_most_streams(const service_t *service) { return service->most_streams; }
 size_t service_streams_too_many(const service_t *service) { return service->streams_too_many; }

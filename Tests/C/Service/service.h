@@ -36,6 +36,15 @@ typedef struct service_reply {
   const char *id;    /* apns-id; NULL: the request's own, or one made */
   uint32_t error;    /* for SERVE_RESET */
   uint32_t settings; /* not 0: SETTINGS with so many streams from now on, before the answer */
+  /* Not 0: SETTINGS with one less for the table of header fields, before the answer. */
+  uint32_t table_size_and_one;
+  /* Not NULL: these header fields are the answer, names and values in turn; NULL ends a frame
+     of them, and one more NULL the stream. */
+  const char *const *fields;
+  /* Not NULL: bytes behind all that is to be written, in its record; then nothing any more on
+     the connection, which stays open. */
+  const void *last_words;
+  size_t last_words_length;
 } service_reply_t;
 
 /** Called on the service's thread. */
@@ -52,6 +61,7 @@ typedef struct service_options {
   bool shuts_first_window; /* the first connection's window is never opened again */
   bool gives_credit_late;  /* only when all of a connection's window was used */
   bool ignores_pings;
+  uint32_t table_size_and_one; /* for header fields; 0: 4,096 bytes, without a word */
 } service_options_t;
 
 typedef struct service service_t;
@@ -67,6 +77,8 @@ void service_free(service_t *service);
 size_t service_connections(const service_t *service);
 size_t service_count(const service_t *service);
 const service_push_t *service_push(const service_t *service, size_t number);
+/** Connections on which the provider said that the rules were broken: GOAWAY with an error. */
+size_t service_complaints(const service_t *service);
 /** PINGs that came. */
 size_t service_pings(const service_t *service);
 /** The most streams that were open at once on a connection. */

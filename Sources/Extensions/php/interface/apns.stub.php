@@ -473,6 +473,12 @@ final class Credentials
      * ca_directory, tls_min, tls_max, accept_expired, dangerously_accept_any_peer; for
      * HTTP/2 token_key_file, token_key, key_id, team_id.
      *
+     * Of php.ini, apns.certificate_file with apns.key_file and apns.passphrase, and
+     * apns.token_key_file, a .p8, stand in where neither a certificate nor a key for tokens is
+     * said; a session takes those of its protocol, and for HTTP/2 the key for tokens where there
+     * are both. apns.key_id, unless it is that of another key in php.ini, and apns.team_id stand
+     * in for those that are not said; apns.ca_file and apns.ca_directory where both are not.
+     *
      * Secrets are parameters of their own, for PHP keeps no other named ones out of
      * backtraces.
      */
@@ -672,6 +678,11 @@ final class Session implements \IteratorAggregate
     /**
      * Credentials are made once and shared, or given as the array of their options; null
      * takes those of php.ini. Options are the fields of apns_session_options_t.
+     *
+     * Of php.ini, apns.protocol, "binary" or "http2", stands in where neither protocol nor host
+     * is said; apns.host with apns.server_name, and apns.port, unless the script speaks another
+     * protocol; apns.topic by HTTP/2, unless the script names its certificate, which may be
+     * another app's; apns.connect_timeout_ms and apns.write_timeout_ms where they are not said.
      */
     public function __construct(Credentials|array|null $credentials = null, array $options = [], ?string $proxy_password = null, mixed ...$named) {}
 

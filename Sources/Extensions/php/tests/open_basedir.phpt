@@ -12,7 +12,16 @@ foreach ([
     fn () => new Apns\Credentials(ca_directory: '/etc/ssl'),
     fn () => Apns\Strings::open('/etc/passwd'),
 ] as $call) echo @thrown($call), "\n";
+foreach (['certificate_file', 'key_file', 'ca_file', 'ca_directory', 'token_key_file'] as $name) {
+    echo $name, @ini_set("apns.$name", '/etc/passwd') === false ? ' is kept' : ' is set', ', ',
+        ini_set("apns.$name", __FILE__) === false ? 'kept' : 'set', "\n";
+}
 --EXPECT--
 Apns\ArgumentException: open_basedir keeps /etc/passwd shut
 Apns\ArgumentException: open_basedir keeps /etc/ssl shut
 Apns\ArgumentException: open_basedir keeps /etc/passwd shut
+certificate_file is kept, set
+key_file is kept, set
+ca_file is kept, set
+ca_directory is kept, set
+token_key_file is kept, set

@@ -1,0 +1,57 @@
+import CAPNS
+
+/// What a call was waiting for when its time ran out, so that the caller can be told.
+struct OutOfTime {
+  private var isStalled = false
+  private var isOpening = false
+
+  /// One of the session's lines.
+  @inline(never)
+  mutating func note(_ line: Line) {
+    if line.use == .open, line.stalledSince != nil { isStalled = true }
+    if line.use == .opening { isOpening = true }
+  }
+
+  /// `fruitless` connections in a row, where the pause after them is what keeps from another.
+  @inline(never)
+  func failure<Net: Network & ~Copyable>(
+    on network: borrowing Net, pausingAfter fruitless: Int?, unresolved: Int
+  ) -> Failure {
+    Failure(APNS_ERR_TIMEOUT) {
+      if isStalled {
+        $0.append("time ran out while writing to ")
+        network.append(to: &$0)
+      } else if isOpening {
+        $0.append("time ran out while connecting to ")
+        network.append(to: &$0)
+      } else if let fruitless {
+        $0.append("waiting to reconnect to ")
+        network.append(to: &$0)
+        if fruitless > 0 {
+          $0.append(" after ")
+          $0.append(fruitless)
+          $0.append(" connections that achieved nothing")
+        } else {
+          $0.append(", for no more connections a minute are allowed")
+        }
+      } else {
+        $0.append(unresolved)
+        $0.append(" notifications wait for the word of ")
+        network.append(to: &$0)
+      }
+    }
+  }
+
+  /// That of one call ran out with a peer that has taken nothing for `time`.
+  @inline(never)
+  static func stalled<Net: Network & ~Copyable>(
+    for time: Int64, on network: borrowing Net
+  ) -> Failure {
+    Failure(APNS_ERR_TIMEOUT) {
+      $0.append("the peer took nothing for ")
+      $0.append(Int(time / 1_000_000))
+      $0.append(" ms: ")
+      network.append(to: &$0)
+    }
+  }
+}

@@ -1,0 +1,109 @@
+/* A service that breaks the rules of HTTP/2 (RFC 9113), is told so, and stays silent with its
+   connection open: nobody waits for answers that will never come, and each notification has
+   an end. */
+#include "pushing.h"
+
+enum { COUNT = 40, ANSWERED = 30 };
+
+typedef struct breach {
+  const char *name;
+  uint8_t frame[16];
+  size_t length;
+} breach_t;
+
+static const breach_t breaches[] = {
+    /* 6.1: DATA is of a stream, never of the connection. */
+    {"DATA on stream 0", {0, 0, 1, 0x0, 0, 0, 0, 0, 0, '!'}, 10},
+    /* 4.3: a header block has to be decodable. Index 0 of HPACK's table stands for nothing. */
+    {"a header block nobody can read", {0, 0, 1, 0x1, 0x4, 0, 0, 0, 1, 0x80}, 10},
+    /* 6.5: SETTINGS are six bytes each. */
+    {"half of a setting", {0, 0, 3, 0x4, 0, 0, 0, 0, 0, 0, 3, 0}, 12},
+    /* 6.9: a window of nothing more. */
+    {"WINDOW_UPDATE of 0", {0, 0, 4, 0x8, 0, 0, 0, 0, 0, 0, 0, 0, 0}, 13},
+    /* 4.2: no frame is larger than SETTINGS_MAX_FRAME_SIZE, which is 16,384. */
+    {"a frame of 16 MB", {0xFF, 0xFF, 0xFF, 0x0, 0, 0, 0, 0, 1}, 9},
+};
+
+typedef struct script {
+  const breach_t *breach;
+  size_t answered; /* of the first connection's, of which the last brings the breach */
+} script_t;
+
+static service_reply_t judge(void *context, const service_push_t *push) {
+  const script_t *script = context;
+  service_reply_t reply = {0};
+  if (push->connection > 0) return reply;
+  if (push->number >= script->answered) reply.action = SERVE_SILENCE;
+  if (push->number == COUNT - 1) {
+    reply.last_words = script->breach->frame;
+    reply.last_words_length = script->breach->length;
+  }
+  return reply;
+}
+
+/* Answers come only if nobody waits for `answer_timeout_ms`, which is longer than the drain. */
+static void check_breach(const breach_t *breach, size_t answered, int ambiguous) {
+  script_t script = {breach, answered};
+  const service_options_t how = {.judge = judge, .context = &script};
+  service_t *service = service_start(&how);
+  apns_session_options_t options = push_options(service);
+  options.ambiguous = ambiguous;
+  options.answer_timeout_ms = 600000;
+  apns_session_t *session = push_session(service, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  const size_t owed = COUNT - answered;
+  const size_t again = ambiguous == APNS_AMBIGUOUS_RESEND ? owed : 0;
+  size_t accepted = 0, unknown = 0;
+  send_all(session, 0, COUNT);
+  assert_ok(apns_session_drain(session, 20000, NULL, &error), &error);
+  for (size_t n = 0; n < COUNT; n++) {
+    const apns_event_t event = one_event(session);
+    if (event.kind == APNS_EVENT_ACCEPTED) accepted++;
+    if (event.kind == APNS_EVENT_UNKNOWN) unknown++;
+  }
+  assert_int_equal(accepted, answered + again);
+  assert_int_equal(unknown, owed - again);
+  assert_int_equal(stats_of(session).resent, again);
+  /* And the session is as good as before. */
+  send_all(session, COUNT, COUNT + 1);
+  assert_ok(apns_session_drain(session, 20000, NULL, &error), &error);
+  assert_int_equal(one_event(session).kind, APNS_EVENT_ACCEPTED);
+  apns_session_free(session);
+  service_stop(service);
+  assert_int_equal(service_connections(service), 2);
+  assert_int_equal(service_complaints(service), 1);
+  assert_int_equal(service_count(service), COUNT + again + 1);
+  service_free(service);
+}
+
+static void check_breaches(size_t answered, int ambiguous) {
+  for (size_t index = 0; index < sizeof breaches / sizeof *breaches; index++) {
+    print_message("%s\n", breaches[index].name);
+    check_breach(&breaches[index], answered, ambiguous);
+  }
+}
+
+static void what_is_in_flight_is_named_as_unknown(void **state) {
+  (void)state;
+  check_breaches(ANSWERED, APNS_AMBIGUOUS_REPORT);
+}
+
+static void what_is_in_flight_is_sent_again(void **state) {
+  (void)state;
+  check_breaches(ANSWERED, APNS_AMBIGUOUS_RESEND);
+}
+
+static void with_nothing_in_flight_only_the_connection_is_replaced(void **state) {
+  (void)state;
+  check_breaches(COUNT, APNS_AMBIGUOUS_REPORT);
+}
+
+int main(void) {
+  identities_make();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_is_in_flight_is_named_as_unknown),
+      cmocka_unit_test(what_is_in_flight_is_sent_again),
+      cmocka_unit_test(with_nothing_in_flight_only_the_connection_is_replaced),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,216 @@
+/* Header fields by HTTP/2: what is asked arrives as it was said, however little the service
+   remembers of it; and an answer is one only where it is formed like one. */
+#include <stdio.h>
+
+#include "pushing.h"
+
+/* ---- What is asked -------------------------------------------------------- */
+
+/* A notification with fields drawn from its number, some often and some once. */
+typedef struct drawn {
+  uint8_t token[APNS_TOKEN_MAX];
+  char path[2 * APNS_TOKEN_MAX + 16], topic[256], collapse_id[65], id[37], expiration[24];
+  const char *type, *priority;
+  apns_notification_t push;
+} drawn_t;
+
+static uint32_t draw(uint64_t *seed, uint32_t below) {
+  *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(*seed >> 33) % below;
+}
+
+/* Characters with short codes, with long ones and without any of ours. */
+static void draw_text(uint64_t *seed, char *text, size_t length) {
+  static const char usual[] = "abcdefghijklmnopqrstuvwxyz0123456789.-_ABCXYZ&*,;!?()#>|+'\"";
+  static const char rare[] = "$@[]~^}<`{\\\xC3\xA4";
+  const bool is_rare = draw(seed, 4) == 0;
+  for (size_t index = 0; index < length; index++)
+    text[index] = is_rare && draw(seed, 3) == 0 ? rare[draw(seed, sizeof rare - 1)]
+                                                : usual[draw(seed, sizeof usual - 1)];
+  text[length] = 0;
+}
+
+static const apns_notification_t *notification_drawn(size_t n, drawn_t *drawn) {
+  static const char *const types[] = {"alert", "voip", "location", "mdm", "complication"};
+  static const uint8_t kinds[] = {APNS_PUSH_TYPE_ALERT, APNS_PUSH_TYPE_VOIP,
+                                  APNS_PUSH_TYPE_LOCATION, APNS_PUSH_TYPE_MDM,
+                                  APNS_PUSH_TYPE_COMPLICATION};
+  static const char *const priorities[] = {"", "1", "5", "10"};
+  uint64_t seed = n * 7919 + 1;
+  memset(drawn, 0, sizeof *drawn);
+  drawn->push = (apns_notification_t)APNS_NOTIFICATION_INIT;
+  apns_notification_t *push = &drawn->push;
+  for (int warm = 0; warm < 4; warm++) draw(&seed, 2);
+
+  push->token = drawn->token;
+  push->token_length = n % 3 ? 32 : 4 + draw(&seed, APNS_TOKEN_MAX - 3);
+  memcpy(drawn->token, &(uint32_t){(uint32_t)n}, 4);
+  for (size_t index = 4; index < push->token_length; index++)
+    drawn->token[index] = (uint8_t)draw(&seed, 256);
+  size_t end = (size_t)sprintf(drawn->path, "/3/device/");
+  for (size_t index = 0; index < push->token_length; index++)
+    end += (size_t)sprintf(drawn->path + end, "%02x", drawn->token[index]);
+
+  uint64_t often = draw(&seed, n % 2 ? 3 : 40) + 1, *from = draw(&seed, 10) ? &often : &seed;
+  draw_text(from, drawn->topic, draw(&seed, 50) ? 1 + (size_t)(*from % 30) : 255);
+  push->topic = drawn->topic;
+  uint32_t type = draw(&seed, 5), priority = draw(&seed, 4);
+  push->push_type = kinds[type], drawn->type = types[type];
+  push->priority = (uint8_t[]){0, 1, 5, 10}[priority], drawn->priority = priorities[priority];
+  if (draw(&seed, 2)) {
+    push->expiry = 4000000000 + n / 50 % 2 * draw(&seed, 1000000);
+    sprintf(drawn->expiration, "%lld", (long long)push->expiry);
+  }
+  if (draw(&seed, 2)) {
+    draw_text(from, drawn->collapse_id, 1 + (size_t)(*from % 64));
+    push->collapse_id = drawn->collapse_id;
+  }
+  if (draw(&seed, 3) == 0) {
+    sprintf(drawn->id, "5e2a60c0-1111-4000-8000-%012zx", n);
+    push->apns_id = drawn->id;
+  }
+  push->payload = "{\"aps\":{}}";
+  push->payload_length = 10;
+  return push;
+}
+
+/* Changes what it remembers now and then. */
+static service_reply_t judge_with_sizes(void *context, const service_push_t *push) {
+  static const uint32_t sizes[] = {4096, 100, 3000, 0, 150, 65536, 40};
+  const size_t every = *(const size_t *)context;
+  service_reply_t reply = {0};
+  if (every && push->number % every == every - 1)
+    reply.table_size_and_one = 1 + sizes[push->number / every % (sizeof sizes / sizeof *sizes)];
+  return reply;
+}
+
+static void check_drawn(uint32_t table_size_and_one, size_t every, size_t count) {
+  const service_options_t options = {
+      .judge = judge_with_sizes, .context = &every, .table_size_and_one = table_size_and_one};
+  service_t *service = service_start(&options);
+  apns_session_options_t given = push_options(service);
+  given.report_accepted = 0;
+  apns_session_t *session = push_session(service, &given);
+  apns_error_t error = APNS_ERROR_INIT;
+  drawn_t drawn;
+  for (size_t n = 0; n < count; n++)
+    assert_ok(apns_session_send(session, notification_drawn(n, &drawn),
+                                n % 97 == 96 || n + 1 == count ? 0 : APNS_SEND_MORE, NULL, &error),
+              &error);
+  drain(session);
+  assert_counts(session, count, count, 0, 0, 0);
+  apns_session_free(session);
+  service_stop(service);
+  assert_int_equal(service_connections(service), 1);
+  assert_int_equal(service_count(service), count);
+  char authority[32];
+  snprintf(authority, sizeof authority, "localhost:%d", service_port(service));
+  for (size_t index = 0; index < count; index++) {
+    const service_push_t *push = service_push(service, index);
+    notification_drawn(index, &drawn);
+    assert_string_equal(push->path, drawn.path);
+    assert_string_equal(push->authority, authority);
+    assert_string_equal(push->topic, drawn.topic);
+    assert_string_equal(push->push_type, drawn.type);
+    assert_string_equal(push->priority, drawn.priority);
+    assert_string_equal(push->expiration, drawn.expiration);
+    assert_string_equal(push->collapse_id, drawn.collapse_id);
+    assert_string_equal(push->id, drawn.id);
+    assert_string_equal(push->authorization, "");
+  }
+  service_free(service);
+}
+
+static void fields_arrive_as_they_were_said(void **state) {
+  (void)state;
+  check_drawn(0, 0, as_many_as(20000, 1000));
+}
+
+static void fields_arrive_where_little_is_remembered(void **state) {
+  (void)state;
+  static const uint32_t sizes[] = {0, 1, 57, 120, 1000, 1024, 4095, 65536};
+  for (size_t index = 0; index < sizeof sizes / sizeof *sizes; index++)
+    check_drawn(1 + sizes[index], 0, as_many_as(2000, 100));
+}
+
+static void fields_arrive_while_that_changes(void **state) {
+  (void)state;
+  check_drawn(0, 50, as_many_as(5000, 500));
+}
+
+/* ---- What is answered ----------------------------------------------------- */
+
+#define ID "apns-id", "5e2a60c0-0000-4000-8000-00000000000a"
+
+static const struct {
+  int32_t kind;
+  const char *fields[12];
+} answers[] = {
+    {APNS_EVENT_ACCEPTED, {":status", "200", ID, NULL, NULL}},
+    {APNS_EVENT_ACCEPTED, {":status", "103", "link", "</a>", NULL, ":status", "200", ID}},
+    {APNS_EVENT_ACCEPTED, {":status", "100", NULL, ":status", "103", NULL, ":status", "200"}},
+    {APNS_EVENT_ACCEPTED, {":status", "200", ID, NULL, "server-timing", "a"}},
+    /* What comes behind an answer takes nothing of it back. */
+    {APNS_EVENT_ACCEPTED, {":status", "200", NULL, ":status", "400"}},
+    {APNS_EVENT_REJECTED, {":status", "400", ID, NULL, ":status", "200"}},
+    {APNS_EVENT_ACCEPTED, {":status", "200", ":status", "400"}},
+    {APNS_EVENT_REJECTED, {":status", "410", ID}},
+    /* None of these is an answer. */
+    {APNS_EVENT_UNKNOWN, {ID}},
+    {APNS_EVENT_UNKNOWN, {ID, ":status", "200"}},
+    {APNS_EVENT_UNKNOWN, {"server", "a", ":status", "200"}},
+    {APNS_EVENT_UNKNOWN, {":path", "/", ":status", "200"}},
+    {APNS_EVENT_UNKNOWN, {":status", "103", "link", "</a>"}},
+    {APNS_EVENT_UNKNOWN, {":status", "103", ":status", "200"}},
+    {APNS_EVENT_UNKNOWN, {":status", "101", NULL, ":status", "200"}},
+    {APNS_EVENT_UNKNOWN, {":status", "2x0"}},
+    {APNS_EVENT_UNKNOWN, {":status", "20"}},
+    {APNS_EVENT_UNKNOWN, {":status", "2000"}},
+    {APNS_EVENT_UNKNOWN, {":status", "020"}},
+    {APNS_EVENT_UNKNOWN, {":status", ""}},
+};
+#define ANSWERS (sizeof answers / sizeof *answers)
+
+static service_reply_t judge_by_fields(void *context, const service_push_t *push) {
+  (void)context;
+  return (service_reply_t){.fields = answers[number_of(push) % ANSWERS].fields};
+}
+
+static void an_answer_is_formed_like_one(void **state) {
+  (void)state;
+  const size_t count = 5 * ANSWERS;
+  const service_options_t options = {.judge = judge_by_fields};
+  service_t *service = service_start(&options);
+  apns_session_options_t given = push_options(service);
+  given.ambiguous = APNS_AMBIGUOUS_REPORT;
+  apns_session_t *session = push_session(service, &given);
+  send_all(session, 0, count);
+  drain(session);
+  for (size_t n = 0; n < count; n++) {
+    apns_event_t event = one_event(session);
+    size_t which = (size_t)(uintptr_t)event.user_data - 1;
+    if (event.kind != answers[which % ANSWERS].kind)
+      fail_msg("answer %zu ended as %d", which % ANSWERS, event.kind);
+    if (event.kind == APNS_EVENT_REJECTED)
+      assert_int_equal(event.http_status, atoi(answers[which % ANSWERS].fields[1]));
+    if (answers[which % ANSWERS].fields[2] && event.kind != APNS_EVENT_UNKNOWN &&
+        !strcmp(answers[which % ANSWERS].fields[2], "apns-id"))
+      assert_string_equal(event.apns_id, "5e2a60c0-0000-4000-8000-00000000000a");
+  }
+  assert_int_equal(stats_of(session).connects, 1);
+  apns_session_free(session);
+  service_stop(service);
+  service_free(service);
+}
+
+int main(void) {
+  identities_make();
+  if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(fields_arrive_as_they_were_said),
+      cmocka_unit_test(fields_arrive_where_little_is_remembered),
+      cmocka_unit_test(fields_arrive_while_that_changes),
+      cmocka_unit_test(an_answer_is_formed_like_one),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
