@@ -132,7 +132,11 @@
       try hear(lane)
       guard lane.pointee.use == .open, lane.pointee.http.pointee.inFlight > 0,
         lane.pointee.lastHeard &+ options.answerTimeout <= now
-      else { return }
+      else {
+        // What was heard makes room for others, and the rest is to be waited for anew.
+        lane.pointee.isUnread = true
+        return
+      }
       try connectionEnded(
         lane,
         Failure(APNS_ERR_TIMEOUT) {
