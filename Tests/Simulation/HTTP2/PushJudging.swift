@@ -187,7 +187,11 @@ extension PushWorld {
     if mayHide { (unseenDrop, unseenEnds) = (clock, max(unseenEnds, endsInDoubt)) }
     for index in connection.requests where index >= 0 {
       let isHalf = ledger.asked[index].isStatusRead
-      if isHalf { sureEnds = 0 }
+      // It may have been understood.
+      if isHalf {
+        sureEnds = 0
+        cameToSomething()
+      }
       see(index, isHalf ? .half : connection.isRefused ? .refused : .doubt)
     }
   }
