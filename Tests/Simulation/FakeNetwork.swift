@@ -1,5 +1,19 @@
+/// A world whose lines the session's network leads to.
+protocol Wired: Stage {
+  func open(_ line: Int, isSpare: Bool, by deadline: Int64) throws(Failure)
+  func advance(_ line: Int) throws(Failure) -> Opening
+  func read(_ line: Int, into buffer: UnsafeMutableRawBufferPointer) -> Reading
+  func write(_ line: Int, _ bytes: UnsafeRawBufferPointer) -> Writing
+  func hasNews(_ line: Int) -> Bool
+  func sayGoodbye(_ line: Int)
+  func drop(_ line: Int)
+  func watch(_ line: Int, for readiness: Readiness)
+  func readiness(_ line: Int) -> Readiness
+  func wait(until time: Int64)
+}
+
 /// The session's network, of which every call is a step of the world.
-struct FakeNetwork: Network, ~Copyable {
+struct FakeNetwork<World: Wired>: Network, ~Copyable {
   let world: World
 
   var now: Int64 {
@@ -47,7 +61,7 @@ struct FakeNetwork: Network, ~Copyable {
   mutating func silence() { world.violate("silence where nobody forked") }
 
   mutating func watch(_ line: Int, for readiness: Readiness) {
-    world.lines[line].watched |= readiness.rawValue
+    world.watch(line, for: readiness)
   }
 
   mutating func wait(until time: Int64) {
@@ -55,11 +69,7 @@ struct FakeNetwork: Network, ~Copyable {
     world.wait(until: time)
   }
 
-  mutating func readiness(_ line: Int) -> Readiness {
-    let found = world.lines[line].found
-    world.lines[line].found = 0
-    return Readiness(rawValue: found)
-  }
+  mutating func readiness(_ line: Int) -> Readiness { world.readiness(line) }
 
   func append(to message: inout Message) { message.append("the model gateway") }
 }

@@ -2,6 +2,11 @@ import Glibc
 
 /// The threads, each with a world of its own.
 final class Players: @unchecked Sendable {
+  /// Makes a world; the seed that is being played is to be written where it is told.
+  typealias Builder = (_ traces: Bool, _ slot: UnsafeMutablePointer<UInt64>) -> Stage
+
+  private let build: Builder
+  private let name: String
   private let first: UInt64
   private let count: UInt64
   private let jobs: Int
@@ -18,21 +23,28 @@ final class Players: @unchecked Sendable {
   private var total = Report()
   private var hasFailed = false
 
-  init(from first: UInt64, count: UInt64, jobs: Int, traces: Bool) {
+  init(
+    _ name: String, from first: UInt64, count: UInt64, jobs: Int, traces: Bool,
+    _ build: @escaping Builder
+  ) {
+    (self.name, self.build) = (name, build)
     (self.first, self.count, self.jobs, self.traces) = (first, count, jobs, traces)
     pthread_mutex_init(&lock, nil)
   }
 
-  func play() -> Never {
+  /// Whether all went well.
+  func play() -> Bool {
+    Crash.protocolName = name
     Crash.tellSeeds()
     for job in 0..<jobs { start(job) }
     watch()
     let seconds = Self.seconds - started
-    print("\n\(total.seeds) seeds from \(first) in \(tenths(seconds)) s, \(total.steps) steps")
+    print(
+      "\n\(name): \(total.seeds) seeds from \(first) in \(tenths(seconds)) s, \(total.steps) steps")
     print("\(Int(Double(total.seeds) / max(seconds, 0.001))) seeds a second, \(jobs) at a time\n")
-    total.tell()
+    total.tell(name)
     print(hasFailed ? "\nFAILED" : "\nno violation")
-    exit(hasFailed ? 1 : 0)
+    return !hasFailed
   }
 
   private func start(_ job: Int) {
@@ -56,10 +68,10 @@ final class Players: @unchecked Sendable {
   }
 
   private func work(_ job: Int) {
-    let world = World(traces: traces, slot: Crash.slots + job)
+    let world = build(traces, Crash.slots + job)
     while let seeds = take(from: &world.report) {
       for seed in seeds {
-        play(seed, world)
+        world.play(seed: seed)
         world.report.seeds += 1
         if world.violation != nil {
           locked {
@@ -72,16 +84,6 @@ final class Players: @unchecked Sendable {
     }
     Crash.slots[job] = Crash.none
     locked { running -= 1 }
-  }
-
-  private func play(_ seed: UInt64, _ world: World) {
-    world.begin(seed: seed)
-    do throws(Failure) {
-      var caller = try Caller.make(world)
-      caller.play()
-    } catch {
-      world.violate("no session: \(error.status.rawValue)")
-    }
   }
 
   /// The next seeds, for what the last ones met; nil where there are no more.
@@ -110,7 +112,7 @@ final class Players: @unchecked Sendable {
         if seed != seen[job] { (seen[job], since[job]) = (seed, ticks) }
         if seed != Crash.none, ticks - since[job] > Self.longestRun * 20 {
           print("seed \(seed): the session goes round in circles without a step")
-          print("replay: Tests/Simulation/run --from \(seed) --seeds 1 --trace")
+          print("replay: Tests/Simulation/run --protocol \(name) --from \(seed) --seeds 1 --trace")
           exit(1)
         }
       }
@@ -141,6 +143,7 @@ final class Players: @unchecked Sendable {
 /// The seeds that are being played, for the case that the core ends the program.
 enum Crash {
   static let none = UInt64.max
+  nonisolated(unsafe) static var protocolName = ""
   nonisolated(unsafe) static let slots: UnsafeMutablePointer<UInt64> = {
     let slots = UnsafeMutablePointer<UInt64>.allocate(capacity: 64)
     slots.initialize(repeating: none, count: 64)
@@ -154,7 +157,9 @@ enum Crash {
         print("the program ends by signal \(number) in one of these:")
         for job in 0..<64 where Crash.slots[job] != Crash.none {
           print("seed \(Crash.slots[job]): a fault of the core")
-          print("replay: Tests/Simulation/run --from \(Crash.slots[job]) --seeds 1 --trace")
+          print(
+            "replay: Tests/Simulation/run --protocol \(Crash.protocolName) --from \(Crash.slots[job]) --seeds 1 --trace"
+          )
         }
         fflush(stdout)
         _exit(1)

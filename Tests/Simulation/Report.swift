@@ -9,6 +9,9 @@ enum Met: Int, CaseIterable {
   case fullWindows, fullOfOutcomes, failedSends, deadlines, rounds
   case acceptedEvents, rejectedEvents, unknownEvents
   case drains, closes, closesUndrained, frees
+  case processed, gentleGoodbyes, goodbyes, goodbyesAtOnce, breaches, breachesHeard, blackHoles
+  case refusedStreams, resets, cancels, unanswered, settings, pings, pingTimeouts, lefts
+  case newTokens, staleTokens
 
   var text: String {
     switch self {
@@ -57,21 +60,50 @@ enum Met: Int, CaseIterable {
     case .closes: "closes after a drain"
     case .closesUndrained: "closes without a drain"
     case .frees: "sessions freed and not closed"
+    case .processed: "requests processed"
+    case .gentleGoodbyes: "GOAWAY in two steps"
+    case .goodbyes: "GOAWAY in one step"
+    case .goodbyesAtOnce: "GOAWAY and the end at once"
+    case .breaches: "breaches of the rules"
+    case .breachesHeard: "ends: a breach of the rules"
+    case .blackHoles: "services that vanished"
+    case .refusedStreams: "streams refused"
+    case .resets: "streams reset otherwise"
+    case .cancels: "streams given up"
+    case .unanswered: "streams never answered"
+    case .settings: "settings changed"
+    case .pings: "pings"
+    case .pingTimeouts: "ends: no answer to a ping"
+    case .lefts: "ends: left with nothing owed"
+    case .newTokens: "provider tokens made"
+    case .staleTokens: "provider tokens refused"
     }
+  }
+
+  /// What only one of the protocols has: the others are met by both.
+  private static let ofBinary: Set<Met> = [
+    .spares, .sparesUsed, .rejections, .shutdowns, .sentinels, .sentinelsNamed,
+    .sentinelsUnnamed, .sentinelsInDoubt, .nameless, .strangers, .noises, .cutPackets,
+    .splitPackets, .givenUp, .fullWindows,
+  ]
+  private var isOfHTTP2: Bool { rawValue >= Met.processed.rawValue }
+
+  static func all(of name: String) -> [Met] {
+    allCases.filter { name == "http2" ? !ofBinary.contains($0) : !$0.isOfHTTP2 }
   }
 }
 
 /// Counts of what was met, of one thread's runs or of all.
 struct Report {
   private(set) var counts = [Int](repeating: 0, count: Met.allCases.count)
-  private(set) var statuses = [Int](repeating: 0, count: 256)
+  private(set) var statuses = [Int](repeating: 0, count: 1000)
   var seeds = 0
   var steps = 0
   var longestCall = 0
 
   mutating func add(_ met: Met, _ count: Int = 1) { counts[met.rawValue] += count }
 
-  mutating func add(status: UInt8) { statuses[Int(status)] += 1 }
+  mutating func add(status: Int) { statuses[status] += 1 }
 
   mutating func add(_ other: Report) {
     for index in counts.indices { counts[index] += other.counts[index] }
@@ -81,14 +113,15 @@ struct Report {
     longestCall = max(longestCall, other.longestCall)
   }
 
-  func tell() {
+  func tell(_ name: String) {
+    let all = Met.all(of: name)
     let width = Met.allCases.map(\.text.count).max() ?? 0
-    for met in Met.allCases {
+    for met in all {
       print(padded(met.text, width) + "  \(counts[met.rawValue])")
     }
     let heard = statuses.indices.filter { statuses[$0] > 0 }
     print(
-      padded("error packets by status", width) + "  "
+      padded(name == "http2" ? "answers by status" : "error packets by status", width) + "  "
         + heard.map { "\($0): \(statuses[$0])" }.joined(separator: ", "))
     print(padded("steps in the longest call", width) + "  \(longestCall) of \(Call.mostSteps)")
   }

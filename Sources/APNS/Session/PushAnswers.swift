@@ -47,7 +47,8 @@
     /// Has it tried again after a pause, longer each time; false where it would be too late.
     private mutating func tryLater(_ slot: Int) -> Bool {
       let pause = outbox.pointee.pause(slot)
-      let age = Self.second(network.now) &- outbox.pointee.entries[slot].takenAt
+      let now = network.now
+      let age = Self.second(now) &- outbox.pointee.entries[slot].takenAt
       guard age &+ pause <= options.retrySeconds else { return false }
       if let deadline = outbox.pointee.request(slot).deadline,
         csystem_unix_seconds() &+ Int64(pause) > deadline
@@ -55,6 +56,8 @@
         return false
       }
       outbox.pointee.tryLater(slot)
+      // That may be over where the answer took long.
+      wakeUp(at: outbox.pointee.entries[slot].sentAt &+ pause, now)
       return true
     }
 
@@ -86,7 +89,8 @@
     /// No more streams are begun where this one was.
     private mutating func leaveConnection(_ slot: Int) {
       let number = Int(outbox.pointee.entries[slot].connection)
-      guard number < laneCount else { return }
+      // It may have been closed since, and the next one there is not meant.
+      guard number < laneCount, lanes[number].use == .open else { return }
       lanes[number].http.pointee.leave()
     }
 

@@ -11,7 +11,7 @@
       }
       for number in 0..<laneCount where lanes[number].use == .open {
         lanes[number].http.pointee.sayGoodbye()
-        _ = try? writeRecords(lanes + number, all: true)
+        _ = try? writeRecords(lanes + number)
         if lanes[number].use == .open { network.sayGoodbye(lanes[number].number) }
         close(lanes + number)
       }

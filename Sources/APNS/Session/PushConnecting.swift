@@ -62,7 +62,7 @@
         }
       }
       outbox.pointee.connectionEnded(UInt16(truncatingIfNeeded: lane.pointee.number))
-      if owed > 0 { ambiguousEnds &+= 1 }
+      if owed > 0, !refuses { ambiguousEnds &+= 1 }
       reconnects.lost(lane.pointee.line, leavingDoubt: owed > 0, on: &network)
       judgeAnswered()
       if let failure, refuses { throw failure }

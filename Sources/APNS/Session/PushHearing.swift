@@ -50,15 +50,24 @@
     }
 
     /// Gives up streams that the service leaves unanswered while it answers others.
-    private mutating func review(_ lane: UnsafeMutablePointer<PushLane>, _ now: Int64) {
-      guard now >= lane.pointee.nextReview else { return }
+    private mutating func review(
+      _ lane: UnsafeMutablePointer<PushLane>, _ now: Int64
+    ) throws(Failure) {
+      // An answer that is there already is to be heard.
+      guard now >= lane.pointee.nextReview, !lane.pointee.isUnread else { return }
       lane.pointee.nextReview = now &+ 1_000_000_000
       let second = Self.second(now)
       let longest = UInt32(clamping: options.answerTimeout / 1_000_000_000 &+ 1)
       let http = lane.pointee.http
+      var isAny = false
       outbox.pointee.forEachInFlight(on: UInt16(truncatingIfNeeded: lane.pointee.number)) {
-        if second &- $0.entries[$1].sentAt > longest { http.pointee.cancel($0.entries[$1].stream) }
+        if second &- $0.entries[$1].sentAt > longest {
+          http.pointee.cancel($0.entries[$1].stream)
+          isAny = true
+        }
       }
+      // Until that is said, nghttp2 passes over answers to these streams.
+      if isAny { _ = try writeRecords(lane) }
     }
 
     /// Asks a connection that has been silent for long whether it still is one, before
@@ -107,14 +116,15 @@
       let now = network.now
       guard lane.pointee.http.pointee.inFlight > 0 else {
         lane.pointee.lastHeard = now
-        if lane.pointee.http.pointee.isOver { leave(lane) }
+        // The last answer may not have come but been given up.
+        if lane.pointee.http.pointee.isLeaving || lane.pointee.http.pointee.isOver { leave(lane) }
         return
       }
       // The peer broke the rules and was told so: it will not be heard of again.
       if lane.pointee.http.pointee.isOver { return try connectionEnded(lane, notHTTP2) }
       let due = lane.pointee.lastHeard &+ options.answerTimeout
       if now < due {
-        review(lane, now)
+        try review(lane, now)
         wake = min(wake, due, lane.pointee.nextReview)
         return
       }

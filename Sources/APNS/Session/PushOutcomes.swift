@@ -12,7 +12,7 @@
         for number in 0..<laneCount where lanes[number].use == .open {
           if network.hasNews(lanes[number].number) { try hear(lanes + number) }
           // What HTTP/2 itself owes the peer.
-          if lanes[number].use == .open { _ = try writeRecords(lanes + number, all: true) }
+          if lanes[number].use == .open { _ = try writeRecords(lanes + number) }
         }
         return hasOutcome
       }

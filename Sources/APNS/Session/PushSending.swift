@@ -89,9 +89,8 @@
         } else {
           isWhole = begun < HTTP2Connection.recordSize
         }
-        let writesAll = if case .records = goal { !isWhole } else { true }
-        guard try writeRecords(lane, all: writesAll),
-          lane.pointee.use == .open
+        // What was begun waits for its answer, so nothing of it may stay behind.
+        guard try writeRecords(lane), lane.pointee.use == .open
         else { return }
         if !isWhole { try hearIfDue(lane) }
       } while !isWhole && lane.pointee.use == .open
@@ -147,10 +146,9 @@
       return outbox.pointee.inFlight == 0 && taking >= options.connections
     }
 
-    /// Writes records until nothing is left, or none is full; false where the peer takes
-    /// no more.
+    /// Writes records until nothing is left; false where the peer takes no more.
     mutating func writeRecords(
-      _ lane: UnsafeMutablePointer<PushLane>, all: Bool
+      _ lane: UnsafeMutablePointer<PushLane>
     ) throws(Failure) -> Bool {
       while true {
         guard let record = lane.pointee.http.fillRecord(of: authority) else {
@@ -158,9 +156,7 @@
             lane, Failure(APNS_ERR_PROTOCOL, "HTTP/2 came to its end on this connection"))
           return false
         }
-        guard record.count > 0, all || record.count >= HTTP2Connection.recordSize else {
-          return true
-        }
+        if record.count == 0 { return true }
         switch network.write(lane.pointee.number, record) {
         case .bytes(let count):
           lane.pointee.http.pointee.wrote(count)

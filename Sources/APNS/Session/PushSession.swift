@@ -136,6 +136,8 @@
       var deadline = given ?? .max
       while true {
         wake = deadline
+        // What is to be tried again by now is, as far as there are streams for it.
+        let tried = outbox.pointee.nextTry == nil ? nil : Self.second(network.now)
         var failure: Failure?
         for number in 0..<laneCount {
           do throws(Failure) {
@@ -157,12 +159,17 @@
         }
         let now = network.now
         if now >= deadline { throw outOfTime }
-        if let second = outbox.pointee.nextTry {
-          let left = Int64(Int32(bitPattern: second &- Self.second(now)))
-          wake = min(wake, max(now &+ 1_000_000, (now / 1_000_000_000 &+ left) &* 1_000_000_000))
+        if let tried, let second = outbox.pointee.nextTry, Int32(bitPattern: second &- tried) > 0 {
+          wakeUp(at: second, now)
         }
         network.wait(until: wake)
       }
+    }
+
+    /// Has the wait to come end when that second has begun.
+    mutating func wakeUp(at second: UInt32, _ now: Int64) {
+      let left = Int64(Int32(bitPattern: second &- Self.second(now)))
+      wake = min(wake, (now / 1_000_000_000 &+ left) &* 1_000_000_000)
     }
 
     @inline(__always)

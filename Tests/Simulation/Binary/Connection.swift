@@ -1,11 +1,3 @@
-/// How an end looks from the session's side.
-enum Ending {
-  case goodbye
-  case broken
-  /// An alert that turns the provider's certificate down.
-  case refusal
-}
-
 /// What a gateway does out of itself, by a time or a number of bytes, whichever is first.
 enum Whim {
   case serve

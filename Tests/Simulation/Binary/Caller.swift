@@ -3,14 +3,14 @@ import CAPNS
 /// Who uses the session: sends, waits, asks, takes its events, and checks every answer.
 struct Caller: ~Copyable {
   private let world: World
-  private var session: Session<FakeNetwork>
+  private var session: Session<FakeNetwork<World>>
   private let connectTimeout: Int64
   private let bothTimeouts: Int64
   private var lastIdentifier: UInt32 = 0
   private static let millisecond: Int64 = 1_000_000
 
   init(
-    _ world: World, _ options: SessionOptions, _ session: consuming Session<FakeNetwork>
+    _ world: World, _ options: SessionOptions, _ session: consuming Session<FakeNetwork<World>>
   ) {
     self.world = world
     self.session = session

@@ -1,58 +1,56 @@
 import CAPNS
 import CSystem
 
-/// All that surrounds a session in one run: the clock, the connections with a gateway at
-/// the other end of each, and the ledger by which everything is judged.
-final class World {
+/// What surrounds a session whatever it speaks: the clock, the dice, the call that is being
+/// made, and when connections may be; and the first thing that was violated.
+class Stage {
   private(set) var seed: UInt64 = 0
-  var dice = Dice(seed: 0)
-  var scenario: Scenario
-  var clock: Int64 = 0
-  /// Two for each connection of the session.
-  let lines: UnsafeMutablePointer<Connection>
-  static let mostLines = 8
-  var ledger = Ledger()
+  final var dice = Dice(seed: 0)
+  final var given = apns_session_options_t()
+  final var clock: Int64 = 0
   /// Faults are over: what is opened from now on works.
-  var isHealed = false
+  final var isHealed = false
   /// What was violated first; the rest of the run means nothing.
-  private(set) var violation: String?
-  let traces: Bool
+  private(set) final var violation: String?
+  final let traces: Bool
   /// Room for the token of the next notification.
-  let token = UnsafeMutableRawBufferPointer.allocate(byteCount: 128, alignment: 16)
-  var report = Report()
+  final let token = UnsafeMutableRawBufferPointer.allocate(byteCount: 128, alignment: 16)
+  final var report = Report()
   /// Where the seed can be read from outside.
-  private let slot: UnsafeMutablePointer<UInt64>
+  private final let slot: UnsafeMutablePointer<UInt64>
 
   // What the session may do in the present call.
-  var call = Call()
-  private(set) var steps = 0
+  final var call = Call()
+  private(set) final var steps = 0
+  /// The process may be put aside for so long at any call; 0: it is not.
+  final var lapseMax: Int64 = 0
   /// Calls of the network until the process is put aside for a while.
-  private var untilLapse = Int.max
+  private final var untilLapse = Int.max
 
   // When connections may be made.
   /// The times of the last ones, as many as the cap allows in a minute.
-  private var opened = [Int64](repeating: 0, count: 64)
-  private var openedCount = 0
+  private final var opened = [Int64](repeating: 0, count: 64)
+  private final var openedCount = 0
   /// Connections in a row that surely achieved nothing, and until when that forbids another.
-  private var fruitless = 0
-  private var pausedUntil: Int64 = 0
+  private final var fruitless = 0
+  private final var pausedUntil: Int64 = 0
+
+  /// As `--protocol` takes it.
+  var protocolName: StaticString { "" }
 
   init(traces: Bool, slot: UnsafeMutablePointer<UInt64>) {
     self.traces = traces
     self.slot = slot
-    scenario = Scenario(&dice)
-    lines = .allocate(capacity: Self.mostLines)
-    for line in 0..<Self.mostLines { (lines + line).initialize(to: Connection()) }
   }
 
-  func begin(seed: UInt64) {
+  /// Plays what the seed says, to its end or to the first violation.
+  func play(seed: UInt64) {}
+
+  final func begin(seed: UInt64) {
     self.seed = seed
     slot.pointee = seed
     dice = Dice(seed: seed)
-    scenario = Scenario(&dice)
     clock = 1_000_000_000
-    for line in 0..<Self.mostLines { lines[line].reset() }
-    ledger.reset()
     isHealed = false
     violation = nil
     call = Call()
@@ -60,35 +58,35 @@ final class World {
     openedCount = 0
     fruitless = 0
     pausedUntil = 0
-    untilLapse = scenario.lapseMax > 0 ? dice.within(1...500) : .max
   }
 
+  /// To be called when the scenario is drawn.
+  final func drawFirstLapse() { untilLapse = lapseMax > 0 ? dice.within(1...500) : .max }
+
   @inline(never)
-  func violate(_ what: String) {
+  final func violate(_ what: String) {
     guard violation == nil else { return }
     violation = what
     say("VIOLATION: \(what)")
   }
 
   @inline(__always)
-  func say(_ what: @autoclosure () -> String) {
+  final func say(_ what: @autoclosure () -> String) {
     if traces { tell(what()) }
   }
 
   @inline(never)
-  private func tell(_ what: String) {
+  private final func tell(_ what: String) {
     let microseconds = String(clock / 1000 % 1_000_000)
     let zeros = String(repeating: "0", count: 6 - microseconds.utf8.count)
     print("\(clock / 1_000_000_000).\(zeros)\(microseconds)  \(what)")
   }
 
-  func name(_ line: Int) -> String { "line \(line) (connection \(lines[line].serial))" }
-
   // MARK: Time
 
   /// A call of the network, which takes a little time, now and then a lot of it.
   @inline(__always)
-  func tick() {
+  final func tick() {
     steps += 1
     call.steps += 1
     let cost = Int64(200 + steps & 1023)
@@ -100,8 +98,8 @@ final class World {
   }
 
   @inline(never)
-  private func lapse() {
-    let time = dice.time(upTo: scenario.lapseMax)
+  private final func lapse() {
+    let time = dice.time(upTo: lapseMax)
     met(.lapses)
     say("the process is put aside for \(time / 1000) us")
     clock += time
@@ -111,29 +109,30 @@ final class World {
 
   /// The session cannot be stopped in the middle of a call, so the program is.
   @inline(never)
-  private func tooManySteps() {
+  private final func tooManySteps() {
     violate("more than \(Call.mostSteps) steps in one call: \(call.name)")
     endProgram()
   }
 
   /// How to see it again.
-  func tellViolation() {
+  final func tellViolation() {
     print("seed \(seed): \(violation ?? "nothing")")
-    print("replay: Tests/Simulation/run --from \(seed) --seeds 1 --trace")
+    print(
+      "replay: Tests/Simulation/run --protocol \(protocolName) --from \(seed) --seeds 1 --trace")
   }
 
-  func met(_ what: Met, _ count: Int = 1) { report.add(what, count) }
-  func met(status: UInt8) { report.add(status: status) }
+  final func met(_ what: Met, _ count: Int = 1) { report.add(what, count) }
+  final func met(status: some BinaryInteger) { report.add(status: Int(status)) }
 
   @inline(never)
-  func endProgram() -> Never {
+  final func endProgram() -> Never {
     tellViolation()
     exit(1)
   }
 
   // MARK: Calls
 
-  func beginCall(
+  final func beginCall(
     _ name: StaticString, lasting longest: Int64, waits: Bool = true, writes: Bool = true
   ) {
     say("call \(name)")
@@ -145,7 +144,7 @@ final class World {
     call.mayWrite = writes
   }
 
-  func endCall() {
+  final func endCall() {
     report.longestCall = max(report.longestCall, call.steps)
     report.steps += call.steps
     call = Call()
@@ -154,11 +153,11 @@ final class World {
   // MARK: Making connections
 
   /// One is begun; `counts` where it went as far as the network.
-  func checkOpening(counts: Bool) {
+  final func checkOpening(counts: Bool) {
     if clock < pausedUntil {
       violate("a connection \((pausedUntil - clock) / 1000) us before the pause is over")
     }
-    let cap = Int(scenario.given.connects_per_minute)
+    let cap = Int(given.connects_per_minute)
     guard cap > 0, counts else { return }
     if openedCount >= cap, clock - opened[openedCount % cap] < 60_000_000_000 {
       violate("more than \(cap) connections in a minute")
@@ -168,17 +167,15 @@ final class World {
   }
 
   /// A connection came to nothing, and the session cannot but know it.
-  func cameToNothing() {
-    // Silence long enough counts as achievement, which nobody else can see.
-    guard scenario.isExact else { return }
-    let given = scenario.given.reconnect_pause_max_ms
-    let longest = Int64(given == 0 ? 5000 : given) * 1_000_000
+  final func pauseForNothing() {
+    let most = given.reconnect_pause_max_ms
+    let longest = Int64(most == 0 ? 5000 : most) * 1_000_000
     let pause = min(50_000_000 << Int64(min(fruitless, 20)), longest)
     fruitless += 1
     pausedUntil = clock + pause / 2
   }
 
-  func cameToSomething() {
+  final func cameToSomething() {
     fruitless = 0
     pausedUntil = 0
   }
@@ -186,7 +183,7 @@ final class World {
 
 /// The session's present call, and what it may do.
 struct Call {
-  static let mostSteps = 60_000
+  static let mostSteps = 200_000
   var name: StaticString = "nothing"
   var started: Int64 = 0
   var longest: Int64 = 0

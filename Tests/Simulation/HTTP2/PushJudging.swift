@@ -1,0 +1,431 @@
+import CAPNS
+import CNGHTTP2
+
+/// Whether what the session does and tells is what was.
+extension PushWorld {
+  // MARK: What the session has read
+
+  /// What it knows by the bytes that it has read.
+  func noteMarks(_ connection: PushConnection) {
+    while connection.nextMark < connection.marks.count,
+      connection.marks[connection.nextMark].place <= connection.bytesRead
+    {
+      note(connection.marks[connection.nextMark].mark, connection)
+      connection.nextMark += 1
+    }
+    if connection.bytesRead > connection.breachAt { connection.hasReadBreach = true }
+  }
+
+  private func note(_ mark: Mark, _ connection: PushConnection) {
+    switch mark {
+    case .status(let index):
+      guard ledger.asked[index].seen == .open else { return }
+      ledger.asked[index].isStatusRead = true
+      ledger.sent[ledger.asked[index].number].answered = index
+      connection.hasReadAnswer = true
+      if Reason(UInt32(ledger.asked[index].reason)).asksForAnother { connection.isToBeLeft = true }
+      sureEnds = 0
+      cameToSomething()
+    case .answered(let index):
+      // It may have been given up, and that was not heard any more.
+      if connection.isDeaf || connection.everRefused,
+        clock - ledger.asked[index].at >= answerTimeout
+      {
+        see(index, .half)
+      }
+      if ledger.asked[index].seen == .open {
+        ledger.asked[index].isEndRead = true
+        if ledger.asked[index].isComplete { endsInDoubt = 0 }
+      }
+      see(index, .answered)
+      cameToSomething()
+    case .reset(let index, let code):
+      if ledger.asked[index].isStatusRead {
+        see(index, .half)
+        cameToSomething()
+      } else {
+        see(index, code == NGHTTP2_REFUSED_STREAM.rawValue ? .refused : .doubt)
+      }
+    case .goodbye(let last):
+      connection.hasReadGoodbye = true
+      for index in connection.requests where index >= 0 {
+        if ledger.asked[index].stream > last, !ledger.asked[index].isStatusRead {
+          see(index, .refused)
+        }
+      }
+    case .settings: connection.hasReadSettings = true
+    case .pong: connection.pingedAt = 0
+    }
+  }
+
+  /// A request's stream is over for the session.
+  func see(_ index: Int, _ end: Seen) {
+    guard ledger.asked[index].seen == .open else { return }
+    ledger.asked[index].seen = end
+    say("stream \(ledger.asked[index].stream) of \(ledger.asked[index].number) is over: \(end)")
+    lines[ledger.asked[index].line].openRequests -= 1
+    let sent = ledger.sent + ledger.asked[index].number
+    (sent.pointee.lastEnd, sent.pointee.freeSince) = (end, clock)
+    if end.isDoubtful {
+      sent.pointee.doubts += 1
+      sent.pointee.endsInDoubt = max(sent.pointee.endsInDoubt, endsInDoubt)
+      sent.pointee.sureEnds = end == .doubt ? sureEnds : 0
+    }
+    if end == .refused { sent.pointee.refusals += 1 }
+  }
+
+  /// The session gave a stream up, which it does where the answer takes too long.
+  func cancelled(_ index: Int, _ code: UInt32) {
+    met(.cancels)
+    // It may have begun before the service saw it, but not before the notification was free.
+    if clock - ledger.asked[index].at < answerTimeout, !lines[ledger.asked[index].line].everRefused
+    {
+      violate(
+        "\(ledger.asked[index].number) is given up with \(code) after "
+          + "\((clock - ledger.asked[index].at) / 1000) us")
+    }
+    see(index, ledger.asked[index].isStatusRead ? .half : .doubt)
+  }
+
+  // MARK: Requests
+
+  /// Another request for it may come now, and on that connection.
+  func checkBeginning(of number: Int, on connection: PushConnection) {
+    let sent = ledger.sent[number]
+    // What stood in a record that was not taken for a while may be out of date by now.
+    let isLate = connection.everRefused
+    if sent.told != .none, !isLate { violate("\(number) is sent after its end was told") }
+    if sent.newest >= 0 {
+      met(.resends)
+      let last = ledger.asked[sent.newest]
+      if last.seen == .open, !isLate {
+        // It was cancelled, and that may still be on its way.
+        guard clock - last.at >= answerTimeout else {
+          return violate("\(number) is sent again while it waits for an answer")
+        }
+        see(sent.newest, .doubt)
+      }
+      let end = ledger.sent[number].lastEnd
+      if end == .doubt || end == .half && !asksAgain(last), !scenario.resends, !isLate {
+        violate("\(number) is sent again, and was to be reported")
+      }
+      // More than so many ends in a row may be its own doing.
+      if end == .doubt, sent.sureEnds > 5, !isLate {
+        violate("\(number) is sent again after \(sent.sureEnds) ends in doubt")
+      }
+      if last.seen == .answered, !isLate, !asksAgain(last) {
+        violate("\(number) is sent again after the answer \(last.status)")
+      }
+    }
+    if !connection.hasReadSettings, connection.openRequests > 0 {
+      violate("a second stream on \(name(connection.line)) before its settings")
+    }
+    if scenario.showsToken, !connection.hasReadAnswer, connection.openRequests > 0 {
+      violate("a second stream on \(name(connection.line)) before the token's first answer")
+    }
+    if connection.pingedAt > 0 { violate("a stream on \(name(connection.line)), which is asked") }
+    if connection.hasReadGoodbye, !isLate {
+      violate("a stream on \(name(connection.line)) after GOAWAY")
+    }
+  }
+
+  /// The answer says that it may be sent again.
+  private func asksAgain(_ asked: Asked) -> Bool {
+    switch Reason(UInt32(asked.reason)).remedy(answered: Int(asked.status)) {
+    case .wait, .reconnect, .reconnectOnce: true
+    case .renewToken: scenario.showsToken
+    case .reject, .unregistered: false
+    }
+  }
+
+  /// The service takes it, for good.
+  func process(_ index: Int) {
+    let number = ledger.asked[index].number
+    let sent = ledger.sent + number
+    met(.processed)
+    if sent.pointee.processor >= 0 {
+      met(.duplicates)
+      let first = ledger.asked[sent.pointee.processor]
+      if !scenario.resends {
+        violate("\(number) is processed twice, which it never was to be")
+      } else if !first.seen.isDoubtful, !lines[ledger.asked[index].line].everRefused {
+        violate("\(number) is processed twice, though its first stream is \(first.seen)")
+      }
+    }
+    sent.pointee.processor = index
+  }
+
+  // MARK: Connections
+
+  func drop(_ line: Int) {
+    let connection = lines[line]
+    guard connection.phase != .closed else { return }
+    if connection.phase == .open { settle(connection) }
+    say("\(name(line)) is dropped")
+    connection.close()
+  }
+
+  private func settle(_ connection: PushConnection) {
+    bringUp(connection.line)
+    if connection.isUnread {
+      violate("\(name(connection.line)) is dropped after a failed write, and nobody read on")
+    }
+    if !connection.isDone, !connection.isBroken, !connection.hasSaidGoodbye || !isClosing {
+      checkGivingUp(connection)
+    }
+    if connection.isRefused { met(.refusals) }
+    let mayHide =
+      connection.mayHideRequests || connection.lastStream != .max || connection.isDeaf
+    let owes = connection.requests.contains {
+      $0 >= 0 && ledger.asked[$0].seen == .open
+    }
+    if mayHide || owes, !connection.isRefused {
+      met(.ambiguousEnds)
+      endsInDoubt += 1
+    }
+    if owes, !connection.isRefused { sureEnds += 1 }
+    if mayHide { (unseenDrop, unseenEnds) = (clock, max(unseenEnds, endsInDoubt)) }
+    for index in connection.requests where index >= 0 {
+      let isHalf = ledger.asked[index].isStatusRead
+      if isHalf { sureEnds = 0 }
+      see(index, isHalf ? .half : connection.isRefused ? .refused : .doubt)
+    }
+  }
+
+  /// Without a word of its end a connection is left only where that is called for.
+  private func checkGivingUp(_ connection: PushConnection) {
+    if connection.hasReadBreach { return met(.breachesHeard) }
+    let since = connection.refusedSince
+    if since > 0, clock - since >= timeout(given.write_timeout_ms, or: 10_000) {
+      return met(.writeTimeouts)
+    }
+    let silence = clock - connection.lastRead
+    // What waits longer may have been given up, which nobody has heard yet.
+    let owes = connection.requests.contains {
+      $0 >= 0 && ledger.asked[$0].seen == .open && clock - ledger.asked[$0].at < answerTimeout
+    }
+    if !owes {
+      if connection.hasReadGoodbye || connection.isToBeLeft { return met(.lefts) }
+      let unanswered = timeout(given.connect_timeout_ms, or: 10_000)
+      if connection.pingedAt > 0, clock - connection.pingedAt >= unanswered {
+        return met(.pingTimeouts)
+      }
+      // The PING may not have been taken, or by nobody.
+      if since > 0 || connection.isDeaf, silence >= unanswered { return met(.pingTimeouts) }
+      if connection.everRefused { return met(.lefts) }
+    }
+    if silence >= answerTimeout, connection.openRequests > 0 || connection.mayHideRequests {
+      return met(.answerTimeouts)
+    }
+    violate("\(name(connection.line)) is dropped, and there was nothing wrong with it")
+  }
+
+  private func timeout(_ given: UInt32, or fallback: Int64) -> Int64 {
+    Int64(given == 0 ? UInt32(fallback) : given) * 1_000_000
+  }
+
+  var answerTimeout: Int64 { timeout(given.answer_timeout_ms, or: 30_000) }
+
+  // MARK: Calls
+
+  /// Runs a call that may fail; true where it did not.
+  @discardableResult
+  func expecting(_ body: () throws(Failure) -> Void) -> Bool {
+    do throws(Failure) {
+      try body()
+      return true
+    } catch {
+      failed(error)
+      return false
+    }
+  }
+
+  /// A call failed, as it may where the network does.
+  func failed(_ failure: Failure) {
+    say("\(call.name) fails: \(failure.status.rawValue)")
+    switch failure.status {
+    case APNS_ERR_TIMEOUT: met(.deadlines)
+    case APNS_ERR_NETWORK, APNS_ERR_TLS, APNS_ERR_PROTOCOL: break
+    default: violate("\(call.name) fails with \(failure.status.rawValue)")
+    }
+  }
+
+  // MARK: Ends
+
+  /// The caller was told of an end.
+  func tell(_ number: Int, _ event: PushEvent) {
+    let sent = ledger.sent + number
+    if sent.pointee.identifier != event.identifier {
+      violate("\(number) is told as \(event.identifier), not \(sent.pointee.identifier)")
+    }
+    if sent.pointee.told != .none { violate("\(number) is told twice") }
+    sent.pointee.told = event.end
+    ledger.told += 1
+    switch event.end {
+    case .accepted:
+      met(.acceptedEvents)
+      ledger.toldAccepted += 1
+      if !scenario.reports { violate("\(number) is told, and not wanted") }
+      checkAccepted(number)
+      checkIdentifier(number, event)
+    case .rejected(let status, let reason):
+      met(.rejectedEvents)
+      ledger.toldRejected += 1
+      checkRejected(number, status, reason, event)
+      checkIdentifier(number, event)
+    case .unknown, .none:
+      met(.unknownEvents)
+      ledger.toldUnknown += 1
+      checkUnknown(number)
+    }
+  }
+
+  func checkAccepted(_ number: Int) {
+    let sent = ledger.sent[number]
+    guard sent.processor >= 0 else { return violate("\(number) ends as accepted, and was not") }
+    guard sent.answered >= 0, ledger.asked[sent.answered].status == 200 else {
+      return violate("\(number) ends as accepted, and no answer says so")
+    }
+  }
+
+  private func checkRejected(
+    _ number: Int, _ status: UInt16, _ reason: UInt8, _ event: PushEvent
+  ) {
+    let sent = ledger.sent + number
+    guard sent.pointee.answered >= 0 else {
+      return violate("\(number) ends as rejected, and had no answer")
+    }
+    let asked = ledger.asked[sent.pointee.answered]
+    if asked.status != status {
+      violate("\(number) ends as rejected with \(status), not \(asked.status)")
+    }
+    // What it was may have been lost with the rest of the answer.
+    if asked.reason != reason, asked.isEndRead || reason != Reason.other.number {
+      violate("\(number) ends as rejected for \(reason), not \(asked.reason)")
+    }
+    if sent.pointee.processor >= 0, sent.pointee.doubts == 0 {
+      violate("\(number) ends as rejected, and was processed")
+    }
+    if asked.timestamp > 0, asked.isEndRead {
+      ledger.goneTold += 1
+      sent.pointee.isTimeRead = true
+      if event.timestamp != asked.timestamp / 1000 {
+        violate("\(number) is gone since \(event.timestamp), not \(asked.timestamp)")
+      }
+    }
+    if asked.isEndRead { checkPatience(number, asked) }
+  }
+
+  /// What is to be tried again is, as long as there is time.
+  private func checkPatience(_ number: Int, _ asked: Asked) {
+    let sent = ledger.sent[number]
+    let remedy = Reason(UInt32(asked.reason)).remedy(answered: Int(asked.status))
+    switch remedy {
+    case .reject, .unregistered: return
+    case .renewToken:
+      if !scenario.showsToken || sent.asked > 1 || policy.generation > 1 { return }
+    case .reconnectOnce where sent.asked > 1: return
+    case .wait, .reconnect, .reconnectOnce: break
+    }
+    if hasPatience(sent, tries: sent.asked - 1) {
+      let age = (clock - sent.takenAt) / 1_000_000_000
+      violate("\(number) ends as rejected with \(asked.status) after \(age) s")
+    }
+  }
+
+  /// There is time for another try, after at most so many.
+  private func hasPatience(_ sent: PushSent, tries: Int) -> Bool {
+    if sent.expiry > 0, sent.expiry < 1000 { return false }
+    let pause = Int64(Outbox.pauses[min(max(tries, 0), 5)])
+    let retry = given.retry_timeout_ms == 0 ? 60 : Int64(given.retry_timeout_ms / 1000)
+    return (clock - sent.takenAt) / 1_000_000_000 + pause + 1 < retry
+  }
+
+  private func checkUnknown(_ number: Int) {
+    if isClosing { return }
+    let sent = ledger.sent[number]
+    let isDoubtful = sent.lastEnd.isDoubtful && sent.asked > 0 || unseenDrop >= sent.freeSince
+    let isOpen = sent.newest >= 0 && ledger.asked[sent.newest].seen == .open
+    if isOpen, clock - ledger.asked[sent.newest].at < answerTimeout {
+      return violate("\(number) ends as unknown while it waits for an answer")
+    }
+    let refusals = sent.refusals + hiddenRefusals
+    // Refused again and again, until it was too late for another time.
+    if sent.lastEnd == .refused || hiddenRefusals > 0, refusals + sent.doubts > 3,
+      !hasPatience(sent, tries: sent.asked + hiddenRefusals)
+    {
+      return
+    }
+    if !isDoubtful, !isOpen {
+      return violate("\(number) ends as unknown, and its last stream is \(sent.lastEnd)")
+    }
+    let ends = max(sent.endsInDoubt, unseenDrop >= sent.freeSince ? unseenEnds : 0)
+    if scenario.resends, ends < 5, sent.doubts + refusals < 5 {
+      violate("\(number) ends as unknown after \(sent.doubts) doubts and \(ends) ends")
+    }
+  }
+
+  /// The apns-id is the caller's, or one that the service gave it.
+  private func checkIdentifier(_ number: Int, _ event: PushEvent) {
+    guard ledger.sent[number].answered >= 0 else { return }
+    guard let (told, isOwn) = event.identifierText else {
+      if ledger.asked[ledger.sent[number].answered].isEndRead {
+        violate("\(number) is told without its apns-id")
+      }
+      return
+    }
+    let isRight =
+      isOwn
+      ? told == number && ledger.sent[number].hasIdentifier
+      : told < ledger.asked.count && ledger.asked[told].number == number
+    if !isRight { violate("\(number) is told with another's apns-id") }
+  }
+
+  /// All is over and told: each has exactly one end.
+  func checkEnds(accepted: UInt64) {
+    var silent = 0
+    for number in 0..<ledger.taken where ledger.sent[number].told == .none {
+      silent += 1
+      if scenario.reports { violate("\(number) has no end") }
+      if ledger.sent[number].processor < 0 { violate("\(number) is lost") }
+      checkAccepted(number)
+    }
+    if !scenario.reports, silent != Int(accepted) {
+      violate("\(accepted) are counted as accepted, and \(silent) have no other end")
+    }
+  }
+
+  func check(_ stats: apns_session_stats_t) {
+    equal(stats.taken, ledger.taken, "taken")
+    equal(
+      stats.accepted + stats.rejected + stats.unknown + stats.unresolved, ledger.taken,
+      "accepted, rejected, unknown and unresolved together")
+    equal(stats.connects, ledger.connects, "connects")
+    equal(stats.bytes, ledger.bytes, "bytes")
+    equal(stats.records, ledger.records, "records")
+    let reported = scenario.reports ? stats.accepted : 0
+    equal(stats.events, Int(reported + stats.rejected + stats.unknown) - ledger.told, "events")
+    if stats.in_flight > stats.unresolved {
+      violate("stats: \(stats.in_flight) in flight, and \(stats.unresolved) without an end")
+    }
+    if stats.window > UInt64(given.window_bytes) { violate("stats: window is \(stats.window)") }
+    if (stats.unresolved == 0) != (stats.first_unresolved == 0) {
+      violate("stats: first_unresolved is \(stats.first_unresolved) of \(stats.unresolved)")
+    }
+  }
+
+  @inline(__always)
+  private func equal(_ told: UInt64, _ known: Int, _ what: StaticString) {
+    if told != UInt64(known) { violate("stats: \(what) is \(told), not \(known)") }
+  }
+}
+
+extension Reason {
+  /// The connection on which it was said is left.
+  var asksForAnother: Bool {
+    switch remedy(answered: 0) {
+    case .reconnect, .reconnectOnce: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,133 @@
+/// How a notification ended over HTTP/2, as the caller was told.
+enum PushEnd: Equatable {
+  case none
+  case accepted
+  case rejected(status: UInt16, reason: UInt8)
+  case unknown
+}
+
+/// What the service makes of a notification wherever it comes, settled when it is sent.
+enum PushFate {
+  case good
+  /// It has this answer each time.
+  case bad(UInt8)
+  case gone(since: Int64)
+  /// It ends every connection that carries it.
+  case killer
+}
+
+extension Seen {
+  var isDoubtful: Bool { self == .doubt || self == .half }
+}
+
+/// What is known of one notification.
+struct PushSent {
+  var identifier: UInt32 = 0
+  var tokenLength: Int
+  var payloadLength: Int
+  var expiry: Int64
+  var priority: UInt8
+  var type: UInt8
+  var hasTopic: Bool
+  var hasCollapse: Bool
+  var hasIdentifier: Bool
+  var fate: PushFate
+  var takenAt: Int64 = 0
+
+  /// Its requests as far as the service saw any, and the newest.
+  var asked = 0
+  var newest = -1
+  /// The request by which the service processed it; -1: none did.
+  var processor = -1
+  /// The newest request whose answer the session has begun to read.
+  var answered = -1
+  /// It was told since when the device is gone.
+  var isTimeRead = false
+  /// How its last request ended, and since when it has none that is open.
+  var lastEnd = Seen.answered
+  var freeSince: Int64 = 0
+  /// Requests that ended in doubt, and that were refused.
+  var doubts = 0
+  var refusals = 0
+  /// As many connections in a row had ended so when one of its requests did.
+  var endsInDoubt = 0
+  /// The same, of those that surely did.
+  var sureEnds = 0
+  var told = PushEnd.none
+}
+
+/// A request's stream, as the session sees it.
+enum Seen {
+  case open
+  /// By an answer.
+  case answered
+  /// By one that has begun, so that it may have been understood or not.
+  case half
+  /// The service has said that it did not look at it.
+  case refused
+  /// It is over, and nothing says what became of it.
+  case doubt
+}
+
+/// One request, as the service knows it and as the session can.
+struct Asked {
+  let number: Int
+  let line: Int
+  let serial: Int
+  let stream: Int32
+  let at: Int64
+  var seen = Seen.open
+  /// Of the payload.
+  var received = 0
+  var isComplete = false
+  var isJudged = false
+  /// The service's end of the stream is closed.
+  var isClosed = false
+  var generation: UInt32?
+
+  // The answer: none yet while the status is 0.
+  var status: UInt16 = 0
+  var reason: UInt8 = 0
+  var timestamp: Int64 = 0
+  var bodySent = 0
+  var isStatusRead = false
+  var isEndRead = false
+  /// Of a processed one: it is reset so, behind the status.
+  var resetBehind: UInt32?
+}
+
+/// Who was sent, and what became of each.
+struct PushLedger {
+  static let most = 2000
+  let sent: UnsafeMutablePointer<PushSent>
+  private(set) var taken = 0
+  var asked: [Asked] = []
+  var connections = 0
+  var connects = 0
+  var bytes = 0
+  var records = 0
+  var told = 0
+  var toldAccepted = 0
+  var toldRejected = 0
+  var toldUnknown = 0
+  /// The devices that the session was told are gone.
+  var goneTold = 0
+
+  init() { sent = .allocate(capacity: Self.most) }
+
+  mutating func reset() {
+    (taken, connections, connects, bytes, records) = (0, 0, 0, 0, 0)
+    (told, toldAccepted, toldRejected, toldUnknown, goneTold) = (0, 0, 0, 0, 0)
+    asked.removeAll(keepingCapacity: true)
+  }
+
+  var isFull: Bool { taken == Self.most }
+
+  mutating func take(_ notification: PushSent) {
+    (sent + taken).initialize(to: notification)
+    taken += 1
+  }
+
+  /// What it has no end of yet is not the caller's to know.
+  var untold: Int { taken - told }
+}

@@ -1,0 +1,161 @@
+import CAPNS
+
+/// What kind of session, service and network one run over HTTP/2 has. Each fault is in some
+/// runs and missing in others, so that what only one of them brings about is met too.
+struct PushScenario {
+  var given = apns_session_options_t()
+  var firstIdentifier: UInt32 = 1
+  var showsToken = false
+
+  // The network. Times in ns, chances in a thousand.
+  var delayMax: Int64 = 0
+  var openingMax: Int64 = 0
+  var failingOpens = 0
+  var hangingOpens = 0
+  var partialWrites = 0
+  var partialReads = 0
+  var pieces = 0
+  var stalls = 0
+  var endlessStalls = 0
+  var renegotiations = 0
+  var earlyWakes = 0
+  var lapseMax: Int64 = 0
+
+  // How connections end.
+  var refusals = 0
+  var ends = 0
+  var goodbyes = 0
+  var breaches = 0
+  var blackHoles = 0
+  var noPongs = 0
+
+  // What the service allows.
+  var streamsMax = 100
+  var settingsChanges = 0
+  var settingsDelayMax: Int64 = 0
+  var windowMin = 65_535
+  var creditDelayMax: Int64 = 0
+
+  // How it answers.
+  var answerDelayMax: Int64 = 0
+  var bodyDelayMax: Int64 = 0
+  var refusedStreams = 0
+  var resetsBefore = 0
+  var resetsAfter = 0
+  var resetsBehindStatus = 0
+  var unanswered = 0
+  var later = 0
+  var interims = 0
+  var judgesEarly = 0
+  var staleTokens = 0
+
+  // What the caller sends.
+  var bad = 0
+  var gone = 0
+  var killers = 0
+  var payloadSizes = 1...40
+  var expiring = 0
+  var ownIdentifiers = 0
+  var actions = 20
+
+  private static let topic: StaticString = "com.example.app"
+
+  var reports: Bool { given.report_accepted != 0 }
+  /// The option, with its default.
+  var resends: Bool {
+    UInt32(bitPattern: given.ambiguous) != APNS_AMBIGUOUS_REPORT.rawValue
+  }
+
+  init(_ dice: inout Dice) {
+    drawSession(&dice)
+    drawNetwork(&dice)
+    drawService(&dice)
+    drawCaller(&dice)
+  }
+
+  private mutating func drawSession(_ dice: inout Dice) {
+    given.protocol = Int32(APNS_PROTOCOL_HTTP2.rawValue)
+    given.topic = UnsafeRawPointer(Self.topic.utf8Start).assumingMemoryBound(to: CChar.self)
+    given.connections = dice.happens(500) ? 1 : UInt32(dice.within(1...4))
+    given.ambiguous = Int32(dice.below(3))
+    given.report_accepted = Int32(dice.below(2))
+    if dice.happens(150) { given.connects_per_minute = UInt32(dice.within(1...60)) }
+    if dice.happens(500) { given.reconnect_pause_max_ms = UInt32(dice.within(1...10_000)) }
+    if dice.happens(500) { given.connect_timeout_ms = UInt32(dice.within(20...8_000)) }
+    if dice.happens(500) { given.write_timeout_ms = UInt32(dice.within(20...8_000)) }
+    if dice.happens(500) { given.answer_timeout_ms = UInt32(dice.within(100...40_000)) }
+    if dice.happens(500) {
+      given.ping_after_ms = dice.pick([-1, 50, 1_000, 20_000])
+    }
+    if dice.happens(400) { given.retry_timeout_ms = UInt32(dice.within(1...40_000)) }
+    let part =
+      switch dice.below(20) {
+      case 0..<10: 16 << 10
+      case 10..<15: dice.within((16 << 10)...(64 << 10))
+      case 15..<19: 256 << 10
+      default: 1 << 20
+      }
+    given.window_bytes = UInt32(part) * given.connections
+    given.payload_max = 4096
+    showsToken = dice.happens(300)
+    if dice.happens(300) { firstIdentifier = .max - UInt32(dice.below(200)) }
+  }
+
+  private mutating func drawNetwork(_ dice: inout Dice) {
+    delayMax = dice.pick([100_000, 5_000_000, 50_000_000, 500_000_000])
+    openingMax = dice.pick([1_000_000, 50_000_000, 2_000_000_000, 12_000_000_000])
+    if dice.happens(300) { earlyWakes = 100 }
+    if dice.happens(300) { partialWrites = dice.pick([50, 500]) }
+    if dice.happens(300) { partialReads = dice.pick([50, 500]) }
+    if dice.happens(300) { pieces = dice.pick([50, 500]) }
+    if dice.happens(300) { stalls = dice.pick([100, 500]) }
+    if dice.happens(100) { endlessStalls = dice.pick([10, 100]) }
+    if dice.happens(50) { renegotiations = 50 }
+    if dice.happens(200) { failingOpens = dice.pick([20, 100, 600]) }
+    if dice.happens(100) { hangingOpens = dice.pick([20, 200]) }
+    if dice.happens(200) { lapseMax = dice.pick([1_000_000, 100_000_000, 3_000_000_000]) }
+  }
+
+  private mutating func drawService(_ dice: inout Dice) {
+    if dice.happens(300) { ends = dice.pick([50, 300, 900]) }
+    if dice.happens(400) { goodbyes = dice.pick([50, 300, 900]) }
+    if dice.happens(100) { breaches = dice.pick([50, 300]) }
+    if dice.happens(150) { blackHoles = dice.pick([20, 200]) }
+    if dice.happens(100) { refusals = dice.pick([20, 300]) }
+    if dice.happens(200) { noPongs = dice.pick([100, 1000]) }
+    streamsMax = dice.pick([1, 2, 7, 40, 100, 500, 1000])
+    if dice.happens(400) { settingsChanges = dice.within(1...12) }
+    settingsDelayMax = dice.pick([0, 0, 10_000_000, 1_000_000_000])
+    windowMin = dice.pick([65_535, 65_535, 5000, 300, 20])
+    creditDelayMax = dice.pick([0, 1_000_000, 200_000_000, 3_000_000_000])
+    answerDelayMax = dice.pick([0, 50_000_000, 1_500_000_000, 5_000_000_000])
+    bodyDelayMax = dice.pick([0, 0, 1_000_000, 1_000_000_000])
+    if dice.happens(200) { refusedStreams = dice.pick([10, 200, 900]) }
+    if dice.happens(200) { resetsBefore = dice.pick([10, 200]) }
+    if dice.happens(200) { resetsAfter = dice.pick([10, 200]) }
+    if dice.happens(100) { resetsBehindStatus = dice.pick([10, 200]) }
+    if dice.happens(150) { unanswered = dice.pick([5, 100]) }
+    if dice.happens(300) { later = dice.pick([10, 100, 600]) }
+    if dice.happens(100) { interims = 200 }
+    if dice.happens(300) { judgesEarly = 500 }
+    if dice.happens(500) { staleTokens = dice.pick([5, 50]) }
+  }
+
+  private mutating func drawCaller(_ dice: inout Dice) {
+    if dice.happens(600) { bad = dice.pick([5, 30, 150]) }
+    if dice.happens(300) { gone = dice.pick([5, 100]) }
+    if dice.happens(50) { killers = dice.pick([2, 20]) }
+    if dice.happens(200) { expiring = 200 }
+    if dice.happens(400) { ownIdentifiers = 500 }
+    payloadSizes =
+      switch dice.below(4) {
+      case 0: 1...8
+      case 1: 1...100
+      case 2: 1...600
+      default: 1...4096
+      }
+    actions = dice.within(5...40)
+    // Four times a whole payload's round trip is enough.
+    windowMin = max(windowMin, payloadSizes.upperBound / 4)
+  }
+}

@@ -1,0 +1,82 @@
+import CAPNS
+import CSystem
+
+/// All that surrounds a session over HTTP/2 in one run: the connections with the service at
+/// the other end of each, and the ledger by which everything is judged.
+final class PushWorld: Stage, Wired {
+  var scenario: PushScenario
+  /// Two for each connection of the session.
+  let lines: [PushConnection]
+  static let mostLines = 8
+  var ledger = PushLedger()
+  /// The provider token's, and the oldest that the service takes.
+  var policy = TokenPolicy()
+  var oldestToken: UInt32 = 0
+  /// Connections in a row that may have ended with answers owed, and that surely did.
+  var endsInDoubt = 0
+  var sureEnds = 0
+  /// When one was last dropped that may have had requests of which the service saw nothing.
+  var unseenDrop: Int64 = -1
+  var unseenEnds = 0
+  /// Streams that were refused, and nobody knows of which notifications they were.
+  var hiddenRefusals = 0
+  /// The session is being closed for good.
+  var isClosing = false
+  /// What the core holds of malloc's.
+  let held = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+
+  override init(traces: Bool, slot: UnsafeMutablePointer<UInt64>) {
+    var dice = Dice(seed: 0)
+    scenario = PushScenario(&dice)
+    lines = (0..<Self.mostLines).map { PushConnection(line: $0) }
+    held.initialize(to: 0)
+    super.init(traces: traces, slot: slot)
+    for connection in lines { connection.world = self }
+  }
+
+  override var protocolName: StaticString { "http2" }
+
+  override func play(seed: UInt64) {
+    begin(seed: seed)
+    scenario = PushScenario(&dice)
+    (given, lapseMax) = (scenario.given, scenario.lapseMax)
+    for connection in lines { connection.close() }
+    ledger.reset()
+    (oldestToken, endsInDoubt, unseenDrop, unseenEnds) = (0, 0, -1, 0)
+    sureEnds = 0
+    (isClosing, hiddenRefusals) = (false, 0)
+    drawFirstLapse()
+    say("\(scenario)")
+    Memory.count(in: held)
+    held.pointee = 0
+    do throws(Failure) {
+      var caller = try PushCaller.make(self)
+      caller.play()
+    } catch {
+      violate("no session: \(error.status.rawValue)")
+    }
+    if violation == nil, held.pointee != 0 {
+      violate("\(held.pointee) pieces of memory are not given back")
+    }
+  }
+
+  func name(_ line: Int) -> String { "line \(line) (connection \(lines[line].serial))" }
+
+  // MARK: Watching
+
+  func watch(_ line: Int, for readiness: Readiness) { lines[line].watched |= readiness.rawValue }
+
+  func readiness(_ line: Int) -> Readiness {
+    let found = lines[line].found
+    lines[line].found = 0
+    return Readiness(rawValue: found)
+  }
+
+  // MARK: Time
+
+  /// All that the service of a line does until now.
+  @inline(__always)
+  func bringUp(_ line: Int) {
+    if lines[line].agenda.next <= clock { lines[line].act(until: clock) }
+  }
+}

@@ -1,0 +1,109 @@
+import CSystem
+
+/// A request's header fields, as the service reads them.
+struct RequestHead {
+  /// Of the path's device token; nil while there is none that can be read.
+  private(set) var number: Int?
+  private(set) var tokenLength = 0
+  private(set) var isTokenWhole = false
+  private(set) var isPost = false
+  private(set) var isSecure = false
+  private(set) var hasAuthority = false
+  private(set) var hasTopic = false
+  private(set) var hasCollapse = false
+  private(set) var expiry: Int64?
+  private(set) var priority: UInt8 = 0
+  private(set) var type: UInt8 = 0
+  private(set) var generation: UInt32?
+  /// The number in its apns-id, and whether the caller made that.
+  private(set) var identifier: (number: Int, isOwn: Bool)?
+  /// What nobody sends.
+  private(set) var stranger = false
+
+  mutating func take(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+    if Self.same(name, ":path") {
+      takePath(value)
+    } else if Self.same(name, ":method") {
+      isPost = Self.same(value, "POST")
+    } else if Self.same(name, ":scheme") {
+      isSecure = Self.same(value, "https")
+    } else if Self.same(name, ":authority") {
+      hasAuthority = Self.same(value, "api.push.apple.com")
+    } else if Self.same(name, "authorization") {
+      generation = BearerText.generation(value)
+    } else if Self.same(name, "apns-topic") {
+      hasTopic = Self.same(value, "com.example.other")
+      if !hasTopic, !Self.same(value, "com.example.app") { stranger = true }
+    } else if Self.same(name, "apns-push-type") {
+      for known in UInt8(1)...11 where Self.same(value, PushType(rawValue: known)!.text) {
+        type = known
+      }
+    } else if Self.same(name, "apns-priority") {
+      priority = UInt8(Self.number(value))
+    } else if Self.same(name, "apns-expiration") {
+      expiry = Int64(Self.number(value))
+    } else if Self.same(name, "apns-collapse-id") {
+      hasCollapse = Self.same(value, "collapse 1")
+    } else if Self.same(name, "apns-id") {
+      identifier = PushIdentifier.read(value)
+    } else {
+      stranger = true
+    }
+  }
+
+  private mutating func takePath(_ value: UnsafeRawBufferPointer) {
+    let prefix: StaticString = "/3/device/"
+    let start = prefix.utf8CodeUnitCount
+    guard value.count > start + 8, value.count & 1 == start & 1,
+      memcmp(value.baseAddress!, prefix.utf8Start, start) == 0
+    else { return }
+    tokenLength = (value.count - start) / 2
+    withUnsafeTemporaryAllocation(byteCount: tokenLength, alignment: 1) { token in
+      for index in token.indices {
+        let high = Self.digit(value[start + 2 * index])
+        token[index] = high << 4 | Self.digit(value[start + 2 * index + 1])
+      }
+      let read = UnsafeRawBufferPointer(token)
+      number = Token.number(read)
+      isTokenWhole = number.map { Token.isWhole($0, read) } ?? false
+    }
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8 { byte > 0x39 ? byte - 0x57 : byte - 0x30 }
+
+  private static func number(_ text: UnsafeRawBufferPointer) -> Int {
+    text.reduce(0) { $0 &* 10 &+ Int($1 &- 0x30) }
+  }
+
+  private static func same(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
+    bytes.count == text.utf8CodeUnitCount
+      && memcmp(bytes.baseAddress!, text.utf8Start, bytes.count) == 0
+  }
+
+  private static func same(_ bytes: UnsafeRawBufferPointer, _ text: UnsafeRawBufferPointer) -> Bool
+  {
+    bytes.count == text.count && memcmp(bytes.baseAddress!, text.baseAddress!, bytes.count) == 0
+  }
+}
+
+/// UUIDs that say whose they are: a notification's own, or the one the service gives with
+/// an answer.
+enum PushIdentifier {
+  static let count = 36
+  private static let own: StaticString = "0b5c0de0-0001-4000-8000-000000000000"
+
+  static func write(_ number: Int, isOwn: Bool, to target: UnsafeMutablePointer<UInt8>) {
+    memcpy(target, own.utf8Start, count)
+    if !isOwn { target[12] = 0x32 }
+    var left = number
+    for place in stride(from: count - 1, to: 23, by: -1) {
+      target[place] = 0x30 + UInt8(left % 10)
+      left /= 10
+    }
+  }
+
+  static func read(_ text: UnsafeRawBufferPointer) -> (number: Int, isOwn: Bool)? {
+    guard text.count == count, memcmp(text.baseAddress!, own.utf8Start, 12) == 0 else { return nil }
+    return (text[24...].reduce(0) { $0 &* 10 &+ Int($1 &- 0x30) }, text[12] == 0x31)
+  }
+}

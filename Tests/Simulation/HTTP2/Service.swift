@@ -1,0 +1,263 @@
+import CNGHTTP2
+import CSystem
+
+/// The service's end of a connection: libnghttp2's server. It is given bytes as soon as they
+/// are written, and looks at each request when that has arrived: nothing written later can
+/// change what it does by then.
+extension PushConnection {
+  /// The connection is there; its SETTINGS come at once, or late.
+  func beginService() {
+    now = world.clock
+    if !isSound, world.dice.happens(world.scenario.refusals) {
+      isDeaf = true
+      ending = .refusal
+      endsAt = now + down
+      return
+    }
+    var callbacks: OpaquePointer?
+    var option: OpaquePointer?
+    nghttp2_session_callbacks_new(&callbacks)
+    nghttp2_option_new(&option)
+    nghttp2_option_set_no_auto_window_update(option, 1)
+    givesPong = isSound || !world.dice.happens(world.scenario.noPongs)
+    if !givesPong { nghttp2_option_set_no_auto_ping_ack(option, 1) }
+    nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, requestBegins)
+    nghttp2_session_callbacks_set_on_header_callback(callbacks, headerComes)
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, payloadComes)
+    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, frameComes)
+    nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks, faultComes)
+    nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, frameGoes)
+    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, streamCloses)
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    nghttp2_session_server_new2(&codec, callbacks, context, option)
+    nghttp2_session_callbacks_del(callbacks)
+    nghttp2_option_del(option)
+    submitSettings(
+      streams: isSound ? 100 : world.scenario.streamsMax,
+      window: isSound ? 65_535 : world.scenario.windowMin)
+    let delay = isSound ? 0 : world.dice.time(upTo: world.scenario.settingsDelayMax)
+    agenda.add(.begin, at: now + delay)
+    if !isSound { drawWhims() }
+  }
+
+  func submitSettings(streams: Int, window: Int) {
+    var entries = InlineArray<2, nghttp2_settings_entry>(repeating: nghttp2_settings_entry())
+    entries[0] = nghttp2_settings_entry(
+      settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: UInt32(streams))
+    entries[1] = nghttp2_settings_entry(
+      settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue), value: UInt32(window))
+    _ = withUnsafePointer(to: &entries) {
+      $0.withMemoryRebound(to: nghttp2_settings_entry.self, capacity: 2) {
+        nghttp2_submit_settings(codec, 0, $0, 2)
+      }
+    }
+    world.say("\(world.name(line)) will allow \(streams) streams, windows of \(window)")
+  }
+
+  // MARK: Hearing
+
+  /// Bytes that the session was told were written.
+  func receive(_ bytes: UnsafeRawBufferPointer) {
+    let delay = world.dice.below(4) == 0 ? Int64(world.dice.below(Int(up) + 1)) : up
+    arrival = max(arrival, world.clock + delay)
+    guard !isDeaf, let codec else { return }
+    let taken = nghttp2_session_mem_recv(
+      codec, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
+    if taken != bytes.count {
+      world.violate("\(world.name(line)) is written to what is not HTTP/2: \(taken)")
+    }
+    if nghttp2_session_want_write(codec) != 0 {
+      agenda.add(.credit(stream: 0, count: 0), at: arrival)
+    }
+  }
+
+  /// A request's payload goes on.
+  fileprivate func heardPayload(_ stream: Int32, _ bytes: UnsafeRawBufferPointer) {
+    let delay = isSound ? 0 : world.dice.time(upTo: world.scenario.creditDelayMax)
+    agenda.add(.credit(stream: stream, count: bytes.count), at: arrival + delay)
+    guard let index = request(stream) else { return }
+    let asked = world.ledger.asked[index]
+    let sent = world.ledger.sent[asked.number]
+    let whole = Token.payload(asked.number, sent.payloadLength)
+    if asked.received + bytes.count > whole.count
+      || memcmp(bytes.baseAddress!, whole.baseAddress! + asked.received, bytes.count) != 0
+    {
+      world.violate("\(asked.number) is written with another payload")
+    }
+    world.ledger.asked[index].received += bytes.count
+  }
+
+  fileprivate func heardEnd(_ stream: Int32) {
+    guard let index = request(stream) else { return }
+    let asked = world.ledger.asked[index]
+    if asked.received != world.ledger.sent[asked.number].payloadLength {
+      world.violate("\(asked.number) ends behind \(asked.received) bytes of its payload")
+    }
+    world.ledger.asked[index].isComplete = true
+    agenda.add(.judge(index), at: arrival)
+  }
+
+  /// Which request that stream is; nil where there is none.
+  func request(_ stream: Int32) -> Int? {
+    let place = Int(stream) / 2
+    guard stream & 1 == 1, place < requests.count, requests[place] >= 0 else { return nil }
+    return requests[place]
+  }
+
+  /// Asked by a PING whether it is there.
+  fileprivate func heardPing() {
+    world.met(.pings)
+    if openRequests > 0 { world.violate("\(world.name(line)) is asked with answers owed") }
+    pingedAt = world.clock
+  }
+
+  /// The session wants no answer to that stream any more.
+  fileprivate func heardReset(_ stream: Int32, _ code: UInt32) {
+    guard let index = request(stream), world.ledger.asked[index].seen == .open else { return }
+    world.cancelled(index, code)
+  }
+
+  // MARK: Saying
+
+  /// Sends what there is to be sent.
+  func pump() {
+    guard let codec, !isDeaf else { return }
+    while true {
+      var start: UnsafePointer<UInt8>?
+      let count = nghttp2_session_mem_send(codec, &start)
+      if count < 0 { world.violate("the service cannot speak: \(count)") }
+      guard count > 0, let start else { return }
+      deliver(start, count)
+    }
+  }
+
+  /// Tells what it is, before it gives out its bytes.
+  fileprivate func saidFrame(_ frame: nghttp2_frame) {
+    let type = UInt32(frame.hd.type)
+    let ends = UInt32(frame.hd.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0
+    switch type {
+    case NGHTTP2_HEADERS.rawValue:
+      guard let index = request(frame.hd.stream_id), world.ledger.asked[index].status != 0 else {
+        return
+      }
+      // It may be understood as soon as it begins.
+      mark(.status(index), at: bytes.count + 10)
+      if ends { mark(.answered(index)) }
+    case NGHTTP2_DATA.rawValue:
+      if ends, let index = request(frame.hd.stream_id) { mark(.answered(index)) }
+    case NGHTTP2_RST_STREAM.rawValue:
+      let code = frame.rst_stream.error_code
+      if let index = request(frame.hd.stream_id) {
+        mark(.reset(index, code: code))
+      }
+    case NGHTTP2_GOAWAY.rawValue:
+      goodbyes -= 1
+      if goodbyes < 0 {
+        let text = UnsafeRawBufferPointer(
+          start: frame.goaway.opaque_data, count: frame.goaway.opaque_data_len)
+        world.violate(
+          "\(world.name(line)) breaks HTTP/2's rules: \(frame.goaway.error_code) "
+            + String(decoding: text, as: UTF8.self))
+      }
+      mark(.goodbye(last: frame.goaway.last_stream_id))
+    case NGHTTP2_SETTINGS.rawValue:
+      if UInt32(frame.hd.flags) & NGHTTP2_FLAG_ACK.rawValue == 0 {
+        mark(.settings)
+      }
+    case NGHTTP2_PING.rawValue:
+      if UInt32(frame.hd.flags) & NGHTTP2_FLAG_ACK.rawValue != 0 {
+        mark(.pong)
+      }
+    default: break
+    }
+  }
+}
+
+// MARK: What nghttp2 calls
+
+private func connection(_ context: UnsafeMutableRawPointer?) -> PushConnection {
+  Unmanaged<PushConnection>.fromOpaque(context!).takeUnretainedValue()
+}
+
+private func requestBegins(
+  _ codec: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?,
+  _ context: UnsafeMutableRawPointer?
+) -> CInt {
+  connection(context).head = RequestHead()
+  return 0
+}
+
+private func headerComes(
+  _ codec: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?,
+  _ name: UnsafePointer<UInt8>?, _ nameCount: Int, _ value: UnsafePointer<UInt8>?,
+  _ valueCount: Int, _ flags: UInt8, _ context: UnsafeMutableRawPointer?
+) -> CInt {
+  connection(context).head.take(
+    UnsafeRawBufferPointer(start: name, count: nameCount),
+    UnsafeRawBufferPointer(start: value, count: valueCount))
+  return 0
+}
+
+private func payloadComes(
+  _ codec: OpaquePointer?, _ flags: UInt8, _ stream: Int32, _ bytes: UnsafePointer<UInt8>?,
+  _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> CInt {
+  connection(context).heardPayload(stream, UnsafeRawBufferPointer(start: bytes, count: count))
+  return 0
+}
+
+private func frameComes(
+  _ codec: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?,
+  _ context: UnsafeMutableRawPointer?
+) -> CInt {
+  let connection = connection(context)
+  let frame = frame!.pointee
+  let ends = UInt32(frame.hd.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0
+  switch UInt32(frame.hd.type) {
+  case NGHTTP2_HEADERS.rawValue:
+    connection.begin(frame.hd.stream_id)
+    if ends { connection.heardEnd(frame.hd.stream_id) }
+  case NGHTTP2_DATA.rawValue:
+    if ends { connection.heardEnd(frame.hd.stream_id) }
+  case NGHTTP2_RST_STREAM.rawValue:
+    connection.heardReset(frame.hd.stream_id, frame.rst_stream.error_code)
+  case NGHTTP2_PING.rawValue:
+    if UInt32(frame.hd.flags) & NGHTTP2_FLAG_ACK.rawValue == 0 { connection.heardPing() }
+  default: break
+  }
+  return 0
+}
+
+private func faultComes(
+  _ codec: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, _ error: CInt,
+  _ context: UnsafeMutableRawPointer?
+) -> CInt {
+  let connection = connection(context)
+  // More streams than SETTINGS allow that the session may not have seen yet: nghttp2 itself
+  // refuses them, and tells nobody which they were.
+  if error == NGHTTP2_ERR_REFUSED_STREAM.rawValue {
+    connection.world.hiddenRefusals += 1
+    connection.world.met(.refusedStreams)
+    return 0
+  }
+  connection.world.violate(
+    "\(connection.world.name(connection.line)) breaks HTTP/2's rules: frame "
+      + "\(frame!.pointee.hd.type), \(String(cString: nghttp2_strerror(error)))")
+  return 0
+}
+
+private func frameGoes(
+  _ codec: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?,
+  _ context: UnsafeMutableRawPointer?
+) -> CInt {
+  connection(context).saidFrame(frame!.pointee)
+  return 0
+}
+
+private func streamCloses(
+  _ codec: OpaquePointer?, _ stream: Int32, _ error: UInt32, _ context: UnsafeMutableRawPointer?
+) -> CInt {
+  let connection = connection(context)
+  if let index = connection.request(stream) { connection.world.ledger.asked[index].isClosed = true }
+  return 0
+}

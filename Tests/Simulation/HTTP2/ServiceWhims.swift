@@ -1,0 +1,174 @@
+import CNGHTTP2
+
+/// What a service does out of itself, by a time or a number of requests.
+enum PushWhim {
+  case serve
+  case end
+  /// GOAWAY in two steps: the first leaves all streams their chance.
+  case leaveGently
+  /// In one step.
+  case leave
+  case leaveAtOnce
+  /// It breaks the rules.
+  case breach
+  /// It takes everything from then on and says nothing.
+  case vanish
+}
+
+extension PushConnection {
+  // MARK: Deeds
+
+  /// Does what is to be done by that time.
+  func act(until time: Int64) {
+    while agenda.next <= time {
+      now = max(now, agenda.next)
+      guard let deed = agenda.take() else { return }
+      act(deed)
+      if world.violation != nil { return }
+    }
+  }
+
+  private func act(_ deed: Deed) {
+    guard !isDeaf else { return }
+    switch deed {
+    case .begin: hasBegun = true
+    case .judge(let index): judge(index)
+    case .answer(let index): sendAnswer(index)
+    case .body(let index): sendBody(index)
+    case .reset(let index, let code): sendReset(index, code)
+    case .credit(let stream, let count): giveBack(stream, count)
+    case .settings: changeSettings()
+    case .whim: followWhim()
+    case .lastGoodbye: sayLastGoodbye(error: 0)
+    case .end(let ending): end(ending)
+    }
+    if hasBegun { pump() }
+  }
+
+  private func giveBack(_ stream: Int32, _ count: Int) {
+    guard count > 0 else { return }
+    nghttp2_submit_window_update(codec, 0, 0, Int32(count))
+    if let index = request(stream), !world.ledger.asked[index].isComplete {
+      nghttp2_submit_window_update(codec, 0, stream, Int32(count))
+    }
+  }
+
+  private func changeSettings() {
+    world.met(.settings)
+    submitSettings(
+      streams: world.dice.pick([1, 1, 2, 10, 100, 1000]),
+      window: world.dice.pick([65_535, 1_000_000, 5000, world.scenario.windowMin]))
+    settingsLeft -= 1
+    scheduleSettings()
+  }
+
+  private func scheduleSettings() {
+    guard settingsLeft > 0 else { return }
+    agenda.add(.settings, at: now + world.dice.time(upTo: 5_000_000_000))
+  }
+
+  // MARK: Whims
+
+  func drawWhims() {
+    let scenario = world.scenario
+    settingsLeft = scenario.settingsChanges
+    scheduleSettings()
+    if world.dice.happens(scenario.ends) {
+      whim = .end
+    } else if world.dice.happens(scenario.goodbyes) {
+      whim = world.dice.pick([.leaveGently, .leave, .leaveAtOnce])
+    } else if world.dice.happens(scenario.breaches) {
+      whim = .breach
+    } else if world.dice.happens(scenario.blackHoles) {
+      whim = .vanish
+    } else {
+      return
+    }
+    if world.dice.below(3) == 0 {
+      agenda.add(.whim, at: now + world.dice.time(upTo: 30_000_000_000))
+    } else {
+      whimAfter = 1 + world.dice.below(world.dice.pick([3, 20, 200]))
+    }
+  }
+
+  private func followWhim() {
+    let whim = whim
+    self.whim = .serve
+    world.say("the service of \(world.name(line)) will \(whim)")
+    switch whim {
+    case .serve: return
+    case .end: end(world.dice.below(2) == 0 ? .goodbye : .broken)
+    case .leaveGently:
+      world.met(.gentleGoodbyes)
+      goodbyes += 1
+      nghttp2_submit_shutdown_notice(codec)
+      agenda.add(.lastGoodbye, at: now + world.dice.time(upTo: 1_000_000_000))
+    case .leave:
+      world.met(.goodbyes)
+      sayLastGoodbye(error: world.dice.pick([0, 0, NGHTTP2_ENHANCE_YOUR_CALM.rawValue]))
+    case .leaveAtOnce:
+      world.met(.goodbyesAtOnce)
+      sayLastGoodbye(error: world.dice.pick([0, NGHTTP2_INTERNAL_ERROR.rawValue]))
+      if hasBegun { pump() }
+      end(world.dice.below(2) == 0 ? .goodbye : .broken)
+    case .breach: breach()
+    case .vanish:
+      world.met(.blackHoles)
+      isDeaf = true
+      endsAt = max(now + world.dice.time(upTo: 120_000_000_000) + down, lastArrival)
+      ending = .broken
+    }
+  }
+
+  /// Which streams it looks at, and which it never will.
+  private func sayLastGoodbye(error: UInt32) {
+    let unjudged = max(0, requests.count - (Int(highestJudged) + 1) / 2)
+    lastStream = highestJudged + 2 * Int32(world.dice.below(unjudged + 1))
+    if lastStream & 1 == 0, lastStream > 0 { lastStream -= 1 }
+    lastStream = max(lastStream, highestJudged)
+    goodbyes += 1
+    let text: StaticString = "{\"reason\":\"Shutdown\"}"
+    nghttp2_submit_goaway(codec, 0, lastStream, error, text.utf8Start, text.utf8CodeUnitCount)
+    world.say("\(world.name(line)) looks at no stream above \(lastStream)")
+    if world.dice.below(2) == 0 {
+      let ending: Ending = world.dice.below(2) == 0 ? .goodbye : .broken
+      agenda.add(.end(ending), at: now + world.dice.time(upTo: 60_000_000_000))
+    }
+  }
+
+  /// The connection is ended without another word.
+  func end(_ ending: Ending) {
+    isDeaf = true
+    self.ending = ending
+    losesUnread = ending == .broken && world.dice.below(2) == 0
+    endsAt = losesUnread ? now + down : max(now + down, lastArrival)
+    world.met(ending == .goodbye ? .silentGoodbyes : .silentResets)
+    agenda.clear()
+  }
+
+  /// Says what no service may say, and then nothing more.
+  private func breach() {
+    world.met(.breaches)
+    let frames: [[UInt8]] = [
+      // DATA, and a WINDOW_UPDATE of 0, on no stream.
+      [0, 0, 1, 0, 0, 0, 0, 0, 0, 0], [0, 0, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+      // A stream of the service's own, without a promise.
+      [0, 0, 1, 1, 4, 0, 0, 0, 2, 0x88],
+      // SETTINGS of another length, and one that none of it may say.
+      [0, 0, 5, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], [0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1],
+      // CONTINUATION of nothing, the end of a stream that never was, a frame too large.
+      [0, 0, 1, 9, 4, 0, 0, 0, 1, 0x88], [0, 0, 4, 3, 0, 0x7F, 0xFF, 0xFF, 0xFD, 0, 0, 0, 0],
+      [0xFF, 0xFF, 0xFF, 0, 0, 0, 0, 0, 1],
+      // Header fields that are in no table, on the first stream.
+      [0, 0, 4, 1, 5, 0, 0, 0, 1, 0xFF, 0xFF, 0xFF, 0x7F], Array("HTTP/1.1 400 Bad\r\n\r\n".utf8),
+    ]
+    let frame = world.dice.pick(frames)
+    breachAt = bytes.count
+    frame.withUnsafeBufferPointer { deliver($0.baseAddress!, $0.count) }
+    isDeaf = true
+    if world.dice.below(2) == 0 {
+      endsAt = lastArrival + world.dice.time(upTo: 60_000_000_000)
+      ending = world.dice.below(2) == 0 ? .goodbye : .broken
+    }
+  }
+}
