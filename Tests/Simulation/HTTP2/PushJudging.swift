@@ -25,6 +25,7 @@ extension PushWorld {
       connection.hasReadAnswer = true
       if Reason(UInt32(ledger.asked[index].reason)).asksForAnother { connection.isToBeLeft = true }
       sureEnds = 0
+      if !ledger.asked[index].isComplete { isAnsweredEarly = true }
       cameToSomething()
     case .answered(let index):
       // It may have been given up, and that was not heard any more.

@@ -16,6 +16,7 @@ extension PushWorld {
       violate("one connection more than \(given.connections)")
     }
     call.vainWaits = 0
+    if isAnsweredEarly { cameToSomething() }
     if !isHealed, dice.happens(scenario.failingOpens / 4) {
       checkOpening(counts: false)
       pauseForNothing()

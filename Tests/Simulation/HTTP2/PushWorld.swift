@@ -20,6 +20,9 @@ final class PushWorld: Stage, Wired {
   var unseenEnds = 0
   /// Streams that were refused, and nobody knows of which notifications they were.
   var hiddenRefusals = 0
+  /// Some request was answered before it was there whole: its stream is over later, and
+  /// nobody sees when the session takes note of that.
+  var isAnsweredEarly = false
   /// The session is being closed for good.
   var isClosing = false
   /// What the core holds of malloc's.
@@ -44,7 +47,7 @@ final class PushWorld: Stage, Wired {
     ledger.reset()
     (oldestToken, endsInDoubt, unseenDrop, unseenEnds) = (0, 0, -1, 0)
     sureEnds = 0
-    (isClosing, hiddenRefusals) = (false, 0)
+    (isClosing, hiddenRefusals, isAnsweredEarly) = (false, 0, false)
     drawFirstLapse()
     say("\(scenario)")
     Memory.count(in: held)
