@@ -1,7 +1,9 @@
 /* Sessions over HTTP/2, against a service of the test's own: every notification has its
    end there too, whatever the service does. */
 #include <openssl/pem.h>
+#include <semaphore.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "keychain.h"
 #include "pushing.h"
@@ -114,6 +116,42 @@ static void many_with_answers_that_trickle(void **state) {
   (void)state;
   const service_options_t options = {.trickles = true};
   check_many(&options, as_many_as(5000, 500), 0, 0);
+}
+
+static service_reply_t post_each(void *context, const service_push_t *push) {
+  (void)push;
+  sem_post(context);
+  return (service_reply_t){0};
+}
+
+/* What is counted as in flight has to be on its way, also where the caller says that there is
+   more to come, and then says nothing for long. */
+static void what_is_in_flight_was_written(void **state) {
+  (void)state;
+  sem_t arrived;
+  const service_options_t telling = {.judge = post_each, .context = &arrived};
+  assert_int_equal(sem_init(&arrived, 0, 0), 0);
+  service_t *service = service_start(&telling);
+  apns_session_t *session = push_session(service, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_all(session, 0, 1);
+  drain(session);
+  for (size_t n = 1; n < 600; n++)
+    assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error), &error);
+  const apns_session_stats_t stats = stats_of(session);
+  const uint64_t begun = stats.accepted + stats.in_flight;
+  assert_in_range(begun, 50, 600);
+  struct timespec deadline;
+  clock_gettime(CLOCK_REALTIME, &deadline);
+  deadline.tv_sec += 30;
+  for (uint64_t n = 0; n < begun; n++)
+    if (sem_timedwait(&arrived, &deadline)) fail_msg("%d of %d arrived", (int)n, (int)begun);
+  drain(session);
+  assert_counts(session, 600, 600, 0, 0, 0);
+  apns_session_free(session);
+  service_stop(service);
+  service_free(service);
+  sem_destroy(&arrived);
 }
 
 static void many_times_the_smallest_outbox(void **state) {
@@ -724,6 +762,7 @@ int main(void) {
       cmocka_unit_test(a_request_says_what_the_notification_says),
       cmocka_unit_test(many_are_answered),
       cmocka_unit_test(many_with_answers_that_trickle),
+      cmocka_unit_test(what_is_in_flight_was_written),
       cmocka_unit_test(many_times_the_smallest_outbox),
       cmocka_unit_test(few_streams_are_kept_to),
       cmocka_unit_test(small_windows_are_kept_to),
