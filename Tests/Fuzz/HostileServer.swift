@@ -8,7 +8,7 @@ struct Request {
 }
 
 /// One connection as the server sees it.
-private struct Line {
+private struct ServedLine {
   var isOpen = false
   /// What the client is still to read, and what comes behind it.
   var inbound: [UInt8] = []
@@ -25,7 +25,7 @@ private struct Line {
 /// all. What it is told it reads as RFC 9113 has it, and the client may not break that.
 final class HostileServer {
   private var script: ArraySlice<UInt8>
-  private var lines = [Line](repeating: Line(), count: 4)
+  private var lines = [ServedLine](repeating: ServedLine(), count: 4)
   private(set) var clock: Int64 = 1_000_000_000
   /// Openings that fail.
   private var refusals = 0
@@ -147,11 +147,11 @@ final class HostileServer {
       refusals -= 1
       throw Failure(APNS_ERR_NETWORK, "refused")
     }
-    lines[number] = Line()
+    lines[number] = ServedLine()
     lines[number].isOpen = true
   }
 
-  func drop(_ number: Int) { lines[number] = Line() }
+  func drop(_ number: Int) { lines[number] = ServedLine() }
 
   func hasNews(_ number: Int) -> Bool {
     let line = lines[number]
