@@ -19,6 +19,28 @@ private struct ServedLine {
   var reader = ClientReader()
   var watched: Readiness = []
   var found: Readiness = []
+  var delivered = FrameHeads()
+}
+
+/// The heads of the frames in bytes that come in pieces.
+private struct FrameHeads {
+  private var head: [UInt8] = []
+  /// What is left of the frame whose head has been.
+  private var left = 0
+
+  mutating func read(_ bytes: some Collection<UInt8>, _ body: (_ type: UInt8, UInt32) -> Void) {
+    for byte in bytes {
+      if left > 0 {
+        left -= 1
+        continue
+      }
+      head.append(byte)
+      guard head.count == 9 else { continue }
+      left = head[0..<3].reduce(0) { $0 << 8 | Int($1) }
+      body(head[3], head[5..<9].reduce(0) { $0 << 8 | UInt32($1) } & 0x7FFF_FFFF)
+      head = []
+    }
+  }
 }
 
 /// A server that says what its script has: whole frames, right or wrong, or any bytes at
@@ -35,6 +57,8 @@ final class HostileServer {
   /// What the session took, by number; and which of them arrived.
   var requests: [Request] = []
   private(set) var heard: Set<Int> = []
+  /// It has answered a request before that arrived.
+  private(set) var answersUnheard = false
 
   init(_ script: UnsafeRawBufferPointer) { self.script = ArraySlice(script) }
 
@@ -165,7 +189,12 @@ final class HostileServer {
       if lines[number].isBroken { return .broken(Failure(APNS_ERR_NETWORK, "broke")) }
       return lines[number].isEnding ? .end : .nothing
     }
-    buffer.copyBytes(from: lines[number].inbound[..<count])
+    let bytes = lines[number].inbound[..<count]
+    let streams = lines[number].reader.streams
+    lines[number].delivered.read(bytes) { type, stream in
+      if type == 1 || type == 9, !streams.contains(stream) { answersUnheard = true }
+    }
+    buffer.copyBytes(from: bytes)
     lines[number].inbound.removeFirst(count)
     return .bytes(count)
   }
