@@ -22,14 +22,12 @@ find_php_fpm() { [ -n "$(compgen -c php-fpm)" ]; }
 # Some PATHs lack what administrators run.
 find_server() { PATH=$PATH:/usr/sbin command -v "$1"; }
 
-# A python3 with pytest on several cores and with HTTP/2, for tests of the simulator, in
-# pytest_python.
+# A python3 with pytest and with HTTP/2, for tests of the simulator, in pytest_python.
 find_pytest_python() {
   for pytest_python in python3 /usr/bin/python3; do
-    "$pytest_python" -c 'import pytest, h2, httpx, xdist' 2>/dev/null && return
+    "$pytest_python" -c 'import pytest, h2, httpx' 2>/dev/null && return
   done
   need python3-pytest "$pytest_python" -c 'import pytest'
-  need python3-pytest-xdist "$pytest_python" -c 'import xdist'
   need python3-h2 "$pytest_python" -c 'import h2'
   need python3-httpx "$pytest_python" -c 'import httpx'
 }

@@ -115,6 +115,9 @@ def test_on_open_connections(start, name):
         seen = play(last, simulator)
         assert as_ever(seen), seen
         assert simulator.control("PUT", "/faults", faults)[0] == 200
+        for number, fault in [(3, "streams_max"), (4, "window_bytes")]:
+            if fault in faults:
+                client.until(lambda: client.settings.get(number) == faults[fault])
         seen = play(client, simulator)
         assert shows(seen), seen
         simulator.control("PATCH", "/faults", {one: None for one in faults})
