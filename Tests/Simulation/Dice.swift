@@ -35,4 +35,9 @@ struct Dice {
     guard limit > 0 else { return 0 }
     return Int64(below(Int(limit >> Int64(below(14))) + 1))
   }
+
+  /// Some time up to the usual one; most often that.
+  mutating func around(_ usual: Int64) -> Int64 {
+    below(4) == 0 ? Int64(below(Int(usual) + 1)) : usual
+  }
 }

@@ -150,6 +150,39 @@ class Stage {
     call = Call()
   }
 
+  /// Runs a call that may fail; true where it did not.
+  @discardableResult
+  final func expecting(_ body: () throws(Failure) -> Void) -> Bool {
+    do throws(Failure) {
+      try body()
+      return true
+    } catch {
+      failed(error)
+      return false
+    }
+  }
+
+  /// A call failed, as it may where the network does.
+  final func failed(_ failure: Failure) {
+    say("\(call.name) fails: \(failure.status.rawValue)")
+    switch failure.status {
+    case APNS_ERR_TIMEOUT: met(.deadlines)
+    case APNS_ERR_NETWORK, APNS_ERR_TLS, APNS_ERR_PROTOCOL: break
+    default: violate("\(call.name) fails with \(failure.status.rawValue)")
+    }
+  }
+
+  /// A number of the session's against the one that is known.
+  @inline(__always)
+  final func equal(_ told: UInt64, _ known: Int, _ what: StaticString) {
+    if told != UInt64(known) { violate("stats: \(what) is \(told), not \(known)") }
+  }
+
+  /// One of the options, in ns; ms where it is not given.
+  final func timeout(_ given: UInt32, or fallback: UInt32) -> Int64 {
+    Int64(given == 0 ? fallback : given) * 1_000_000
+  }
+
   // MARK: Making connections
 
   /// One is begun; `counts` where it went as far as the network.

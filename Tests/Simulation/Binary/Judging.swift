@@ -2,28 +2,6 @@ import CAPNS
 
 /// Whether what the session tells is what was.
 extension World {
-  /// Runs a call that may fail; true where it did not.
-  @discardableResult
-  func expecting(_ body: () throws(Failure) -> Void) -> Bool {
-    do throws(Failure) {
-      try body()
-      return true
-    } catch {
-      failed(error)
-      return false
-    }
-  }
-
-  /// A call failed, as it may where the network does.
-  func failed(_ failure: Failure) {
-    say("\(call.name) fails: \(failure.status.rawValue)")
-    switch failure.status {
-    case APNS_ERR_TIMEOUT: met(.deadlines)
-    case APNS_ERR_NETWORK, APNS_ERR_TLS, APNS_ERR_PROTOCOL: break
-    default: violate("\(call.name) fails with \(failure.status.rawValue)")
-    }
-  }
-
   /// The caller was told of an end.
   func tell(_ number: Int, _ identifier: UInt32, _ end: End) {
     let sent = ledger.sent + number
@@ -113,10 +91,5 @@ extension World {
     if extra < 0 || extra > 20 * Int(max(scenario.given.connections, 1)) {
       violate("stats: window is \(stats.window), and \(live) bytes have no end")
     }
-  }
-
-  @inline(__always)
-  private func equal(_ told: UInt64, _ known: Int, _ what: StaticString) {
-    if told != UInt64(known) { violate("stats: \(what) is \(told), not \(known)") }
   }
 }

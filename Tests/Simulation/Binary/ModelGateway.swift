@@ -9,7 +9,7 @@ extension World {
   func receive(_ line: Int, _ bytes: UnsafeRawBufferPointer) {
     let connection = lines + line
     connection.pointee.arrival = max(
-      connection.pointee.arrival, clock + jitter(connection.pointee.up))
+      connection.pointee.arrival, clock + dice.around(connection.pointee.up))
     actByTime(line, connection.pointee.arrival)
     guard connection.pointee.streamCount + bytes.count <= Connection.room else {
       return violate("a frame without an end on \(name(line))")
@@ -47,11 +47,6 @@ extension World {
     case Int32(APNS_FORMAT_ENHANCED.rawValue): 1
     default: 2
     }
-  }
-
-  /// Some time up to the usual one; most often that.
-  private func jitter(_ usual: Int64) -> Int64 {
-    dice.below(4) == 0 ? Int64(dice.below(Int(usual) + 1)) : usual
   }
 
   private func take(_ line: Int, _ frame: ReadFrame) {
@@ -281,7 +276,7 @@ extension World {
     _ line: Int, _ bytes: InlineArray<16, UInt8>, _ count: Int, from time: Int64
   ) {
     let connection = lines + line
-    var arrival = time + jitter(connection.pointee.down)
+    var arrival = time + dice.around(connection.pointee.down)
     let splits = dice.below(3) == 0 ? dice.within(1...3) : 0
     let piece = splits > 0 ? dice.within(1...5) : 16
     for index in 0..<count {

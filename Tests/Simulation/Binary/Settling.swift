@@ -109,8 +109,4 @@ extension World {
     }
     violate("\(name(line)) is dropped, and there was nothing wrong with it")
   }
-
-  private func timeout(_ given: UInt32, or fallback: Int64) -> Int64 {
-    Int64(given == 0 ? UInt32(fallback) : given) * 1_000_000
-  }
 }

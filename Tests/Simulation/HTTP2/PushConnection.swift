@@ -158,9 +158,7 @@ final class PushConnection {
       marks[last].place = bytes.count
       last -= 1
     }
-    let delay =
-      world.dice.below(4) == 0 ? Int64(world.dice.below(Int(down) + 1)) : down
-    var at = max(now + delay, chunks.last?.at ?? 0)
+    var at = max(now + world.dice.around(down), chunks.last?.at ?? 0)
     if count > 1, world.dice.happens(world.scenario.pieces) {
       chunks.append((bytes.count - world.dice.within(1...(count - 1)), at))
       at += world.dice.time(upTo: world.scenario.bodyDelayMax)

@@ -226,35 +226,7 @@ extension PushWorld {
     violate("\(name(connection.line)) is dropped, and there was nothing wrong with it")
   }
 
-  private func timeout(_ given: UInt32, or fallback: Int64) -> Int64 {
-    Int64(given == 0 ? UInt32(fallback) : given) * 1_000_000
-  }
-
   var answerTimeout: Int64 { timeout(given.answer_timeout_ms, or: 30_000) }
-
-  // MARK: Calls
-
-  /// Runs a call that may fail; true where it did not.
-  @discardableResult
-  func expecting(_ body: () throws(Failure) -> Void) -> Bool {
-    do throws(Failure) {
-      try body()
-      return true
-    } catch {
-      failed(error)
-      return false
-    }
-  }
-
-  /// A call failed, as it may where the network does.
-  func failed(_ failure: Failure) {
-    say("\(call.name) fails: \(failure.status.rawValue)")
-    switch failure.status {
-    case APNS_ERR_TIMEOUT: met(.deadlines)
-    case APNS_ERR_NETWORK, APNS_ERR_TLS, APNS_ERR_PROTOCOL: break
-    default: violate("\(call.name) fails with \(failure.status.rawValue)")
-    }
-  }
 
   // MARK: Ends
 
@@ -418,11 +390,6 @@ extension PushWorld {
     if (stats.unresolved == 0) != (stats.first_unresolved == 0) {
       violate("stats: first_unresolved is \(stats.first_unresolved) of \(stats.unresolved)")
     }
-  }
-
-  @inline(__always)
-  private func equal(_ told: UInt64, _ known: Int, _ what: StaticString) {
-    if told != UInt64(known) { violate("stats: \(what) is \(told), not \(known)") }
   }
 }
 

@@ -58,8 +58,7 @@ extension PushConnection {
 
   /// Bytes that the session was told were written.
   func receive(_ bytes: UnsafeRawBufferPointer) {
-    let delay = world.dice.below(4) == 0 ? Int64(world.dice.below(Int(up) + 1)) : up
-    arrival = max(arrival, world.clock + delay)
+    arrival = max(arrival, world.clock + world.dice.around(up))
     guard !isDeaf, let codec else { return }
     let taken = nghttp2_session_mem_recv(
       codec, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
