@@ -46,7 +46,6 @@ extension World {
     }
   }
 
-  /// All is over and told: each has exactly one end.
   func checkEnds(accepted: Int) {
     var silent = 0
     for number in 0..<ledger.counts.taken where ledger.sent[number].told == .none {

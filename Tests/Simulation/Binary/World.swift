@@ -3,7 +3,7 @@ import CSystem
 
 /// All that surrounds a session in one run: the connections with a gateway at the other end
 /// of each, and the ledger by which everything is judged.
-final class World: Stage, Wired {
+final class World: Stage, Wired, Judging {
   var scenario: Scenario
   /// Two for each connection of the session.
   let lines: UnsafeMutablePointer<Connection>
@@ -17,6 +17,10 @@ final class World: Stage, Wired {
     for line in 0..<Self.mostLines { (lines + line).initialize(to: Connection()) }
     super.init(traces: traces, slot: slot)
   }
+
+  var actions: Int { scenario.actions }
+  var taken: Int { ledger.counts.taken }
+  var isFull: Bool { ledger.isFull }
 
   override var protocolName: StaticString { "binary" }
 

@@ -9,14 +9,13 @@ struct PushEvent {
   var identifierText: (number: Int, isOwn: Bool)?
 }
 
-/// Who uses the session: sends, waits, asks, takes its events, and checks every answer.
-struct PushCaller: ~Copyable {
-  private let world: PushWorld
+/// The caller of a session over HTTP/2.
+struct PushCaller: Calling, ~Copyable {
+  let world: PushWorld
+  let options: SessionOptions
   private var session: PushSession<FakeNetwork<PushWorld>>
-  private let connectTimeout: Int64
-  private let bothTimeouts: Int64
-  private var lastIdentifier: UInt32 = 0
-  private static let millisecond: Int64 = 1_000_000
+  var lastIdentifier: UInt32 = 0
+  static var mostAtOnce: Int { 200 }
   private static let otherTopic: StaticString = "com.example.other"
   private static let collapse: StaticString = "collapse 1"
 
@@ -25,9 +24,8 @@ struct PushCaller: ~Copyable {
     _ session: consuming PushSession<FakeNetwork<PushWorld>>
   ) {
     self.world = world
+    self.options = options
     self.session = session
-    connectTimeout = options.connectTimeout
-    bothTimeouts = options.connectTimeout + options.writeTimeout
   }
 
   static func make(_ world: PushWorld) throws(Failure) -> PushCaller {
@@ -40,79 +38,9 @@ struct PushCaller: ~Copyable {
     return PushCaller(world, options, session)
   }
 
-  /// One run from its first send to the last event.
-  mutating func play() {
-    for _ in 0..<world.scenario.actions {
-      act()
-      if world.violation != nil { return }
-    }
-    switch world.dice.below(10) {
-    case 0: return world.met(.frees)
-    case 1...2: close(isDrained: false)
-    default:
-      world.isHealed = true
-      world.say("faults are over")
-      drainWhole()
-      if world.violation != nil { return }
-      if world.dice.below(2) == 0 { takeEvents() }
-      close(isDrained: true)
-    }
-    if world.violation == nil { takeEvents() }
-    if world.violation == nil { checkEnds() }
-  }
-
-  private mutating func act() {
-    switch world.dice.below(100) {
-    case 0..<30:
-      for _ in 0..<world.dice.within(1...world.dice.pick([1, 20])) { sendOne() }
-    case 30..<45: sendMany(world.dice.within(1...world.dice.pick([3, 40, 200])))
-    case 45..<52: flush()
-    case 52..<60: drain(milliseconds: world.dice.pick([0, 1, 50, 1000, 30_000, -1]))
-    case 60..<70: nextEvent(milliseconds: 0)
-    case 70..<78: nextEvent(milliseconds: world.dice.pick([1, 20, 500, 10_000, -1]))
-    case 78..<86: takeEvents()
-    case 86..<88: connect()
-    default:
-      let time = world.dice.time(
-        upTo: world.dice.pick([10_000_000, 3_000_000_000, 90_000_000_000]))
-      world.say("the caller does other things for \(time / 1000) us")
-      world.clock += time
-    }
-    checkStats()
-  }
-
   // MARK: Sending
 
-  /// As apns_session_send() does.
-  private mutating func sendOne() {
-    guard !world.ledger.isFull, world.violation == nil else { return }
-    world.met(.singles)
-    let isMore = world.dice.below(3) == 0
-    world.beginCall("send", lasting: connectTimeout + 2 * bothTimeouts)
-    defer { world.endCall() }
-    guard take() else { return }
-    if isMore, !session.hasFullRecord { return }
-    world.expecting { () throws(Failure) in try session.write(all: !isMore) }
-  }
-
-  /// As apns_session_send_many() does.
-  private mutating func sendMany(_ count: Int) {
-    world.met(.arrays)
-    let isMore = world.dice.below(3) == 0
-    world.beginCall(
-      "send_many", lasting: (connectTimeout + bothTimeouts) * Int64(count) + bothTimeouts)
-    defer { world.endCall() }
-    for _ in 0..<count {
-      guard !world.ledger.isFull, world.violation == nil, take() else { break }
-      if session.hasFullRecord {
-        world.expecting { () throws(Failure) in try session.write(all: false) }
-      }
-    }
-    if isMore, !session.hasFullRecord { return }
-    world.expecting { () throws(Failure) in try session.write(all: !isMore) }
-  }
-
-  private mutating func take() -> Bool {
+  mutating func take() throws(Failure) -> UInt32 {
     let number = world.ledger.taken
     var sent = draw()
     let token = UnsafeMutableRawBufferPointer(rebasing: world.token[0..<sent.tokenLength])
@@ -131,40 +59,22 @@ struct PushCaller: ~Copyable {
     if sent.hasCollapse { given.collapse_id = Self.text(Self.collapse) }
     var text = InlineArray<40, UInt8>(repeating: 0)
     let userData = UnsafeMutableRawPointer(bitPattern: number + 1)
-    do throws(Failure) {
-      sent.identifier = try withUnsafeMutablePointer(to: &text) { (memory) throws(Failure) in
-        let start = UnsafeMutableRawPointer(memory)
-        if sent.hasIdentifier {
-          PushIdentifier.write(number, isOwn: true, to: start.assumingMemoryBound(to: UInt8.self))
-          given.apns_id = UnsafePointer(start.assumingMemoryBound(to: CChar.self))
-        }
-        // As takePush() does.
-        let push = try PushRequest(
-          &given, payload: payload, payloadMax: session.options.payloadMax,
-          topic: session.names.topic, needsTopic: session.token != nil)
-        return try session.take(push, userData: userData)
+    sent.identifier = try withUnsafeMutablePointer(to: &text) { (memory) throws(Failure) in
+      let start = UnsafeMutableRawPointer(memory)
+      if sent.hasIdentifier {
+        PushIdentifier.write(number, isOwn: true, to: start.assumingMemoryBound(to: UInt8.self))
+        given.apns_id = UnsafePointer(start.assumingMemoryBound(to: CChar.self))
       }
-    } catch {
-      if error.status == APNS_ERR_FULL {
-        world.met(.fullOfOutcomes)
-        if !session.hasOutcome { world.violate("full of outcomes, and there are none") }
-      } else {
-        world.met(.failedSends)
-        world.failed(error)
-      }
-      return false
+      // As takePush() does.
+      let push = try PushRequest(
+        &given, payload: payload, payloadMax: options.payloadMax,
+        topic: session.names.topic, needsTopic: session.token != nil)
+      return try session.take(push, userData: userData)
     }
-    if sent.identifier == 0 { world.violate("an identifier of 0") }
-    if lastIdentifier != 0, Int32(bitPattern: sent.identifier &- lastIdentifier) <= 0 {
-      world.violate("\(sent.identifier) after \(lastIdentifier)")
-    }
-    if sent.identifier < lastIdentifier { world.met(.rounds) }
-    lastIdentifier = sent.identifier
     (sent.takenAt, sent.freeSince) = (world.clock, world.clock)
-    world.met(.notifications)
     world.ledger.take(sent)
     world.say("\(number) is taken as \(sent.identifier): \(sent.fate)")
-    return true
+    return sent.identifier
   }
 
   private static func text(_ text: StaticString) -> UnsafePointer<CChar> {
@@ -200,92 +110,38 @@ struct PushCaller: ~Copyable {
 
   // MARK: Other calls
 
-  private mutating func connect() {
-    world.beginCall("connect", lasting: connectTimeout)
-    defer { world.endCall() }
-    world.expecting { () throws(Failure) in try session.connect() }
+  var hasFullRecord: Bool { session.hasFullRecord }
+
+  mutating func connect() throws(Failure) { try session.connect() }
+
+  mutating func write(all: Bool) throws(Failure) { try session.write(all: all) }
+
+  mutating func awaitEnds(milliseconds: Int32) throws(Failure) {
+    try session.pursue(.ends, by: session.deadline(milliseconds: milliseconds))
   }
 
-  private mutating func flush() {
-    world.beginCall("flush", lasting: bothTimeouts)
-    defer { world.endCall() }
-    world.expecting { () throws(Failure) in try session.flush() }
-  }
-
-  private func time(_ milliseconds: Int32) -> Int64 {
-    milliseconds < 0 ? bothTimeouts : Int64(milliseconds) * Self.millisecond
-  }
-
-  /// True where everything has its end.
-  @discardableResult
-  private mutating func drain(milliseconds: Int32) -> Bool {
-    world.beginCall("drain", lasting: time(milliseconds), waits: milliseconds != 0)
-    defer { world.endCall() }
-    let isDone = world.expecting { () throws(Failure) in
-      try session.pursue(.ends, by: session.deadline(milliseconds: milliseconds))
-    }
-    if isDone, session.outbox.pointee.unresolved > 0 {
-      world.violate("drained, and something has no end")
-    }
-    return isDone
-  }
-
-  /// The service works by now, so the end of everything comes to be known.
-  private mutating func drainWhole() {
-    for _ in 0..<100 {
-      let isDone = drain(milliseconds: 1_000_000_000)
-      if world.violation != nil { return }
-      checkStats()
-      if isDone { return world.met(.drains) }
-      world.clock += 1_000_000_000
-    }
-    world.violate("the service works, and still not everything has its end")
-  }
-
-  private mutating func close(isDrained: Bool) {
-    world.met(isDrained ? .closes : .closesUndrained)
-    let milliseconds: Int32 = world.dice.pick([0, 10, 1000, 60_000, -1])
-    world.beginCall("close", lasting: time(milliseconds), waits: milliseconds != 0)
+  mutating func close(milliseconds: Int32) {
     world.isClosing = true
     session.close(by: session.deadline(milliseconds: milliseconds))
-    world.endCall()
-    checkStats()
   }
 
-  private mutating func takeEvents() {
-    while world.violation == nil, nextEvent(milliseconds: 0) {}
-  }
+  func count(into stats: inout apns_session_stats_t) { session.count(into: &stats) }
 
   /// As HeldSession does.
-  @discardableResult
-  private mutating func nextEvent(milliseconds: Int32) -> Bool {
-    world.beginCall(
-      "next_event", lasting: time(milliseconds), waits: milliseconds != 0,
-      writes: milliseconds != 0)
-    defer { world.endCall() }
-    do throws(Failure) {
-      guard try session.awaitOutcome(milliseconds: milliseconds),
-        let slot = session.outbox.pointee.firstOutcome
-      else { return false }
-      var event = apns_event_t()
-      session.tellAnswer(slot, &event)
-      let entry = session.outbox.pointee.entries[slot]
-      session.outbox.pointee.tookOutcome()
-      told(entry, event)
-      return true
-    } catch {
-      world.failed(error)
-      return false
-    }
+  mutating func takeEvent(milliseconds: Int32) throws(Failure) -> Bool {
+    guard try session.awaitOutcome(milliseconds: milliseconds),
+      let slot = session.outbox.pointee.firstOutcome
+    else { return false }
+    var event = apns_event_t()
+    session.tellAnswer(slot, &event)
+    let entry = session.outbox.pointee.entries[slot]
+    session.outbox.pointee.tookOutcome()
+    told(entry, event)
+    return true
   }
 
-  // MARK: Checks
-
   private func told(_ entry: OutboxEntry, _ event: apns_event_t) {
-    let number = Int(bitPattern: entry.userData) - 1
-    guard number >= 0, number < world.ledger.taken else {
-      return world.violate("an event with the user data of nobody")
-    }
+    guard let number = number(of: entry.userData) else { return }
     let end: PushEnd =
       switch entry.outcome {
       case .accepted: .accepted
@@ -304,24 +160,8 @@ struct PushCaller: ~Copyable {
         identifierText: identifier))
   }
 
-  private func checkStats() {
-    var stats = apns_session_stats_t()
-    session.count(into: &stats)
-    world.check(stats)
-  }
-
-  private mutating func checkEnds() {
-    var stats = apns_session_stats_t()
-    session.count(into: &stats)
-    if stats.events > 0 || stats.unresolved > 0 {
-      world.violate("something is left in a closed session")
-    }
-    world.checkEnds(accepted: stats.accepted)
-    checkGone()
-  }
-
   /// The devices that it was told are gone are in the feedback, each once.
-  private func checkGone() {
+  mutating func checkRest() {
     var devices = GoneFeedback(session.gone)
     var seen: Set<Int> = []
     while let device = devices.next() {

@@ -359,8 +359,7 @@ extension PushWorld {
     if !isRight { violate("\(number) is told with another's apns-id") }
   }
 
-  /// All is over and told: each has exactly one end.
-  func checkEnds(accepted: UInt64) {
+  func checkEnds(accepted: Int) {
     var silent = 0
     for number in 0..<ledger.taken where ledger.sent[number].told == .none {
       silent += 1
@@ -368,7 +367,7 @@ extension PushWorld {
       if ledger.sent[number].processor < 0 { violate("\(number) is lost") }
       checkAccepted(number)
     }
-    if !scenario.reports, silent != Int(accepted) {
+    if !scenario.reports, silent != accepted {
       violate("\(accepted) are counted as accepted, and \(silent) have no other end")
     }
   }

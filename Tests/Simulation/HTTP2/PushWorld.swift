@@ -3,7 +3,7 @@ import CSystem
 
 /// All that surrounds a session over HTTP/2 in one run: the connections with the service at
 /// the other end of each, and the ledger by which everything is judged.
-final class PushWorld: Stage, Wired {
+final class PushWorld: Stage, Wired, Judging {
   var scenario: PushScenario
   /// Two for each connection of the session.
   let lines: [PushConnection]
@@ -36,6 +36,10 @@ final class PushWorld: Stage, Wired {
     super.init(traces: traces, slot: slot)
     for connection in lines { connection.world = self }
   }
+
+  var actions: Int { scenario.actions }
+  var taken: Int { ledger.taken }
+  var isFull: Bool { ledger.isFull }
 
   override var protocolName: StaticString { "http2" }
 

@@ -1,0 +1,242 @@
+import CAPNS
+
+/// A world that knows what has to come of the calls.
+protocol Judging: Stage {
+  /// How many of them a run makes before its last ones.
+  var actions: Int { get }
+  /// Notifications that the session has taken, and whether there is room for no other.
+  var taken: Int { get }
+  var isFull: Bool { get }
+  func check(_ stats: apns_session_stats_t)
+  /// All is over and told: each has exactly one end.
+  func checkEnds(accepted: Int)
+}
+
+/// Who uses the session: sends, waits, asks, takes its events, and checks every answer.
+protocol Calling: ~Copyable {
+  associatedtype Judge: Judging
+  var world: Judge { get }
+  var options: SessionOptions { get }
+  var lastIdentifier: UInt32 { get set }
+  static var mostAtOnce: Int { get }
+
+  /// Draws a notification and has the session take it; its identifier.
+  mutating func take() throws(Failure) -> UInt32
+  /// Takes an event and checks it; false where there is none in time.
+  mutating func takeEvent(milliseconds: Int32) throws(Failure) -> Bool
+  /// What else is to be known when all is over.
+  mutating func checkRest()
+
+  // The session's own.
+  var hasFullRecord: Bool { get }
+  mutating func connect() throws(Failure)
+  mutating func write(all: Bool) throws(Failure)
+  mutating func awaitEnds(milliseconds: Int32) throws(Failure)
+  mutating func close(milliseconds: Int32)
+  func count(into stats: inout apns_session_stats_t)
+}
+
+extension Calling where Self: ~Copyable {
+  /// One run from its first send to the last event.
+  mutating func play() {
+    for _ in 0..<world.actions {
+      act()
+      if world.violation != nil { return }
+    }
+    switch world.dice.below(10) {
+    case 0: return world.met(.frees)
+    case 1...2: close(isDrained: false)
+    default:
+      world.isHealed = true
+      world.say("faults are over")
+      drainWhole()
+      if world.violation != nil { return }
+      if world.dice.below(2) == 0 { takeEvents() }
+      close(isDrained: true)
+    }
+    if world.violation == nil { takeEvents() }
+    if world.violation == nil { checkEnds() }
+  }
+
+  private mutating func act() {
+    switch world.dice.below(100) {
+    case 0..<30:
+      for _ in 0..<world.dice.within(1...world.dice.pick([1, 20])) { sendOne() }
+    case 30..<45: sendMany(world.dice.within(1...world.dice.pick([3, 40, Self.mostAtOnce])))
+    case 45..<52: flush()
+    case 52..<60: drain(milliseconds: world.dice.pick([0, 1, 50, 1000, 30_000, -1]))
+    case 60..<70: nextEvent(milliseconds: 0)
+    case 70..<78: nextEvent(milliseconds: world.dice.pick([1, 20, 500, 10_000, -1]))
+    case 78..<86: takeEvents()
+    case 86..<88: beginConnecting()
+    default:
+      let time = world.dice.time(
+        upTo: world.dice.pick([10_000_000, 3_000_000_000, 90_000_000_000]))
+      world.say("the caller does other things for \(time / 1000) us")
+      world.clock += time
+    }
+    checkStats()
+  }
+
+  /// To connect and to write.
+  private var bothTimeouts: Int64 { options.connectTimeout + options.writeTimeout }
+
+  private func time(_ milliseconds: Int32) -> Int64 {
+    milliseconds < 0 ? bothTimeouts : Int64(milliseconds) * 1_000_000
+  }
+
+  // MARK: Sending
+
+  /// As apns_session_send() does.
+  private mutating func sendOne() {
+    guard !world.isFull, world.violation == nil else { return }
+    world.met(.singles)
+    let isMore = world.dice.below(3) == 0
+    world.beginCall("send", lasting: options.connectTimeout + 2 * bothTimeouts)
+    defer { world.endCall() }
+    guard takeNext() else { return }
+    writeTaken(isMore: isMore)
+  }
+
+  /// As apns_session_send_many() does.
+  private mutating func sendMany(_ count: Int) {
+    world.met(.arrays)
+    let isMore = world.dice.below(3) == 0
+    world.beginCall(
+      "send_many", lasting: (options.connectTimeout + bothTimeouts) * Int64(count) + bothTimeouts)
+    defer { world.endCall() }
+    for _ in 0..<count {
+      guard !world.isFull, world.violation == nil, takeNext() else { break }
+      writeTaken(isMore: true)
+    }
+    writeTaken(isMore: isMore)
+  }
+
+  /// What is not a whole record waits where more is to come.
+  private mutating func writeTaken(isMore: Bool) {
+    if isMore, !hasFullRecord { return }
+    world.expecting { () throws(Failure) in try write(all: !isMore) }
+  }
+
+  private mutating func takeNext() -> Bool {
+    do throws(Failure) {
+      checkIdentifier(try take())
+      world.met(.notifications)
+      return true
+    } catch {
+      if error.status == APNS_ERR_FULL {
+        world.met(.fullOfOutcomes)
+        if stats.events == 0 { world.violate("full of outcomes, and there are none") }
+      } else {
+        world.met(.failedSends)
+        world.failed(error)
+      }
+      return false
+    }
+  }
+
+  private mutating func checkIdentifier(_ identifier: UInt32) {
+    if identifier == 0 { world.violate("an identifier of 0") }
+    if lastIdentifier != 0, Int32(bitPattern: identifier &- lastIdentifier) <= 0 {
+      world.violate("\(identifier) after \(lastIdentifier)")
+    }
+    if identifier < lastIdentifier { world.met(.rounds) }
+    lastIdentifier = identifier
+  }
+
+  // MARK: Other calls
+
+  private mutating func beginConnecting() {
+    world.beginCall("connect", lasting: options.connectTimeout)
+    defer { world.endCall() }
+    world.expecting { () throws(Failure) in try connect() }
+  }
+
+  private mutating func flush() {
+    world.beginCall("flush", lasting: bothTimeouts)
+    defer { world.endCall() }
+    world.expecting { () throws(Failure) in try write(all: true) }
+  }
+
+  /// True where everything has its end.
+  @discardableResult
+  private mutating func drain(milliseconds: Int32) -> Bool {
+    world.beginCall("drain", lasting: time(milliseconds), waits: milliseconds != 0)
+    defer { world.endCall() }
+    let isDone = world.expecting { () throws(Failure) in
+      try awaitEnds(milliseconds: milliseconds)
+    }
+    if isDone, stats.unresolved > 0 { world.violate("drained, and something has no end") }
+    return isDone
+  }
+
+  /// Everything works by now, so the end of everything comes to be known.
+  private mutating func drainWhole() {
+    for _ in 0..<100 {
+      let isDone = drain(milliseconds: 1_000_000_000)
+      if world.violation != nil { return }
+      checkStats()
+      if isDone { return world.met(.drains) }
+      world.clock += 1_000_000_000
+    }
+    world.violate("faults are over, and still not everything has its end")
+  }
+
+  private mutating func close(isDrained: Bool) {
+    world.met(isDrained ? .closes : .closesUndrained)
+    let milliseconds: Int32 = world.dice.pick([0, 10, 1000, 60_000, -1])
+    world.beginCall("close", lasting: time(milliseconds), waits: milliseconds != 0)
+    close(milliseconds: milliseconds)
+    world.endCall()
+    checkStats()
+  }
+
+  private mutating func takeEvents() {
+    while world.violation == nil, nextEvent(milliseconds: 0) {}
+  }
+
+  @discardableResult
+  private mutating func nextEvent(milliseconds: Int32) -> Bool {
+    world.beginCall(
+      "next_event", lasting: time(milliseconds), waits: milliseconds != 0,
+      writes: milliseconds != 0)
+    defer { world.endCall() }
+    do throws(Failure) {
+      return try takeEvent(milliseconds: milliseconds)
+    } catch {
+      world.failed(error)
+      return false
+    }
+  }
+
+  // MARK: Checks
+
+  /// Whose event that is; nil where it is nobody's.
+  func number(of userData: UnsafeMutableRawPointer?) -> Int? {
+    let number = Int(bitPattern: userData) - 1
+    guard number >= 0, number < world.taken else {
+      world.violate("an event with the user data of nobody")
+      return nil
+    }
+    return number
+  }
+
+  private var stats: apns_session_stats_t {
+    var stats = apns_session_stats_t()
+    count(into: &stats)
+    return stats
+  }
+
+  private func checkStats() { world.check(stats) }
+
+  private mutating func checkEnds() {
+    let stats = stats
+    if stats.events > 0 || stats.unresolved > 0 {
+      world.violate("something is left in a closed session")
+    }
+    world.checkEnds(accepted: Int(stats.accepted))
+    checkRest()
+  }
+
+  func checkRest() {}
+}
