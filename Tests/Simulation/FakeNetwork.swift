@@ -1,17 +1,3 @@
-/// A world whose lines the session's network leads to.
-protocol Wired: Stage {
-  func open(_ line: Int, isSpare: Bool, by deadline: Int64) throws(Failure)
-  func advance(_ line: Int) throws(Failure) -> Opening
-  func read(_ line: Int, into buffer: UnsafeMutableRawBufferPointer) -> Reading
-  func write(_ line: Int, _ bytes: UnsafeRawBufferPointer) -> Writing
-  func hasNews(_ line: Int) -> Bool
-  func sayGoodbye(_ line: Int)
-  func drop(_ line: Int)
-  func watch(_ line: Int, for readiness: Readiness)
-  func readiness(_ line: Int) -> Readiness
-  func wait(until time: Int64)
-}
-
 /// The session's network, of which every call is a step of the world.
 struct FakeNetwork<World: Wired>: Network, ~Copyable {
   let world: World

@@ -7,6 +7,7 @@ class Stage {
   private(set) var seed: UInt64 = 0
   final var dice = Dice(seed: 0)
   final var given = apns_session_options_t()
+  final var faults = NetworkFaults()
   final var clock: Int64 = 0
   /// Faults are over: what is opened from now on works.
   final var isHealed = false
@@ -19,11 +20,12 @@ class Stage {
   /// Where the seed can be read from outside.
   private final let slot: UnsafeMutablePointer<UInt64>
 
+  /// What its lines carried, which the session's counts have to equal.
+  final var counts = LineCounts()
+
   // What the session may do in the present call.
   final var call = Call()
   private(set) final var steps = 0
-  /// The process may be put aside for so long at any call; 0: it is not.
-  final var lapseMax: Int64 = 0
   /// Calls of the network until the process is put aside for a while.
   private final var untilLapse = Int.max
 
@@ -53,6 +55,7 @@ class Stage {
     clock = 1_000_000_000
     isHealed = false
     violation = nil
+    counts = LineCounts()
     call = Call()
     steps = 0
     openedCount = 0
@@ -61,7 +64,10 @@ class Stage {
   }
 
   /// To be called when the scenario is drawn.
-  final func drawFirstLapse() { untilLapse = lapseMax > 0 ? dice.within(1...500) : .max }
+  final func adopt(_ given: apns_session_options_t, _ faults: NetworkFaults) {
+    (self.given, self.faults) = (given, faults)
+    untilLapse = faults.lapseMax > 0 ? dice.within(1...500) : .max
+  }
 
   @inline(never)
   final func violate(_ what: String) {
@@ -99,7 +105,7 @@ class Stage {
 
   @inline(never)
   private final func lapse() {
-    let time = dice.time(upTo: lapseMax)
+    let time = dice.time(upTo: faults.lapseMax)
     met(.lapses)
     say("the process is put aside for \(time / 1000) us")
     clock += time
@@ -212,6 +218,13 @@ class Stage {
     fruitless = 0
     pausedUntil = 0
   }
+}
+
+/// Connections that were open, and what was written to them.
+struct LineCounts {
+  var connects = 0
+  var bytes = 0
+  var records = 0
 }
 
 /// The session's present call, and what it may do.

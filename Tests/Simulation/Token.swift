@@ -11,6 +11,7 @@ enum Token {
   }()
 
   static func write(_ number: Int, _ target: UnsafeMutableRawBufferPointer) {
+    let pattern = pattern
     for index in target.indices {
       target[index] =
         index < 4 ? UInt8(truncatingIfNeeded: number >> (8 * index)) : pattern[number % 997 + index]

@@ -23,58 +23,11 @@ enum Word {
 }
 
 /// One connection, both ends of it.
-struct Connection {
-  enum Phase {
-    case closed
-    case opening
-    case open
-  }
-
-  var phase = Phase.closed
-  /// Counted over the run.
-  var serial = -1
-  /// It was begun as a spare one.
-  var isSpare = false
-  var openedAt: Int64 = 0
-
-  // Opening.
-  var opensAt: Int64 = 0
-  var opensWell = true
-  var openingEnds: Int64 = 0
-
-  // Towards the gateway.
-  var up: Int64 = 0
-  /// When the last byte written gets there.
-  var arrival: Int64 = 0
-  /// So many bytes may be written before the peer takes no more for a while.
-  var budget = 0
-  var fullUntil: Int64 = 0
-  /// Nothing can be written until something was read, which comes then.
-  var rereadAt: Int64 = 0
-  /// What was refused has to come first again.
-  var pendingCount = 0
-  var pendingSum: UInt64 = 0
-  var hasSaidGoodbye = false
-  var writesFail = false
-  /// Since when it takes nothing; 0: it takes.
-  var refusedSince: Int64 = 0
-  /// When it took something last.
-  var tookAt: Int64 = 0
-
-  // What the session was told.
-  /// Of the connection's end: by a packet, by noise, or by the end itself.
-  var isDone = false
-  var isRefused = false
-  /// A write failed, and nothing was read since.
-  var isBroken = false
-  var isUnread = false
-
+final class Connection: Link {
   // The gateway.
   var whim = Whim.serve
   var whimAt = Int64.max
   var whimAfter = Int.max
-  /// It looks at nothing more.
-  var isDeaf = false
   /// Bytes of the frame that is not all there.
   let stream: UnsafeMutableRawPointer
   var streamCount = 0
@@ -89,7 +42,6 @@ struct Connection {
   var lastAccepted: UInt32?
 
   // From the gateway.
-  var down: Int64 = 0
   var inbox = InlineArray<16, UInt8>(repeating: 0)
   var arrivals = InlineArray<16, Int64>(repeating: 0)
   var inboxCount = 0
@@ -97,31 +49,20 @@ struct Connection {
   var word = Word.nothing
   var hasWord = false
   var namesStranger = false
-  var endsAt = Int64.max
-  var ending = Ending.goodbye
   /// Something to read that is no data: a session ticket.
   var ticketAt = Int64.max
 
-  // Watching.
-  var watched: Int16 = 0
-  var found: Int16 = 0
-
   static let room = 64 << 10
 
-  init() { stream = .allocate(byteCount: Self.room, alignment: 16) }
-
-  private init(reusing stream: UnsafeMutableRawPointer) { self.stream = stream }
-
-  /// As before it was opened.
-  mutating func reset() { self = Connection(reusing: stream) }
-
-  /// When something is there to be read.
-  var readableAt: Int64 {
-    var time = min(endsAt, ticketAt)
-    if inboxRead < inboxCount { time = min(time, arrivals[inboxRead]) }
-    return rereadAt > 0 ? min(time, rereadAt) : time
+  /// `stream` has room for so many bytes.
+  init(line: Int, stream: UnsafeMutableRawPointer) {
+    self.stream = stream
+    super.init(line: line)
   }
 
-  /// When something can be written, or the attempt will tell that it cannot.
-  var writableAt: Int64 { min(fullUntil, endsAt) }
+  override var nextDeed: Int64 { whimAt }
+
+  override func nextArrival(_ clock: Int64) -> Int64 {
+    inboxRead < inboxCount ? min(ticketAt, arrivals[inboxRead]) : ticketAt
+  }
 }

@@ -76,9 +76,6 @@ struct Counts {
   var rejected = 0
   var unknown = 0
   var resent = 0
-  var connects = 0
-  var bytes = 0
-  var records = 0
   /// Outcomes the caller was told.
   var told = 0
   /// Of frames taken, and of frames that have their end.

@@ -7,18 +7,8 @@ struct Scenario {
   var firstIdentifier: UInt32 = 1
 
   // The network. Times in ns, chances in a thousand.
-  var delayMax: Int64 = 0
-  var openingMax: Int64 = 0
-  var failingOpens = 0
-  var hangingOpens = 0
-  var partialWrites = 0
-  var stalls = 0
-  var endlessStalls = 0
-  var renegotiations = 0
+  var faults = NetworkFaults()
   var tickets = 0
-  var earlyWakes = 0
-  /// The process may be put aside for so long at any call; 0: it is not.
-  var lapseMax: Int64 = 0
 
   // How connections end.
   var refusals = 0
@@ -97,19 +87,19 @@ struct Scenario {
   }
 
   private mutating func drawNetwork(_ dice: inout Dice) {
-    delayMax = dice.pick([100_000, 5_000_000, 50_000_000, 500_000_000])
-    openingMax = dice.pick([1_000_000, 50_000_000, 2_000_000_000, 12_000_000_000])
+    faults.delayMax = dice.pick([100_000, 5_000_000, 50_000_000, 500_000_000])
+    faults.openingMax = dice.pick([1_000_000, 50_000_000, 2_000_000_000, 12_000_000_000])
     if dice.happens(300) { tickets = 500 }
-    if dice.happens(300) { earlyWakes = 100 }
-    if dice.happens(300) { partialWrites = dice.pick([50, 500]) }
-    if dice.happens(300) { stalls = dice.pick([100, 500]) }
-    if dice.happens(100) { endlessStalls = dice.pick([10, 100]) }
-    if dice.happens(50) { renegotiations = 50 }
-    if dice.happens(200) { failingOpens = dice.pick([20, 100, 600]) }
-    if dice.happens(100) { hangingOpens = dice.pick([20, 200]) }
+    if dice.happens(300) { faults.earlyWakes = 100 }
+    if dice.happens(300) { faults.partialWrites = dice.pick([50, 500]) }
+    if dice.happens(300) { faults.stalls = dice.pick([100, 500]) }
+    if dice.happens(100) { faults.endlessStalls = dice.pick([10, 100]) }
+    if dice.happens(50) { faults.renegotiations = 50 }
+    if dice.happens(200) { faults.failingOpens = dice.pick([20, 100, 600]) }
+    if dice.happens(100) { faults.hangingOpens = dice.pick([20, 200]) }
     // Silence is only as good as the ear.
     if dice.happens(isQuiet ? 600 : 200) {
-      lapseMax = dice.pick([1_000_000, 100_000_000, 3_000_000_000])
+      faults.lapseMax = dice.pick([1_000_000, 100_000_000, 3_000_000_000])
     }
   }
 
@@ -158,7 +148,7 @@ struct Scenario {
   /// What a gateway says, and that it ends, is heard before silence is taken for its word.
   private mutating func keepWithinQuietPeriod() {
     let share = Int64(given.quiet_period_ms) * Self.millisecond / 5
-    delayMax = min(delayMax, share)
+    faults.delayMax = min(faults.delayMax, share)
     answerDelayMax = min(answerDelayMax, share)
     splitDelayMax = min(splitDelayMax, share)
     blackHoles = 0

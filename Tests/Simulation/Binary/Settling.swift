@@ -1,50 +1,42 @@
 /// What the end of a connection means to what it carried, by what the session has read.
 extension World {
-  func drop(_ line: Int) {
-    let connection = lines + line
-    guard connection.pointee.phase != .closed else { return }
-    if connection.pointee.phase == .open { settle(line) }
-    say("\(name(line)) is dropped")
-    connection.pointee.reset()
-  }
-
-  private func settle(_ line: Int) {
-    let connection = lines + line
-    let serial = connection.pointee.serial
-    if connection.pointee.hasSaidGoodbye, !connection.pointee.isDone {
+  func settle(_ line: Int) {
+    let connection = lines[line]
+    let serial = connection.serial
+    if connection.hasSaidGoodbye, !connection.isDone {
       // Closed for good: what has no end becomes unknown, and nothing is sent again.
       return ledger.end(serial, as: .gaveUp)
     }
-    if connection.pointee.isUnread {
-      violate("\(name(line)) is dropped after a failed write, and nobody looked for a packet")
+    if connection.isUnread {
+      violate("\(connection) is dropped after a failed write, and nobody looked for a packet")
     }
-    if connection.pointee.isRefused {
+    if connection.isRefused {
       met(.refusals)
       ledger.end(serial, as: .refused)
       return cameToNothing()
     }
-    if connection.pointee.hasWord, connection.pointee.inboxRead >= 6 {
-      met(status: connection.pointee.inbox[1])
-      switch connection.pointee.word {
+    if connection.hasWord, connection.inboxRead >= 6 {
+      met(status: connection.inbox[1])
+      switch connection.word {
       case .rejects(let before, let status):
         met(.rejections)
         return settled(line, accepted: before, rejected: status)
       case .proves(let count):
-        met(connection.pointee.inbox[1] == 10 ? .shutdowns : .sentinelsNamed)
+        met(connection.inbox[1] == 10 ? .shutdowns : .sentinelsNamed)
         return settled(line, accepted: count, rejected: nil)
       case .answers(let count, let status) where answersSentinel(line, status):
         met(.sentinelsUnnamed)
         return settled(line, accepted: count, rejected: nil)
       case .answers: met(.sentinelsInDoubt)
-      case .nothing: met(connection.pointee.namesStranger ? .strangers : .nameless)
+      case .nothing: met(connection.namesStranger ? .strangers : .nameless)
       }
-    } else if connection.pointee.isDone, connection.pointee.inbox[0] != 8,
-      connection.pointee.inboxRead > 0
+    } else if connection.isDone, connection.inbox[0] != 8,
+      connection.inboxRead > 0
     {
       met(.noises)
-    } else if connection.pointee.isDone || connection.pointee.isBroken {
-      met(connection.pointee.ending == .goodbye ? .silentGoodbyes : .silentResets)
-    } else if !(connection.pointee.isSpare && connection.pointee.frames == 0) {
+    } else if connection.isDone || connection.isBroken {
+      met(connection.ending == .goodbye ? .silentGoodbyes : .silentResets)
+    } else if !(connection.isSpare && connection.frames == 0) {
       checkGivingUp(line)
     }
     endedInDoubt(line)
@@ -107,6 +99,6 @@ extension World {
     {
       return met(.answerTimeouts)
     }
-    violate("\(name(line)) is dropped, and there was nothing wrong with it")
+    violate("\(lines[line]) is dropped, and there was nothing wrong with it")
   }
 }

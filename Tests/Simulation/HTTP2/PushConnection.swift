@@ -12,54 +12,12 @@ enum Mark {
 }
 
 /// One connection, both ends of it.
-final class PushConnection {
-  enum Phase {
-    case closed
-    case opening
-    case open
-  }
-
-  unowned(unsafe) var world: PushWorld!
-  let line: Int
-  var phase = Phase.closed
-  /// Counted over the run.
-  var serial = -1
-  var openedAt: Int64 = 0
+final class PushConnection: Link {
+  unowned(unsafe) let world: PushWorld
   /// It was begun when the faults were over.
   var isSound = false
 
-  // Opening.
-  var opensAt: Int64 = 0
-  var opensWell = true
-  var openingEnds: Int64 = 0
-
-  // Towards the service.
-  var up: Int64 = 0
-  /// When the last byte written gets there.
-  var arrival: Int64 = 0
-  /// So many bytes may be written before the peer takes no more for a while.
-  var budget = 0
-  var fullUntil: Int64 = 0
-  /// Nothing can be written until something was read, which comes then.
-  var rereadAt: Int64 = 0
-  /// What was refused has to come first again.
-  var pendingCount = 0
-  var pendingSum: UInt64 = 0
-  var hasSaidGoodbye = false
-  var writesFail = false
-  /// Since when it takes nothing; 0: it takes. And whether it ever did not.
-  var refusedSince: Int64 = 0
-  var everRefused = false
-  /// The session may have put requests into it of which the service sees nothing.
-  var mayHideRequests = false
-
   // What the session was told.
-  /// Of the connection's end.
-  var isDone = false
-  var isRefused = false
-  /// A write failed, and nothing was read since.
-  var isBroken = false
-  var isUnread = false
   var lastRead: Int64 = 0
   var hasReadSettings = false
   var hasReadGoodbye = false
@@ -78,8 +36,6 @@ final class PushConnection {
   var agenda = Agenda()
   /// When the deed is done that is being done.
   var now: Int64 = 0
-  /// It does nothing more.
-  var isDeaf = false
   var givesPong = true
   var whim = PushWhim.serve
   var whimAfter = Int.max
@@ -98,7 +54,6 @@ final class PushConnection {
   var head = RequestHead()
 
   // From the service.
-  var down: Int64 = 0
   var bytes: [UInt8] = []
   var bytesRead = 0
   private var chunks: [(end: Int, at: Int64)] = []
@@ -107,46 +62,24 @@ final class PushConnection {
   var nextMark = 0
   /// From there on it breaks the rules.
   var breachAt = Int.max
-  var endsAt = Int64.max
-  var ending = Ending.goodbye
   /// With the end goes what was not read yet.
   var losesUnread = false
-
-  // Watching.
-  var watched: Int16 = 0
-  var found: Int16 = 0
 
   let scratch = UnsafeMutablePointer<UInt8>.allocate(capacity: 512)
   let fields = UnsafeMutablePointer<nghttp2_nv>.allocate(capacity: 8)
 
-  init(line: Int) { self.line = line }
-
-  /// As before it was opened.
-  func close() {
-    nghttp2_session_del(codec)
-    codec = nil
-    phase = .closed
-    (serial, openedAt, isSound) = (-1, 0, false)
-    (opensAt, opensWell, openingEnds) = (0, true, 0)
-    (up, arrival, budget, fullUntil, rereadAt) = (0, 0, 0, 0, 0)
-    (pendingCount, pendingSum) = (0, 0)
-    (hasSaidGoodbye, writesFail, refusedSince, everRefused) = (false, false, 0, false)
-    (mayHideRequests, isDone, isRefused, isBroken, isUnread) = (false, false, false, false, false)
-    (lastRead, hasReadSettings, hasReadGoodbye, hasReadAnswer) = (0, false, false, false)
-    (isToBeLeft, hasReadBreach, pingedAt) = (false, false, 0)
-    agenda.clear()
-    (now, isDeaf, givesPong, whim, whimAfter) = (0, false, true, .serve, .max)
-    requests.removeAll(keepingCapacity: true)
-    (openRequests, highestJudged, lastStream, goodbyes, settingsLeft) = (0, 0, .max, 0, 0)
-    hasBegun = false
-    down = 0
-    bytes.removeAll(keepingCapacity: true)
-    (bytesRead, firstChunk, nextMark, breachAt) = (0, 0, 0, .max)
-    chunks.removeAll(keepingCapacity: true)
-    marks.removeAll(keepingCapacity: true)
-    (endsAt, ending, losesUnread) = (.max, .goodbye, false)
-    (watched, found) = (0, 0)
+  init(_ world: PushWorld, line: Int) {
+    self.world = world
+    super.init(line: line)
   }
+
+  deinit {
+    nghttp2_session_del(codec)
+    scratch.deallocate()
+    fields.deallocate()
+  }
+
+  override var nextDeed: Int64 { agenda.next }
 
   // MARK: Bytes on their way to the session
 
@@ -178,17 +111,8 @@ final class PushConnection {
     return (firstChunk == 0 ? 0 : chunks[firstChunk - 1].end) - bytesRead
   }
 
-  /// When something is there to be read.
-  func readableAt(_ clock: Int64) -> Int64 {
-    var time = endsAt
-    if available(at: clock) > 0 {
-      time = min(time, clock)
-    } else if firstChunk < chunks.count {
-      time = min(time, chunks[firstChunk].at)
-    }
-    return rereadAt > 0 ? min(time, rereadAt) : time
+  override func nextArrival(_ clock: Int64) -> Int64 {
+    if available(at: clock) > 0 { return clock }
+    return firstChunk < chunks.count ? chunks[firstChunk].at : .max
   }
-
-  /// When something can be written, or the attempt will tell that it cannot.
-  var writableAt: Int64 { min(fullUntil, endsAt) }
 }

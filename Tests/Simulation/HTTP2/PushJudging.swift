@@ -119,14 +119,14 @@ extension PushWorld {
       }
     }
     if !connection.hasReadSettings, connection.openRequests > 0 {
-      violate("a second stream on \(name(connection.line)) before its settings")
+      violate("a second stream on \(connection) before its settings")
     }
     if scenario.showsToken, !connection.hasReadAnswer, connection.openRequests > 0 {
-      violate("a second stream on \(name(connection.line)) before the token's first answer")
+      violate("a second stream on \(connection) before the token's first answer")
     }
-    if connection.pingedAt > 0 { violate("a stream on \(name(connection.line)), which is asked") }
+    if connection.pingedAt > 0 { violate("a stream on \(connection), which is asked") }
     if connection.hasReadGoodbye, !isLate {
-      violate("a stream on \(name(connection.line)) after GOAWAY")
+      violate("a stream on \(connection) after GOAWAY")
     }
   }
 
@@ -158,25 +158,18 @@ extension PushWorld {
 
   // MARK: Connections
 
-  func drop(_ line: Int) {
+  func settle(_ line: Int) {
     let connection = lines[line]
-    guard connection.phase != .closed else { return }
-    if connection.phase == .open { settle(connection) }
-    say("\(name(line)) is dropped")
-    connection.close()
-  }
-
-  private func settle(_ connection: PushConnection) {
     bringUp(connection.line)
     if connection.isUnread {
-      violate("\(name(connection.line)) is dropped after a failed write, and nobody read on")
+      violate("\(connection) is dropped after a failed write, and nobody read on")
     }
     if !connection.isDone, !connection.isBroken, !connection.hasSaidGoodbye || !isClosing {
       checkGivingUp(connection)
     }
     if connection.isRefused { met(.refusals) }
     let mayHide =
-      connection.mayHideRequests || connection.lastStream != .max || connection.isDeaf
+      connection.mayHide || connection.lastStream != .max || connection.isDeaf
     let owes = connection.requests.contains {
       $0 >= 0 && ledger.asked[$0].seen == .open
     }
@@ -212,7 +205,7 @@ extension PushWorld {
     if !owes {
       if connection.hasReadGoodbye || connection.isToBeLeft { return met(.lefts) }
       // The process may have been put aside before it wrote the PING.
-      let unanswered = timeout(given.connect_timeout_ms, or: 10_000) - lapseMax
+      let unanswered = timeout(given.connect_timeout_ms, or: 10_000) - faults.lapseMax
       if connection.pingedAt > 0, clock - connection.pingedAt >= unanswered {
         return met(.pingTimeouts)
       }
@@ -220,10 +213,10 @@ extension PushWorld {
       if since > 0 || connection.isDeaf, silence >= unanswered { return met(.pingTimeouts) }
       if connection.everRefused { return met(.lefts) }
     }
-    if silence >= answerTimeout, connection.openRequests > 0 || connection.mayHideRequests {
+    if silence >= answerTimeout, connection.openRequests > 0 || connection.mayHide {
       return met(.answerTimeouts)
     }
-    violate("\(name(connection.line)) is dropped, and there was nothing wrong with it")
+    violate("\(connection) is dropped, and there was nothing wrong with it")
   }
 
   var answerTimeout: Int64 { timeout(given.answer_timeout_ms, or: 30_000) }
@@ -377,9 +370,9 @@ extension PushWorld {
     equal(
       stats.accepted + stats.rejected + stats.unknown + stats.unresolved, ledger.taken,
       "accepted, rejected, unknown and unresolved together")
-    equal(stats.connects, ledger.connects, "connects")
-    equal(stats.bytes, ledger.bytes, "bytes")
-    equal(stats.records, ledger.records, "records")
+    equal(stats.connects, counts.connects, "connects")
+    equal(stats.bytes, counts.bytes, "bytes")
+    equal(stats.records, counts.records, "records")
     let reported = scenario.reports ? stats.accepted : 0
     equal(stats.events, Int(reported + stats.rejected + stats.unknown) - ledger.told, "events")
     if stats.in_flight > stats.unresolved {

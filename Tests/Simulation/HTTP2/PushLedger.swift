@@ -103,9 +103,6 @@ struct PushLedger {
   private(set) var taken = 0
   var asked: [Asked] = []
   var connections = 0
-  var connects = 0
-  var bytes = 0
-  var records = 0
   var told = 0
   var toldAccepted = 0
   var toldRejected = 0
@@ -116,7 +113,7 @@ struct PushLedger {
   init() { sent = .allocate(capacity: Self.most) }
 
   mutating func reset() {
-    (taken, connections, connects, bytes, records) = (0, 0, 0, 0, 0)
+    (taken, connections) = (0, 0)
     (told, toldAccepted, toldRejected, toldUnknown, goneTold) = (0, 0, 0, 0, 0)
     asked.removeAll(keepingCapacity: true)
   }

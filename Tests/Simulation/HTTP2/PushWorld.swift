@@ -5,9 +5,7 @@ import CSystem
 /// the other end of each, and the ledger by which everything is judged.
 final class PushWorld: Stage, Wired, Judging {
   var scenario: PushScenario
-  /// Two for each connection of the session.
-  let lines: [PushConnection]
-  static let mostLines = 8
+  var lines: [PushConnection] = []
   var ledger = PushLedger()
   /// The provider token's, and the oldest that the service takes.
   var policy = TokenPolicy()
@@ -31,10 +29,8 @@ final class PushWorld: Stage, Wired, Judging {
   override init(traces: Bool, slot: UnsafeMutablePointer<UInt64>) {
     var dice = Dice(seed: 0)
     scenario = PushScenario(&dice)
-    lines = (0..<Self.mostLines).map { PushConnection(line: $0) }
     held.initialize(to: 0)
     super.init(traces: traces, slot: slot)
-    for connection in lines { connection.world = self }
   }
 
   var actions: Int { scenario.actions }
@@ -46,13 +42,12 @@ final class PushWorld: Stage, Wired, Judging {
   override func play(seed: UInt64) {
     begin(seed: seed)
     scenario = PushScenario(&dice)
-    (given, lapseMax) = (scenario.given, scenario.lapseMax)
-    for connection in lines { connection.close() }
+    adopt(scenario.given, scenario.faults)
+    clearLines()
     ledger.reset()
     (oldestToken, endsInDoubt, unseenDrop, unseenEnds) = (0, 0, -1, 0)
     sureEnds = 0
     (isClosing, hiddenRefusals, isAnsweredEarly) = (false, 0, false)
-    drawFirstLapse()
     say("\(scenario)")
     Memory.count(in: held)
     held.pointee = 0
@@ -65,25 +60,5 @@ final class PushWorld: Stage, Wired, Judging {
     if violation == nil, held.pointee != 0 {
       violate("\(held.pointee) pieces of memory are not given back")
     }
-  }
-
-  func name(_ line: Int) -> String { "line \(line) (connection \(lines[line].serial))" }
-
-  // MARK: Watching
-
-  func watch(_ line: Int, for readiness: Readiness) { lines[line].watched |= readiness.rawValue }
-
-  func readiness(_ line: Int) -> Readiness {
-    let found = lines[line].found
-    lines[line].found = 0
-    return Readiness(rawValue: found)
-  }
-
-  // MARK: Time
-
-  /// All that the service of a line does until now.
-  @inline(__always)
-  func bringUp(_ line: Int) {
-    if lines[line].agenda.next <= clock { lines[line].act(until: clock) }
   }
 }

@@ -51,7 +51,7 @@ extension PushConnection {
         nghttp2_submit_settings(codec, 0, $0, 2)
       }
     }
-    world.say("\(world.name(line)) will allow \(streams) streams, windows of \(window)")
+    world.say("\(self) will allow \(streams) streams, windows of \(window)")
   }
 
   // MARK: Hearing
@@ -63,7 +63,7 @@ extension PushConnection {
     let taken = nghttp2_session_mem_recv(
       codec, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
     if taken != bytes.count {
-      world.violate("\(world.name(line)) is written to what is not HTTP/2: \(taken)")
+      world.violate("\(self) is written to what is not HTTP/2: \(taken)")
     }
     if nghttp2_session_want_write(codec) != 0 {
       agenda.add(.credit(stream: 0, count: 0), at: arrival)
@@ -106,7 +106,7 @@ extension PushConnection {
   /// Asked by a PING whether it is there.
   fileprivate func heardPing() {
     world.met(.pings)
-    if openRequests > 0 { world.violate("\(world.name(line)) is asked with answers owed") }
+    if openRequests > 0 { world.violate("\(self) is asked with answers owed") }
     pingedAt = world.clock
   }
 
@@ -155,7 +155,7 @@ extension PushConnection {
         let text = UnsafeRawBufferPointer(
           start: frame.goaway.opaque_data, count: frame.goaway.opaque_data_len)
         world.violate(
-          "\(world.name(line)) breaks HTTP/2's rules: \(frame.goaway.error_code) "
+          "\(self) breaks HTTP/2's rules: \(frame.goaway.error_code) "
             + String(decoding: text, as: UTF8.self))
       }
       mark(.goodbye(last: frame.goaway.last_stream_id))
@@ -240,7 +240,7 @@ private func faultComes(
     return 0
   }
   connection.world.violate(
-    "\(connection.world.name(connection.line)) breaks HTTP/2's rules: frame "
+    "\(connection) breaks HTTP/2's rules: frame "
       + "\(frame!.pointee.hd.type), \(String(cString: nghttp2_strerror(error)))")
   return 0
 }

@@ -6,7 +6,7 @@ extension PushConnection {
   /// A request's head is there whole: it is the one that was sent, and it may come by now.
   func begin(_ stream: Int32) {
     guard let number = head.number, number < world.ledger.taken else {
-      return world.violate("a request of nobody on \(world.name(line))")
+      return world.violate("a request of nobody on \(self)")
     }
     check(head, number)
     world.checkBeginning(of: number, on: self)
@@ -21,7 +21,7 @@ extension PushConnection {
     openRequests += 1
     world.ledger.sent[number].asked += 1
     world.ledger.sent[number].newest = index
-    world.say("\(number) begins stream \(stream) on \(world.name(line))")
+    world.say("\(number) begins stream \(stream) on \(self)")
     if world.dice.happens(world.scenario.judgesEarly) { agenda.add(.judge(index), at: arrival) }
     whimAfter -= 1
     if whimAfter <= 0 {
@@ -72,7 +72,7 @@ extension PushConnection {
     highestJudged = max(highestJudged, asked.stream)
     switch fate {
     case .killer:
-      world.say("\(world.name(line)) is killed by \(asked.number)")
+      world.say("\(self) is killed by \(asked.number)")
       end(world.dice.below(2) == 0 ? .goodbye : .broken)
     case .bad(let number): reject(index, Reason(UInt32(number)))
     case .gone(let time):
@@ -156,7 +156,7 @@ extension PushConnection {
   func sendAnswer(_ index: Int) {
     let asked = world.ledger.asked[index]
     guard !asked.isClosed else { return }
-    world.say("stream \(asked.stream) of \(world.name(line)) is answered by \(asked.status)")
+    world.say("stream \(asked.stream) of \(self) is answered by \(asked.status)")
     world.met(status: asked.status)
     let isInParts = world.dice.below(4) == 0
     withFields(index) { fields, count in
@@ -191,7 +191,7 @@ extension PushConnection {
     let asked = world.ledger.asked[index]
     guard !asked.isClosed else { return }
     world.met(code == NGHTTP2_REFUSED_STREAM.rawValue ? .refusedStreams : .resets)
-    world.say("stream \(asked.stream) of \(world.name(line)) is reset with \(code)")
+    world.say("stream \(asked.stream) of \(self) is reset with \(code)")
     nghttp2_submit_rst_stream(codec, 0, asked.stream, code)
   }
 

@@ -94,7 +94,7 @@ extension PushConnection {
   private func followWhim() {
     let whim = whim
     self.whim = .serve
-    world.say("the service of \(world.name(line)) will \(whim)")
+    world.say("the service of \(self) will \(whim)")
     switch whim {
     case .serve: return
     case .end: end(world.dice.below(2) == 0 ? .goodbye : .broken)
@@ -129,7 +129,7 @@ extension PushConnection {
     goodbyes += 1
     let text: StaticString = "{\"reason\":\"Shutdown\"}"
     nghttp2_submit_goaway(codec, 0, lastStream, error, text.utf8Start, text.utf8CodeUnitCount)
-    world.say("\(world.name(line)) looks at no stream above \(lastStream)")
+    world.say("\(self) looks at no stream above \(lastStream)")
     if world.dice.below(2) == 0 {
       let ending: Ending = world.dice.below(2) == 0 ? .goodbye : .broken
       agenda.add(.end(ending), at: now + world.dice.time(upTo: 60_000_000_000))

@@ -1,0 +1,147 @@
+import CAPNS
+import COpenSSL
+
+/// What the lines carry: reading and writing.
+extension Wired {
+  // MARK: Reading
+
+  func hasNews(_ line: Int) -> Bool {
+    bringUp(line)
+    return lines[line].phase == .open && lines[line].readableAt(clock) <= clock
+  }
+
+  func read(_ line: Int, into buffer: UnsafeMutableRawBufferPointer) -> Reading {
+    let connection = lines[line]
+    guard connection.phase == .open else {
+      violate("\(connection) is read and not open")
+      return .end
+    }
+    if connection.isDone { violate("\(connection) is read on after its end") }
+    connection.isUnread = false
+    bringUp(line)
+    if connection.rereadAt > 0, connection.rereadAt <= clock {
+      connection.rereadAt = 0
+      call.vainWaits = 0
+    }
+    let count = giveOut(line, into: buffer)
+    if count > 0 {
+      call.vainWaits = 0
+      say("\(count) bytes are read on \(connection)")
+      hasRead(line)
+      return .bytes(count)
+    }
+    guard connection.endsAt <= clock else { return .nothing }
+    connection.isDone = true
+    say("\(connection) is found ended: \(connection.ending)")
+    switch connection.ending {
+    case .goodbye: return .end
+    case .broken: return .broken(Failure(APNS_ERR_NETWORK, "the connection broke"))
+    case .refusal:
+      connection.isRefused = true
+      var failure = Failure(APNS_ERR_TLS, "the peer ended the connection")
+      failure.tlsCode = refusalCode
+      return .broken(failure)
+    }
+  }
+
+  // MARK: Writing
+
+  func write(_ line: Int, _ bytes: UnsafeRawBufferPointer) -> Writing {
+    let connection = lines[line]
+    guard connection.phase == .open, !connection.hasSaidGoodbye else {
+      violate("\(connection) is written to and not open")
+      return .full
+    }
+    if !call.mayWrite, !writesInAnyCall {
+      violate("something is written in a call that only looks")
+    }
+    if connection.isDone { violate("\(connection) is written to after its end") }
+    if bytes.count == 0 || bytes.count > 16 << 10 { violate("a record of \(bytes.count) bytes") }
+    bringUp(line)
+    checkPending(connection, bytes)
+    if connection.endsAt <= clock {
+      // Into the void, until the network says that there is nobody.
+      connection.mayHide = true
+      if connection.ending == .goodbye, !connection.writesFail {
+        connection.writesFail = dice.below(2) == 0
+      } else {
+        (connection.isBroken, connection.isUnread) = (true, true)
+        met(.brokenWrites)
+        return .broken(Failure(APNS_ERR_NETWORK, "the connection broke"))
+      }
+    }
+    if connection.rereadAt > 0 {
+      refuse(connection, bytes)
+      return .needsReading
+    }
+    if connection.fullUntil > clock {
+      refuse(connection, bytes)
+      return .full
+    }
+    if connection.budget <= 0 {
+      met(.stalls)
+      let isEndless = dice.below(faults.stalls + faults.endlessStalls) < faults.endlessStalls
+      connection.fullUntil = isEndless ? .max : clock + dice.time(upTo: 5_000_000_000)
+      connection.budget = drawBudget()
+      say("\(connection) takes no more for a while")
+      refuse(connection, bytes)
+      return .full
+    }
+    if connection.pendingCount == 0, !isHealed, dice.happens(faults.renegotiations) {
+      met(.renegotiations)
+      connection.rereadAt = clock + connection.up + connection.down + 1
+      refuse(connection, bytes)
+      return .needsReading
+    }
+    var count = bytes.count
+    if connection.pendingCount > 0 {
+      count = min(count, connection.pendingCount)
+    } else if dice.happens(faults.partialWrites) {
+      count = dice.within(1...count)
+    }
+    connection.pendingCount = 0
+    connection.refusedSince = 0
+    connection.tookAt = clock
+    if connection.budget != .max { connection.budget -= count }
+    // Some of what is in it may not be whole yet.
+    connection.mayHide = connection.isDeaf || count < bytes.count || count == 16 << 10
+    call.vainWaits = 0
+    counts.bytes += count
+    counts.records += 1
+    say("\(connection) takes \(count) of \(bytes.count) bytes")
+    receive(line, UnsafeRawBufferPointer(rebasing: bytes[0..<count]))
+    return .bytes(count)
+  }
+
+  private func refuse(_ connection: Wire, _ bytes: UnsafeRawBufferPointer) {
+    say("\(connection) takes none of \(bytes.count) bytes")
+    if connection.refusedSince == 0 { connection.refusedSince = clock }
+    (connection.everRefused, connection.mayHide) = (true, true)
+    guard connection.pendingCount == 0 else { return }
+    connection.pendingCount = bytes.count
+    connection.pendingSum = sum(bytes)
+  }
+
+  /// What TLS was given once comes first again, or it fails.
+  private func checkPending(_ connection: Wire, _ bytes: UnsafeRawBufferPointer) {
+    let count = connection.pendingCount
+    guard count > 0 else { return }
+    if bytes.count < count
+      || sum(UnsafeRawBufferPointer(rebasing: bytes[0..<count])) != connection.pendingSum
+    {
+      violate("\(connection) refused \(count) bytes, and is given others first")
+    }
+  }
+}
+
+private func sum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+  var sum: UInt64 = 14_695_981_039_346_656_037
+  for byte in bytes { sum = (sum ^ UInt64(byte)) &* 1_099_511_628_211 }
+  return sum
+}
+
+/// Alert 42, bad certificate, as this OpenSSL packs it.
+private let refusalCode: UInt = {
+  let code: UInt = 20 << 23 | 1042
+  return copenssl_alert(code) == 42 ? code : 20 << 24 | 1042
+}()

@@ -1,0 +1,87 @@
+/// How time passes where the session waits, and what it then finds.
+extension Wired {
+  func watch(_ line: Int, for readiness: Readiness) { lines[line].watched |= readiness.rawValue }
+
+  func readiness(_ line: Int) -> Readiness {
+    let found = lines[line].found
+    lines[line].found = 0
+    return Readiness(rawValue: found)
+  }
+
+  func wait(until time: Int64) {
+    if !call.mayWait { violate("\(call.name) waits") }
+    if time > call.latest {
+      violate("\(call.name) would wait \((time - call.latest) / 1000) us beyond its deadline")
+    }
+    checkWaiting(until: time)
+    let started = clock
+    if traces { sayWatched(time) }
+    var wake = max(nextWake(time), clock)
+    if wake > clock, dice.happens(faults.earlyWakes) {
+      wake = clock + Int64(dice.below(Int(min(wake - clock, 1 << 40))))
+    } else if wake == time {
+      // poll() counts in whole ms. That the wait before was too long is no fault of the next.
+      let late = Int64(dice.below(1_000_000))
+      wake += late
+      call.spent += late
+    }
+    clock = wake
+    for connection in lines {
+      let watched = connection.watched
+      connection.watched = 0
+      connection.found = watched == 0 ? 0 : watched & ready(connection)
+    }
+    call.vainWaits = clock - started < shortestWait ? call.vainWaits + 1 : 0
+    if call.vainWaits > 100 { violate("\(call.name) waits again and again for nothing") }
+  }
+
+  private func sayWatched(_ time: Int64) {
+    let watched = lines.filter { $0.watched != 0 }.map {
+      let readable = $0.watched & Readiness.reading.rawValue != 0
+      let writable = $0.watched & Readiness.writing.rawValue != 0
+      return " \($0.line)\(readable ? " to read" : "")\(writable ? " to write" : "")"
+    }
+    say("waits for \((time - clock) / 1000) us or\(watched.joined(separator: ","))")
+  }
+
+  /// When the first line is ready for what it is watched for, or that time.
+  private func nextWake(_ time: Int64) -> Int64 {
+    while true {
+      var wake = time
+      var next: Wire?
+      for connection in lines where connection.phase != .closed {
+        if connection.watched != 0 { wake = min(wake, readyAt(connection)) }
+        if connection.nextDeed < next?.nextDeed ?? .max { next = connection }
+      }
+      // What the peer does until then may come sooner.
+      guard let next, next.nextDeed <= wake else { return wake }
+      act(next.line, until: next.nextDeed)
+    }
+  }
+
+  private func readyAt(_ connection: Wire) -> Int64 {
+    switch connection.phase {
+    case .closed: return .max
+    case .opening: return connection.opensAt
+    case .open:
+      var time = Int64.max
+      if connection.watched & Readiness.reading.rawValue != 0 {
+        time = connection.readableAt(clock)
+      }
+      if connection.watched & Readiness.writing.rawValue != 0 {
+        time = min(time, connection.writableAt)
+      }
+      return time
+    }
+  }
+
+  private func ready(_ connection: Wire) -> Int16 {
+    switch connection.phase {
+    case .closed: return 0
+    case .opening: return connection.opensAt <= clock ? ~0 : 0
+    case .open:
+      return (connection.readableAt(clock) <= clock ? Readiness.reading.rawValue : 0)
+        | (connection.writableAt <= clock ? Readiness.writing.rawValue : 0)
+    }
+  }
+}

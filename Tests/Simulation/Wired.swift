@@ -1,0 +1,137 @@
+import CAPNS
+
+/// A world whose lines the session's network leads to. What the network does is the same
+/// whatever is spoken; what the peer at the other end does is the world's own.
+protocol Wired: Stage {
+  associatedtype Wire: Link
+  /// Two for each connection of the session.
+  var lines: [Wire] { get set }
+  /// A line as it is before it is opened.
+  func newConnection(_ line: Int) -> Wire
+  /// The session has to answer its peer in any call.
+  var writesInAnyCall: Bool { get }
+  /// A wait that is shorter achieves nothing unless something else does.
+  var shortestWait: Int64 { get }
+
+  /// A connection is about to be begun; it was; it is open.
+  func willOpen(_ line: Int, isSpare: Bool)
+  func begun(_ line: Int)
+  func opened(_ line: Int)
+  /// One came to nothing, and the session cannot but know it.
+  func cameToNothing()
+  /// What the end of one means to what it carried, by what the session has read.
+  func settle(_ line: Int)
+
+  /// The peer does what is to be done by that time.
+  func act(_ line: Int, until time: Int64)
+  /// Bytes that the session was told were written.
+  func receive(_ line: Int, _ bytes: UnsafeRawBufferPointer)
+  func hearGoodbye(_ line: Int)
+  /// Gives out what has arrived; how much that is.
+  func giveOut(_ line: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int
+  /// The session has read it.
+  func hasRead(_ line: Int)
+  func checkWaiting(until time: Int64)
+}
+
+extension Wired {
+  static var mostLines: Int { 8 }
+
+  /// All lines as they are before a run.
+  func clearLines() { lines = (0..<Self.mostLines).map { newConnection($0) } }
+
+  /// All that the peer of a line does until now.
+  @inline(__always)
+  func bringUp(_ line: Int) {
+    if lines[line].nextDeed <= clock { act(line, until: clock) }
+  }
+
+  func hearGoodbye(_ line: Int) {}
+  func checkWaiting(until time: Int64) {}
+
+  // MARK: Opening
+
+  func open(_ line: Int, isSpare: Bool, by deadline: Int64) throws(Failure) {
+    if lines[line].phase != .closed {
+      return violate("a connection is begun on \(lines[line]), which has one")
+    }
+    if !call.mayWrite { violate("a connection is begun in a call that only looks") }
+    willOpen(line, isSpare: isSpare)
+    call.vainWaits = 0
+    if !isHealed, dice.happens(faults.failingOpens / 4) {
+      checkOpening(counts: false)
+      if !isSpare { cameToNothing() }
+      met(.refusedConnects)
+      throw Failure(APNS_ERR_NETWORK, "no way there")
+    }
+    checkOpening(counts: true)
+    met(isSpare ? .spares : .connections)
+    let connection = newConnection(line)
+    lines[line] = connection
+    connection.phase = .opening
+    connection.isSpare = isSpare
+    connection.openingEnds = deadline
+    connection.up = dice.time(upTo: faults.delayMax)
+    connection.down = dice.time(upTo: faults.delayMax)
+    let longest = isHealed ? min(faults.openingMax, (deadline - clock) / 2) : faults.openingMax
+    connection.opensAt = clock + dice.time(upTo: longest)
+    connection.opensWell = isHealed || !dice.happens(faults.failingOpens)
+    if !isHealed, dice.happens(faults.hangingOpens) { connection.opensAt = .max }
+    begun(line)
+    say("\(lines[line]) is begun\(isSpare ? ", a spare one" : "")")
+  }
+
+  func advance(_ line: Int) throws(Failure) -> Opening {
+    let connection = lines[line]
+    if connection.phase == .closed { violate("a line is advanced that has no connection") }
+    if connection.phase == .open { return .open }
+    if clock >= connection.openingEnds {
+      met(.openingTimeouts)
+      throw openingFailed(line, Failure(APNS_ERR_TIMEOUT, "the handshake took too long"))
+    }
+    guard clock >= connection.opensAt else {
+      let readiness: Readiness = line & 1 == 0 ? .reading : .writing
+      return .waits(readiness, until: connection.openingEnds)
+    }
+    guard connection.opensWell else {
+      met(.failedHandshakes)
+      throw openingFailed(line, Failure(APNS_ERR_TLS, "the handshake failed"))
+    }
+    connection.phase = .open
+    connection.budget = drawBudget()
+    connection.found = 0
+    call.vainWaits = 0
+    counts.connects += 1
+    say("\(connection) is open, \(connection.up / 1000) us to its peer")
+    opened(line)
+    return .open
+  }
+
+  private func openingFailed(_ line: Int, _ failure: Failure) -> Failure {
+    say("\(lines[line]) does not open")
+    // Whether a spare one is needed by now, only the session knows.
+    if !lines[line].isSpare { cameToNothing() }
+    return failure
+  }
+
+  func drawBudget() -> Int {
+    !isHealed && dice.happens(faults.stalls + faults.endlessStalls)
+      ? dice.below(dice.pick([100, 3000, 30_000])) : .max
+  }
+
+  // MARK: Ending
+
+  func sayGoodbye(_ line: Int) {
+    guard lines[line].phase == .open else { return violate("goodbye on a line that is not open") }
+    say("goodbye on \(lines[line])")
+    lines[line].hasSaidGoodbye = true
+    hearGoodbye(line)
+  }
+
+  func drop(_ line: Int) {
+    guard lines[line].phase != .closed else { return }
+    if lines[line].phase == .open { settle(line) }
+    say("\(lines[line]) is dropped")
+    lines[line] = newConnection(line)
+  }
+}
