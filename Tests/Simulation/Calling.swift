@@ -1,21 +1,9 @@
 import CAPNS
 
-/// A world that knows what has to come of the calls.
-protocol Judging: Stage {
-  /// How many of them a run makes before its last ones.
-  var actions: Int { get }
-  /// Notifications that the session has taken, and whether there is room for no other.
-  var taken: Int { get }
-  var isFull: Bool { get }
-  func check(_ stats: apns_session_stats_t)
-  /// All is over and told: each has exactly one end.
-  func checkEnds(accepted: Int)
-}
-
 /// Who uses the session: sends, waits, asks, takes its events, and checks every answer.
 protocol Calling: ~Copyable {
-  associatedtype Judge: Judging
-  var world: Judge { get }
+  associatedtype Surroundings: Witness
+  var world: Surroundings { get }
   var options: SessionOptions { get }
   var lastIdentifier: UInt32 { get set }
   static var mostAtOnce: Int { get }

@@ -178,14 +178,12 @@ class Stage {
     }
   }
 
-  /// A number of the session's against the one that is known.
-  @inline(__always)
-  final func equal(_ told: UInt64, _ known: Int, _ what: StaticString) {
-    if told != UInt64(known) { violate("stats: \(what) is \(told), not \(known)") }
-  }
+  // The options, in ns.
+  final var connectTimeout: Int64 { timeout(given.connect_timeout_ms, or: 10_000) }
+  final var writeTimeout: Int64 { timeout(given.write_timeout_ms, or: 10_000) }
+  final var answerTimeout: Int64 { timeout(given.answer_timeout_ms, or: 30_000) }
 
-  /// One of the options, in ns; ms where it is not given.
-  final func timeout(_ given: UInt32, or fallback: UInt32) -> Int64 {
+  private final func timeout(_ given: UInt32, or fallback: UInt32) -> Int64 {
     Int64(given == 0 ? fallback : given) * 1_000_000
   }
 

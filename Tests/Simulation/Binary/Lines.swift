@@ -44,7 +44,7 @@ extension World {
       whim = .nameStranger
     } else if dice.happens(scenario.noises) {
       whim = .talkNoise
-    } else if scenario.given.zero_proves == 0, dice.happens(scenario.namelessPackets) {
+    } else if given.zero_proves == 0, dice.happens(scenario.namelessPackets) {
       // With 2 or 5 it would be a sentinel's answer, which it is not.
       whim = .nameNobody(dice.pick([0, 1, 7, 8, 10, 128, 255]))
     } else if dice.happens(scenario.blackHoles) {

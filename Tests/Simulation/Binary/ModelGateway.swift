@@ -40,7 +40,7 @@ extension World {
   }
 
   private var command: UInt8 {
-    switch scenario.given.format {
+    switch given.format {
     case Int32(APNS_FORMAT_SIMPLE.rawValue): 0
     case Int32(APNS_FORMAT_ENHANCED.rawValue): 1
     default: 2
@@ -170,7 +170,7 @@ extension World {
 
   /// The option, with its default.
   var resends: Bool {
-    switch UInt32(bitPattern: scenario.given.ambiguous) {
+    switch UInt32(bitPattern: given.ambiguous) {
     case APNS_AMBIGUOUS_RESEND.rawValue: true
     case APNS_AMBIGUOUS_REPORT.rawValue: false
     default: !scenario.isSimple

@@ -45,7 +45,7 @@ extension World {
   /// A status that can mean nothing but the missing token of the sentinel, or an option
   /// that says so of all.
   private func answersSentinel(_ line: Int, _ status: UInt8) -> Bool {
-    if scenario.given.zero_proves != 0 || status == 2 { return true }
+    if given.zero_proves != 0 || status == 2 { return true }
     let lane = ledger.lanes[line / 2]
     return status == 5 && (lane.first < 0 || lane.lastOdd < lane.first)
   }
@@ -90,12 +90,12 @@ extension World {
   /// or owed an answer for long.
   private func checkGivingUp(_ line: Int) {
     let since = lines[line].refusedSince
-    if since > 0, clock - since >= timeout(scenario.given.write_timeout_ms, or: 10_000) {
+    if since > 0, clock - since >= writeTimeout {
       return met(.writeTimeouts)
     }
     let took = lines[line].tookAt
     if scenario.isExact, since == 0, took > 0,
-      clock - took >= timeout(scenario.given.answer_timeout_ms, or: 30_000)
+      clock - took >= answerTimeout
     {
       return met(.answerTimeouts)
     }

@@ -3,7 +3,7 @@ import CSystem
 
 /// All that surrounds a session in one run: the connections with a gateway at the other end
 /// of each, and the ledger by which everything is judged.
-final class World: Stage, Wired, Judging {
+final class World: Stage, Wired, Witness {
   var scenario: Scenario
   var lines: [Connection] = []
   /// Where each line's connection has its bytes.
@@ -19,6 +19,7 @@ final class World: Stage, Wired, Judging {
 
   var actions: Int { scenario.actions }
   var taken: Int { ledger.counts.taken }
+  var told: Int { ledger.counts.told }
   var isFull: Bool { ledger.isFull }
 
   override var protocolName: StaticString { "binary" }

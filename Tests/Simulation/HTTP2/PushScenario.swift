@@ -51,7 +51,6 @@ struct PushScenario {
 
   private static let topic: StaticString = "com.example.app"
 
-  var reports: Bool { given.report_accepted != 0 }
   /// The option, with its default.
   var resends: Bool {
     UInt32(bitPattern: given.ambiguous) != APNS_AMBIGUOUS_REPORT.rawValue

@@ -3,7 +3,7 @@ import CSystem
 
 /// All that surrounds a session over HTTP/2 in one run: the connections with the service at
 /// the other end of each, and the ledger by which everything is judged.
-final class PushWorld: Stage, Wired, Judging {
+final class PushWorld: Stage, Wired, Witness {
   var scenario: PushScenario
   var lines: [PushConnection] = []
   var ledger = PushLedger()
@@ -35,6 +35,7 @@ final class PushWorld: Stage, Wired, Judging {
 
   var actions: Int { scenario.actions }
   var taken: Int { ledger.taken }
+  var told: Int { ledger.told }
   var isFull: Bool { ledger.isFull }
 
   override var protocolName: StaticString { "http2" }
