@@ -90,13 +90,9 @@ extension World {
   /// or owed an answer for long.
   private func checkGivingUp(_ line: Int) {
     let since = lines[line].refusedSince
-    if since > 0, clock - since >= writeTimeout {
-      return met(.writeTimeouts)
-    }
+    if since > 0, clock - since >= writeTimeout { return met(.writeTimeouts) }
     let took = lines[line].tookAt
-    if scenario.isExact, since == 0, took > 0,
-      clock - took >= answerTimeout
-    {
+    if scenario.isExact, since == 0, took > 0, clock - took >= answerTimeout {
       return met(.answerTimeouts)
     }
     violate("\(lines[line]) is dropped, and there was nothing wrong with it")

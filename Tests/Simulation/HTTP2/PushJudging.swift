@@ -194,9 +194,7 @@ extension PushWorld {
   private func checkGivingUp(_ connection: PushConnection) {
     if connection.hasReadBreach { return met(.breachesHeard) }
     let since = connection.refusedSince
-    if since > 0, clock - since >= writeTimeout {
-      return met(.writeTimeouts)
-    }
+    if since > 0, clock - since >= writeTimeout { return met(.writeTimeouts) }
     let silence = clock - connection.lastRead
     // What waits longer may have been given up, which nobody has heard yet.
     let owes = connection.requests.contains {
