@@ -1,5 +1,6 @@
 import CNGHTTP2
 import CSystem
+import Glibc
 
 /// The service's end of a connection: libnghttp2's server. It is given bytes as soon as they
 /// are written, and looks at each request when that has arrived: nothing written later can
@@ -19,6 +20,7 @@ extension PushConnection {
     nghttp2_session_callbacks_new(&callbacks)
     nghttp2_option_new(&option)
     nghttp2_option_set_no_auto_window_update(option, 1)
+    setResetLimit?(option, .max, .max)
     givesPong = isSound || !world.dice.happens(world.scenario.noPongs)
     if !givesPong { nghttp2_option_set_no_auto_ping_ack(option, 1) }
     nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, requestBegins)
@@ -170,6 +172,12 @@ extension PushConnection {
     default: break
     }
   }
+}
+
+/// To nghttp2 it is an attack to give up many streams, and it leaves. Versions that do not see
+/// it so have no option for it.
+private let setResetLimit = dlsym(nil, "nghttp2_option_set_stream_reset_rate_limit").map {
+  unsafeBitCast($0, to: (@convention(c) (OpaquePointer?, UInt64, UInt64) -> Void).self)
 }
 
 // MARK: What nghttp2 calls
