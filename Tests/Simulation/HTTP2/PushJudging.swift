@@ -78,9 +78,10 @@ extension PushWorld {
   /// The session gave a stream up, which it does where the answer takes too long.
   func cancelled(_ index: Int, _ code: UInt32) {
     met(.cancels)
-    // It may have begun before the service saw it, but not before the notification was free.
-    if clock - ledger.asked[index].at < answerTimeout, !lines[ledger.asked[index].line].everRefused
-    {
+    // It may have begun before the service saw it, but not before the notification was free;
+    // and the process may have been put aside between its look at the clock and the stream.
+    let least = answerTimeout - faults.lapseMax
+    if clock - ledger.asked[index].at < least, !lines[ledger.asked[index].line].everRefused {
       violate(
         "\(ledger.asked[index].number) is given up with \(code) after "
           + "\((clock - ledger.asked[index].at) / 1000) us")
