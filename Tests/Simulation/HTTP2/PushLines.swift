@@ -60,7 +60,9 @@ extension PushWorld {
   /// An answer that is owed is not awaited for longer than the options say.
   func checkWaiting(until time: Int64) {
     guard time - clock > answerTimeout + 1_000_000_000 else { return }
-    for connection in lines where connection.phase == .open && connection.openRequests > 0 {
+    // Where nothing is taken, the service has not heard either of what was given up.
+    for connection in lines
+    where connection.phase == .open && connection.openRequests > 0 && connection.refusedSince == 0 {
       violate("\(call.name) waits \((time - clock) / 1000) us for \(connection)")
     }
   }
