@@ -92,18 +92,9 @@ struct PushScenario {
   }
 
   private mutating func drawNetwork(_ dice: inout Dice) {
-    faults.delayMax = dice.pick([100_000, 5_000_000, 50_000_000, 500_000_000])
-    faults.openingMax = dice.pick([1_000_000, 50_000_000, 2_000_000_000, 12_000_000_000])
-    if dice.happens(300) { faults.earlyWakes = 100 }
-    if dice.happens(300) { faults.partialWrites = dice.pick([50, 500]) }
+    faults = NetworkFaults(&dice, lapses: 200)
     if dice.happens(300) { partialReads = dice.pick([50, 500]) }
     if dice.happens(300) { pieces = dice.pick([50, 500]) }
-    if dice.happens(300) { faults.stalls = dice.pick([100, 500]) }
-    if dice.happens(100) { faults.endlessStalls = dice.pick([10, 100]) }
-    if dice.happens(50) { faults.renegotiations = 50 }
-    if dice.happens(200) { faults.failingOpens = dice.pick([20, 100, 600]) }
-    if dice.happens(100) { faults.hangingOpens = dice.pick([20, 200]) }
-    if dice.happens(200) { faults.lapseMax = dice.pick([1_000_000, 100_000_000, 3_000_000_000]) }
   }
 
   private mutating func drawService(_ dice: inout Dice) {
