@@ -52,8 +52,9 @@ extension Wired {
   // MARK: Opening
 
   func open(_ line: Int, isSpare: Bool, by deadline: Int64) throws(Failure) {
-    if lines[line].phase != .closed {
-      return violate("a connection is begun on \(lines[line]), which has one")
+    let connection = lines[line]
+    if connection.phase != .closed {
+      return violate("a connection is begun on \(connection), which has one")
     }
     if !call.mayWrite { violate("a connection is begun in a call that only looks") }
     willOpen(line, isSpare: isSpare)
@@ -66,8 +67,6 @@ extension Wired {
     }
     checkOpening(counts: true)
     met(isSpare ? .spares : .connections)
-    let connection = newConnection(line)
-    lines[line] = connection
     connection.phase = .opening
     connection.isSpare = isSpare
     connection.openingEnds = deadline

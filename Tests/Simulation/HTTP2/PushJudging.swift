@@ -169,8 +169,7 @@ extension PushWorld {
       checkGivingUp(connection)
     }
     if connection.isRefused { met(.refusals) }
-    let mayHide =
-      connection.mayHide || connection.lastStream != .max || connection.isDeaf
+    let mayHide = connection.mayHide || connection.lastStream != .max || connection.isDeaf
     let owes = connection.requests.contains {
       $0 >= 0 && ledger.asked[$0].seen == .open
     }
