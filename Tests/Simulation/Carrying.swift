@@ -23,6 +23,10 @@ extension Wired {
       connection.rereadAt = 0
       call.vainWaits = 0
     }
+    if connection.ticketAt <= clock {
+      connection.ticketAt = .max
+      call.vainWaits = 0
+    }
     let count = giveOut(line, into: buffer)
     if count > 0 {
       call.vainWaits = 0

@@ -52,6 +52,8 @@ class Link: CustomStringConvertible {
   final var down: Int64 = 0
   /// The peer looks at nothing more.
   final var isDeaf = false
+  /// Something to read that is no data.
+  final var ticketAt = Int64.max
   final var endsAt = Int64.max
   final var ending = Ending.goodbye
 
@@ -66,12 +68,12 @@ class Link: CustomStringConvertible {
   /// When the peer does something out of itself; `max`: never.
   var nextDeed: Int64 { .max }
 
-  /// When something comes that is neither the end nor what a write waits for.
+  /// When the next bytes come.
   func nextArrival(_ clock: Int64) -> Int64 { .max }
 
   /// When something is there to be read.
   final func readableAt(_ clock: Int64) -> Int64 {
-    let time = min(nextArrival(clock), endsAt)
+    let time = min(nextArrival(clock), ticketAt, endsAt)
     return rereadAt > 0 ? min(time, rereadAt) : time
   }
 

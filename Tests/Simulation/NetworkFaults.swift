@@ -4,6 +4,8 @@ struct NetworkFaults {
   var openingMax: Int64 = 0
   var failingOpens = 0
   var hangingOpens = 0
+  /// Connections with something to read that is no data: a session ticket.
+  var tickets = 0
   var partialWrites = 0
   var stalls = 0
   var endlessStalls = 0
@@ -15,10 +17,11 @@ struct NetworkFaults {
 
   init() {}
 
-  /// `lapses` is how often the process is put aside at all.
-  init(_ dice: inout Dice, lapses: Int) {
+  /// In how many runs of a thousand there are tickets, and the process is put aside at all.
+  init(_ dice: inout Dice, ticketed: Int, lapsing: Int) {
     delayMax = dice.pick([100_000, 5_000_000, 50_000_000, 500_000_000])
     openingMax = dice.pick([1_000_000, 50_000_000, 2_000_000_000, 12_000_000_000])
+    if dice.happens(ticketed) { tickets = 500 }
     if dice.happens(300) { earlyWakes = 100 }
     if dice.happens(300) { partialWrites = dice.pick([50, 500]) }
     if dice.happens(300) { stalls = dice.pick([100, 500]) }
@@ -26,6 +29,6 @@ struct NetworkFaults {
     if dice.happens(50) { renegotiations = 50 }
     if dice.happens(200) { failingOpens = dice.pick([20, 100, 600]) }
     if dice.happens(100) { hangingOpens = dice.pick([20, 200]) }
-    if dice.happens(lapses) { lapseMax = dice.pick([1_000_000, 100_000_000, 3_000_000_000]) }
+    if dice.happens(lapsing) { lapseMax = dice.pick([1_000_000, 100_000_000, 3_000_000_000]) }
   }
 }

@@ -98,6 +98,7 @@ extension Wired {
     }
     connection.phase = .open
     connection.budget = drawBudget()
+    if dice.happens(faults.tickets) { connection.ticketAt = clock + connection.down }
     connection.found = 0
     call.vainWaits = 0
     counts.connects += 1

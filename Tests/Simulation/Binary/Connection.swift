@@ -49,8 +49,6 @@ final class Connection: Link {
   var word = Word.nothing
   var hasWord = false
   var namesStranger = false
-  /// Something to read that is no data: a session ticket.
-  var ticketAt = Int64.max
 
   static let room = 64 << 10
 
@@ -63,6 +61,6 @@ final class Connection: Link {
   override var nextDeed: Int64 { whimAt }
 
   override func nextArrival(_ clock: Int64) -> Int64 {
-    inboxRead < inboxCount ? min(ticketAt, arrivals[inboxRead]) : ticketAt
+    inboxRead < inboxCount ? arrivals[inboxRead] : .max
   }
 }

@@ -18,7 +18,6 @@ extension World {
   func begun(_ line: Int) { lines[line].serial = ledger.beginConnection() }
 
   func opened(_ line: Int) {
-    if dice.happens(scenario.tickets) { lines[line].ticketAt = clock + lines[line].down }
     if !isHealed { drawWhim(line) }
   }
 
@@ -64,10 +63,6 @@ extension World {
 
   func giveOut(_ line: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
     let connection = lines[line]
-    if connection.ticketAt <= clock {
-      connection.ticketAt = .max
-      call.vainWaits = 0
-    }
     var count = 0
     while connection.inboxRead < connection.inboxCount, count < buffer.count,
       connection.arrivals[connection.inboxRead] <= clock

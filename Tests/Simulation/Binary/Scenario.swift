@@ -8,7 +8,6 @@ struct Scenario {
 
   // The network. Times in ns, chances in a thousand.
   var faults = NetworkFaults()
-  var tickets = 0
 
   // How connections end.
   var refusals = 0
@@ -88,8 +87,7 @@ struct Scenario {
 
   private mutating func drawNetwork(_ dice: inout Dice) {
     // Silence is only as good as the ear.
-    faults = NetworkFaults(&dice, lapses: isQuiet ? 600 : 200)
-    if dice.happens(300) { tickets = 500 }
+    faults = NetworkFaults(&dice, ticketed: 300, lapsing: isQuiet ? 600 : 200)
   }
 
   private mutating func drawGateway(_ dice: inout Dice) {

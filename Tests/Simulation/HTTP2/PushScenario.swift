@@ -92,7 +92,7 @@ struct PushScenario {
   }
 
   private mutating func drawNetwork(_ dice: inout Dice) {
-    faults = NetworkFaults(&dice, lapses: 200)
+    faults = NetworkFaults(&dice, ticketed: 0, lapsing: 200)
     if dice.happens(300) { partialReads = dice.pick([50, 500]) }
     if dice.happens(300) { pieces = dice.pick([50, 500]) }
   }
