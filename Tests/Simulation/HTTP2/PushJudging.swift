@@ -211,7 +211,9 @@ extension PushWorld {
       if since > 0 || connection.isDeaf, silence >= unanswered { return met(.pingTimeouts) }
       if connection.everRefused { return met(.lefts) }
     }
-    if silence >= answerTimeout, connection.openRequests > 0 || connection.mayHide {
+    // A request that was answered early is not over before it was there whole.
+    let isUnfinished = connection.requests.contains { $0 >= 0 && !ledger.asked[$0].isComplete }
+    if silence >= answerTimeout, connection.openRequests > 0 || connection.mayHide || isUnfinished {
       return met(.answerTimeouts)
     }
     violate("\(connection) is dropped, and there was nothing wrong with it")
