@@ -264,6 +264,42 @@ def test_summary_on_request(start):
     assert simulator.stop()["accepted"] == 3
 
 
+LATE_SIGNAL = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+int sigaction(int number, const struct sigaction *action, struct sigaction *before) {
+  int (*real)(int, const struct sigaction *, struct sigaction *) = dlsym(RTLD_NEXT, "sigaction");
+  const struct timespec second = {1, 0};
+  if (action && action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN && number == atoi(getenv("LATE_SIGNAL")))
+    nanosleep(&second, NULL);
+  return real(number, action, before);
+}
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1], ids=lambda number: number.name)
+def test_signals_are_heard_as_soon_as_it_is_ready(start, monkeypatch, tmp_path, number):
+    """Though the thread that takes them over comes late, as on a busy machine."""
+    (tmp_path / "late.c").write_text(LATE_SIGNAL)
+    command = [os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", "late.so", "late.c", "-ldl"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    monkeypatch.setenv("LD_PRELOAD", str(tmp_path / "late.so"))
+    monkeypatch.setenv("LATE_SIGNAL", str(int(number)))
+    began = time.monotonic()
+    simulator = start()
+    simulator.process.send_signal(number)
+    assert time.monotonic() - began >= 1, "ready before the signal was taken over"
+    if number == signal.SIGUSR1:
+        assert json.loads(simulator.line())["accepted"] == 0
+    else:
+        simulator.process.wait(DEADLINE)
+    assert simulator.stop()["accepted"] == 0
+
+
 @pytest.mark.parametrize(
     "payload, status",
     [
