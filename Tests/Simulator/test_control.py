@@ -1,5 +1,7 @@
 """The control interface and the ledger."""
 
+import concurrent.futures
+import contextlib
 import json
 import os
 import re
@@ -8,6 +10,7 @@ import socket
 import ssl
 import struct
 import subprocess
+import threading
 import time
 
 import pytest
@@ -262,6 +265,30 @@ def test_summary_on_request(start):
     simulator.process.send_signal(signal.SIGUSR1)
     assert json.loads(simulator.line())["accepted"] == 3
     assert simulator.stop()["accepted"] == 3
+
+
+def test_ends_in_order_while_it_is_asked(start):
+    """Whoever comes to the control interface meanwhile is answered or sent away."""
+    for _ in range(10):
+        simulator = start(control=True, stderr=subprocess.PIPE)
+        address = ("127.0.0.1", simulator.ready["control_port"])
+        begun = threading.Barrier(5)
+
+        def ask():
+            begun.wait(DEADLINE)
+            with contextlib.suppress(OSError):
+                while True:
+                    with socket.create_connection(address, timeout=DEADLINE) as sock:
+                        sock.sendall(b"GET /counters HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                        sock.recv(1)
+
+        with concurrent.futures.ThreadPoolExecutor() as clients:
+            for _ in range(4):
+                clients.submit(ask)
+            begun.wait(DEADLINE)
+            simulator.process.send_signal(signal.SIGTERM)
+            _, err = simulator.process.communicate(timeout=DEADLINE)
+        assert (simulator.process.returncode, err) == (0, "")
 
 
 LATE_SIGNAL = r"""
