@@ -134,9 +134,9 @@ static inline int csystem_atomic_replace(uint32_t *number, uint32_t old, uint32_
   return __atomic_compare_exchange_n(number, &old, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-/* As long as another thread may need that has what this one waits for. */
-static inline void csystem_pause(void) {
-  const struct timespec time = {0, 50000};
+/* Less than a second; a signal ends it. */
+static inline void csystem_pause(int64_t ns) {
+  const struct timespec time = {0, (long)ns};
   nanosleep(&time, NULL);
 }
 

@@ -224,6 +224,11 @@ final class HostileServer {
     for number in lines.indices { lines[number].watched = [] }
   }
 
+  func pause(_ time: Int64) {
+    require(time > 0 && time <= 1_000_000, "a pause is short")
+    clock += time
+  }
+
   private func findReady() -> Bool {
     var isAny = false
     for number in lines.indices where lines[number].isOpen {
@@ -376,6 +381,7 @@ struct FuzzNetwork: Network, ~Copyable {
   mutating func silence() { require(false, "nobody forked") }
   mutating func watch(_ line: Int, for readiness: Readiness) { server.watch(line, readiness) }
   mutating func wait(until time: Int64) { server.wait(until: time) }
+  mutating func pause(_ time: Int64) { server.pause(time) }
   mutating func readiness(_ line: Int) -> Readiness { server.takeReadiness(line) }
   func append(to message: inout Message) { message.append("the hostile server") }
 }

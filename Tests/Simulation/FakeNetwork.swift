@@ -69,6 +69,11 @@ struct FakeNetwork<World: Wired>: Network, ~Copyable {
     world.wait(until: time)
   }
 
+  mutating func pause(_ time: Int64) {
+    world.tick()
+    world.pause(time)
+  }
+
   mutating func readiness(_ line: Int) -> Readiness { world.readiness(line) }
 
   func append(to message: inout Message) { message.append("the model gateway") }

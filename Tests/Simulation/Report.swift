@@ -11,7 +11,7 @@ enum Met: Int, CaseIterable {
   case drains, closes, closesUndrained, frees
   case processed, gentleGoodbyes, goodbyes, goodbyesAtOnce, breaches, breachesHeard, blackHoles
   case refusedStreams, resets, cancels, unanswered, settings, pings, pingTimeouts, lefts
-  case newTokens, staleTokens
+  case newTokens, staleTokens, pauses
 
   var text: String {
     switch self {
@@ -77,6 +77,7 @@ enum Met: Int, CaseIterable {
     case .lefts: "ends: left with nothing owed"
     case .newTokens: "provider tokens made"
     case .staleTokens: "provider tokens refused"
+    case .pauses: "pauses for answers to gather"
     }
   }
 

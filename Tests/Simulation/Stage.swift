@@ -107,6 +107,18 @@ class Stage {
     untilLapse = dice.within(1...500)
   }
 
+  /// The session leaves its lines alone, which it does for a moment at most.
+  final func pause(_ time: Int64) {
+    if !call.mayWait { violate("\(call.name) pauses") }
+    if time <= 0 || time > 1_000_000 { violate("\(call.name) pauses for \(time) ns") }
+    if clock + time > call.latest { violate("\(call.name) pauses beyond its deadline") }
+    met(.pauses)
+    // The system gives it back when it likes.
+    let late = Int64(dice.below(100_000))
+    clock += time + late
+    call.spent += late
+  }
+
   /// The session cannot be stopped in the middle of a call, so the program is.
   @inline(never)
   private final func tooManySteps() {

@@ -37,6 +37,9 @@ protocol Network: ~Copyable {
   /// Waits until something watched is ready, or that time; what was watched is forgotten.
   mutating func wait(until time: Int64)
 
+  /// Does nothing for so many ns.
+  mutating func pause(_ time: Int64)
+
   /// What the last `wait` found the line ready for; told once.
   mutating func readiness(_ line: Int) -> Readiness
 

@@ -21,6 +21,7 @@
     let lanes: UnsafeMutablePointer<PushLane>
     let laneCount: Int
     var reconnects: Reconnects
+    var gathering = Gathering()
     var nextIdentifier: UInt32 = 1
     /// Bytes taken since the last call that wrote.
     var queued = 0
@@ -162,6 +163,10 @@
         if let tried, let second = outbox.pointee.nextTry, Int32(bitPattern: second &- tried) > 0 {
           wakeUp(at: second, now)
         }
+        let pause = gathering.pause(
+          inFlight: outbox.pointee.inFlight,
+          answers: outbox.pointee.accepted &+ outbox.pointee.rejected, at: now)
+        if pause > 0, pause < wake &- now { network.pause(pause) }
         network.wait(until: wake)
       }
     }

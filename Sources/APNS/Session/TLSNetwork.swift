@@ -105,6 +105,8 @@ struct TLSNetwork: Network, ~Copyable {
     for line in 0..<count { watches[line].events = 0 }
   }
 
+  mutating func pause(_ time: Int64) { csystem_pause(time) }
+
   mutating func readiness(_ line: Int) -> Readiness {
     let found = watches[line].revents
     watches[line].revents = 0

@@ -124,7 +124,7 @@
       while true {
         let holder = csystem_atomic_load(numbers + Self.holder)
         if holder == own {
-          csystem_pause()
+          csystem_pause(50_000)
           continue
         }
         guard csystem_atomic_replace(numbers + Self.holder, holder, own) == 1 else { continue }

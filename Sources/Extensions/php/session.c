@@ -348,28 +348,28 @@ typedef struct mailing {
   size_t taken;
 } mailing;
 
-static bool take_number(HashTable *table, const char *name, zend_long *out) {
+/* False with an exception; NULL where there is none. */
+static bool find_element(HashTable *table, const char *name, zend_uchar type, zval **out) {
   zval *value = zend_hash_str_find_deref(table, name, strlen(name));
-  if (!value || Z_TYPE_P(value) == IS_NULL) return true;
-  if (Z_TYPE_P(value) != IS_LONG) {
-    zend_type_error("\"%s\" of a notification must be of type int, %s given", name,
-                    zend_zval_type_name(value));
-    return false;
-  }
-  *out = Z_LVAL_P(value);
+  *out = value && Z_TYPE_P(value) != IS_NULL ? value : NULL;
+  if (!*out || Z_TYPE_P(value) == type) return true;
+  zend_type_error("\"%s\" of a notification must be of type %s, %s given", name,
+                  zend_get_type_by_const(type), zend_zval_type_name(value));
+  return false;
+}
+
+static bool take_number(HashTable *table, const char *name, zend_long *out) {
+  zval *value;
+  if (!find_element(table, name, IS_LONG, &value)) return false;
+  if (value) *out = Z_LVAL_P(value);
   return true;
 }
 
 static bool take_string(HashTable *table, const char *name, zend_string **out) {
-  zval *value = zend_hash_str_find_deref(table, name, strlen(name));
-  if (!value || Z_TYPE_P(value) == IS_NULL) return true;
-  if (Z_TYPE_P(value) != IS_STRING) {
-    zend_type_error("\"%s\" of a notification must be of type string, %s given", name,
-                    zend_zval_type_name(value));
-    return false;
-  }
+  zval *value;
+  if (!find_element(table, name, IS_STRING, &value)) return false;
   /* The script may take it away while its own code runs. */
-  *out = zend_string_copy(Z_STR_P(value));
+  if (value) *out = zend_string_copy(Z_STR_P(value));
   return true;
 }
 

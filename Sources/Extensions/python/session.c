@@ -305,15 +305,15 @@ static void session_dealloc(PyObject *object) {
 
 /* ---- Calls that wait ---------------------------------------------------------- */
 
-static PyObject *session_connect(PyObject *object, PyObject *none) {
+static PyObject *session_reach(PyObject *object,
+                               apns_status_t (*call)(apns_session_t *, apns_error_t *)) {
   apns_error_t error = APNS_ERROR_INIT;
   apns_status_t status;
   aftermath_t aftermath;
   session_t *self = (session_t *)object;
-  (void)none;
   if (!gate_enter(&self->gate, "session")) return NULL;
   Py_BEGIN_ALLOW_THREADS;
-  status = apns_session_connect(self->session, &error);
+  status = call(self->session, &error);
   session_collect(self);
   session_leave(self, &aftermath);
   Py_END_ALLOW_THREADS;
@@ -322,21 +322,14 @@ static PyObject *session_connect(PyObject *object, PyObject *none) {
   Py_RETURN_NONE;
 }
 
-static PyObject *session_flush(PyObject *object, PyObject *none) {
-  apns_error_t error = APNS_ERROR_INIT;
-  apns_status_t status;
-  aftermath_t aftermath;
-  session_t *self = (session_t *)object;
+static PyObject *session_connect(PyObject *object, PyObject *none) {
   (void)none;
-  if (!gate_enter(&self->gate, "session")) return NULL;
-  Py_BEGIN_ALLOW_THREADS;
-  status = apns_session_flush(self->session, &error);
-  session_collect(self);
-  session_leave(self, &aftermath);
-  Py_END_ALLOW_THREADS;
-  if (!session_settle(self, &aftermath)) return NULL;
-  if (status) return raise_error(&error);
-  Py_RETURN_NONE;
+  return session_reach(object, apns_session_connect);
+}
+
+static PyObject *session_flush(PyObject *object, PyObject *none) {
+  (void)none;
+  return session_reach(object, apns_session_flush);
 }
 
 /* How long the next slice of a wait is; the last one ends with the wait. */

@@ -1,0 +1,60 @@
+import Testing
+
+@testable import APNS
+
+@Suite struct GatheringTests {
+  /// The pause after one wait that brought so many answers in so many ns.
+  private func pause(inFlight: Int, answers: UInt64, in span: Int64) -> Int64 {
+    var gathering = Gathering()
+    _ = gathering.pause(inFlight: inFlight, answers: 7, at: 5_000_000)
+    return gathering.pause(inFlight: inFlight, answers: 7 &+ answers, at: 5_000_000 + span)
+  }
+
+  @Test func lastsUntilA32ndIsAnswered() {
+    #expect(pause(inFlight: 960, answers: 5, in: 50_000) == 300_000)
+    #expect(pause(inFlight: 320, answers: 5, in: 50_000) == 100_000)
+  }
+
+  @Test func gathers32AtMost() {
+    #expect(pause(inFlight: 100_000, answers: 5, in: 50_000) == 320_000)
+  }
+
+  @Test func lastsAMillisecondAtMost() {
+    #expect(pause(inFlight: 1000, answers: 1, in: 200_000) == 1_000_000)
+  }
+
+  /// Fewer than four would come meanwhile.
+  @Test func isNoneForSlowAnswers() {
+    #expect(pause(inFlight: 1000, answers: 1, in: 251_000) == 0)
+    #expect(pause(inFlight: 1000, answers: 1, in: 3_600_000_000_000) == 0)
+  }
+
+  @Test func isNoneWhereFewAreInFlight() {
+    #expect(pause(inFlight: 127, answers: 5, in: 100_000) == 0)
+    #expect(pause(inFlight: 128, answers: 5, in: 100_000) == 80_000)
+    #expect(pause(inFlight: 0, answers: 5, in: 100_000) == 0)
+  }
+
+  /// They are few reads already.
+  @Test func isNoneForManyAtATime() {
+    #expect(pause(inFlight: 1000, answers: 126, in: 1_260_000) == 0)
+    #expect(pause(inFlight: 1000, answers: 125, in: 1_250_000) == 310_000)
+  }
+
+  @Test func isNoneForAnswersTooFastToWaitFor() {
+    #expect(pause(inFlight: 1000, answers: 100, in: 160_000) == 0)
+  }
+
+  @Test func isNoneWithoutAnswers() {
+    #expect(pause(inFlight: 1000, answers: 0, in: 50_000) == 0)
+    #expect(pause(inFlight: 1000, answers: .max, in: 50_000) == 0)
+  }
+
+  @Test(arguments: [0, -1, Int64.max, .min])
+  func takesAnyClock(_ span: Int64) {
+    var gathering = Gathering()
+    _ = gathering.pause(inFlight: .max, answers: 0, at: 0)
+    #expect((0...1_000_000).contains(gathering.pause(inFlight: .max, answers: 1, at: span)))
+    #expect((0...1_000_000).contains(gathering.pause(inFlight: .max, answers: 3, at: 0)))
+  }
+}
