@@ -78,7 +78,7 @@ package final class Simulator: Sendable {
   /// nil where there is no HTTP/2.
   package let http2Port: Int?
   /// nil where there is no control interface.
-  package let controlPort: Int?
+  package var controlPort: Int? { controlGate?.port }
   package let ledger: Ledger
   package let feedback: FeedbackList
   package let faults: FaultDesk
@@ -88,19 +88,20 @@ package final class Simulator: Sendable {
   package let shutdownRequests: AsyncStream<Void>
 
   private let gates: [Gate]
+  private let controlGate: Gate?
   private let group: MultiThreadedEventLoopGroup
   private let records: BinaryHandler.Records
   private let channels: [OpenChannels]
 
   private init(
-    gates: [Gate], controlPort: Int?, service: ControlService,
+    gates: [Gate], controlGate: Gate?, service: ControlService,
     shutdownRequests: AsyncStream<Void>, group: MultiThreadedEventLoopGroup,
     records: BinaryHandler.Records
   ) {
     gatewayPort = gates[0].port
     feedbackPort = gates[1].port
     http2Port = gates.count > 2 ? gates[2].port : nil
-    self.controlPort = controlPort
+    self.controlGate = controlGate
     ledger = service.ledger
     feedback = service.feedback
     faults = service.faults
@@ -189,15 +190,15 @@ package final class Simulator: Sendable {
         ledger: ledger, feedback: feedback, gone: gone, faults: desk, gates: gates,
         gatewayChannels: gatewayChannels, feedbackChannels: feedbackChannels,
         requestShutdown: { continuation.yield() })
-      var controlPort: Int?
+      var controlGate: Gate?
       if let port = configuration.controlPort {
-        controlPort = try await control(service, on: port, group, logger)
+        controlGate = try await control(service, on: port, group, logger)
       }
       if let time = desk.rules.refuseTime {
         for gate in gates { await gate.refuse(for: time) }
       }
       return Simulator(
-        gates: gates, controlPort: controlPort, service: service, shutdownRequests: requests,
+        gates: gates, controlGate: controlGate, service: service, shutdownRequests: requests,
         group: group, records: records)
     } catch {
       try? await group.shutdownGracefully()
@@ -208,9 +209,13 @@ package final class Simulator: Sendable {
   /// Cuts all connections; what they had brought is recorded when it comes back.
   package func stop() async -> Totals {
     // Before the loops go: whoever closes then, TLS with its farewell above all, has none to work on.
+    // The control interface goes first, for it may open gates again.
+    await controlGate?.close()
+    await visitLoops()
+    await service.controlChannels.cut()
+    await service.answersUnderWay.end()
     for gate in gates { await gate.close() }
-    // Who was let in last is on its loop by then.
-    for loop in group.makeIterator() { try? await loop.submit {}.get() }
+    await visitLoops()
     for channels in channels { await channels.cut() }
     try? await group.shutdownGracefully()
     records.accepted?.flush()
@@ -220,6 +225,11 @@ package final class Simulator: Sendable {
       ledger.flush()
     }
     return totals
+  }
+
+  /// Comes back when whoever was let in before is on its loop.
+  private func visitLoops() async {
+    for loop in group.makeIterator() { try? await loop.submit {}.get() }
   }
 
   /// What stands between the socket and who speaks the protocol.
@@ -266,20 +276,27 @@ package final class Simulator: Sendable {
 
   private static func control(
     _ service: ControlService, on port: Int, _ group: MultiThreadedEventLoopGroup, _ logger: Logger
-  ) async throws -> Int {
+  ) async throws -> Gate {
     let host = "127.0.0.1"
+    let numbers = NIOLockedValueBox(0)
     do {
-      let channel = try await ServerBootstrap(group: group)
-        .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-        .childChannelInitializer { channel in
-          channel.eventLoop.makeCompletedFuture {
-            let pipeline = channel.pipeline.syncOperations
-            try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
-            try pipeline.addHandler(ControlHandler(service: service, logger: logger))
+      return try await Gate(port: port, logger: logger) { port in
+        ServerBootstrap(group: group)
+          .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+          .childChannelInitializer { channel in
+            channel.eventLoop.makeCompletedFuture {
+              let number = numbers.withLockedValue { number in
+                number += 1
+                return number
+              }
+              service.controlChannels.add(channel, number)
+              let pipeline = channel.pipeline.syncOperations
+              try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
+              try pipeline.addHandler(ControlHandler(service: service, logger: logger))
+            }
           }
-        }
-        .bind(host: host, port: port).get()
-      return channel.localAddress?.port ?? port
+          .bind(host: host, port: port)
+      }
     } catch {
       throw ListenError(error, .control, host, port)
     }

@@ -6,7 +6,8 @@ struct EndOfRun {
   private let reasons: AsyncStream<String>
   /// Ends the run for a reason that no signal brings.
   let request: @Sendable (String) -> Void
-  private let sources: [any DispatchSourceProtocol]
+  private let signals: [SignalWatch]
+  private let timer: (any DispatchSourceTimer)?
 
   /// From here on the signals no longer end the process by themselves.
   init(parent: pid_t?) {
@@ -14,17 +15,12 @@ struct EndOfRun {
     let queue = DispatchQueue(label: "end")
     reasons = stream
     request = { continuation.yield($0) }
-    var sources: [any DispatchSourceProtocol] = []
     // A reader of the output that is gone is no reason to end without totals.
     signal(SIGPIPE, SIG_IGN)
-    for (number, name) in [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM")] {
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-      source.setEventHandler { continuation.yield(name) }
-      source.activate()
-      sources.append(source)
+    signals = [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM")].map { number, name in
+      SignalWatch(number, on: queue) { continuation.yield(name) }
     }
-    if let parent {
+    timer = parent.map { parent in
       let watched = WatchedProcess(parent)
       let timer = DispatchSource.makeTimerSource(queue: queue)
       timer.schedule(deadline: .now(), repeating: .milliseconds(100))
@@ -32,9 +28,8 @@ struct EndOfRun {
         if !watched.isAlive { continuation.yield("process \(parent) is gone") }
       }
       timer.activate()
-      sources.append(timer)
+      return timer
     }
-    self.sources = sources
   }
 
   func wait() async -> String {

@@ -1,6 +1,8 @@
 import ArgumentParser
 import Dashboard
+import Dispatch
 import Gateway
+import Glibc
 import Logging
 
 extension TLSBound: ExpressibleByArgument {}
@@ -271,10 +273,11 @@ struct Simulate: AsyncParsableCommand {
       http2Port: simulator.http2Port, controlPort: simulator.controlPort, seed: seed,
       certificates: configuration.certificates.absolute)
     try await serveDashboard(simulator, languages, wire, &announcement, logger)
-    StandardStream.output.write(json ? announcement.json : announcement.text)
-    let onRequest = TotalsOnRequest {
+    let onRequest = SignalWatch(SIGUSR1, on: DispatchQueue(label: "totals")) {
       StandardStream.output.write(summary(simulator.ledger.totals))
     }
+    // Who reads this may send any of the signals at once.
+    StandardStream.output.write(json ? announcement.json : announcement.text)
     let request = end.request
     let requests = Task {
       for await _ in simulator.shutdownRequests { request("asked to by the control interface") }

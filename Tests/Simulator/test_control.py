@@ -1,5 +1,7 @@
 """The control interface and the ledger."""
 
+import concurrent.futures
+import contextlib
 import json
 import os
 import re
@@ -8,6 +10,7 @@ import socket
 import ssl
 import struct
 import subprocess
+import threading
 import time
 
 import pytest
@@ -262,6 +265,66 @@ def test_summary_on_request(start):
     simulator.process.send_signal(signal.SIGUSR1)
     assert json.loads(simulator.line())["accepted"] == 3
     assert simulator.stop()["accepted"] == 3
+
+
+def test_ends_in_order_while_it_is_asked(start):
+    """Whoever comes to the control interface meanwhile is answered or sent away."""
+    for _ in range(10):
+        simulator = start(control=True, stderr=subprocess.PIPE)
+        address = ("127.0.0.1", simulator.ready["control_port"])
+        begun = threading.Barrier(5)
+
+        def ask():
+            begun.wait(DEADLINE)
+            with contextlib.suppress(OSError):
+                while True:
+                    with socket.create_connection(address, timeout=DEADLINE) as sock:
+                        sock.sendall(b"GET /counters HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                        sock.recv(1)
+
+        with concurrent.futures.ThreadPoolExecutor() as clients:
+            for _ in range(4):
+                clients.submit(ask)
+            begun.wait(DEADLINE)
+            simulator.process.send_signal(signal.SIGTERM)
+            _, err = simulator.process.communicate(timeout=DEADLINE)
+        assert (simulator.process.returncode, err) == (0, "")
+
+
+LATE_SIGNAL = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+int sigaction(int number, const struct sigaction *action, struct sigaction *before) {
+  int (*real)(int, const struct sigaction *, struct sigaction *) = dlsym(RTLD_NEXT, "sigaction");
+  const struct timespec second = {1, 0};
+  if (action && action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN && number == atoi(getenv("LATE_SIGNAL")))
+    nanosleep(&second, NULL);
+  return real(number, action, before);
+}
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1], ids=lambda number: number.name)
+def test_signals_are_heard_as_soon_as_it_is_ready(start, monkeypatch, tmp_path, number):
+    """Though the thread that takes them over comes late, as on a busy machine."""
+    (tmp_path / "late.c").write_text(LATE_SIGNAL)
+    command = [os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", "late.so", "late.c", "-ldl"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    monkeypatch.setenv("LD_PRELOAD", str(tmp_path / "late.so"))
+    monkeypatch.setenv("LATE_SIGNAL", str(int(number)))
+    began = time.monotonic()
+    simulator = start()
+    simulator.process.send_signal(number)
+    assert time.monotonic() - began >= 1, "ready before the signal was taken over"
+    if number == signal.SIGUSR1:
+        assert json.loads(simulator.line())["accepted"] == 0
+    else:
+        simulator.process.wait(DEADLINE)
+    assert simulator.stop()["accepted"] == 0
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,9 @@ final class ControlHandler: ChannelInboundHandler {
     logger.debug("control: \(head.method.rawValue) \(head.uri)")
     let service = service
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-    context.eventLoop.makeFutureWithTask { await service.answer(request) }.whenSuccess { answer in
+    let answer = context.eventLoop.makeFutureWithTask { await service.answer(request) }
+    service.answersUnderWay.add(answer)
+    answer.whenSuccess { answer in
       let (me, context) = bound.value
       me.send(answer, head, context)
     }

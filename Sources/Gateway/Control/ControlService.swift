@@ -37,6 +37,9 @@ package struct ControlService: Sendable {
   let gates: [Gate]
   let gatewayChannels: OpenChannels
   let feedbackChannels: OpenChannels
+  /// Of those who ask over HTTP.
+  let controlChannels = OpenChannels()
+  let answersUnderWay = AnswersUnderWay()
   let requestShutdown: @Sendable () -> Void
 
   private static let methods: [String: [String]] = [

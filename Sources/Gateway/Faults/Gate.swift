@@ -9,6 +9,7 @@ final class Gate: Sendable {
     var channel: any Channel
     /// Keeps the port from others while it is shut; -1 where the system would not have it.
     var holder: CInt?
+    var isClosed = false
     /// Of several orders the last one counts.
     var order = 0
     /// Orders are carried out one after the other.
@@ -59,25 +60,28 @@ final class Gate: Sendable {
     return order
   }
 
-  /// For good.
+  /// For good: orders that come later, from a refusal that ends just then, change nothing.
   func close() async {
     _ = await carryOut {
-      let (channel, holder) = self.state.withLockedValue { ($0.channel, $0.holder) }
+      let (channel, holder) = self.state.withLockedValue { state in
+        state.isClosed = true
+        return (state.channel, state.holder)
+      }
       try? await channel.close().get()
       if let holder, holder >= 0 { Glibc.close(holder) }
     }
   }
 
   private func shut() async {
-    let (channel, holder) = state.withLockedValue { ($0.channel, $0.holder) }
-    if holder != nil { return }
+    let (channel, isOpen) = state.withLockedValue { ($0.channel, $0.holder == nil && !$0.isClosed) }
+    guard isOpen else { return }
     let address = channel.localAddress
     try? await channel.close().get()
     state.withLockedValue { $0.holder = address.map(Self.hold) ?? -1 }
   }
 
   private func open() async {
-    guard let holder = state.withLockedValue({ $0.holder }) else { return }
+    guard let holder = state.withLockedValue({ $0.isClosed ? nil : $0.holder }) else { return }
     if holder >= 0 { Glibc.close(holder) }
     do {
       let channel = try await bind(port).get()
