@@ -108,6 +108,8 @@
       if !lane.pointee.http.pointee.hasAnswer { reconnects.achievedNothing(on: &network) }
       network.sayGoodbye(lane.pointee.number)
       close(lane)
+      // What was answered here is not to be held against the next connection.
+      judgeAnswered()
     }
 
     /// An answer that is owed and does not come: the stream is given up, and where nothing
