@@ -116,7 +116,7 @@ class Stage {
   /// The session leaves its lines alone, which it does for a moment at most.
   final func pause(_ time: Int64) {
     if !call.mayWait { violate("\(call.name) pauses") }
-    if time <= 0 || time > 1_000_000 { violate("\(call.name) pauses for \(time) ns") }
+    if time <= 0 || time > 300_000 { violate("\(call.name) pauses for \(time) ns") }
     if clock + time > call.latest { violate("\(call.name) pauses beyond its deadline") }
     met(.pauses)
     // The system gives it back when it likes.

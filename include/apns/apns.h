@@ -1017,8 +1017,8 @@ typedef struct apns_event {
  *
  * Waits up to `timeout_ms` for one, and writes and reconnects meanwhile; with 0
  * it only looks at what has come. By HTTP/2, where 128 and more are in flight and their
- * answers come one by one, a wait here or elsewhere lets some gather, for up to 1 ms, and
- * reads them together. APNS_DONE: there is none. Works on a closed session too, and is how
+ * answers come one by one, a wait here or elsewhere lets some gather, for up to 0.3 ms,
+ * and reads them together. APNS_DONE: there is none. Works on a closed session too, and is how
  * the ones with no known end are got back there.
  */
 apns_status_t apns_session_next_event(apns_session_t *session, apns_event_t *event_out,

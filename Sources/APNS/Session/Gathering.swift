@@ -21,6 +21,7 @@
       return pause >= max(4 &* gap, 50_000) ? pause : 0
     }
 
-    private static var longest: Int64 { 1_000_000 }
+    /// Longer ones would cost throughput where streams are what limits it.
+    private static var longest: Int64 { 300_000 }
   }
 #endif
