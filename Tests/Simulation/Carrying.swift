@@ -121,6 +121,7 @@ extension Wired {
     say("\(connection) takes none of \(bytes.count) bytes")
     if connection.refusedSince == 0 { connection.refusedSince = clock }
     (connection.everRefused, connection.mayHide) = (true, true)
+    if clock - connection.refusedSince >= answerTimeout { starvedAt = clock }
     guard connection.pendingCount == 0 else { return }
     connection.pendingCount = bytes.count
     connection.pendingSum = sum(bytes)

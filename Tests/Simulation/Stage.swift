@@ -36,6 +36,8 @@ class Stage {
   /// Connections in a row that surely achieved nothing, and until when that forbids another.
   private final var fruitless = 0
   private final var pausedUntil: Int64 = 0
+  /// When a line last took nothing for so long that what waited in it may have been given up.
+  final var starvedAt: Int64 = -1
 
   /// As `--protocol` takes it.
   var protocolName: StaticString { "" }
@@ -61,6 +63,7 @@ class Stage {
     openedCount = 0
     fruitless = 0
     pausedUntil = 0
+    starvedAt = -1
   }
 
   /// To be called when the scenario is drawn.

@@ -168,8 +168,14 @@ extension PushWorld {
     if !connection.isDone, !connection.isBroken, !connection.hasSaidGoodbye || !isClosing {
       checkGivingUp(connection)
     }
-    if connection.isRefused { met(.refusals) }
-    let mayHide = connection.mayHide || connection.lastStream != .max || connection.isDeaf
+    if connection.isRefused {
+      met(.refusals)
+      // It may have been sent requests that it did not look at.
+      hiddenRefusals += 1
+    }
+    let mayHide =
+      connection.mayHide || connection.lastStream != .max || connection.isDeaf
+      || connection.refusesHidden
     let owes = connection.requests.contains {
       $0 >= 0 && ledger.asked[$0].seen == .open
     }
@@ -207,8 +213,10 @@ extension PushWorld {
       if connection.pingedAt > 0, clock - connection.pingedAt >= unanswered {
         return met(.pingTimeouts)
       }
-      // The PING may not have been taken, or by nobody.
-      if since > 0 || connection.isDeaf, silence >= unanswered { return met(.pingTimeouts) }
+      // The PING may not have been taken, or by nobody: who has said GOAWAY may hear none.
+      if since > 0 || connection.isDeaf || connection.lastStream != .max, silence >= unanswered {
+        return met(.pingTimeouts)
+      }
       if connection.everRefused { return met(.lefts) }
     }
     // A request that was answered early is not over before it was there whole.
@@ -329,7 +337,8 @@ extension PushWorld {
       return violate("\(number) ends as unknown, and its last stream is \(sent.lastEnd)")
     }
     let ends = max(sent.endsInDoubt, unseenDrop >= sent.freeSince ? unseenEnds : 0)
-    if scenario.resends, ends < 5, sent.doubts + refusals < 5 {
+    // One that waited in a line that took nothing, and was given up there, nobody saw.
+    if scenario.resends, ends < 5, sent.doubts + refusals < 5, starvedAt < sent.freeSince {
       violate("\(number) ends as unknown after \(sent.doubts) doubts and \(ends) ends")
     }
   }

@@ -244,6 +244,7 @@ private func faultComes(
   // refuses them, and tells nobody which they were.
   if error == NGHTTP2_ERR_REFUSED_STREAM.rawValue {
     connection.world.hiddenRefusals += 1
+    connection.refusesHidden = true
     connection.world.met(.refusedStreams)
     return 0
   }
