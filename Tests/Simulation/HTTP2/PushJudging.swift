@@ -170,8 +170,7 @@ extension PushWorld {
     }
     if connection.isRefused {
       met(.refusals)
-      // It may have been sent requests that it did not look at.
-      hiddenRefusals += 1
+      turnedDownAt = clock
     }
     let mayHide =
       connection.mayHide || connection.lastStream != .max || connection.isDeaf
@@ -328,7 +327,8 @@ extension PushWorld {
     }
     let refusals = sent.refusals + hiddenRefusals
     // Refused again and again, until it was too late for another time.
-    if sent.lastEnd == .refused || hiddenRefusals > 0, refusals + sent.doubts > 3,
+    let wasRefused = sent.lastEnd == .refused || turnedDownAt >= sent.freeSince
+    if wasRefused || hiddenRefusals > 0, refusals + sent.doubts > 3,
       !hasPatience(sent, tries: sent.asked + hiddenRefusals)
     {
       return

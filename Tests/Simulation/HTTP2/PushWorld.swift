@@ -16,6 +16,8 @@ final class PushWorld: Stage, Wired, Witness {
   /// When one was last dropped that may have had requests of which the service saw nothing.
   var unseenDrop: Int64 = -1
   var unseenEnds = 0
+  /// When a connection last ended that may have had requests and turned the provider down.
+  var turnedDownAt: Int64 = -1
   /// Streams that were refused, and nobody knows of which notifications they were.
   var hiddenRefusals = 0
   /// Some request was answered before it was there whole: its stream is over later, and
@@ -49,6 +51,7 @@ final class PushWorld: Stage, Wired, Witness {
     (oldestToken, endsInDoubt, unseenDrop, unseenEnds) = (0, 0, -1, 0)
     sureEnds = 0
     (isClosing, hiddenRefusals, isAnsweredEarly) = (false, 0, false)
+    turnedDownAt = -1
     say("\(scenario)")
     Memory.count(in: held)
     held.pointee = 0
