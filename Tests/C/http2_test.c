@@ -488,9 +488,38 @@ static void streams_that_are_reset_are_ambiguous(void **state) {
   assert_int_equal(ends.accepted, 900);
   assert_int_equal(twice, 0);
   free(ends.of);
-  ending.seen = 0;
-  ends = run(&ending, 1000, APNS_AMBIGUOUS_RESEND, &twice, NULL);
-  assert_int_equal(ends.accepted, 1000);
+}
+
+/* How the tenth of 300 ends whose streams are reset so often, the others being answered. */
+static ends_t reset_each(size_t times, size_t resent) {
+  size_t given[300] = {0};
+  verdict_t verdict = {.every = 10,
+                       .times = times,
+                       .given = given,
+                       .reply = {.action = SERVE_RESET, .error = 2 /* INTERNAL_ERROR */}};
+  const service_options_t how = {.judge = judge_by_number, .context = &verdict};
+  service_t *service = service_start(&how);
+  apns_session_options_t options = push_options(service);
+  options.ambiguous = APNS_AMBIGUOUS_RESEND;
+  apns_session_t *session = push_session(service, &options);
+  send_all(session, 0, 300);
+  drain(session);
+  ends_t ends = take_ends(session, 300);
+  assert_int_equal(stats_of(session).resent, resent);
+  apns_session_free(session);
+  service_stop(service);
+  service_free(service);
+  return ends;
+}
+
+static void streams_that_are_reset_are_sent_again_four_times(void **state) {
+  (void)state;
+  ends_t ends = reset_each(4, 4 * 30);
+  assert_int_equal(ends.accepted, 300);
+  free(ends.of);
+  ends = reset_each(5, 4 * 30);
+  assert_int_equal(ends.accepted, 270);
+  assert_int_equal(ends.unknown, 30);
   free(ends.of);
 }
 
@@ -779,6 +808,7 @@ int main(void) {
       cmocka_unit_test(streams_that_are_refused_are_sent_again),
       cmocka_unit_test(one_that_was_refused_before_is_in_doubt_like_any_other),
       cmocka_unit_test(streams_that_are_reset_are_ambiguous),
+      cmocka_unit_test(streams_that_are_reset_are_sent_again_four_times),
       cmocka_unit_test(the_number_of_streams_may_change),
       cmocka_unit_test(fewer_streams_are_obeyed_at_once),
       cmocka_unit_test(fewer_streams_under_load),
