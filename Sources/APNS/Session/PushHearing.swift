@@ -43,7 +43,7 @@
             }
             return
           case .end: try connectionEnded(lane, nil)
-          case .broken(let failure): try connectionEnded(lane, failure)
+          case .broken: try connectionEnded(lane, network.failure(lane.pointee.number))
           }
         }
       }

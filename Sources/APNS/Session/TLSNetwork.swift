@@ -1,3 +1,4 @@
+import CAPNS
 import CSystem
 
 /// The world as it is: TLS connections to one endpoint, and the system's clock.
@@ -74,6 +75,11 @@ struct TLSNetwork: Network, ~Copyable {
   @inline(__always)
   mutating func write(_ line: Int, _ bytes: UnsafeRawBufferPointer) -> Writing {
     lines[line]?.write(bytes) ?? .full
+  }
+
+  @inline(never)
+  func failure(_ line: Int) -> Failure {
+    lines[line]?.failure() ?? Failure(APNS_ERR_NETWORK, "the connection ended")
   }
 
   func hasNews(_ line: Int) -> Bool { lines[line]?.look(for: .reading) != nil }

@@ -16,6 +16,8 @@ struct TLSConnection: ~Copyable {
   private let deadline: Deadline
   /// Set while nothing may be said to the peer.
   private var isSilent = true
+  /// What OpenSSL said when reading or writing failed.
+  private var brokenBy = TLSErrors.none
 
   /// Begins a connection, at the address `known` or any that the name has.
   @inline(never)
@@ -240,7 +242,8 @@ struct TLSConnection: ~Copyable {
       if state.pointee.systemError == 0, errors.code == 0 || errors.isEndWithoutClose {
         return .end
       }
-      return .broken(brokenFailure(errors))
+      brokenBy = errors
+      return .broken
     }
   }
 
@@ -256,7 +259,8 @@ struct TLSConnection: ~Copyable {
     case SSL_ERROR_WANT_READ: return .needsReading
     default:
       isSilent = true
-      return .broken(brokenFailure(TLSErrors.take()))
+      brokenBy = TLSErrors.take()
+      return .broken
     }
   }
 
@@ -268,7 +272,10 @@ struct TLSConnection: ~Copyable {
     Readiness.look(for: wanted, on: descriptor)
   }
 
-  private func brokenFailure(_ errors: TLSErrors) -> Failure {
+  /// Why reading or writing found it broken.
+  @inline(never)
+  func failure() -> Failure {
+    let errors = brokenBy
     if errors.alert != nil {
       return errors.failure(APNS_ERR_TLS) { $0.append("the peer ended the connection") }
     }
