@@ -91,15 +91,26 @@ struct TLSConnection: ~Copyable {
       // what is still on its way to the peer.
       TLSErrors.clear()
       _ = SSL_shutdown(ssl)
-      withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
-        while csystem_receive(state.pointee.descriptor, buffer.baseAddress, buffer.count) > 0 {}
-      }
+      discardUnread()
     }
     SSL_free(ssl)
     TLSErrors.clear()
     BIO_meth_free(method)
     if state.pointee.descriptor >= 0 { _ = CSystem.close(state.pointee.descriptor) }
     free(state)
+  }
+
+  /// As much as a socket holds, and no more: a peer that goes on sending is not waited for.
+  private static let mostUnread = 8 << 20
+
+  @inline(never)
+  private func discardUnread() {
+    var left = Self.mostUnread
+    while left > 0 {
+      let count = csystem_discard(state.pointee.descriptor, left)
+      guard count > 0 else { return }
+      left &-= Int(count)
+    }
   }
 
   /// Leaves behind what spares the next connection to the same peer work; to be asked
