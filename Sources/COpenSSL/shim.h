@@ -97,6 +97,24 @@ static inline int copenssl_is_exhausted(unsigned long code) {
   return reason == (OpenSSL_version_num() < 0x30000000L ? 65 : 0xC0100);
 }
 
+/* OpenSSL failed within itself, whatever the peer does: with memory enough it does not. Its own
+   reasons of that kind are numbered by themselves, in 1.1.1 from 65 to 71. */
+static inline int copenssl_is_internal(unsigned long code) {
+  const int reason = copenssl_error_reason(code);
+  if (copenssl_error_library(code) == ERR_LIB_EVP &&
+      (reason == EVP_R_INITIALIZATION_ERROR || reason == EVP_R_NOT_ABLE_TO_COPY_CTX))
+    return 1;
+  return OpenSSL_version_num() < 0x30000000L ? reason > 64 && reason < 72
+                                             : (reason & 0xC0000) == 0xC0000;
+}
+
+/* A key was found to be another certificate's. */
+static inline int copenssl_is_other_key(unsigned long code) {
+  const int reason = copenssl_error_reason(code);
+  return copenssl_error_library(code) == ERR_LIB_X509 &&
+         (reason == X509_R_KEY_VALUES_MISMATCH || reason == X509_R_KEY_TYPE_MISMATCH);
+}
+
 /* ---- Certificates and keys ---------------------------------------------- */
 
 /* A stack of certificates and what is only a macro about it; NULL is an empty one. */

@@ -43,6 +43,15 @@ static inline void csystem_wipe(void *bytes, size_t count) {
   __asm__ __volatile__("" : : "r"(bytes) : "memory");
 }
 
+/* 1 where there is no memory at the moment. Not left out by a compiler that knows what malloc
+   and free come to together. */
+__attribute__((noinline)) static int csystem_is_exhausted(void) {
+  void *piece = malloc(4096);
+  __asm__ __volatile__("" : : "r"(piece) : "memory");
+  free(piece);
+  return !piece;
+}
+
 static inline int csystem_errno(void) { return errno; }
 static inline void csystem_set_errno(int value) { errno = value; }
 
@@ -64,9 +73,12 @@ static inline ssize_t csystem_receive(int descriptor, void *bytes, size_t count)
   return recv(descriptor, bytes, count, MSG_DONTWAIT);
 }
 
-/* Takes bytes that nobody wants off a TCP socket, without a place to put them. */
-static inline ssize_t csystem_discard(int descriptor, size_t count) {
-  return recv(descriptor, NULL, count, MSG_DONTWAIT | MSG_TRUNC);
+/* Takes bytes that nobody wants off a socket: all that are there, and so many at most. */
+static inline void csystem_discard(int descriptor, size_t most) {
+  char bytes[4096];
+  ssize_t count = 1;
+  for (size_t taken = 0; taken < most && count > 0; taken += (size_t)count)
+    count = recv(descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
 }
 
 /* glibc's connect takes a transparent union, which Swift does not know. */

@@ -73,6 +73,12 @@ struct CredentialSource: ~Copyable {
     }
   }
 
+  /// What OpenSSL could not read is something else, unless memory ran out on the way.
+  @inline(never)
+  func settle() throws(Failure) {
+    if TLSErrors.takeExhausted() { throw .outOfMemory }
+  }
+
   /// "certificate file provider.pem holds no PEM certificate: …"
   @inline(never)
   func fault(

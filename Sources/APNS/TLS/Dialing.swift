@@ -28,7 +28,7 @@ struct Dialing: ~Copyable {
     let code = getaddrinfo(host, nil, &hints, &list)
     guard code == 0, let list else {
       let system = code == EAI_SYSTEM ? csystem_errno() : 0
-      throw Failure(APNS_ERR_NETWORK) {
+      throw Failure(code == EAI_MEMORY || system == ENOMEM ? APNS_ERR_MEMORY : APNS_ERR_NETWORK) {
         $0.append("cannot resolve ")
         $0.append(host)
         $0.append(": ")

@@ -27,10 +27,22 @@ struct Identity: ~Copyable {
   /// Takes the certificate over, whatever comes of it.
   @inline(never)
   mutating func append(_ certificate: OpaquePointer) throws(Failure) {
-    guard copenssl_append_certificate(certificates, certificate) > 0 else {
+    guard !Self.lacksKeyForMemory(certificate),
+      copenssl_append_certificate(certificates, certificate) > 0
+    else {
       X509_free(certificate)
       throw .outOfMemory
     }
+  }
+
+  /// A certificate whose key could not be read for want of memory looks like one with a key of
+  /// a kind that OpenSSL does not know, and will: one that is read anew tells.
+  private static func lacksKeyForMemory(_ certificate: OpaquePointer) -> Bool {
+    defer { TLSErrors.clear() }
+    if X509_get0_pubkey(certificate) != nil { return false }
+    guard let again = X509_dup(certificate) else { return true }
+    defer { X509_free(again) }
+    return X509_get0_pubkey(again) != nil
   }
 
   /// Takes the key over.
@@ -55,7 +67,7 @@ struct Identity: ~Copyable {
     let bio = try source.reader()
     defer { BIO_free(bio) }
     guard let certificate = d2i_X509_bio(bio, nil) else {
-      TLSErrors.clear()
+      try source.settle()
       throw source.fault("holds no PEM certificate, and is neither DER nor PKCS#12")
     }
     try append(certificate)
@@ -71,6 +83,8 @@ struct Identity: ~Copyable {
     let errors = TLSErrors.take()
     if count == 0 {
       if errors.isNoMorePEM { throw source.fault("holds no PEM certificate") }
+      // Silence is want of memory too, for what is to be said takes some.
+      if errors.code == 0 { throw .outOfMemory }
       throw source.fault("cannot be read", errors)
     }
     // Behind the last certificate OpenSSL finds no more; any other error is a broken one.
@@ -82,7 +96,12 @@ struct Identity: ~Copyable {
   mutating func matchKey(from source: borrowing CredentialSource) throws(Failure) {
     TLSErrors.clear()
     for index in 0..<count {
-      guard X509_check_private_key(certificate(index), key) == 1 else { continue }
+      if X509_check_private_key(certificate(index), key) != 1 {
+        // Another key's: or memory ran out, of which OpenSSL does not always tell.
+        if copenssl_is_other_key(ERR_peek_last_error()) != 0 { continue }
+        try source.settle()
+        guard X509_check_private_key(certificate(index), key) == 1 else { continue }
+      }
       TLSErrors.clear()
       copenssl_bring_certificate_to_front(certificates, index)
       return

@@ -9,8 +9,10 @@ struct PKCS12File: ~Copyable {
   init?(_ source: borrowing CredentialSource) throws(Failure) {
     TLSErrors.clear()
     let decoded = try Self.decode(source, nil)
-    TLSErrors.clear()
-    guard let decoded else { return nil }
+    guard let decoded else {
+      try source.settle()
+      return nil
+    }
     do throws(Failure) {
       try source.check(iterations: copenssl_mac_iterations(decoded))
     } catch {
@@ -50,6 +52,8 @@ struct PKCS12File: ~Copyable {
       }
       errors = TLSErrors.take()
     }
+    // Silence is want of memory too, for what is to be said takes some.
+    if errors.code == 0 { throw .outOfMemory }
     throw source.fault("is PKCS#12 that cannot be read", errors)
   }
 
@@ -64,18 +68,23 @@ struct PKCS12File: ~Copyable {
     }
     // No passphrase and an empty one are two things, and some write this and some that.
     if PKCS12_verify_mac(file, nil, 0) == 1 { return nil }
+    try source.settle()
     let empty = copenssl_empty_text()
     if PKCS12_verify_mac(file, empty, 0) == 1 { return empty }
-    TLSErrors.clear()
+    try source.settle()
     guard let text = passphrase.text() else {
       throw source.fault(
         passphrase.isMissing
           ? "is PKCS#12 that needs a passphrase" : "is PKCS#12 that the passphrase does not open")
     }
-    guard PKCS12_verify_mac(file, text, -1) == 1 else {
-      throw source.fault("is PKCS#12 that the passphrase does not open", .take())
+    if PKCS12_verify_mac(file, text, -1) == 1 { return text }
+    // Where it is the passphrase there is no error. OpenSSL does not always tell that it was
+    // memory that another is for.
+    if ERR_peek_error() != 0 {
+      try source.settle()
+      if PKCS12_verify_mac(file, text, -1) == 1 { return text }
     }
-    return text
+    throw source.fault("is PKCS#12 that the passphrase does not open", .take())
   }
 
   /// False where OpenSSL cannot; its errors say why. OpenSSL 3.0's own PKCS12_parse()

@@ -49,8 +49,10 @@ enum PrivateKey {
   ) throws(Failure) -> OpaquePointer? {
     let bio = try source.reader()
     defer { BIO_free(bio) }
-    defer { TLSErrors.clear() }
-    return PEM_read_bio_PKCS8(bio, nil, refusePassphrase, nil)
+    TLSErrors.clear()
+    let locked = PEM_read_bio_PKCS8(bio, nil, refusePassphrase, nil)
+    if locked == nil { try source.settle() }
+    return locked
   }
 
   private static func readDER(
@@ -63,10 +65,10 @@ enum PrivateKey {
       defer { X509_SIG_free(locked) }
       return try unlock(locked, source, &passphrase)
     }
-    TLSErrors.clear()
+    try source.settle()
     var next = source.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
     if let key = d2i_AutoPrivateKey(nil, &next, source.bytes.count) { return key }
-    TLSErrors.clear()
+    try source.settle()
     throw source.fault("holds no PEM private key, and none in DER")
   }
 

@@ -97,7 +97,7 @@ struct TLSConnection: ~Copyable {
       // what is still on its way to the peer.
       TLSErrors.clear()
       _ = SSL_shutdown(ssl)
-      discardUnread()
+      csystem_discard(state.pointee.descriptor, Self.mostUnread)
     }
     SSL_free(ssl)
     TLSErrors.clear()
@@ -109,23 +109,13 @@ struct TLSConnection: ~Copyable {
   /// As much as a socket holds, and no more: a peer that goes on sending is not waited for.
   private static let mostUnread = 8 << 20
 
-  @inline(never)
-  private func discardUnread() {
-    var left = Self.mostUnread
-    while left > 0 {
-      let count = csystem_discard(state.pointee.descriptor, left)
-      guard count > 0 else { return }
-      left &-= Int(count)
-    }
-  }
-
   /// Leaves behind what spares the next connection to the same peer work; to be asked
   /// for when this one is done with.
   @inline(never)
   func leave(in offer: inout TLSOffer) {
     // Only a handshake that is whole has verified the peer, and an error since then, the peer's
     // alert or ours, says that something is wrong with what was agreed upon.
-    if isOpen, !isFlooded, brokenBy.code == 0, !brokenBy.isExhausted {
+    if isOpen, !isFlooded, brokenBy.code == 0 {
       if let mine = TLSSession(of: ssl) { offer.renew(with: mine) }
     } else {
       forget(in: &offer)
@@ -280,7 +270,8 @@ struct TLSConnection: ~Copyable {
 
   /// Memory ran out: OpenSSL says so, or says nothing, for that takes memory too.
   private func isExhausted(_ errors: TLSErrors) -> Bool {
-    errors.isExhausted || state.pointee.peerFault.code == X509_V_ERR_OUT_OF_MEM
+    errors.isExhausted || errors.isInternal
+      || state.pointee.peerFault.code == X509_V_ERR_OUT_OF_MEM
       || errors.code == 0 && state.pointee.systemError == 0 && !state.pointee.hasEnded
         && state.pointee.peerFault.code == X509_V_OK
   }

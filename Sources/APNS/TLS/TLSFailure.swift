@@ -1,5 +1,6 @@
 import CAPNS
 import COpenSSL
+import CSystem
 
 /// What OpenSSL's error queue holds, turned into a failure; the queue is empty afterwards.
 struct TLSErrors {
@@ -9,6 +10,8 @@ struct TLSErrors {
   private(set) var isUnsupported = false
   /// One of them says that memory, or file descriptors, ran out: whatever the others make of it.
   private(set) var isExhausted = false
+  /// One of them is OpenSSL's own fault, which is want of memory by another name.
+  private(set) var isInternal = false
 
   static var none: TLSErrors { TLSErrors(code: 0) }
 
@@ -23,10 +26,15 @@ struct TLSErrors {
     while next != 0 {
       if copenssl_is_unsupported(next) != 0 { errors.isUnsupported = true }
       if copenssl_is_exhausted(next) != 0 { errors.isExhausted = true }
+      if copenssl_is_internal(next) != 0 { errors.isInternal = true }
       next = ERR_get_error()
     }
     return errors
   }
+
+  /// Empties the queue; whether it said that memory ran out.
+  @inline(never)
+  static func takeExhausted() -> Bool { ERR_peek_error() != 0 && take().isExhausted }
 
   /// The alert the peer sent, such as 48 for "unknown CA"; nil when it was none.
   var alert: CInt? {
@@ -39,11 +47,13 @@ struct TLSErrors {
 
   var isEndWithoutClose: Bool { copenssl_is_end_without_close(code) != 0 }
 
-  /// The failure of what they say, with `status` where nothing ran out.
+  /// The failure of what they say, with `status` where nothing ran out. Not all of OpenSSL's
+  /// functions say so: where there is no memory now, that is the reason.
   func failure(_ status: apns_status_t, describe: (inout Message) -> Void) -> Failure {
+    let isExhausted = isExhausted || csystem_is_exhausted() != 0
     var failure = Failure(isExhausted ? APNS_ERR_MEMORY : status) {
       describe(&$0)
-      append(to: &$0)
+      if isExhausted { $0.append(": out of memory") } else { append(to: &$0) }
     }
     failure.tlsCode = code
     return failure

@@ -90,7 +90,11 @@ struct TrustContext: ~Copyable {
         $0.append(file)
       }
     }
-    guard SSL_CTX_load_verify_locations(context, options.ca_file, options.ca_directory) == 1 else {
+    // Once more: OpenSSL does not always tell that it was memory that it failed for.
+    guard
+      SSL_CTX_load_verify_locations(context, options.ca_file, options.ca_directory) == 1
+        || SSL_CTX_load_verify_locations(context, options.ca_file, options.ca_directory) == 1
+    else {
       throw TLSErrors.take().failure(APNS_ERR_CREDENTIALS) {
         $0.append("no certificate to trust in ")
         $0.append(options.ca_file ?? options.ca_directory)

@@ -1,0 +1,30 @@
+/*
+ * The program's memory, of which an allocation may be made to fail: malloc() and its like are
+ * defined here, for OpenSSL, nghttp2 and libc too. Only for a program with one thread.
+ */
+#ifndef TESTS_MEMORY_FAILING_MEMORY_H
+#define TESTS_MEMORY_FAILING_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** From now on the n-th allocation fails, counted from 1, or every one from it on; 0: none. */
+void memory_arm(size_t n, bool every);
+
+/** From now on none fails. */
+void memory_disarm(void);
+
+/** Allocations, and failed ones, since memory_arm(). */
+size_t memory_asked(void);
+size_t memory_failed(void);
+
+/** What lives of all that was allocated by code of the program's own, the library among it
+    where that is linked in: pieces. And of all code. */
+long memory_own(void);
+long memory_all(void);
+
+/** Prints what of the program's own was allocated since and lives still, and by whom. */
+void memory_print_own(size_t since);
+size_t memory_serial(void);
+
+#endif

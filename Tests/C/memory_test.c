@@ -1,0 +1,475 @@
+/*
+ * No memory: whichever allocation fails, alone or with all that come after it, no call ends the
+ * program, each says APNS_ERR_MEMORY or does what it is for, nothing of the library's is left
+ * behind, and when there is memory again every notification that was taken has its end.
+ *
+ *     memory_test              some of the allocations
+ *     memory_test --all        each, up to the 5,000th
+ *     memory_test KIND [N [every]]   one kind of run, or one run of it
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "Gateway/gateway.h"
+#include "keychain.h"
+#include "Memory/failing_memory.h"
+#include "provider.h"
+#ifdef WITH_HTTP2
+#include "Service/service.h"
+#endif
+
+enum { MOST = 5000, PUSHES = 12, DEVICES_GONE = 3, RUNS_OF_A_PEER = 200 };
+
+/* ---- What is found ------------------------------------------------------ */
+
+static const char *kind_name;
+static size_t run_number;
+static bool run_every;
+static size_t complaints, hidden;
+
+#define CHECK(condition, ...)                                                                    \
+  do {                                                                                           \
+    if (!(condition)) {                                                                          \
+      if (++complaints <= 40) {                                                                  \
+        fprintf(stderr, "%s %zu%s, line %d: ", kind_name, run_number, run_every ? " every" : "", \
+                __LINE__);                                                                       \
+        fprintf(stderr, __VA_ARGS__);                                                            \
+        fputc('\n', stderr);                                                                     \
+      }                                                                                          \
+    }                                                                                            \
+  } while (0)
+
+/* OpenSSL 3.0 says in some places that something below failed, and not that it was memory. */
+static bool is_hidden(const apns_error_t *error) {
+  static const char *const said[] = {"EC lib",
+                                     "EVP lib",
+                                     "bad signature",
+                                     "unable to get local issuer certificate",
+                                     "copy parameters failed",
+                                     "not able to copy ctx",
+                                     "initialization error",
+                                     "key gen error",
+                                     "random number generation failed",
+                                     "EE certificate key too weak",
+                                     "certificate signature failure"};
+  if (error->status != APNS_ERR_TLS && error->status != APNS_ERR_CREDENTIALS) return false;
+  for (size_t index = 0; index < sizeof said / sizeof *said; index++)
+    if (strstr(error->message, said[index])) return hidden++, true;
+  return false;
+}
+
+/* Whether a call has to be made again: it says that memory ran out, and it did. It may not be
+   said twice where one allocation fails; where all do, there is memory again from then on. */
+static bool again(apns_status_t status, const apns_error_t *error, const char *call) {
+  if (status == APNS_OK) return false;
+  CHECK((status == APNS_ERR_MEMORY || (!run_every && is_hidden(error))) && memory_failed() > 0,
+        "%s: %s: %s (errno %d, TLS %llx)", call, apns_status_name(status), error->message,
+        error->sys_errno, (unsigned long long)error->tls_code);
+  CHECK(error->status == status && error->message[0], "%s: no error was filled in", call);
+  memory_disarm();
+  return true;
+}
+
+/* Makes the call, and once more where memory ran out. */
+#define TRY(call)                                                                    \
+  do {                                                                               \
+    apns_error_t error = APNS_ERROR_INIT;                                            \
+    if (again((call), &error, #call)) {                                              \
+      apns_status_t status = (call);                                                 \
+      CHECK(status == APNS_OK, "again: " #call ": %s: %s", apns_status_name(status), \
+            error.message);                                                          \
+    }                                                                                \
+  } while (0)
+
+/* ---- The peers, in a process with memory of its own ------------------------ */
+
+static struct peers { uint16_t gateway, feedback, service; } peers;
+static pid_t peer_process;
+static size_t runs_of_peer;
+
+static const uint8_t gone[DEVICES_GONE * 10] = {0, 0, 0, 1, 0, 4, 1, 1, 1, 1, 0, 0, 0, 2, 0,
+                                                4, 2, 2, 2, 2, 0, 0, 0, 3, 0, 4, 3, 3, 3, 3};
+
+#ifdef WITH_HTTP2
+/* By the token's last byte. */
+static service_reply_t judge(void *context, const service_push_t *push) {
+  (void)context;
+  const char *end = push->path + strlen(push->path) - 2;
+  if (!strcmp(end, "ff"))
+    return (service_reply_t){.status = 400, .body = "{\"reason\":\"BadDeviceToken\"}"};
+  if (!strcmp(end, "fe"))
+    return (service_reply_t){.status = 410,
+                             .body = "{\"reason\":\"Unregistered\",\"timestamp\":1700000000000}"};
+  return (service_reply_t){0};
+}
+#endif
+
+static void start_peers(void) {
+  if (peer_process) {
+    kill(peer_process, SIGKILL);
+    waitpid(peer_process, NULL, 0);
+  }
+  runs_of_peer = 0;
+  int ends[2];
+  if (pipe(ends)) abort();
+  peer_process = fork();
+  if (peer_process == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    static const gateway_step_t list[] = {SAY(gone, sizeof gone), END};
+    static const gateway_step_t *lists[2 * RUNS_OF_A_PEER * 10 + 1];
+    for (size_t index = 0; index + 1 < sizeof lists / sizeof *lists; index++) lists[index] = list;
+    const gateway_options_t how = {.wants_certificate = true, .tickets = 2};
+    struct peers made = {.gateway = gateway_port(gateway_start(&how, NULL)),
+                         .feedback = gateway_port(gateway_start(&how, lists))};
+#ifdef WITH_HTTP2
+    made.service = service_port(service_start(&(service_options_t){.judge = judge}));
+#endif
+    if (write(ends[1], &made, sizeof made) != sizeof made) _exit(1);
+    while (true) pause();
+  }
+  close(ends[1]);
+  if (read(ends[0], &peers, sizeof peers) != sizeof peers) abort();
+  close(ends[0]);
+}
+
+/* ---- Credentials --------------------------------------------------------- */
+
+static apns_credentials_options_t pem, pkcs12, locked_key, der;
+
+static void make_credentials(void) {
+  const identities_t *identities = identities_make();
+  const identity_t *provider = &identities->provider;
+  pem = (apns_credentials_options_t)APNS_CREDENTIALS_OPTIONS_INIT;
+  pem.ca_file = identities->root.certificate_file;
+  pkcs12 = locked_key = der = pem;
+  pem.certificate_file = provider->certificate_file;
+  pem.key_file = provider->key_file;
+#ifdef WITH_HTTP2
+  size_t length;
+  const key_form_t plain = {0};
+  EVP_PKEY *signing = keychain_key(false);
+  pem.token_key_bytes = keychain_key_bytes(signing, &plain, &length);
+  pem.token_key_length = length;
+  pem.key_id = "ABC123DEFG";
+  pem.team_id = "DEF123GHIJ";
+#endif
+  const pkcs12_t traits = {.key = provider->key,
+                           .certificate = provider->certificate,
+                           .chain = identities->intermediate.certificate,
+                           .passphrase = "secret",
+                           .key_cipher = NID_aes_256_cbc,
+                           .certificate_cipher = NID_aes_256_cbc};
+  pkcs12.certificate_bytes = keychain_pkcs12(&traits, &pkcs12.certificate_length);
+  pkcs12.passphrase = "secret";
+  locked_key.certificate_file = provider->certificate_file;
+  const key_form_t locked = {.cipher = NID_aes_256_cbc, .passphrase = "secret"};
+  locked_key.key_bytes = keychain_key_bytes(provider->key, &locked, &locked_key.key_length);
+  locked_key.passphrase = "secret";
+  const key_form_t binary = {.is_der = true};
+  der.certificate_bytes =
+      keychain_certificate_bytes(provider->certificate, true, &der.certificate_length);
+  der.key_bytes = keychain_key_bytes(provider->key, &binary, &der.key_length);
+}
+
+static void load(const apns_credentials_options_t *options) {
+  apns_credentials_t *credentials = NULL;
+  TRY(apns_credentials_new(options, &credentials, &error));
+  CHECK(credentials, "no credentials");
+  apns_credentials_description_t told = APNS_CREDENTIALS_DESCRIPTION_INIT;
+  TRY(apns_credentials_describe(credentials, &told, &error));
+  CHECK(told.subject && strstr(told.subject, "provider"), "described wrongly");
+  apns_credentials_free(credentials);
+}
+
+static void run_pem(void) { load(&pem); }
+static void run_pkcs12(void) { load(&pkcs12); }
+static void run_locked_key(void) { load(&locked_key); }
+static void run_der(void) { load(&der); }
+
+/* ---- Values --------------------------------------------------------------- */
+
+static void fill_payload(apns_payload_t *payload) {
+  static const char *const args[] = {"Jenna", "Frank"};
+  static const char long_text[] =
+      "a text that is long enough for the payload's memory to grow once or twice while it is "
+      "being made, and longer still, and once more, and on it goes, and on, and on, and on, and on";
+  TRY(apns_payload_set_string(payload, APNS_KEY_TITLE, "Chess", 5, &error));
+  TRY(apns_payload_set_string(payload, APNS_KEY_BODY, long_text, sizeof long_text - 1, &error));
+  TRY(apns_payload_set_strings(payload, APNS_KEY_LOC_ARGS, args, NULL, 2, &error));
+  TRY(apns_payload_set_integer(payload, APNS_KEY_BADGE, 9, &error));
+  for (char name[] = "game-a"; name[5] < 'q'; name[5]++)
+    TRY(apns_payload_add_string(payload, name, 6, long_text, sizeof long_text - 1, &error));
+}
+
+static void run_values(void) {
+  static const char file[] =
+      "\"REQUEST\" = \"%@ and %@ have invited you\";\n\"A\" = \"1\";\n\"B\" = \"2\";\n";
+  static const char *const args[] = {"Jenna", "Frank"};
+  char text[200];
+  size_t length = 0;
+  apns_strings_t *strings = NULL;
+  TRY(apns_strings_new(file, sizeof file - 1, &strings, &error));
+  TRY(apns_strings_format(strings, "REQUEST", 7, args, 2, text, sizeof text, &length, &error));
+  CHECK(!strcmp(text, "Jenna and Frank have invited you"), "formatted wrongly");
+  apns_strings_free(strings);
+  apns_payload_options_t options = APNS_PAYLOAD_OPTIONS_INIT;
+  options.limit = 4096;
+  apns_payload_t *payload = NULL;
+  TRY(apns_payload_new(&options, &payload, &error));
+  fill_payload(payload);
+  static char json[2][4096];
+  size_t lengths[2] = {0};
+  TRY(apns_payload_write(payload, json[0], sizeof json[0], &lengths[0], NULL, &error));
+  /* What failed on the way left nothing behind. */
+  apns_payload_reset(payload);
+  memory_disarm();
+  fill_payload(payload);
+  TRY(apns_payload_write(payload, json[1], sizeof json[1], &lengths[1], NULL, &error));
+  CHECK(lengths[0] == lengths[1] && !memcmp(json[0], json[1], lengths[0]), "written differently");
+  apns_payload_free(payload);
+}
+
+static void run_check(void) {
+  static char json[3000];
+  size_t length = (size_t)sprintf(json, "{\"aps\":{\"alert\":\"x\"}");
+  for (int number = 0; number < 100; number++)
+    length += (size_t)sprintf(json + length, ",\"key%d\":{\"a\":1,\"b\":[2]}", number);
+  json[length++] = '}';
+  apns_payload_finding_t findings[4];
+  for (size_t index = 0; index < 4; index++)
+    findings[index] = (apns_payload_finding_t)APNS_PAYLOAD_FINDING_INIT;
+  size_t found = 0;
+  TRY(apns_payload_check(json, length, 4096, findings, 4, &found, &error));
+}
+
+/* ---- Sessions -------------------------------------------------------------- */
+
+static apns_credentials_t *credentials;
+static bool is_taken[PUSHES];
+
+static apns_notification_t push_of(size_t n) {
+  static uint8_t tokens[PUSHES][32];
+  memset(tokens[n], (int)n + 1, sizeof *tokens);
+  if (n == 5) memset(tokens[n] + 30, 0xFF, 2);
+  if (n == 7) tokens[n][31] = 0xFE;
+  apns_notification_t push = APNS_NOTIFICATION_INIT;
+  push.token = tokens[n];
+  push.token_length = 32;
+  push.payload = "{\"aps\":{\"alert\":\"hello\"}}";
+  push.payload_length = strlen(push.payload);
+  push.user_data = (void *)(uintptr_t)(n + 1);
+  return push;
+}
+
+static bool must_retry(apns_status_t status, const apns_error_t *error) {
+  return again(status, error, "send");
+}
+
+static void send_all(apns_session_t *session, apns_payload_t *payload) {
+  for (size_t n = 0; n < PUSHES; n++) {
+    apns_notification_t push = push_of(n);
+    const uint32_t flags = n % 3 ? APNS_SEND_MORE : 0;
+    while (true) {
+      apns_error_t error = APNS_ERROR_INIT;
+      apns_status_t status;
+      if (n % 4 == 3) {
+        push.payload = NULL, push.payload_length = 0;
+        status = apns_session_send_payload(session, &push, payload, flags, NULL, NULL, &error);
+      } else {
+        status = apns_session_send(session, &push, flags, NULL, &error);
+      }
+      if (!must_retry(status, &error)) break;
+    }
+    is_taken[n] = true;
+  }
+}
+
+static void take_events(apns_session_t *session, bool was_closed) {
+  bool has_end[PUSHES] = {0};
+  while (true) {
+    apns_event_t event = APNS_EVENT_INIT;
+    apns_error_t error = APNS_ERROR_INIT;
+    apns_status_t status = apns_session_next_event(session, &event, 0, &error);
+    if (status == APNS_DONE) break;
+    if (again(status, &error, "next_event")) continue;
+    size_t n = (size_t)(uintptr_t)event.user_data - 1;
+    CHECK(n < PUSHES && is_taken[n] && !has_end[n], "an end of number %zu that is none", n);
+    if (n >= PUSHES) continue;
+    has_end[n] = true;
+    if (event.kind == APNS_EVENT_UNKNOWN)
+      CHECK(was_closed, "number %zu ends as unknown", n);
+    else if (n != 7)
+      CHECK((event.kind == APNS_EVENT_REJECTED) == (n == 5), "number %zu ends otherwise", n);
+  }
+  for (size_t n = 0; n < PUSHES; n++) CHECK(has_end[n] == is_taken[n], "number %zu has no end", n);
+}
+
+static void run_session(apns_protocol_t protocol, bool closes) {
+  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  apns_session_t *session = NULL;
+  memset(is_taken, 0, sizeof is_taken);
+  options.protocol = protocol;
+  options.host = "127.0.0.1";
+  options.port = protocol == APNS_PROTOCOL_HTTP2 ? peers.service : peers.gateway;
+  options.connect_timeout_ms = options.write_timeout_ms = 20000;
+  options.topic = protocol == APNS_PROTOCOL_HTTP2 ? "com.example.chess" : NULL;
+  options.reconnect_pause_max_ms = 1;
+  options.report_accepted = 1;
+  apns_payload_t *payload = NULL;
+  TRY(apns_payload_new(NULL, &payload, &error));
+  TRY(apns_payload_set_string(payload, APNS_KEY_ALERT, "built", 5, &error));
+  TRY(apns_session_new(&options, credentials, &session, &error));
+  TRY(apns_session_connect(session, &error));
+  send_all(session, payload);
+  TRY(apns_session_flush(session, &error));
+  if (!closes) {
+    TRY(apns_session_drain(session, 20000, NULL, &error));
+  } else {
+    TRY(apns_session_close(session, 20000, &error));
+  }
+  take_events(session, closes);
+  if (!closes && protocol != APNS_PROTOCOL_HTTP2) {
+    SSL *ssl = apns_session_ssl(session);
+    if (!ssl) {
+      CHECK(memory_failed() > 0, "no SSL for the session");
+      memory_disarm();
+      ssl = apns_session_ssl(session);
+    }
+    CHECK(ssl, "no SSL for the session, again");
+  }
+  if (protocol == APNS_PROTOCOL_HTTP2) {
+    apns_feedback_options_t list = APNS_FEEDBACK_OPTIONS_INIT;
+    apns_feedback_t *feedback = NULL;
+    list.session = session;
+    TRY(apns_feedback_open(&list, NULL, &feedback, &error));
+    apns_feedback_free(feedback);
+  }
+  apns_session_free(session);
+  apns_payload_free(payload);
+}
+
+static void run_binary(void) { run_session(APNS_PROTOCOL_BINARY, false); }
+static void run_binary_closing(void) { run_session(APNS_PROTOCOL_BINARY, true); }
+#ifdef WITH_HTTP2
+static void run_http2(void) { run_session(APNS_PROTOCOL_HTTP2, false); }
+static void run_http2_closing(void) { run_session(APNS_PROTOCOL_HTTP2, true); }
+#endif
+
+/* What a list had is gone where its connection broke, so that it may be read again. */
+static void run_feedback(void) {
+  apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
+  options.host = "127.0.0.1";
+  options.port = peers.feedback;
+  options.connect_timeout_ms = options.read_timeout_ms = 20000;
+  while (true) {
+    apns_feedback_t *feedback = NULL;
+    TRY(apns_feedback_open(&options, credentials, &feedback, &error));
+    int tuples = 0;
+    apns_status_t status;
+    apns_error_t error = APNS_ERROR_INIT;
+    do {
+      apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
+      status = apns_feedback_next(feedback, &tuple, &error);
+      if (status == APNS_OK) tuples++;
+    } while (status == APNS_OK);
+    apns_feedback_free(feedback);
+    if (status == APNS_DONE) {
+      CHECK(tuples == DEVICES_GONE, "a list of %d devices", tuples);
+      return;
+    }
+    if (!again(status, &error, "feedback_next")) return;
+  }
+}
+
+/* ---- The runs -------------------------------------------------------------- */
+
+static const struct kind {
+  const char *name;
+  void (*run)(void);
+} kinds[] = {
+    {"values", run_values},
+    {"check", run_check},
+    {"pem", run_pem},
+    {"der", run_der},
+    {"locked-key", run_locked_key},
+    {"pkcs12", run_pkcs12},
+    {"binary", run_binary},
+    {"binary-closing", run_binary_closing},
+    {"feedback", run_feedback},
+#ifdef WITH_HTTP2
+    {"http2", run_http2},
+    {"http2-closing", run_http2_closing},
+#endif
+};
+
+/* How many allocations of the run there were; 0: fewer than n. */
+static bool play(const struct kind *kind, size_t n, bool every) {
+  if (++runs_of_peer > RUNS_OF_A_PEER) start_peers();
+  kind_name = kind->name, run_number = n, run_every = every;
+  size_t since = memory_serial();
+  long own = memory_own();
+  memory_arm(n, every);
+  kind->run();
+  memory_disarm();
+  CHECK(memory_own() == own, "%ld pieces of memory are left", memory_own() - own);
+  if (memory_own() != own && complaints < 40) memory_print_own(since);
+  return memory_failed() > 0;
+}
+
+static void play_all(const struct kind *kind, size_t stride) {
+  for (int every = 0; every < 2; every++) {
+    /* What is made once is made. */
+    for (int round = 0; round < 2; round++) play(kind, 0, false);
+    size_t runs = 0, before = complaints;
+    hidden = 0;
+    long all = memory_all();
+    int64_t start = clock_ms(), longest = 0;
+    /* The first ones each, for many of the library's own are among them. */
+    for (size_t n = 1; n <= MOST; n += n < 2 * stride ? 1 : stride, runs++) {
+      int64_t begun = clock_ms();
+      bool went_on = play(kind, n, every);
+      if (clock_ms() - begun > longest) longest = clock_ms() - begun;
+      if (!went_on) break;
+    }
+    printf(
+        "%-16s %-6s %5zu runs up to the %zuth allocation, %zu complaints, %zu hidden by "
+        "OpenSSL, %.1f s, the longest %lld ms, %.2f pieces of others' left a run\n",
+        kind->name, every ? "every" : "one", runs, run_number, complaints - before, hidden,
+        (double)(clock_ms() - start) / 1000, (long long)longest,
+        runs ? (double)(memory_all() - all) / (double)runs : 0.0);
+    fflush(stdout);
+  }
+}
+
+int main(int count, char **arguments) {
+  const bool plays_all = count > 1 && !strcmp(arguments[1], "--all");
+  const char *only = count > 1 && !plays_all ? arguments[1] : NULL;
+  signal(SIGPIPE, SIG_IGN);
+  make_credentials();
+  start_peers();
+  apns_error_t error = APNS_ERROR_INIT;
+  if (apns_credentials_new(&pem, &credentials, &error)) {
+    fprintf(stderr, "%s\n", error.message);
+    return 1;
+  }
+  for (size_t index = 0; index < sizeof kinds / sizeof *kinds; index++) {
+    if (only && strcmp(only, kinds[index].name)) continue;
+    if (count > 2) {
+      for (int round = 0; round < 2; round++) play(&kinds[index], 0, false);
+      play(&kinds[index], strtoul(arguments[2], NULL, 10), count > 3);
+    } else {
+      play_all(&kinds[index], plays_all || only ? 1 : 61);
+    }
+  }
+  apns_credentials_free(credentials);
+  kill(peer_process, SIGKILL);
+  waitpid(peer_process, NULL, 0);
+  if (complaints) fprintf(stderr, "%zu complaints\n", complaints);
+  return complaints > 0;
+}
