@@ -601,7 +601,10 @@ static void a_certificate_out_of_its_time(void **state) {
                {now + day, now + 3 * day, "is not yet valid"}};
   for (size_t index = 0; index < 2; index++) {
     const push_certificate_t traits = {
-        .name = "out-of-time", .not_before = times[index].from, .not_after = times[index].to};
+        /* An override, an isolate and a control of C1 in it. */
+        .name = "out-of-time \xE2\x80\xAE\xE2\x81\xA7\xC2\x9B \xC3\xA4",
+        .not_before = times[index].from,
+        .not_after = times[index].to};
     X509 *certificate = keychain_certificate(&traits, rsa_key);
     pkcs12_t file = old_export();
     file.certificate = certificate;
@@ -611,7 +614,7 @@ static void a_certificate_out_of_its_time(void **state) {
     options.passphrase = "open sesame";
     options.certificate_file = identities_write("out-of-time.p12", bytes, length);
     check_refused(&options, APNS_ERR_CREDENTIALS, "out-of-time.p12", times[index].said,
-                  "CN=out-of-time");
+                  "CN=out-of-time ??? \xC3\xA4)");
     options.accept_expired = 1;
     check_loads(&options);
     free(bytes);

@@ -195,7 +195,11 @@ typedef struct apns_error {
   uint64_t tls_code; /* OpenSSL's error code, 0 when none */
   int32_t reject;    /* apns_reject_t, 0 when the gateway said nothing */
   int32_t reserved32;
-  char message[240]; /* UTF-8, one line, ends in NUL, never a secret */
+  /* One line of UTF-8, ends in NUL, never a secret. In text of others (names, keys, subjects,
+     what a proxy says) a question mark stands for each byte that is not UTF-8 and each
+     character that would control how the line is shown: controls, ends of lines, and what
+     changes the direction of writing. */
+  char message[240];
 } apns_error_t;
 
 #define APNS_ERROR_INIT                        \
@@ -522,7 +526,7 @@ typedef struct apns_payload_finding {
   size_t offset;     /* in bytes, from 0 */
   uint32_t line;     /* from 1 */
   uint32_t column;   /* in characters (code points), from 1 */
-  char message[160]; /* UTF-8, one line, ends in NUL */
+  char message[160]; /* UTF-8, one line, ends in NUL; as of apns_error_t */
 } apns_payload_finding_t;
 
 #define APNS_PAYLOAD_FINDING_INIT                        \
@@ -1003,7 +1007,9 @@ typedef struct apns_event {
   uint16_t reserved16;
   int64_t timestamp;    /* UNIX seconds since when the device is gone (410) */
   char apns_id[40];     /* of the notification: the caller's, or what the service gave it */
-  char reason_text[64]; /* as the service wrote it, for a reason that is not listed too */
+  /* As the service wrote it, for a reason that is not listed too; made safe as the message of
+     apns_error_t. */
+  char reason_text[64];
 } apns_event_t;
 
 #define APNS_EVENT_INIT                                            \

@@ -381,7 +381,7 @@ private func refuse(
   let failure = failure(fault) {
     guard let name = bytes(name, length) else { return }
     $0.append("custom key '")
-    $0.append(text: name)
+    $0.append(name: name)
     $0.append("'")
   }
   failure.report(to: error)
@@ -398,7 +398,7 @@ private func failure(_ fault: PayloadFault, name: (inout Message) -> Void) -> Fa
       $0.append(Int(fault.element))
       $0.append("]")
     }
-    $0.append(words: fault.reason.words)
+    $0.append(text: fault.reason.words)
     switch fault.reason {
     case .text, .name, .json:
       $0.append(" ")
@@ -407,7 +407,7 @@ private func failure(_ fault: PayloadFault, name: (inout Message) -> Void) -> Fa
     }
     guard fault.reason == .json else { return }
     $0.append(": ")
-    $0.append(words: fault.json.words)
+    $0.append(text: fault.json.words)
   }
 }
 

@@ -86,14 +86,14 @@ private struct FindingList {
   private func describe(_ finding: PayloadFinding, _ message: inout Message) {
     if let name = finding.name {
       message.append("'")
-      message.append(text: name)
+      message.append(name: name)
       message.append("'")
     }
-    message.append(words: finding.reason == .json ? finding.json.words : finding.reason.words)
+    message.append(text: finding.reason == .json ? finding.json.words : finding.reason.words)
     switch finding.reason {
     case .type:
       message.append(" ")
-      message.append(words: finding.type.words)
+      message.append(text: finding.type.words)
     case .size:
       message.append(" ")
       message.append(bytes.count)
@@ -104,7 +104,7 @@ private struct FindingList {
     case .unknownKey:
       guard let like = finding.like else { return }
       message.append("; '")
-      message.append(words: like)
+      message.append(text: like)
       message.append("' is")
     default: break
     }

@@ -164,9 +164,9 @@ extension Message {
 
   /// As much of a key as leaves room for the rest.
   fileprivate mutating func append(quoting bytes: UnsafeRawBufferPointer) {
-    append(byte: 0x22)
-    append(text: bytes)
-    append(byte: 0x22)
+    append("\"")
+    append(name: bytes)
+    append("\"")
   }
 
   fileprivate mutating func append(_ fault: StringsFault, file: UnsafePointer<CChar>?) {
@@ -184,7 +184,7 @@ extension Message {
     case .unknownEscape, .noKey, .noEqualSign, .noValue, .noSemicolon, .behindEnd:
       if fault.character > 0x20, fault.character < 0x7F {
         append(", not '")
-        append(byte: UInt8(truncatingIfNeeded: fault.character))
+        append(ascii: UInt8(truncatingIfNeeded: fault.character))
         append("'")
       } else if fault.character == 0 {
         append(", not the end")

@@ -128,7 +128,7 @@ extension Message {
     append("character ")
     if byte > 0x20, byte < 0x7F {
       append("'")
-      append(byte: byte)
+      append(ascii: byte)
       append("'")
     } else {
       append("0x")

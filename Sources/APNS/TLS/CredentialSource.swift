@@ -106,6 +106,6 @@ extension Message {
     var start: UnsafeMutablePointer<CChar>?
     let count = copenssl_written(bio, &start)
     guard let start, count > 0 else { return }
-    for index in 0..<count { append(byte: UInt8(bitPattern: start[index])) }
+    append(text: UnsafeRawBufferPointer(start: start, count: count))
   }
 }
