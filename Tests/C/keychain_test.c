@@ -780,10 +780,12 @@ static void descriptions_of_other_programs(void **state) {
   assert_status(APNS_ERR_ARGUMENT, apns_credentials_describe(credentials, &said, &error), &error);
   assert_contains(error.message, "apns_credentials_description_t.size is 0");
   memset(&said, 0x5A, sizeof said);
-  said.size = offsetof(apns_credentials_description_t, topics);
-  assert_ok(apns_credentials_describe(credentials, &said, &error), &error);
-  assert_string_equal(said.subject, "CN=provider");
-  assert_int_equal(said.not_after, 0x5A5A5A5A5A5A5A5A);
+  const apns_credentials_description_t before = said;
+  said.size = offsetof(apns_credentials_description_t, team_id);
+  assert_status(APNS_ERR_ARGUMENT, apns_credentials_describe(credentials, &said, &error), &error);
+  assert_contains(error.message, "apns_credentials_description_t.size is 64");
+  said.size = before.size;
+  assert_memory_equal(&said, &before, sizeof said);
   said = (apns_credentials_description_t)APNS_CREDENTIALS_DESCRIPTION_INIT;
   assert_status(APNS_ERR_ARGUMENT, apns_credentials_describe(NULL, &said, &error), &error);
   assert_contains(error.message, "credentials is NULL");

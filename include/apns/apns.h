@@ -48,8 +48,11 @@
  *
  * Versions. Structures begin with their size, which their INIT macro sets, so
  * that a program goes on working with a newer library; zero in any other field
- * means its default. Reserved fields are zero. What is not in this file is not
- * part of the interface.
+ * means its default. Refused as APNS_ERR_ARGUMENT, by name: a size that no version
+ * of the structure has (smaller than in 0.1, or in the middle of a field); and in
+ * structures that the library reads, a reserved field that is not zero, and
+ * anything but zero behind the fields that it knows. An apns_error_t of such a
+ * size is left as it is. What is not in this file is not part of the interface.
  */
 #ifndef APNS_APNS_H
 #define APNS_APNS_H
@@ -821,7 +824,9 @@ typedef struct apns_session_options {
 
   int32_t protocol;    /* apns_protocol_t */
   uint32_t reserved32; /* zero */
-  const char *topic;   /* HTTP/2: of notifications that name none; NULL: the certificate's */
+  /* HTTP/2: of notifications that name none; NULL: the certificate's. 1 to 255 bytes, no
+     spaces and no control characters. */
+  const char *topic;
 
   /* HTTP/2: a connection on which nothing has been heard for so many ms is asked by a PING
      (RFC 9113, 6.7) whether it still is one, before anything more is sent on it; one that
@@ -893,7 +898,8 @@ typedef struct apns_notification {
   size_t payload_length;
   void *user_data; /* comes back with the outcome, untouched */
   /* UNIX seconds, UTC, until which the gateway keeps trying. 0: not said
-     (enhanced: as APNS_EXPIRY_ONCE, for the frame has no way to leave it out). */
+     (enhanced: as APNS_EXPIRY_ONCE, for the frame has no way to leave it out). No other
+     number below 0 means anything, and is refused. */
   int64_t expiry;
   /* 10 at once, 5 power-considerate; 0: not said. Framed, and HTTP/2, where 1 is still
      more considerate. */
@@ -1005,8 +1011,8 @@ typedef struct apns_event {
   int32_t reason;       /* apns_reason_t */
   uint16_t http_status; /* such as 200, 410 */
   uint16_t reserved16;
-  int64_t timestamp;    /* UNIX seconds since when the device is gone (410) */
-  char apns_id[40];     /* of the notification: the caller's, or what the service gave it */
+  int64_t timestamp; /* UNIX seconds since when the device is gone (410) */
+  char apns_id[40];  /* of the notification: the caller's, or what the service gave it */
   /* As the service wrote it, for a reason that is not listed too; made safe as the message of
      apns_error_t. */
   char reason_text[64];

@@ -9,13 +9,13 @@ public func apns_payload_check(
   count?.pointee = 0
   return answer(error) { () throws(Failure) in
     guard let json else { throw isNull("json") }
-    guard length >= 0, limit >= 0, capacity >= 0 else {
-      throw Failure(APNS_ERR_ARGUMENT, "a length is out of range")
-    }
+    guard length >= 0 else { throw isOutOfRange("length", length) }
+    guard limit >= 0 else { throw isOutOfRange("limit", limit) }
+    guard capacity >= 0 else { throw isOutOfRange("capacity", capacity) }
     let bytes = UnsafeRawBufferPointer(start: json, count: length)
     var list = FindingList(bytes, limit: limit == 0 ? Int(APNS_PAYLOAD_MAX_FRAMED) : limit)
     if let findings, capacity > 0 {
-      list.stride = try checkedSize(UnsafePointer(findings), named: "apns_payload_finding_t")
+      list.stride = try checkedSize(UnsafePointer(findings))
       list.capacity = capacity
       list.base = UnsafeMutableRawPointer(findings)
     }

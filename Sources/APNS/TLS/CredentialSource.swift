@@ -37,7 +37,7 @@ struct CredentialSource: ~Copyable {
         throw Failure(APNS_ERR_ARGUMENT) {
           $0.append(name)
           $0.append("_length is ")
-          $0.append(length)
+          $0.append(size: length)
           $0.append(", not 1 to 1048576")
         }
       }
