@@ -652,6 +652,13 @@ typedef struct apns_credentials_options {
  * passphrase are wiped once it is done with them, and the key when the last user
  * of the credentials is gone. Any thread.
  *
+ * A file says itself how often its passphrase is hashed. One that would take longer
+ * than about a second of an ordinary core to open, all its parts together, is refused
+ * before it is opened, and the error says what was asked for: some 2.5 million rounds
+ * of PBKDF2 with SHA-256 pass, and what exporters write is well below. Refused too are
+ * keys that are neither RSA nor EC, RSA of more than 16,384 bits, more than 100
+ * certificates, and a certificate with more than 1,000 topics.
+ *
  * RC2 and single DES, in which old Keychains and OpenSSL encrypted, are in OpenSSL
  * 3's legacy provider. It is loaded for such a file alone and into a context of the
  * library's own, so the program's OpenSSL stays as it was. Where the provider's

@@ -83,6 +83,9 @@ struct Message {
     append(", neither a time nor APNS_EXPIRY_ONCE")
   }
 
+  @inline(never)
+  mutating func append(_ number: UInt64) { append(decimal: number) }
+
   private mutating func append(decimal number: UInt64) {
     var divisor: UInt64 = 1
     while number / divisor >= 10 { divisor &*= 10 }

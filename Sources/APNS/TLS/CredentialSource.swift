@@ -6,9 +6,6 @@ import CSystem
 struct CredentialSource: ~Copyable {
   /// Keychain exports are a few KB; far more than that is some other file.
   private static let largest = 1 << 20
-  /// Far more than any file has (a million is OpenSSL's own default at most), so that
-  /// a broken one does not count for hours.
-  private static let mostIterations = 10_000_000
 
   private let content: WipedBytes
   /// The file's name, NULL for memory.
@@ -65,11 +62,15 @@ struct CredentialSource: ~Copyable {
     return bio
   }
 
-  /// Refuses what would take longer to open than anybody can have meant.
+  /// "certificate file provider.pem".
   @inline(never)
-  func check(iterations: Int) throws(Failure) {
-    guard iterations <= Self.mostIterations else {
-      throw fault("is encrypted with more iterations than can be meant")
+  func append(to message: inout Message) {
+    message.append(name)
+    if let file {
+      message.append(" file ")
+      message.append(file)
+    } else {
+      message.append(" in memory")
     }
   }
 
@@ -79,13 +80,7 @@ struct CredentialSource: ~Copyable {
     _ text: StaticString, _ errors: TLSErrors = .none, certificate: OpaquePointer? = nil
   ) -> Failure {
     errors.failure(APNS_ERR_CREDENTIALS) {
-      $0.append(name)
-      if let file {
-        $0.append(" file ")
-        $0.append(file)
-      } else {
-        $0.append(" in memory")
-      }
+      append(to: &$0)
       $0.append(" ")
       $0.append(text)
       if let certificate {
