@@ -320,13 +320,107 @@ static inline int copenssl_has_http2(const SSL *ssl) {
 
 static inline const char *copenssl_empty_text(void) { return ""; }
 
-/* How often a passphrase is hashed, 0 where it is not or that cannot be known: for the
-   checksum of a PKCS#12 file, a key, one of its parts, a key in a part. */
-static inline long copenssl_mac_iterations(const PKCS12 *file) {
-  const ASN1_INTEGER *iterations = NULL;
-  PKCS12_get0_mac(NULL, NULL, NULL, &iterations, file);
-  return iterations ? ASN1_INTEGER_get(iterations) : 0;
+/* ---- What a passphrase costs --------------------------------------------- */
+
+/* How a key is made of a passphrase, and about how long that takes. */
+typedef enum copenssl_derivation {
+  COPENSSL_PLAIN,   /* nothing is encrypted */
+  COPENSSL_UNKNOWN, /* by an algorithm that is not listed here */
+  COPENSSL_ROUNDS,  /* PBKDF1, PBKDF2 or that of PKCS#12 */
+  COPENSSL_SCRYPT
+} copenssl_derivation_t;
+typedef struct copenssl_work {
+  copenssl_derivation_t derivation;
+  uint64_t rounds; /* N of scrypt */
+  uint64_t r, p;   /* scrypt's */
+  uint64_t ns;     /* of an ordinary core without instructions for hashes */
+  uint64_t memory; /* in bytes */
+} copenssl_work_t;
+
+/* As far as 64 bits go. */
+static inline uint64_t copenssl_times(uint64_t one, uint64_t other) {
+  uint64_t product;
+  return __builtin_mul_overflow(one, other, &product) ? UINT64_MAX : product;
 }
+static inline uint64_t copenssl_plus(uint64_t one, uint64_t other) {
+  return one > UINT64_MAX - other ? UINT64_MAX : one + other;
+}
+/* One that is negative, or has more than 64 bits, is more than can be. */
+static inline uint64_t copenssl_number(const ASN1_INTEGER *number, uint64_t missing) {
+  uint64_t value;
+  if (!number) return missing;
+  if (ASN1_INTEGER_get_uint64(&value, number) == 1) return value;
+  ERR_clear_error();
+  return UINT64_MAX;
+}
+
+/* What one round of a hash takes, in ns, and how many bytes it gives; 0: not listed. */
+static inline uint64_t copenssl_hash_ns(int nid, uint64_t *bytes) {
+  switch (nid) {
+    case NID_md5:
+      return *bytes = 16, 150;
+    case NID_sha1:
+      return *bytes = 20, 150;
+    case NID_sha224:
+      return *bytes = 28, 180;
+    case NID_sha256:
+      return *bytes = 32, 180;
+    case NID_sha384:
+      return *bytes = 48, 250;
+    case NID_sha512:
+      return *bytes = 64, 250;
+    case NID_sha512_224:
+      return *bytes = 28, 250;
+    case NID_sha512_256:
+      return *bytes = 32, 250;
+    case NID_sha3_224:
+      return *bytes = 28, 400;
+    case NID_sha3_256:
+      return *bytes = 32, 400;
+    case NID_sha3_384:
+      return *bytes = 48, 400;
+    case NID_sha3_512:
+      return *bytes = 64, 400;
+    default:
+      return 0;
+  }
+}
+static inline int copenssl_hash_of_hmac(int nid) {
+  switch (nid) {
+    case NID_hmacWithMD5:
+      return NID_md5;
+    case NID_hmacWithSHA1:
+      return NID_sha1;
+    case NID_hmacWithSHA224:
+      return NID_sha224;
+    case NID_hmacWithSHA256:
+      return NID_sha256;
+    case NID_hmacWithSHA384:
+      return NID_sha384;
+    case NID_hmacWithSHA512:
+      return NID_sha512;
+    case NID_hmacWithSHA512_224:
+      return NID_sha512_224;
+    case NID_hmacWithSHA512_256:
+      return NID_sha512_256;
+    case NID_hmac_sha3_224:
+      return NID_sha3_224;
+    case NID_hmac_sha3_256:
+      return NID_sha3_256;
+    case NID_hmac_sha3_384:
+      return NID_sha3_384;
+    case NID_hmac_sha3_512:
+      return NID_sha3_512;
+    default:
+      return NID_undef;
+  }
+}
+static inline copenssl_work_t copenssl_rounds(uint64_t rounds, uint64_t ns_each) {
+  copenssl_work_t work = {ns_each ? COPENSSL_ROUNDS : COPENSSL_UNKNOWN, rounds, 0, 0, 0, 0};
+  work.ns = copenssl_times(rounds, ns_each);
+  return work;
+}
+
 /* Where the parameter is a sequence, its bytes; not by an ASN1_ITEM, which is data in 1.1.1
    and a function in 3. */
 static inline long copenssl_sequence(const ASN1_TYPE *parameter, const unsigned char **bytes) {
@@ -334,36 +428,167 @@ static inline long copenssl_sequence(const ASN1_TYPE *parameter, const unsigned 
   *bytes = parameter->value.sequence->data;
   return parameter->value.sequence->length;
 }
-static inline long copenssl_algorithm_iterations(const X509_ALGOR *algorithm) {
-  const ASN1_TYPE *parameter = algorithm ? algorithm->parameter : NULL;
+
+/* Each round is two of the hash and what is around them, for each piece of the key's `length`
+   bytes. */
+static inline copenssl_work_t copenssl_pbkdf2(const ASN1_TYPE *parameter, uint64_t length) {
   const unsigned char *bytes = NULL;
-  PBE2PARAM *outer = NULL;
-  if (algorithm && OBJ_obj2nid(algorithm->algorithm) == NID_pbes2) {
-    const long length = copenssl_sequence(parameter, &bytes);
-    outer = length > 0 ? d2i_PBE2PARAM(NULL, &bytes, length) : NULL;
-    parameter = outer ? outer->keyfunc->parameter : NULL;
+  const long count = copenssl_sequence(parameter, &bytes);
+  PBKDF2PARAM *given = count > 0 ? d2i_PBKDF2PARAM(NULL, &bytes, count) : NULL;
+  copenssl_work_t work = copenssl_rounds(0, 0);
+  if (given) {
+    uint64_t size = 1;
+    const int hmac = given->prf ? OBJ_obj2nid(given->prf->algorithm) : NID_hmacWithSHA1;
+    const uint64_t ns = copenssl_hash_ns(copenssl_hash_of_hmac(hmac), &size);
+    if (size > length) size = length;
+    work = copenssl_rounds(copenssl_number(given->iter, UINT64_MAX),
+                           ns * 5 / 2 * ((length + size - 1) / size));
   }
-  /* The older PBEs have salt and iterations too, and nothing behind them. */
-  const long length = copenssl_sequence(parameter, &bytes);
-  PBKDF2PARAM *inner = length > 0 ? d2i_PBKDF2PARAM(NULL, &bytes, length) : NULL;
-  long iterations = inner ? ASN1_INTEGER_get(inner->iter) : 0;
-  PBKDF2PARAM_free(inner);
-  PBE2PARAM_free(outer);
-  ERR_clear_error();
-  return iterations;
+  PBKDF2PARAM_free(given);
+  return work;
 }
-static inline long copenssl_pkcs8_iterations(const X509_SIG *locked) {
+static inline copenssl_work_t copenssl_scrypt(const ASN1_TYPE *parameter) {
+  const unsigned char *bytes = NULL;
+  const long count = copenssl_sequence(parameter, &bytes);
+  SCRYPT_PARAMS *given = count > 0 ? d2i_SCRYPT_PARAMS(NULL, &bytes, count) : NULL;
+  copenssl_work_t work = {COPENSSL_UNKNOWN, 0, 0, 0, 0, 0};
+  if (given) {
+    work.derivation = COPENSSL_SCRYPT;
+    work.rounds = copenssl_number(given->costParameter, UINT64_MAX);
+    work.r = copenssl_number(given->blockSize, UINT64_MAX);
+    work.p = copenssl_number(given->parallelizationParameter, UINT64_MAX);
+    const uint64_t blocks = copenssl_times(work.r, work.p);
+    /* Its blocks are made by PBKDF2, and mixed. */
+    work.ns = copenssl_plus(copenssl_times(copenssl_times(work.rounds, blocks), 300),
+                            copenssl_times(blocks, 1000));
+    work.memory = copenssl_plus(copenssl_times(copenssl_times(work.rounds, work.r), 128),
+                                copenssl_times(blocks, 128));
+  }
+  SCRYPT_PARAMS_free(given);
+  return work;
+}
+
+static inline copenssl_work_t copenssl_algorithm_work(const X509_ALGOR *algorithm) {
+  const copenssl_work_t plain = {COPENSSL_PLAIN, 0, 0, 0, 0, 0};
+  copenssl_work_t work = {COPENSSL_UNKNOWN, 0, 0, 0, 0, 0};
+  const unsigned char *bytes = NULL;
+  if (!algorithm) return plain;
+  const long count = copenssl_sequence(algorithm->parameter, &bytes);
+  switch (OBJ_obj2nid(algorithm->algorithm)) {
+    case NID_pbes2:
+    case NID_pbmac1: { /* which has the same two parts */
+      PBE2PARAM *given = count > 0 ? d2i_PBE2PARAM(NULL, &bytes, count) : NULL;
+      if (given) {
+        /* No cipher or checksum takes a longer key; the usual ones take half of it. */
+        uint64_t length = 64;
+        switch (OBJ_obj2nid(given->encryption->algorithm)) {
+          case NID_aes_128_cbc:
+          case NID_aes_192_cbc:
+          case NID_aes_256_cbc:
+          case NID_des_ede3_cbc:
+          case NID_des_cbc:
+          case NID_rc2_cbc:
+            length = 32;
+        }
+        switch (OBJ_obj2nid(given->keyfunc->algorithm)) {
+          case NID_id_pbkdf2:
+            work = copenssl_pbkdf2(given->keyfunc->parameter, length);
+            break;
+          case NID_id_scrypt:
+            work = copenssl_scrypt(given->keyfunc->parameter);
+            break;
+        }
+      }
+      PBE2PARAM_free(given);
+      break;
+    }
+    case NID_pbe_WithSHA1And128BitRC4:
+    case NID_pbe_WithSHA1And40BitRC4:
+    case NID_pbe_WithSHA1And3_Key_TripleDES_CBC:
+    case NID_pbe_WithSHA1And2_Key_TripleDES_CBC:
+    case NID_pbe_WithSHA1And128BitRC2_CBC:
+    case NID_pbe_WithSHA1And40BitRC2_CBC:
+    case NID_pbeWithMD2AndDES_CBC:
+    case NID_pbeWithMD5AndDES_CBC:
+    case NID_pbeWithMD2AndRC2_CBC:
+    case NID_pbeWithMD5AndRC2_CBC:
+    case NID_pbeWithSHA1AndDES_CBC:
+    case NID_pbeWithSHA1AndRC2_CBC: {
+      /* Salt and rounds; two pieces for the longest key, and one to begin with. */
+      PBEPARAM *given = count > 0 ? d2i_PBEPARAM(NULL, &bytes, count) : NULL;
+      if (given) work = copenssl_rounds(copenssl_number(given->iter, 1), 3 * 150);
+      PBEPARAM_free(given);
+      break;
+    }
+  }
+  ERR_clear_error();
+  return work;
+}
+
+/* For one look at the checksum of a PKCS#12 file, for a key, one of the file's parts, a key in
+   a part. */
+static inline copenssl_work_t copenssl_mac_work(const PKCS12 *file) {
+  const ASN1_INTEGER *iterations = NULL;
+  const X509_ALGOR *algorithm = NULL;
+  uint64_t size;
+  PKCS12_get0_mac(NULL, &algorithm, NULL, &iterations, file);
+  const int nid = algorithm ? OBJ_obj2nid(algorithm->algorithm) : NID_undef;
+  if (nid == NID_pbmac1) return copenssl_algorithm_work(algorithm);
+  return copenssl_rounds(copenssl_number(iterations, 1), copenssl_hash_ns(nid, &size));
+}
+static inline copenssl_work_t copenssl_pkcs8_work(const X509_SIG *locked) {
   const X509_ALGOR *algorithm = NULL;
   if (locked) X509_SIG_get0(locked, &algorithm, NULL);
-  return copenssl_algorithm_iterations(algorithm);
+  return copenssl_algorithm_work(algorithm);
 }
-static inline long copenssl_safe_iterations(const STACK_OF(PKCS7) * safes, int index) {
+static inline copenssl_work_t copenssl_safe_work(const STACK_OF(PKCS7) * safes, int index) {
   const PKCS7 *safe = sk_PKCS7_value(safes, index);
-  if (!PKCS7_type_is_encrypted(safe) || !safe->d.encrypted) return 0;
-  return copenssl_algorithm_iterations(safe->d.encrypted->enc_data->algorithm);
+  if (!PKCS7_type_is_encrypted(safe) || !safe->d.encrypted) return copenssl_algorithm_work(NULL);
+  return copenssl_algorithm_work(safe->d.encrypted->enc_data->algorithm);
 }
-static inline long copenssl_bag_iterations(const PKCS12_SAFEBAG *bag) {
-  return copenssl_pkcs8_iterations(PKCS12_SAFEBAG_get0_pkcs8(bag));
+static inline copenssl_work_t copenssl_bag_work(const PKCS12_SAFEBAG *bag) {
+  return copenssl_pkcs8_work(PKCS12_SAFEBAG_get0_pkcs8(bag));
+}
+
+/* ---- What a key costs ---------------------------------------------------- */
+
+/* Kinds of keys for TLS. Others may take any time to be read: of one for DSA the public half
+   is computed, with numbers as long as the file. */
+static inline int copenssl_is_usual_kind(const ASN1_OBJECT *kind) {
+  switch (OBJ_obj2nid(kind)) {
+    case NID_rsaEncryption:
+    case NID_rsassaPss:
+    case NID_X9_62_id_ecPublicKey:
+    case NID_ED25519:
+    case NID_ED448:
+      return 1;
+    default:
+      return 0;
+  }
+}
+/* The same, and how many bytes the key takes; 0 where it is of another kind. */
+static inline int copenssl_private_length(const PKCS8_PRIV_KEY_INFO *given) {
+  const ASN1_OBJECT *kind = NULL;
+  const unsigned char *bytes = NULL;
+  int length = 0;
+  if (PKCS8_pkey_get0(&kind, &bytes, &length, NULL, given) != 1) return 0;
+  return copenssl_is_usual_kind(kind) ? length : 0;
+}
+/* Whether a key of so many bytes signs in the time that such keys take: RSA has at most 16,384
+   bits, and no parts that are longer than its modulus lets them be. */
+static inline int copenssl_is_quick(EVP_PKEY *key, long length) {
+  X509_PUBKEY *half = NULL;
+  ASN1_OBJECT *kind = NULL;
+  const unsigned char *bytes = NULL;
+  int count = 0;
+  const int fine = X509_PUBKEY_set(&half, key) == 1 &&
+                   X509_PUBKEY_get0_param(&kind, &bytes, &count, NULL, half) == 1 &&
+                   copenssl_is_usual_kind(kind) && count <= 2100 && length <= 5L * count + 512;
+  X509_PUBKEY_free(half);
+  return fine;
+}
+static inline void copenssl_wipe_and_free(void *bytes, long count) {
+  OPENSSL_clear_free(bytes, count > 0 ? (size_t)count : 0);
 }
 
 #endif

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -134,6 +135,17 @@ static inline uint32_t csystem_monotonic_seconds(void) {
 }
 
 static inline int64_t csystem_unix_seconds(void) { return time(NULL); }
+
+/* Sixteen random bytes that the kernel gave this process when it began, unknown outside: no
+   file to open and nothing to fail. libc's own guards are made of them, so they are only ever
+   the key of a hash. */
+static inline void csystem_process_secret(uint64_t *one, uint64_t *other) {
+  const char *bytes = (const char *)getauxval(AT_RANDOM);
+  *one = *other = 0;
+  if (!bytes) return;
+  memcpy(one, bytes, sizeof *one);
+  memcpy(other, bytes + sizeof *one, sizeof *other);
+}
 
 /* Numbers that several threads read and write. */
 static inline uint32_t csystem_atomic_load(const uint32_t *number) {

@@ -247,22 +247,37 @@ static void arguments_that_cannot_be(void **state) {
   gateway_stop(gateway);
 }
 
-/* A wrong structure costs no tuple. */
-static void a_tuple_of_an_older_program(void **state) {
+/* A wrong structure costs no tuple, and is left as it was. */
+static void a_tuple_of_another_program(void **state) {
   (void)state;
   static const uint8_t tuples[] = {0, 0, 0, 9, 0, 2, 'a', 'b', 0, 0, 0, 8, 0, 1, 'c'};
   const gateway_step_t script[] = {SAY(tuples, sizeof tuples), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_feedback_t *feedback = feedback_from(gateway);
   apns_error_t error = APNS_ERROR_INIT;
-  apns_feedback_tuple_t tuple;
-  memset(&tuple, 0x5A, sizeof tuple);
-  tuple.size = 0;
-  assert_status(APNS_ERR_ARGUMENT, apns_feedback_next(feedback, &tuple, &error), &error);
-  tuple.size = offsetof(apns_feedback_tuple_t, token);
-  assert_ok(apns_feedback_next(feedback, &tuple, &error), &error);
-  assert_int_equal(tuple.timestamp, 9);
-  assert_int_equal(tuple.token_length, 0x5A5A5A5A5A5A5A5A);
+  static const size_t wrong[] = {
+      0, 8, 16, 24, 31, 33, 39, 4097, 4104, SIZE_MAX,
+  };
+  for (size_t index = 0; index < sizeof wrong / sizeof *wrong; index++) {
+    apns_feedback_tuple_t tuple, before;
+    memset(&tuple, 0x5A, sizeof tuple);
+    tuple.size = wrong[index];
+    before = tuple;
+    assert_status(APNS_ERR_ARGUMENT, apns_feedback_next(feedback, &tuple, &error), &error);
+    assert_contains(error.message, "apns_feedback_tuple_t.size is ");
+    assert_memory_equal(&tuple, &before, sizeof tuple);
+  }
+  struct {
+    apns_feedback_tuple_t known;
+    unsigned char beyond[24];
+  } newer;
+  memset(&newer, 0x5A, sizeof newer);
+  newer.known.size = sizeof newer;
+  assert_ok(apns_feedback_next(feedback, &newer.known, &error), &error);
+  assert_int_equal(newer.known.size, sizeof newer);
+  assert_int_equal(newer.known.timestamp, 9);
+  assert_int_equal(newer.known.token_length, 2);
+  assert_int_equal(newer.beyond[0], 0x5A);
   assert_tuple(feedback, 8, "c", 1);
   apns_feedback_free(feedback);
   gateway_stop(gateway);
@@ -299,7 +314,7 @@ int main(void) {
       cmocka_unit_test(a_service_that_falls_silent),
       cmocka_unit_test(a_service_that_does_not_shake_hands),
       cmocka_unit_test(arguments_that_cannot_be),
-      cmocka_unit_test(a_tuple_of_an_older_program),
+      cmocka_unit_test(a_tuple_of_another_program),
       cmocka_unit_test(freed_before_its_end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

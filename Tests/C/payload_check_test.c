@@ -1,5 +1,6 @@
 /* Payloads that somebody else made, judged. */
 #include <stdio.h>
+#include <time.h>
 
 #include "provider.h"
 #include "vectors.h"
@@ -274,6 +275,56 @@ static void a_thousand_keys_are_no_trouble(void **state) {
   free(json);
 }
 
+/* Texts of which each may take the place of the other, after those before them: the lowest 48
+   bits of FNV-1a are the same whatever is chosen, and so is a place in a table of 2^16. */
+static const char *const alike[15][2] = {
+    {"bdiBFvekmgtk", "Ajqhxwhbcvic"}, {"nguvrjizCwFC", "yauxzfgzbgdm"},
+    {"iFfeCfwldzql", "kdnkChektnsc"}, {"wiarfBBhawBa", "wBfsqhdbhyqy"},
+    {"oodxcgnriuzj", "xhnjCdwjjkcl"}, {"yBCyzjssotcw", "CgoEhoFjjCyw"},
+    {"usEzrfyoxkiB", "yBunxkyCCbFA"}, {"jsnfnFgmwgyF", "bxDAxqwpqDFp"},
+    {"lkqmmxDlfyok", "bhzebnmfqCju"}, {"BEueqynmeClo", "rdAgtajoBBli"},
+    {"kAwpreeeCkDf", "uflCpvyvcdFF"}, {"AzkCeuAuepaE", "kwrFFbalenDF"},
+    {"iFfeCfwldzql", "kdnkChektnsc"}, {"wiarfBBhawBa", "wBfsqhdbhyqy"},
+    {"oodxcgnriuzj", "xhnjCdwjjkcl"},
+};
+
+/* So many keys; alike or, with another beginning, as long and not alike. */
+static char *payload_of(size_t count, bool are_alike, size_t *length_out) {
+  char *json = malloc(220 * count + 20), *next = json + sprintf(json, "{\"aps\":{}");
+  for (size_t key = 0; key < count; key++) {
+    next += sprintf(next, are_alike ? ",\"" : ",\"%04zx", key);
+    for (size_t part = 0; part < 15; part++)
+      next += sprintf(next, "%s", alike[part][are_alike ? key >> part & 1 : 0]);
+    next += sprintf(next, "\":1");
+  }
+  *next++ = '}';
+  *length_out = (size_t)(next - json);
+  return json;
+}
+
+static clock_t time_to_check(const char *json, size_t length) {
+  const clock_t start = clock();
+  size_t found = 0;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_payload_check(json, length, length, NULL, 0, &found, &error), &error);
+  assert_int_equal(found, 0);
+  return clock() - start;
+}
+
+/* Whoever knows the hash can make keys that collide in it: a payload of them takes no longer. */
+static void keys_that_collide_in_a_known_hash(void **state) {
+  (void)state;
+  const size_t count = as_many_as(32768, 8192);
+  size_t length;
+  char *json = payload_of(count, false, &length);
+  clock_t usual = time_to_check(json, length);
+  for (int again = 0; again < 4; again++) usual += time_to_check(json, length);
+  free(json);
+  json = payload_of(count, true, &length);
+  assert_true(time_to_check(json, length) < 20 * (usual / 5) + CLOCKS_PER_SEC / 100);
+  free(json);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(payloads_that_are_fine),
@@ -288,6 +339,7 @@ int main(void) {
       cmocka_unit_test(arguments_that_cannot_be),
       cmocka_unit_test(every_json_vector),
       cmocka_unit_test(a_thousand_keys_are_no_trouble),
+      cmocka_unit_test(keys_that_collide_in_a_known_hash),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -300,7 +300,7 @@ static void options_that_cannot_be(void **state) {
   assert_string_equal(error.message, "payload_out is NULL");
   options.limit = SIZE_MAX;
   assert_status(APNS_ERR_ARGUMENT, apns_payload_new(&options, &payload, &error), &error);
-  assert_string_equal(error.message, "limit is out of range");
+  assert_string_equal(error.message, "limit is 18446744073709551615, more than there is memory");
   options.limit = 0;
   options.truncate = 1;
   options.suffix = "\xFF";

@@ -252,23 +252,6 @@ static void messages_hold_no_secret(void **state) {
 
 /* ---- Other versions ----------------------------------------------------- */
 
-static void an_older_program(void **state) {
-  (void)state;
-  apns_credentials_options_t options = with_token();
-  options.size = offsetof(apns_credentials_options_t, token_key_file);
-  options.token_key_file = "/nonexistent";
-  apns_credentials_t *credentials = made_with(&options);
-  apns_credentials_description_t told;
-  memset(&told, 0x5A, sizeof told);
-  const apns_credentials_description_t before = told;
-  told.size = offsetof(apns_credentials_description_t, key_id);
-  assert_ok(apns_credentials_describe(credentials, &told, NULL), NULL);
-  assert_null(told.subject);
-  assert_memory_equal(&told.key_id, &before.key_id, sizeof told.key_id);
-  assert_memory_equal(&told.team_id, &before.team_id, sizeof told.team_id);
-  apns_credentials_free(credentials);
-}
-
 int main(void) {
   all = identities_make();
   key = keychain_key(false);
@@ -289,7 +272,6 @@ int main(void) {
       cmocka_unit_test(identifiers_that_cannot_be),
       cmocka_unit_test(options_that_contradict),
       cmocka_unit_test(messages_hold_no_secret),
-      cmocka_unit_test(an_older_program),
   };
   const int failures = cmocka_run_group_tests(tests, NULL, NULL);
   EVP_PKEY_free(key);

@@ -215,6 +215,8 @@ static void refusals(void **state) {
       {"HTTP/1.1 301 Moved\r\nLocation: /\r\n\r\n", "refused: 301 Moved"},
       /* One line in the end, whatever the proxy says. */
       {"HTTP/1.1 500 \a\x1B[31mred\r\n\r\n", "refused: 500 ??[31mred"},
+      {"HTTP/1.1 500 \xFFgro\xC3\x9F \xE2\x80\xAE\xC2\x9B\xE2\x80\xA8 \xC3\r\n\r\n",
+       "refused: 500 ?gro\xC3\x9F ??? ?"},
       {"220 mail.example ESMTP\r\n\r\n", "does not speak HTTP: 220 mail.example ESMTP"},
       {"\x15\x03\x01\x02\x02(\n\n", "does not speak HTTP: "},
       {"HTTP/1.1\r\n\r\n", "does not speak HTTP: HTTP/1.1"},

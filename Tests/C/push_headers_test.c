@@ -138,6 +138,59 @@ static void fields_arrive_while_that_changes(void **state) {
   check_drawn(0, 50, as_many_as(5000, 500));
 }
 
+/* What cannot be is refused where it is said: a session's topic when it is made. */
+static void what_cannot_be_asked(void **state) {
+  (void)state;
+  service_t *service = service_start(NULL);
+  apns_credentials_t *credentials = provider_credentials();
+  char long_topic[300];
+  memset(long_topic, 'x', sizeof long_topic - 1);
+  long_topic[sizeof long_topic - 1] = 0;
+  const char *const topics[][2] = {
+      {"", "topic is empty"},
+      {"com.example\napp", "topic has character 0x0a at 11"},
+      {"com example", "topic has character 0x20 at 3"},
+      {" ", "topic has character 0x20 at 0"},
+      {"app\x7F", "topic has character 0x7f at 3"},
+      {long_topic, "topic has more than 255 bytes"},
+  };
+  apns_error_t error = APNS_ERROR_INIT;
+  for (size_t index = 0; index < sizeof topics / sizeof *topics; index++) {
+    apns_session_options_t options = push_options(service);
+    options.topic = topics[index][0];
+    apns_session_t *session = NULL;
+    assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+                  &error);
+    assert_string_equal(error.message, topics[index][1]);
+    assert_null(session);
+  }
+  apns_credentials_free(credentials);
+  apns_session_t *session = push_session(service, NULL);
+#define REFUSED(change, text)                                                                     \
+  do {                                                                                            \
+    apns_notification_t push = *notification(1);                                                  \
+    change;                                                                                       \
+    assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error); \
+    assert_contains(error.message, text);                                                         \
+  } while (0)
+  REFUSED(push.expiry = -2, "expiry is -2, neither a time nor APNS_EXPIRY_ONCE");
+  REFUSED(push.expiry = INT64_MIN, "expiry is -9223372036854775808, neither");
+  REFUSED(push.token_length = SIZE_MAX, "token has 18446744073709551615 bytes, not 1 to 100");
+  REFUSED(push.payload_length = SIZE_MAX, "payload has 18446744073709551615 bytes, more than");
+  REFUSED(push.reserved[5] = 1, "apns_notification_t.reserved is reserved and has to be zero");
+  REFUSED(push.topic = "a b", "topic has character 0x20 at 1");
+#undef REFUSED
+  assert_int_equal(stats_of(session).taken, 0);
+  apns_notification_t push = *notification(1);
+  push.expiry = APNS_EXPIRY_ONCE;
+  assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+  drain(session);
+  apns_session_free(session);
+  service_stop(service);
+  assert_string_equal(service_push(service, 0)->expiration, "0");
+  service_free(service);
+}
+
 /* ---- What is answered ----------------------------------------------------- */
 
 #define ID "apns-id", "5e2a60c0-0000-4000-8000-00000000000a"
@@ -203,6 +256,28 @@ static void an_answer_is_formed_like_one(void **state) {
   service_free(service);
 }
 
+static service_reply_t judge_with_a_hostile_reason(void *context, const service_push_t *push) {
+  (void)context, (void)push;
+  return (service_reply_t){.status = 400,
+                           .body =
+                               "{\"reason\":\"Bad\\u202eDevice\\u2028\\u0085\\u001b[2J\\ufeff"
+                               "\xD8\x9C\xE2\x81\xA6\xC2\x9B \xC3\xA4\"}"};
+}
+
+/* It may come to stand in a log, or on a terminal. */
+static void a_reason_that_would_not_stay_in_its_line(void **state) {
+  (void)state;
+  const service_options_t options = {.judge = judge_with_a_hostile_reason};
+  service_t *service = service_start(&options);
+  apns_session_t *session = push_session(service, NULL);
+  send_all(session, 0, 1);
+  drain(session);
+  assert_string_equal(one_event(session).reason_text, "Bad?Device???[2J???? \xC3\xA4");
+  apns_session_free(session);
+  service_stop(service);
+  service_free(service);
+}
+
 int main(void) {
   identities_make();
   if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
@@ -211,6 +286,8 @@ int main(void) {
       cmocka_unit_test(fields_arrive_where_little_is_remembered),
       cmocka_unit_test(fields_arrive_while_that_changes),
       cmocka_unit_test(an_answer_is_formed_like_one),
+      cmocka_unit_test(what_cannot_be_asked),
+      cmocka_unit_test(a_reason_that_would_not_stay_in_its_line),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

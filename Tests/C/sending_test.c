@@ -487,13 +487,17 @@ static void a_refused_notification_costs_no_connection(void **state) {
   REFUSED(push.token = NULL, "token is NULL");
   REFUSED(push.token_length = 0, "token has 0 bytes");
   REFUSED((push.token = large, push.token_length = 101), "token has 101 bytes, not 1 to 100");
-  REFUSED((push.token = large, push.token_length = SIZE_MAX), "token has");
+  REFUSED((push.token = large, push.token_length = SIZE_MAX),
+          "token has 18446744073709551615 bytes");
   REFUSED(push.payload = NULL, "payload is NULL");
   REFUSED(push.payload_length = 0, "payload is empty");
   REFUSED((push.payload = large, push.payload_length = 2049), "2049 bytes, more than 2048");
-  REFUSED((push.payload = large, push.payload_length = SIZE_MAX), "payload");
+  REFUSED((push.payload = large, push.payload_length = SIZE_MAX),
+          "payload has 18446744073709551615 bytes, more than");
   REFUSED(push.priority = 1, "priority is 1");
   REFUSED(push.priority = 255, "priority is 255");
+  REFUSED(push.expiry = -2, "expiry is -2, neither a time nor APNS_EXPIRY_ONCE");
+  REFUSED(push.expiry = INT64_MIN, "expiry is -9223372036854775808, neither");
 #undef REFUSED
   assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, NULL, 0, NULL, &error), &error);
   assert_contains(error.message, "notification is NULL");
@@ -514,6 +518,7 @@ static void a_refused_notification_costs_no_connection(void **state) {
   assert_status(APNS_ERR_ARGUMENT,
                 apns_session_send_many(session, notification(0), SIZE_MAX, 0, &taken, &error),
                 &error);
+  assert_contains(error.message, "count is 18446744073709551615, more than there is memory");
   assert_counts(session, 0, 0, 0, 0, 0);
   assert_int_equal(gateway_connections(gateway), 0);
   apns_session_free(session);

@@ -1,6 +1,7 @@
 /* Structures that begin with their size: programs older and newer than the library. */
 #include <stdio.h>
 
+#include "baseline.h"
 #include "provider.h"
 
 /* A structure as a newer program has it: with fields behind ours. */
@@ -68,17 +69,32 @@ static void a_success_leaves_the_error_as_it_was(void **state) {
   apns_credentials_free(credentials);
 }
 
-static void an_error_of_an_older_program_is_not_overrun(void **state) {
+/* Where nobody can say how large the program's memory is, nothing is written to it. */
+static void an_error_that_cannot_be_is_left_alone(void **state) {
   (void)state;
-  for (size_t size = 0; size <= sizeof(apns_error_t); size++) {
-    unsigned char memory[sizeof(apns_error_t)];
+  unsigned char memory[sizeof(apns_error_t) + 64], before[sizeof memory];
+  for (size_t size = 0; size <= sizeof memory + 2; size++) {
+    const size_t said = size == sizeof memory + 1   ? SIZE_MAX
+                        : size == sizeof memory + 2 ? 4104
+                                                    : size;
     memset(memory, 0x5A, sizeof memory);
-    memcpy(memory, &size, sizeof size);
+    memcpy(memory, &said, sizeof said);
+    memcpy(before, memory, sizeof memory);
     assert_int_equal(apns_session_connect(NULL, (apns_error_t *)memory), APNS_ERR_ARGUMENT);
-    for (size_t index = size < sizeof size ? sizeof size : size; index < sizeof memory; index++)
-      assert_int_equal(memory[index], 0x5A);
-    assert_memory_equal(memory, &size, sizeof size);
-    if (size >= 12) assert_int_equal(((apns_error_t *)memory)->status, APNS_ERR_ARGUMENT);
+    if (said >= baseline.error && said <= sizeof memory && said % 8 == 0) {
+      assert_string_equal(((apns_error_t *)memory)->message, "session is NULL");
+      memcpy(before, memory, sizeof(apns_error_t));
+    }
+    assert_memory_equal(memory, before, sizeof memory);
+    /* The payload's functions tell of their errors in a way of their own. */
+    memset(memory, 0x5A, sizeof memory);
+    memcpy(memory, &said, sizeof said);
+    memcpy(before, memory, sizeof memory);
+    assert_int_equal(apns_payload_add_null(NULL, "a", 1, (apns_error_t *)memory),
+                     APNS_ERR_ARGUMENT);
+    if (said >= baseline.error && said <= sizeof memory && said % 8 == 0)
+      memcpy(before, memory, sizeof(apns_error_t));
+    assert_memory_equal(memory, before, sizeof memory);
   }
 }
 
@@ -123,30 +139,179 @@ static void options_without_a_size_are_refused(void **state) {
   apns_credentials_free(credentials);
 }
 
-static void options_of_an_older_program(void **state) {
-  (void)state;
-  /* It knew of no more than host and port; what stands behind is not read. */
-  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
-  options.size = offsetof(apns_session_options_t, format);
-  options.port = 1;
-  options.format = 77;
-  options.window_bytes = 1;
-  apns_credentials_t *credentials = no_credentials();
-  apns_session_t *session = NULL;
-  apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
-  apns_session_free(session);
-  options.size = sizeof options;
-  assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
-                &error);
+/* ---- Each structure, by its size and its reserved fields ----------------- */
 
-  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
-  who.size = sizeof who.size;
-  who.certificate_file = "/nonexistent";
-  apns_credentials_t *more = NULL;
-  assert_ok(apns_credentials_new(&who, &more, &error), &error);
-  apns_credentials_free(more);
+/* Calls with the structure, and undoes what comes of it. */
+static apns_credentials_t *made;
+static apns_session_t *held;
+
+static apns_status_t with_credentials_options(void *memory, apns_error_t *error) {
+  apns_credentials_t *credentials = NULL;
+  const apns_status_t status = apns_credentials_new(memory, &credentials, error);
   apns_credentials_free(credentials);
+  return status;
+}
+
+static apns_status_t with_description(void *memory, apns_error_t *error) {
+  return apns_credentials_describe(made, memory, error);
+}
+
+static apns_status_t with_session_options(void *memory, apns_error_t *error) {
+  apns_session_t *session = NULL;
+  const apns_status_t status = apns_session_new(memory, made, &session, error);
+  apns_session_free(session);
+  return status;
+}
+
+/* Nobody listens on the port, so that what is not refused fails soon. */
+static apns_status_t with_feedback_options(void *memory, apns_error_t *error) {
+  apns_feedback_t *feedback = NULL;
+  ((apns_feedback_options_t *)memory)->host = "127.0.0.1";
+  ((apns_feedback_options_t *)memory)->port = 1;
+  const apns_status_t status = apns_feedback_open(memory, made, &feedback, error);
+  apns_feedback_free(feedback);
+  return status;
+}
+
+static apns_status_t with_payload_options(void *memory, apns_error_t *error) {
+  apns_payload_t *payload = NULL;
+  const apns_status_t status = apns_payload_new(memory, &payload, error);
+  apns_payload_free(payload);
+  return status;
+}
+
+/* It has no token, which is looked at last. */
+static apns_status_t with_notification(void *memory, apns_error_t *error) {
+  return apns_session_send(held, memory, 0, NULL, error);
+}
+
+static apns_status_t with_notifications(void *memory, apns_error_t *error) {
+  return apns_session_send_many(held, memory, 1, 0, NULL, error);
+}
+
+static apns_status_t with_payload_of_its_own(void *memory, apns_error_t *error) {
+  apns_payload_t *payload = NULL;
+  assert_ok(apns_payload_new(NULL, &payload, NULL), NULL);
+  const apns_status_t status =
+      apns_session_send_payload(held, memory, payload, 0, NULL, NULL, error);
+  apns_payload_free(payload);
+  return status;
+}
+
+static apns_status_t with_event(void *memory, apns_error_t *error) {
+  return apns_session_next_event(held, memory, 0, error);
+}
+
+static apns_status_t with_stats(void *memory, apns_error_t *error) {
+  return apns_session_stats(held, memory, error);
+}
+
+static apns_status_t with_findings(void *memory, apns_error_t *error) {
+  return apns_payload_check("{\"aps\":{}}", 10, 0, memory, 1, NULL, error);
+}
+
+static const struct {
+  const char *name;
+  const size_t *smallest;
+  apns_status_t (*call)(void *, apns_error_t *);
+} structures[] = {
+    {"apns_credentials_options_t", &baseline.credentials_options, with_credentials_options},
+    {"apns_credentials_description_t", &baseline.credentials_description, with_description},
+    {"apns_session_options_t", &baseline.session_options, with_session_options},
+    {"apns_feedback_options_t", &baseline.feedback_options, with_feedback_options},
+    {"apns_payload_options_t", &baseline.payload_options, with_payload_options},
+    {"apns_notification_t", &baseline.notification, with_notification},
+    {"apns_notification_t", &baseline.notification, with_notifications},
+    {"apns_notification_t", &baseline.notification, with_payload_of_its_own},
+    {"apns_event_t", &baseline.event, with_event},
+    {"apns_session_stats_t", &baseline.session_stats, with_stats},
+    {"apns_payload_finding_t", &baseline.payload_finding, with_findings},
+};
+
+static void hold(void) {
+  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  options.host = "127.0.0.1";
+  options.port = 1;
+  made = no_credentials();
+  assert_ok(apns_session_new(&options, made, &held, NULL), NULL);
+}
+
+static void let_go(void) {
+  apns_session_free(held);
+  apns_credentials_free(made);
+}
+
+/* Smaller than 0.1's, in the middle of a field, or larger than any will ever be. */
+static void sizes_that_cannot_be_are_refused(void **state) {
+  (void)state;
+  hold();
+  for (size_t which = 0; which < sizeof structures / sizeof *structures; which++) {
+    static const size_t large[] = {4088,  4096,         4097,         4104,    5000,
+                                   65536, SIZE_MAX / 2, SIZE_MAX - 7, SIZE_MAX};
+    for (size_t step = 0; step < 400 + sizeof large / sizeof *large; step++) {
+      const size_t size = step < 400 ? step : large[step - 400];
+      _Alignas(8) unsigned char memory[5000] = {0};
+      memcpy(memory, &size, sizeof size);
+      apns_error_t error = APNS_ERROR_INIT;
+      const apns_status_t status = structures[which].call(memory, &error);
+      char expected[100];
+      snprintf(expected, sizeof expected, "%s.size is %zu: set the structure up",
+               structures[which].name, size);
+      if (size >= *structures[which].smallest && size <= 4096 && size % 8 == 0) {
+        assert_null(strstr(error.message, ".size is "));
+      } else {
+        assert_int_equal(status, APNS_ERR_ARGUMENT);
+        assert_contains(error.message, expected);
+      }
+    }
+  }
+  let_go();
+}
+
+static void reserved_fields_are_zero(void **state) {
+  (void)state;
+#define RESERVED(type, call, field) \
+  { #type, #field, offsetof(type, field), sizeof((type *)0)->field, sizeof(type), call }
+  static const struct {
+    const char *name, *field;
+    size_t offset, length, size;
+    apns_status_t (*call)(void *, apns_error_t *);
+  } reserved[] = {
+      RESERVED(apns_session_options_t, with_session_options, reserved16),
+      RESERVED(apns_session_options_t, with_session_options, reserved),
+      RESERVED(apns_session_options_t, with_session_options, reserved32),
+      RESERVED(apns_feedback_options_t, with_feedback_options, reserved16),
+      RESERVED(apns_feedback_options_t, with_feedback_options, reserved32),
+      RESERVED(apns_feedback_options_t, with_feedback_options, reserved),
+      RESERVED(apns_payload_options_t, with_payload_options, reserved32),
+      RESERVED(apns_notification_t, with_notification, reserved),
+      RESERVED(apns_notification_t, with_notifications, reserved),
+      RESERVED(apns_notification_t, with_payload_of_its_own, reserved),
+  };
+#undef RESERVED
+  hold();
+  for (size_t which = 0; which < sizeof reserved / sizeof *reserved; which++) {
+    for (size_t byte = 0; byte < reserved[which].length; byte++) {
+      _Alignas(8) unsigned char memory[512] = {0};
+      memcpy(memory, &reserved[which].size, sizeof(size_t));
+      memory[reserved[which].offset + byte] = 0x80;
+      /* All else is as it should be. */
+      if (reserved[which].call == with_notification || reserved[which].call == with_notifications) {
+        const apns_notification_t *push = notification(0);
+        memory[reserved[which].offset + byte] = 0;
+        memcpy(memory, push, sizeof *push);
+        memory[reserved[which].offset + byte] = 0x80;
+      }
+      apns_error_t error = APNS_ERROR_INIT;
+      assert_status(APNS_ERR_ARGUMENT, reserved[which].call(memory, &error), &error);
+      char expected[100];
+      snprintf(expected, sizeof expected, "%s.%s is reserved and has to be zero",
+               reserved[which].name, reserved[which].field);
+      assert_string_equal(error.message, expected);
+    }
+  }
+  assert_int_equal(stats_of(held).taken, 0);
+  let_go();
 }
 
 static void options_of_a_newer_program(void **state) {
@@ -253,26 +418,18 @@ static void notifications_without_a_size_are_refused(void **state) {
   gateway_stop(gateway);
 }
 
-/* The smaller structure ends before expiry, the larger one goes on behind ours. */
+/* The structure goes on behind ours. */
 static void notifications_of_other_programs_in_an_array(void **state) {
   (void)state;
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_to(gateway, NULL);
   apns_error_t error = APNS_ERROR_INIT;
-  apns_notification_t *source = notifications(6);
-  enum { OLDER = offsetof(apns_notification_t, expiry) };
-  unsigned char older[3 * OLDER];
-  for (size_t n = 0; n < 3; n++) {
-    source[n].size = OLDER;
-    memcpy(older + n * OLDER, &source[n], OLDER);
-  }
+  apns_notification_t *source = notifications(3);
   size_t taken = 0;
-  assert_ok(apns_session_send_many(session, (void *)older, 3, 0, &taken, &error), &error);
-  assert_int_equal(taken, 3);
   NEWER(apns_notification_t) newer[3];
   memset(newer, 0, sizeof newer);
   for (size_t n = 0; n < 3; n++) {
-    newer[n].known = source[3 + n];
+    newer[n].known = source[n];
     newer[n].known.size = sizeof *newer;
   }
   assert_ok(apns_session_send_many(session, &newer[0].known, 3, 0, &taken, &error), &error);
@@ -282,13 +439,13 @@ static void notifications_of_other_programs_in_an_array(void **state) {
                 apns_session_send_many(session, &newer[0].known, 3, 0, &taken, &error), &error);
   assert_int_equal(taken, 1);
   assert_contains(error.message, "does not know");
-  notifications_free(source, 6);
+  notifications_free(source, 3);
   assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
   apns_session_free(session);
   const gateway_record_t *heard = gateway_heard(gateway, 0);
-  assert_int_equal(notifications_in(heard), 7);
-  for (size_t n = 0; n < 6; n++) assert_carries(heard, n, n);
-  assert_carries(heard, 6, 3);
+  assert_int_equal(notifications_in(heard), 4);
+  for (size_t n = 0; n < 3; n++) assert_carries(heard, n, n);
+  assert_carries(heard, 3, 0);
   gateway_stop(gateway);
 }
 
@@ -337,13 +494,15 @@ static void events_and_stats_of_other_programs(void **state) {
   apns_event_t event = {0};
   assert_init_is_asked_for("apns_event_t", 0, apns_session_next_event(session, &event, 0, &error));
   assert_int_equal(stats_of(session).events, 3);
-  memset(&event, 0x5A, sizeof event);
-  event.size = offsetof(apns_event_t, identifier);
+  event.size = offsetof(apns_event_t, reason_text);
+  assert_init_is_asked_for("apns_event_t", event.size,
+                           apns_session_next_event(session, &event, 0, &error));
+  assert_int_equal(stats_of(session).events, 3);
+  event.size = sizeof event;
   assert_ok(apns_session_next_event(session, &event, 0, &error), &error);
-  assert_int_equal(event.size, offsetof(apns_event_t, identifier));
+  assert_int_equal(event.size, sizeof event);
   assert_int_equal(event.kind, APNS_EVENT_REJECTED);
   assert_int_equal(event.reject, 8);
-  assert_int_equal(event.identifier, 0x5A5A5A5A);
   NEWER(apns_event_t) newer;
   memset(&newer, 0, sizeof newer);
   newer.known.size = sizeof newer;
@@ -354,10 +513,13 @@ static void events_and_stats_of_other_programs(void **state) {
   apns_session_stats_t stats = {0};
   assert_init_is_asked_for("apns_session_stats_t", 0, apns_session_stats(session, &stats, &error));
   memset(&stats, 0x5A, sizeof stats);
-  stats.size = offsetof(apns_session_stats_t, accepted);
+  stats.size = offsetof(apns_session_stats_t, first_unresolved);
+  assert_init_is_asked_for("apns_session_stats_t", stats.size,
+                           apns_session_stats(session, &stats, &error));
+  assert_int_equal(stats.taken, 0x5A5A5A5A5A5A5A5A);
+  stats.size = sizeof stats;
   assert_ok(apns_session_stats(session, &stats, &error), &error);
   assert_int_equal(stats.taken, 3);
-  assert_int_equal(stats.accepted, 0x5A5A5A5A5A5A5A5A);
   NEWER(apns_session_stats_t) more;
   memset(&more, 0, sizeof more);
   more.known.size = sizeof more;
@@ -394,10 +556,11 @@ int main(void) {
       cmocka_unit_test(an_error_may_be_null),
       cmocka_unit_test(a_failure_fills_the_error),
       cmocka_unit_test(a_success_leaves_the_error_as_it_was),
-      cmocka_unit_test(an_error_of_an_older_program_is_not_overrun),
+      cmocka_unit_test(an_error_that_cannot_be_is_left_alone),
       cmocka_unit_test(an_error_of_a_newer_program_keeps_its_own),
       cmocka_unit_test(options_without_a_size_are_refused),
-      cmocka_unit_test(options_of_an_older_program),
+      cmocka_unit_test(sizes_that_cannot_be_are_refused),
+      cmocka_unit_test(reserved_fields_are_zero),
       cmocka_unit_test(options_of_a_newer_program),
       cmocka_unit_test(options_that_cannot_be_are_named),
       cmocka_unit_test(the_smallest_window_there_may_be),

@@ -1,4 +1,4 @@
-/* Names of statuses, texts of rejections, the version. */
+/* Names of statuses, texts of rejections, the version; and foreign text in messages. */
 #include <stdio.h>
 
 #include "provider.h"
@@ -112,6 +112,130 @@ static void the_version_is_the_headers(void **state) {
   assert_string_equal(apns_version(), numbers);
 }
 
+/* ---- Text of others in a message ------------------------------------------- */
+
+/* Whether a character may stand in a line: nothing that ends it, hides or turns it. */
+static bool is_plain(uint32_t c) {
+  return c >= 0x20 && (c < 0x7F || c >= 0xA0) && c != 0x61C && c != 0x200E && c != 0x200F &&
+         (c < 0x2028 || c > 0x202E) && (c < 0x2066 || c > 0x2069) && c != 0xFEFF;
+}
+
+/* One line of UTF-8 that shows what it says. */
+static void check_line(const char *line) {
+  const unsigned char *at = (const unsigned char *)line;
+  while (*at) {
+    const size_t length = *at < 0x80 ? 1 : *at < 0xE0 ? 2 : *at < 0xF0 ? 3 : 4;
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    uint32_t c = length == 1 ? *at : *at & (0x7F >> length);
+    for (size_t index = 1; index < length; index++) {
+      if ((at[index] & 0xC0) != 0x80) fail_msg("not UTF-8: %s", line);
+      c = c << 6 | (at[index] & 0x3F);
+    }
+    if (c < least[length] || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000) || *at == 0xC0 ||
+        (length > 1 && *at < 0xC2))
+      fail_msg("not UTF-8: %s", line);
+    if (!is_plain(c)) fail_msg("U+%04X in: %s", c, line);
+    at += length;
+  }
+}
+
+static size_t encode(uint32_t c, char *to) {
+  unsigned char *at = (unsigned char *)to;
+  if (c < 0x80) return at[0] = (unsigned char)c, 1;
+  const size_t length = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+  for (size_t index = length - 1; index > 0; index--, c >>= 6) at[index] = 0x80 | (c & 0x3F);
+  at[0] = (unsigned char)((0xF00 >> length & 0xF0) | c);
+  return length;
+}
+
+/* Every way by which a caller's or a file's text comes into a message; `text` has no NUL.
+   The last message is left in `message`. */
+static void check_every_way(const char *text, char message[240]) {
+  apns_error_t error = APNS_ERROR_INIT;
+  const size_t length = strlen(text);
+  apns_strings_t *strings = NULL;
+  const char *found;
+  assert_status(APNS_ERR_ARGUMENT, apns_strings_open(text, &strings, &error), &error);
+  check_line(error.message);
+  apns_credentials_t *credentials = NULL;
+  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
+  who.ca_file = text;
+  assert_int_equal(apns_credentials_new(&who, &credentials, &error), APNS_ERR_CREDENTIALS);
+  check_line(error.message);
+  /* A key in a payload; where the payload is none for it, that is an error with a message too. */
+  char json[1000];
+  snprintf(json, sizeof json, "{\"aps\":{\"%s\":1,\"alert\":[],\"%s\":2},\"%s\":1,\"%s\":1}", text,
+           text, text, text);
+  apns_payload_finding_t findings[8] = {APNS_PAYLOAD_FINDING_INIT};
+  size_t count = 0;
+  error.message[0] = 0;
+  apns_payload_check(json, strlen(json), 0, findings, 8, &count, &error);
+  check_line(error.message);
+  for (size_t index = 0; index < count && index < 8; index++) check_line(findings[index].message);
+  apns_payload_t *payload = NULL;
+  assert_ok(apns_payload_new(NULL, &payload, &error), &error);
+  for (int twice = 0; twice < 2; twice++) {
+    error.message[0] = 0;
+    apns_payload_add_null(payload, text, length, &error);
+    check_line(error.message);
+  }
+  apns_payload_free(payload);
+  assert_ok(apns_strings_new("a = b;", 6, &strings, &error), &error);
+  assert_status(APNS_ERR_ARGUMENT, apns_strings_get(strings, text, length, &found, NULL, &error),
+                &error);
+  check_line(error.message);
+  apns_strings_free(strings);
+  memcpy(message, error.message, 240);
+}
+
+static void a_message_is_one_line_of_text(void **state) {
+  (void)state;
+  char message[240], text[64], expected[100];
+  /* Each character below U+0800, those around the ones that are not plain, and the last. */
+  for (uint32_t c = 1; c <= 0x10FFFF; c++) {
+    if (c >= 0x800 && c < 0x2000) c = 0x2000;
+    if (c >= 0x2100 && c < 0xFE00) c = c < 0xD700 ? 0xD700 : c < 0xE100 ? c : 0xFE00;
+    if (c > 0x10010 && c < 0x10FFF0) c = 0x10FFF0;
+    if (c == 0x22 || c == 0x5C || (c >= 0xD800 && c < 0xE000)) continue;
+    if (!is_plain(c) || c % as_many_as(16, 256) == 0) {
+      text[0] = 'a';
+      const size_t length = 1 + encode(c, text + 1);
+      strcpy(text + length, "b");
+      check_every_way(text, message);
+      snprintf(expected, sizeof expected, "the key \"a%sb\"", "?");
+      if (is_plain(c)) snprintf(expected, sizeof expected, "the key \"%s\"", text);
+      assert_contains(message, expected);
+    }
+  }
+  /* Bytes that are no UTF-8: overlong, surrogates, beyond Unicode, half characters. */
+  static const char *const broken[][2] = {
+      {"\x80", "?"},           {"\xC3", "?"},           {"\xC0\xAF", "??"},
+      {"\xE0\x80\xAF", "???"}, {"\xED\xA0\x80", "???"}, {"\xF4\x90\x80\x80", "????"},
+      {"\xFF\xFE", "??"},      {"\xF0\x9F\x98", "???"}, {"\xE2\x80\xC3\xA4", "??\xC3\xA4"},
+  };
+  for (size_t index = 0; index < sizeof broken / sizeof *broken; index++) {
+    snprintf(text, sizeof text, "a%sb", broken[index][0]);
+    check_every_way(text, message);
+    snprintf(expected, sizeof expected, "the key \"a%sb\"", broken[index][1]);
+    assert_contains(message, expected);
+  }
+}
+
+/* However long the text is, no character of it is cut in two. */
+static void a_message_ends_with_a_whole_character(void **state) {
+  (void)state;
+  static const char *const characters[] = {"x", "\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x98\x80"};
+  char message[240];
+  for (size_t which = 0; which < 4; which++)
+    for (size_t before = 0; before < 4; before++)
+      for (size_t count = 1; count < 80; count += as_many_as(1, 13)) {
+        char text[400] = {0};
+        memset(text, 'a', before);
+        for (size_t index = 0; index < count; index++) strcat(text, characters[which]);
+        check_every_way(text, message);
+      }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_status_has_its_name),
@@ -122,6 +246,8 @@ int main(void) {
       cmocka_unit_test(any_other_number_is_an_unlisted_status),
       cmocka_unit_test(every_push_type_has_its_text),
       cmocka_unit_test(the_version_is_the_headers),
+      cmocka_unit_test(a_message_is_one_line_of_text),
+      cmocka_unit_test(a_message_ends_with_a_whole_character),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,8 +48,11 @@
  *
  * Versions. Structures begin with their size, which their INIT macro sets, so
  * that a program goes on working with a newer library; zero in any other field
- * means its default. Reserved fields are zero. What is not in this file is not
- * part of the interface.
+ * means its default. Refused as APNS_ERR_ARGUMENT, by name: a size that no version
+ * of the structure has (smaller than in 0.1, or in the middle of a field); and in
+ * structures that the library reads, a reserved field that is not zero, and
+ * anything but zero behind the fields that it knows. An apns_error_t of such a
+ * size is left as it is. What is not in this file is not part of the interface.
  */
 #ifndef APNS_APNS_H
 #define APNS_APNS_H
@@ -199,7 +202,11 @@ typedef struct apns_error {
   uint64_t tls_code; /* OpenSSL's error code, 0 when none */
   int32_t reject;    /* apns_reject_t, 0 when the gateway said nothing */
   int32_t reserved32;
-  char message[240]; /* UTF-8, one line, ends in NUL, never a secret */
+  /* One line of UTF-8, ends in NUL, never a secret. In text of others (names, keys, subjects,
+     what a proxy says) a question mark stands for each byte that is not UTF-8 and each
+     character that would control how the line is shown: controls, ends of lines, and what
+     changes the direction of writing. */
+  char message[240];
 } apns_error_t;
 
 #define APNS_ERROR_INIT                        \
@@ -526,7 +533,7 @@ typedef struct apns_payload_finding {
   size_t offset;     /* in bytes, from 0 */
   uint32_t line;     /* from 1 */
   uint32_t column;   /* in characters (code points), from 1 */
-  char message[160]; /* UTF-8, one line, ends in NUL */
+  char message[160]; /* UTF-8, one line, ends in NUL; as of apns_error_t */
 } apns_payload_finding_t;
 
 #define APNS_PAYLOAD_FINDING_INIT                        \
@@ -648,6 +655,13 @@ typedef struct apns_credentials_options {
  * certificate's subject where it is to blame. The library's copies of key and
  * passphrase are wiped once it is done with them, and the key when the last user
  * of the credentials is gone. Any thread.
+ *
+ * A file says itself how often its passphrase is hashed. One that would take longer
+ * than about a second of an ordinary core to open, all its parts together, is refused
+ * before it is opened, and the error says what was asked for: some 2.5 million rounds
+ * of PBKDF2 with SHA-256 pass, and what exporters write is well below. Refused too are
+ * keys that are neither RSA nor EC, RSA of more than 16,384 bits, more than 100
+ * certificates, and a certificate with more than 1,000 topics.
  *
  * RC2 and single DES, in which old Keychains and OpenSSL encrypted, are in OpenSSL
  * 3's legacy provider. It is loaded for such a file alone and into a context of the
@@ -821,7 +835,9 @@ typedef struct apns_session_options {
 
   int32_t protocol;    /* apns_protocol_t */
   uint32_t reserved32; /* zero */
-  const char *topic;   /* HTTP/2: of notifications that name none; NULL: the certificate's */
+  /* HTTP/2: of notifications that name none; NULL: the certificate's. 1 to 255 bytes, no
+     spaces and no control characters. */
+  const char *topic;
 
   /* HTTP/2: a connection on which nothing has been heard for so many ms is asked by a PING
      (RFC 9113, 6.7) whether it still is one, before anything more is sent on it; one that
@@ -893,7 +909,8 @@ typedef struct apns_notification {
   size_t payload_length;
   void *user_data; /* comes back with the outcome, untouched */
   /* UNIX seconds, UTC, until which the gateway keeps trying. 0: not said
-     (enhanced: as APNS_EXPIRY_ONCE, for the frame has no way to leave it out). */
+     (enhanced: as APNS_EXPIRY_ONCE, for the frame has no way to leave it out). No other
+     number below 0 means anything, and is refused. */
   int64_t expiry;
   /* 10 at once, 5 power-considerate; 0: not said. Framed, and HTTP/2, where 1 is still
      more considerate. */
@@ -1011,9 +1028,11 @@ typedef struct apns_event {
   int32_t reason;       /* apns_reason_t */
   uint16_t http_status; /* such as 200, 410 */
   uint16_t reserved16;
-  int64_t timestamp;    /* UNIX seconds since when the device is gone (410) */
-  char apns_id[40];     /* of the notification: the caller's, or what the service gave it */
-  char reason_text[64]; /* as the service wrote it, for a reason that is not listed too */
+  int64_t timestamp; /* UNIX seconds since when the device is gone (410) */
+  char apns_id[40];  /* of the notification: the caller's, or what the service gave it */
+  /* As the service wrote it, for a reason that is not listed too; made safe as the message of
+     apns_error_t. */
+  char reason_text[64];
 } apns_event_t;
 
 #define APNS_EVENT_INIT                                            \

@@ -5,39 +5,103 @@ import CAPNS
 protocol SizedStructure {
   init()
   var size: Int { get set }
+  static var name: StaticString { get }
+  /// What it had in version 0.1: fields are only ever put behind those.
+  static var smallest: Int { get }
+  /// The first of its reserved fields that is not zero. What a caller lends to be filled
+  /// may hold anything.
+  var usedReserve: StaticString? { get }
 }
 
-extension apns_credentials_options_t: SizedStructure {}
-extension apns_credentials_description_t: SizedStructure {}
-extension apns_session_options_t: SizedStructure {}
-extension apns_feedback_options_t: SizedStructure {}
-extension apns_notification_t: SizedStructure {}
-extension apns_event_t: SizedStructure {}
-extension apns_session_stats_t: SizedStructure {}
-extension apns_feedback_tuple_t: SizedStructure {}
-extension apns_payload_options_t: SizedStructure {}
-extension apns_payload_finding_t: SizedStructure {}
+extension SizedStructure {
+  var usedReserve: StaticString? { nil }
+}
+
+extension apns_credentials_options_t: SizedStructure {
+  static var name: StaticString { "apns_credentials_options_t" }
+  static var smallest: Int { 152 }
+}
+extension apns_credentials_description_t: SizedStructure {
+  static var name: StaticString { "apns_credentials_description_t" }
+  static var smallest: Int { 72 }
+}
+extension apns_session_options_t: SizedStructure {
+  static var name: StaticString { "apns_session_options_t" }
+  static var smallest: Int { 144 }
+  var usedReserve: StaticString? {
+    if reserved16 != 0 { return "reserved16" }
+    if reserved.0 | reserved.1 | reserved.2 != 0 { return "reserved" }
+    return reserved32 != 0 ? "reserved32" : nil
+  }
+}
+extension apns_feedback_options_t: SizedStructure {
+  static var name: StaticString { "apns_feedback_options_t" }
+  static var smallest: Int { 80 }
+  var usedReserve: StaticString? {
+    if reserved16 != 0 { return "reserved16" }
+    if reserved32 != 0 { return "reserved32" }
+    return reserved.0 | reserved.1 | reserved.2 != 0 ? "reserved" : nil
+  }
+}
+extension apns_notification_t: SizedStructure {
+  static var name: StaticString { "apns_notification_t" }
+  static var smallest: Int { 88 }
+  var usedReserve: StaticString? { usesReserve ? "reserved" : nil }
+
+  /// Looked at for each notification, so not byte for byte.
+  var usesReserve: Bool {
+    @inline(__always) get {
+      withUnsafeBytes(of: reserved) {
+        $0.loadUnaligned(as: UInt32.self)
+          | UInt32($0.loadUnaligned(fromByteOffset: 4, as: UInt16.self)) != 0
+      }
+    }
+  }
+}
+extension apns_event_t: SizedStructure {
+  static var name: StaticString { "apns_event_t" }
+  static var smallest: Int { 152 }
+}
+extension apns_session_stats_t: SizedStructure {
+  static var name: StaticString { "apns_session_stats_t" }
+  static var smallest: Int { 112 }
+}
+extension apns_feedback_tuple_t: SizedStructure {
+  static var name: StaticString { "apns_feedback_tuple_t" }
+  static var smallest: Int { 32 }
+}
+extension apns_payload_options_t: SizedStructure {
+  static var name: StaticString { "apns_payload_options_t" }
+  static var smallest: Int { 40 }
+  var usedReserve: StaticString? { reserved32 != 0 ? "reserved32" : nil }
+}
+extension apns_payload_finding_t: SizedStructure {
+  static var name: StaticString { "apns_payload_finding_t" }
+  static var smallest: Int { 192 }
+}
+extension apns_error_t: SizedStructure {
+  static var name: StaticString { "apns_error_t" }
+  static var smallest: Int { 272 }
+}
 
 /// What no structure of ours will ever be as large as: the INIT macro was forgotten.
 private let largestStructure = 4096
 
 /// Copies what the caller knew of and leaves the rest at its defaults. What we
 /// do not know of has to be zero, or it would be ignored without a word.
-func adopt<T: SizedStructure>(
-  _ given: UnsafePointer<T>?, named name: StaticString
-) throws(Failure) -> T {
+func adopt<T: SizedStructure>(_ given: UnsafePointer<T>?) throws(Failure) -> T {
   var adopted = T()
   let ours = MemoryLayout<T>.size
   guard let given else {
     adopted.size = ours
     return adopted
   }
-  let size = try checkedSize(given, named: name)
+  let size = try checkedSize(given)
   let bytes = UnsafeRawBufferPointer(start: given, count: size)
   if size > ours {
     for byte in bytes[ours...] where byte != 0 {
       throw Failure(APNS_ERR_ARGUMENT) {
-        $0.append(name)
+        $0.append(T.name)
         $0.append(" sets a field that this version of the library does not know")
       }
     }
@@ -45,14 +109,20 @@ func adopt<T: SizedStructure>(
   withUnsafeMutableBytes(of: &adopted) {
     $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[0..<min(size, ours)]))
   }
+  if let reserve = adopted.usedReserve {
+    throw Failure(APNS_ERR_ARGUMENT) {
+      $0.append(T.name)
+      $0.append(".")
+      $0.append(reserve)
+      $0.append(" is reserved and has to be zero")
+    }
+  }
   return adopted
 }
 
 /// Writes to the caller's structure as much as it has room for.
-func fill<T: SizedStructure>(
-  _ target: UnsafeMutablePointer<T>, with value: T, named name: StaticString
-) throws(Failure) {
-  let size = try checkedSize(UnsafePointer(target), named: name)
+func fill<T: SizedStructure>(_ target: UnsafeMutablePointer<T>, with value: T) throws(Failure) {
+  let size = try checkedSize(UnsafePointer(target))
   var full = value
   full.size = size
   withUnsafeBytes(of: &full) { source in
@@ -62,17 +132,40 @@ func fill<T: SizedStructure>(
 }
 
 /// What the structure says its size is; a structure to be filled has nothing else to say.
-func checkedSize<T: SizedStructure>(
-  _ given: UnsafePointer<T>, named name: StaticString
-) throws(Failure) -> Int {
+func checkedSize<T: SizedStructure>(_ given: UnsafePointer<T>) throws(Failure) -> Int {
   let size = given.pointee.size
-  guard size >= MemoryLayout<Int>.size, size <= largestStructure else {
+  guard hasPossibleSize(given) else {
     throw Failure(APNS_ERR_ARGUMENT) {
-      $0.append(name)
+      $0.append(T.name)
       $0.append(".size is ")
-      $0.append(size)
+      $0.append(size: size)
       $0.append(": set the structure up with its INIT macro")
     }
   }
   return size
+}
+
+/// Each version's structure is at least as large as that of 0.1 and, with its pointers, a
+/// multiple of their size: no other size ends where a field does.
+private func hasPossibleSize<T: SizedStructure>(_ given: UnsafePointer<T>) -> Bool {
+  let size = given.pointee.size
+  return size >= T.smallest && size <= largestStructure && size % MemoryLayout<T>.alignment == 0
+}
+
+/// The error that a caller lent, nil where it cannot be one: then nobody can say where its
+/// memory ends, and the status has to do.
+func usable(_ error: UnsafeMutablePointer<apns_error_t>?) -> UnsafeMutablePointer<apns_error_t>? {
+  guard let error, hasPossibleSize(UnsafePointer(error)) else { return nil }
+  return error
+}
+
+/// A length that no memory has; `name` is the argument's or the field's.
+@inline(never)
+func isOutOfRange(_ name: StaticString, _ length: Int) -> Failure {
+  Failure(APNS_ERR_ARGUMENT) {
+    $0.append(name)
+    $0.append(" is ")
+    $0.append(size: length)
+    $0.append(", more than there is memory")
+  }
 }

@@ -10,7 +10,7 @@ func answer(
     try body()
     return APNS_OK
   } catch let failure {
-    failure.report(to: error)
+    failure.report(to: usable(error))
     return failure.status
   }
 }

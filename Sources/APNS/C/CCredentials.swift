@@ -8,7 +8,7 @@ public func apns_credentials_new(
 ) -> apns_status_t {
   answer(error) { () throws(Failure) in
     guard let credentials else { throw isNull("credentials_out") }
-    let options = try adopt(options, named: "apns_credentials_options_t")
+    let options = try adopt(options)
     credentials.pointee = OpaquePointer(
       try place { () throws(Failure) in try Credentials(options) })
   }
@@ -24,8 +24,7 @@ public func apns_credentials_describe(
     guard let credentials else { throw isNull("credentials") }
     guard let description else { throw isNull("description_out") }
     try fill(
-      description, with: UnsafeMutablePointer<Credentials>(credentials).pointee.describe(),
-      named: "apns_credentials_description_t")
+      description, with: UnsafeMutablePointer<Credentials>(credentials).pointee.describe())
   }
 }
 

@@ -8,7 +8,7 @@ public func apns_feedback_open(
 ) -> apns_status_t {
   answer(error) { () throws(Failure) in
     guard let feedback else { throw isNull("feedback_out") }
-    let given = try adopt(options, named: "apns_feedback_options_t")
+    let given = try adopt(options)
     #if APNS_HTTP2
       if let session = given.session, case .push(let push) = try ownSession(session) {
         let listed = try place { () throws(Failure) in HeldFeedback(of: push.pointee.gone) }
@@ -43,7 +43,7 @@ public func apns_feedback_next(
   let status = answer(error) { () throws(Failure) in
     guard let feedback else { throw isNull("feedback") }
     guard let tuple else { throw isNull("tuple_out") }
-    _ = try checkedSize(UnsafePointer(tuple), named: "apns_feedback_tuple_t")
+    _ = try checkedSize(UnsafePointer(tuple))
     let own = UnsafeMutablePointer<HeldFeedback>(feedback)
     if own.pointee.isForeign {
       throw Failure(APNS_ERR_FORKED, "the feedback was opened by the parent process")
@@ -56,7 +56,7 @@ public func apns_feedback_next(
     told.timestamp = next.timestamp
     told.token = next.token.baseAddress?.assumingMemoryBound(to: UInt8.self)
     told.token_length = next.token.count
-    try fill(tuple, with: told, named: "apns_feedback_tuple_t")
+    try fill(tuple, with: told)
   }
   return isDone ? APNS_DONE : status
 }

@@ -8,8 +8,8 @@ public func apns_payload_new(
 ) -> apns_status_t {
   answer(error) { () throws(Failure) in
     guard let payload else { throw isNull("payload_out") }
-    let given = try adopt(options, named: "apns_payload_options_t")
-    guard given.limit >= 0 else { throw Failure(APNS_ERR_ARGUMENT, "limit is out of range") }
+    let given = try adopt(options)
+    guard given.limit >= 0 else { throw isOutOfRange("limit", given.limit) }
     payload.pointee = OpaquePointer(
       try place { () throws(Failure) in
         PayloadBuilder(
@@ -279,8 +279,8 @@ public func apns_payload_write(
     let builder = UnsafeMutablePointer<PayloadBuilder>(payload)
     let plan = try plan(of: builder) { length.pointee = $0.shortest ?? $0.size }
     length.pointee = plan.size
-    // A capacity beyond what a length can be is room enough.
-    guard let buffer, capacity < 0 || capacity >= plan.size else { throw bufferIsSmall(plan.size) }
+    guard capacity >= 0 else { throw isOutOfRange("capacity", capacity) }
+    guard let buffer, capacity >= plan.size else { throw bufferIsSmall(plan.size) }
     builder.pointee.write(plan, to: buffer)
     cut?.pointee = plan.cut
   }
@@ -348,9 +348,9 @@ private func known(
   return known
 }
 
-/// Nil where there is no pointer, or no length that a size can be.
+/// Nil where there is no pointer, or a length that no text has, which is not read to see.
 private func bytes(_ text: UnsafePointer<CChar>?, _ length: Int) -> UnsafeRawBufferPointer? {
-  guard let text, length >= 0 else { return nil }
+  guard let text, length >= 0, length < 1 << 30 else { return nil }
   return UnsafeRawBufferPointer(start: text, count: length)
 }
 
@@ -368,7 +368,7 @@ private func refuse(
     }
     if fault.reason == .otherKind, let kind = (try? known(key))?.kind { $0.append(kind.words) }
   }
-  failure.report(to: error)
+  failure.report(to: usable(error))
   return failure.status
 }
 
@@ -381,10 +381,10 @@ private func refuse(
   let failure = failure(fault) {
     guard let name = bytes(name, length) else { return }
     $0.append("custom key '")
-    $0.append(text: name)
+    $0.append(name: name)
     $0.append("'")
   }
-  failure.report(to: error)
+  failure.report(to: usable(error))
   return failure.status
 }
 
@@ -398,7 +398,7 @@ private func failure(_ fault: PayloadFault, name: (inout Message) -> Void) -> Fa
       $0.append(Int(fault.element))
       $0.append("]")
     }
-    $0.append(words: fault.reason.words)
+    $0.append(text: fault.reason.words)
     switch fault.reason {
     case .text, .name, .json:
       $0.append(" ")
@@ -407,7 +407,7 @@ private func failure(_ fault: PayloadFault, name: (inout Message) -> Void) -> Fa
     }
     guard fault.reason == .json else { return }
     $0.append(": ")
-    $0.append(words: fault.json.words)
+    $0.append(text: fault.json.words)
   }
 }
 

@@ -9,13 +9,13 @@ public func apns_payload_check(
   count?.pointee = 0
   return answer(error) { () throws(Failure) in
     guard let json else { throw isNull("json") }
-    guard length >= 0, limit >= 0, capacity >= 0 else {
-      throw Failure(APNS_ERR_ARGUMENT, "a length is out of range")
-    }
+    guard length >= 0 else { throw isOutOfRange("length", length) }
+    guard limit >= 0 else { throw isOutOfRange("limit", limit) }
+    guard capacity >= 0 else { throw isOutOfRange("capacity", capacity) }
     let bytes = UnsafeRawBufferPointer(start: json, count: length)
     var list = FindingList(bytes, limit: limit == 0 ? Int(APNS_PAYLOAD_MAX_FRAMED) : limit)
     if let findings, capacity > 0 {
-      list.stride = try checkedSize(UnsafePointer(findings), named: "apns_payload_finding_t")
+      list.stride = try checkedSize(UnsafePointer(findings))
       list.capacity = capacity
       list.base = UnsafeMutableRawPointer(findings)
     }
@@ -86,14 +86,14 @@ private struct FindingList {
   private func describe(_ finding: PayloadFinding, _ message: inout Message) {
     if let name = finding.name {
       message.append("'")
-      message.append(text: name)
+      message.append(name: name)
       message.append("'")
     }
-    message.append(words: finding.reason == .json ? finding.json.words : finding.reason.words)
+    message.append(text: finding.reason == .json ? finding.json.words : finding.reason.words)
     switch finding.reason {
     case .type:
       message.append(" ")
-      message.append(words: finding.type.words)
+      message.append(text: finding.type.words)
     case .size:
       message.append(" ")
       message.append(bytes.count)
@@ -104,7 +104,7 @@ private struct FindingList {
     case .unknownKey:
       guard let like = finding.like else { return }
       message.append("; '")
-      message.append(words: like)
+      message.append(text: like)
       message.append("' is")
     default: break
     }

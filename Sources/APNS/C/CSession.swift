@@ -11,7 +11,7 @@ public func apns_session_new(
 ) -> apns_status_t {
   answer(error) { () throws(Failure) in
     guard let session else { throw isNull("session_out") }
-    let given = try adopt(options, named: "apns_session_options_t")
+    let given = try adopt(options)
     let checked = try SessionOptions(given)
     if checked.speaksHTTP2 {
       #if APNS_HTTP2
@@ -87,7 +87,7 @@ public func apns_session_send_many(
     try checkFlags(flags)
     guard count > 0 else {
       if count == 0 { return }
-      throw Failure(APNS_ERR_ARGUMENT, "count is out of range")
+      throw isOutOfRange("count", count)
     }
     guard let notifications else { throw isNull("notifications") }
     // An array from a program with another version of the structure has another stride.
@@ -162,13 +162,13 @@ public func apns_session_next_event(
     let session = try ownSession(session)
     guard let event else { throw isNull("event_out") }
     // Before an outcome is taken that a wrong structure would lose.
-    _ = try checkedSize(UnsafePointer(event), named: "apns_event_t")
+    _ = try checkedSize(UnsafePointer(event))
     var told = apns_event_t()
     guard try session.nextEvent(&told, milliseconds: timeout) else {
       isDone = true
       return
     }
-    try fill(event, with: told, named: "apns_event_t")
+    try fill(event, with: told)
   }
   return isDone ? APNS_DONE : status
 }
@@ -183,7 +183,7 @@ public func apns_session_stats(
     guard let stats else { throw isNull("stats_out") }
     var told = apns_session_stats_t()
     session.count(into: &told)
-    try fill(stats, with: told, named: "apns_session_stats_t")
+    try fill(stats, with: told)
   }
 }
 
@@ -249,16 +249,16 @@ private func checkFlags(_ flags: UInt32) throws(Failure) {
 private func take(
   _ session: HeldSession, _ given: UnsafePointer<apns_notification_t>
 ) throws(Failure) -> UInt32 {
-  given.pointee.size == MemoryLayout<apns_notification_t>.size
+  given.pointee.size == MemoryLayout<apns_notification_t>.size && !given.pointee.usesReserve
     ? try takeChecked(session, given) : try takeOther(session, given)
 }
 
-/// From a program that knows another version of the structure.
+/// From a program that knows another version of the structure, or did not set it up.
 @inline(never)
 private func takeOther(
   _ session: HeldSession, _ given: UnsafePointer<apns_notification_t>
 ) throws(Failure) -> UInt32 {
-  var adopted = try adopt(given, named: "apns_notification_t")
+  var adopted = try adopt(given)
   return try takeChecked(session, &adopted)
 }
 
@@ -270,7 +270,8 @@ private func takeChecked(
   guard let payload = given.pointee.payload else {
     throw isNull(given.pointee.token == nil ? "token" : "payload")
   }
-  let bytes = UnsafeRawBufferPointer(start: payload, count: max(0, given.pointee.payload_length))
+  guard given.pointee.payload_length >= 0 else { throw refusal(of: given, payloadMax: 0xFFFF) }
+  let bytes = UnsafeRawBufferPointer(start: payload, count: given.pointee.payload_length)
   switch session {
   case .binary(let session):
     return try session.pointee.take(
@@ -290,7 +291,7 @@ private func take(
   _ session: HeldSession, _ given: UnsafePointer<apns_notification_t>,
   _ builder: UnsafeMutablePointer<PayloadBuilder>, _ plan: PayloadBuilder.Plan
 ) throws(Failure) -> UInt32 {
-  var adopted = try adopt(given, named: "apns_notification_t")
+  var adopted = try adopt(given)
   guard adopted.payload == nil, adopted.payload_length == 0 else {
     throw Failure(APNS_ERR_ARGUMENT, "the notification has a payload already")
   }
@@ -321,7 +322,8 @@ private func wireNotification(
   let tokenLength = given.pointee.token_length
   guard let token = given.pointee.token, tokenLength > 0, tokenLength <= Int(APNS_TOKEN_MAX),
     payloadCount > 0, payloadCount <= payloadMax,
-    given.pointee.priority == 0 || given.pointee.priority == 5 || given.pointee.priority == 10
+    given.pointee.priority == 0 || given.pointee.priority == 5 || given.pointee.priority == 10,
+    given.pointee.expiry >= Int64(APNS_EXPIRY_ONCE)
   else { throw refusal(of: given, payloadMax: payloadMax) }
   let expiry: UInt32? =
     switch given.pointee.expiry {
@@ -343,15 +345,17 @@ func refusal(
   return Failure(APNS_ERR_ARGUMENT) {
     if notification.token_length <= 0 || notification.token_length > Int(APNS_TOKEN_MAX) {
       $0.append("the device token has ")
-      $0.append(notification.token_length)
+      $0.append(size: notification.token_length)
       $0.append(" bytes, not 1 to 100")
-    } else if notification.payload_length <= 0 {
+    } else if notification.payload_length == 0 {
       $0.append("the payload is empty")
-    } else if notification.payload_length > payloadMax {
+    } else if notification.payload_length < 0 || notification.payload_length > payloadMax {
       $0.append("the payload has ")
-      $0.append(notification.payload_length)
+      $0.append(size: notification.payload_length)
       $0.append(" bytes, more than ")
       $0.append(payloadMax)
+    } else if notification.expiry < Int64(APNS_EXPIRY_ONCE) {
+      $0.append(expiry: notification.expiry)
     } else {
       $0.append("priority is ")
       $0.append(Int(notification.priority))

@@ -8,7 +8,7 @@ public func apns_strings_new(
 ) -> apns_status_t {
   answer(error) { () throws(Failure) in
     guard let strings else { throw isNull("strings_out") }
-    guard length >= 0 else { throw Failure(APNS_ERR_ARGUMENT, "length is out of range") }
+    guard length >= 0 else { throw isOutOfRange("length", length) }
     guard let bytes = bytes ?? (length == 0 ? UnsafeRawPointer(strings) : nil) else {
       throw isNull("bytes")
     }
@@ -54,9 +54,8 @@ public func apns_strings_format(
   _ error: UnsafeMutablePointer<apns_error_t>?
 ) -> apns_status_t {
   answer(error) { () throws(Failure) in
-    guard argumentCount >= 0 else {
-      throw Failure(APNS_ERR_ARGUMENT, "arg_count is out of range")
-    }
+    guard argumentCount >= 0 else { throw isOutOfRange("arg_count", argumentCount) }
+    guard capacity >= 0 else { throw isOutOfRange("capacity", capacity) }
     if arguments == nil, argumentCount > 0 { throw isNull("args") }
     let table = try table(strings)
     let entry = try entry(table, key, keyLength)
@@ -112,7 +111,7 @@ private func entry(
   _ table: UnsafeMutablePointer<StringsTable>, _ key: UnsafePointer<CChar>?, _ length: Int
 ) throws(Failure) -> StringsTable.Entry {
   guard let key else { throw isNull("key") }
-  guard length >= 0 else { throw Failure(APNS_ERR_ARGUMENT, "key_length is out of range") }
+  guard length >= 0 else { throw isOutOfRange("key_length", length) }
   let bytes = UnsafeRawBufferPointer(start: key, count: length)
   guard let entry = table.pointee.find(bytes) else {
     throw Failure(APNS_ERR_ARGUMENT) {
@@ -164,9 +163,9 @@ extension Message {
 
   /// As much of a key as leaves room for the rest.
   fileprivate mutating func append(quoting bytes: UnsafeRawBufferPointer) {
-    append(byte: 0x22)
-    append(text: bytes)
-    append(byte: 0x22)
+    append("\"")
+    append(name: bytes)
+    append("\"")
   }
 
   fileprivate mutating func append(_ fault: StringsFault, file: UnsafePointer<CChar>?) {
@@ -184,7 +183,7 @@ extension Message {
     case .unknownEscape, .noKey, .noEqualSign, .noValue, .noSemicolon, .behindEnd:
       if fault.character > 0x20, fault.character < 0x7F {
         append(", not '")
-        append(byte: UInt8(truncatingIfNeeded: fault.character))
+        append(ascii: UInt8(truncatingIfNeeded: fault.character))
         append("'")
       } else if fault.character == 0 {
         append(", not the end")

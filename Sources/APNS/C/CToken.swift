@@ -71,10 +71,9 @@ private func read(
 ) throws(Failure) {
   guard let text else { throw isNull("text") }
   guard let length else { throw isNull("length_out") }
-  guard textLength >= 0 else {
-    throw Failure(APNS_ERR_ARGUMENT, "text_length is out of range")
-  }
-  let room = token == nil || capacity < 0 ? 0 : capacity
+  guard textLength >= 0 else { throw isOutOfRange("text_length", textLength) }
+  guard capacity >= 0 else { throw isOutOfRange("capacity", capacity) }
+  let room = token == nil ? 0 : capacity
   let count = try decode(
     UnsafeRawBufferPointer(start: text, count: textLength),
     UnsafeMutableRawBufferPointer(start: token, count: room))
@@ -96,7 +95,7 @@ private func checked(
   guard length > 0, length <= 0xFFFF else {
     throw Failure(APNS_ERR_ARGUMENT) {
       $0.append("token_length is ")
-      $0.append(length)
+      $0.append(size: length)
       $0.append(", not 1 to 65535")
     }
   }
@@ -109,6 +108,7 @@ private func room(
   for characters: Int, _ text: UnsafeMutablePointer<CChar>?, _ capacity: Int,
   _ length: UnsafeMutablePointer<Int>?
 ) throws(Failure) -> UnsafeMutablePointer<CChar> {
+  guard capacity >= 0 else { throw isOutOfRange("capacity", capacity) }
   guard let text, capacity > characters else {
     length?.pointee = characters &+ 1
     throw Failure(APNS_ERR_BUFFER_SMALL) {
@@ -128,7 +128,7 @@ extension Message {
     append("character ")
     if byte > 0x20, byte < 0x7F {
       append("'")
-      append(byte: byte)
+      append(ascii: byte)
       append("'")
     } else {
       append("0x")

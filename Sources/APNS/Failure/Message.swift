@@ -8,57 +8,104 @@ struct Message {
 
   private(set) var bytes = InlineArray<240, UInt8>(repeating: 0)
   private(set) var count = 0
+  /// Something was left off, so nothing may follow.
+  private var isFull = false
 
-  /// Appends one byte of text; control characters would break the one line.
+  /// Appends one character of ours; any other byte becomes a question mark.
   @inline(never)
-  mutating func append(byte: UInt8) {
-    guard count < Self.capacity &- 1 else { return }
-    bytes[count] = byte < 0x20 || byte == 0x7F ? 0x3F : byte
+  mutating func append(ascii byte: UInt8) {
+    guard !isFull, count < Self.capacity &- 1 else { return }
+    bytes[count] = byte < 0x20 || byte >= 0x7F ? 0x3F : byte
     count &+= 1
+  }
+
+  /// Appends text, whoever wrote it: the line stays one line of UTF-8 that shows what it says.
+  /// Each byte that is not UTF-8, and each character that would change how the line is shown,
+  /// becomes a question mark; a character is whole or left off. All text comes in this way.
+  @inline(never)
+  mutating func append(text: UnsafeRawBufferPointer) {
+    if !append(text, before: Self.capacity &- 1) { isFull = true }
+  }
+
+  /// Appends a name as far as the line's middle, for what is said of it needs room too.
+  @inline(never)
+  mutating func append(name: UnsafeRawBufferPointer) {
+    if !append(name, before: Self.capacity / 2) { append("...") }
+  }
+
+  /// False where the text does not end before `end`.
+  private mutating func append(_ text: UnsafeRawBufferPointer, before end: Int) -> Bool {
+    var index = 0
+    while index < text.count, !isFull {
+      let character = UTF8Text.decode(text, at: index)
+      if let character, UTF8Text.isPlain(character.scalar) {
+        guard count &+ character.length <= end else { return false }
+        for step in 0..<character.length { bytes[count &+ step] = text[index &+ step] }
+        count &+= character.length
+      } else {
+        guard count < end else { return false }
+        append(ascii: 0x3F)
+      }
+      index &+= character?.length ?? 1
+    }
+    return true
   }
 
   @inline(never)
   mutating func append(_ text: StaticString) {
-    let start = text.utf8Start
-    for index in 0..<text.utf8CodeUnitCount { append(byte: start[index]) }
+    append(text: UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
   @inline(never)
   mutating func append(_ text: UnsafePointer<CChar>?) {
-    guard var text else { return }
-    while text.pointee != 0 {
-      append(byte: UInt8(bitPattern: text.pointee))
-      text += 1
-    }
+    guard let text else { return }
+    append(text: UnsafeRawBufferPointer(start: text, count: strlen(text)))
   }
 
   @inline(never)
   mutating func append(_ number: Int) {
-    if number < 0 { append(byte: 0x2D) }
+    if number < 0 { append(ascii: 0x2D) }
     append(decimal: UInt64(number.magnitude))
   }
 
   @inline(never)
   mutating func append(_ number: UInt32) { append(decimal: UInt64(number)) }
 
+  /// A `size_t`, which Swift imports as a number with a sign.
+  @inline(never)
+  mutating func append(size: Int) { append(decimal: UInt64(UInt(bitPattern: size))) }
+
+  /// What is wrong with a notification's expiry.
+  @inline(never)
+  mutating func append(expiry seconds: Int64) {
+    append("expiry is ")
+    append(Int(seconds))
+    append(", neither a time nor APNS_EXPIRY_ONCE")
+  }
+
+  @inline(never)
+  mutating func append(_ number: UInt64) { append(decimal: number) }
+
   private mutating func append(decimal number: UInt64) {
     var divisor: UInt64 = 1
     while number / divisor >= 10 { divisor &*= 10 }
     while divisor > 0 {
-      append(byte: 0x30 &+ UInt8(truncatingIfNeeded: number / divisor % 10))
+      append(ascii: 0x30 &+ UInt8(truncatingIfNeeded: number / divisor % 10))
       divisor /= 10
     }
   }
 
   @inline(never)
   mutating func append(hex byte: UInt8) {
-    append(byte: hexDigit(byte >> 4))
-    append(byte: hexDigit(byte & 15))
+    append(ascii: hexDigit(byte >> 4))
+    append(ascii: hexDigit(byte & 15))
   }
 
   @inline(never)
   mutating func append(_ other: borrowing Message) {
-    for index in 0..<other.count { append(byte: other.bytes[index]) }
+    var copy = other.bytes
+    let length = other.count
+    withUnsafeBytes(of: &copy) { append(text: UnsafeRawBufferPointer(rebasing: $0[0..<length])) }
   }
 
   /// The system's words for an error number.
@@ -71,23 +118,14 @@ struct Message {
     }
   }
 
-  /// Copies the line and a NUL. A character that was cut in two is left off.
+  /// Copies the line and a NUL, without what has no room: whole characters.
   @inline(never)
   func copy(to target: UnsafeMutableRawBufferPointer) {
-    let length = min(count == Self.capacity &- 1 ? wholeCharacters : count, target.count &- 1)
-    guard length >= 0 else { return }
+    guard target.count > 0 else { return }
+    var length = min(count, target.count &- 1)
+    while length > 0, length < count, bytes[length] & 0xC0 == 0x80 { length &-= 1 }
     for index in 0..<length { target[index] = bytes[index] }
     target[length] = 0
-  }
-
-  /// The length without the piece of a UTF-8 character at its end.
-  private var wholeCharacters: Int {
-    var lead = count
-    while lead > 0, bytes[lead &- 1] & 0xC0 == 0x80 { lead &-= 1 }
-    guard lead > 0 else { return 0 }
-    let first = bytes[lead &- 1]
-    let length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4
-    return lead &- 1 &+ length > count ? lead &- 1 : count
   }
 }
 

@@ -80,7 +80,7 @@
           (scalar, taken) = plain
         }
         // It may come to stand in a log.
-        if scalar < 0x20 || scalar >= 0x7F && scalar < 0xA0 { scalar = 0x3F }
+        if !UTF8Text.isPlain(scalar) { scalar = 0x3F }
         let length = UTF8Text.length(scalar)
         guard count &+ length < Self.capacity else { return }
         withUnsafeMutableBytes(of: &character) {

@@ -42,7 +42,8 @@
       priority = try Self.priority(given.pointee.priority, of: type)
       switch given.pointee.expiry {
       case 0: expiry = nil
-      case let seconds: expiry = max(0, seconds)
+      case Int64(APNS_EXPIRY_ONCE)...: expiry = max(0, given.pointee.expiry)
+      default: throw Failure(APNS_ERR_ARGUMENT) { $0.append(expiry: given.pointee.expiry) }
       }
       if Self.isEmpty(given.pointee.topic), let topicCount {
         topic = UnsafeRawBufferPointer(start: fallback, count: topicCount)
@@ -142,7 +143,7 @@
     ) -> Failure {
       Failure(APNS_ERR_ARGUMENT) {
         $0.append(before)
-        $0.append(number)
+        $0.append(size: number)
         $0.append(behind)
         if let other { $0.append(other) }
       }

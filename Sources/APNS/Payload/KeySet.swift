@@ -14,6 +14,8 @@ struct KeySet: ~Copyable {
   /// The first names, which take no memory and are looked through one after the other.
   private var few = InlineArray<8, Entry>(
     repeating: Entry(hash: 0, offset: 0, length: 0, round: 0))
+  /// Whoever makes the names may want them to collide.
+  private let hasher = KeyedHash()
   /// All names, once they are more than that.
   private var table: UnsafeMutablePointer<Entry>?
   private var capacity = 0
@@ -38,7 +40,8 @@ struct KeySet: ~Copyable {
     _ text: UnsafeRawPointer, at offset: Int, length: Int
   ) throws(PayloadFault) -> Bool {
     let entry = Entry(
-      hash: Self.hash(text + offset, length), offset: UInt32(truncatingIfNeeded: offset),
+      hash: UInt32(truncatingIfNeeded: hasher.hash(text + offset, length)),
+      offset: UInt32(truncatingIfNeeded: offset),
       length: UInt32(truncatingIfNeeded: length), round: round)
     if count <= few.count {
       for index in 0..<count where Self.areEqual(few[index], entry, text) { return false }
@@ -98,15 +101,6 @@ struct KeySet: ~Copyable {
     var index = Int(entry.hash) & (capacity &- 1)
     while table[index].round == round { index = (index &+ 1) & (capacity &- 1) }
     table[index] = entry
-  }
-
-  private static func hash(_ name: UnsafeRawPointer, _ length: Int) -> UInt32 {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for index in 0..<length {
-      hash ^= UInt64(name.load(fromByteOffset: index, as: UInt8.self))
-      hash &*= 0x0000_0100_0000_01B3
-    }
-    return UInt32(truncatingIfNeeded: hash ^ hash >> 32)
   }
 
   deinit { free(table) }

@@ -16,6 +16,8 @@
     /// What is known already is found by these; there are none before the first is told.
     private typealias Buckets = UnsafeMutablePointer<UnsafeMutablePointer<Device>?>
     private var buckets: Buckets?
+    /// Which tokens are gone is the service's to say.
+    private let hasher = KeyedHash()
     private var first: UnsafeMutablePointer<Device>?
     private var last: UnsafeMutablePointer<Device>?
     private var count = 0
@@ -42,7 +44,7 @@
       device.initialize(
         to: Device(timestamp: timestamp, tokenCount: UInt32(truncatingIfNeeded: count)))
       if let base = token.baseAddress { memcpy(memory + MemoryLayout<Device>.size, base, count) }
-      let bucket = buckets + Self.bucket(device)
+      let bucket = buckets + self.bucket(device)
       var known = bucket.pointee
       while let other = known {
         if Self.isSame(other, device) {
@@ -64,7 +66,7 @@
       first = device.pointee.next
       if first == nil { last = nil }
       count &-= 1
-      let bucket = buckets + Self.bucket(device)
+      let bucket = buckets + self.bucket(device)
       if bucket.pointee == device {
         bucket.pointee = device.pointee.neighbour
         return device
@@ -85,11 +87,10 @@
       free(buckets)
     }
 
-    /// FNV-1a. Tokens are the provider's own: nobody chooses them to collide.
-    private static func bucket(_ device: UnsafeMutablePointer<Device>) -> Int {
-      var hash: UInt32 = 0x811C_9DC5
-      for byte in token(of: device) { hash = (hash ^ UInt32(byte)) &* 0x0100_0193 }
-      return Int(hash ^ hash >> 16) & (bucketCount &- 1)
+    private func bucket(_ device: UnsafeMutablePointer<Device>) -> Int {
+      let token = Self.token(of: device)
+      let hash = hasher.hash(token.baseAddress, token.count)
+      return Int(truncatingIfNeeded: hash) & (Self.bucketCount &- 1)
     }
 
     private static func isSame(

@@ -7,11 +7,14 @@
     private let authorityText: UnsafeMutablePointer<CChar>
     private let authorityCount: Int
     private let topicText: UnsafeMutablePointer<CChar>?
-    /// Nil where the topic is none: each notification that means it is told so.
-    let topicCount: Int?
+    let topicCount: Int
 
     /// Copies the names; the port is left out where it is the usual one of https.
     static func make(_ given: apns_session_options_t) throws(Failure) -> PushNames {
+      let topicCount = try PushRequest.topic(given.topic).count
+      if given.topic != nil, topicCount == 0 {
+        throw Failure(APNS_ERR_ARGUMENT, "topic is empty")
+      }
       let usual: StaticString = "api.push.apple.com"
       let host =
         given.server_name ?? given.host
@@ -34,21 +37,22 @@
       if given.port != 0, given.port != UInt16(truncatingIfNeeded: APNS_PORT_HTTP2) {
         append(given.port, to: text + length)
       }
-      guard let topic = given.topic else { return PushNames(text, nil) }
+      guard let topic = given.topic else { return PushNames(text, nil, 0) }
       guard let copy = strdup(topic) else {
         free(text)
         throw .outOfMemory
       }
-      return PushNames(text, copy)
+      return PushNames(text, copy, topicCount)
     }
 
     private init(
-      _ authority: UnsafeMutablePointer<CChar>, _ topic: UnsafeMutablePointer<CChar>?
+      _ authority: UnsafeMutablePointer<CChar>, _ topic: UnsafeMutablePointer<CChar>?,
+      _ topicCount: Int
     ) {
       authorityText = authority
       authorityCount = strlen(authority)
       topicText = topic
-      topicCount = (try? PushRequest.topic(topic))?.count
+      self.topicCount = topicCount
     }
 
     private static func append(_ port: UInt16, to text: UnsafeMutablePointer<CChar>) {

@@ -39,6 +39,9 @@ struct CertificateDescription: ~Copyable {
     TLSErrors.clear()
     var written: UnsafeMutablePointer<CChar>?
     let length = copenssl_written(texts, &written)
+    if topics.areTooMany {
+      throw Failure(APNS_ERR_CREDENTIALS, "the certificate lists more than 1000 topics")
+    }
     guard !topics.isOutOfMemory, let written, length > 0,
       let memory = malloc(Self.pointerBytes(topics.count) &+ length)
     else { throw .outOfMemory }
@@ -82,6 +85,11 @@ private struct TopicList {
   private let texts: OpaquePointer
   private(set) var count = 0
   private(set) var isOutOfMemory = false
+  /// Each is compared with those before it.
+  private static let most = 1000
+  private var seen = 0
+
+  var areTooMany: Bool { seen > Self.most }
 
   init(_ texts: OpaquePointer) { self.texts = texts }
 
@@ -118,6 +126,8 @@ private struct TopicList {
   }
 
   private mutating func add(_ text: UnsafePointer<ASN1_STRING>?) {
+    seen &+= 1
+    if areTooMany { return }
     var bytes: UnsafeMutablePointer<UInt8>?
     let length = Int(ASN1_STRING_to_UTF8(&bytes, text))
     guard let bytes else { return }

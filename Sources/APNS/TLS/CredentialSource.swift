@@ -6,9 +6,6 @@ import CSystem
 struct CredentialSource: ~Copyable {
   /// Keychain exports are a few KB; far more than that is some other file.
   private static let largest = 1 << 20
-  /// Far more than any file has (a million is OpenSSL's own default at most), so that
-  /// a broken one does not count for hours.
-  private static let mostIterations = 10_000_000
 
   private let content: WipedBytes
   /// The file's name, NULL for memory.
@@ -37,7 +34,7 @@ struct CredentialSource: ~Copyable {
         throw Failure(APNS_ERR_ARGUMENT) {
           $0.append(name)
           $0.append("_length is ")
-          $0.append(length)
+          $0.append(size: length)
           $0.append(", not 1 to 1048576")
         }
       }
@@ -65,11 +62,15 @@ struct CredentialSource: ~Copyable {
     return bio
   }
 
-  /// Refuses what would take longer to open than anybody can have meant.
+  /// "certificate file provider.pem".
   @inline(never)
-  func check(iterations: Int) throws(Failure) {
-    guard iterations <= Self.mostIterations else {
-      throw fault("is encrypted with more iterations than can be meant")
+  func append(to message: inout Message) {
+    message.append(name)
+    if let file {
+      message.append(" file ")
+      message.append(file)
+    } else {
+      message.append(" in memory")
     }
   }
 
@@ -85,13 +86,7 @@ struct CredentialSource: ~Copyable {
     _ text: StaticString, _ errors: TLSErrors = .none, certificate: OpaquePointer? = nil
   ) -> Failure {
     errors.failure(APNS_ERR_CREDENTIALS) {
-      $0.append(name)
-      if let file {
-        $0.append(" file ")
-        $0.append(file)
-      } else {
-        $0.append(" in memory")
-      }
+      append(to: &$0)
       $0.append(" ")
       $0.append(text)
       if let certificate {
@@ -112,6 +107,6 @@ extension Message {
     var start: UnsafeMutablePointer<CChar>?
     let count = copenssl_written(bio, &start)
     guard let start, count > 0 else { return }
-    for index in 0..<count { append(byte: UInt8(bitPattern: start[index])) }
+    append(text: UnsafeRawBufferPointer(start: start, count: count))
   }
 }

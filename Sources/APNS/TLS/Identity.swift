@@ -24,9 +24,18 @@ struct Identity: ~Copyable {
 
   func certificate(_ index: CInt) -> OpaquePointer? { copenssl_certificate(certificates, index) }
 
+  /// A chain has a handful; each is compared with the key, and shown in every handshake.
+  private static let most: CInt = 100
+
   /// Takes the certificate over, whatever comes of it.
   @inline(never)
-  mutating func append(_ certificate: OpaquePointer) throws(Failure) {
+  mutating func append(
+    _ certificate: OpaquePointer, from source: borrowing CredentialSource
+  ) throws(Failure) {
+    guard count < Self.most else {
+      X509_free(certificate)
+      throw source.fault("holds more than 100 certificates")
+    }
     guard !Self.lacksKeyForMemory(certificate),
       copenssl_append_certificate(certificates, certificate) > 0
     else {
@@ -70,7 +79,7 @@ struct Identity: ~Copyable {
       try source.settle()
       throw source.fault("holds no PEM certificate, and is neither DER nor PKCS#12")
     }
-    try append(certificate)
+    try append(certificate, from: source)
   }
 
   private mutating func readPEM(_ source: borrowing CredentialSource) throws(Failure) {
@@ -78,7 +87,7 @@ struct Identity: ~Copyable {
     defer { BIO_free(bio) }
     TLSErrors.clear()
     while let certificate = PEM_read_bio_X509(bio, nil, refusePassphrase, nil) {
-      try append(certificate)
+      try append(certificate, from: source)
     }
     let errors = TLSErrors.take()
     if count == 0 {

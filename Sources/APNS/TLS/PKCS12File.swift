@@ -13,12 +13,6 @@ struct PKCS12File: ~Copyable {
       try source.settle()
       return nil
     }
-    do throws(Failure) {
-      try source.check(iterations: copenssl_mac_iterations(decoded))
-    } catch {
-      PKCS12_free(decoded)
-      throw error
-    }
     file = decoded
   }
 
@@ -41,14 +35,19 @@ struct PKCS12File: ~Copyable {
     let text = try unlock(source, &passphrase)
     var identity = try Identity()
     TLSErrors.clear()
-    if try Self.take(file, source, text, nil, into: &identity) { return identity }
+    if try Self.take(file, source, text, nil, &passphrase.budget, into: &identity) {
+      return identity
+    }
     var errors = TLSErrors.take()
     if errors.isUnsupported {
       guard var legacy = LegacyCiphers() else { throw PrivateKey.needsLegacy(source) }
       identity = try Identity()
       if let again = try Self.decode(source, &legacy.context) {
         defer { PKCS12_free(again) }
-        if try Self.take(again, source, text, &legacy.context, into: &identity) { return identity }
+        if try Self.take(again, source, text, &legacy.context, &passphrase.budget, into: &identity)
+        {
+          return identity
+        }
       }
       errors = TLSErrors.take()
     }
@@ -67,8 +66,11 @@ struct PKCS12File: ~Copyable {
       throw source.fault("is PKCS#12 without a checksum")
     }
     // No passphrase and an empty one are two things, and some write this and some that.
+    let work = copenssl_mac_work(file)
+    try passphrase.budget.charge(work, source)
     if PKCS12_verify_mac(file, nil, 0) == 1 { return nil }
     try source.settle()
+    try passphrase.budget.charge(work, source)
     let empty = copenssl_empty_text()
     if PKCS12_verify_mac(file, empty, 0) == 1 { return empty }
     try source.settle()
@@ -77,6 +79,7 @@ struct PKCS12File: ~Copyable {
         passphrase.isMissing
           ? "is PKCS#12 that needs a passphrase" : "is PKCS#12 that the passphrase does not open")
     }
+    try passphrase.budget.charge(work, source)
     if PKCS12_verify_mac(file, text, -1) == 1 { return text }
     // Where it is the passphrase there is no error. OpenSSL does not always tell that it was
     // memory that another is for.
@@ -92,30 +95,33 @@ struct PKCS12File: ~Copyable {
   @inline(never)
   private static func take(
     _ file: OpaquePointer, _ source: borrowing CredentialSource, _ text: UnsafePointer<CChar>?,
-    _ legacy: UnsafePointer<copenssl_legacy_t>?, into identity: inout Identity
+    _ legacy: UnsafePointer<copenssl_legacy_t>?, _ budget: inout UnlockBudget,
+    into identity: inout Identity
   ) throws(Failure) -> Bool {
     guard let safes = PKCS12_unpack_authsafes(file) else { return false }
     defer { copenssl_free_safes(safes) }
     for index in 0..<copenssl_safe_count(safes) {
-      try source.check(iterations: copenssl_safe_iterations(safes, index))
+      try budget.charge(copenssl_safe_work(safes, index), source)
       guard let bags = copenssl_unlock_safe(safes, index, text) else { return false }
       defer { copenssl_free_bags(bags) }
       for index in 0..<copenssl_bag_count(bags) {
         let bag = copenssl_bag(bags, index)
         switch PKCS12_SAFEBAG_get_nid(bag) {
         case NID_keyBag where identity.key == nil:
-          guard let key = EVP_PKCS82PKEY(PKCS12_SAFEBAG_get0_p8inf(bag)) else { return false }
+          guard let key = try PrivateKey.make(of: PKCS12_SAFEBAG_get0_p8inf(bag), source) else {
+            return false
+          }
           identity.adopt(key)
         case NID_pkcs8ShroudedKeyBag where identity.key == nil:
-          try source.check(iterations: copenssl_bag_iterations(bag))
+          try budget.charge(copenssl_bag_work(bag), source)
           guard let opened = copenssl_unlock_key(bag, text, legacy) else { return false }
           // Wipes what it holds.
           defer { PKCS8_PRIV_KEY_INFO_free(opened) }
-          guard let key = EVP_PKCS82PKEY(opened) else { return false }
+          guard let key = try PrivateKey.make(of: opened, source) else { return false }
           identity.adopt(key)
         case NID_certBag where PKCS12_SAFEBAG_get_bag_nid(bag) == NID_x509Certificate:
           guard let certificate = PKCS12_SAFEBAG_get1_cert(bag) else { return false }
-          try identity.append(certificate)
+          try identity.append(certificate, from: source)
         default: break
         }
       }

@@ -14,6 +14,8 @@ struct Passphrase: ~Copyable {
   private var answer: UnsafeMutablePointer<CChar>?
   /// Something could not be opened without it.
   private(set) var wasNeeded = false
+  /// What opening the source has cost so far.
+  var budget = UnlockBudget()
 
   init(_ options: apns_credentials_options_t, for file: UnsafePointer<CChar>?) {
     given = options.passphrase

@@ -1,5 +1,6 @@
 import CAPNS
 import COpenSSL
+import CSystem
 
 /// Reading a private key, an EVP_PKEY, in every form it comes in.
 enum PrivateKey {
@@ -12,47 +13,66 @@ enum PrivateKey {
     return try readDER(source, &passphrase)
   }
 
+  /// Block by block: OpenSSL's own function opens what is encrypted before anybody could look
+  /// at what that costs, and more than once.
   private static func readPEM(
     _ source: borrowing CredentialSource, _ passphrase: inout Passphrase
   ) throws(Failure) -> OpaquePointer {
-    // The marker of every kind of PEM private key; OpenSSL 3 says "unsupported" of a
-    // text without one.
-    guard source.contains("PRIVATE KEY-----") else {
-      throw source.fault("holds no PEM private key")
-    }
-    // The PEM functions would open it before anybody could look at it.
-    if let locked = try readLockedPEM(source) {
-      defer { X509_SIG_free(locked) }
-      try source.check(iterations: copenssl_pkcs8_iterations(locked))
-    }
     let bio = try source.reader()
     defer { BIO_free(bio) }
-    TLSErrors.clear()
-    let key = withUnsafeMutablePointer(to: &passphrase) {
-      PEM_read_bio_PrivateKey(bio, nil, givePassphrase, $0)
-    }
-    if let key { return key }
-    let errors = TLSErrors.take()
-    if errors.isNoMorePEM { throw source.fault("holds no PEM private key") }
-    if errors.isUnsupported, passphrase.wasNeeded, !passphrase.isMissing {
-      if let locked = try readLockedPEM(source) {
+    while true {
+      var name: UnsafeMutablePointer<CChar>?
+      var header: UnsafeMutablePointer<CChar>?
+      var bytes: UnsafeMutablePointer<UInt8>?
+      var count = 0
+      TLSErrors.clear()
+      guard PEM_read_bio(bio, &name, &header, &bytes, &count) == 1 else {
+        let errors = TLSErrors.take()
+        if errors.isNoMorePEM { throw source.fault("holds no PEM private key") }
+        throw source.fault("holds a key that cannot be read", errors)
+      }
+      let room = count
+      defer {
+        copenssl_free(name)
+        copenssl_free(header)
+        copenssl_wipe_and_free(bytes, room)
+      }
+      guard let name, let bytes, let kind = BlockKind(name) else { continue }
+      if kind == .locked {
+        var next = UnsafePointer<UInt8>?(bytes)
+        guard let locked = d2i_X509_SIG(nil, &next, count) else {
+          throw source.fault("holds a key that cannot be read", .take())
+        }
         defer { X509_SIG_free(locked) }
         return try unlock(locked, source, &passphrase)
       }
+      // The older way to encrypt one hashes the passphrase once (RFC 1421, 4.6).
+      var cipher = EVP_CIPHER_INFO()
+      guard PEM_get_EVP_CIPHER_INFO(header, &cipher) == 1,
+        withUnsafeMutablePointer(
+          to: &passphrase, { PEM_do_header(&cipher, bytes, &count, givePassphrase, $0) }) == 1
+      else { throw unopened(source, passphrase, .take()) }
+      if let key = try make(of: bytes, count, source) { return key }
+      throw unopened(source, passphrase, .take())
     }
-    throw unopened(source, passphrase, errors)
   }
 
-  /// The first key in PKCS#8 that is encrypted.
-  private static func readLockedPEM(
-    _ source: borrowing CredentialSource
-  ) throws(Failure) -> OpaquePointer? {
-    let bio = try source.reader()
-    defer { BIO_free(bio) }
-    TLSErrors.clear()
-    let locked = PEM_read_bio_PKCS8(bio, nil, refusePassphrase, nil)
-    if locked == nil { try source.settle() }
-    return locked
+  /// What the name of a PEM block says of it.
+  private enum BlockKind {
+    /// PKCS#8, encrypted.
+    case locked
+    /// PKCS#8, or one of the forms before it.
+    case plain
+
+    /// Nil where it is no private key.
+    init?(_ name: UnsafePointer<CChar>) {
+      let ending: StaticString = "PRIVATE KEY"
+      let (length, wanted) = (strlen(name), ending.utf8CodeUnitCount)
+      guard length >= wanted, memcmp(name + (length &- wanted), ending.utf8Start, wanted) == 0
+      else { return nil }
+      let first: StaticString = "ENCRYPTED "
+      self = strncmp(name, first.utf8Start, first.utf8CodeUnitCount) == 0 ? .locked : .plain
+    }
   }
 
   private static func readDER(
@@ -66,10 +86,59 @@ enum PrivateKey {
       return try unlock(locked, source, &passphrase)
     }
     try source.settle()
-    var next = source.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
-    if let key = d2i_AutoPrivateKey(nil, &next, source.bytes.count) { return key }
+    if let start = source.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self),
+      let key = try make(of: start, source.bytes.count, source)
+    {
+      return key
+    }
     try source.settle()
     throw source.fault("holds no PEM private key, and none in DER")
+  }
+
+  // MARK: Of what is not encrypted, or no longer
+
+  /// More than an RSA key of 16,384 bits takes in any form.
+  private static let largest = 16 << 10
+
+  /// The key that stands in these bytes, in PKCS#8 or a form before it; nil where there is none,
+  /// and OpenSSL's errors say why.
+  private static func make(
+    of bytes: UnsafePointer<UInt8>, _ count: Int, _ source: borrowing CredentialSource
+  ) throws(Failure) -> OpaquePointer? {
+    var next = UnsafePointer<UInt8>?(bytes)
+    if let opened = d2i_PKCS8_PRIV_KEY_INFO(nil, &next, count) {
+      defer { PKCS8_PRIV_KEY_INFO_free(opened) }
+      return try make(of: opened, source)
+    }
+    try source.settle()
+    guard count <= largest else { throw source.fault("holds a key larger than any can be") }
+    next = bytes
+    guard let key = d2i_AutoPrivateKey(nil, &next, count) else { return nil }
+    return try checked(key, count, source)
+  }
+
+  /// The same of PKCS#8 that has been read.
+  @inline(never)
+  static func make(
+    of opened: OpaquePointer?, _ source: borrowing CredentialSource
+  ) throws(Failure) -> OpaquePointer? {
+    let count = Int(copenssl_private_length(opened))
+    guard count > 0 else { throw source.fault("holds a key that is neither RSA nor EC") }
+    guard count <= largest else { throw source.fault("holds a key larger than any can be") }
+    guard let key = EVP_PKCS82PKEY(opened) else { return nil }
+    return try checked(key, count, source)
+  }
+
+  /// One with which signing takes no longer than it does with keys of its kind.
+  private static func checked(
+    _ key: OpaquePointer, _ count: Int, _ source: borrowing CredentialSource
+  ) throws(Failure) -> OpaquePointer {
+    guard copenssl_is_quick(key, count) == 1 else {
+      EVP_PKEY_free(key)
+      try source.settle()
+      throw source.fault("holds a key that is neither RSA nor EC, or larger than any can be")
+    }
+    return key
   }
 
   /// Decrypts PKCS#8. The key is of the program's own context whatever opened it.
@@ -77,20 +146,24 @@ enum PrivateKey {
   private static func unlock(
     _ locked: OpaquePointer, _ source: borrowing CredentialSource, _ passphrase: inout Passphrase
   ) throws(Failure) -> OpaquePointer {
-    try source.check(iterations: copenssl_pkcs8_iterations(locked))
     guard let text = passphrase.text() else { throw unopened(source, passphrase, .none) }
+    let work = copenssl_pkcs8_work(locked)
+    try passphrase.budget.charge(work, source)
     TLSErrors.clear()
     var opened = copenssl_unlock_pkcs8(locked, text, nil)
     var errors = TLSErrors.take()
     if opened == nil, errors.isUnsupported {
       guard var legacy = LegacyCiphers() else { throw needsLegacy(source) }
+      try passphrase.budget.charge(work, source)
       opened = copenssl_unlock_pkcs8(locked, text, &legacy.context)
       errors = TLSErrors.take()
     }
     guard let opened else { throw unopened(source, passphrase, errors) }
     // Wipes what it holds.
     defer { PKCS8_PRIV_KEY_INFO_free(opened) }
-    guard let key = EVP_PKCS82PKEY(opened) else { throw unopened(source, passphrase, .take()) }
+    guard let key = try make(of: opened, source) else {
+      throw unopened(source, passphrase, .take())
+    }
     return key
   }
 

@@ -95,7 +95,7 @@ struct ProxyTunnel: ~Copyable {
     throw Failure(APNS_ERR_NETWORK) {
       endpoint.appendProxy(to: &$0)
       $0.append(verdict)
-      for index in min(isHTTP ? 9 : 0, end)..<min(end, 120) { $0.append(byte: answer[index]) }
+      $0.append(text: UnsafeRawBufferPointer(rebasing: answer[min(isHTTP ? 9 : 0, end)..<end]))
     }
   }
 }

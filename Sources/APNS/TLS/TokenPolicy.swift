@@ -10,7 +10,9 @@
   /// whoever makes another within 20 minutes (Establishing a token-based connection to APNs).
   /// Touches nothing, and knows nothing of what is in the token.
   struct TokenPolicy {
-    /// A token is not replaced sooner, but for once in that time, where it is of no use.
+    /// A token is not replaced sooner, but for once in that time where it is of no use, and
+    /// once more where its time is yet to come: a clock that was wrong and is set right makes
+    /// a token too many by going wrong and another by going right.
     static let leastAge: Int64 = 20 * 60
     /// It is at this age, or by chance up to ten minutes later, lest many do so at once.
     static let ripeAge: Int64 = 45 * 60
@@ -25,15 +27,16 @@
     private var exists = false
     private var made = TokenTime(unix: 0, steady: 0)
     private var lifetime = Self.ripeAge
-    /// When one was last replaced before its time.
+    /// When one was last replaced before its time, and when one that was made too late.
     private var hurriedAt: Int64?
+    private var correctedAt: Int64?
 
     /// What to do with the token, of which APNs has said nothing.
     func verdict(at now: TokenTime) -> Verdict {
       guard exists else { return .replace }
       let age = max(now.unix &- made.unix, now.steady &- made.steady)
       // Made at a time that is yet to come, it is as good as none.
-      guard age >= lifetime || made.unix &- now.unix > Self.slack else { return .keep }
+      guard age >= lifetime || isOfTomorrow(now) else { return .keep }
       return mayReplace(at: now) ? .replace : .keep
     }
 
@@ -48,14 +51,30 @@
       exists && now.steady &- made.steady < Self.leastAge
     }
 
+    /// The clock was set back behind the time at which it was made: APNs refuses it until
+    /// that has come.
+    private func isOfTomorrow(_ now: TokenTime) -> Bool {
+      exists && made.unix &- now.unix > Self.slack
+    }
+
     private func mayReplace(at now: TokenTime) -> Bool {
-      guard isEarly(now), let hurriedAt else { return true }
-      return now.steady &- hurriedAt >= Self.leastAge
+      !isEarly(now) || mayCorrect(at: now) || Self.isLongAgo(hurriedAt, now)
+    }
+
+    private func mayCorrect(at now: TokenTime) -> Bool {
+      isOfTomorrow(now) && Self.isLongAgo(correctedAt, now)
+    }
+
+    private static func isLongAgo(_ time: Int64?, _ now: TokenTime) -> Bool {
+      guard let time else { return true }
+      return now.steady &- time >= leastAge
     }
 
     /// There is a new token; `chance` is any number.
     mutating func replaced(at now: TokenTime, chance: UInt32) {
-      if isEarly(now) { hurriedAt = now.steady }
+      if isEarly(now) {
+        if mayCorrect(at: now) { correctedAt = now.steady } else { hurriedAt = now.steady }
+      }
       generation = generation == .max ? 1 : generation &+ 1
       exists = true
       made = now

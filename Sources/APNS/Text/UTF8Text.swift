@@ -26,6 +26,18 @@ enum UTF8Text {
     return (scalar, length)
   }
 
+  /// Shows as itself in a line of text, on a terminal and in a log. Not so control characters
+  /// (C0, DEL, C1), the ends of lines and paragraphs, what changes the direction of writing
+  /// (Unicode Standard Annex 9: marks, embeddings, overrides, isolates), and the byte order mark.
+  @inline(never)
+  static func isPlain(_ scalar: UInt32) -> Bool {
+    switch scalar {
+    case 0..<0x20, 0x7F..<0xA0, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF:
+      false
+    default: true
+    }
+  }
+
   /// How many bytes the character takes.
   static func length(_ scalar: UInt32) -> Int {
     scalar < 0x80 ? 1 : scalar < 0x800 ? 2 : scalar < 0x10000 ? 3 : 4

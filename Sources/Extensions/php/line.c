@@ -10,7 +10,6 @@ php_apns_line *php_apns_line_new(apns_session_t *session, const apns_session_opt
   php_apns_line *line = pecalloc(1, sizeof *line, true);
   line->session = session;
   line->speaks_http2 = options->protocol == APNS_PROTOCOL_HTTP2;
-  line->has_configured_topic = options->topic && options->topic == APNS_G(topic);
   line->references = 1;
   line->prune_at = PRUNE_LEAST;
   return line;

@@ -11,7 +11,7 @@ static apns_session_t *make(php_apns_identity *identity,
   apns_error_t error = APNS_ERROR_INIT;
   if (!php_apns_identity_make(identity)) return NULL;
   if (apns_session_new(&settings->options, identity->credentials, &session, &error) != APNS_OK) {
-    php_apns_throw(&error);
+    php_apns_session_refused(&settings->options, &error);
     return NULL;
   }
   return session;

@@ -218,7 +218,6 @@ typedef struct php_apns_line {
   bool is_closed;
   bool holds_back; /* something waits for more */
   bool speaks_http2;
-  bool has_configured_topic; /* php.ini's */
   zend_string *name;         /* persistent */
   php_apns_request *request; /* the current one; persistent */
   php_apns_fingerprint fingerprint;
@@ -253,6 +252,8 @@ typedef struct php_apns_session_settings {
 void php_apns_session_register(void);
 /* NULL, and an exception: nobody constructed it. */
 php_apns_line *php_apns_session_line(zend_object *object);
+/* Throws why there is no session with these options, php.ini's topic by its name there. */
+void php_apns_session_refused(const apns_session_options_t *options, const apns_error_t *error);
 /* A Session object of a line that has been counted for it. */
 void php_apns_session_object(zval *out, php_apns_line *line);
 

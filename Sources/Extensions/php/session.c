@@ -125,6 +125,15 @@ static void take_topic(php_apns_session_settings *settings, const php_apns_ident
   if (!identity->names_certificate) settings->options.topic = php_apns_configured(APNS_G(topic));
 }
 
+void php_apns_session_refused(const apns_session_options_t *options, const apns_error_t *error) {
+  if (options->topic && options->topic == APNS_G(topic) &&
+      strncmp(error->message, "topic ", 6) == 0) {
+    php_apns_throw_argument("apns.topic of php.ini: %s", error->message);
+  } else {
+    php_apns_throw(error);
+  }
+}
+
 /* ---- Handlers ---------------------------------------------------------------- */
 
 static zend_object *create(zend_class_entry *ce) {
@@ -210,7 +219,7 @@ PHP_METHOD(Apns_Session, __construct) {
       zend_throw_error(NULL, "Apns\\Session is constructed already");
     } else if (apns_session_new(&settings.options, identity.credentials, &session, &error) !=
                APNS_OK) {
-      php_apns_throw(&error);
+      php_apns_session_refused(&settings.options, &error);
     } else {
       own->line = php_apns_line_new(session, &settings.options);
     }
@@ -318,12 +327,7 @@ static uint32_t send_letter(zend_object *object, const letter *letter, bool more
     } else {
       identifier = 0;
       php_apns_note_free(note);
-      if (line->has_configured_topic && !php_apns_configured(notification.topic) &&
-          strncmp(error.message, "topic ", 6) == 0) {
-        php_apns_throw_argument("apns.topic of php.ini: %s", error.message);
-      } else {
-        php_apns_throw(&error);
-      }
+      php_apns_throw(&error);
     }
   }
   if (content.json) zend_string_release(content.json);

@@ -48,8 +48,8 @@ echo thrown(fn () => $session->send($token, $payload)), "\n";
 Apns\ArgumentException: the payload has 80 bytes, 30 more than its limit of 50
 Apns\ArgumentException: the payload has 110 bytes, more than 100
 Apns\ArgumentException: no hex digit in the token
-nothing thrown
+Apns\ArgumentException: expiry is -5, neither a time nor APNS_EXPIRY_ONCE
 TypeError: a payload must be of type Apns\Payload, array or string, Apns\Strings given
 Apns\ArgumentException: the payload has 10 bytes, 7 more than its limit of 3
-7 taken
+6 taken
 Apns\ClosedException: the session was closed

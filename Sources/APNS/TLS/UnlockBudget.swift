@@ -1,0 +1,66 @@
+import CAPNS
+import COpenSSL
+
+/// What opening one source by its passphrase may cost, all its parts and attempts together.
+/// How often a passphrase is hashed is the file's to say, and a file of a few hundred bytes may
+/// say "for years"; so each time is charged before it is spent.
+struct UnlockBudget {
+  /// About a second of an ordinary core. An export with 600,000 rounds in each of its parts
+  /// takes less.
+  private static let most: UInt64 = 1_200_000_000
+  /// As much as OpenSSL allows for scrypt.
+  private static let mostMemory: UInt64 = 32 << 20
+  /// What each costs besides, in looking up algorithms; for files of thousands of parts.
+  private static let least: UInt64 = 20_000
+
+  private var spent: UInt64 = 0
+  private var count = 0
+
+  mutating func charge(
+    _ work: copenssl_work_t, _ source: borrowing CredentialSource
+  ) throws(Failure) {
+    switch work.derivation {
+    case COPENSSL_PLAIN: return
+    case COPENSSL_ROUNDS, COPENSSL_SCRYPT: break
+    default: throw source.fault("is encrypted by an algorithm whose cost is not known")
+    }
+    let (sum, overflow) = spent.addingReportingOverflow(work.ns)
+    guard !overflow, sum <= Self.most, work.memory <= Self.mostMemory else {
+      throw Self.failure(work, after: count, source)
+    }
+    spent = sum &+ Self.least
+    count &+= 1
+  }
+
+  @inline(never)
+  private static func failure(
+    _ work: copenssl_work_t, after count: Int, _ source: borrowing CredentialSource
+  ) -> Failure {
+    Failure(APNS_ERR_CREDENTIALS) {
+      source.append(to: &$0)
+      if work.memory > mostMemory, work.ns <= most {
+        $0.append(" takes too much memory to open: ")
+        $0.append(work.memory >> 20)
+        $0.append(" MiB, ")
+      } else {
+        $0.append(" takes too long to open: ")
+      }
+      if work.derivation == COPENSSL_SCRYPT {
+        $0.append("scrypt with N ")
+        $0.append(work.rounds)
+        $0.append(", r ")
+        $0.append(work.r)
+        $0.append(", p ")
+        $0.append(work.p)
+      } else {
+        $0.append(work.rounds)
+        $0.append(" rounds of hashing")
+      }
+      if count > 0 {
+        $0.append(", after ")
+        $0.append(count)
+        $0.append(" keys before")
+      }
+    }
+  }
+}
