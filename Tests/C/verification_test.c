@@ -230,7 +230,7 @@ static void a_list_that_revokes_nobody(void **state) {
   check_trusted(&all->gateway, &who, "localhost", NULL, "localhost");
   /* Of the issuer of each certificate, not of the gateway's alone. */
   check_distrusted(&all->gateway_in_chain, &who, "localhost", NULL, "unable to get certificate CRL",
-                   "certificate 0", "crl_file and crl_directory have no list for it");
+                   "certificate 0", "crl_file and crl_directory have none for it");
   who.crl_file = identities_add_list("nobody.crl", &(list_traits_t){.issuer = &all->intermediate});
   check_trusted(&all->gateway_in_chain, &who, "localhost", NULL, "localhost");
 }
@@ -265,7 +265,7 @@ static void lists_that_prove_nothing(void **state) {
   who.crl_file = identities_add_list("expired.crl",
                                      &(list_traits_t){.issuer = &all->root, .is_expired = true});
   check_distrusted(&all->gateway, &who, "localhost", NULL, "CRL has expired",
-                   "the list is from crl_file or crl_directory");
+                   "it is from crl_file or crl_directory");
   who.crl_file =
       identities_add_list("forged.crl", &(list_traits_t){.issuer = &all->root, .is_forged = true});
   check_distrusted(&all->gateway, &who, "localhost", NULL, "CRL signature failure");

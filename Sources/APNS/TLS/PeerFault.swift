@@ -49,17 +49,18 @@ extension Message {
       append(pin: key)
     } else {
       append(X509_verify_cert_error_string(Int(fault.code)))
+      switch fault.code {
+      case X509_V_ERR_UNABLE_TO_GET_CRL: append("; crl_file and crl_directory have none for it")
+      case X509_V_ERR_CRL_HAS_EXPIRED, X509_V_ERR_CRL_NOT_YET_VALID,
+        X509_V_ERR_CRL_SIGNATURE_FAILURE:
+        append("; it is from crl_file or crl_directory")
+      default: break
+      }
     }
     append(" (certificate ")
     append(Int(fault.depth))
     append(": ")
     append(fault.subject)
     append(")")
-    switch fault.code {
-    case X509_V_ERR_UNABLE_TO_GET_CRL: append("; crl_file and crl_directory have no list for it")
-    case X509_V_ERR_CRL_HAS_EXPIRED, X509_V_ERR_CRL_NOT_YET_VALID, X509_V_ERR_CRL_SIGNATURE_FAILURE:
-      append("; the list is from crl_file or crl_directory")
-    default: break
-    }
   }
 }

@@ -46,7 +46,7 @@ ValueError: option "pinned_keys" must not contain null bytes
 Apns\ArgumentException: pinned_key_count is not 1 to 100
 Apns\ArgumentException: pinned_keys[0] is not sha256// and 32 bytes in base64: sha1//%s
 Apns\CredentialsException: crl file /nonexistent/list.crl: No such file or directory
-Apns\TlsException: 127.0.0.1 is not verified: unable to get certificate CRL
+Apns\TlsException: 127.0.0.1 is not verified: unable to get certificate CRL; crl_file and crl_directory have none for it
 Apns\ArgumentException: security_level is 6, not 1 to 5
 nothing thrown
 Apns\ArgumentException: the persistent session "pinned" was made with other options
