@@ -95,24 +95,32 @@ struct PeerRules: ~Copyable {
   ) throws(Failure) -> KeyDigest {
     let prefix: StaticString = "sha256//"
     let start = prefix.utf8CodeUnitCount
-    var digest = KeyDigest(repeating: 0)
-    // 43 digits and a padding are 32 bytes.
-    if let text, strlen(text) == start &+ 44, memcmp(text, prefix.utf8Start, start) == 0 {
-      let digits = UnsafeRawBufferPointer(start: text + start, count: 44)
-      let count = withUnsafeMutableBytes(of: &digest) { target in
-        do throws(TokenBase64.Fault) {
-          return try TokenBase64.decode(digits, into: target)
-        } catch {
-          return 0
-        }
-      }
-      if count == 32 { return digest }
+    // 43 digits and a padding.
+    if let text, strlen(text) == start &+ 44, memcmp(text, prefix.utf8Start, start) == 0,
+      let digest = decode(digits: text + start)
+    {
+      return digest
     }
     throw Failure(APNS_ERR_ARGUMENT) {
       $0.append("pinned_keys[")
       $0.append(index)
       $0.append("] is not sha256// and 32 bytes in base64: ")
       if let text { $0.append(text) } else { $0.append("NULL") }
+    }
+  }
+
+  private static func decode(digits: UnsafePointer<CChar>) -> KeyDigest? {
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 33 &+ 45) { buffer in
+      guard let bytes = buffer.baseAddress else { return nil }
+      let again = bytes + 33
+      let given = UnsafeRawPointer(digits).assumingMemoryBound(to: UInt8.self)
+      // OpenSSL passes over spaces and much else: what it read has to be written so.
+      guard EVP_DecodeBlock(bytes, given, 44) == 33, EVP_EncodeBlock(again, bytes, 32) == 44,
+        memcmp(again, given, 44) == 0
+      else { return nil }
+      var digest = KeyDigest(repeating: 0)
+      for index in 0..<32 { digest[index] = bytes[index] }
+      return digest
     }
   }
 
@@ -280,11 +288,13 @@ extension Message {
   @inline(never)
   mutating func append(pin digest: KeyDigest) {
     append("sha256//")
-    withUnsafeTemporaryAllocation(byteCount: 44, alignment: 1) { target in
-      guard let start = target.baseAddress else { return }
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 45) { target in
       var bytes = digest
-      withUnsafeBytes(of: &bytes) { TokenBase64.encode($0, into: start) }
-      for byte in target { append(byte: byte) }
+      withUnsafeBytes(of: &bytes) {
+        _ = EVP_EncodeBlock(
+          target.baseAddress, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), 32)
+      }
+      for index in 0..<44 { append(byte: target[index]) }
     }
   }
 }
