@@ -160,12 +160,18 @@ struct PeerRules: ~Copyable {
       count &+= 1
     }
     let errors = TLSErrors.take()
-    if count > 0, errors.isNoMorePEM { return }
+    if errors.isNoMorePEM {
+      if count > 0 { return }
+      throw Failure(APNS_ERR_CREDENTIALS) {
+        $0.append("crl file ")
+        $0.append(file)
+        $0.append(" holds no revocation list in PEM")
+      }
+    }
     throw errors.failure(APNS_ERR_CREDENTIALS) {
       $0.append("crl file ")
       $0.append(file)
-      $0.append(
-        errors.isNoMorePEM ? " holds no revocation list in PEM" : " has a broken revocation list")
+      $0.append(" has a broken revocation list")
     }
   }
 
