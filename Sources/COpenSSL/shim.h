@@ -204,6 +204,64 @@ static inline int copenssl_sign_es256(EVP_MD_CTX *context, EVP_PKEY *key, const 
   return fine;
 }
 
+/* ---- What a peer has to fulfil ------------------------------------------ */
+
+/* HelloRequest is answered by an alert: RFC 9113, 9.2.1, and nothing of ours needs one. */
+static inline void copenssl_refuse_renegotiation(SSL_CTX *context) {
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
+}
+
+/* How a name is compared. OpenSSL itself takes the common name where none of the alternative
+   names is a host's, even if there are others. */
+static inline void copenssl_compare_names_strictly(X509_STORE_CTX *verified) {
+  unsigned flags = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS;
+  X509 *certificate = X509_STORE_CTX_get0_cert(verified);
+  if (certificate && X509_get_ext_by_NID(certificate, NID_subject_alt_name, -1) >= 0)
+    flags |= X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
+  X509_VERIFY_PARAM_set_hostflags(X509_STORE_CTX_get0_param(verified), flags);
+}
+
+static inline STACK_OF(X509) * copenssl_verified_chain(X509_STORE_CTX *verified) {
+  return X509_STORE_CTX_get0_chain(verified);
+}
+
+/* SHA-256 of the certificate's SubjectPublicKeyInfo; 0 where there is no memory for it. */
+static inline int copenssl_key_digest(X509 *certificate, unsigned char *digest) {
+  unsigned char *bytes = NULL;
+  const int length = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &bytes);
+  const int fine =
+      length > 0 && EVP_Digest(bytes, (size_t)length, digest, NULL, EVP_sha256(), NULL);
+  OPENSSL_free(bytes);
+  return fine;
+}
+
+/* The lists of an issuer, from a store of their own: the one of the trust anchors would take
+   any certificate in the lists' directory for one of them. */
+__attribute__((noinline)) static STACK_OF(X509_CRL) *
+    copenssl_look_up_lists(const X509_STORE_CTX *verified, const X509_NAME *issuer) {
+  SSL *ssl = (SSL *)X509_STORE_CTX_get_ex_data((X509_STORE_CTX *)verified,
+                                               SSL_get_ex_data_X509_STORE_CTX_idx());
+  X509_STORE *lists = ssl ? (X509_STORE *)SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)) : NULL;
+  X509_STORE_CTX *search = lists ? X509_STORE_CTX_new() : NULL;
+  STACK_OF(X509_CRL) *found = NULL;
+  if (search && X509_STORE_CTX_init(search, lists, NULL, NULL) == 1)
+    found = X509_STORE_CTX_get1_crls(search, (X509_NAME *)issuer);
+  X509_STORE_CTX_free(search);
+  return found;
+}
+
+/* Every certificate of a chain is looked up in the lists, which have to outlive the context. */
+static inline void copenssl_check_lists(SSL_CTX *context, X509_STORE *lists) {
+  X509_STORE *anchors = SSL_CTX_get_cert_store(context);
+  SSL_CTX_set_app_data(context, lists);
+  X509_STORE_set_lookup_crls(anchors, (X509_STORE_CTX_lookup_crls_fn)copenssl_look_up_lists);
+  X509_STORE_set_flags(anchors, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
+}
+static inline int copenssl_add_list_directory(X509_STORE *lists, const char *directory) {
+  X509_LOOKUP *lookup = X509_STORE_add_lookup(lists, X509_LOOKUP_hash_dir());
+  return lookup && X509_LOOKUP_add_dir(lookup, directory, X509_FILETYPE_PEM) == 1;
+}
+
 /* ---- Files of old ------------------------------------------------------- */
 
 /* This OpenSSL, or the providers it was asked for, have not got a cipher or digest. */

@@ -806,11 +806,48 @@ static void a_key_update_asked_for(void **state) {
   check_interrupted(TLS1_3_VERSION, script);
 }
 
-static void a_renegotiation_asked_for(void **state) {
+/* To OpenSSL's server the alert is the end of the connection. */
+static void a_renegotiation_is_refused(void **state) {
   (void)state;
-  static const gateway_step_t script[] = {TAKE_FRAMES(10), RENEGOTIATE, TAKE_SENTINEL, NAME_LAST(2),
-                                          END};
-  check_interrupted(TLS1_2_VERSION, script);
+  static const gateway_step_t script[] = {TAKE_FRAMES(10), RENEGOTIATE, TAKE_ALL, END};
+  const gateway_options_t options = {.tls_version = TLS1_2_VERSION};
+  gateway_t *gateway = gateway_start(&options, SCRIPTS(script));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_range(session, 0, 10);
+  gateway_await_step(gateway, 0, 2);
+  send_range(session, 10, 30);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_counts(session, 30, 30, 0, 0, 0);
+  apns_session_free(session);
+  assert_true(gateway_heard(gateway, 0)->refused_renegotiation);
+  gateway_stop(gateway);
+}
+
+/* One that asks and does not read the answer: it gets everything all the same. */
+static void a_renegotiation_that_never_comes_about_stalls_nothing(void **state) {
+  (void)state;
+  static const gateway_step_t script[] = {TAKE_FRAMES(10), RENEGOTIATE, TAKE_RAW(50000), CLOSE_RST};
+  const gateway_options_t options = {.tls_version = TLS1_2_VERSION};
+  gateway_t *gateway = gateway_start(&options, SCRIPTS(script));
+  apns_session_options_t given = options_for(gateway);
+  given.answer_timeout_ms = 60000;
+  apns_session_t *session = session_to(gateway, &given);
+  apns_error_t error = APNS_ERROR_INIT;
+  int64_t start = clock_ms();
+  send_range(session, 0, 10);
+  gateway_await_step(gateway, 0, 2);
+  /* It is heard before anything more is written. */
+  apns_event_t event = APNS_EVENT_INIT;
+  assert_status(APNS_DONE, apns_session_next_event(session, &event, 100, &error), &error);
+  for (size_t n = 10; n < 1000; n += 10) send_range(session, n, n + 10);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_counts(session, 1000, 1000, 0, 0, 0);
+  /* Not the 30 s that a write may take. */
+  assert_within(start, 10000);
+  assert_int_equal(stats_of(session).connects, 2);
+  apns_session_free(session);
+  gateway_stop(gateway);
 }
 
 static void session_tickets_are_not_an_answer(void **state) {
@@ -857,7 +894,8 @@ int main(void) {
       cmocka_unit_test(a_resend_across_the_end_of_the_window),
       cmocka_unit_test(outcomes_that_nobody_takes_fill_the_window),
       cmocka_unit_test(a_key_update_asked_for),
-      cmocka_unit_test(a_renegotiation_asked_for),
+      cmocka_unit_test(a_renegotiation_is_refused),
+      cmocka_unit_test(a_renegotiation_that_never_comes_about_stalls_nothing),
       cmocka_unit_test(session_tickets_are_not_an_answer),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

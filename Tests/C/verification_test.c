@@ -1,6 +1,9 @@
 /* Whom the provider takes for the gateway, and whom the gateway takes for a provider. */
+#include <errno.h>
 #include <openssl/err.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "provider.h"
 
@@ -153,6 +156,355 @@ static void the_name_is_in_the_subject_only(void **state) {
   /* The certificate's CN is "elsewhere", and that is not what is looked at. */
   apns_credentials_options_t who = trusting();
   check_distrusted(&all->gateway_elsewhere, &who, "127.0.0.1", "elsewhere", "ostname mismatch");
+}
+
+/* A common name counts only where there are no alternative names, of whatever kind. */
+static void a_name_in_the_subject_beside_alternative_names(void **state) {
+  (void)state;
+  apns_credentials_options_t who = trusting();
+  static const char *const others[] = {"IP:127.0.0.1", "email:push@localhost",
+                                       "URI:https://localhost/", "DNS:elsewhere.example"};
+  for (size_t index = 0; index < 4; index++) {
+    identity_t named;
+    identity_make(&named,
+                  &(identity_traits_t){"localhost", others[index], &all->root, false, false, 0});
+    check_distrusted(&named, &who, "localhost", NULL, "ostname mismatch");
+    if (index == 0) check_trusted(&named, &who, "127.0.0.1", NULL, NULL);
+    identity_drop(&named);
+  }
+  identity_t bare;
+  identity_make(&bare, &(identity_traits_t){.name = "localhost", .signer = &all->root});
+  check_trusted(&bare, &who, "localhost", NULL, "localhost");
+  identity_drop(&bare);
+  /* An address is none that a common name could be. */
+  identity_make(&bare, &(identity_traits_t){.name = "127.0.0.1", .signer = &all->root});
+  check_distrusted(&bare, &who, "127.0.0.1", NULL, "IP address mismatch");
+  identity_drop(&bare);
+}
+
+static void a_wildcard_is_one_whole_label(void **state) {
+  (void)state;
+  apns_credentials_options_t who = trusting();
+  identity_t any;
+  identity_make(&any, &(identity_traits_t){"wildcard", "DNS:*.push.example,DNS:gate*.other.example",
+                                           &all->root, false, false, 0});
+  check_trusted(&any, &who, "localhost", "one.push.example", "one.push.example");
+  check_distrusted(&any, &who, "localhost", "push.example", "ostname mismatch");
+  check_distrusted(&any, &who, "localhost", "two.one.push.example", "ostname mismatch");
+  check_distrusted(&any, &who, "localhost", "gateway.other.example", "ostname mismatch");
+  identity_drop(&any);
+}
+
+/* To OpenSSL it would be any host of the domain. */
+static void a_name_that_begins_with_a_dot(void **state) {
+  (void)state;
+  apns_credentials_t *credentials = NULL;
+  apns_session_t *session = NULL;
+  apns_feedback_t *feedback = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_credentials_options_t who = trusting();
+  assert_ok(apns_credentials_new(&who, &credentials, &error), &error);
+  apns_session_options_t to = APNS_SESSION_OPTIONS_INIT;
+  to.host = ".push.example";
+  assert_status(APNS_ERR_ARGUMENT, apns_session_new(&to, credentials, &session, &error), &error);
+  assert_contains(error.message, "host begins with a dot: .push.example");
+  to.host = "localhost";
+  to.server_name = ".push.example";
+  assert_status(APNS_ERR_ARGUMENT, apns_session_new(&to, credentials, &session, &error), &error);
+  assert_contains(error.message, "server_name begins with a dot: .push.example");
+  apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
+  from.host = "localhost";
+  from.server_name = ".push.example";
+  assert_status(APNS_ERR_ARGUMENT, apns_feedback_open(&from, credentials, &feedback, &error),
+                &error);
+  assert_contains(error.message, "server_name begins with a dot");
+  apns_credentials_free(credentials);
+}
+
+/* ---- Revocation lists ---------------------------------------------------- */
+
+static void a_list_that_revokes_nobody(void **state) {
+  (void)state;
+  apns_credentials_options_t who = trusting();
+  who.crl_file = identities_add_list("nobody.crl", &(list_traits_t){.issuer = &all->root});
+  check_trusted(&all->gateway, &who, "localhost", NULL, "localhost");
+  /* Of the issuer of each certificate, not of the gateway's alone. */
+  check_distrusted(&all->gateway_in_chain, &who, "localhost", NULL, "unable to get certificate CRL",
+                   "certificate 0", "crl_file and crl_directory have none for it");
+  who.crl_file = identities_add_list("nobody.crl", &(list_traits_t){.issuer = &all->intermediate});
+  check_trusted(&all->gateway_in_chain, &who, "localhost", NULL, "localhost");
+}
+
+static void a_gateway_that_was_revoked(void **state) {
+  (void)state;
+  apns_credentials_options_t who = trusting();
+  who.crl_file = identities_add_list(
+      "gateway.crl", &(list_traits_t){.issuer = &all->root, .revoked = &all->gateway});
+  check_distrusted(&all->gateway, &who, "localhost", NULL, "localhost is not verified",
+                   "certificate revoked", "certificate 0", "CN=gateway");
+  check_trusted(&all->gateway_without_address, &who, "localhost", NULL, "localhost");
+}
+
+static void an_intermediate_that_was_revoked(void **state) {
+  (void)state;
+  apns_credentials_options_t who = trusting();
+  identities_add_list("intermediate.crl",
+                      &(list_traits_t){.issuer = &all->root, .revoked = &all->intermediate});
+  who.crl_file =
+      identities_add_list("intermediate.crl", &(list_traits_t){.issuer = &all->intermediate});
+  check_distrusted(&all->gateway_in_chain, &who, "localhost", NULL, "certificate revoked",
+                   "certificate 1", "CN=intermediate");
+}
+
+static void lists_that_prove_nothing(void **state) {
+  (void)state;
+  apns_credentials_options_t who = trusting();
+  who.crl_file = identities_add_list("stranger.crl", &(list_traits_t){.issuer = &all->other_root});
+  check_distrusted(&all->gateway, &who, "localhost", NULL, "unable to get certificate CRL",
+                   "crl_file");
+  who.crl_file = identities_add_list("expired.crl",
+                                     &(list_traits_t){.issuer = &all->root, .is_expired = true});
+  check_distrusted(&all->gateway, &who, "localhost", NULL, "CRL has expired",
+                   "it is from crl_file or crl_directory");
+  who.crl_file =
+      identities_add_list("forged.crl", &(list_traits_t){.issuer = &all->root, .is_forged = true});
+  check_distrusted(&all->gateway, &who, "localhost", NULL, "CRL signature failure");
+}
+
+static void files_that_are_no_lists(void **state) {
+  (void)state;
+  apns_credentials_options_t who = trusting();
+  who.crl_file = "/nonexistent/revoked.crl";
+  apns_error_t error = check_refused(&who, APNS_ERR_CREDENTIALS, "crl file",
+                                     "/nonexistent/revoked.crl", strerror(ENOENT));
+  assert_int_equal(error.sys_errno, ENOENT);
+  who.crl_file = all->root.certificate_file;
+  check_refused(&who, APNS_ERR_CREDENTIALS, "crl file", all->root.certificate_file,
+                "holds no revocation list in PEM");
+  const char *path = identities_add_list("broken.crl", &(list_traits_t){.issuer = &all->root});
+  size_t length = 0;
+  char *text = identities_read(path, &length);
+  /* The second of two has a digit that says another length than there is. */
+  char *twice = malloc(2 * length);
+  memcpy(twice, text, length);
+  memcpy(twice + length, text, length);
+  twice[length + sizeof "-----BEGIN X509 CRL-----"] ^= 1;
+  who.crl_file = identities_write("broken.crl", twice, 2 * length);
+  check_refused(&who, APNS_ERR_CREDENTIALS, "crl file", "broken.crl",
+                "has a broken revocation list");
+  free(twice);
+  free(text);
+  who.crl_file = NULL;
+  who.crl_directory = "/nonexistent/lists";
+  error = check_refused(&who, APNS_ERR_CREDENTIALS, "crl_directory /nonexistent/lists",
+                        strerror(ENOENT));
+  assert_int_equal(error.sys_errno, ENOENT);
+}
+
+/* Puts a file where OpenSSL looks for the issuer's, `kind` "r" for a list and "" for itself. */
+static void put_hashed(const char *directory, const identity_t *issuer, const char *kind,
+                       int number, const char *file) {
+  char path[PATH_MAX];
+  int length = snprintf(path, sizeof path, "%s/%08lx.%s%d", directory,
+                        X509_NAME_hash(X509_get_subject_name(issuer->certificate)), kind, number);
+  assert_in_range(length, 1, PATH_MAX - 1);
+  assert_int_equal(symlink(file, path), 0);
+}
+
+static void a_directory_of_lists(void **state) {
+  (void)state;
+  char directory[PATH_MAX];
+  snprintf(directory, sizeof directory, "%s", identities_directory("lists"));
+  apns_credentials_options_t who = trusting();
+  who.crl_directory = directory;
+  check_distrusted(&all->gateway, &who, "localhost", NULL, "unable to get certificate CRL",
+                   "crl_directory");
+  put_hashed(directory, &all->root, "r", 0,
+             identities_add_list("first.crl", &(list_traits_t){.issuer = &all->root}));
+  check_trusted(&all->gateway, &who, "localhost", NULL, "localhost");
+
+  /* A newer one is found by credentials that are in use already. */
+  gateway_t *gateway = gateway_start(&(gateway_options_t){.identity = &all->gateway}, NULL);
+  apns_credentials_t *credentials = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_credentials_new(&who, &credentials, &error), &error);
+  apns_session_options_t options = options_for(gateway);
+  options.host = "localhost";
+  for (int round = 0; round < 2; round++) {
+    apns_session_t *session = NULL;
+    assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+    assert_status(round ? APNS_ERR_TLS : APNS_OK, apns_session_connect(session, &error), &error);
+    if (round) assert_contains(error.message, "certificate revoked");
+    apns_session_free(session);
+    if (!round)
+      put_hashed(directory, &all->root, "r", 1,
+                 identities_add_list("second.crl", &(list_traits_t){.issuer = &all->root,
+                                                                    .revoked = &all->gateway}));
+  }
+  apns_credentials_free(credentials);
+  gateway_stop(gateway);
+}
+
+/* Who may write lists is not thereby one who says whom to trust. */
+static void a_directory_of_lists_has_no_trust_anchors(void **state) {
+  (void)state;
+  char directory[PATH_MAX];
+  snprintf(directory, sizeof directory, "%s", identities_directory("anchors"));
+  put_hashed(directory, &all->other_root, "", 0, all->other_root.certificate_file);
+  put_hashed(directory, &all->other_root, "r", 0,
+             identities_add_list("other.crl", &(list_traits_t){.issuer = &all->other_root}));
+  apns_credentials_options_t who = trusting();
+  who.crl_directory = directory;
+  check_distrusted(&all->gateway_of_stranger, &who, "localhost", NULL, "is not verified",
+                   "CN=stranger");
+}
+
+/* ---- Pinned keys --------------------------------------------------------- */
+
+static void keys_that_are_pinned(void **state) {
+  (void)state;
+  apns_credentials_options_t who = trusting();
+  const identity_t *const chain[] = {&all->gateway_in_chain, &all->intermediate, &all->root};
+  for (size_t index = 0; index < 3; index++) {
+    char pin[64], other[64];
+    strcpy(pin, identity_pin(chain[index]));
+    strcpy(other, identity_pin(&all->other_root));
+    const char *const pins[] = {other, pin};
+    who.pinned_keys = pins;
+    who.pinned_key_count = 2;
+    check_trusted(&all->gateway_in_chain, &who, "localhost", NULL, "localhost");
+    who.pinned_key_count = 1;
+    check_distrusted(&all->gateway_in_chain, &who, "localhost", NULL,
+                     "localhost is not verified: no key of its chain is pinned",
+                     identity_pin(&all->gateway_in_chain), "CN=chained");
+  }
+}
+
+/* A pinned key that the peer sends along, and that is in no chain to a trust anchor. */
+static void a_pinned_key_that_is_only_sent(void **state) {
+  (void)state;
+  apns_credentials_options_t who = trusting();
+  const char *const pins[] = {identity_pin(&all->other_root)};
+  who.pinned_keys = pins;
+  who.pinned_key_count = 1;
+  identity_t sends = all->gateway;
+  sends.intermediate = all->other_root.certificate;
+  check_distrusted(&sends, &who, "localhost", NULL, "no key of its chain is pinned");
+}
+
+/* Pins replace nothing of the verification. */
+static void a_pinned_key_of_a_stranger(void **state) {
+  (void)state;
+  apns_credentials_options_t who = trusting();
+  const char *const pins[] = {identity_pin(&all->gateway_of_stranger)};
+  who.pinned_keys = pins;
+  who.pinned_key_count = 1;
+  check_distrusted(&all->gateway_of_stranger, &who, "localhost", NULL, "CN=stranger");
+  char expired[64];
+  strcpy(expired, identity_pin(&all->gateway_expired));
+  const char *const others[] = {expired};
+  who.pinned_keys = others;
+  check_distrusted(&all->gateway_expired, &who, "localhost", NULL, "certificate has expired");
+}
+
+static void a_pinned_key_and_nothing_else(void **state) {
+  (void)state;
+  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
+  who.dangerously_accept_any_peer = 1;
+  char own[64], issuers[64];
+  strcpy(own, identity_pin(&all->gateway_in_chain));
+  strcpy(issuers, identity_pin(&all->intermediate));
+  const char *pins[] = {own};
+  who.pinned_keys = pins;
+  who.pinned_key_count = 1;
+  check_trusted(&all->gateway_in_chain, &who, "localhost", NULL, "localhost");
+  /* The certificates beside its own prove nothing where no chain is verified. */
+  pins[0] = issuers;
+  check_distrusted(&all->gateway_in_chain, &who, "localhost", NULL, "no key of its chain is pinned",
+                   own);
+}
+
+/* The credentials' own copy serves sessions that outlive them. */
+static void pins_after_the_credentials_are_gone(void **state) {
+  (void)state;
+  apns_credentials_options_t who = trusting();
+  char *pin = strdup(identity_pin(&all->other_root));
+  const char *const pins[] = {pin};
+  who.pinned_keys = pins;
+  who.pinned_key_count = 1;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_t *session = session_as(gateway, &who, "localhost", NULL);
+  memset(pin, 'A', strlen(pin));
+  free(pin);
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_status(APNS_ERR_TLS, apns_session_connect(session, &error), &error);
+  assert_contains(error.message, identity_pin(&all->gateway));
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void pins_that_are_none(void **state) {
+  (void)state;
+  static const char *const wrong[] = {
+      "",
+      "sha256//",
+      "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+      "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+      "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+      "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+      "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB=",
+      "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA===",
+      "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA AAA=",
+      "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=;",
+  };
+  apns_credentials_options_t who = trusting();
+  char fine[64];
+  strcpy(fine, identity_pin(&all->root));
+  for (size_t index = 0; index < sizeof wrong / sizeof *wrong; index++) {
+    const char *const pins[] = {fine, wrong[index]};
+    who.pinned_keys = pins;
+    who.pinned_key_count = 2;
+    check_refused(&who, APNS_ERR_ARGUMENT, "pinned_keys[1] is not sha256//", wrong[index]);
+  }
+  const char *const absent[] = {NULL};
+  who.pinned_keys = absent;
+  who.pinned_key_count = 1;
+  check_refused(&who, APNS_ERR_ARGUMENT, "pinned_keys[0]", "NULL");
+  /* An empty list is a mistake: somebody wanted pins. */
+  who.pinned_key_count = 0;
+  check_refused(&who, APNS_ERR_ARGUMENT, "pinned_key_count is not 1 to 100");
+  who.pinned_key_count = SIZE_MAX;
+  check_refused(&who, APNS_ERR_ARGUMENT, "pinned_key_count is not 1 to 100");
+  who.pinned_keys = NULL;
+  check_refused(&who, APNS_ERR_ARGUMENT, "pinned_keys is NULL");
+}
+
+/* ---- The security level --------------------------------------------------- */
+
+static void levels_of_security(void **state) {
+  (void)state;
+  apns_credentials_options_t who = trusting();
+  identity_t weak;
+  identity_make(&weak,
+                &(identity_traits_t){"weak", "DNS:localhost", &all->root, false, false, 1024});
+  who.security_level = 1;
+  check_trusted(&weak, &who, "localhost", NULL, "localhost");
+  who.security_level = 2;
+  check_trusted(&all->gateway, &who, "localhost", NULL, "localhost");
+  check_distrusted(&weak, &who, "localhost", NULL, "localhost", "too weak");
+  identity_drop(&weak);
+  /* 192 bits, of which a key on P-256 has 128; the provider's own is held to it too. */
+  who.security_level = 4;
+  check_distrusted(&all->gateway, &who, "localhost", NULL, "localhost");
+  who.certificate_file = all->provider.together_file;
+  check_refused(&who, APNS_ERR_CREDENTIALS, all->provider.together_file, "too small");
+  who.security_level = 3;
+  check_trusted(&all->gateway, &who, "localhost", NULL, "localhost");
+  static const int32_t none[] = {-1, 6, INT32_MIN, INT32_MAX};
+  for (size_t index = 0; index < 4; index++) {
+    who.security_level = none[index];
+    check_refused(&who, APNS_ERR_ARGUMENT, "security_level is ", "not 1 to 5");
+  }
 }
 
 static void anybody_where_that_is_asked_for(void **state) {
@@ -324,6 +676,23 @@ int main(void) {
       cmocka_unit_test(a_certificate_without_the_address),
       cmocka_unit_test(the_name_is_in_the_subject_only),
       cmocka_unit_test(anybody_where_that_is_asked_for),
+      cmocka_unit_test(a_name_in_the_subject_beside_alternative_names),
+      cmocka_unit_test(a_wildcard_is_one_whole_label),
+      cmocka_unit_test(a_name_that_begins_with_a_dot),
+      cmocka_unit_test(a_list_that_revokes_nobody),
+      cmocka_unit_test(a_gateway_that_was_revoked),
+      cmocka_unit_test(an_intermediate_that_was_revoked),
+      cmocka_unit_test(lists_that_prove_nothing),
+      cmocka_unit_test(files_that_are_no_lists),
+      cmocka_unit_test(a_directory_of_lists),
+      cmocka_unit_test(a_directory_of_lists_has_no_trust_anchors),
+      cmocka_unit_test(keys_that_are_pinned),
+      cmocka_unit_test(a_pinned_key_that_is_only_sent),
+      cmocka_unit_test(a_pinned_key_of_a_stranger),
+      cmocka_unit_test(a_pinned_key_and_nothing_else),
+      cmocka_unit_test(pins_after_the_credentials_are_gone),
+      cmocka_unit_test(pins_that_are_none),
+      cmocka_unit_test(levels_of_security),
       cmocka_unit_test(the_feedback_service_is_verified_too),
       cmocka_unit_test(a_provider_refused_in_the_handshake),
       cmocka_unit_test(a_provider_refused_after_the_handshake),

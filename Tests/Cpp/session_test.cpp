@@ -254,6 +254,21 @@ static void options_reach_the_library(void **) {
     o.proxy_user = "a:b";
   });
   refused("proxy_password", [](auto &o) { o.proxy_password = std::string("a\0b", 3); });
+  const auto refused_of = [](apns_status_t status, const char *name,
+                             void (*change)(apns::CredentialsOptions &)) {
+    apns::CredentialsOptions options = provider_options();
+    change(options);
+    assert_throws(status, name, [&] { apns::Credentials made(options); });
+  };
+  refused_of(APNS_ERR_CREDENTIALS, "/nonexistent/a",
+             [](auto &o) { o.crl_file = "/nonexistent/a"; });
+  refused_of(APNS_ERR_CREDENTIALS, "/nonexistent",
+             [](auto &o) { o.crl_directory = "/nonexistent"; });
+  refused_of(APNS_ERR_ARGUMENT, "security_level", [](auto &o) { o.security_level = 6; });
+  refused_of(APNS_ERR_ARGUMENT, "pinned_keys[0]", [](auto &o) { o.pinned_keys = {""}; });
+  refused_of(APNS_ERR_ARGUMENT, "pinned_keys",
+             [](auto &o) { o.pinned_keys = {std::string("a\0b", 3)}; });
+  refused_of(APNS_ERR_ARGUMENT, "1 to 100", [](auto &o) { o.pinned_keys.resize(200, "a"); });
 #if __cplusplus >= 202002L
   assert_true(static_cast<bool>(apns::Session(who, {.host = "localhost", .port = 1})));
   assert_true(static_cast<bool>(apns::Credentials{{.accept_expired = true}}));

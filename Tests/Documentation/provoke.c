@@ -83,6 +83,7 @@ int main(int argc, char **argv) {
   apns_session_options_t where = APNS_SESSION_OPTIONS_INIT;
   apns_credentials_t *credentials = NULL;
   apns_session_t *session = NULL;
+  const char *pin = NULL;
   int next = 1;
   for (; next < argc && strchr(argv[next], '='); next++) {
     char *name = argv[next], *value = strchr(name, '=');
@@ -95,6 +96,9 @@ int main(int argc, char **argv) {
     TEXT("key_file", who.key_file)
     TEXT("passphrase", who.passphrase)
     TEXT("ca_file", who.ca_file)
+    TEXT("crl_file", who.crl_file)
+    TEXT("crl_directory", who.crl_directory)
+    TEXT("pinned_key", pin)
     NUMBER("tls_min", who.tls_min, int32_t)
     NUMBER("tls_max", who.tls_max, int32_t)
     TEXT("host", where.host)
@@ -110,6 +114,7 @@ int main(int argc, char **argv) {
     TEXT("token", token)
     TEXT("payload", payload)
   }
+  if (pin) who.pinned_keys = &pin, who.pinned_key_count = 1;
   if (tell(apns_credentials_new(&who, &credentials, &error)) &&
       tell(apns_session_new(&where, credentials, &session, &error)))
     for (; next < argc; next++) step(argv[next], session, &where, credentials);

@@ -110,7 +110,7 @@ SESSION_OPTIONS = """host server_name port format connect_timeout write_timeout 
     protocol topic""".split()
 CREDENTIALS_OPTIONS = """certificate_file certificate key_file key passphrase ca_file ca_directory
     tls_min tls_max dangerously_accept_any_peer accept_expired token_key_file token_key key_id
-    team_id""".split()
+    team_id crl_file crl_directory pinned_keys security_level""".split()
 PAYLOAD_OPTIONS = """limit truncate suffix alert title loc_args badge relevance_score action_loc_key
     nothing""".split()
 

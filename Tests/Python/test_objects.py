@@ -1,5 +1,7 @@
 """Credentials, payloads, strings, feedback, errors and constants."""
 
+import base64
+import hashlib
 import inspect
 import json
 import pathlib
@@ -7,6 +9,7 @@ import pickle
 import re
 import subprocess
 import sys
+import traceback
 
 import apns
 import pytest
@@ -88,6 +91,70 @@ def test_the_hierarchy():
     assert len(errors) == 10
     assert issubclass(apns.ArgumentError, ValueError)
     assert issubclass(apns.TimeoutError, TimeoutError)
+
+
+def test_pinned_keys_lists_and_levels(start, certificates):
+    simulator = start()
+
+    def connect(**options):
+        credentials = apns.Credentials(
+            certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem", **options)
+        with apns.Session(credentials, host="127.0.0.1", port=simulator.gateway[1]) as session:
+            session.connect()
+
+    key = subprocess.run(["openssl", "x509", "-in", certificates / "ca.pem", "-noout", "-pubkey"], check=True,
+                         capture_output=True).stdout
+    der = subprocess.run(["openssl", "pkey", "-pubin", "-outform", "DER"], input=key, check=True, capture_output=True).stdout
+    pin = "sha256//" + base64.b64encode(hashlib.sha256(der).digest()).decode()
+    other = "sha256//" + base64.b64encode(bytes(32)).decode()
+    connect(pinned_keys=[other, pin], security_level=1)
+    with pytest.raises(apns.TLSError, match="no key of its chain is pinned; its own is sha256//"):
+        connect(pinned_keys=(other,))
+    with pytest.raises(apns.TLSError, match="unable to get certificate CRL"):
+        connect(crl_directory=certificates)
+    with pytest.raises(apns.CredentialsError, match="crl file .*nowhere"):
+        connect(crl_file=certificates / "nowhere")
+    for options, kind, message in (
+        ({"pinned_keys": []}, apns.ArgumentError, "1 to 100"),
+        ({"pinned_keys": [pin] * 200}, apns.ArgumentError, "1 to 100"),
+        ({"pinned_keys": [pin[8:]]}, apns.ArgumentError, "pinned_keys"),
+        ({"pinned_keys": pin}, TypeError, "list or tuple"),
+        ({"pinned_keys": [None]}, TypeError, "list or tuple"),
+        ({"pinned_keys": [pin + "\0"]}, ValueError, "NUL"),
+        ({"pinned_keys": ["\udc80"]}, ValueError, "lone surrogate"),
+        ({"security_level": 6}, apns.ArgumentError, "security_level"),
+    ):
+        with pytest.raises(kind, match=message):
+            connect(**options)
+
+
+def test_nothing_shows_a_secret(encrypted):
+    """Neither what is raised nor an object, in whichever form it is written down."""
+    secret, names = "hush-hush", ("passphrase", "key", "certificate", "token_key")
+    calls = [lambda name=name, kind=kind: apns.Credentials(**{name: kind}) for name in names
+             for kind in (secret, secret.encode(), [secret], secret + "\udc80", secret + "\0")]
+    calls += [lambda: apns.Credentials(certificate_file=encrypted, passphrase=lambda file: secret + "\udc80"),
+              lambda: apns.Credentials(certificate_file=encrypted, passphrase=secret)]
+    who = apns.Credentials(certificate_file=encrypted, passphrase="sésame")
+    proxy = {"proxy_host": "localhost", "proxy_port": 1}
+    calls += [lambda: apns.Session(who, **proxy, proxy_user="x:", proxy_password=secret),
+              lambda: apns.Session(who, **proxy, proxy_user="x", proxy_password=secret + "\udc80"),
+              lambda: apns.Session(who, **proxy, proxy_user="x", proxy_password=[secret]),
+              lambda: apns.Feedback(who, **proxy, proxy_user="x", proxy_password=secret + "\0")]
+    raised = 0
+    for call in calls:
+        try:
+            call()
+        except Exception as error:
+            raised += 1
+            shown = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+            assert secret not in shown + repr(error) + repr(vars(error)), shown
+    assert raised >= len(calls) - len(names)
+    session = apns.Session(who, **proxy, proxy_user="x", proxy_password=secret)
+    for each in who, session:
+        assert "sésame" not in repr(each) and secret not in repr(each) + str(each)
+        with pytest.raises(TypeError):
+            pickle.dumps(each)
 
 
 def test_untrusted(start, certificates, connect):

@@ -130,11 +130,32 @@ def test_says_what_is_wrong(start, method, path, body, status, words):
         ({"Host": "127.0.0.1@evil.example"}, 403),
         ({"Origin": "http://evil.example"}, 403),
         ({"Origin": "null"}, 403),
-        ({"Origin": "http://127.0.0.1:8080"}, 200),
+        ({"Origin": "https://HOST"}, 403),
+        ({"Origin": "http://HOST"}, 200),
+        # Another program's page on this machine, which a page of the internet's may be in.
+        ({"Origin": "http://127.0.0.1:8080"}, 403),
+        ({"Origin": "http://localhost"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Sec-Fetch-Site": "same-origin"}, 200),
+        ({"Sec-Fetch-Site": "none"}, 200),
     ],
 )
 def test_answers_nobody_from_elsewhere(start, headers, status):
-    assert start(control=True).control("GET", "/counters", headers=headers)[0] == status
+    simulator = start(control=True)
+    host = f"127.0.0.1:{simulator.ready['control_port']}"
+    headers = {name: value.replace("HOST", host) for name, value in headers.items()}
+    assert simulator.control("GET", "/counters", headers=headers)[0] == status
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_a_form_of_a_foreign_page_changes_nothing(start, method):
+    """Its body may be anything, and it needs nobody's leave where it is text/plain."""
+    simulator = start(control=True)
+    foreign = {"Content-Type": "text/plain", "Origin": "http://localhost:3000"}
+    before = simulator.control("GET", "/faults")[1]
+    assert simulator.control(method, "/faults", {"tls_min": "1.3"}, foreign)[0] == 403
+    assert simulator.control("GET", "/faults")[1] == before
 
 
 @pytest.mark.parametrize(
@@ -445,3 +466,27 @@ def test_says_for_people_when_it_is_ready(certificates):
         assert json.loads(shown.stdout)["accepted"] == 0
         run.terminate()
         assert "accepted: 0" in run.stdout.read()
+
+
+def test_records_are_their_owners(start, certificates, tmp_path):
+    """The ledger and the accepted notifications say device tokens."""
+    before = os.umask(0)
+    try:
+        simulator = start("--ledger", tmp_path / "ledger", "--accepted", tmp_path / "accepted")
+    finally:
+        os.umask(before)
+    finish(simulator.connect(), enhanced(1))
+    simulator.stop()
+    for name in "ledger", "accepted":
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o600 and (tmp_path / name).stat().st_size > 0
+
+    (tmp_path / "elsewhere").write_text("kept")
+    (tmp_path / "link").symlink_to("elsewhere")
+    os.link(tmp_path / "elsewhere", tmp_path / "hard")
+    refused = {"link": "is a symbolic link, which is not followed", "hard": "several names"}
+    for option in "--ledger", "--accepted":
+        for name, message in refused.items():
+            ran = subprocess.run([tool(), "simulate", "--gateway-port", "0", "--feedback-port", "0", "--certificates",
+                                  certificates, option, tmp_path / name], capture_output=True, text=True, timeout=DEADLINE)
+            assert ran.returncode != 0 and message in ran.stderr, ran.stderr
+    assert (tmp_path / "elsewhere").read_text() == "kept"

@@ -86,3 +86,15 @@ def lines(path):
 def outcomes(path):
     """The results' lines about devices."""
     return [line for line in lines(path) if "outcome" in line]
+
+
+def mode(path):
+    return oct(os.lstat(path).st_mode & 0o777)
+
+
+@pytest.fixture
+def open_umask():
+    """A user whose files anybody may read and write."""
+    before = os.umask(0)
+    yield
+    os.umask(before)

@@ -345,6 +345,26 @@ def unknown_root_that_is_not_sent(setup):
     return words
 
 
+@broken("service-not-pinned", 3, "--pin")
+def pinned_another_key(setup):
+    return [*http2(setup.start("--http2-port", 0)), "--pin", f"sha256//{'A' * 43}="]
+
+
+@broken("revocation-list-missing", 3, "--crl")
+def no_revocation_list_of_the_issuer(setup):
+    return [*http2(setup.start("--http2-port", 0)), "--crl", setup.directory]
+
+
+@broken("pin-malformed", 1, "sha256//")
+def pin_without_its_kind(setup):
+    return files("--certificate", setup.made.both, "--pin", "A" * 43 + "=")
+
+
+@broken("no-revocation-list", 1, "-inform DER")
+def revocation_list_that_is_none(setup):
+    return files("--certificate", setup.made.both, "--crl", setup.made.both)
+
+
 @broken("service-self-signed", 3, "by itself")
 def self_signed(setup):
     key, certificate = setup.directory / "self.key", setup.directory / "self.pem"

@@ -1,10 +1,11 @@
 """apns feedback: the list, and lists without the devices in it."""
 
 import json
+import os
 
 import pytest
 
-from conftest import lines, provider
+from conftest import lines, mode, provider
 from terminal import same_screen
 
 GONE = 1_700_000_000
@@ -106,3 +107,34 @@ def test_a_list_that_breaks_off(tool, start, tmp_path):
     ran = tool("feedback", "--host", "127.0.0.1", "--port", simulator.feedback[1], *provider(simulator), "--csv")
     assert ran.returncode == 3 and "broke off" in ran.stderr
     assert ran.stdout.splitlines() == ["token,timestamp", f"{TOKENS[0]},{GONE}"]
+
+
+def test_files_with_tokens_are_their_owners(tool, start, tmp_path, open_umask):
+    (tmp_path / "gone").write_text(f"{GONE} {TOKENS[0]}\n")
+    (tmp_path / "list").write_text("\n".join(TOKENS) + "\n")
+    simulator = start("--feedback", tmp_path / "gone")
+    service = ["--host", "127.0.0.1", "--port", simulator.feedback[1], *provider(simulator)]
+    ran = tool("feedback", *service, "--save", "saved", "--prune", "list", "--output", "new", "--ignore-registration")
+    assert ran.returncode == 0, ran.stderr
+    assert mode(tmp_path / "saved") == mode(tmp_path / "new") == "0o600"
+    # A list that is replaced keeps what its owner gave it.
+    (tmp_path / "list").chmod(0o640)
+    prune = ["feedback", "--from", "saved", "--prune", "list", "--ignore-registration"]
+    assert tool(*prune, "--in-place").returncode == 0
+    assert mode(tmp_path / "list") == "0o640" and TOKENS[0] not in (tmp_path / "list").read_text()
+
+    # Nothing is written where a link leads, and the link stays.
+    (tmp_path / "elsewhere").write_text("kept")
+    (tmp_path / "link").symlink_to("elsewhere")
+    ran = tool(*prune, "--output", "link")
+    assert ran.returncode == 2 and "link: is a symbolic link, which is not followed" in ran.stderr, ran.stderr
+    assert (tmp_path / "elsewhere").read_text() == "kept" and (tmp_path / "link").is_symlink()
+    os.link(tmp_path / "elsewhere", tmp_path / "hard")
+    ran = tool(*prune, "--output", "hard")
+    assert ran.returncode == 2 and "several names" in ran.stderr, ran.stderr
+    if os.geteuid() == 0:
+        os.unlink(tmp_path / "hard")
+        os.chown(tmp_path / "elsewhere", 65534, 65534)
+        ran = tool(*prune, "--output", "elsewhere")
+        assert ran.returncode == 2 and "belongs to another user" in ran.stderr, ran.stderr
+    assert (tmp_path / "elsewhere").read_text() == "kept"

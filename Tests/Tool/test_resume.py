@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 
-from conftest import binary, lines, outcomes
+from conftest import binary, lines, mode, outcomes
 
 COUNT = int(os.environ.get("TOOL_DEVICES", "30000"))
 # Of the session's window, so that it is small beside the list.
@@ -192,3 +192,27 @@ def test_one_writer(tool, start, tmp_path):
     running.kill()
     running.communicate()
     assert ran.returncode == 2 and "another run is writing it" in ran.stderr
+
+
+def test_results_are_their_owners(tool, start, tmp_path, open_umask):
+    simulator = start()
+    (tmp_path / "list").write_text("token\n" + "a1" * 32 + "\n")
+    send = ["send", *binary(simulator), "--tokens", "list", "--alert", "hello", "--results"]
+    assert tool(*send, "results").returncode == 0
+    assert mode(tmp_path / "results") == "0o600"
+
+    (tmp_path / "elsewhere").write_text("")
+    (tmp_path / "link").symlink_to("elsewhere")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    for name in "link", "dangling":
+        ran = tool(*send, name)
+        assert ran.returncode == 2 and "is a symbolic link, which is not followed" in ran.stderr, ran.stderr
+    os.link(tmp_path / "elsewhere", tmp_path / "hard")
+    ran = tool(*send, "hard")
+    assert ran.returncode == 2 and "several names" in ran.stderr, ran.stderr
+    if os.geteuid() == 0:
+        os.unlink(tmp_path / "hard")
+        os.chown(tmp_path / "elsewhere", 65534, 65534)
+        ran = tool(*send, "elsewhere")
+        assert ran.returncode == 2 and "belongs to another user" in ran.stderr, ran.stderr
+    assert (tmp_path / "elsewhere").read_text() == "" and not (tmp_path / "nowhere").exists()

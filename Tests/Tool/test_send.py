@@ -1,5 +1,7 @@
 """apns send to a few devices and to lists, over the binary interface."""
 
+import base64
+import hashlib
 import json
 import re
 import signal
@@ -290,3 +292,22 @@ def test_without_http2_or_with(tool, start):
     assert ran.returncode in (0, 1, 2)
     if ran.returncode == 2:
         assert "HTTP/2" in ran.stderr
+
+
+def test_pinned_keys_and_revocation_lists(tool, start, tmp_path):
+    simulator = start()
+    key = subprocess.run(["openssl", "x509", "-in", simulator.ready["ca"], "-noout", "-pubkey"], check=True, capture_output=True).stdout
+    der = subprocess.run(["openssl", "pkey", "-pubin", "-outform", "DER"], input=key, check=True, capture_output=True).stdout
+    pin = "sha256//" + base64.b64encode(hashlib.sha256(der).digest()).decode()
+    other = "sha256//" + base64.b64encode(bytes(32)).decode()
+    send = ["send", *binary(simulator), "--alert", "Hello", HEX]
+    assert tool(*send, "--pin", other, "--pin", pin).returncode == 0
+    ran = tool(*send, "--pin", other)
+    assert ran.returncode == 3 and "no key of its chain is pinned; its own is sha256//" in ran.stderr, ran.stderr
+    ran = tool(*send, "--pin", pin[1:])
+    assert ran.returncode == 2 and "pinned_keys[0]" in ran.stderr, ran.stderr
+    for path in simulator.ready["ca"], "nowhere.crl":
+        ran = tool(*send, "--crl", path)
+        assert ran.returncode == 2 and f"crl file {path}" in ran.stderr, ran.stderr
+    ran = tool(*send, "--crl", tmp_path)
+    assert ran.returncode == 3 and "unable to get certificate CRL" in ran.stderr, ran.stderr

@@ -118,6 +118,7 @@ if(NOT tool)
   add_custom_target(apns_swift_tool
     COMMAND swift build -c release --static-swift-stdlib --product apns
             --scratch-path ${PROJECT_BINARY_DIR}/swift
+            -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} BYPRODUCTS ${tool} USES_TERMINAL VERBATIM)
 endif()
 add_custom_command(OUTPUT ${made}/apns

@@ -636,17 +636,43 @@ typedef struct apns_credentials_options {
   size_t token_key_length;
   const char *key_id;
   const char *team_id;
+
+  /* Certificate revocation lists in PEM: a file, a directory as OpenSSL's rehash lays one
+     out, or both. Given one, every certificate of the peer's chain is looked up, not only
+     the peer's own, so a list of each issuer is needed: one that is missing, has expired or
+     is not yet valid is APNS_ERR_TLS, like a certificate that was revoked. The file is read
+     once; the directory is looked into whenever a peer is verified, and a newer list is
+     found there under the next number (HASH.r1 after HASH.r0). Neither file nor directory
+     is a place of trust anchors. Not looked at with dangerously_accept_any_peer. */
+  const char *crl_file;
+  const char *crl_directory;
+
+  /* Pinned public keys, any one of which has to be in the peer's chain as it was verified,
+     from the peer's own certificate to the trust anchor: "sha256//" and the SHA-256 of the
+     certificate's SubjectPublicKeyInfo in base64, as RFC 7469 defines it and curl writes
+     it. They come on top of the verification, and a peer without any of them is
+     APNS_ERR_TLS, with the hash of its own key in the message. With
+     dangerously_accept_any_peer there is no verified chain: the peer's own key has to be
+     pinned. At most 100; NULL and 0: none. */
+  const char *const *pinned_keys;
+  size_t pinned_key_count;
+
+  /* The weakest keys, signatures and ciphers that are taken, the peer's and the
+     provider's own, as OpenSSL's security levels have it (SSL_CTX_set_security_level(3)):
+     1 to 5, from 80 bits of strength to 256; 0: what this OpenSSL is set to. */
+  int32_t security_level;
+  int32_t reserved32; /* zero */
 } apns_credentials_options_t;
 
 #define APNS_CREDENTIALS_OPTIONS_INIT                                                            \
   {                                                                                              \
     sizeof(apns_credentials_options_t), NULL, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 0, \
-        0, NULL, NULL, NULL, NULL, 0, NULL, NULL                                                 \
+        0, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0                      \
   }
 
 /**
- * Reads certificate, keys and trust anchors, and checks that the key is the
- * certificate's and that the certificate's time has come and not gone.
+ * Reads certificate, keys, trust anchors and revocation lists, and checks that the key is
+ * the certificate's and that the certificate's time has come and not gone.
  *
  * `options` may be NULL: no certificate, no token, the system's store. Where a file holds
  * several certificates, the provider's is the one of the key, and the others are
@@ -662,6 +688,11 @@ typedef struct apns_credentials_options {
  * of PBKDF2 with SHA-256 pass, and what exporters write is well below. Refused too are
  * keys that are neither RSA nor EC, RSA of more than 16,384 bits, more than 100
  * certificates, and a certificate with more than 1,000 topics.
+ *
+ * A peer's certificate has to carry the name asked for among its alternative names, or as
+ * its common name where it has no alternative names at all; "*" stands for one whole label.
+ * What a peer was checked against is not checked again where a TLS session is resumed: a
+ * session resumes only what the same credentials have verified.
  *
  * RC2 and single DES, in which old Keychains and OpenSSL encrypted, are in OpenSSL
  * 3's legacy provider. It is loaded for such a file alone and into a context of the

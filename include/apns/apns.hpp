@@ -918,6 +918,11 @@ struct CredentialsOptions {
   Bytes token_key_bytes = {};
   std::string key_id = {};
   std::string team_id = {};
+
+  std::string crl_file = {};
+  std::string crl_directory = {};
+  std::vector<std::string> pinned_keys = {}; /* none: any key will do */
+  int security_level = 0;
 };
 
 /** What the provider's certificate says; its texts are the credentials'. */
@@ -1033,6 +1038,17 @@ class Credentials : public detail::Owner<apns_credentials_t> {
     given.token_key_length = options.token_key_bytes.size();
     given.key_id = filling.text(options.key_id, "key_id");
     given.team_id = filling.text(options.team_id, "team_id");
+    given.crl_file = filling.text(options.crl_file, "crl_file");
+    given.crl_directory = filling.text(options.crl_directory, "crl_directory");
+    /* One more than the library takes: of so many it needs none to refuse them. */
+    const char *pins[101] = {};
+    given.pinned_key_count = options.pinned_keys.size();
+    for (std::size_t index = 0; index < given.pinned_key_count && index < 101; index++) {
+      pins[index] = filling.text(options.pinned_keys[index], "pinned_keys");
+      if (!pins[index]) pins[index] = "";
+    }
+    given.pinned_keys = options.pinned_keys.empty() ? nullptr : pins;
+    given.security_level = options.security_level;
     apns_credentials_t *made = nullptr;
     if (filling.status == APNS_OK) apns_credentials_new(&given, &made, error);
     return Credentials(made);

@@ -37,7 +37,7 @@ public func apns_credentials_free(_ credentials: OpaquePointer?) {
 /// One more user of what the credentials hold, so that they may be freed first.
 func share(_ credentials: OpaquePointer?) throws(Failure) -> TrustContext {
   guard let credentials else { throw isNull("credentials") }
-  return TrustContext(sharing: UnsafeMutablePointer<Credentials>(credentials).pointee.trust.context)
+  return TrustContext(sharing: UnsafeMutablePointer<Credentials>(credentials).pointee.trust)
 }
 
 #if APNS_HTTP2

@@ -24,6 +24,14 @@ struct Endpoint: ~Copyable {
     if let serverName, serverName.pointee == 0 {
       throw Failure(APNS_ERR_ARGUMENT, "server_name is empty")
     }
+    // To OpenSSL such a name is any host of the domain.
+    if (serverName ?? host).pointee == 0x2E {
+      throw Failure(APNS_ERR_ARGUMENT) {
+        $0.append(serverName == nil ? "host" : "server_name")
+        $0.append(" begins with a dot: ")
+        $0.append(serverName ?? host)
+      }
+    }
     guard let copy = strdup(host) else { throw .outOfMemory }
     guard let name = strdup(serverName ?? host) else {
       free(copy)

@@ -9,6 +9,25 @@ struct PeerFault {
   /// In the chain, 0 being the gateway's own.
   var depth: CInt = 0
   var subject = Message()
+  /// What the peer showed where a pinned key was asked for.
+  var unpinnedKey: KeyDigest?
+
+  /// Certificate and reason, as the check leaves them.
+  @inline(never)
+  mutating func note(_ store: OpaquePointer) {
+    code = X509_STORE_CTX_get_error(store)
+    depth = X509_STORE_CTX_get_error_depth(store)
+    note(subjectOf: X509_STORE_CTX_get_current_cert(store))
+  }
+
+  mutating func note(subjectOf certificate: OpaquePointer?) {
+    guard let certificate else { return }
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 160) { buffer in
+      buffer.initialize(repeating: 0)
+      _ = copenssl_subject_line(certificate, buffer.baseAddress, CInt(buffer.count))
+      subject.append(buffer.baseAddress)
+    }
+  }
 }
 
 /// OpenSSL's verify callback: notes the first fault and changes nothing.
@@ -16,15 +35,7 @@ func notePeerFault(_ fine: CInt, _ store: OpaquePointer?) -> CInt {
   guard fine == 0, let store, let state = copenssl_verified_state(store) else { return fine }
   let socket = state.assumingMemoryBound(to: SocketState.self)
   guard socket.pointee.peerFault.code == 0 else { return fine }
-  socket.pointee.peerFault.code = X509_STORE_CTX_get_error(store)
-  socket.pointee.peerFault.depth = X509_STORE_CTX_get_error_depth(store)
-  if let certificate = X509_STORE_CTX_get_current_cert(store) {
-    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 160) { buffer in
-      buffer.initialize(repeating: 0)
-      _ = copenssl_subject_line(certificate, buffer.baseAddress, CInt(buffer.count))
-      socket.pointee.peerFault.subject.append(buffer.baseAddress)
-    }
-  }
+  socket.pointee.peerFault.note(store)
   return fine
 }
 
@@ -33,7 +44,19 @@ extension Message {
   mutating func append(_ fault: borrowing PeerFault, host: UnsafePointer<CChar>) {
     append(host)
     append(" is not verified: ")
-    append(X509_verify_cert_error_string(Int(fault.code)))
+    if let key = fault.unpinnedKey {
+      append("no key of its chain is pinned; its own is ")
+      append(pin: key)
+    } else {
+      append(X509_verify_cert_error_string(Int(fault.code)))
+      switch fault.code {
+      case X509_V_ERR_UNABLE_TO_GET_CRL: append("; crl_file and crl_directory have none for it")
+      case X509_V_ERR_CRL_HAS_EXPIRED, X509_V_ERR_CRL_NOT_YET_VALID,
+        X509_V_ERR_CRL_SIGNATURE_FAILURE:
+        append("; it is from crl_file or crl_directory")
+      default: break
+      }
+    }
     append(" (certificate ")
     append(Int(fault.depth))
     append(": ")

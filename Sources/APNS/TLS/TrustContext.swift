@@ -6,28 +6,54 @@ import CSystem
 /// connections: an SSL_CTX, which counts its users and locks by itself.
 struct TrustContext: ~Copyable {
   let context: OpaquePointer
+  /// What its callbacks read; nil where there is nothing.
+  private let rules: PeerRules?
 
   /// One more user of the same context.
-  init(sharing context: OpaquePointer) {
-    SSL_CTX_up_ref(context)
-    self.context = context
+  init(sharing other: borrowing TrustContext) {
+    SSL_CTX_up_ref(other.context)
+    context = other.context
+    switch other.rules {
+    case .some(let others): rules = PeerRules(sharing: others)
+    case .none: rules = nil
+    }
   }
 
   deinit { SSL_CTX_free(context) }
 
   init(_ options: apns_credentials_options_t) throws(Failure) {
     TLSErrors.clear()
+    let rules = try PeerRules(options)
     guard let context = SSL_CTX_new(TLS_client_method()) else { throw .outOfMemory }
     do throws(Failure) {
       try Self.limitVersions(context, options)
+      try Self.limitStrength(context, options)
       try Self.trust(context, options)
       try Self.identify(context, options)
     } catch {
       SSL_CTX_free(context)
       throw error
     }
+    copenssl_refuse_renegotiation(context)
+    PeerRules.apply(rules, to: context, acceptsAnyone: options.dangerously_accept_any_peer != 0)
     TLSErrors.clear()
     self.context = context
+    self.rules = rules
+  }
+
+  /// Before any certificate or key comes in, which are held to it too.
+  private static func limitStrength(
+    _ context: OpaquePointer, _ options: apns_credentials_options_t
+  ) throws(Failure) {
+    guard options.security_level != 0 else { return }
+    guard (1...5).contains(options.security_level) else {
+      throw Failure(APNS_ERR_ARGUMENT) {
+        $0.append("security_level is ")
+        $0.append(Int(options.security_level))
+        $0.append(", not 1 to 5")
+      }
+    }
+    SSL_CTX_set_security_level(context, options.security_level)
   }
 
   private static func limitVersions(

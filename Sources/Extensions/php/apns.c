@@ -14,18 +14,6 @@ ZEND_GET_MODULE(apns)
 
 /* ---- php.ini ------------------------------------------------------------- */
 
-/* A passphrase is not for phpinfo(). */
-static ZEND_INI_DISP(show_secret) {
-  const zend_string *value = type == ZEND_INI_DISPLAY_ORIG && ini_entry->modified
-                                 ? ini_entry->orig_value
-                                 : ini_entry->value;
-  if (value && ZSTR_LEN(value) > 0) {
-    ZEND_PUTS("set, not shown");
-  } else {
-    ZEND_PUTS("no value");
-  }
-}
-
 static ZEND_INI_MH(update_number) {
   zend_long number = 0;
   int overflow = 0;
@@ -74,8 +62,9 @@ PHP_INI_BEGIN()
   NUMBER(feedback_port, "0", 65535)
   PATH(certificate_file)
   PATH(key_file)
-  STD_PHP_INI_ENTRY_EX("apns.passphrase", "", PHP_INI_ALL, OnUpdateString, passphrase,
-                       zend_apns_globals, apns_globals, show_secret)
+  /* Not for ini_set(): what it sets, any script could get. */
+  ZEND_INI_ENTRY_EX("apns.passphrase", "", PHP_INI_SYSTEM | PHP_INI_PERDIR,
+                    php_apns_update_passphrase, php_apns_show_passphrase)
   PATH(ca_file)
   PATH(ca_directory)
   TEXT(protocol)
@@ -94,6 +83,8 @@ PHP_INI_END()
 static PHP_MINIT_FUNCTION(apns) {
   (void)type;
   REGISTER_INI_ENTRIES();
+  php_apns_hide_passphrase();
+  php_apns_hide_configured_passphrase();
   php_apns_classes_register();
   php_apns_credentials_register();
   php_apns_payload_register();
@@ -108,6 +99,7 @@ static PHP_MSHUTDOWN_FUNCTION(apns) {
   (void)type;
   php_apns_persistent_end();
   UNREGISTER_INI_ENTRIES();
+  php_apns_forget_passphrase();
   return SUCCESS;
 }
 
@@ -117,6 +109,8 @@ static PHP_RINIT_FUNCTION(apns) {
 #if defined(ZTS) && defined(COMPILE_DL_APNS)
   ZEND_TSRMLS_CACHE_UPDATE();
 #endif
+  /* A pool of php-fpm and a directory say theirs later than php.ini, and before a request. */
+  php_apns_hide_passphrase();
   APNS_G(requests)++;
   return SUCCESS;
 }

@@ -8,7 +8,8 @@
 
 php_apns_classes php_apns_class;
 
-/* Passphrases are not for backtraces. Before 8.2 PHP had no way to say so. */
+/* Passphrases are not for backtraces; what is one too many is the last parameter's. Before 8.2 PHP
+ * had no way to say so. */
 static void hide(zend_class_entry *ce, const char *method, uint32_t first, uint32_t last) {
 #if PHP_VERSION_ID >= 80200
   zend_function *function = zend_hash_str_find_ptr(&ce->function_table, method, strlen(method));
@@ -45,8 +46,8 @@ void php_apns_classes_register(void) {
   all->session = register_class_Apns_Session(zend_ce_aggregate);
   all->feedback_entry = register_class_Apns_FeedbackEntry();
   all->feedback = register_class_Apns_Feedback(zend_ce_aggregate);
-  hide(all->credentials, "__construct", 0, 3);
-  hide(all->session, "__construct", 0, 2);
-  hide(all->session, "persistent", 1, 3);
-  hide(all->feedback, "__construct", 0, 2);
+  hide(all->credentials, "__construct", 0, 4);
+  hide(all->session, "__construct", 0, 3);
+  hide(all->session, "persistent", 1, 4);
+  hide(all->feedback, "__construct", 0, 3);
 }

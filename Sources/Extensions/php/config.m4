@@ -32,10 +32,17 @@ if test "$PHP_APNS" != "no"; then
     PHP_EVAL_INCLINE([$APNS_CFLAGS])
     PHP_EVAL_LIBLINE([$APNS_LIBS], [APNS_SHARED_LIBADD])
   fi
+  dnl As cmake/Hardening.cmake; glibc checks only what is optimized.
+  APNS_SHARED_LIBADD="$APNS_SHARED_LIBADD -Wl,-z,relro,-z,now,-z,noexecstack"
+  case "$CFLAGS" in
+    *-O0*) apns_fortify= ;;
+    *-O*) apns_fortify="-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2" ;;
+    *) apns_fortify= ;;
+  esac
   PHP_SUBST([APNS_SHARED_LIBADD])
   PHP_NEW_EXTENSION([apns],
-    [apns.c classes.c credentials.c event.c failure.c feedback.c iterator.c line.c notes.c options.c payload.c persistent.c session.c strings.c token.c],
-    [$ext_shared],, [-std=gnu11 -fvisibility=hidden -DZEND_ENABLE_STATIC_TSRMLS_CACHE=1])
+    [apns.c classes.c credentials.c event.c failure.c feedback.c iterator.c line.c notes.c options.c passphrase.c payload.c persistent.c session.c strings.c token.c],
+    [$ext_shared],, [-std=gnu11 -fvisibility=hidden -fstack-protector-strong $apns_fortify -DZEND_ENABLE_STATIC_TSRMLS_CACHE=1])
   PHP_ADD_EXTENSION_DEP([apns], [hash])
   PHP_ADD_EXTENSION_DEP([apns], [json])
   PHP_ADD_EXTENSION_DEP([apns], [spl])

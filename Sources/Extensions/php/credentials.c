@@ -20,6 +20,8 @@ static credentials_object *of(zend_object *object) {
 typedef struct settings {
   apns_credentials_options_t options;
   zval *passphrase;
+  zval *pinned_keys;
+  const char *pins[101];  /* one more than the library takes */
   bool names_certificate; /* the script does */
 } settings;
 
@@ -41,6 +43,10 @@ static const php_apns_option fields[] = {
     {"token_key", PHP_APNS_BYTES, XtOffsetOf(settings, options.token_key_bytes), true},
     FIELD(key_id, PHP_APNS_TEXT),
     FIELD(team_id, PHP_APNS_TEXT),
+    FIELD(crl_file, PHP_APNS_PATH),
+    FIELD(crl_directory, PHP_APNS_PATH),
+    {"pinned_keys", PHP_APNS_OTHER, XtOffsetOf(settings, pinned_keys), true},
+    FIELD(security_level, PHP_APNS_I32),
 };
 #undef FIELD
 static const size_t field_count = sizeof fields / sizeof *fields;
@@ -67,6 +73,36 @@ static bool take_passphrase(settings *settings) {
   zend_type_error("option \"passphrase\" must be of type string or callable, %s given",
                   zend_zval_type_name(given));
   return false;
+}
+
+/* An array of strings. An empty one is the library's to refuse. */
+static bool take_pins(settings *settings) {
+  zval *given = settings->pinned_keys, *pin;
+  apns_credentials_options_t *options = &settings->options;
+  if (!given || Z_TYPE_P(given) == IS_NULL) return true;
+  if (Z_TYPE_P(given) != IS_ARRAY) {
+    zend_type_error("option \"pinned_keys\" must be of type array, %s given",
+                    zend_zval_type_name(given));
+    return false;
+  }
+  options->pinned_keys = settings->pins;
+  ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(given), pin) {
+    ZVAL_DEREF(pin);
+    if (Z_TYPE_P(pin) != IS_STRING) {
+      zend_type_error("option \"pinned_keys\" must be an array of strings, %s found",
+                      zend_zval_type_name(pin));
+      return false;
+    }
+    if (strlen(Z_STRVAL_P(pin)) != Z_STRLEN_P(pin)) {
+      zend_value_error("option \"pinned_keys\" must not contain null bytes");
+      return false;
+    }
+    if (options->pinned_key_count < sizeof settings->pins / sizeof *settings->pins) {
+      settings->pins[options->pinned_key_count++] = Z_STRVAL_P(pin);
+    }
+  }
+  ZEND_HASH_FOREACH_END();
+  return true;
 }
 
 /* An id of php.ini's, where the script has said none. */
@@ -105,6 +141,7 @@ static bool read_settings(settings *settings, HashTable *given, HashTable *named
   const apns_credentials_options_t nothing = APNS_CREDENTIALS_OPTIONS_INIT;
   settings->options = nothing;
   settings->passphrase = NULL;
+  settings->pinned_keys = NULL;
   if (!php_apns_read_options(fields, field_count, given, named, settings) ||
       !php_apns_read_option(fields, field_count, "passphrase", passphrase, settings) ||
       !php_apns_read_option(fields, field_count, "key", key, settings) ||
@@ -129,7 +166,7 @@ static bool read_settings(settings *settings, HashTable *given, HashTable *named
     options->ca_file = php_apns_configured(APNS_G(ca_file));
     options->ca_directory = php_apns_configured(APNS_G(ca_directory));
   }
-  return take_passphrase(settings);
+  return take_pins(settings) && take_passphrase(settings);
 }
 
 /* ---- Making --------------------------------------------------------------- */
@@ -212,6 +249,10 @@ static void take_fingerprint(const settings *settings, php_apns_fingerprint *fin
   memset(fingerprint, 0, sizeof *fingerprint);
   php_apns_fingerprint_options(fingerprint, fields, field_count, settings);
   php_apns_fingerprint_options(fingerprint, &passphrase, 1, &secret);
+  static const php_apns_option pin = {"pinned_keys", PHP_APNS_TEXT, 0, true};
+  for (size_t index = 0; index < settings->options.pinned_key_count; index++) {
+    php_apns_fingerprint_options(fingerprint, &pin, 1, settings->pins + index);
+  }
 }
 
 bool php_apns_identity_is_one(zval *given, uint32_t argument) {
@@ -285,7 +326,8 @@ void php_apns_credentials_register(void) {
   handlers.compare = zend_objects_not_comparable;
 }
 
-PHP_METHOD(Apns_Credentials, __construct) {
+static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
+  (void)return_value;
   HashTable *given = NULL;
   zval *passphrase = NULL, *key = NULL, *token_key = NULL;
   settings settings;
@@ -298,8 +340,7 @@ PHP_METHOD(Apns_Credentials, __construct) {
     zend_throw_error(NULL, "Apns\\Credentials is constructed already");
     return;
   }
-  if (!read_settings(&settings, given, PHP_APNS_NAMED(execute_data), passphrase, key, token_key,
-                     APNS_PROTOCOL_DEFAULT))
+  if (!read_settings(&settings, given, named, passphrase, key, token_key, APNS_PROTOCOL_DEFAULT))
     return;
   php_apns_fingerprint fingerprint;
   take_fingerprint(&settings, &fingerprint);
@@ -313,6 +354,8 @@ PHP_METHOD(Apns_Credentials, __construct) {
   own->fingerprint = fingerprint;
   own->names_certificate = settings.names_certificate;
 }
+
+PHP_APNS_METHOD(Apns_Credentials, __construct, construct)
 
 static void add_text(zval *array, const char *key, const char *text) {
   if (text) {

@@ -107,7 +107,8 @@ void php_apns_feedback_register(void) {
   handlers.compare = zend_objects_not_comparable;
 }
 
-PHP_METHOD(Apns_Feedback, __construct) {
+static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
+  (void)return_value;
   zval *who = NULL, *password = NULL;
   HashTable *given = NULL;
   php_apns_identity identity;
@@ -118,8 +119,7 @@ PHP_METHOD(Apns_Feedback, __construct) {
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "|zhz", &who, &given, &password) == FAILURE) return;
   if (!php_apns_identity_is_one(who, 1)) return;
   if (!php_apns_identity_from(&identity, who, APNS_PROTOCOL_BINARY)) return;
-  if (php_apns_identity_make(&identity) &&
-      read_settings(&settings, given, PHP_APNS_NAMED(execute_data), password)) {
+  if (php_apns_identity_make(&identity) && read_settings(&settings, given, named, password)) {
     if (own->feedback) {
       zend_throw_error(NULL, "Apns\\Feedback is constructed already");
     } else if (apns_feedback_open(&settings.options, identity.credentials, &feedback, &error) !=
@@ -131,6 +131,8 @@ PHP_METHOD(Apns_Feedback, __construct) {
   }
   php_apns_identity_end(&identity);
 }
+
+PHP_APNS_METHOD(Apns_Feedback, __construct, construct)
 
 PHP_METHOD(Apns_Feedback, read) {
   if (zend_parse_parameters_none() == FAILURE) return;

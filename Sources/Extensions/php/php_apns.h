@@ -28,7 +28,8 @@ ZEND_BEGIN_MODULE_GLOBALS(apns)
   zend_long feedback_port;
   char *certificate_file;
   char *key_file;
-  char *passphrase;
+  const char *passphrase; /* passphrase.c */
+  char *own_passphrase;   /* of this request; NULL: it has none */
   char *ca_file;
   char *ca_directory;
   char *protocol; /* "binary", "http2", or what sessions refuse */
@@ -54,6 +55,13 @@ ZEND_TSRMLS_CACHE_EXTERN()
 static inline const char *php_apns_configured(const char *text) {
   return text && *text ? text : NULL;
 }
+
+/* passphrase.c: what sets it and shows it, and what takes it away from scripts. */
+ZEND_INI_MH(php_apns_update_passphrase);
+ZEND_INI_DISP(php_apns_show_passphrase);
+void php_apns_hide_passphrase(void);
+void php_apns_hide_configured_passphrase(void);
+void php_apns_forget_passphrase(void);
 
 /* ---- Classes ------------------------------------------------------------- */
 
@@ -105,6 +113,24 @@ bool php_apns_read_options(const php_apns_option *options, size_t count, HashTab
 /* The named arguments behind those of the signature; NULL: none. */
 #define PHP_APNS_NAMED(call) \
   ((ZEND_CALL_INFO(call) & ZEND_CALL_HAS_EXTRA_NAMED_PARAMS) ? (call)->extra_named_params : NULL)
+
+/* The same, taken out of the call until php_apns_return_named(): a backtrace shows them, and
+   PHP hides parameters only. */
+static inline HashTable *php_apns_borrow_named(zend_execute_data *call) {
+  HashTable *named = PHP_APNS_NAMED(call);
+  if (named) ZEND_DEL_CALL_FLAG(call, ZEND_CALL_HAS_EXTRA_NAMED_PARAMS);
+  return named;
+}
+static inline void php_apns_return_named(zend_execute_data *call, HashTable *named) {
+  if (named) ZEND_ADD_CALL_FLAG(call, ZEND_CALL_HAS_EXTRA_NAMED_PARAMS);
+}
+/* A method by a function that is lent them. */
+#define PHP_APNS_METHOD(class, method, function)            \
+  PHP_METHOD(class, method) {                               \
+    HashTable *named = php_apns_borrow_named(execute_data); \
+    function(INTERNAL_FUNCTION_PARAM_PASSTHRU, named);      \
+    php_apns_return_named(execute_data, named);             \
+  }
 
 /* An option that is a parameter of its own, for it is a secret. */
 bool php_apns_read_option(const php_apns_option *options, size_t count, const char *name,

@@ -199,7 +199,8 @@ void php_apns_session_object(zval *out, php_apns_line *line) {
 
 /* ---- Making ------------------------------------------------------------------- */
 
-PHP_METHOD(Apns_Session, __construct) {
+static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
+  (void)return_value;
   zval *who = NULL, *password = NULL;
   HashTable *given = NULL;
   php_apns_identity identity;
@@ -209,11 +210,11 @@ PHP_METHOD(Apns_Session, __construct) {
   session_object *own = of(Z_OBJ_P(ZEND_THIS));
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "|zhz", &who, &given, &password) == FAILURE) return;
   if (!php_apns_identity_is_one(who, 1)) return;
-  if (!read_settings(&settings, given, PHP_APNS_NAMED(execute_data), password, false)) return;
+  if (!read_settings(&settings, given, named, password, false)) return;
   if (!php_apns_identity_from(&identity, who, settings.options.protocol)) return;
   /* Again, for a passphrase's callable may have changed what they point to. */
   if (php_apns_identity_make(&identity) &&
-      read_settings(&settings, given, PHP_APNS_NAMED(execute_data), password, false)) {
+      read_settings(&settings, given, named, password, false)) {
     take_topic(&settings, &identity);
     if (own->line) {
       zend_throw_error(NULL, "Apns\\Session is constructed already");
@@ -227,7 +228,9 @@ PHP_METHOD(Apns_Session, __construct) {
   php_apns_identity_end(&identity);
 }
 
-PHP_METHOD(Apns_Session, persistent) {
+PHP_APNS_METHOD(Apns_Session, __construct, construct)
+
+static void find_persistent(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
   zend_string *name;
   zval *who = NULL, *password = NULL;
   HashTable *given = NULL;
@@ -236,7 +239,7 @@ PHP_METHOD(Apns_Session, persistent) {
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "S|zhz", &name, &who, &given, &password) == FAILURE)
     return;
   if (!php_apns_identity_is_one(who, 2)) return;
-  if (!read_settings(&settings, given, PHP_APNS_NAMED(execute_data), password, true)) return;
+  if (!read_settings(&settings, given, named, password, true)) return;
   if (php_apns_identity_from(&identity, who, settings.options.protocol)) {
     take_topic(&settings, &identity);
     php_apns_fingerprint fingerprint = identity.fingerprint;
@@ -246,6 +249,8 @@ PHP_METHOD(Apns_Session, persistent) {
   }
   php_apns_identity_end(&identity);
 }
+
+PHP_APNS_METHOD(Apns_Session, persistent, find_persistent)
 
 /* ---- Sending ------------------------------------------------------------------ */
 

@@ -10,12 +10,22 @@ static bool wrong_type(const char *name, const char *expected, PyObject *given) 
   return false;
 }
 
+PyObject *utf8_of(PyObject *text, const char *name) {
+  PyObject *bytes = PyUnicode_AsUTF8String(text);
+  if (!bytes && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
+    /* Python's own holds the text, which may be a passphrase, for whoever prints its repr. */
+    PyErr_Clear();
+    PyErr_Format(PyExc_ValueError, "%s has a lone surrogate in it", name);
+  }
+  return bytes;
+}
+
 bool text_argument(PyObject *given, const char *name, const char **text_out, PyObject **owner_out) {
   char *text;
   Py_ssize_t length;
   if (!given || given == Py_None) return true;
   if (!PyUnicode_Check(given)) return wrong_type(name, "str or None", given);
-  PyObject *bytes = PyUnicode_AsUTF8String(given);
+  PyObject *bytes = utf8_of(given, name);
   if (!bytes || PyBytes_AsStringAndSize(bytes, &text, &length)) {
     Py_XDECREF(bytes);
     return false;
@@ -28,6 +38,28 @@ bool text_argument(PyObject *given, const char *name, const char **text_out, PyO
   *text_out = text;
   *owner_out = bytes;
   return true;
+}
+
+bool texts_argument(PyObject *given, const char *name, const char **texts, size_t capacity,
+                    size_t *count_out, PyObject **owner_out) {
+  if (!given || given == Py_None) return true;
+  /* A text is a sequence of texts too. */
+  if (!PyList_Check(given) && !PyTuple_Check(given))
+    return wrong_type(name, "a list or tuple of str, or None", given);
+  PyObject *all = PySequence_Tuple(given), *owners = PyList_New(0);
+  Py_ssize_t length = all ? PyTuple_Size(all) : 0;
+  bool fine = all && owners;
+  for (Py_ssize_t i = 0; fine && i < length && (size_t)i < capacity; i++) {
+    PyObject *one = PyTuple_GetItem(all, i), *owner = NULL;
+    fine = PyUnicode_Check(one) ? text_argument(one, name, texts + i, &owner)
+                                : wrong_type(name, "a list or tuple of str, or None", given);
+    fine = fine && PyList_Append(owners, owner) == 0;
+    Py_XDECREF(owner);
+  }
+  *count_out = (size_t)length < capacity ? (size_t)length : capacity;
+  Py_XDECREF(all);
+  *owner_out = owners;
+  return fine;
 }
 
 bool path_argument(PyObject *given, const char **path_out, PyObject **owner_out) {

@@ -28,6 +28,11 @@ void annotate_exception(const char *name, size_t number);
 
 /* A text or a path as a C string, which lives as long as `*owner_out`. */
 bool text_argument(PyObject *given, const char *name, const char **text_out, PyObject **owner_out);
+/* The text in UTF-8, or an exception without it. */
+PyObject *utf8_of(PyObject *text, const char *name);
+/* A list or tuple of texts, as many as there is room for. */
+bool texts_argument(PyObject *given, const char *name, const char **texts, size_t capacity,
+                    size_t *count_out, PyObject **owner_out);
 bool path_argument(PyObject *given, const char **path_out, PyObject **owner_out);
 bool integer_argument(PyObject *given, const char *name, long long least, long long most,
                       long long *value_out);

@@ -33,7 +33,7 @@ static int ask(PyObject *callable, const char *file, char *buffer, size_t capaci
   Py_XDECREF(path);
   if (!said) return -1;
   if (PyUnicode_Check(said)) {
-    bytes = PyUnicode_AsUTF8String(said);
+    bytes = utf8_of(said, "what passphrase returns");
   } else if (said != Py_None) {
     bytes = bytes_argument(said, "what passphrase returns", "str, bytes or None");
   }
@@ -75,6 +75,9 @@ enum {
   TOKEN_KEY_BYTES,
   KEY_ID,
   TEAM_ID,
+  CRL,
+  CRL_DIRECTORY,
+  PINS,
   OWNERS
 };
 
@@ -127,19 +130,24 @@ static PyObject *credentials_new(PyTypeObject *type, PyObject *args, PyObject *k
                           "tls_max",          "dangerously_accept_any_peer",
                           "accept_expired",   "token_key_file",
                           "token_key",        "key_id",
-                          "team_id",          NULL};
+                          "team_id",          "crl_file",
+                          "crl_directory",    "pinned_keys",
+                          "security_level",   NULL};
   PyObject *certificate_file = NULL, *certificate = NULL, *key_file = NULL, *key = NULL;
   PyObject *passphrase = NULL, *ca_file = NULL, *ca_directory = NULL;
   PyObject *token_key_file = NULL, *token_key = NULL, *key_id = NULL, *team_id = NULL;
   PyObject *tls_min = NULL, *tls_max = NULL, *owners[OWNERS] = {NULL};
+  PyObject *crl_file = NULL, *crl_directory = NULL, *pinned_keys = NULL, *security_level = NULL;
+  const char *pins[101]; /* one more than the library takes */
   int any_peer = 0, expired = 0;
-  long long least = 0, most = 0;
+  long long least = 0, most = 0, level = 0;
   apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
   asking_t asking = {NULL, NULL};
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$OOOOOOOOOppOOOO:Credentials", names,
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$OOOOOOOOOppOOOOOOOO:Credentials", names,
                                    &certificate_file, &certificate, &key_file, &key, &passphrase,
                                    &ca_file, &ca_directory, &tls_min, &tls_max, &any_peer, &expired,
-                                   &token_key_file, &token_key, &key_id, &team_id)) {
+                                   &token_key_file, &token_key, &key_id, &team_id, &crl_file,
+                                   &crl_directory, &pinned_keys, &security_level)) {
     return NULL;
   }
   credentials_t *self = object_alloc(type);
@@ -158,7 +166,14 @@ static PyObject *credentials_new(PyTypeObject *type, PyObject *args, PyObject *k
               take_bytes(token_key, "token_key", &options.token_key_bytes,
                          &options.token_key_length, &owners[TOKEN_KEY_BYTES]) &&
               text_argument(key_id, "key_id", &options.key_id, &owners[KEY_ID]) &&
-              text_argument(team_id, "team_id", &options.team_id, &owners[TEAM_ID]);
+              text_argument(team_id, "team_id", &options.team_id, &owners[TEAM_ID]) &&
+              path_argument(crl_file, &options.crl_file, &owners[CRL]) &&
+              path_argument(crl_directory, &options.crl_directory, &owners[CRL_DIRECTORY]) &&
+              texts_argument(pinned_keys, "pinned_keys", pins, sizeof pins / sizeof *pins,
+                             &options.pinned_key_count, &owners[PINS]) &&
+              integer_argument(security_level, "security_level", INT32_MIN, INT32_MAX, &level);
+  if (owners[PINS]) options.pinned_keys = pins;
+  options.security_level = (int32_t)level;
   options.tls_min = (int32_t)least;
   options.tls_max = (int32_t)most;
   options.dangerously_accept_any_peer = any_peer;
@@ -313,7 +328,8 @@ static const char doc[] =
     "Credentials(*, certificate_file=None, certificate=None, key_file=None, key=None, "
     "passphrase=None, ca_file=None, ca_directory=None, tls_min=0, tls_max=0, "
     "dangerously_accept_any_peer=False, accept_expired=False, token_key_file=None, "
-    "token_key=None, key_id=None, team_id=None)\n--\n\n"
+    "token_key=None, key_id=None, team_id=None, crl_file=None, crl_directory=None, "
+    "pinned_keys=None, security_level=0)\n--\n\n"
     "Who the provider is and whom it trusts. They never change, and serve any number\n"
     "of sessions and threads.\n\n"
     "certificate_file, certificate\n"
@@ -342,7 +358,15 @@ static const char doc[] =
     "    By HTTP/2, instead of a certificate or beside it: the key that signs provider\n"
     "    tokens, the .p8 that Apple hands out, a file or bytes, not both.\n"
     "key_id, team_id\n"
-    "    The key's and whose it is, 10 letters and digits each.\n\n"
+    "    The key's and whose it is, 10 letters and digits each.\n"
+    "crl_file, crl_directory\n"
+    "    Revocation lists in PEM, in which every certificate of the peer's chain is looked\n"
+    "    up: a file, a directory as OpenSSL's rehash lays one out, or both.\n"
+    "pinned_keys\n"
+    "    A list of sha256//BASE64, the hash of a public key as curl writes it, one of which\n"
+    "    has to be in the peer's chain as it was verified.\n"
+    "security_level\n"
+    "    The weakest keys and ciphers that are taken, as OpenSSL has it: 1 to 5.\n\n"
     "CredentialsError names the file and the reason. Files are read here, once, while\n"
     "other threads run.";
 

@@ -3,7 +3,8 @@ import NIOCore
 import NIOHTTP1
 
 /// HTTP/1.1 in front of the control service. A page in somebody's browser shall not get at
-/// it: who was led here by a foreign name, or comes from a foreign page, is refused.
+/// it: who was led here by a foreign name, or comes from a page of another origin, another
+/// port of this machine too, is refused.
 final class ControlHandler: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart
@@ -96,10 +97,13 @@ final class ControlHandler: ChannelInboundHandler {
   private static func fault(of head: HTTPRequestHead) -> String? {
     let hosts = head.headers["host"]
     guard hosts.count == 1, isOurs(hosts[0]) else { return "a foreign Host" }
-    for origin in head.headers["origin"] {
-      guard origin.hasPrefix("http://"), isOurs(String(origin.dropFirst(7))) else {
-        return "a foreign Origin"
-      }
+    for origin in head.headers["origin"]
+    where origin.lowercased() != "http://" + hosts[0].lowercased() {
+      return "a foreign Origin"
+    }
+    // Requests for foreign pages that bring no Origin, images and the like.
+    for site in head.headers["sec-fetch-site"] where site != "same-origin" && site != "none" {
+      return "a foreign page"
     }
     return nil
   }

@@ -20,8 +20,17 @@ package final class RecordFile: Sendable {
 
   /// Opens it anew: what an earlier run left there is gone.
   package init(path: String, logger: Logger) throws {
-    descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw ListError(path: path, message: Errno.last.description) }
+    do throws(PrivateFile.Refusal) {
+      descriptor = try PrivateFile.open(path, O_WRONLY | O_APPEND)
+    } catch {
+      throw ListError(path: path, message: error.message)
+    }
+    // Not by O_TRUNC: only now it is known whose file it is. What is no file has no length.
+    guard ftruncate(descriptor, 0) == 0 || errno == EINVAL else {
+      let failure = Errno.last
+      Glibc.close(descriptor)
+      throw ListError(path: path, message: failure.description)
+    }
     self.path = path
     self.logger = logger
   }

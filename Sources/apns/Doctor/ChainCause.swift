@@ -7,6 +7,7 @@ struct ChainCause {
 
   func finding(_ error: LibraryError, _ look: TLSLook) -> Finding {
     let said = error.message.lowercased()
+    if let finding = peerRule(error, said) { return finding }
     if said.contains("mismatch") { return name(look) }
     if said.contains("expired") || said.contains("not yet valid") {
       return time(error, look)
@@ -20,6 +21,28 @@ struct ChainCause {
     return Finding(
       cause: "service-not-verified", about: place.name, message: error.message,
       remedy: "have the service's operator mend its certificate; see that --ca is its authority")
+  }
+
+  /// What --pin and --crl ask for besides.
+  private func peerRule(_ error: LibraryError, _ said: String) -> Finding? {
+    func found(_ cause: String, _ remedy: String) -> Finding {
+      Finding(cause: cause, about: place.name, message: error.message, remedy: remedy)
+    }
+    if said.contains("is pinned") {
+      return found(
+        "service-not-pinned",
+        "ask its operator whether it has a new key; if so, that one with --pin, else somebody stands in between"
+      )
+    }
+    if said.contains("certificate revoked") {
+      return found("service-revoked", "its operator has to have a new certificate issued")
+    }
+    if said.contains(": unable to get certificate crl") || said.contains(": crl ") {
+      return found(
+        "revocation-list-missing",
+        "give --crl a list of each issuer in its chain, in PEM and of these days")
+    }
+    return nil
   }
 
   private func name(_ look: TLSLook) -> Finding {

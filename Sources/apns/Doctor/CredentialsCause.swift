@@ -21,6 +21,11 @@ enum CredentialsCause {
     case 0: break
     default: return found("file-unreadable", "name a file that can be read")
     }
+    if says("revocation list") {
+      return found(
+        "no-revocation-list",
+        "give the list in PEM: one in DER is made that by openssl crl -inform DER")
+    }
     if says("RC2 or DES") {
       return found(
         "legacy-provider-missing",

@@ -18,6 +18,7 @@ struct TrustCheck {
           error, about: path, file: sources.ca.flatMap { CredentialFile($0) }))
       return false
     }
+    guard pinsAreRead(&report), listsAreRead(&report) else { return false }
     if sources.acceptsAnyPeer {
       report.add(
         Finding(
@@ -26,6 +27,36 @@ struct TrustCheck {
           remedy: "leave it away and give --ca"))
     }
     return true
+  }
+
+  private func pinsAreRead(_ report: inout Report) -> Bool {
+    var only = Identity.Sources()
+    only.pins = sources.pins
+    do throws(LibraryError) {
+      _ = try Identity(only)
+      return true
+    } catch {
+      report.add(
+        Finding(
+          cause: "pin-malformed", about: "--pin", message: error.message,
+          remedy:
+            "sha256// and what openssl x509 -in CERTIFICATE -noout -pubkey | openssl pkey -pubin -outform DER | openssl dgst -sha256 -binary | base64 prints"
+        ))
+      return false
+    }
+  }
+
+  private func listsAreRead(_ report: inout Report) -> Bool {
+    guard let path = sources.revocations else { return true }
+    var only = Identity.Sources()
+    only.revocations = path
+    do throws(LibraryError) {
+      _ = try Identity(only)
+      return true
+    } catch {
+      report.add(CredentialsCause.finding(error, about: path, file: nil))
+      return false
+    }
   }
 
   /// What is trusted, to compare with.

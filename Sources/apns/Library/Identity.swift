@@ -1,4 +1,5 @@
 import CAPNS
+import Glibc
 
 /// Who pushes and whom it trusts: the library's credentials.
 final class Identity {
@@ -7,6 +8,9 @@ final class Identity {
     var key: String?
     var passphrase: String?
     var ca: String?
+    /// A file or a directory.
+    var revocations: String?
+    var pins: [String] = []
     var tokenKey: String?
     var keyIdentifier: String?
     var team: String?
@@ -39,6 +43,16 @@ final class Identity {
     options.key_file = lent.lend(sources.key)
     options.passphrase = lent.lend(sources.passphrase)
     options.ca_file = lent.lend(sources.ca)
+    if let revocations = sources.revocations {
+      var status = stat()
+      let isDirectory = stat(revocations, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+      if isDirectory {
+        options.crl_directory = lent.lend(revocations)
+      } else {
+        options.crl_file = lent.lend(revocations)
+      }
+    }
+    let pins = sources.pins.map { lent.lend($0) }
     options.token_key_file = lent.lend(sources.tokenKey)
     options.key_id = lent.lend(sources.keyIdentifier)
     options.team_id = lent.lend(sources.team)
@@ -61,7 +75,13 @@ final class Identity {
     }
     var handle: OpaquePointer?
     try withExtendedLifetime((lent, asking)) { () throws(LibraryError) in
-      try calling { apns_credentials_new(&options, &handle, $0) }
+      try calling { error in
+        pins.withUnsafeBufferPointer {
+          options.pinned_keys = $0.isEmpty ? nil : $0.baseAddress
+          options.pinned_key_count = $0.count
+          return apns_credentials_new(&options, &handle, error)
+        }
+      }
     }
     self.handle = handle!
   }

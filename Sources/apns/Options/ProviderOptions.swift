@@ -51,6 +51,25 @@ struct ProviderOptions: ParsableArguments {
     completion: .file())
   var authority: String?
 
+  @Option(
+    name: .customLong("crl"),
+    help: ArgumentHelp(
+      """
+      Certificate revocation lists in PEM, or a directory of them as openssl rehash lays one out: \
+      one of each issuer of the service's chain.
+      """, valueName: "path"),
+    completion: .file())
+  var revocations: String?
+
+  @Option(
+    name: .customLong("pin"),
+    help: ArgumentHelp(
+      """
+      A public key that has to be in the service's chain, as sha256//BASE64 of it; one of several \
+      will do.
+      """, valueName: "hash"))
+  var pins: [String] = []
+
   @Flag(help: "Take whoever answers for the service. Anybody on the way can then read all.")
   var dangerouslyAcceptAnyPeer = false
 
@@ -88,6 +107,8 @@ struct ProviderOptions: ParsableArguments {
     sources.certificate = certificate ?? p12
     sources.key = key
     sources.ca = authority
+    sources.revocations = revocations
+    sources.pins = pins
     sources.tokenKey = p8
     sources.keyIdentifier = keyIdentifier
     sources.team = teamID

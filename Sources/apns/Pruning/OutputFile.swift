@@ -1,3 +1,4 @@
+import Gateway
 import Glibc
 
 /// A file that is there whole or not at all: written beside its place and then moved there.
@@ -8,16 +9,24 @@ final class OutputFile {
   private var isFinished = false
 
   init(_ path: String) throws(FileFault) {
-    var status = stat()
-    let isThere = stat(path, &status) == 0
+    let replaced: stat?
+    do throws(PrivateFile.Refusal) {
+      replaced = try PrivateFile.status(of: path)
+    } catch {
+      throw FileFault(path: path, message: error.message)
+    }
     var name = Array((path + ".XXXXXX").utf8CString)
+    // Its owner's alone.
     descriptor = mkstemp(&name)
     guard descriptor >= 0 else { throw FileFault.system(path) }
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     self.path = path
     made = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    let mask = umask(0)
-    umask(mask)
-    fchmod(descriptor, isThere ? status.st_mode & 0o777 : 0o666 & ~mask)
+    // Who widened the mode of the file it replaces meant it; a group, that group.
+    if let replaced, replaced.st_mode & S_IFMT == S_IFREG {
+      let isSameGroup = fchown(descriptor, uid_t.max, replaced.st_gid) == 0
+      fchmod(descriptor, replaced.st_mode & (isSameGroup ? 0o777 : 0o707))
+    }
   }
 
   deinit {

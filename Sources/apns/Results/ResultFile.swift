@@ -30,8 +30,11 @@ final class ResultFile {
   /// Writes a new file, or goes on with one: a line that was cut off is taken away.
   init(_ path: String, _ beginning: Beginning, resumes: Bool) throws(FileFault) {
     self.path = path
-    descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw FileFault.system(path) }
+    do throws(PrivateFile.Refusal) {
+      descriptor = try PrivateFile.open(path, O_RDWR)
+    } catch {
+      throw FileFault(path: path, message: error.message)
+    }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       throw FileFault(path: path, message: "another run is writing it")
     }

@@ -218,6 +218,8 @@ static void record_ending(connection_t *connection, int result) {
       break;
     case SSL_ERROR_SSL:
       record->ending = ENDING_FIN;
+      record->refused_renegotiation =
+          ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_NO_RENEGOTIATION;
       break;
     default:
       break;
@@ -592,6 +594,8 @@ static SSL_CTX *make_context(const gateway_options_t *options) {
   if (options->regrets_resumption)
     SSL_CTX_set_session_ticket_cb(context, make_ticket, take_ticket, NULL);
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  /* Weak keys are for the provider to refuse. */
+  SSL_CTX_set_security_level(context, 1);
   SSL_CTX_use_certificate(context, identity->certificate);
   if (identity->intermediate) SSL_CTX_add1_chain_cert(context, identity->intermediate);
   SSL_CTX_use_PrivateKey(context, identity->key);

@@ -23,11 +23,14 @@ static pid_t maker;
     }                                                                                \
   } while (0)
 
-static EVP_PKEY *make_key(void) {
+static EVP_PKEY *make_key(int rsa_bits) {
   EVP_PKEY *key = NULL;
-  EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, NULL);
+  EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_id(rsa_bits ? EVP_PKEY_RSA : EVP_PKEY_EC, NULL);
   REQUIRE(context && EVP_PKEY_keygen_init(context) == 1);
-  REQUIRE(EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, NID_X9_62_prime256v1) == 1);
+  if (rsa_bits)
+    REQUIRE(EVP_PKEY_CTX_set_rsa_keygen_bits(context, rsa_bits) == 1);
+  else
+    REQUIRE(EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, NID_X9_62_prime256v1) == 1);
   REQUIRE(EVP_PKEY_keygen(context, &key) == 1);
   EVP_PKEY_CTX_free(context);
   return key;
@@ -55,7 +58,7 @@ static void write_certificates(FILE *file, const identity_t *identity) {
 void identity_make(identity_t *identity, const identity_traits_t *traits) {
   static long serial = 1;
   memset(identity, 0, sizeof *identity);
-  identity->key = make_key();
+  identity->key = make_key(traits->rsa_bits);
   X509 *certificate = identity->certificate = X509_new();
   REQUIRE(certificate && X509_set_version(certificate, 2) == 1);
   ASN1_INTEGER_set(X509_get_serialNumber(certificate), serial++);
@@ -93,25 +96,28 @@ void identity_make(identity_t *identity, const identity_traits_t *traits) {
   fclose(file);
 }
 
-static void drop(identity_t *identity) {
+void identity_drop(identity_t *identity) {
   EVP_PKEY_free(identity->key);
   X509_free(identity->certificate);
+}
+
+static void remove_directory(const char *path) {
+  DIR *directory = opendir(path);
+  if (!directory) return;
+  for (struct dirent *entry; (entry = readdir(directory));) {
+    if (entry->d_name[0] == '.') continue;
+    char inside[PATH_MAX];
+    int length = snprintf(inside, PATH_MAX, "%s/%s", path, entry->d_name);
+    if (length < PATH_MAX && unlink(inside) != 0) remove_directory(inside);
+  }
+  closedir(directory);
+  rmdir(path);
 }
 
 static void remove_all(void) {
   /* A forked child ends through here too, and the directory is its parent's. */
   if (getpid() != maker) return;
-  DIR *directory = opendir(all.directory);
-  if (directory) {
-    for (struct dirent *entry; (entry = readdir(directory));) {
-      if (entry->d_name[0] == '.') continue;
-      char path[PATH_MAX];
-      path_of(path, entry->d_name, "");
-      unlink(path);
-    }
-    closedir(directory);
-    rmdir(all.directory);
-  }
+  remove_directory(all.directory);
   identity_t *const made[] = {&all.root,
                               &all.intermediate,
                               &all.other_root,
@@ -124,7 +130,7 @@ static void remove_all(void) {
                               &all.provider,
                               &all.provider_of_stranger,
                               &all.provider_in_chain};
-  for (size_t index = 0; index < sizeof made / sizeof *made; index++) drop(made[index]);
+  for (size_t index = 0; index < sizeof made / sizeof *made; index++) identity_drop(made[index]);
 }
 
 const identities_t *identities_make(void) {
@@ -140,17 +146,17 @@ const identities_t *identities_make(void) {
   identity_make(
       &all.intermediate,
       &(identity_traits_t){.name = "intermediate", .signer = &all.root, .is_authority = true});
-  identity_make(&all.gateway, &(identity_traits_t){"gateway", here, &all.root, false, false});
+  identity_make(&all.gateway, &(identity_traits_t){"gateway", here, &all.root, false, false, 0});
   identity_make(&all.gateway_of_stranger,
-                &(identity_traits_t){"stranger", here, &all.other_root, false, false});
+                &(identity_traits_t){"stranger", here, &all.other_root, false, false, 0});
   identity_make(&all.gateway_expired,
-                &(identity_traits_t){"expired", here, &all.root, false, true});
+                &(identity_traits_t){"expired", here, &all.root, false, true, 0});
   identity_make(&all.gateway_elsewhere, &(identity_traits_t){"elsewhere", "DNS:elsewhere.example",
-                                                             &all.root, false, false});
+                                                             &all.root, false, false, 0});
   identity_make(&all.gateway_without_address,
-                &(identity_traits_t){"nameonly", "DNS:localhost", &all.root, false, false});
+                &(identity_traits_t){"nameonly", "DNS:localhost", &all.root, false, false, 0});
   identity_make(&all.gateway_in_chain,
-                &(identity_traits_t){"chained", here, &all.intermediate, false, false});
+                &(identity_traits_t){"chained", here, &all.intermediate, false, false, 0});
   identity_make(&all.provider, &(identity_traits_t){.name = "provider", .signer = &all.root});
   identity_make(&all.provider_of_stranger,
                 &(identity_traits_t){.name = "unknown-provider", .signer = &all.other_root});
@@ -158,6 +164,60 @@ const identities_t *identities_make(void) {
                 &(identity_traits_t){.name = "chained-provider", .signer = &all.intermediate});
   atexit(remove_all);
   return &all;
+}
+
+const char *identities_directory(const char *name) {
+  static char path[PATH_MAX];
+  identities_make();
+  path_of(path, name, "");
+  REQUIRE(mkdir(path, 0700) == 0);
+  return path;
+}
+
+const char *identities_add_list(const char *file_name, const list_traits_t *traits) {
+  static char path[PATH_MAX];
+  static long number = 1;
+  identities_make();
+  path_of(path, file_name, "");
+  X509_CRL *list = X509_CRL_new();
+  ASN1_TIME *time = ASN1_TIME_new();
+  ASN1_INTEGER *serial = ASN1_INTEGER_new();
+  const long day = 24 * 60 * 60;
+  REQUIRE(list && time && serial && X509_CRL_set_version(list, 1) == 1);
+  REQUIRE(X509_CRL_set_issuer_name(list, X509_get_subject_name(traits->issuer->certificate)) == 1);
+  /* Of two, the one that was made later counts. */
+  REQUIRE(X509_gmtime_adj(time, -2 * day + number) && X509_CRL_set1_lastUpdate(list, time) == 1);
+  REQUIRE(X509_gmtime_adj(time, traits->is_expired ? -day : day) &&
+          X509_CRL_set1_nextUpdate(list, time) == 1);
+  REQUIRE(ASN1_INTEGER_set(serial, number++) == 1 &&
+          X509_CRL_add1_ext_i2d(list, NID_crl_number, serial, 0, 0) == 1);
+  if (traits->revoked) {
+    X509_REVOKED *entry = X509_REVOKED_new();
+    REQUIRE(entry &&
+            X509_REVOKED_set_serialNumber(
+                entry, X509_get_serialNumber(traits->revoked->certificate)) == 1 &&
+            X509_gmtime_adj(time, -day) && X509_REVOKED_set_revocationDate(entry, time) == 1 &&
+            X509_CRL_add0_revoked(list, entry) == 1);
+  }
+  EVP_PKEY *key = traits->is_forged ? all.other_root.key : traits->issuer->key;
+  REQUIRE(X509_CRL_sort(list) == 1 && X509_CRL_sign(list, key, EVP_sha256()) > 0);
+  FILE *file = fopen(path, "a");
+  REQUIRE(file && PEM_write_X509_CRL(file, list) == 1);
+  fclose(file);
+  ASN1_INTEGER_free(serial);
+  ASN1_TIME_free(time);
+  X509_CRL_free(list);
+  return path;
+}
+
+const char *identity_pin(const identity_t *identity) {
+  static char text[64] = "sha256//";
+  unsigned char *bytes = NULL, digest[32];
+  int length = i2d_PUBKEY(identity->key, &bytes);
+  REQUIRE(length > 0 && EVP_Digest(bytes, (size_t)length, digest, NULL, EVP_sha256(), NULL) == 1);
+  OPENSSL_free(bytes);
+  EVP_EncodeBlock((unsigned char *)text + 8, digest, sizeof digest);
+  return text;
 }
 
 const char *identities_write(const char *name, const void *bytes, size_t length) {

@@ -26,6 +26,7 @@ typedef struct identity_traits {
   const identity_t *signer;      /* NULL: signs itself */
   bool is_authority;
   bool is_expired;
+  int rsa_bits; /* 0: EC on P-256 */
 } identity_traits_t;
 
 /** All the identities the tests use; made once by identities_make(). */
@@ -48,6 +49,27 @@ const identities_t *identities_make(void);
 
 /** Makes one more identity. */
 void identity_make(identity_t *identity, const identity_traits_t *traits);
+
+/** Frees what identity_make() made; its files stay as long as the program runs. */
+void identity_drop(identity_t *identity);
+
+/** A new directory in the temporary one; its path, valid until the next call. */
+const char *identities_directory(const char *name);
+
+/** What identities_add_list() is to write. */
+typedef struct list_traits {
+  const identity_t *issuer;
+  const identity_t *revoked; /* NULL: nobody */
+  bool is_expired;
+  bool is_forged; /* signed by another key than the issuer's */
+} list_traits_t;
+
+/** Appends a revocation list in PEM to a file of the temporary directory, which is made where it
+    is not yet; its path. */
+const char *identities_add_list(const char *name, const list_traits_t *traits);
+
+/** "sha256//" and the hash of its key. Valid until the next call. */
+const char *identity_pin(const identity_t *identity);
 
 /** The path of a new file with these bytes in the temporary directory, made where it is not yet. */
 const char *identities_write(const char *name, const void *bytes, size_t length);

@@ -13,14 +13,14 @@ BEGIN, ABORT, END, PARAMS, STDIN, STDOUT, STDERR = 1, 2, 3, 4, 5, 6, 7
 
 
 class Pool:
-    def __init__(self, directory, module, workers, *settings, max_requests=0):
+    def __init__(self, directory, module, workers, *settings, max_requests=0, lines_of_pool=()):
         directory = pathlib.Path(directory)
         self.socket = str(directory / "fpm.sock")
         self.log = directory / "fpm.log"
         lines = ["[global]", f"error_log = {self.log}", "daemonize = no", "log_level = notice",
                  "process_control_timeout = 20s", "[pool]", f"listen = {self.socket}", "pm = static",
                  f"pm.max_children = {workers}", f"pm.max_requests = {max_requests}",
-                 "catch_workers_output = yes", "decorate_workers_output = no", "clear_env = no"]
+                 "catch_workers_output = yes", "decorate_workers_output = no", "clear_env = no", *lines_of_pool]
         if os.geteuid() == 0:
             user = pwd.getpwuid(0).pw_name
             lines += [f"user = {user}", f"group = {user}"]
@@ -50,11 +50,11 @@ class Pool:
         out = pathlib.Path(self.output.name).read_text()
         return out + (self.log.read_text() if self.log.exists() else "")
 
-    def request(self, script, query=""):
-        """What the script printed, and what PHP complained of."""
+    def request(self, script, query="", **more):
+        """What the script printed, and what PHP complained of; `more` is what a web server adds."""
         with self.connect() as sock:
             parameters = {"SCRIPT_FILENAME": str(script), "REQUEST_METHOD": "GET", "QUERY_STRING": query,
-                          "SERVER_PROTOCOL": "HTTP/1.1", "GATEWAY_INTERFACE": "CGI/1.1"}
+                          "SERVER_PROTOCOL": "HTTP/1.1", "GATEWAY_INTERFACE": "CGI/1.1", **more}
             body = b"".join(pair(name, value) for name, value in parameters.items())
             sock.sendall(record(BEGIN, struct.pack("!HB5x", 1, 0)) + record(PARAMS, body)
                          + record(PARAMS, b"") + record(STDIN, b""))

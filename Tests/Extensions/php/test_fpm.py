@@ -5,6 +5,8 @@ import hashlib
 import json
 import os
 import pathlib
+import shutil
+import subprocess
 import sys
 
 import pytest
@@ -130,3 +132,25 @@ def test_workers_replaced_all_the_time_lose_nothing(simulator, pool):
     fpm.stop()
     counters = simulator.wait("/counters", lambda now: now["accepted"] >= 100)
     assert counters["accepted"] == 100 and counters["duplicates"] == 0, counters
+
+
+def test_passphrases_of_php_ini_pool_and_directory(simulator, pool, tmp_path):
+    """Each opens the key where it is to, in every request, and none of them shows."""
+    key = tmp_path / "locked.key"
+    subprocess.run(["openssl", "pkey", "-in", simulator.ready["provider"], "-aes256", "-passout", "pass:right-SECRET",
+                    "-out", key], check=True)
+    for name, said in ("plain", ""), ("another", "apns.passphrase=wrong-SECRET"), ("none", "apns.passphrase="):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / ".user.ini").write_text(said + "\n")
+        shutil.copy(HERE / "passphrase.php", tmp_path / name)
+
+    def ask(fpm, name):
+        script = tmp_path / name / "passphrase.php"
+        return json.loads(fpm.request(script, f"key={key}", DOCUMENT_ROOT=str(script.parent)))
+
+    for settings, lines in ((["apns.passphrase=right-SECRET"], []),
+                            (["apns.passphrase=wrong-SECRET"], ["php_value[apns.passphrase] = right-SECRET"])):
+        fpm = pool(1, *settings, lines_of_pool=lines)
+        for name in "plain", "plain", "another", "plain", "none", "another", "another", "plain":
+            assert ask(fpm, name) == {"opens": name == "plain", "seen": False}, name
+        fpm.stop()

@@ -471,7 +471,8 @@ final class Credentials
      * Options: certificate_file, certificate, key_file, key, passphrase (a string, or a
      * callable that is given the file's name and returns one or null), ca_file,
      * ca_directory, tls_min, tls_max, accept_expired, dangerously_accept_any_peer; for
-     * HTTP/2 token_key_file, token_key, key_id, team_id.
+     * HTTP/2 token_key_file, token_key, key_id, team_id. Also crl_file, crl_directory,
+     * pinned_keys (an array of "sha256//..."), security_level (1 to 5).
      *
      * Of php.ini, apns.certificate_file with apns.key_file and apns.passphrase, and
      * apns.token_key_file, a .p8, stand in where neither a certificate nor a key for tokens is
@@ -479,8 +480,9 @@ final class Credentials
      * are both. apns.key_id, unless it is that of another key in php.ini, and apns.team_id stand
      * in for those that are not said; apns.ca_file and apns.ca_directory where both are not.
      *
-     * Secrets are parameters of their own, for PHP keeps no other named ones out of
-     * backtraces.
+     * Backtraces show none of this, but with PHP 8.1 what is a parameter or stands in the
+     * array. apns.passphrase is for php.ini, a pool or a directory, not for ini_set(), and no
+     * function tells a script of it.
      */
     public function __construct(array $options = [], callable|string|null $passphrase = null, ?string $key = null, ?string $token_key = null, mixed ...$named) {}
 

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: cf1502181995228d6fc1bbfe0992fd01cb8a42f7 */
+ * Stub hash: 41d7f3394dc7c1cd1d1ea6978f667746d42bb7ee */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Exception_isRetryable, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()

@@ -10,6 +10,8 @@ ini_set('open_basedir', __DIR__);
 foreach ([
     fn () => new Apns\Credentials(certificate_file: '/etc/passwd'),
     fn () => new Apns\Credentials(ca_directory: '/etc/ssl'),
+    fn () => new Apns\Credentials(crl_file: '/etc/passwd'),
+    fn () => new Apns\Credentials(['crl_directory' => '/etc/ssl']),
     fn () => Apns\Strings::open('/etc/passwd'),
 ] as $call) echo @thrown($call), "\n";
 foreach (['certificate_file', 'key_file', 'ca_file', 'ca_directory', 'token_key_file'] as $name) {
@@ -17,6 +19,8 @@ foreach (['certificate_file', 'key_file', 'ca_file', 'ca_directory', 'token_key_
         ini_set("apns.$name", __FILE__) === false ? 'kept' : 'set', "\n";
 }
 --EXPECT--
+Apns\ArgumentException: open_basedir keeps /etc/passwd shut
+Apns\ArgumentException: open_basedir keeps /etc/ssl shut
 Apns\ArgumentException: open_basedir keeps /etc/passwd shut
 Apns\ArgumentException: open_basedir keeps /etc/ssl shut
 Apns\ArgumentException: open_basedir keeps /etc/passwd shut

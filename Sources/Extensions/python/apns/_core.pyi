@@ -59,6 +59,10 @@ class Credentials:
         token_key: _Bytes | None = None,
         key_id: str | None = None,
         team_id: str | None = None,
+        crl_file: _Path | None = None,
+        crl_directory: _Path | None = None,
+        pinned_keys: list[str] | tuple[str, ...] | None = None,
+        security_level: int = 0,
     ) -> Self: ...
     @property
     def closed(self) -> bool: ...
