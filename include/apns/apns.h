@@ -829,12 +829,22 @@ typedef struct apns_session_options {
      again after 1 s, 2, 4 and so on up to 32, until so many ms after it was taken, or until
      its expiry where that is sooner; then its last answer is its end. 0: 60,000. */
   uint32_t retry_timeout_ms;
+
+  /* Binary only, where nothing is answered that is accepted: what is in flight for so many
+     ms without proof is proven, by the notification known to be bad or by the quiet period,
+     in whatever call on the session comes next, so that a provider that sends now and then
+     learns of acceptance too, and has little to send again when a connection is lost. The
+     proof costs its connection, so it waits where connects_per_minute allows no other. 0:
+     60,000; -1: only where a call needs it. The simple format without quiet_period_ms has no
+     proof. */
+  int32_t prove_after_ms;
+  uint32_t reserved32b; /* zero */
 } apns_session_options_t;
 
 #define APNS_SESSION_OPTIONS_INIT                                                                  \
   {                                                                                                \
     sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL, 0, 0                                           \
+        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL, 0, 0, 0, 0                                     \
   }
 
 /**
