@@ -81,7 +81,7 @@ struct Window: ~Copyable {
   /// Where a frame of `size` bytes goes; nil where there is no room now.
   @inline(__always)
   func reserve(_ size: Int) -> Int? {
-    guard end &- outcomes < mask else { return nil }
+    guard end &- outcomes <= mask else { return nil }
     return ring.place(for: size, spare: 0)
   }
 

@@ -85,7 +85,9 @@ struct Caller: Calling, ~Copyable {
 
   mutating func write(all: Bool) throws(Failure) {
     try session.write(all: all)
-    if all { checkAge() }
+    guard all else { return }
+    checkAge()
+    world.checkWritten()
   }
 
   private func checkAge() {

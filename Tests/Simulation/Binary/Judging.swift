@@ -91,6 +91,16 @@ extension World {
     }
   }
 
+  /// A call is over that wrote all that waits.
+  func checkWritten() {
+    guard scenario.isExact else { return }
+    for connection in lines where connection.phase == .open && connection.firstWrite >= 0 {
+      if !connection.isDone, isHeldBack(connection) {
+        violate("what follows \(connection.lastNumber) on \(connection) is not written")
+      }
+    }
+  }
+
   /// Not all that waits is written, though the peer takes it.
   private func isHeldBack(_ connection: Connection) -> Bool {
     ledger.lanes[connection.line / 2].last > connection.lastNumber
