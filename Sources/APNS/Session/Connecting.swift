@@ -88,7 +88,7 @@ extension Session where Net: ~Copyable {
 
   private func endsSoon(_ lane: UnsafeMutablePointer<Lane>) -> Bool {
     lane.pointee.expectsRejection || lane.pointee.window.isHalfFull
-      || lane.pointee.window.hasDoubt || lane.pointee.sentinel.isBegun && lane.pointee.hasUnwritten
+      || lane.pointee.window.hasDoubt
   }
 
   @inline(never)

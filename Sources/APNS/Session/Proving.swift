@@ -173,9 +173,14 @@ extension Session where Net: ~Copyable {
     }
   }
 
-  /// What is written next on the connection is as on a new one.
+  /// What is written next on the connection is as on a new one; not where the peer has refused
+  /// a record, which has to come again with as many bytes at least.
   private func provenByQuiet(_ lane: UnsafeMutablePointer<Lane>) {
     lane.pointee.settled()
+    guard lane.pointee.line.stalledSince == nil else {
+      lane.pointee.proveDue = later(lane.pointee.line.lastLook, by: options.proveAfter)
+      return
+    }
     lane.pointee.firstWrite = nil
     lane.pointee.written = 0
   }
