@@ -4,14 +4,14 @@
 /// writing all of a window behind each would cost the window's bytes for each. Where
 /// rejections come again and again, a connection begins with a few times what usually lies
 /// between them. Where none is heard of that in the time that one takes, they have ceased
-/// most likely: then it may carry much more, and all after as long again.
+/// most likely: then it may carry some more, and all after as long again.
 ///
 /// The first few rejections only bring what is known from a whole window down to that
 /// distance, so that one which is heard late holds up nothing.
 struct Pace {
   /// Bytes that may be written on the connection by now.
   private(set) var allowance = Int.max
-  /// When it grows next.
+  /// When it grows next; `max`: not before all of it is written.
   private(set) var nextGrowth = Int64.max
   /// Bytes between rejections, and how long one takes to be heard, both smoothed.
   private var run = 0
@@ -23,7 +23,7 @@ struct Pace {
   /// So many times the usual distance rarely lie between two rejections.
   private static let runs = 4
   /// The allowance grows by that once, and is none the next time.
-  private static let growth = 8
+  private static let growth = 4
   /// Until so many have come each counts as much as all before it.
   private static let fewRejections = 8
   private static let leastRun = 1024
@@ -31,22 +31,19 @@ struct Pace {
   private static let mostDelay: Int64 = 1_000_000_000
 
   /// A connection's first bytes are about to be written, of a window of so many.
-  mutating func begin(at now: Int64, window: Int) {
-    hasGrown = false
-    guard rejections > 0, Self.runs &* run < window else {
-      (allowance, nextGrowth) = (.max, .max)
-      return
-    }
-    allowance = Self.runs &* run
-    nextGrowth = now &+ delay
+  mutating func begin(window: Int) {
+    (hasGrown, nextGrowth) = (false, .max)
+    allowance = rejections > 0 && Self.runs &* run < window ? Self.runs &* run : .max
   }
 
-  /// Lets the allowance grow with the silence.
-  mutating func grow(at now: Int64) {
-    while now >= nextGrowth {
+  /// So many bytes are written. Lets the allowance grow with the silence after that.
+  mutating func grow(at now: Int64, written: Int) {
+    guard written >= allowance else { return }
+    if nextGrowth == .max {
+      nextGrowth = now &+ delay
+    } else if now >= nextGrowth {
       allowance = hasGrown ? .max : Self.growth &* allowance
-      nextGrowth = hasGrown ? .max : nextGrowth &+ delay
-      hasGrown = true
+      (hasGrown, nextGrowth) = (true, .max)
     }
   }
 

@@ -209,9 +209,9 @@ extension Session where Net: ~Copyable {
       lane.pointee.firstWrite = now
       lane.pointee.proveDue = min(
         lane.pointee.proveDue, later(now, by: options.proveAfter))
-      lane.pointee.pace.begin(at: now, window: lane.pointee.window.ring.size)
+      lane.pointee.pace.begin(window: lane.pointee.window.ring.size)
     }
-    lane.pointee.pace.grow(at: now)
+    lane.pointee.pace.grow(at: now, written: lane.pointee.written)
     if lane.pointee.written >= lane.pointee.pace.allowance {
       wake = min(wake, lane.pointee.pace.nextGrowth)
     }

@@ -82,7 +82,10 @@ extension World {
       if since >= 0, call.started - since >= proveAfter + 1_000_000, !connection.hasSentinel,
         !connection.isDone, !connection.everRefused, !isHeldBack(connection)
       {
-        // When the call came to this one, a pause may not have been over.
+        // When the call came to this one, a pause may not have been over; and the session
+        // looks at the clock now and then.
+        guard call.started - connection.overdueAt >= 1_000_000 else { continue }
+        connection.overdueAt = call.started
         connection.overdueCalls += 1
         if connection.overdueCalls > 3 {
           violate("\(connection) has had notifications for long, and is not to prove them")
