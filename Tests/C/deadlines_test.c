@@ -248,11 +248,8 @@ static void a_peer_that_reads_no_more(void **state) {
   /* All of it is sent again to one that reads. */
   assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
   assert_counts(session, count, count, 0, 0, 0);
-  assert_int_equal(stats_of(session).connects, 2);
   apns_session_free(session);
-  const gateway_record_t *heard = gateway_heard(gateway, 1);
-  assert_int_equal(notifications_in(heard), count);
-  for (size_t n = 0; n < count; n += 1000) assert_carries(heard, n, n);
+  assert_carry_all(gateway, 1, count);
   gateway_stop(gateway);
 }
 
@@ -297,8 +294,8 @@ static void a_drain_has_its_own_deadline(void **state) {
   assert_contains(error.message, "10 notifications");
   assert_int_equal(unresolved, 10);
   /* Later calls go on, and the sentinel is sent once. */
-  send_range(session, 10, 12);
   gateway_signal(gateway);
+  send_range(session, 10, 12);
   assert_ok(apns_session_drain(session, 30000, &unresolved, &error), &error);
   assert_int_equal(unresolved, 0);
   assert_counts(session, 12, 12, 0, 0, 0);

@@ -1,6 +1,9 @@
 /* The feedback service's list: whole, in pieces, cut off. */
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "provider.h"
 #include "vectors.h"
@@ -195,6 +198,100 @@ static void a_service_that_falls_silent(void **state) {
   gateway_stop(gateway);
 }
 
+/* Each signal has the service say another byte. */
+typedef struct dripping {
+  gateway_t *gateway;
+  _Atomic size_t drops;
+  size_t count;
+} dripping_t;
+
+static void *drip(void *argument) {
+  dripping_t *dripping = argument;
+  for (; dripping->drops < dripping->count; dripping->drops++) {
+    usleep(20000);
+    gateway_signal(dripping->gateway);
+  }
+  return NULL;
+}
+
+/* A byte now and then is no tuple: it does not have a call wait for longer. */
+static void a_service_that_drips(void **state) {
+  (void)state;
+  enum { DROPS = 400 };
+  static uint8_t tuple[6 + DROPS] = {0, 0, 0, 9, DROPS >> 8, DROPS & 0xFF};
+  static gateway_step_t script[2 * DROPS + 1];
+  for (size_t drop = 0; drop < DROPS; drop++) {
+    script[2 * drop] = (gateway_step_t)AWAIT(drop + 1);
+    script[2 * drop + 1] = (gateway_step_t)SAY(tuple + drop, 1);
+  }
+  script[2 * DROPS] = (gateway_step_t)STALL;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_feedback_options_t options = feedback_options(gateway);
+  options.read_timeout_ms = 300;
+  apns_credentials_t *credentials = provider_credentials();
+  apns_feedback_t *feedback = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error), &error);
+  apns_credentials_free(credentials);
+  dripping_t dripping = {.gateway = gateway, .count = DROPS};
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, drip, &dripping), 0);
+  apns_feedback_tuple_t out = APNS_FEEDBACK_TUPLE_INIT;
+  apns_status_t status = apns_feedback_next(feedback, &out, &error);
+  size_t drops = dripping.drops;
+  dripping.count = 0;
+  pthread_join(thread, NULL);
+  assert_status(APNS_ERR_TIMEOUT, status, &error);
+  assert_in_range(drops, 1, DROPS - 1);
+  apns_feedback_free(feedback);
+  gateway_stop(gateway);
+}
+
+static apns_feedback_t *limited_feedback(const gateway_t *gateway, uint32_t list_timeout_ms,
+                                         uint32_t tuples_max) {
+  apns_feedback_options_t options = feedback_options(gateway);
+  options.list_timeout_ms = list_timeout_ms;
+  options.tuples_max = tuples_max;
+  apns_credentials_t *credentials = provider_credentials();
+  apns_feedback_t *feedback = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error), &error);
+  apns_credentials_free(credentials);
+  return feedback;
+}
+
+static void a_list_that_takes_for_ever(void **state) {
+  (void)state;
+  static const uint8_t tuple[] = {0, 0, 0, 9, 0, 2, 'a', 'b'};
+  const gateway_step_t script[] = {SAY(tuple, sizeof tuple), SAY(tuple, 3), STALL};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_feedback_t *feedback = limited_feedback(gateway, 200, 0);
+  gateway_await_step(gateway, 0, 2);
+  assert_tuple(feedback, 9, "ab", 2);
+  int64_t start = clock_ms();
+  assert_final(feedback, APNS_ERR_PROTOCOL, "no end after 200 ms");
+  assert_within(start, 200);
+  apns_feedback_free(feedback);
+  gateway_stop(gateway);
+}
+
+static void a_list_of_too_many(void **state) {
+  (void)state;
+  static const uint8_t tuples[] = {0, 0, 0, 9, 0, 2, 'a', 'b', 0, 0, 0, 8, 0, 1, 'c'};
+  const gateway_step_t script[] = {SAY(tuples, sizeof tuples), END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script, script));
+  apns_feedback_t *feedback = limited_feedback(gateway, 0, 1);
+  assert_tuple(feedback, 9, "ab", 2);
+  assert_final(feedback, APNS_ERR_PROTOCOL, "more devices than the 1");
+  apns_feedback_free(feedback);
+  feedback = limited_feedback(gateway, 0, 2);
+  assert_tuple(feedback, 9, "ab", 2);
+  assert_tuple(feedback, 8, "c", 1);
+  assert_final(feedback, APNS_DONE, NULL);
+  apns_feedback_free(feedback);
+  gateway_stop(gateway);
+}
+
 static void a_service_that_does_not_shake_hands(void **state) {
   (void)state;
   const gateway_step_t script[] = {NO_HANDSHAKE, STALL};
@@ -312,6 +409,9 @@ int main(void) {
       cmocka_unit_test(the_longest_token),
       cmocka_unit_test(a_list_in_the_company_of_tickets),
       cmocka_unit_test(a_service_that_falls_silent),
+      cmocka_unit_test(a_service_that_drips),
+      cmocka_unit_test(a_list_that_takes_for_ever),
+      cmocka_unit_test(a_list_of_too_many),
       cmocka_unit_test(a_service_that_does_not_shake_hands),
       cmocka_unit_test(arguments_that_cannot_be),
       cmocka_unit_test(a_tuple_of_another_program),

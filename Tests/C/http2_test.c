@@ -50,6 +50,25 @@ static size_t duplicates(const service_t *service, size_t count, const ends_t *e
 
 /* ---- The good days ---------------------------------------------------------- */
 
+/* Where nothing is under way an event can only be waited for in vain. */
+static void an_event_is_not_waited_for_where_none_can_come(void **state) {
+  (void)state;
+  service_t *service = service_start(NULL);
+  apns_session_t *session = push_session(service, NULL);
+  apns_event_t event = APNS_EVENT_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  int64_t start = clock_ms();
+  assert_status(APNS_DONE, apns_session_next_event(session, &event, -1, &error), &error);
+  assert_within(start, 0);
+  send_all(session, 0, 1);
+  assert_ok(apns_session_next_event(session, &event, -1, &error), &error);
+  start = clock_ms();
+  assert_status(APNS_DONE, apns_session_next_event(session, &event, -1, &error), &error);
+  assert_within(start, 0);
+  apns_session_free(session);
+  service_stop(service);
+}
+
 static void a_request_says_what_the_notification_says(void **state) {
   (void)state;
   service_t *service = service_start(NULL);
@@ -788,6 +807,7 @@ int main(void) {
   identities_make();
   if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(an_event_is_not_waited_for_where_none_can_come),
       cmocka_unit_test(a_request_says_what_the_notification_says),
       cmocka_unit_test(many_are_answered),
       cmocka_unit_test(many_with_answers_that_trickle),

@@ -151,7 +151,7 @@ static void a_sentinel_that_is_not_written_is_not_answered(void **state) {
   assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
   assert_counts(session, count, count, 0, 0, 0);
   apns_session_free(session);
-  assert_int_equal(notifications_in(gateway_heard(gateway, 1)), count);
+  assert_carry_all(gateway, 1, count);
   gateway_stop(gateway);
 }
 
@@ -197,20 +197,31 @@ static void a_packet_for_one_that_has_its_end(void **state) {
     }
 }
 
-/* It is named wrongly for ever: that ends too. */
+/* It is named wrongly for ever: that ends too, and none goes out more than five times. */
 static void packets_for_nobody_for_ever(void **state) {
   (void)state;
   static const gateway_step_t script[] = {TAKE_FRAMES(BATCH), NAME(8, 77777), END};
-  gateway_t *gateway =
-      gateway_start(NULL, SCRIPTS(script, script, script, script, script, script, script));
-  apns_session_t *session = session_to(gateway, NULL);
+  enum { ENDS = 12 };
+  static const gateway_step_t few[] = {TAKE_SENTINEL, NAME(8, 77777), END};
+  gateway_t *gateway = gateway_start(
+      NULL, SCRIPTS(script, script, few, few, few, few, few, few, few, few, few, few));
+  apns_session_options_t options = options_for(gateway);
+  options.reconnect_pause_max_ms = 1;
+  apns_session_t *session = session_to(gateway, &options);
   apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, BATCH);
   assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
   assert_counts(session, BATCH, 0, 0, BATCH, 0);
   for (size_t n = 0; n < BATCH; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
-  assert_int_equal(gateway_connections(gateway), 5);
+  assert_int_equal(gateway_connections(gateway), ENDS);
   apns_session_free(session);
+  size_t times[BATCH] = {0};
+  for (size_t index = 0; index < ENDS; index++) {
+    const gateway_record_t *heard = gateway_heard(gateway, index);
+    for (size_t frame = 0; frame < heard->frame_count; frame++)
+      if (!heard->frames[frame].is_sentinel) times[carried_by(heard, frame)]++;
+  }
+  for (size_t n = 0; n < BATCH; n++) assert_in_range(times[n], 2, 5);
   gateway_stop(gateway);
 }
 
@@ -325,6 +336,204 @@ static void a_write_begins_the_quiet_period_anew(void **state) {
   gateway_stop(gateway);
 }
 
+/* ---- Age ------------------------------------------------------------------ */
+
+/* Accepted events, until so many have come; the gateway's answer is on its way. */
+static void await_accepted(apns_session_t *session, size_t from, size_t to) {
+  int64_t start = clock_ms();
+  while (from < to) {
+    apns_event_t event = APNS_EVENT_INIT;
+    apns_error_t error = APNS_ERROR_INIT;
+    apns_status_t status = apns_session_next_event(session, &event, 0, &error);
+    if (status == APNS_DONE) {
+      assert_within(start, 0);
+      continue;
+    }
+    assert_ok(status, &error);
+    assert_int_equal(event.kind, APNS_EVENT_ACCEPTED);
+    assert_ptr_equal(event.user_data, (void *)(++from));
+  }
+}
+
+static apns_session_t *session_of_age(const gateway_t *gateway, int32_t prove_after_ms,
+                                      uint32_t connects_per_minute) {
+  apns_session_options_t options = options_for(gateway);
+  options.report_accepted = 1;
+  options.prove_after_ms = prove_after_ms;
+  options.connects_per_minute = connects_per_minute;
+  return session_to(gateway, &options);
+}
+
+/* A look by which nothing is written. */
+static void look_in_vain(apns_session_t *session) {
+  uint64_t before = stats_of(session).bytes;
+  assert_no_event(session);
+  assert_int_equal(stats_of(session).bytes, before);
+}
+
+/* A daemon that sends now and then and looks for events, and waits for nothing. */
+static void a_trickle_is_proven(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_t *session = session_of_age(gateway, 0, 0);
+  apns_error_t error = APNS_ERROR_INIT;
+  clock_stop();
+  for (size_t n = 0; n < 6; n++) {
+    send_range(session, n, n + 1);
+    look_in_vain(session);
+    clock_forward(n < 5 ? 10000 : 9000);
+  }
+  look_in_vain(session);
+  clock_forward(1001);
+  clock_go();
+  /* By a call that waits for nothing. */
+  assert_no_event(session);
+  gateway_await_frames(gateway, 0, 7);
+  await_accepted(session, 0, 6);
+  /* By one that sends, which is what it proves too. */
+  send_range(session, 6, 8);
+  clock_forward(60001);
+  send_range(session, 8, 9);
+  gateway_await_frames(gateway, 1, 4);
+  await_accepted(session, 6, 9);
+  /* By one that flushes. */
+  send_range(session, 9, 10);
+  clock_forward(60001);
+  assert_ok(apns_session_flush(session, &error), &error);
+  gateway_await_frames(gateway, 2, 2);
+  await_accepted(session, 9, 10);
+  /* By one that waits for an event. */
+  apns_event_t event = APNS_EVENT_INIT;
+  send_range(session, 10, 11);
+  clock_forward(60001);
+  assert_ok(apns_session_next_event(session, &event, 30000, &error), &error);
+  assert_counts(session, 11, 11, 0, 0, 0);
+  assert_int_equal(stats_of(session).connects, 4);
+  assert_int_equal(stats_of(session).resent, 0);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+/* What a connection takes with it when it ends later is what came since, and no more. */
+static void a_connection_that_ends_after_a_trickle(void **state) {
+  (void)state;
+  static const gateway_step_t ends[] = {TAKE_FRAMES(1), AWAIT(1), CLOSE_RST};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite, ends));
+  apns_session_t *session = session_of_age(gateway, 0, 0);
+  apns_error_t error = APNS_ERROR_INIT;
+  for (size_t n = 0; n < 900; n++) {
+    send_range(session, n, n + 1);
+    assert_no_event(session);
+    clock_forward(60);
+  }
+  clock_forward(10000);
+  assert_no_event(session);
+  gateway_await_frames(gateway, 0, 901);
+  await_accepted(session, 0, 900);
+  send_range(session, 900, 901);
+  gateway_signal(gateway);
+  gateway_heard(gateway, 1);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_counts(session, 901, 901, 0, 0, 0);
+  assert_int_equal(stats_of(session).resent, 1);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void proof_waits_for_a_connection_that_is_allowed(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_t *session = session_of_age(gateway, 10000, 1);
+  send_range(session, 0, BATCH);
+  clock_forward(59000);
+  look_in_vain(session);
+  clock_forward(1001);
+  assert_no_event(session);
+  gateway_await_frames(gateway, 0, BATCH + 1);
+  await_accepted(session, 0, BATCH);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void without_the_option_only_what_needs_proof_proves(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_t *session = session_of_age(gateway, -1, 0);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_range(session, 0, BATCH);
+  clock_forward(3600000);
+  look_in_vain(session);
+  assert_ok(apns_session_flush(session, &error), &error);
+  look_in_vain(session);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  await_accepted(session, 0, BATCH);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+/* Silence proves in any call too, though more is written all the while. */
+static void a_trickle_is_proven_by_silence(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_options_t options = options_for(gateway);
+  options.report_accepted = 1;
+  options.quiet_period_ms = 2000;
+  apns_session_t *session = session_to(gateway, &options);
+  send_range(session, 0, 1);
+  clock_stop();
+  for (size_t n = 1; n <= 60; n++) {
+    clock_forward(1000);
+    send_range(session, n, n + 1);
+    if (n < 60) assert_no_event(session);
+  }
+  clock_forward(1999);
+  send_range(session, 61, 62);
+  assert_no_event(session);
+  clock_forward(2);
+  await_accepted(session, 0, 61);
+  look_in_vain(session);
+  clock_go();
+  assert_int_equal(stats_of(session).connects, 1);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+/* ---- Noise ------------------------------------------------------------------ */
+
+/* A record that never ends keeps the session hearing, and is no word. */
+static void something_that_never_comes_to_a_word(void **state) {
+  (void)state;
+  enum { PIECES = 300 };
+  static const uint8_t record[PIECES] = {0x17, 0x03, 0x03, 0x40, 0x00};
+  static gateway_step_t script[2 * PIECES + 2];
+  script[0] = (gateway_step_t)TAKE_FRAMES(BATCH);
+  for (size_t piece = 0; piece < PIECES; piece++) {
+    script[2 * piece + 1] = (gateway_step_t)AWAIT(piece + 1);
+    script[2 * piece + 2] = (gateway_step_t)SAY_RAW(record + piece, 1);
+  }
+  script[2 * PIECES + 1] = (gateway_step_t)STALL;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script, polite));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_event_t event = APNS_EVENT_INIT;
+  send_range(session, 0, BATCH);
+  apns_status_t status = APNS_DONE;
+  size_t piece = 0;
+  for (; piece < PIECES && status == APNS_DONE; piece++) {
+    gateway_signal(gateway);
+    gateway_await_step(gateway, 0, 2 * piece + 3);
+    status = apns_session_next_event(session, &event, 0, &error);
+  }
+  assert_status(APNS_ERR_PROTOCOL, status, &error);
+  assert_contains(error.message, "without a word");
+  /* What is a ticket's or a slow packet's is not that. */
+  assert_in_range(piece, 100, PIECES);
+  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_counts(session, BATCH, BATCH, 0, 0, 0);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
 /* A gateway that is silent for good has its connection taken for dead, and nothing is
    lost with it; but not before its time. */
 static void an_answer_that_never_comes(void **state) {
@@ -376,6 +585,12 @@ int main(void) {
       cmocka_unit_test(an_answer_that_never_comes),
       cmocka_unit_test(a_quiet_period_that_is_broken_off),
       cmocka_unit_test(a_write_begins_the_quiet_period_anew),
+      cmocka_unit_test(a_trickle_is_proven),
+      cmocka_unit_test(a_connection_that_ends_after_a_trickle),
+      cmocka_unit_test(proof_waits_for_a_connection_that_is_allowed),
+      cmocka_unit_test(without_the_option_only_what_needs_proof_proves),
+      cmocka_unit_test(a_trickle_is_proven_by_silence),
+      cmocka_unit_test(something_that_never_comes_to_a_word),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -227,6 +227,23 @@ void assert_same_frames(const gateway_record_t *record, const gateway_record_t *
   }
 }
 
+void check_carry_all(gateway_t *gateway, size_t index, size_t count, const char *file, int line) {
+  size_t next = 0;
+  for (; next < count && index < gateway_connections(gateway); index++) {
+    const gateway_record_t *heard = gateway_heard(gateway, index);
+    for (size_t frame = 0; frame < heard->frame_count; frame++) {
+      if (heard->frames[frame].is_sentinel) continue;
+      size_t found = carried_by(heard, frame);
+      if (found == next++) continue;
+      print_error("connection %zu carries %zu where %zu is due\n", index, found, next - 1);
+      _fail(file, line);
+    }
+  }
+  if (next == count) return;
+  print_error("%zu of %zu came\n", next, count);
+  _fail(file, line);
+}
+
 size_t notifications_in(const gateway_record_t *record) {
   size_t count = 0;
   for (size_t index = 0; index < record->frame_count; index++)

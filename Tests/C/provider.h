@@ -106,6 +106,12 @@ void assert_carries(const gateway_record_t *record, size_t index, size_t n);
 void assert_same_frames(const gateway_record_t *record, const gateway_record_t *earlier,
                         size_t from, size_t count);
 
+/** From connection `index` on the notifications 0 to `count`, not included, came, each once and
+    in order. */
+#define assert_carry_all(gateway, index, count) \
+  check_carry_all((gateway), (index), (count), __FILE__, __LINE__)
+void check_carry_all(gateway_t *gateway, size_t index, size_t count, const char *file, int line);
+
 /** Frames of a record that are no sentinels. */
 size_t notifications_in(const gateway_record_t *record);
 

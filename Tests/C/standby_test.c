@@ -118,8 +118,8 @@ static void a_window_half_full_makes_one(void **state) {
   await_connects(session, 2);
   gateway_accept_no_more(gateway);
   assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, NULL, &error), &error);
-  send_range(session, 70, 80);
   gateway_signal(gateway);
+  send_range(session, 70, 80);
   assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
   assert_counts(session, 80, 80, 0, 0, 0);
   apns_session_free(session);

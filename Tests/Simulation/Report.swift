@@ -4,8 +4,8 @@ enum Met: Int, CaseIterable {
   case refusedConnects, failedHandshakes, openingTimeouts, refusals
   case rejections, shutdowns, sentinels, sentinelsNamed, sentinelsUnnamed, sentinelsInDoubt
   case nameless, strangers, noises, silentGoodbyes, silentResets, cutPackets, splitPackets
-  case brokenWrites, stalls, writeTimeouts, answerTimeouts, renegotiations, lapses
-  case ambiguousEnds, givenUp, resends, duplicates
+  case brokenWrites, stalls, heldBack, writeTimeouts, answerTimeouts, renegotiations, lapses
+  case ambiguousEnds, poison, givenUp, resends, duplicates
   case fullWindows, fullOfOutcomes, failedSends, deadlines, rounds
   case acceptedEvents, rejectedEvents, unknownEvents
   case drains, closes, closesUndrained, frees
@@ -40,12 +40,14 @@ enum Met: Int, CaseIterable {
     case .splitPackets: "packets read in pieces"
     case .brokenWrites: "writes that broke"
     case .stalls: "stalls"
+    case .heldBack: "waits behind rejections"
     case .writeTimeouts: "ends: write timed out"
     case .answerTimeouts: "ends: no answer in time"
     case .renegotiations: "writes that had to read"
     case .lapses: "lapses of the process"
     case .ambiguousEnds: "ambiguous ends in flight"
-    case .givenUp: "ambiguous, reported unknown"
+    case .poison: "given up by itself"
+    case .givenUp: "given up, all in doubt"
     case .resends: "sendings again"
     case .duplicates: "duplicates accepted"
     case .fullWindows: "sends into a full window"
@@ -85,7 +87,7 @@ enum Met: Int, CaseIterable {
   private static let ofBinary: Set<Met> = [
     .spares, .sparesUsed, .rejections, .shutdowns, .sentinels, .sentinelsNamed,
     .sentinelsUnnamed, .sentinelsInDoubt, .nameless, .strangers, .noises, .cutPackets,
-    .splitPackets, .givenUp, .fullWindows,
+    .splitPackets, .heldBack, .poison, .givenUp, .fullWindows,
   ]
   private var isOfHTTP2: Bool { rawValue >= Met.processed.rawValue }
 

@@ -16,10 +16,10 @@ extension Wired {
     checkWaiting(until: time)
     let started = clock
     if traces { sayWatched(time) }
-    var wake = max(nextWake(time), clock)
-    if wake > clock, dice.happens(faults.earlyWakes) {
-      wake = clock + Int64(dice.below(Int(min(wake - clock, 1 << 40))))
-    } else if wake == time {
+    // What a peer does after an early wake it has not done yet.
+    let isEarly = time > clock && dice.happens(faults.earlyWakes)
+    var wake = max(nextWake(isEarly ? clock + dice.time(upTo: time - clock - 1) : time), clock)
+    if wake == time {
       // poll() counts in whole ms. That the wait before was too long is no fault of the next.
       let late = Int64(dice.below(1_000_000))
       wake += late

@@ -771,8 +771,12 @@ typedef enum apns_format {
 
 /**
  * What becomes of notifications in flight when a connection ends without saying which
- * one failed. After five such ends in a row what was in flight ends as unknown even
- * where it is to be sent again: something in it may be what ends the connections.
+ * one failed. One that was in flight at five such ends becomes unknown even where it is to
+ * be sent again: it may be what ends the connections. So that only that one does, fewer are
+ * in flight together after each such end, down to one, until proof has come; over the binary
+ * interface only where something proves (not with the simple format without
+ * quiet_period_ms), and after twelve such ends in a row, with nothing proven in between, all
+ * that were in flight become unknown.
  */
 typedef enum apns_ambiguous {
   APNS_AMBIGUOUS_DEFAULT = 0, /* resend; with the simple format: report */
@@ -880,12 +884,22 @@ typedef struct apns_session_options {
      again after 1 s, 2, 4 and so on up to 32, until so many ms after it was taken, or until
      its expiry where that is sooner; then its last answer is its end. 0: 60,000. */
   uint32_t retry_timeout_ms;
+
+  /* Binary only, where nothing is answered that is accepted: what is in flight for so many
+     ms without proof is proven, by the notification known to be bad or by the quiet period,
+     in whatever call on the session comes next, so that a provider that sends now and then
+     learns of acceptance too, and has little to send again when a connection is lost. The
+     proof costs its connection, so it waits where connects_per_minute allows no other. 0:
+     60,000; -1: only where a call needs it. The simple format without quiet_period_ms has no
+     proof. */
+  int32_t prove_after_ms;
+  uint32_t reserved32b; /* zero */
 } apns_session_options_t;
 
 #define APNS_SESSION_OPTIONS_INIT                                                                  \
   {                                                                                                \
     sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL, 0, 0                                           \
+        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL, 0, 0, 0, 0                                     \
   }
 
 /**
@@ -1075,8 +1089,10 @@ typedef struct apns_event {
  * Takes the next outcome, in the order in which the notifications were sent; by HTTP/2 in
  * that of the answers.
  *
- * Waits up to `timeout_ms` for one, and writes and reconnects meanwhile; with 0
- * it only looks at what has come. By HTTP/2, where 128 and more are in flight and their
+ * Waits up to `timeout_ms` for one, and writes and reconnects meanwhile. Where every
+ * notification has its end there is nothing to wait for: it returns APNS_DONE at once,
+ * whatever `timeout_ms`. With 0 it hears what has come, writes what is to prove by now (see
+ * prove_after_ms), and neither waits nor connects. By HTTP/2, where 128 and more are in flight and their
  * answers come one by one, a wait here or elsewhere lets some gather, for up to 0.3 ms,
  * and reads them together. APNS_DONE: there is none. Works on a closed session too, and is how
  * the ones with no known end are got back there.
@@ -1162,7 +1178,7 @@ typedef struct apns_feedback_options {
   uint16_t reserved16;     /* zero */
 
   uint32_t connect_timeout_ms; /* name, connection and handshake together; 0: 10,000 */
-  uint32_t read_timeout_ms;    /* the service says nothing for so long; 0: 10,000 */
+  uint32_t read_timeout_ms;    /* for a whole apns_feedback_next(); 0: 10,000 */
   uint32_t reserved32;         /* zero */
 
   /* As in apns_session_options_t. */
@@ -1175,12 +1191,17 @@ typedef struct apns_feedback_options {
   /* A session over HTTP/2, where Apple has no feedback service: its own list is read, see
      apns_feedback_open(). NULL, and one over the binary interface: the service's. */
   apns_session_t *session;
+
+  /* A list that has no end is broken off when its calls have taken so many ms together, or
+     have told of so many devices; 0: 600,000 (ten minutes) and 10,000,000. */
+  uint32_t list_timeout_ms;
+  uint32_t tuples_max;
 } apns_feedback_options_t;
 
 #define APNS_FEEDBACK_OPTIONS_INIT                                                              \
   {                                                                                             \
     sizeof(apns_feedback_options_t), NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, {0, 0, 0}, \
-        NULL                                                                                    \
+        NULL, 0, 0                                                                              \
   }
 
 /** A device on which the app no longer is. */
@@ -1219,9 +1240,11 @@ apns_status_t apns_feedback_open(const apns_feedback_options_t *options,
  * Takes the next tuple, in the service's order. APNS_DONE: the list has ended; that of
  * an HTTP/2 session for now, and what it is told later comes with a later call.
  *
- * Where the connection died, the whole tuples come first, then the error: with
- * APNS_ERR_PROTOCOL it broke off in the middle of a tuple. The same answer is
- * given to every call after it.
+ * Waits for a whole tuple for read_timeout_ms at most, however its bytes come; after
+ * APNS_ERR_TIMEOUT the next call goes on. Where the connection died, the whole tuples
+ * come first, then the error: with APNS_ERR_PROTOCOL it broke off in the middle of a tuple,
+ * or was broken off for what the options allow (list_timeout_ms, tuples_max). The same
+ * answer is given to every call after it.
  */
 apns_status_t apns_feedback_next(apns_feedback_t *feedback, apns_feedback_tuple_t *tuple_out,
                                  apns_error_t *error_out);

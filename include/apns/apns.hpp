@@ -1085,6 +1085,7 @@ struct SessionOptions {
   std::string topic = {};
   std::int32_t ping_after_ms = 0;
   std::uint32_t retry_timeout_ms = 0;
+  std::int32_t prove_after_ms = 0;
 };
 
 /** One notification to one device: an apns_notification_t, and a view of token and payload. */
@@ -1326,6 +1327,7 @@ class Session : public detail::Owner<apns_session_t> {
     given.topic = filling.text(options.topic, "topic");
     given.ping_after_ms = options.ping_after_ms;
     given.retry_timeout_ms = options.retry_timeout_ms;
+    given.prove_after_ms = options.prove_after_ms;
     apns_session_t *made = nullptr;
     if (filling.status == APNS_OK) apns_session_new(&given, credentials.get(), &made, error);
     return Session(made);
@@ -1419,6 +1421,8 @@ struct FeedbackOptions {
   std::uint16_t proxy_port = 0;
   /** Session::get() of one over HTTP/2: its own list of devices that are gone. */
   apns_session_t *session = nullptr;
+  std::uint32_t list_timeout_ms = 0;
+  std::uint32_t tuples_max = 0;
 };
 
 /** A device on which the app no longer is: an apns_feedback_tuple_t, valid until the next. */
@@ -1483,6 +1487,8 @@ class Feedback : public detail::Owner<apns_feedback_t> {
     given.proxy_password = filling.text(options.proxy_password, "proxy_password");
     given.proxy_port = options.proxy_port;
     given.session = options.session;
+    given.list_timeout_ms = options.list_timeout_ms;
+    given.tuples_max = options.tuples_max;
     apns_feedback_t *made = nullptr;
     if (filling.status == APNS_OK) apns_feedback_open(&given, credentials.get(), &made, error);
     return Feedback(made);

@@ -28,7 +28,7 @@ public func apns_feedback_open(
             keepAlive: KeepAlive(seconds: 0)),
           trust: share(credentials),
           connectTimeout: given.connect_timeout_ms == 0 ? 10_000 : Int64(given.connect_timeout_ms),
-          readTimeout: given.read_timeout_ms == 0 ? 10_000 : Int64(given.read_timeout_ms)))
+          limits: FeedbackLimits(given)))
     }
     feedback.pointee = OpaquePointer(opened)
   }

@@ -9,10 +9,8 @@ extension Session where Net: ~Copyable {
       close(lanes + index)
     }
     if hasConnection {
-      if usesSentinel {
-        for index in 0..<options.connections where lanes[index].use == .open {
-          queueSentinel(lanes + index)
-        }
+      for index in 0..<options.connections where lanes[index].use == .open {
+        lanes[index].wantsProof = options.usesSentinel && !lanes[index].window.isEmpty
       }
       // What cannot be written any more ends as unknown, like all that has no end.
       try? pursue(.lastWriting, by: deadline)
@@ -20,6 +18,9 @@ extension Session where Net: ~Copyable {
     for index in 0..<options.connections {
       dropSpare(lanes + index)
       if lanes[index].use == .open { network.sayGoodbye(lanes[index].line.number) }
+    }
+    for index in 0..<options.connections where lanes[index].use == .open {
+      try? hear(lanes + index)
     }
     while listen() {
       if network.now >= deadline { break }
@@ -36,7 +37,7 @@ extension Session where Net: ~Copyable {
   private mutating func listen() -> Bool {
     var isListening = false
     for index in 0..<options.connections where lanes[index].use == .open {
-      try? hear(lanes + index)
+      try? hearIfDue(lanes + index)
       if lanes[index].use == .open {
         network.watch(lanes[index].line.number, for: .reading)
         isListening = true

@@ -58,14 +58,13 @@ extension Session where Net: ~Copyable {
   private mutating func begun(_ lane: UnsafeMutablePointer<Lane>) {
     let now = network.now
     lane.pointee.line.begun(on: &network)
-    lane.pointee.packet = ErrorPacketReader()
+    lane.pointee.forgetConnection()
     lane.pointee.lastWrite = now
-    lane.pointee.firstWrite = nil
-    lane.pointee.written = 0
   }
 
   mutating func close(_ lane: UnsafeMutablePointer<Lane>) {
     lane.pointee.line.close(on: &network)
+    lane.pointee.forgetConnection()
   }
 
   @inline(never)
@@ -82,9 +81,14 @@ extension Session where Net: ~Copyable {
     guard options.keepsSpare else { return }
     switch lane.pointee.spare.use {
     case .open: return
-    case .closed where !lane.pointee.expectsRejection && !lane.pointee.window.isHalfFull: return
+    case .closed where !endsSoon(lane): return
     case .opening, .closed: makeSpare(lane)
     }
+  }
+
+  private func endsSoon(_ lane: UnsafeMutablePointer<Lane>) -> Bool {
+    lane.pointee.expectsRejection || lane.pointee.window.isHalfFull
+      || lane.pointee.window.hasDoubt
   }
 
   @inline(never)
@@ -147,19 +151,27 @@ extension Session where Net: ~Copyable {
   ) throws(Failure) {
     close(lane)
     if let failure, failure.refusesProvider {
+      let hadSomething = lane.pointee.window.hasInFlight
       lane.pointee.window.connectionRefused()
+      lane.pointee.isUnwelcome =
+        options.usesSentinel && hadSomething && lane.pointee.window.hasDoubt
+      if !lane.pointee.window.hasDoubt { lane.pointee.settled() }
       reconnects.achievedNothing(on: &network)
       throw failure
     }
     let isInDoubt = lane.pointee.window.hasInFlight
-    var resends = true
-    if isInDoubt {
-      lane.pointee.ambiguousEnds &+= 1
-      resends =
-        options.resendsAmbiguous && lane.pointee.ambiguousEnds < options.ambiguousEndsMax
-      if !resends { lane.pointee.ambiguousEnds = 0 }
+    lane.pointee.isUnwelcome = false
+    if isInDoubt { lane.pointee.ambiguousEnds &+= 1 }
+    if !options.resendsAmbiguous {
+      lane.pointee.window.connectionEnded(resending: .none)
+    } else if lane.pointee.ambiguousEnds < options.fruitlessEndsMax {
+      lane.pointee.window.connectionEnded(resending: .usual)
+    } else {
+      lane.pointee.ambiguousEnds = 0
+      lane.pointee.window.connectionEnded(resending: .undoubted)
     }
-    lane.pointee.window.connectionEnded(resend: resends)
+    // What is sent again is as old as it was, and wanted as much.
+    if !lane.pointee.window.hasDoubt { lane.pointee.settled() }
     reconnects.lost(lane.pointee.line, leavingDoubt: isInDoubt, on: &network)
   }
 }

@@ -1,11 +1,31 @@
 import CAPNS
 import CSystem
 
+/// How long and how much a feedback list is read.
+struct FeedbackLimits {
+  /// Milliseconds for one call, and for all calls together.
+  var read: Int64
+  var list: Int64
+  var tuples: Int
+
+  init(_ given: apns_feedback_options_t) {
+    read = given.read_timeout_ms == 0 ? 10_000 : Int64(given.read_timeout_ms)
+    list = given.list_timeout_ms == 0 ? 600_000 : Int64(given.list_timeout_ms)
+    tuples = given.tuples_max == 0 ? 10_000_000 : Int(given.tuples_max)
+  }
+}
+
 /// The feedback service's list, read tuple by tuple.
 struct Feedback: ~Copyable {
   private let endpoint: Endpoint
   private let origin = ProcessOrigin()
-  private let readTimeout: Int64
+  private let limits: FeedbackLimits
+  /// Nanoseconds that calls have spent on reading, all together.
+  private var waited: Int64 = 0
+  /// Reads in a row that found something there and brought nothing.
+  private var vainReads = 0
+  /// A whole record may come in so many pieces.
+  private static let mostVainReads = 1024
   private var connection: TLSConnection
   private let buffer: UnsafeMutableRawBufferPointer
   /// What has been read and not taken.
@@ -22,7 +42,7 @@ struct Feedback: ~Copyable {
 
   static func open(
     _ endpoint: consuming Endpoint, trust: borrowing TrustContext, connectTimeout: Int64,
-    readTimeout: Int64
+    limits: FeedbackLimits
   ) throws(Failure) -> Feedback {
     let connection = try TLSConnection.open(
       to: endpoint, trusting: trust, by: Deadline(milliseconds: connectTimeout))
@@ -30,16 +50,16 @@ struct Feedback: ~Copyable {
     let capacity = FeedbackTuple.longest &+ 16 << 10
     guard let memory = malloc(capacity) else { throw .outOfMemory }
     return Feedback(
-      endpoint: endpoint, readTimeout: readTimeout, connection: connection,
+      endpoint: endpoint, limits: limits, connection: connection,
       buffer: UnsafeMutableRawBufferPointer(start: memory, count: capacity))
   }
 
   private init(
-    endpoint: consuming Endpoint, readTimeout: Int64, connection: consuming TLSConnection,
+    endpoint: consuming Endpoint, limits: FeedbackLimits, connection: consuming TLSConnection,
     buffer: UnsafeMutableRawBufferPointer
   ) {
     self.endpoint = endpoint
-    self.readTimeout = readTimeout
+    self.limits = limits
     self.connection = connection
     self.buffer = buffer
   }
@@ -53,13 +73,23 @@ struct Feedback: ~Copyable {
 
   /// The next tuple, its token valid until the next call; nil when the list has ended.
   mutating func next() throws(Failure) -> FeedbackTuple? {
+    var call: Deadline?
     while true {
       let unread = UnsafeRawBufferPointer(rebasing: buffer[start..<end])
       do throws(WireError) {
         if let tuple = try FeedbackTuple.decode(unread), let size = tuple.size {
-          start &+= size
-          tuples &+= 1
-          return tuple
+          if tuples < limits.tuples {
+            start &+= size
+            tuples &+= 1
+            return tuple
+          }
+          breakOff(
+            Failure(APNS_ERR_PROTOCOL) {
+              $0.append("more devices than the ")
+              $0.append(limits.tuples)
+              $0.append(" that tuples_max allows come from ")
+              endpoint.append(to: &$0)
+            })
         }
       } catch {
         finish(
@@ -72,31 +102,66 @@ struct Feedback: ~Copyable {
       switch final {
       case .done: return nil
       case .failed(let failure): throw failure
-      case nil: try fill()
+      case nil:
+        let deadline = call ?? Deadline(milliseconds: limits.read)
+        call = deadline
+        let began = Deadline.now
+        defer { waited &+= Deadline.now &- began }
+        try fill(by: deadline)
       }
     }
   }
 
-  private mutating func fill() throws(Failure) {
+  /// Takes more of the list, where there is more by then.
+  private mutating func fill(by deadline: Deadline) throws(Failure) {
     if start > 0, let base = buffer.baseAddress {
       memmove(base, base + start, end &- start)
       (start, end) = (0, end &- start)
     }
     switch connection.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[end...])) {
-    case .bytes(let count): end &+= count
-    case .nothing:
-      if connection.wait(for: .reading, Deadline(milliseconds: readTimeout)) == nil {
-        throw Failure(APNS_ERR_TIMEOUT) {
-          $0.append("the feedback service said nothing for ")
-          $0.append(Int(readTimeout))
-          $0.append(" ms: ")
-          endpoint.append(to: &$0)
-        }
-      }
+    case .bytes(let count):
+      end &+= count
+      vainReads = 0
+    case .nothing: try awaitMore(by: deadline)
     case .end where end == 0: final = .done
     case .end: finish(nil)
     case .broken: finish(connection.failure())
     }
+  }
+
+  /// Waits until there may be more.
+  private mutating func awaitMore(by deadline: Deadline) throws(Failure) {
+    let last = Deadline(nanoseconds: Deadline.now &+ max(limits.list &* 1_000_000 &- waited, 0))
+    if connection.wait(for: .reading, deadline.earlier(last)) != nil { vainReads &+= 1 }
+    if vainReads > Self.mostVainReads {
+      return breakOff(
+        Failure(APNS_ERR_PROTOCOL) {
+          $0.append("without end, and without a device in it, something comes from ")
+          endpoint.append(to: &$0)
+        })
+    }
+    if last.hasPassed {
+      return breakOff(
+        Failure(APNS_ERR_PROTOCOL) {
+          $0.append("the feedback list has no end after ")
+          $0.append(Int(limits.list))
+          $0.append(" ms: ")
+          endpoint.append(to: &$0)
+        })
+    }
+    guard deadline.hasPassed else { return }
+    throw Failure(APNS_ERR_TIMEOUT) {
+      $0.append("the feedback service sent no whole tuple for ")
+      $0.append(Int(limits.read))
+      $0.append(" ms: ")
+      endpoint.append(to: &$0)
+    }
+  }
+
+  /// The list is read no further, though it may go on.
+  private mutating func breakOff(_ failure: Failure) {
+    final = .failed(failure)
+    (start, end) = (0, 0)
   }
 
   /// The list broke off, by `failure` or with half a tuple left.

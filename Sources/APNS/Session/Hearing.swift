@@ -5,7 +5,35 @@ extension Session where Net: ~Copyable {
   /// Looks where a wait found something, or where the last look is long ago.
   @inline(__always)
   mutating func hearIfDue(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) {
-    if lane.pointee.line.hasNews(on: &network) { try hear(lane) }
+    if lane.pointee.line.hasNews(on: &network) { try hearNews(lane) }
+  }
+
+  /// So many hearings a minute may come to nothing. A ticket or new keys are one or two, what
+  /// comes in small pieces some more.
+  private static var mostVainHearings: Int { 256 }
+  private static var minute: Int64 { 60_000_000_000 }
+
+  /// Something is there. What never comes to a word keeps a call busy and achieves nothing,
+  /// so a connection that goes on with it is given up.
+  @inline(never)
+  mutating func hearNews(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) {
+    let heard = lane.pointee.packet.count
+    try hear(lane)
+    guard lane.pointee.use == .open else { return }
+    if heard != lane.pointee.packet.count { return }
+    let now = lane.pointee.line.lastLook
+    if now &- lane.pointee.vainSince > Self.minute {
+      (lane.pointee.vainHearings, lane.pointee.vainSince) = (0, now)
+    }
+    lane.pointee.vainHearings &+= 1
+    guard lane.pointee.vainHearings > Self.mostVainHearings else { return }
+    let failure = Failure(APNS_ERR_PROTOCOL) {
+      $0.append("without end, and without a word in it, something comes from ")
+      network.append(to: &$0)
+    }
+    try connectionEnded(lane, failure)
+    reconnects.achievedNothing(on: &network)
+    throw failure
   }
 
   /// Takes all that is there. Throws where the peer refused the provider itself.
@@ -44,7 +72,9 @@ extension Session where Net: ~Copyable {
       return
     }
     guard let packet else { return }
-    switch lane.pointee.window.errorPacket(status: packet.status, identifier: packet.identifier) {
+    switch lane.pointee.window.errorPacket(
+      status: packet.status, identifier: packet.identifier, sentinel: lane.pointee.sentinel)
+    {
     case .ambiguous: return try connectionEnded(lane, nil)
     case .proven:
       lane.pointee.expectsRejection = false
@@ -52,10 +82,13 @@ extension Session where Net: ~Copyable {
     case .rejected(let bytes):
       lane.pointee.expectsRejection = true
       lane.pointee.pace.rejected(
-        after: bytes, in: network.now &- (lane.pointee.firstWrite ?? network.now))
+        after: bytes, in: network.now &- (lane.pointee.firstWrite ?? network.now),
+        window: lane.pointee.window.ring.size)
     }
     reconnects.achieved()
     lane.pointee.ambiguousEnds = 0
+    lane.pointee.isUnwelcome = false
+    lane.pointee.settled()
     // The gateway discards whatever else was written here.
     close(lane)
   }

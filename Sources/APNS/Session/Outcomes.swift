@@ -3,13 +3,13 @@ import CAPNS
 /// What the caller is told: ends, and counts.
 extension Session where Net: ~Copyable {
   /// The next outcome; nil when none came by the deadline. With `milliseconds`
-  /// 0 nothing is written and no connection made.
+  /// 0 no connection is made, and nothing written but what is to prove.
   mutating func nextOutcome(milliseconds: Int32) throws(Failure) -> WaitingOutcome? {
     if let outcome = takeOutcome() { return outcome }
     if isClosed { return nil }
     if milliseconds == 0 {
       for index in 0..<options.connections where lanes[index].use == .open {
-        if network.hasNews(lanes[index].line.number) { try hear(lanes + index) }
+        try look(lanes + index)
       }
       return takeOutcome()
     }
@@ -18,9 +18,20 @@ extension Session where Net: ~Copyable {
       try pursue(.outcome, by: deadline)
     } catch {
       // That no outcome came in time is no failure, but that nothing could be written is.
-      if error.status != APNS_ERR_TIMEOUT || hasUnwritten { throw error }
+      if error.status != APNS_ERR_TIMEOUT || waitsToWrite { throw error }
     }
     return takeOutcome()
+  }
+
+  /// Hears what has come, and proves what has been in flight for long.
+  private mutating func look(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) {
+    callEnds = network.now
+    lane.pointee.line.lastLook = callEnds
+    if network.hasNews(lane.pointee.line.number) { try hearNews(lane) }
+    guard lane.pointee.use == .open else { return }
+    noteProof(lane, isWanted: false)
+    if lane.pointee.wantsProof { try write(lane, all: true) }
+    try prove(lane, isWanted: false)
   }
 
   /// The oldest outcome of all lanes.
@@ -40,7 +51,10 @@ extension Session where Net: ~Copyable {
 
   var waitingOutcomes: Int { sum { $0.waitingOutcomes } }
   var unresolved: Int { sum { $0.unresolved } }
-  private var hasUnwritten: Bool { sum { $0.hasUnwritten ? 1 : 0 } > 0 }
+  private var waitsToWrite: Bool {
+    for index in 0..<options.connections where lanes[index].waitsToWrite { return true }
+    return false
+  }
 
   /// A count of all lanes together.
   func sum(_ count: (borrowing Window) -> Int) -> Int {

@@ -147,10 +147,19 @@ extension Session where Net: ~Copyable {
   @inline(__always)
   mutating func write(_ lane: UnsafeMutablePointer<Lane>, all: Bool) throws(Failure) {
     while isDue(lane, all: all), try writeRecord(lane), lane.pointee.use == .open {
-      guard isDue(lane, all: all) else { return }
+      guard isDue(lane, all: all) else { break }
       try hearIfDue(lane)
-      guard lane.pointee.use == .open else { return }
+      guard lane.pointee.use == .open, !isOverdue(lane) else { return }
     }
+    if lane.pointee.wantsProof || lane.pointee.window.hasDoubt, lane.pointee.use == .open {
+      try writeSentinel(lane)
+    }
+  }
+
+  /// A peer that takes all there is as fast as it comes keeps no call for long.
+  @inline(__always)
+  private func isOverdue(_ lane: UnsafeMutablePointer<Lane>) -> Bool {
+    lane.pointee.line.lastLook &- 50_000_000 >= callEnds
   }
 
   @inline(__always)
@@ -163,7 +172,8 @@ extension Session where Net: ~Copyable {
   @inline(__always)
   private mutating func writeRecord(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) -> Bool {
     if lane.pointee.firstWrite == nil || lane.pointee.pace.allowance != .max { pace(lane) }
-    let allowed = lane.pointee.pace.allowance &- lane.pointee.written
+    let allowed =
+      lane.pointee.holdsBack ? 0 : lane.pointee.pace.allowance &- lane.pointee.written
     let record = lane.pointee.window.nextRecord(limit: min(Self.recordSize, allowed))
     guard record.count > 0 else { return false }
     switch network.write(lane.pointee.line.number, record) {
@@ -172,21 +182,23 @@ extension Session where Net: ~Copyable {
       lane.pointee.written &+= count
       bytes &+= UInt64(count)
       records &+= 1
-      if options.quietPeriod > 0 || lane.pointee.window.hasSentinel {
-        lane.pointee.lastWrite = network.now
-      }
+      if options.quietPeriod > 0 { lane.pointee.lastWrite = network.now }
       lane.pointee.line.stalledSince = nil
       return true
     case .full: try stalled(lane, mustRead: false)
     case .needsReading: try stalled(lane, mustRead: true)
-    case .broken:
-      // The packet that says why may have come before the connection went.
-      try hear(lane)
-      if lane.pointee.use == .open {
-        try connectionEnded(lane, network.failure(lane.pointee.line.number))
-      }
+    case .broken: try broken(lane, network.failure(lane.pointee.line.number))
     }
     return false
+  }
+
+  @inline(never)
+  mutating func broken(
+    _ lane: UnsafeMutablePointer<Lane>, _ failure: Failure
+  ) throws(Failure) {
+    // The packet that says why may have come before the connection went.
+    try hear(lane)
+    if lane.pointee.use == .open { try connectionEnded(lane, failure) }
   }
 
   /// Sees to what the line may carry by now; a line that is new, or one where rejections come.
@@ -195,16 +207,18 @@ extension Session where Net: ~Copyable {
     let now = network.now
     if lane.pointee.firstWrite == nil {
       lane.pointee.firstWrite = now
-      lane.pointee.pace.begin(at: now)
+      lane.pointee.proveDue = min(
+        lane.pointee.proveDue, later(now, by: options.proveAfter))
+      lane.pointee.pace.begin(window: lane.pointee.window.ring.size)
     }
-    lane.pointee.pace.grow(at: now, enough: lane.pointee.window.ring.size)
+    lane.pointee.pace.grow(at: now, written: lane.pointee.written)
     if lane.pointee.written >= lane.pointee.pace.allowance {
       wake = min(wake, lane.pointee.pace.nextGrowth)
     }
   }
 
   @inline(never)
-  private mutating func stalled(
+  mutating func stalled(
     _ lane: UnsafeMutablePointer<Lane>, mustRead: Bool
   ) throws(Failure) {
     let longest = options.writeTimeout

@@ -18,6 +18,8 @@ struct Session<Net: Network & ~Copyable>: ~Copyable {
   var nextIdentifier: UInt32
   /// When the wait to come has to end at the latest.
   var wake: Int64 = 0
+  /// When the call has to end, but for what is done without waiting.
+  var callEnds = Int64.max
   let origin = ProcessOrigin()
   var isClosed = false
 
@@ -36,7 +38,8 @@ struct Session<Net: Network & ~Copyable>: ~Copyable {
       guard
         let window = Window(
           bytes: options.windowBytes / options.connections,
-          reportsAccepted: options.reportsAccepted, zeroProves: options.zeroProves)
+          reportsAccepted: options.reportsAccepted, zeroProves: options.zeroProves,
+          limitsFlights: options.usesSentinel || options.quietPeriod > 0)
       else {
         lanes.deinitialize(count: index)
         free(lanes)
@@ -116,6 +119,7 @@ extension Session where Net: ~Copyable {
     var deadline = given ?? .max
     while true {
       wake = deadline
+      callEnds = deadline
       var failure: Failure?
       for index in 0..<options.connections {
         do throws(Failure) {
@@ -150,9 +154,9 @@ extension Session where Net: ~Copyable {
     for index in 0..<options.connections {
       switch goal {
       case .sending where lanes[index].use == .closed && hasConnection && isPausing: break
-      case .writing where lanes[index].window.hasUnwritten: return false
-      case .sending where lanes[index].window.hasUnwritten: return false
-      case .lastWriting where lanes[index].use == .open && lanes[index].window.hasUnwritten:
+      case .writing where lanes[index].hasUnwritten: return false
+      case .sending where lanes[index].hasUnwritten: return false
+      case .lastWriting where lanes[index].use == .open && lanes[index].waitsToWrite:
         return false
       case .outcome where lanes[index].window.unresolved > 0: return false
       case .ends where !lanes[index].window.isEmpty: return false
@@ -209,14 +213,14 @@ extension Session where Net: ~Copyable {
   private mutating func work(
     _ lane: UnsafeMutablePointer<Lane>, _ goal: Goal
   ) throws(Failure) {
-    if goal.needsProof, usesSentinel { queueSentinel(lane) }
+    noteProof(lane, isWanted: goal.needsProof)
     switch goal {
     case .connection: break
-    case .records: try write(lane, all: false)
+    case .records: try write(lane, all: lane.pointee.wantsProof)
     default: try write(lane, all: true)
     }
-    if goal.needsProof, !usesSentinel, lane.pointee.use == .open { try hearSilence(lane) }
-    if lane.pointee.window.hasSentinel, lane.pointee.use == .open { try awaitAnswer(lane) }
+    try prove(lane, isWanted: goal.needsProof)
+    if case .outcome = goal { awaitAge(lane) }
     if lane.pointee.use == .open { keepSpare(lane, goal) }
   }
 

@@ -25,10 +25,20 @@ struct SessionOptions {
   let connectsPerMinute: Int64
   /// HTTP/2, in seconds: for so long what is to be tried again is.
   let retrySeconds: UInt32
+  /// What is in flight without proof for so long is proven; `max`: never.
+  let proveAfter: Int64
 
-  /// After so many ambiguous ends in a row what was in flight is not sent again:
-  /// something in it may be what ends the connections.
+  /// A notification that was in flight so often on a connection that ended without a word is
+  /// not sent again: it may be what ends the connections.
   var ambiguousEndsMax: Int { 5 }
+
+  /// After so many such ends in a row, with nothing proven in between, it is no notification
+  /// that ends the connections.
+  var fruitlessEndsMax: Int { 12 }
+
+  /// A sentinel proves, so that nothing has to be waited for; not where the gateway does
+  /// not answer one, or could not name it.
+  var usesSentinel: Bool { quietPeriod == 0 && command != .simple }
 
   /// So many ms in ns; negative: the session's own timeouts.
   func time(_ milliseconds: Int32) -> Int64 {
@@ -65,6 +75,10 @@ struct SessionOptions {
     let retry = given.retry_timeout_ms
     retrySeconds = retry == 0 ? 60 : retry / 1000
     quietPeriod = Self.nanoseconds(given.quiet_period_ms, or: 0)
+    // Without identifiers silence alone can prove.
+    proveAfter =
+      given.prove_after_ms < 0 || command == .simple && quietPeriod == 0
+      ? .max : Self.nanoseconds(given.prove_after_ms.magnitude, or: 60_000)
     longestPause = Self.nanoseconds(given.reconnect_pause_max_ms, or: 5_000)
     reportsAccepted = given.report_accepted != 0
     zeroProves = given.zero_proves != 0

@@ -3,7 +3,7 @@ import CSystem
 /// Every notification that has no end yet, its frame ready to be written again,
 /// and the outcomes nobody has taken yet. No I/O and no clock.
 ///
-/// Positions count notifications (and sentinels) since the window was last empty:
+/// Positions count notifications since the window was last empty:
 ///
 ///     outcomes ..< first     have an end that waits to be taken
 ///     first ..< written      the connection has them whole, and is silent
@@ -19,11 +19,12 @@ struct Window: ~Copyable {
   private var outcomes = 0
   private var first = 0
   private var end = 0
-  /// Sentinels between `first` and `end`: there is at most one.
-  private var sentinel: Int?
+  private var doubts = Doubts()
   private let reportsAccepted: Bool
   /// An identifier of 0 is the sentinel's while there is one, whatever the status.
   private let zeroProves: Bool
+  /// What is in doubt goes out in less company each time; not where nothing can be proven.
+  private let limitsFlights: Bool
   /// Up to which position some token has a length that may be what a gateway faults.
   private var oddTokensEnd = 0
 
@@ -33,16 +34,15 @@ struct Window: ~Copyable {
   private(set) var unknown: UInt64 = 0
   private(set) var resent: UInt64 = 0
 
-  /// Room that only a sentinel may take: its frame in the longest format.
-  static let sentinelRoom = 32
-
   /// `bytes` for frames and bookkeeping together; nil where there is no memory.
-  init?(bytes: Int, reportsAccepted: Bool, zeroProves: Bool = false) {
+  init?(
+    bytes: Int, reportsAccepted: Bool, zeroProves: Bool = false, limitsFlights: Bool = true
+  ) {
     // An eighth for the bookkeeping suits frames of 112 bytes and more.
     var count = 64
     while count &* 2 &* MemoryLayout<WindowEntry>.stride <= bytes / 8 { count &*= 2 }
     let bookkeeping = count &* MemoryLayout<WindowEntry>.stride
-    guard bytes > bookkeeping, bytes < Int(WindowEntry.sentinelBit), let memory = malloc(bytes)
+    guard bytes > bookkeeping, bytes <= Int(Int32.max), let memory = malloc(bytes)
     else { return nil }
     self.memory = memory
     entries = memory.bindMemory(to: WindowEntry.self, capacity: count)
@@ -50,6 +50,7 @@ struct Window: ~Copyable {
     ring = FrameRing(memory + bookkeeping, size: bytes &- bookkeeping)
     self.reportsAccepted = reportsAccepted
     self.zeroProves = zeroProves
+    self.limitsFlights = limitsFlights
   }
 
   deinit { free(memory) }
@@ -57,28 +58,19 @@ struct Window: ~Copyable {
   // MARK: Queueing
 
   /// The largest frame that fits into an empty window.
-  var largestFrame: Int { ring.size &- Self.sentinelRoom }
+  var largestFrame: Int { ring.size }
   /// Notifications without an end.
-  var unresolved: Int { end &- first &- (sentinel == nil ? 0 : 1) }
+  var unresolved: Int { end &- first }
   var waitingOutcomes: Int { first &- outcomes }
-  var hasSentinel: Bool { sentinel != nil }
-  /// Nothing waits for an end or to be written, no sentinel either.
+  /// Nothing waits for an end or to be written.
   var isEmpty: Bool { first == end }
   /// Outcomes nobody takes hold half of the window's places.
   var isFullOfOutcomes: Bool { waitingOutcomes > mask / 2 }
-  /// Bytes that wait to be written, but for those behind a sentinel.
-  var hasUnwritten: Bool { ring.unwritten > 0 && !sentinelIsWritten }
+  var hasUnwritten: Bool { ring.unwritten > 0 }
   /// Notifications the connection has whole, of which the end is not known.
-  var inFlight: Int {
-    let reached = written
-    guard let sentinel, sentinel < reached else { return reached &- first }
-    return reached &- first &- 1
-  }
+  var inFlight: Int { written &- first }
   /// The oldest notification without an end.
-  var firstUnresolved: UInt32? {
-    let position = sentinel == first ? first &+ 1 : first
-    return position < end ? entries[position & mask].identifier : nil
-  }
+  var firstUnresolved: UInt32? { first < end ? entries[first & mask].identifier : nil }
   /// The connection has something of which the end is not known.
   var hasInFlight: Bool { written > first }
   /// Half of the room is taken, so that the window may soon be full.
@@ -89,8 +81,8 @@ struct Window: ~Copyable {
   /// Where a frame of `size` bytes goes; nil where there is no room now.
   @inline(__always)
   func reserve(_ size: Int) -> Int? {
-    guard end &- outcomes < mask else { return nil }
-    return ring.place(for: size, spare: Self.sentinelRoom)
+    guard end &- outcomes <= mask else { return nil }
+    return ring.place(for: size, spare: 0)
   }
 
   /// Takes the frame that was put at `place`.
@@ -99,47 +91,29 @@ struct Window: ~Copyable {
     _ place: Int, size: Int, identifier: UInt32, userData: UnsafeMutableRawPointer?,
     hasUsualToken: Bool
   ) {
-    append(place, size, identifier, userData, flag: 0)
+    // With nothing left, the first entries are used again: memory that is in the caches.
+    if outcomes == end { beginAnew() }
+    entries[end & mask] = WindowEntry(
+      userData: userData, identifier: identifier, word: UInt32(truncatingIfNeeded: place))
+    ring.commit(place, size)
+    end &+= 1
     taken &+= 1
     if !hasUsualToken { oddTokensEnd = end }
   }
 
-  @inline(__always)
-  private mutating func append(
-    _ place: Int, _ size: Int, _ identifier: UInt32, _ userData: UnsafeMutableRawPointer?,
-    flag: UInt32
-  ) {
-    // With nothing left, the first entries are used again: memory that is in the caches.
-    if outcomes == end { (outcomes, first, end, oddTokensEnd) = (0, 0, 0, 0) }
-    entries[end & mask] = WindowEntry(
-      userData: userData, identifier: identifier,
-      word: UInt32(truncatingIfNeeded: place) | flag)
-    ring.commit(place, size)
-    end &+= 1
-  }
-
-  /// Where a sentinel's frame goes. There is always room for one, and never for two.
-  func reserveSentinel(_ size: Int) -> Int? {
-    guard sentinel == nil, size <= Self.sentinelRoom else { return nil }
-    return ring.place(for: size, spare: 0)
-  }
-
-  mutating func commitSentinel(_ place: Int, size: Int, identifier: UInt32) {
-    append(place, size, identifier, nil, flag: WindowEntry.sentinelBit)
-    sentinel = end &- 1
+  private mutating func beginAnew() {
+    (outcomes, first, end, oddTokensEnd) = (0, 0, 0, 0)
+    if hasDoubt(from: 0) { doubts = Doubts() }
   }
 
   // MARK: Writing
 
-  /// The next bytes for the connection, at most `limit`; none behind a sentinel.
+  /// The next bytes for the connection, at most `limit`; none behind the flight.
   @inline(__always)
   func nextRecord(limit: Int) -> UnsafeRawBufferPointer {
-    var run = ring.nextRun
-    if let sentinel {
-      let left = boundary(sentinel &+ 1) &- ring.written
-      if left < run.count { run = UnsafeRawBufferPointer(rebasing: run[0..<max(left, 0)]) }
-    }
-    return run.count > limit ? UnsafeRawBufferPointer(rebasing: run[0..<limit]) : run
+    let run = ring.nextRun
+    let most = max(hasDoubt ? min(limit, leftOfFlight) : limit, 0)
+    return run.count > most ? UnsafeRawBufferPointer(rebasing: run[0..<most]) : run
   }
 
   @inline(__always)
@@ -163,9 +137,31 @@ struct Window: ~Copyable {
       ? ring.written &+ ring.unwritten : ring.rank(entries[position & mask].place)
   }
 
-  private var sentinelIsWritten: Bool {
-    guard let sentinel else { return false }
-    return boundary(sentinel &+ 1) <= ring.written
+  // MARK: Doubt
+
+  /// Some that have no end were in flight on a connection that ended without a word.
+  @inline(__always)
+  var hasDoubt: Bool { hasDoubt(from: first) }
+
+  @inline(__always)
+  private func hasDoubt(from position: Int) -> Bool { doubts.end > position }
+
+  /// Bytes that may still be written before what is in flight has to be proven.
+  @inline(never)
+  private var leftOfFlight: Int {
+    guard limitsFlights else { return .max }
+    let flight = doubts.flight(at: first)
+    return flight < end &- first ? boundary(first &+ flight) &- ring.written : .max
+  }
+
+  /// All that may be in flight is, and more waits; or it is in doubt for the second time,
+  /// and not to be so once more for the want of a question.
+  var flightNeedsProof: Bool {
+    @inline(never) get {
+      guard hasDoubt, limitsFlights, hasInFlight else { return false }
+      return leftOfFlight == .max
+        ? ring.unwritten == 0 && doubts.count(at: first) >= 2 : leftOfFlight <= 0
+    }
   }
 
   // MARK: What the gateway says
@@ -181,32 +177,35 @@ struct Window: ~Copyable {
 
   /// An error packet arrived; the connection is at its end, and what the packet did not
   /// settle waits to be written again.
-  mutating func errorPacket(status: UInt8, identifier: UInt32) -> Verdict {
-    guard let named = position(named: identifier, status: status) else { return .ambiguous }
+  mutating func errorPacket(
+    status: UInt8, identifier: UInt32, sentinel: Sentinel
+  ) -> Verdict {
     let wasWritten = written
+    if answers(sentinel, status: status, identifier: identifier) {
+      resolve(through: wasWritten, as: .accepted)
+      restart(wasWritten: wasWritten)
+      return .proven
+    }
+    guard identifier != 0, first < end, let named = find(identifier),
+      boundary(named) < ring.written
+    else { return .ambiguous }
     let proven = boundary(named)
     resolve(through: named, as: .accepted)
-    // Shutdown names the last one accepted; a sentinel was never to be accepted.
-    let isRejection =
-      status != ErrorPacket.shutdown && !entries[named & mask].isSentinel
+    // Shutdown names the last one accepted.
+    let isRejection = status != ErrorPacket.shutdown
     resolve(through: named &+ 1, as: isRejection ? .rejected(status: status) : .accepted)
     restart(wasWritten: wasWritten)
     return isRejection ? .rejected(after: proven) : .proven
   }
 
-  /// The notification the gateway means; nil where that cannot be known.
-  private func position(named identifier: UInt32, status: UInt8) -> Int? {
-    if identifier == 0 {
-      // Seen of the sandbox: a sentinel answered with 0. A shutdown for 0 is another thing:
-      // the gateway accepted nothing here.
-      guard let sentinel, sentinelIsWritten, status != ErrorPacket.shutdown,
-        zeroProves || isSentinels(status)
-      else { return nil }
-      return sentinel
+  /// The packet is the answer to the sentinel, which comes behind all that was written.
+  private func answers(_ sentinel: Sentinel, status: UInt8, identifier: UInt32) -> Bool {
+    guard identifier == 0 else {
+      return sentinel.identifier == identifier && sentinel.written > 0
     }
-    guard first < end, let position = find(identifier), boundary(position) < ring.written
-    else { return nil }
-    return position
+    // Seen of the sandbox: a sentinel answered with 0. A shutdown for 0 is another thing:
+    // the gateway accepted nothing here.
+    return sentinel.isWhole && status != ErrorPacket.shutdown && (zeroProves || isSentinels(status))
   }
 
   /// The status can mean nothing but a sentinel's missing token: no other frame goes
@@ -233,20 +232,39 @@ struct Window: ~Copyable {
     return nil
   }
 
-  /// The connection ended and named nothing. `resend`: what it had in flight is
-  /// written again; otherwise it ends as unknown.
+  /// What becomes of notifications in flight on a connection that ended and named nothing.
+  enum Resending {
+    case none
+    /// All but what was so for the fifth time.
+    case usual
+    /// None that ever was so: connections end whatever they carry.
+    case undoubted
+  }
+
+  /// The connection ended and named nothing. What is not written again ends as unknown.
   @inline(never)
-  mutating func connectionEnded(resend: Bool) {
+  mutating func connectionEnded(resending: Resending) {
     let wasWritten = written
-    if !resend { resolve(through: wasWritten, as: .unknown) }
+    let fifth = doubts.add(from: first, to: wasWritten)
+    switch resending {
+    case .none: resolve(through: wasWritten, as: .unknown)
+    case .usual: resolve(through: fifth, as: .unknown)
+    case .undoubted: resolve(through: doubts.end, as: .unknown)
+    }
     restart(wasWritten: wasWritten)
   }
 
-  /// The connection ended before the gateway looked at anything.
-  mutating func connectionRefused() { restart(wasWritten: first) }
+  /// The connection ended before the gateway looked at anything; whether that is so nobody
+  /// knows but the gateway.
+  mutating func connectionRefused() {
+    resolve(through: doubts.add(from: first, to: written), as: .unknown)
+    restart(wasWritten: first)
+  }
 
-  /// Silence was long enough to be taken for acceptance.
-  mutating func quietPeriodPassed() { resolve(through: written, as: .accepted) }
+  /// Silence was long enough to be taken for acceptance of what was written before it.
+  mutating func quietPeriodPassed(after position: Int) {
+    resolve(through: min(position, written), as: .accepted)
+  }
 
   /// Everything without an end gets one.
   mutating func abandon() { resolve(through: end, as: .unknown) }
@@ -257,12 +275,8 @@ struct Window: ~Copyable {
   @inline(never)
   private mutating func restart(wasWritten: Int) {
     if wasWritten > first {
-      var again = wasWritten &- first
-      if let sentinel, sentinel < wasWritten { again &-= 1 }
-      resent &+= UInt64(again)
+      resent &+= UInt64(wasWritten &- first)
     }
-    // A sentinel with nothing left before it has nothing to prove.
-    if sentinel == first { resolve(through: first &+ 1, as: .accepted) }
     guard first < end else { return }
     ring.rewind(to: entries[first & mask].place)
   }
@@ -272,12 +286,10 @@ struct Window: ~Copyable {
   private mutating func resolve(through position: Int, as outcome: Outcome) {
     let count = position &- first
     guard count > 0 else { return }
-    var real = count
-    if let sentinel, sentinel < position { real &-= 1 }
     switch outcome {
-    case .accepted: accepted &+= UInt64(real)
-    case .rejected: rejected &+= UInt64(real)
-    case .unknown: unknown &+= UInt64(real)
+    case .accepted: accepted &+= UInt64(count)
+    case .rejected: rejected &+= UInt64(count)
+    case .unknown: unknown &+= UInt64(count)
     }
 
     // Outcomes to be taken are packed against `position` from behind; what needs
@@ -288,7 +300,6 @@ struct Window: ~Copyable {
       while from > first {
         from &-= 1
         var entry = entries[from & mask]
-        if entry.isSentinel { continue }
         entry.word = outcome.word
         into &-= 1
         entries[into & mask] = entry
@@ -303,7 +314,6 @@ struct Window: ~Copyable {
       }
       outcomes = into
     }
-    if let sentinel, sentinel < position { self.sentinel = nil }
     first = position
     if first == end { ring.freeAll() } else { ring.free(before: entries[first & mask].place) }
   }

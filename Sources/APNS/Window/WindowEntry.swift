@@ -2,14 +2,10 @@
 struct WindowEntry {
   var userData: UnsafeMutableRawPointer?
   var identifier: UInt32
-  /// While it has no end: where its frame starts in the ring, and whether it is
-  /// a sentinel. After that: its outcome.
+  /// While it has no end: where its frame starts in the ring. After that: its outcome.
   var word: UInt32
 
-  static let sentinelBit: UInt32 = 1 << 31
-
-  var place: Int { Int(word & ~Self.sentinelBit) }
-  var isSentinel: Bool { word & Self.sentinelBit != 0 }
+  var place: Int { Int(word) }
 }
 
 /// An end that waits to be taken.

@@ -26,6 +26,8 @@ static const php_apns_option fields[] = {
     FIELD(port, U16),
     FIELD(connect_timeout_ms, U32),
     FIELD(read_timeout_ms, U32),
+    FIELD(list_timeout_ms, U32),
+    FIELD(tuples_max, U32),
     FIELD(proxy_host, TEXT),
     FIELD(proxy_user, TEXT),
     FIELD(proxy_password, TEXT),

@@ -52,6 +52,7 @@ static const php_apns_option fields[] = {
     FIELD(topic, TEXT),
     FIELD(ping_after_ms, I32),
     FIELD(retry_timeout_ms, U32),
+    FIELD(prove_after_ms, I32),
     {"request", PHP_APNS_OTHER, XtOffsetOf(php_apns_session_settings, request), true},
 };
 #undef FIELD

@@ -16,6 +16,13 @@ static bool take_port(PyObject *given, const char *name, uint16_t *port) {
   return true;
 }
 
+static bool take_count(PyObject *given, const char *name, uint32_t *count) {
+  long long number = 0;
+  if (!integer_argument(given, name, 0, UINT32_MAX, &number)) return false;
+  *count = (uint32_t)number;
+  return true;
+}
+
 static bool open_feedback(feedback_t *self, const apns_feedback_options_t *options,
                           PyObject *credentials) {
   apns_error_t error = APNS_ERROR_INIT;
@@ -31,17 +38,19 @@ static bool open_feedback(feedback_t *self, const apns_feedback_options_t *optio
 }
 
 static PyObject *feedback_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-  static char *names[] = {"credentials",     "host",           "server_name", "port",
-                          "connect_timeout", "read_timeout",   "proxy_host",  "proxy_port",
-                          "proxy_user",      "proxy_password", NULL};
+  static char *names[] = {
+      "credentials",  "host",       "server_name", "port",       "connect_timeout",
+      "read_timeout", "proxy_host", "proxy_port",  "proxy_user", "proxy_password",
+      "list_timeout", "tuples_max", NULL};
   PyObject *credentials, *host = NULL, *server_name = NULL, *port = NULL, *connect_timeout = NULL;
   PyObject *read_timeout = NULL, *proxy_host = NULL, *proxy_port = NULL, *proxy_user = NULL;
-  PyObject *proxy_password = NULL, *owners[OWNERS] = {NULL};
+  PyObject *proxy_password = NULL, *list_timeout = NULL, *tuples_max = NULL;
+  PyObject *owners[OWNERS] = {NULL};
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!|$OOOOOOOOO:Feedback", names,
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!|$OOOOOOOOOOO:Feedback", names,
                                    credentials_type, &credentials, &host, &server_name, &port,
                                    &connect_timeout, &read_timeout, &proxy_host, &proxy_port,
-                                   &proxy_user, &proxy_password)) {
+                                   &proxy_user, &proxy_password, &list_timeout, &tuples_max)) {
     return NULL;
   }
   feedback_t *self = object_alloc(type);
@@ -57,6 +66,8 @@ static PyObject *feedback_new(PyTypeObject *type, PyObject *args, PyObject *keyw
       text_argument(proxy_user, "proxy_user", &options.proxy_user, &owners[PROXY_USER]) &&
       text_argument(proxy_password, "proxy_password", &options.proxy_password,
                     &owners[PROXY_PASSWORD]) &&
+      option_ms_argument(list_timeout, "list_timeout", &options.list_timeout_ms) &&
+      take_count(tuples_max, "tuples_max", &options.tuples_max) &&
       open_feedback(self, &options, credentials);
   for (int i = 0; i < OWNERS; i++) Py_XDECREF(owners[i]);
   if (fine) return (PyObject *)self;
@@ -158,7 +169,8 @@ static PyGetSetDef properties[] = {
 
 static const char doc[] =
     "Feedback(credentials, *, host=None, server_name=None, port=0, connect_timeout=None, "
-    "read_timeout=None, proxy_host=None, proxy_port=0, proxy_user=None, proxy_password=None)"
+    "read_timeout=None, proxy_host=None, proxy_port=0, proxy_user=None, proxy_password=None, "
+    "list_timeout=None, tuples_max=0)"
     "\n--\n\n"
     "The feedback service's list of devices that are gone. Making it connects; iterating\n"
     "over it reads the list, a Device at a time, and clears it there.\n\n"
@@ -166,10 +178,13 @@ static const char doc[] =
     "    The service's name or address (default: FEEDBACK_HOST_PRODUCTION), the name its\n"
     "    certificate must carry (default: host), and its port (default: 2196).\n"
     "connect_timeout, read_timeout\n"
-    "    Seconds for name, connection and handshake together, and for how long the service\n"
-    "    may say nothing. Default: 10.\n"
+    "    Seconds for name, connection and handshake together, and for one device to come.\n"
+    "    Default: 10.\n"
     "proxy_host, proxy_port, proxy_user, proxy_password\n"
-    "    As in Session.\n\n"
+    "    As in Session.\n"
+    "list_timeout, tuples_max\n"
+    "    A list that has no end is broken off when reading it has taken so many seconds, or\n"
+    "    has told of so many devices. Default: 600 and 10,000,000.\n\n"
     "Where the connection died, the whole tuples come first, then the error: with\n"
     "ProtocolError it broke off in the middle of a tuple. The same answer is given from\n"
     "then on. Other threads run while it waits; Ctrl-C is seen to after that. In a child\n"

@@ -150,6 +150,7 @@ static bool take_options(session_t *self, PyObject *args, PyObject *keywords,
                           "topic",
                           "ping_after",
                           "retry_timeout",
+                          "prove_after",
                           NULL};
   static const char *const protocols[] = {"default", "binary", "http2"};
   PyObject *host = NULL, *server_name = NULL, *port = NULL, *format = NULL, *connect_timeout = NULL;
@@ -159,16 +160,17 @@ static bool take_options(session_t *self, PyObject *args, PyObject *keywords,
   PyObject *reconnect_pause_max = NULL, *keepalive = NULL, *proxy_host = NULL, *proxy_port = NULL;
   PyObject *proxy_user = NULL, *proxy_password = NULL, *events_max = NULL, *credentials;
   PyObject *protocol = NULL, *topic = NULL, *ping_after = NULL, *retry_timeout = NULL;
-  long long protocol_number = 0, ping_seconds = 0;
+  PyObject *prove_after = NULL;
+  long long protocol_number = 0, ping_seconds = 0, prove_seconds = 0;
   int report_accepted = 0, zero_proves = 0, standby = 1;
   long long most = EVENTS_MAX;
   if (!PyArg_ParseTupleAndKeywords(
-          args, keywords, "O!|$OOOOOOOOOOpOpOpOOOOOOOOOOOO:Session", names, credentials_type,
+          args, keywords, "O!|$OOOOOOOOOOpOpOpOOOOOOOOOOOOO:Session", names, credentials_type,
           &credentials, &host, &server_name, &port, &format, &connect_timeout, &write_timeout,
           &answer_timeout, &window_bytes, &payload_max, &ambiguous, &report_accepted, &quiet_period,
           &zero_proves, &connections, &standby, &connects_per_minute, &reconnect_pause_max,
           &keepalive, &proxy_host, &proxy_port, &proxy_user, &proxy_password, &events_max,
-          &protocol, &topic, &ping_after, &retry_timeout)) {
+          &protocol, &topic, &ping_after, &retry_timeout, &prove_after)) {
     return false;
   }
   if (!text_argument(host, "host", &options->host, &owners[HOST]) ||
@@ -195,10 +197,12 @@ static bool take_options(session_t *self, PyObject *args, PyObject *keywords,
       !word_argument(protocol, "protocol", protocols, 3, &protocol_number) ||
       !text_argument(topic, "topic", &options->topic, &owners[TOPIC]) ||
       !integer_argument(ping_after, "ping_after", -1, INT32_MAX / 1000, &ping_seconds) ||
-      !option_ms_argument(retry_timeout, "retry_timeout", &options->retry_timeout_ms)) {
+      !option_ms_argument(retry_timeout, "retry_timeout", &options->retry_timeout_ms) ||
+      !integer_argument(prove_after, "prove_after", -1, INT32_MAX / 1000, &prove_seconds)) {
     return false;
   }
   options->ping_after_ms = (int32_t)(ping_seconds < 0 ? -1 : ping_seconds * 1000);
+  options->prove_after_ms = (int32_t)(prove_seconds < 0 ? -1 : prove_seconds * 1000);
   options->protocol = (int32_t)protocol_number;
   self->speaks_http2 = options->protocol == APNS_PROTOCOL_HTTP2;
   options->zero_proves = zero_proves;
@@ -771,7 +775,7 @@ static const char doc[] =
     "report_accepted=False, quiet_period=None, zero_proves=False, connections=0, standby=True, "
     "connects_per_minute=0, reconnect_pause_max=None, keepalive=0, proxy_host=None, "
     "proxy_port=0, proxy_user=None, proxy_password=None, events_max=1048576, protocol=0, "
-    "topic=None, ping_after=0, retry_timeout=None)\n--\n\n"
+    "topic=None, ping_after=0, retry_timeout=None, prove_after=0)\n--\n\n"
     "One provider's way to one gateway. It connects with the first send, or connect().\n\n"
     "Every notification that a send method took ends as exactly one of accepted,\n"
     "rejected or unknown. As a context manager it drains and closes at the end of the\n"
@@ -835,7 +839,11 @@ static const char doc[] =
     "    still is one. Default: an hour; -1: never.\n"
     "retry_timeout\n"
     "    By HTTP/2: how long what the service answers by \"later\" is tried again.\n"
-    "    Default: 60.\n\n"
+    "    Default: 60.\n"
+    "prove_after\n"
+    "    By the binary interface: whole seconds after which what is in flight without\n"
+    "    proof is proven, in whatever call comes next. Default: 60; -1: only where a call\n"
+    "    needs it.\n\n"
     "Threads: any number may use a session; one at a time is inside, the others wait.\n"
     "Fork: in a child process every method raises ForkedError and does no I/O; the\n"
     "parent's connection stays undisturbed whatever the child does. A session that goes\n"

@@ -35,11 +35,13 @@ import Testing
     var window = Window(bytes: 16 << 10, reportsAccepted: true, zeroProves: zeroProves)!
     let place = window.reserve(20)!
     window.commit(place, size: 20, identifier: 1, userData: nil, hasUsualToken: hasUsualToken)
+    window.wrote(20)
+    var last = Sentinel()
     if sentinel {
-      window.commitSentinel(window.reserveSentinel(10)!, size: 10, identifier: 2)
+      last.begin(2, size: 10)
+      last.wrote(isWritten ? 10 : 9)
     }
-    window.wrote(isWritten ? window.ring.unwritten : 20)
-    let verdict = window.errorPacket(status: status, identifier: 0)
+    let verdict = window.errorPacket(status: status, identifier: 0, sentinel: last)
     // What is proven is accepted, and nothing else is.
     #expect(window.accepted == (verdict == .proven ? 1 : 0))
     return verdict
@@ -72,9 +74,52 @@ import Testing
   }
 }
 
+/// How often each was in flight on a connection that ended without a word.
+@Suite struct DoubtsTests {
+  /// Against counts for each, in random order.
+  @Test func theyAreThoseOfEach() {
+    for seed in UInt64(1)...200 {
+      var random = SplitMix64(seed: seed)
+      var doubts = Doubts()
+      var counts = [Int](repeating: 0, count: 300)
+      var first = 0
+      while first < counts.count {
+        let written = Int.random(in: first...counts.count, using: &random)
+        for position in first..<written { counts[position] += 1 }
+        let fifth = doubts.add(from: first, to: written)
+        let given = counts[first...].firstIndex { $0 < 5 } ?? counts.count
+        #expect(max(fifth, first) == given)
+        first = given
+        for position in first..<counts.count {
+          #expect(doubts.count(at: position) == counts[position])
+        }
+        if Bool.random(using: &random) { first += Int.random(in: 0...20, using: &random) }
+      }
+    }
+  }
+
+  /// What is in doubt for the fourth time goes out by itself, and nothing without doubt is held.
+  @Test(arguments: [1, 10, 1000, 20_000, 1 << 24])
+  func flightsGrowSmaller(count: Int) {
+    var doubts = Doubts()
+    #expect(doubts.flight(at: 0) == .max)
+    var flights: [Int] = []
+    for _ in 1...4 {
+      _ = doubts.add(from: 0, to: min(count, flights.last ?? count))
+      flights.append(doubts.flight(at: 0))
+    }
+    #expect(flights[3] == 1)
+    #expect(flights[0] > flights[1] && flights[1] > flights[2] && flights[2] > 1)
+    #expect(flights[0] * flights[2] >= count)
+    #expect(doubts.flight(at: count) == .max)
+  }
+}
+
 /// One run: sends, writes, packets and ends in random order, then a drain.
 struct WindowRun: ~Copyable {
   private var window: Window
+  private var sentinel = Sentinel()
+  private var wantsSentinel = false
   private var gateway = ModelGateway()
   private var random: SplitMix64
   private let reportsAccepted: Bool
@@ -108,7 +153,7 @@ struct WindowRun: ~Copyable {
     // A drain: within so many steps everything has its end.
     for _ in 0..<2000 {
       if window.isEmpty { return judge() }
-      if !window.hasUnwritten, !window.hasSentinel { queueSentinel() }
+      wantsSentinel = true
       write(limit: 16384)
       if let fault = deliver() ?? takeOutcomes() { return fault }
     }
@@ -137,9 +182,10 @@ struct WindowRun: ~Copyable {
         case 1: .random(in: 1 << 20...1 << 24, using: &random)
         default: gateway.isMidFrame ? 0 : unwritten
         }
-      let verdict = window.errorPacket(status: 8, identifier: identifier)
+      let verdict = window.errorPacket(
+        status: 8, identifier: identifier, sentinel: sentinel)
       if verdict != .ambiguous { return "a packet for identifier \(identifier) settled something" }
-    case 90..<92: queueSentinel()
+    case 90..<92: wantsSentinel = true
     default: return takeOutcomes()
     }
     return nil
@@ -147,14 +193,13 @@ struct WindowRun: ~Copyable {
 
   /// The connection ends, and nothing says which notification was the last.
   private mutating func endWithoutAWord() -> String? {
-    // A sentinel by itself is nobody's to hear of.
-    let inFlight = window.hasInFlight && !window.hasSentinel
-    if window.hasInFlight { ambiguousEnds += 1 }
+    let inFlight = window.hasInFlight
+    if inFlight { ambiguousEnds += 1 }
     let resend = Bool.random(using: &random)
-    if !resend { shownUnknown = true }
+    if !resend || ambiguousEnds >= 5 { shownUnknown = true }
     let before = window.unknown
-    window.connectionEnded(resend: resend)
-    gateway.connectionBegins()
+    window.connectionEnded(resending: resend ? .usual : .none)
+    connectionBegins()
     if !resend, inFlight, window.unknown == before {
       return "in flight: \(inFlight), but unknown \(before) and then \(window.unknown)"
     }
@@ -190,30 +235,53 @@ struct WindowRun: ~Copyable {
     } while leavesGaps && Int.random(in: 0..<4, using: &random) == 0
   }
 
-  private mutating func queueSentinel() {
-    guard !window.hasSentinel else { return }
-    let braces: [UInt8] = [0x7B, 0x7D]
-    braces.withUnsafeBytes { payload in
-      let sentinel = WireNotification(
-        token: UnsafeRawBufferPointer(start: nil, count: 0), payload: payload,
-        identifier: identifier)
-      let size = FrameEncoder.size(of: sentinel, as: .framed)!
-      // There is always room for one: a window that is full needs it most.
-      let place = window.reserveSentinel(size)!
-      FrameEncoder.encode(sentinel, as: .framed, size: size, into: window.ring.address(place))
-      window.commitSentinel(place, size: size, identifier: identifier)
-    }
-    nextIdentifier()
+  private mutating func connectionBegins() {
+    gateway.connectionBegins()
+    sentinel = Sentinel()
   }
 
   private mutating func write(limit: Int) {
-    let record = window.nextRecord(limit: limit)
-    guard record.count > 0 else { return }
+    if !sentinel.isBegun {
+      let record = window.nextRecord(limit: limit)
+      if record.count > 0 {
+        receive(record)
+        window.wrote(record.count)
+      }
+      guard window.hasInFlight,
+        window.flightNeedsProof || wantsSentinel && !window.hasUnwritten
+      else { return }
+    }
+    if !sentinel.isWhole { writeSentinel(limit: limit) }
+  }
+
+  private mutating func writeSentinel(limit: Int) {
+    let braces: [UInt8] = [0x7B, 0x7D]
+    braces.withUnsafeBytes { payload in
+      var notification = WireNotification(
+        token: UnsafeRawBufferPointer(start: nil, count: 0), payload: payload,
+        identifier: identifier)
+      let size = FrameEncoder.size(of: notification, as: .framed)!
+      #expect(size <= Sentinel.room)
+      if !sentinel.isBegun {
+        sentinel.begin(identifier, size: size)
+        nextIdentifier()
+      }
+      notification.identifier = sentinel.identifier
+      withUnsafeTemporaryAllocation(byteCount: size, alignment: 1) { frame in
+        FrameEncoder.encode(notification, as: .framed, size: size, into: frame.baseAddress!)
+        let end = min(size, sentinel.written + limit)
+        receive(UnsafeRawBufferPointer(rebasing: frame[sentinel.written..<end]))
+        sentinel.wrote(end - sentinel.written)
+      }
+    }
+    wantsSentinel = false
+  }
+
+  private mutating func receive(_ record: UnsafeRawBufferPointer) {
     let byName = Bool.random(using: &random)
     let statuses: [UInt8] = byName ? [2, 5, 8, 128] : [2, 5]
     gateway.receive(
       record, sentinelStatus: statuses.randomElement(using: &random)!, sentinelByName: byName)
-    window.wrote(record.count)
   }
 
   /// The gateway's packet arrives, if it has sent one.
@@ -223,7 +291,8 @@ struct WindowRun: ~Copyable {
   }
 
   private mutating func heard(_ packet: ErrorPacket) -> String? {
-    let verdict = window.errorPacket(status: packet.status, identifier: packet.identifier)
+    let verdict = window.errorPacket(
+      status: packet.status, identifier: packet.identifier, sentinel: sentinel)
     let isRejection = packet.status != ErrorPacket.shutdown && numbers[packet.identifier] != nil
     let isRight =
       switch verdict {
@@ -234,7 +303,7 @@ struct WindowRun: ~Copyable {
     if !isRight {
       return "a packet of \(packet) came to \(verdict)"
     }
-    gateway.connectionBegins()
+    connectionBegins()
     return nil
   }
 

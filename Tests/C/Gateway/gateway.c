@@ -65,6 +65,7 @@ static uint32_t be32(const uint8_t *bytes) {
 static void judge(gateway_frame_t *frame, const uint8_t *token, size_t length) {
   frame->is_sentinel = length == 0;
   frame->is_bad = length >= 2 && token[length - 2] == 0xFF && token[length - 1] == 0xFF;
+  frame->is_deadly = length >= 2 && token[length - 2] == 0xFE && token[length - 1] == 0xFE;
 }
 
 /* The frame that the bytes begin with, false where it is not whole. */
@@ -73,7 +74,7 @@ static bool next_frame(const uint8_t *bytes, size_t length, gateway_frame_t *fra
   frame->command = bytes[0];
   frame->identifier = 0;
   frame->is_sentinel = true;
-  frame->is_bad = false;
+  frame->is_bad = frame->is_deadly = false;
   if (bytes[0] == 2) {
     size_t end = 5 + (size_t)be32(bytes + 1);
     if (length < end) return false;
@@ -385,6 +386,7 @@ static verdict_t perform(connection_t *connection, const gateway_step_t *step) {
           continue;
         }
         const gateway_frame_t *frame = &record->frames[record->accepted];
+        if (frame->is_deadly) break;
         if (frame->is_sentinel || frame->is_bad) {
           fine = name(connection, frame->is_bad ? 8 : 2, frame->identifier, false);
           break;

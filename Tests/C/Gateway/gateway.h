@@ -90,7 +90,8 @@ typedef struct gateway_step {
 #define TAKE_ALL \
   { .kind = STEP_TAKE_ALL }
 /* As a gateway does: accepts frames one after another, until one has a bad token
-   (its last two bytes 0xFF, named with status 8) or none (status 2). */
+   (its last two bytes 0xFF, named with status 8) or none (status 2). One whose token ends in
+   two bytes 0xFE it bears no better than to say nothing more. */
 #define JUDGE \
   { .kind = STEP_JUDGE }
 #define SAY(data, n) \
@@ -161,6 +162,7 @@ typedef struct gateway_frame {
   uint32_t identifier; /* 0: none */
   bool is_sentinel;    /* without a token */
   bool is_bad;         /* with one that JUDGE does not like */
+  bool is_deadly;      /* with one that it cannot bear */
 } gateway_frame_t;
 
 /** How the provider ended a connection. */

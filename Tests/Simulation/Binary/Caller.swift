@@ -33,6 +33,9 @@ struct Caller: Calling, ~Copyable {
     let token = UnsafeMutableRawBufferPointer(rebasing: world.token[0..<sent.tokenLength])
     Token.write(number, token)
     if !session.hasRoom(for: sent.size) { world.met(.fullWindows) }
+    for lane in 0..<options.connections where session.lanes[lane].window.reserve(sent.size) == nil {
+      world.ledger.wantProof(world.call)
+    }
     let notification = WireNotification(
       token: UnsafeRawBufferPointer(token), payload: Token.payload(number, sent.payloadLength),
       expiry: sent.expiry, priority: sent.priority)
@@ -80,13 +83,25 @@ struct Caller: Calling, ~Copyable {
 
   mutating func connect() throws(Failure) { try session.connect() }
 
-  mutating func write(all: Bool) throws(Failure) { try session.write(all: all) }
+  mutating func write(all: Bool) throws(Failure) {
+    try session.write(all: all)
+    guard all else { return }
+    checkAge()
+    world.checkWritten()
+  }
+
+  private func checkAge() {
+    world.checkAge(mayConnect: session.reconnects.earliest <= world.call.started)
+  }
 
   mutating func awaitEnds(milliseconds: Int32) throws(Failure) {
+    world.ledger.wantProof(world.call)
     try session.pursue(.ends, by: session.deadline(milliseconds: milliseconds))
   }
 
   mutating func close(milliseconds: Int32) {
+    world.ledger.wantProof(world.call)
+    world.isClosed = true
     session.close(by: session.deadline(milliseconds: milliseconds))
     if world.scenario.isExact { world.ledger.abandon() }
   }
@@ -94,7 +109,10 @@ struct Caller: Calling, ~Copyable {
   func count(into stats: inout apns_session_stats_t) { session.count(into: &stats) }
 
   mutating func takeEvent(milliseconds: Int32) throws(Failure) -> Bool {
-    guard let event = try session.nextOutcome(milliseconds: milliseconds) else { return false }
+    guard let event = try session.nextOutcome(milliseconds: milliseconds) else {
+      checkAge()
+      return false
+    }
     told(event)
     return true
   }

@@ -33,6 +33,11 @@ final class Connection: Link {
   var streamCount = 0
   /// Bytes of whole frames.
   var offset = 0
+  /// When the first byte was written; -1: none was.
+  var firstWrite: Int64 = -1
+  /// Calls that left it without the sentinel that was due, and when the last one was.
+  var overdueCalls = 0
+  var overdueAt: Int64 = 0
   /// Notifications written whole, and the newest.
   var frames = 0
   var lastNumber = -1

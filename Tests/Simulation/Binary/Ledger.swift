@@ -34,6 +34,8 @@ struct Sent {
   /// The last connection that had it whole, and the one on which it was accepted; -1: none.
   var carrier = -1
   var acceptor = -1
+  /// How often it was in flight on a connection that ended without a word.
+  var doubts = 0
   var wasRejected = false
   /// The end it has by what the session has read; `none` where that cannot be told.
   var due = End.none
@@ -67,6 +69,17 @@ struct LaneLedger {
   var toBeTold = -1
   /// Ambiguous ends in a row.
   var ambiguousEnds = 0
+  /// Since when something that the connections had has been without proof; -1: nothing is.
+  var unprovenSince: Int64 = -1
+  /// What was to be first on a connection had to wait there.
+  var wasFull = false
+  /// A call wanted proof; when the last one that did began.
+  var wantsProof = false
+  var wantedAt: Int64 = -1
+  /// The provider was turned down with something in flight.
+  var wasRefused = false
+  /// Rejections heard since all was proven.
+  var rejections = 0
 }
 
 /// The counts that the session's have to equal.
@@ -146,6 +159,32 @@ struct Ledger {
     for lane in 0..<4 {
       while lanes[lane].first >= 0 { resolveFirst(of: lane, as: .unknown) }
     }
+  }
+
+  /// A call wants proof of all that has no end.
+  mutating func wantProof(_ call: Call) {
+    for lane in 0..<4 { (lanes[lane].wantsProof, lanes[lane].wantedAt) = (true, call.started) }
+  }
+
+  /// What a connection had whole was in flight when it ended without a word.
+  mutating func doubt(_ connection: Int) {
+    for number in 0..<counts.taken where sent[number].carrier == connection {
+      sent[number].doubts += 1
+    }
+  }
+
+  /// Gives the oldest of a lane that were in doubt so often their end; how many those were.
+  mutating func giveUp(of lane: Int, doubts: Int) -> Int {
+    var count = 0
+    while lanes[lane].first >= 0, sent[lanes[lane].first].doubts >= doubts {
+      resolveFirst(of: lane, as: .unknown)
+      count += 1
+    }
+    return count
+  }
+
+  func isInDoubt(_ lane: Int) -> Bool {
+    lanes[lane].first >= 0 && sent[lanes[lane].first].doubts > 0
   }
 
   /// The oldest event of a lane that waits to be taken; nil: there is none.

@@ -9,6 +9,13 @@ extension World {
   func receive(_ line: Int, _ bytes: UnsafeRawBufferPointer) {
     let connection = lines[line]
     if connection.isSpare, connection.offset + connection.streamCount == 0 { met(.sparesUsed) }
+    let lane = line / 2
+    if connection.firstWrite < 0 {
+      connection.firstWrite = clock
+      if connection.everRefused { ledger.lanes[lane].wasFull = true }
+    }
+    checkWriting(line)
+    if ledger.lanes[lane].unprovenSince < 0 { ledger.lanes[lane].unprovenSince = clock }
     connection.arrival = max(connection.arrival, clock + dice.around(connection.up))
     act(line, until: connection.arrival)
     guard connection.streamCount + bytes.count <= Connection.room else {
@@ -53,6 +60,8 @@ extension World {
       return violate("a notification of nobody on \(connection)")
     }
     check(connection, frame, number)
+    if connection.hasSentinel { violate("\(number) behind the sentinel on \(connection)") }
+    if ledger.sent[number].doubts >= 5 { violate("\(number) is written a sixth time") }
     ledger.sent[number].carrier = connection.serial
     connection.frames += 1
     connection.lastNumber = number
@@ -100,9 +109,14 @@ extension World {
     say("\(connection) has the sentinel \(frame.identifier ?? 0)")
     if scenario.isQuiet || scenario.isSimple { violate("a sentinel where there is to be none") }
     if connection.hasSentinel { violate("two sentinels on \(connection)") }
-    if connection.frames == 0 { violate("a sentinel with nothing to prove") }
+    let lane = connection.line / 2
+    if connection.frames == 0, !ledger.lanes[lane].wasRefused {
+      violate("a sentinel with nothing to prove")
+    }
+    if !isProofDue(lane), !ledger.isInDoubt(lane) { violate("a sentinel that nobody wants") }
     guard let identifier = frame.identifier, identifier != 0,
-      identifier != ledger.sent[connection.lastNumber].identifier
+      connection.lastNumber < 0
+        || identifier != ledger.sent[connection.lastNumber].identifier
     else { return violate("a sentinel without an identifier of its own") }
     connection.hasSentinel = true
     met(.sentinels)

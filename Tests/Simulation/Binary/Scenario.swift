@@ -45,6 +45,9 @@ struct Scenario {
   /// What every count and end has to be can be told to the last one. With the quiet
   /// period, or no identifiers, it hangs on when the session takes silence for its word.
   var isExact: Bool { !isQuiet && !isSimple }
+  /// Nothing ends connections without a word but what is sent: it alone is ever in doubt
+  /// for good.
+  var isPoisonous = false
 
   init(_ dice: inout Dice) {
     drawSession(&dice)
@@ -52,6 +55,20 @@ struct Scenario {
     drawGateway(&dice)
     drawCaller(&dice)
     if isQuiet { keepWithinQuietPeriod() }
+    if isExact, dice.happens(60) { poison(&dice) }
+  }
+
+  private mutating func poison(_ dice: inout Dice) {
+    isPoisonous = true
+    killers = dice.pick([2, 20, 60])
+    given.ambiguous = Int32(APNS_AMBIGUOUS_RESEND.rawValue)
+    given.answer_timeout_ms = 0
+    given.write_timeout_ms = 0
+    (refusals, silentEnds, shutdowns, strangers, noises) = (0, 0, 0, 0, 0)
+    (namelessPackets, blackHoles, cutPackets, namelessBad) = (0, 0, 0, 0)
+    (faults.stalls, faults.endlessStalls, faults.lapseMax) = (0, 0, 0)
+    faults.delayMax = min(faults.delayMax, 50_000_000)
+    sentinelStatuses = Self.oneStatus
   }
 
   private mutating func drawSession(_ dice: inout Dice) {
@@ -72,6 +89,8 @@ struct Scenario {
     if dice.happens(500) { given.reconnect_pause_max_ms = UInt32(dice.within(1...10_000)) }
     if dice.happens(500) { given.connect_timeout_ms = UInt32(dice.within(20...8_000)) }
     if dice.happens(500) { given.write_timeout_ms = UInt32(dice.within(20...8_000)) }
+    if dice.happens(400) { given.prove_after_ms = Int32(dice.within(1...100_000)) }
+    if dice.happens(100) { given.prove_after_ms = -1 }
     if dice.happens(300) { given.answer_timeout_ms = UInt32(dice.within(100...40_000)) }
     let part =
       switch dice.below(20) {

@@ -13,6 +13,7 @@ extension World {
     if connection.isRefused {
       met(.refusals)
       ledger.end(serial, as: .refused)
+      turnedDown(line)
       return cameToNothing()
     }
     if connection.hasWord, connection.inboxRead >= 6 {
@@ -54,6 +55,11 @@ extension World {
     let lane = line / 2
     ledger.end(lines[line].serial, as: .settled)
     ledger.lanes[lane].ambiguousEnds = 0
+    ledger.lanes[lane].unprovenSince = -1
+    if rejected == nil, ledger.lanes[lane].wantedAt != call.started {
+      ledger.lanes[lane].wantsProof = false
+    }
+    ledger.lanes[lane].rejections = rejected == nil ? 0 : ledger.lanes[lane].rejections + 1
     cameToSomething()
     guard scenario.isExact else { return }
     for _ in 0..<accepted { ledger.resolveFirst(of: lane, as: .accepted) }
@@ -72,18 +78,50 @@ extension World {
     guard frames > 0 else { return ledger.end(serial, as: .settled) }
     met(.ambiguousEnds)
     cameToNothing()
+    ledger.doubt(serial)
     guard scenario.isExact else { return ledger.end(serial, as: .ambiguous) }
     ledger.lanes[lane].ambiguousEnds += 1
-    if resends, ledger.lanes[lane].ambiguousEnds < 5 {
+    var left = frames
+    if !resends {
+      ledger.end(serial, as: .gaveUp)
+      for _ in 0..<frames { ledger.resolveFirst(of: lane, as: .unknown) }
+      left = 0
+    } else if ledger.lanes[lane].ambiguousEnds < 12 {
       ledger.end(serial, as: .ambiguous)
-      met(.resends, frames)
-      ledger.counts.resent += frames
+      left -= giveUpPoison(of: lane)
     } else {
       met(.givenUp)
       ledger.end(serial, as: .gaveUp)
       ledger.lanes[lane].ambiguousEnds = 0
-      for _ in 0..<frames { ledger.resolveFirst(of: lane, as: .unknown) }
+      _ = ledger.giveUp(of: lane, doubts: 1)
+      left = 0
     }
+    if !ledger.isInDoubt(lane) { ledger.lanes[lane].unprovenSince = -1 }
+    met(.resends, left)
+    ledger.counts.resent += left
+  }
+
+  /// Whether anything was looked at nobody knows, so those in flight are in doubt too.
+  private func turnedDown(_ line: Int) {
+    let lane = line / 2
+    guard lines[line].frames > 0 else {
+      if scenario.isExact, !ledger.isInDoubt(lane) { ledger.lanes[lane].unprovenSince = -1 }
+      return
+    }
+    ledger.lanes[lane].wasRefused = true
+    ledger.doubt(lines[line].serial)
+    guard scenario.isExact else { return }
+    _ = giveUpPoison(of: lane)
+    if !ledger.isInDoubt(lane) { ledger.lanes[lane].unprovenSince = -1 }
+  }
+
+  /// What is in doubt for the fifth time is so all by itself, for it may be what ends the
+  /// connections.
+  private func giveUpPoison(of lane: Int) -> Int {
+    let count = ledger.giveUp(of: lane, doubts: 5)
+    if count > 1 { violate("\(count) are given up together") }
+    if count > 0 { met(.poison) }
+    return count
   }
 
   /// Without a word of its end a connection is left only where it took nothing for long,

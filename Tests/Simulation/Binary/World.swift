@@ -9,6 +9,8 @@ final class World: Stage, Wired, Witness {
   /// Where each line's connection has its bytes.
   let streams: UnsafeMutableRawPointer
   var ledger = Ledger()
+  /// The session is closed, or being so.
+  var isClosed = false
 
   override init(traces: Bool, slot: UnsafeMutablePointer<UInt64>) {
     var dice = Dice(seed: 0)
@@ -30,6 +32,7 @@ final class World: Stage, Wired, Witness {
     adopt(scenario.given, scenario.faults)
     clearLines()
     ledger.reset()
+    isClosed = false
     do throws(Failure) {
       var caller = try Caller.make(self)
       caller.play()

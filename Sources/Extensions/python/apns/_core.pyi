@@ -112,6 +112,7 @@ class Session:
         topic: str | None = None,
         ping_after: int = 0,
         retry_timeout: float | None = None,
+        prove_after: int = 0,
     ) -> Self: ...
     @property
     def credentials(self) -> Credentials: ...
@@ -240,6 +241,8 @@ class Feedback:
         proxy_port: int = 0,
         proxy_user: str | None = None,
         proxy_password: str | None = None,
+        list_timeout: float | None = None,
+        tuples_max: int = 0,
     ) -> Self: ...
     @property
     def closed(self) -> bool: ...
