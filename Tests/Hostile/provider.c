@@ -24,11 +24,13 @@
  * step the session is closed where it is open (not with closes=0), all events are taken,
  * and the session is freed.
  *
- * A second thread sleeps for 5 ms at a time: what it oversleeps is the machine's lateness,
- * not the library's, and is taken off the call that was under way. Where a call has not
- * returned after 12 s it says so, {"stuck": "drain"}, and ends the process.
+ * What the machine is late is not the library's: the time for which the thread waited for a
+ * processor, or what a second thread, which sleeps for 5 ms at a time, overslept, is taken
+ * off the call that was under way. Where a call has not returned after 12 s, that thread says
+ * so, {"stuck": "drain"}, and ends the process.
  */
 #include <apns/apns.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -37,6 +39,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 static int word_count;
 static char **words;
@@ -99,7 +102,21 @@ static struct call {
 } calls[16];
 static apns_error_t error = APNS_ERROR_INIT;
 
+/* How long this thread was ready to run and waited for a processor, since it began; 0 where
+   the kernel does not say. */
+static double queued_ms(void) {
+  static int schedstat = -2;
+  unsigned long long ran, queued;
+  char text[128] = "";
+  if (schedstat == -2) schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  if (schedstat < 0 || pread(schedstat, text, sizeof text - 1, 0) <= 0) return 0;
+  return sscanf(text, "%llu %llu", &ran, &queued) == 2 ? (double)queued / 1e6 : 0;
+}
+
+static double queued_before;
+
 static double begin(const char *name) {
+  queued_before = queued_ms();
   double now = now_ms();
   atomic_store(&overslept, 0.0);
   atomic_store(&under_way, name);
@@ -116,7 +133,10 @@ static apns_status_t ended(double began, double allowed, apns_status_t status) {
   while (call->name && strcmp(call->name, name)) call++;
   if (!call->count++) call->late = -1e9;
   call->name = name;
-  if (late > 50) late -= atomic_load(&overslept);
+  if (late > 50) {
+    double queued = queued_ms() - queued_before, slept = atomic_load(&overslept);
+    late -= queued > slept ? queued : slept;
+  }
   if (late > call->late) call->late = late;
   if (took > call->longest) call->longest = took;
   call->statuses[-status & 15]++;
