@@ -5,6 +5,8 @@ the number in its payload, and answers 200. A notification counts as accepted wh
 block with the one status 200 and the end of the stream was sent, and no error after it.
 """
 
+import contextlib
+import os
 import time
 
 from wire import Link, Peer, number_in
@@ -247,11 +249,13 @@ class Hostile(Peer):
     def flood(self, own):
         kind, after = self.option("kind"), int(self.number("after", 1))
         is_idle, pace = self.option("when") == "idle", self.number("pace_ms")
-        stream = 1
+        stream, waiting = 1, []
         while own.count < after:
             for stream, n in self.requests(own):
                 if is_idle:
                     own.accept(stream, n)
+                else:
+                    waiting.append((stream, n))
         own.link.flush()
         if kind in FLOODS_BEGIN:
             own.link.out += FLOODS_BEGIN[kind](stream)
@@ -266,7 +270,11 @@ class Hostile(Peer):
             elif not pace:
                 own.link.fill(blob)
                 own.feel()
-            self.requests(own, 0.0005 if pace else 0.01, reading)
+            waiting += self.requests(own, 0.0005 if pace else 0.01, reading)
+            # What achieves something now and then is to save the rest.
+            if self.option("answers") and waiting and time.monotonic() >= due:
+                due = time.monotonic() + 0.05
+                own.accept(*waiting.pop())
 
     def trickle(self, own):
         """A byte now and then of a frame that never ends."""
@@ -278,6 +286,20 @@ class Hostile(Peer):
             if time.monotonic() >= due:
                 due += self.number("pace_ms") / 1000
                 own.link.out += b"\0"
+                own.feel()
+            self.requests(own)
+
+    def half_record(self, own):
+        """The same below: a TLS record that never ends."""
+        while not own.count:
+            self.requests(own)
+        own.link.flush()
+        descriptor, due = own.link.sock.fileno(), time.monotonic()
+        os.write(descriptor, b"\x17\x03\x03\x40\x00")
+        while True:
+            if time.monotonic() >= due:
+                due += self.number("pace_ms") / 1000
+                os.write(descriptor, b"\0")
                 own.feel()
             self.requests(own)
 
@@ -414,6 +436,15 @@ class Hostile(Peer):
                 if reading:
                     own.feel()
                 reading = False
+
+    def open_end(self, own):
+        """Says close_notify once there are requests, and lets the socket stay open."""
+        while not own.count:
+            self.requests(own)
+        own.feel()
+        with contextlib.suppress(OSError):
+            own.link.sock.unwrap()
+        time.sleep(60)
 
     def deaf(self, own):
         """Never reads a byte."""

@@ -102,6 +102,12 @@ def floods():
         cpu=0.9,
         quick=True,
     )
+    for kind in ("window_update", "unknown"):
+        peer = ("http2", "harm=flood", f"kind={kind}", "when=flight", "answers=1")
+        name = f"{kind}, and an answer now and then"
+        yield Row("HTTP/2 floods", name, peer, SHORT, IN_FLIGHT, cpu=0.5, quick=kind == "unknown")
+    peer = ("http2", "harm=half_record", "pace_ms=50")
+    yield Row("HTTP/2 floods", "a TLS record byte by byte", peer, SHORT, IN_FLIGHT, quick=True)
     for name, number in (("DATA", 0), ("HEADERS", 1), ("SETTINGS", 4), ("unknown", 250)):
         peer = ("http2", "harm=trickle", f"frame={number}", "pace_ms=50")
         yield Row("HTTP/2 floods", f"{name} byte by byte", peer, SHORT, IN_FLIGHT, quick=number == 1)
@@ -429,6 +435,14 @@ def silences():
             "send:100 drain:700 next:300 next:300 close:300",
             quick=True,
         )
+    yield Row(
+        "silence",
+        "close_notify, and the socket stays, HTTP/2",
+        ("http2", "harm=open_end"),
+        SHORT,
+        "send:20 drain:700 next:300 send:1 close:300",
+        quick=True,
+    )
     yield Row(
         "silence",
         "windows of 0, HTTP/2",
