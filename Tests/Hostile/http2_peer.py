@@ -88,7 +88,6 @@ FLOODS_BEGIN = {
     "continuation": lambda stream: frame(HEADERS, 0, stream, OK),
     "empty continuation": lambda stream: frame(HEADERS, 0, stream, OK),
     "huge header block": lambda stream: frame(HEADERS, 0, stream, OK),
-    "rst of ended streams": lambda stream: answer(1),
 }
 
 
@@ -256,6 +255,8 @@ class Hostile(Peer):
                     own.accept(stream, n)
                 else:
                     waiting.append((stream, n))
+        if kind == "rst of ended streams" and waiting:
+            own.accept(*waiting.pop(0))
         own.link.flush()
         if kind in FLOODS_BEGIN:
             own.link.out += FLOODS_BEGIN[kind](stream)

@@ -240,6 +240,10 @@ static void read_feedback(apns_credentials_t *credentials, size_t most) {
   options.port = (uint16_t)number_of("feedback_port", 0);
   options.connect_timeout_ms = (uint32_t)connect_ms;
   options.read_timeout_ms = (uint32_t)number_of("read_timeout_ms", 500);
+#ifdef HAS_LIST_TIMEOUT
+  options.list_timeout_ms = (uint32_t)number_of("list_timeout_ms", 0);
+  options.tuples_max = (uint32_t)number_of("tuples_max", 0);
+#endif
   double start = now_ms(), began = begin("feedback_open");
   apns_status_t status = apns_feedback_open(&options, credentials, &feedback, &error);
   ended(began, (double)connect_ms, status);
@@ -247,6 +251,10 @@ static void read_feedback(apns_credentials_t *credentials, size_t most) {
     began = begin("feedback_next");
     status = apns_feedback_next(feedback, &tuple, &error);
     ended(began, (double)options.read_timeout_ms, status);
+    if (status == APNS_ERR_TIMEOUT) {
+      status = APNS_OK;
+      continue;
+    }
     if (status != APNS_OK) break;
     tuples++;
     if (tuple.token_length > longest_token) longest_token = tuple.token_length;
