@@ -2,6 +2,7 @@
 #ifndef APNS_COPENSSL_SHIM_H
 #define APNS_COPENSSL_SHIM_H
 
+#include <errno.h>
 #include <openssl/bio.h>
 #include <openssl/crypto.h>
 #include <openssl/ec.h>
@@ -85,6 +86,15 @@ static inline int copenssl_is_end_without_close(unsigned long code) {
   (void)code;
   return 0;
 #endif
+}
+
+/* There was no memory, or no file descriptor, for it. The number of the first is 1.1.1's or
+   3's, by the library that runs. */
+static inline int copenssl_is_exhausted(unsigned long code) {
+  const int reason = copenssl_error_reason(code);
+  if (copenssl_error_library(code) == ERR_LIB_SYS)
+    return reason == ENOMEM || reason == EMFILE || reason == ENFILE;
+  return reason == (OpenSSL_version_num() < 0x30000000L ? 65 : 0xC0100);
 }
 
 /* ---- Certificates and keys ---------------------------------------------- */

@@ -64,6 +64,11 @@ static inline ssize_t csystem_receive(int descriptor, void *bytes, size_t count)
   return recv(descriptor, bytes, count, MSG_DONTWAIT);
 }
 
+/* Takes bytes that nobody wants off a TCP socket, without a place to put them. */
+static inline ssize_t csystem_discard(int descriptor, size_t count) {
+  return recv(descriptor, NULL, count, MSG_DONTWAIT | MSG_TRUNC);
+}
+
 /* glibc's connect takes a transparent union, which Swift does not know. */
 static inline int csystem_connect(int descriptor, const void *address, socklen_t size) {
   return connect(descriptor, (const struct sockaddr *)address, size);

@@ -39,13 +39,23 @@ extension Wired {
     say("\(connection) is found ended: \(connection.ending)")
     switch connection.ending {
     case .goodbye: return .end
-    case .broken: return .broken(Failure(APNS_ERR_NETWORK, "the connection broke"))
+    case .broken: return .broken
     case .refusal:
       connection.isRefused = true
-      var failure = Failure(APNS_ERR_TLS, "the peer ended the connection")
-      failure.tlsCode = refusalCode
-      return .broken(failure)
+      return .broken
     }
+  }
+
+  /// What was just found broken: by a refusal only where reading found that.
+  func failure(_ line: Int) -> Failure {
+    let connection = lines[line]
+    if !connection.isDone, !connection.isBroken {
+      violate("\(connection) is asked why it broke, and did not")
+    }
+    guard connection.isRefused else { return Failure(APNS_ERR_NETWORK, "the connection broke") }
+    var failure = Failure(APNS_ERR_TLS, "the peer ended the connection")
+    failure.tlsCode = refusalCode
+    return failure
   }
 
   // MARK: Writing
@@ -71,7 +81,7 @@ extension Wired {
       } else {
         (connection.isBroken, connection.isUnread) = (true, true)
         met(.brokenWrites)
-        return .broken(Failure(APNS_ERR_NETWORK, "the connection broke"))
+        return .broken
       }
     }
     if connection.rereadAt > 0 {

@@ -29,6 +29,8 @@ struct FakeNetwork<World: Wired>: Network, ~Copyable {
     return world.write(line, bytes)
   }
 
+  func failure(_ line: Int) -> Failure { world.failure(line) }
+
   func hasNews(_ line: Int) -> Bool {
     world.tick()
     return world.hasNews(line)

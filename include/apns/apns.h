@@ -77,7 +77,7 @@ typedef enum apns_status {
   APNS_DONE = -1,             /* nothing to take: the list ended, no outcome came in time */
   APNS_ERR_ARGUMENT = -2,     /* a mistake of the caller; retrying cannot help */
   APNS_ERR_BUFFER_SMALL = -3, /* the call says how many bytes to bring */
-  APNS_ERR_MEMORY = -4,       /* the system has no memory left */
+  APNS_ERR_MEMORY = -4,       /* no memory, or no descriptor to open a file with (sys_errno) */
   APNS_ERR_TIMEOUT = -5,      /* a deadline passed; nothing is lost by it */
   APNS_ERR_NETWORK = -6,      /* name, connection or peer failed; sys_errno may say how */
   APNS_ERR_TLS = -7,          /* handshake or verification failed; tls_code may say how */
@@ -91,7 +91,11 @@ typedef enum apns_status {
 /** The status's name, such as "APNS_ERR_TIMEOUT"; "unknown status" for any other number. Static. */
 const char *apns_status_name(apns_status_t status);
 
-/** 1 where the same call may succeed later without a change by the caller, else 0. */
+/**
+ * 1 where the same call may succeed later without a change by the caller: APNS_ERR_MEMORY,
+ * APNS_ERR_TIMEOUT and APNS_ERR_NETWORK. 0 for all others: APNS_DONE is no failure, and after
+ * APNS_ERR_FULL outcomes have to be taken first.
+ */
 int apns_status_is_retryable(apns_status_t status);
 
 /**
@@ -924,6 +928,11 @@ typedef struct apns_notification {
  * written before the call returns; with it, as soon as it fills a TLS record of
  * 16 KB, or with the next call that writes.
  *
+ * APNS_ERR_FULL, of this and the other send functions: the window is full of outcomes that
+ * wait to be taken. It is not retryable as it stands, for no waiting makes room: take outcomes
+ * with apns_session_next_event() until it has none, and send the same notification again. A
+ * program that sends more than its window holds needs that in its loop.
+ *
  * A connection that fails meanwhile is replaced and what it lost is sent again
  * as the options say; an error says that there is none to be had. Where the
  * window is full the call waits for the gateway's word on what is in flight.
@@ -939,7 +948,8 @@ apns_status_t apns_session_send(apns_session_t *session, const apns_notification
  * Sends an array, in order, with the least work per notification.
  *
  * `taken_out` receives how many the session took: all with APNS_OK, else those
- * before the one the error is about. Every element has the same `size`.
+ * before the one the error is about: after APNS_ERR_FULL, take the outcomes and go on behind
+ * those. Every element has the same `size`.
  */
 apns_status_t apns_session_send_many(apns_session_t *session,
                                      const apns_notification_t *notifications, size_t count,

@@ -23,10 +23,9 @@
     guard plan.size <= session.pointee.options.payloadMax else {
       throw refusal(of: given, payloadMax: session.pointee.options.payloadMax)
     }
-    return try withUnsafeTemporaryAllocation(byteCount: plan.size, alignment: 1) {
-      (buffer) throws(Failure) in
-      if let base = buffer.baseAddress { builder.pointee.write(plan, to: base) }
-      return try takePush(session, given, payload: UnsafeRawBufferPointer(buffer))
-    }
+    let draft = try session.pointee.roomForDraft()
+    builder.pointee.write(plan, to: draft)
+    return try takePush(
+      session, given, payload: UnsafeRawBufferPointer(start: draft, count: plan.size))
   }
 #endif

@@ -1,10 +1,13 @@
 import CAPNS
 import CSendPayload
+import CSystem
 
 /// The device token's size in Apple's listings.
 private let tokenSize = 32
 /// The largest payload in Apple's listings.
 private let listingLimit = 256
+/// A frame that large goes on the stack.
+private let usualFrame = 1024
 
 @_cdecl("sendPayload") @implementation
 public func sendPayload(
@@ -56,11 +59,18 @@ private func send(
     payload: UnsafeRawBufferPointer(start: payload, count: length), identifier: identifier,
     expiry: expiry)
   guard let size = FrameEncoder.size(of: notification, as: command) else { return false }
-  return withUnsafeTemporaryAllocation(byteCount: size, alignment: 1) { frame in
-    guard let base = frame.baseAddress else { return false }
-    FrameEncoder.encode(notification, as: command, size: size, into: base)
-    return HostConnection(ssl).write(UnsafeRawBufferPointer(frame))
+  // What is larger than that Swift allocates, and ends the program where there is no memory.
+  if size <= usualFrame {
+    return withUnsafeTemporaryAllocation(byteCount: usualFrame, alignment: 1) { frame in
+      guard let base = frame.baseAddress else { return false }
+      FrameEncoder.encode(notification, as: command, size: size, into: base)
+      return HostConnection(ssl).write(UnsafeRawBufferPointer(start: base, count: size))
+    }
   }
+  guard let frame = malloc(size) else { return false }
+  defer { free(frame) }
+  FrameEncoder.encode(notification, as: command, size: size, into: frame)
+  return HostConnection(ssl).write(UnsafeRawBufferPointer(start: frame, count: size))
 }
 
 /// By the session that the SSL stands for, as this sends it.

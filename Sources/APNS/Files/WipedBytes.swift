@@ -65,7 +65,9 @@ struct WipedBytes: ~Copyable {
   private static func unreadable(
     _ file: UnsafePointer<CChar>, _ name: StaticString, _ status: apns_status_t, _ code: CInt
   ) -> Failure {
-    Failure(status, systemError: code) {
+    // What the process has no more of may be there later; the file is none the worse for it.
+    let isExhausted = code == EMFILE || code == ENFILE || code == ENOMEM
+    return Failure(isExhausted ? APNS_ERR_MEMORY : status, systemError: code) {
       $0.append(name)
       $0.append(" file ")
       $0.append(file)

@@ -95,7 +95,7 @@ struct Feedback: ~Copyable {
       }
     case .end where end == 0: final = .done
     case .end: finish(nil)
-    case .broken(let failure): finish(failure)
+    case .broken: finish(connection.failure())
     }
   }
 

@@ -19,7 +19,7 @@ extension Session where Net: ~Copyable {
           try heard(lane, UnsafeRawBufferPointer(rebasing: buffer[0..<min(count, buffer.count)]))
         case .nothing: return
         case .end: try connectionEnded(lane, nil)
-        case .broken(let failure): try connectionEnded(lane, failure)
+        case .broken: try connectionEnded(lane, network.failure(lane.pointee.line.number))
         }
       }
     }

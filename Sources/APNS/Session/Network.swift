@@ -19,6 +19,9 @@ protocol Network: ~Copyable {
   mutating func read(_ line: Int, into buffer: UnsafeMutableRawBufferPointer) -> Reading
   mutating func write(_ line: Int, _ bytes: UnsafeRawBufferPointer) -> Writing
 
+  /// Why `read` or `write` found the line broken; until it is dropped.
+  func failure(_ line: Int) -> Failure
+
   /// Something may be there to be read.
   func hasNews(_ line: Int) -> Bool
 

@@ -21,44 +21,41 @@
       _ lane: UnsafeMutablePointer<PushLane>, atMost limit: Int = lastWords
     ) throws(Failure) {
       var left = limit
-      try withUnsafeTemporaryAllocation(byteCount: HTTP2Connection.recordSize, alignment: 16) {
-        (buffer) throws(Failure) in
-        while lane.pointee.use == .open {
-          switch network.read(lane.pointee.number, into: buffer) {
-          case .bytes(let count):
-            lane.pointee.line.mustRead = false
-            lane.pointee.lastHeard = network.now
-            lane.pointee.lastRead = lane.pointee.lastHeard
-            let bytes = UnsafeRawBufferPointer(rebasing: buffer[0..<min(count, buffer.count)])
-            let answers = lane.pointee.http.pointee.answers
-            let isHTTP2 = lane.pointee.http.receive(bytes)
-            let isOfUse = lane.pointee.budget.take(
-              count, answers: lane.pointee.http.pointee.answers &- answers,
-              at: lane.pointee.lastRead)
-            judgeAnswered()
-            if !isHTTP2 {
-              try connectionEnded(lane, notHTTP2)
-            } else if !isOfUse {
-              try connectionEnded(lane, flooded)
-            }
-            left &-= count
-            lane.pointee.readOn &+= count
-            if left <= 0 {
-              // The streams that were answered make room for others, which need not wait.
-              lane.pointee.isUnread = true
-              return
-            }
-          case .nothing:
-            lane.pointee.isUnread = false
-            lane.pointee.readOn = 0
-            // A connection that was left has done its duty when its last answer is there.
-            if lane.pointee.http.pointee.isLeaving, lane.pointee.http.pointee.inFlight == 0 {
-              leave(lane)
-            }
-            return
-          case .end: try connectionEnded(lane, nil)
-          case .broken(let failure): try connectionEnded(lane, failure)
+      while lane.pointee.use == .open {
+        switch network.read(lane.pointee.number, into: heard) {
+        case .bytes(let count):
+          lane.pointee.line.mustRead = false
+          lane.pointee.lastHeard = network.now
+          lane.pointee.lastRead = lane.pointee.lastHeard
+          let bytes = UnsafeRawBufferPointer(rebasing: heard[0..<min(count, heard.count)])
+          let answers = lane.pointee.http.pointee.answers
+          let isHTTP2 = lane.pointee.http.receive(bytes)
+          let isOfUse = lane.pointee.budget.take(
+            count, answers: lane.pointee.http.pointee.answers &- answers,
+            at: lane.pointee.lastRead)
+          judgeAnswered()
+          if !isHTTP2 {
+            try connectionEnded(lane, notHTTP2)
+          } else if !isOfUse {
+            try connectionEnded(lane, flooded)
           }
+          left &-= count
+          lane.pointee.readOn &+= count
+          if left <= 0 {
+            // The streams that were answered make room for others, which need not wait.
+            lane.pointee.isUnread = true
+            return
+          }
+        case .nothing:
+          lane.pointee.isUnread = false
+          lane.pointee.readOn = 0
+          // A connection that was left has done its duty when its last answer is there.
+          if lane.pointee.http.pointee.isLeaving, lane.pointee.http.pointee.inFlight == 0 {
+            leave(lane)
+          }
+          return
+        case .end: try connectionEnded(lane, nil)
+        case .broken: try connectionEnded(lane, network.failure(lane.pointee.number))
         }
       }
     }

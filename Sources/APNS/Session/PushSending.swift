@@ -175,10 +175,12 @@
         case .needsReading:
           try stalled(lane, mustRead: true)
           return false
-        case .broken(let failure):
+        case .broken:
           // What says why may have come before the connection went.
           try hear(lane)
-          if lane.pointee.use == .open { try connectionEnded(lane, failure) }
+          if lane.pointee.use == .open {
+            try connectionEnded(lane, network.failure(lane.pointee.number))
+          }
           return false
         }
       }

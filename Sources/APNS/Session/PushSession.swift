@@ -20,6 +20,10 @@
     /// owe answers still.
     let lanes: UnsafeMutablePointer<PushLane>
     let laneCount: Int
+    /// Where what is read comes to first, a record's worth: too much for the stack.
+    let heard: UnsafeMutableRawBufferPointer
+    /// Where a builder writes a payload; made when the first one does.
+    private var draft: UnsafeMutableRawPointer?
     var reconnects: Reconnects
     var gathering = Gathering()
     var nextIdentifier: UInt32 = 1
@@ -40,11 +44,16 @@
     ) throws(Failure) -> PushSession {
       let showsToken = token != nil
       let bearer = try BearerText()
+      guard let heard = malloc(HTTP2Connection.recordSize) else { throw .outOfMemory }
       guard
         let outbox = Outbox.make(
           bytes: options.windowBytes, reportsAccepted: options.reportsAccepted)
-      else { throw .outOfMemory }
+      else {
+        free(heard)
+        throw .outOfMemory
+      }
       guard let gone = UnsafeMutablePointer<GoneDevices>.make() else {
+        free(heard)
         Outbox.end(outbox)
         throw .outOfMemory
       }
@@ -53,6 +62,7 @@
         let lanes = malloc(count &* MemoryLayout<PushLane>.stride)?
           .bindMemory(to: PushLane.self, capacity: count)
       else {
+        free(heard)
         gone.release()
         Outbox.end(outbox)
         throw .outOfMemory
@@ -64,20 +74,21 @@
         else {
           for made in 0..<number { lanes[made].http.end() }
           free(lanes)
+          free(heard)
           gone.release()
           Outbox.end(outbox)
           throw .outOfMemory
         }
         (lanes + number).initialize(to: PushLane(line: Line(number), http: http))
       }
-      return PushSession(options, names, token, bearer, network, outbox, gone, lanes, count)
+      return PushSession(options, names, token, bearer, network, outbox, gone, lanes, count, heard)
     }
 
     private init(
       _ options: SessionOptions, _ names: consuming PushNames, _ token: consuming ProviderToken?,
       _ bearer: consuming BearerText, _ network: consuming Net,
       _ outbox: UnsafeMutablePointer<Outbox>, _ gone: UnsafeMutablePointer<GoneDevices>,
-      _ lanes: UnsafeMutablePointer<PushLane>, _ count: Int
+      _ lanes: UnsafeMutablePointer<PushLane>, _ count: Int, _ heard: UnsafeMutableRawPointer
     ) {
       self.options = options
       self.names = names
@@ -88,6 +99,8 @@
       self.gone = gone
       self.lanes = lanes
       laneCount = count
+      self.heard = UnsafeMutableRawBufferPointer(
+        start: heard, count: HTTP2Connection.recordSize)
       reconnects = Reconnects(
         longestPause: options.longestPause, perMinute: options.connectsPerMinute)
     }
@@ -95,8 +108,18 @@
     deinit {
       for number in 0..<laneCount { lanes[number].http.end() }
       free(lanes)
+      free(heard.baseAddress)
+      free(draft)
       gone.release()
       Outbox.end(outbox)
+    }
+
+    /// Room for a payload that is read before it is taken.
+    mutating func roomForDraft() throws(Failure) -> UnsafeMutableRawPointer {
+      if let draft { return draft }
+      guard let made = malloc(options.payloadMax) else { throw .outOfMemory }
+      draft = made
+      return made
     }
 
     func deadline(milliseconds: Int32) -> Int64 { network.now &+ options.time(milliseconds) }

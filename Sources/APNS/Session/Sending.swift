@@ -179,10 +179,12 @@ extension Session where Net: ~Copyable {
       return true
     case .full: try stalled(lane, mustRead: false)
     case .needsReading: try stalled(lane, mustRead: true)
-    case .broken(let failure):
+    case .broken:
       // The packet that says why may have come before the connection went.
       try hear(lane)
-      if lane.pointee.use == .open { try connectionEnded(lane, failure) }
+      if lane.pointee.use == .open {
+        try connectionEnded(lane, network.failure(lane.pointee.line.number))
+      }
     }
     return false
   }

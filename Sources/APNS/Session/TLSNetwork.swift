@@ -1,3 +1,4 @@
+import CAPNS
 import CSystem
 
 /// The world as it is: TLS connections to one endpoint, and the system's clock.
@@ -9,17 +10,22 @@ struct TLSNetwork: Network, ~Copyable {
   /// What is watched, and what the last wait found: one for each line.
   private let watches: UnsafeMutablePointer<pollfd>
   /// Left by the last connection for the next.
-  private var resumption: TLSSession?
+  private var resumption = TLSOffer()
   private var address: PeerAddress?
   private var seed: UInt64
 
   init?(lines count: Int, to endpoint: consuming Endpoint, trusting trust: consuming TrustContext) {
     guard
       let lines = malloc(count &* MemoryLayout<TLSConnection?>.stride)?
-        .bindMemory(to: TLSConnection?.self, capacity: count),
+        .bindMemory(to: TLSConnection?.self, capacity: count)
+    else { return nil }
+    guard
       let watches = malloc(count &* MemoryLayout<pollfd>.stride)?
         .bindMemory(to: pollfd.self, capacity: count)
-    else { return nil }
+    else {
+      free(lines)
+      return nil
+    }
     self.endpoint = endpoint
     self.trust = trust
     self.count = count
@@ -58,12 +64,31 @@ struct TLSNetwork: Network, ~Copyable {
 
   @inline(never)
   mutating func advance(_ line: Int) throws(Failure) -> Opening {
-    switch try lines[line]?.advance(endpoint) {
-    case .waits(let readiness, let time): return .waits(readiness, until: time.nanoseconds)
-    case .open, nil:
-      address = lines[line]?.address
-      return .open
+    while true {
+      do throws(Failure) {
+        switch try lines[line]?.advance(endpoint) {
+        case .waits(let readiness, let time): return .waits(readiness, until: time.nanoseconds)
+        case .open, nil:
+          address = lines[line]?.address
+          if lines[line]?.wasResumed ?? false { resumption.served() }
+          return .open
+        }
+      } catch {
+        try reopenWithoutOffer(line, after: error)
+      }
     }
+  }
+
+  /// Begins anew, without a session to resume, where the offer of one may have been the reason.
+  /// The time goes on, and nobody is told.
+  @inline(never)
+  private mutating func reopenWithoutOffer(_ line: Int, after failure: Failure) throws(Failure) {
+    guard lines[line]?.failedByOffer(failure.status) ?? false else { throw failure }
+    let (known, deadline) = (lines[line]?.address, lines[line]?.deadline ?? Deadline(nanoseconds: 0))
+    drop(line)
+    resumption.didHarm()
+    lines[line] = try TLSConnection.begin(
+      to: endpoint, trusting: trust, resuming: TLSOffer(), at: known, by: deadline)
   }
 
   @inline(__always)
@@ -74,6 +99,11 @@ struct TLSNetwork: Network, ~Copyable {
   @inline(__always)
   mutating func write(_ line: Int, _ bytes: UnsafeRawBufferPointer) -> Writing {
     lines[line]?.write(bytes) ?? .full
+  }
+
+  @inline(never)
+  func failure(_ line: Int) -> Failure {
+    lines[line]?.failure() ?? Failure(APNS_ERR_NETWORK, "the connection ended")
   }
 
   func hasNews(_ line: Int) -> Bool { lines[line]?.look(for: .reading) != nil }

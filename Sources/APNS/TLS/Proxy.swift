@@ -67,7 +67,11 @@ struct Proxy: ~Copyable {
     }
     let length = userLength &+ 1 &+ passwordLength
     let size = (length &+ 2) / 3 &* 4 &+ 1
-    guard let plain = malloc(length), let text = malloc(size) else { throw .outOfMemory }
+    guard let plain = malloc(length) else { throw .outOfMemory }
+    guard let text = malloc(size) else {
+      free(plain)
+      throw .outOfMemory
+    }
     plain.copyMemory(from: user, byteCount: userLength)
     plain.storeBytes(of: 0x3A, toByteOffset: userLength, as: UInt8.self)
     if let password {

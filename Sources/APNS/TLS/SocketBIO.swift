@@ -10,6 +10,12 @@ struct SocketState {
   /// The peer has ended its side.
   var hasEnded = false
   var peerFault = PeerFault()
+  /// So many bytes may be read before the call that reads has to return: OpenSSL itself goes on
+  /// for as long as the peer sends records that it keeps to itself.
+  var allowance = 0
+
+  /// A whole record's, or some hundred of the smallest, for which OpenSSL needs 50 ms.
+  static var wholeAllowance: Int { 16 << 10 }
 }
 
 /// A BIO of our own over a socket: OpenSSL's would write() and so raise SIGPIPE.
@@ -64,9 +70,17 @@ private func readFromSocket(
 ) -> CInt {
   guard let bio, let bytes, count > 0, let state = state(of: bio) else { return 0 }
   copenssl_clear_retry(bio)
+  if state.pointee.allowance <= 0 {
+    // The socket stays readable, so that a wait for it ends at once.
+    copenssl_retry_read(bio)
+    return -1
+  }
   while true {
     let received = csystem_receive(state.pointee.descriptor, bytes, Int(count))
-    if received > 0 { return CInt(truncatingIfNeeded: received) }
+    if received > 0 {
+      state.pointee.allowance &-= Int(received)
+      return CInt(truncatingIfNeeded: received)
+    }
     if received == 0 {
       state.pointee.hasEnded = true
       return 0

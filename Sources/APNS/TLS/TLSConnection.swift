@@ -13,15 +13,22 @@ struct TLSConnection: ~Copyable {
   private var tunnel: ProxyTunnel?
   private var isOpen = false
   /// By when it has to be open.
-  private let deadline: Deadline
+  let deadline: Deadline
   /// Set while nothing may be said to the peer.
   private var isSilent = true
+  /// What OpenSSL said when reading or writing failed.
+  private var brokenBy = TLSErrors.none
+  private var isFlooded = false
+  /// Bytes read that came to nothing.
+  private var idle = IdleBytes()
+  /// The number of the session that was offered; 0: none was.
+  private let offer: UInt32
 
   /// Begins a connection, at the address `known` or any that the name has.
   @inline(never)
   static func begin(
     to endpoint: borrowing Endpoint, trusting trust: borrowing TrustContext,
-    resuming session: borrowing TLSSession?, at known: PeerAddress?, by deadline: Deadline
+    resuming offer: borrowing TLSOffer, at known: PeerAddress?, by deadline: Deadline
   ) throws(Failure) -> TLSConnection {
     let dialing = try endpoint.dial(known, by: deadline)
     guard
@@ -44,9 +51,9 @@ struct TLSConnection: ~Copyable {
     SSL_set_bio(ssl, bio, bio)
     copenssl_set_state(ssl, state)
     copenssl_set_write_mode(ssl)
-    session?.offer(on: ssl)
     let connection = TLSConnection(
-      ssl: ssl, method: method, state: state, dialing: dialing, deadline: deadline)
+      ssl: ssl, method: method, state: state, dialing: dialing, offer: offer.make(on: ssl),
+      deadline: deadline)
     try connection.expectPeer(named: endpoint)
     #if APNS_HTTP2
       if endpoint.speaksHTTP2 {
@@ -63,7 +70,7 @@ struct TLSConnection: ~Copyable {
     to endpoint: borrowing Endpoint, trusting trust: borrowing TrustContext, by deadline: Deadline
   ) throws(Failure) -> TLSConnection {
     var connection = try begin(
-      to: endpoint, trusting: trust, resuming: nil, at: nil, by: deadline)
+      to: endpoint, trusting: trust, resuming: TLSOffer(), at: nil, by: deadline)
     while true {
       switch try connection.advance(endpoint) {
       case .open: return connection
@@ -74,12 +81,13 @@ struct TLSConnection: ~Copyable {
 
   private init(
     ssl: OpaquePointer, method: OpaquePointer, state: UnsafeMutablePointer<SocketState>,
-    dialing: consuming Dialing, deadline: Deadline
+    dialing: consuming Dialing, offer: UInt32, deadline: Deadline
   ) {
     self.ssl = ssl
     self.method = method
     self.state = state
     self.dialing = consume dialing
+    self.offer = offer
     self.deadline = deadline
   }
 
@@ -89,9 +97,7 @@ struct TLSConnection: ~Copyable {
       // what is still on its way to the peer.
       TLSErrors.clear()
       _ = SSL_shutdown(ssl)
-      withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
-        while csystem_receive(state.pointee.descriptor, buffer.baseAddress, buffer.count) > 0 {}
-      }
+      discardUnread()
     }
     SSL_free(ssl)
     TLSErrors.clear()
@@ -100,12 +106,51 @@ struct TLSConnection: ~Copyable {
     free(state)
   }
 
+  /// As much as a socket holds, and no more: a peer that goes on sending is not waited for.
+  private static let mostUnread = 8 << 20
+
+  @inline(never)
+  private func discardUnread() {
+    var left = Self.mostUnread
+    while left > 0 {
+      let count = csystem_discard(state.pointee.descriptor, left)
+      guard count > 0 else { return }
+      left &-= Int(count)
+    }
+  }
+
   /// Leaves behind what spares the next connection to the same peer work; to be asked
   /// for when this one is done with.
   @inline(never)
-  func leave(in session: inout TLSSession?) {
-    if let mine = TLSSession(of: ssl) { session = consume mine }
+  func leave(in offer: inout TLSOffer) {
+    // Only a handshake that is whole has verified the peer, and an error since then, the peer's
+    // alert or ours, says that something is wrong with what was agreed upon.
+    if isOpen, !isFlooded, brokenBy.code == 0, !brokenBy.isExhausted {
+      if let mine = TLSSession(of: ssl) { offer.renew(with: mine) }
+    } else {
+      forget(in: &offer)
+    }
   }
+
+  /// What this one offered, if anything, did not serve.
+  @inline(never)
+  private func forget(in offer: inout TLSOffer) {
+    if self.offer != 0, isOpen || hasBegunHandshake { offer.forget(self.offer) }
+  }
+
+  /// Something was, or may have been, said of TLS.
+  private var hasBegunHandshake: Bool { SSL_in_before(ssl) == 0 }
+
+  /// It ended in a handshake with an offer in it, for which the offer may be to blame: another
+  /// one without it is in order. Not where time or memory ran out or the peer's certificate is
+  /// to blame.
+  func failedByOffer(_ status: apns_status_t) -> Bool {
+    offer != 0 && !isOpen && hasBegunHandshake && state.pointee.peerFault.code == 0
+      && (status == APNS_ERR_TLS || status == APNS_ERR_NETWORK)
+  }
+
+  /// The peer took up what was offered.
+  var wasResumed: Bool { offer != 0 && SSL_session_reused(ssl) == 1 }
 
   /// What to wait on; -1 where there is nothing.
   var descriptor: CInt {
@@ -177,13 +222,17 @@ struct TLSConnection: ~Copyable {
   }
 
   /// Nil when both have shaken hands, else what that waits for.
-  private func shakeHands(_ endpoint: borrowing Endpoint) throws(Failure) -> Readiness? {
+  private mutating func shakeHands(_ endpoint: borrowing Endpoint) throws(Failure) -> Readiness? {
     TLSErrors.clear()
+    state.pointee.allowance = SocketState.wholeAllowance
     let result = SSL_connect(ssl)
+    idle.read(SocketState.wholeAllowance &- state.pointee.allowance, of: 0)
     if result == 1 {
       TLSErrors.clear()
+      idle = IdleBytes()
       return nil
     }
+    if idle.isFloodOfHandshakes { throw flood }
     let wanted: Readiness
     switch SSL_get_error(ssl, result) {
     case SSL_ERROR_WANT_READ: wanted = .reading
@@ -199,6 +248,12 @@ struct TLSConnection: ~Copyable {
 
   private func handshakeFailure(_ endpoint: borrowing Endpoint) -> Failure {
     let errors = TLSErrors.take()
+    if isExhausted(errors) {
+      return errors.exhausted {
+        $0.append("the TLS handshake failed with ")
+        endpoint.append(to: &$0)
+      }
+    }
     let fault = state.pointee.peerFault
     if fault.code != 0 {
       var failure = Failure(APNS_ERR_TLS) { $0.append(fault, host: endpoint.serverName) }
@@ -223,24 +278,44 @@ struct TLSConnection: ~Copyable {
     }
   }
 
+  /// Memory ran out: OpenSSL says so, or says nothing, for that takes memory too.
+  private func isExhausted(_ errors: TLSErrors) -> Bool {
+    errors.isExhausted || state.pointee.peerFault.code == X509_V_ERR_OUT_OF_MEM
+      || errors.code == 0 && state.pointee.systemError == 0 && !state.pointee.hasEnded
+        && state.pointee.peerFault.code == X509_V_OK
+  }
+
+  private var flood: Failure {
+    Failure(APNS_ERR_PROTOCOL, "the peer floods the connection with TLS records that carry nothing")
+  }
+
   // MARK: Reading and writing
 
   /// Takes what is there without waiting.
   mutating func read(into buffer: UnsafeMutableRawBufferPointer) -> Reading {
     TLSErrors.clear()
     var count = 0
+    state.pointee.allowance = SocketState.wholeAllowance
     let result = SSL_read_ex(ssl, buffer.baseAddress, buffer.count, &count)
+    idle.read(SocketState.wholeAllowance &- state.pointee.allowance, of: count)
     if result == 1 { return .bytes(count) }
     switch SSL_get_error(ssl, result) {
-    case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .nothing
+    case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE:
+      guard idle.isFlood else { return .nothing }
+      isFlooded = true
+      isSilent = true
+      return .broken
     case SSL_ERROR_ZERO_RETURN: return .end
     default:
       let errors = TLSErrors.take()
       isSilent = true
-      if state.pointee.systemError == 0, errors.code == 0 || errors.isEndWithoutClose {
+      if state.pointee.hasEnded, state.pointee.systemError == 0,
+        errors.code == 0 || errors.isEndWithoutClose
+      {
         return .end
       }
-      return .broken(brokenFailure(errors))
+      brokenBy = errors
+      return .broken
     }
   }
 
@@ -249,6 +324,7 @@ struct TLSConnection: ~Copyable {
   mutating func write(_ bytes: UnsafeRawBufferPointer) -> Writing {
     TLSErrors.clear()
     var count = 0
+    state.pointee.allowance = SocketState.wholeAllowance
     let result = SSL_write_ex(ssl, bytes.baseAddress, bytes.count, &count)
     if result == 1 { return .bytes(count) }
     switch SSL_get_error(ssl, result) {
@@ -256,7 +332,8 @@ struct TLSConnection: ~Copyable {
     case SSL_ERROR_WANT_READ: return .needsReading
     default:
       isSilent = true
-      return .broken(brokenFailure(TLSErrors.take()))
+      brokenBy = TLSErrors.take()
+      return .broken
     }
   }
 
@@ -268,8 +345,20 @@ struct TLSConnection: ~Copyable {
     Readiness.look(for: wanted, on: descriptor)
   }
 
-  private func brokenFailure(_ errors: TLSErrors) -> Failure {
+  /// Why reading or writing found it broken.
+  @inline(never)
+  func failure() -> Failure {
+    let errors = brokenBy
+    if isFlooded { return flood }
+    if isExhausted(errors) {
+      return errors.exhausted { $0.append("the connection broke") }
+    }
     if errors.alert != nil {
+      // Of a connection that was resumed it is no verdict on the provider: the next one, which
+      // is not, will tell.
+      if wasResumed {
+        return errors.failure(APNS_ERR_NETWORK) { $0.append("the peer ended a resumed connection") }
+      }
       return errors.failure(APNS_ERR_TLS) { $0.append("the peer ended the connection") }
     }
     if state.pointee.systemError != 0 {

@@ -7,6 +7,8 @@ struct TLSErrors {
   let code: UInt
   /// One of them says that this OpenSSL, or a provider of it, has not got a cipher.
   private(set) var isUnsupported = false
+  /// One of them says that memory, or file descriptors, ran out: whatever the others make of it.
+  private(set) var isExhausted = false
 
   static var none: TLSErrors { TLSErrors(code: 0) }
 
@@ -20,6 +22,7 @@ struct TLSErrors {
     var next = errors.code
     while next != 0 {
       if copenssl_is_unsupported(next) != 0 { errors.isUnsupported = true }
+      if copenssl_is_exhausted(next) != 0 { errors.isExhausted = true }
       next = ERR_get_error()
     }
     return errors
@@ -36,10 +39,21 @@ struct TLSErrors {
 
   var isEndWithoutClose: Bool { copenssl_is_end_without_close(code) != 0 }
 
+  /// The failure of what they say, with `status` where nothing ran out.
   func failure(_ status: apns_status_t, describe: (inout Message) -> Void) -> Failure {
-    var failure = Failure(status) {
+    var failure = Failure(isExhausted ? APNS_ERR_MEMORY : status) {
       describe(&$0)
       append(to: &$0)
+    }
+    failure.tlsCode = code
+    return failure
+  }
+
+  /// The failure where memory ran out, whether they say so or not.
+  func exhausted(describe: (inout Message) -> Void) -> Failure {
+    var failure = Failure(APNS_ERR_MEMORY) {
+      describe(&$0)
+      $0.append(": out of memory")
     }
     failure.tlsCode = code
     return failure

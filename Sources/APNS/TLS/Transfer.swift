@@ -5,8 +5,8 @@ enum Reading {
   case nothing
   /// The peer said goodbye, or at least ended its stream.
   case end
-  /// It broke: a reset, an alert, noise.
-  case broken(Failure)
+  /// It broke: a reset, an alert, noise. The connection is asked for the failure.
+  case broken
 }
 
 /// What came of trying to write.
@@ -16,7 +16,8 @@ enum Writing {
   case full
   /// It has to be read from first (a renegotiation).
   case needsReading
-  case broken(Failure)
+  /// It broke, as in reading.
+  case broken
 }
 
 /// How far the making of a connection has come.

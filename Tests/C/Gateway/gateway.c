@@ -323,6 +323,13 @@ typedef enum { GO_ON, OVER } verdict_t;
 
 static bool shake_hands(connection_t *connection);
 
+static SSL *new_ssl(connection_t *connection) {
+  SSL *ssl = SSL_new(connection->gateway->context);
+  SSL_set_fd(ssl, connection->descriptor);
+  SSL_set_app_data(ssl, connection);
+  return ssl;
+}
+
 static verdict_t perform(connection_t *connection, const gateway_step_t *step) {
   gateway_t *gateway = connection->gateway;
   gateway_record_t *record = &connection->record;
@@ -407,6 +414,20 @@ static verdict_t perform(connection_t *connection, const gateway_step_t *step) {
     case STEP_RENEGOTIATE:
       fine = SSL_renegotiate(connection->ssl) == 1 && handshake_again(connection);
       break;
+    case STEP_FLOOD:
+      while (fine)
+        fine = SSL_key_update(connection->ssl, SSL_KEY_UPDATE_NOT_REQUESTED) == 1 &&
+               handshake_again(connection);
+      reset(connection);
+      return OVER;
+    case STEP_CUT_HANDSHAKE:
+      connection->ssl = new_ssl(connection);
+      /* Until the provider's last flight is there to be read, which it is not. */
+      while (SSL_accept(connection->ssl) <= 0 && wait_for(connection, POLLIN) &&
+             SSL_get_state(connection->ssl) == TLS_ST_BEFORE) {
+      }
+      reset(connection);
+      return OVER;
     case STEP_AWAIT:
       pthread_mutex_lock(&gateway->lock);
       while (gateway->signals < step->count && !gateway->is_stopping)
@@ -447,8 +468,7 @@ static verdict_t perform(connection_t *connection, const gateway_step_t *step) {
 }
 
 static bool shake_hands(connection_t *connection) {
-  connection->ssl = SSL_new(connection->gateway->context);
-  SSL_set_fd(connection->ssl, connection->descriptor);
+  connection->ssl = new_ssl(connection);
   while (true) {
     ERR_clear_error();
     int result = SSL_accept(connection->ssl);
@@ -527,6 +547,35 @@ static void *accept_all(void *argument) {
 
 /* ---- Starting and stopping ---------------------------------------------- */
 
+/* Notes whether a session is offered: by a ticket, a key (TLS 1.3), or a number. TLS 1.3 sends
+   numbers that mean nothing. */
+static int look_at_hello(SSL *ssl, int *alert, void *unused) {
+  (void)alert, (void)unused;
+  connection_t *connection = SSL_get_app_data(ssl);
+  const unsigned char *bytes;
+  size_t length = 0;
+  bool was_offered = SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_psk, &bytes, &length) == 1;
+  if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_session_ticket, &bytes, &length) == 1)
+    was_offered |= length > 0;
+  if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_supported_versions, &bytes, &length) != 1)
+    was_offered |= SSL_client_hello_get0_session_id(ssl, &bytes) > 0;
+  connection->record.was_offered = was_offered;
+  return SSL_CLIENT_HELLO_SUCCESS;
+}
+
+/* Fails when a ticket is to be made for a connection that was resumed. */
+static int make_ticket(SSL *ssl, void *unused) {
+  (void)unused;
+  return !SSL_session_reused(ssl);
+}
+static SSL_TICKET_RETURN take_ticket(SSL *ssl, SSL_SESSION *session, const unsigned char *name,
+                                     size_t length, SSL_TICKET_STATUS status, void *unused) {
+  (void)ssl, (void)session, (void)name, (void)length, (void)unused;
+  return status == SSL_TICKET_SUCCESS || status == SSL_TICKET_SUCCESS_RENEW
+             ? SSL_TICKET_RETURN_USE_RENEW
+             : SSL_TICKET_RETURN_IGNORE_RENEW;
+}
+
 static SSL_CTX *make_context(const gateway_options_t *options) {
   const identities_t *identities = identities_make();
   const identity_t *identity = options->identity ? options->identity : &identities->gateway;
@@ -535,8 +584,13 @@ static SSL_CTX *make_context(const gateway_options_t *options) {
   SSL_CTX_set_max_proto_version(context, options->tls_version);
   SSL_CTX_set_num_tickets(context, options->tickets);
   if (!options->tickets) SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
-  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_session_id_context(context, (const unsigned char *)"gateway", 7);
+  SSL_CTX_set_session_cache_mode(
+      context, options->keeps_sessions ? SSL_SESS_CACHE_SERVER : SSL_SESS_CACHE_OFF);
+  if (!options->no_session_context)
+    SSL_CTX_set_session_id_context(context, (const unsigned char *)"gateway", 7);
+  SSL_CTX_set_client_hello_cb(context, look_at_hello, NULL);
+  if (options->regrets_resumption)
+    SSL_CTX_set_session_ticket_cb(context, make_ticket, take_ticket, NULL);
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_use_certificate(context, identity->certificate);
   if (identity->intermediate) SSL_CTX_add1_chain_cert(context, identity->intermediate);

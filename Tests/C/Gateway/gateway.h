@@ -44,6 +44,8 @@ typedef enum step_kind {
   STEP_NAME_LAST,
   STEP_KEY_UPDATE,
   STEP_RENEGOTIATE,
+  STEP_FLOOD,
+  STEP_CUT_HANDSHAKE,
   STEP_AWAIT,
   STEP_STALL,
   STEP_CLOSE_NOTIFY,
@@ -111,6 +113,12 @@ typedef struct gateway_step {
 /* Asks for new keys, which the provider has to answer (TLS 1.3). */
 #define KEY_UPDATE \
   { .kind = STEP_KEY_UPDATE }
+/* New keys again and again, which TLS keeps to itself, until the provider ends (TLS 1.3). */
+#define FLOOD \
+  { .kind = STEP_FLOOD }
+/* After NO_HANDSHAKE: has the provider finish its part of the handshake, and resets (TLS 1.2). */
+#define CUT_HANDSHAKE \
+  { .kind = STEP_CUT_HANDSHAKE }
 /* Asks for a new handshake (TLS 1.2). */
 #define RENEGOTIATE \
   { .kind = STEP_RENEGOTIATE }
@@ -136,6 +144,12 @@ typedef struct gateway_options {
   int tls_version;        /* the only one, TLS1_2_VERSION or TLS1_3_VERSION; 0: either */
   size_t tickets;         /* session tickets, which a gateway should not send */
   bool wants_certificate; /* of the provider, signed by the root */
+  /* Sets no session id context, a common mistake: with `wants_certificate` OpenSSL answers a
+     resumption with an alert. */
+  bool no_session_context;
+  bool keeps_sessions; /* by their numbers too, and not in tickets only */
+  /* Ends a connection that was resumed when the provider's part of it is done (TLS 1.3). */
+  bool regrets_resumption;
   bool on_ipv6;
   int receive_buffer;         /* SO_RCVBUF; 0: the system's */
   const identity_t *identity; /* NULL: identities_make()->gateway */
@@ -169,6 +183,7 @@ typedef struct gateway_record {
   char *server_name; /* SNI; NULL: none */
   int tls_version;
   bool was_resumed; /* by a ticket of an earlier connection */
+  bool was_offered; /* a session to resume */
   bool showed_certificate;
   size_t chain_length; /* of the provider's certificate, itself included */
 } gateway_record_t;

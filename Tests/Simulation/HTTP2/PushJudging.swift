@@ -30,7 +30,7 @@ extension PushWorld {
       if ledger.asked[index].status == 200 { cameToSomething() }
       if asksForAnother(ledger.asked[index].reason) { connection.isToBeLeft = true }
       // It may have been given up, which nobody hears of a stream that the service is done with.
-      if clock - ledger.asked[index].at >= answerTimeout {
+      if clock - ledger.asked[index].at >= answerTimeout - faults.lapseMax {
         see(index, .half, isSure: false)
       }
       see(index, .answered)

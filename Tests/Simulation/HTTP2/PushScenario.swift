@@ -79,6 +79,8 @@ struct PushScenario {
     (refusedStreams, resetsBefore, resetsAfter, resetsBehindStatus) = (0, 0, 0, 0)
     (unanswered, settingsChanges, interims) = (0, 0, 0)
     answerDelayMax = min(answerDelayMax, 50_000_000)
+    // A request that waits for a window while the caller is away may be given up.
+    (windowMin, creditDelayMax, payloadSizes) = (65_535, 0, 1...100)
     killers = dice.pick([3, 20, 100])
   }
 
