@@ -135,7 +135,7 @@
     }
 
     /// It takes not one byte of a payload.
-    var isStarved: Bool { hasSettings && !takes(payloadCount: 1) }
+    var isStarved: Bool { hasSettings && !isLeaving && !takes(payloadCount: 1) }
 
     /// Whether one that was in doubt so often may join those in flight.
     @inline(__always)

@@ -84,7 +84,9 @@ struct TLSNetwork: Network, ~Copyable {
   @inline(never)
   private mutating func reopenWithoutOffer(_ line: Int, after failure: Failure) throws(Failure) {
     guard lines[line]?.failedByOffer(failure.status) ?? false else { throw failure }
-    let (known, deadline) = (lines[line]?.address, lines[line]?.deadline ?? Deadline(nanoseconds: 0))
+    let (known, deadline) = (
+      lines[line]?.address, lines[line]?.deadline ?? Deadline(nanoseconds: 0)
+    )
     drop(line)
     resumption.didHarm()
     lines[line] = try TLSConnection.begin(

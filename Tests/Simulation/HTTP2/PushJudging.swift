@@ -29,8 +29,11 @@ extension PushWorld {
       connection.hasReadAnswer = true
       if ledger.asked[index].status == 200 { cameToSomething() }
       if asksForAnother(ledger.asked[index].reason) { connection.isToBeLeft = true }
-      // It may have been given up, which nobody hears of a stream that the service is done with.
-      if clock - ledger.asked[index].at >= answerTimeout - faults.lapseMax {
+      // It may have been given up, and that was not heard any more: nghttp2 hears nothing when
+      // it has said GOAWAY and is done with all streams.
+      if connection.isDeaf || connection.everRefused || connection.lastStream != .max,
+        clock - ledger.asked[index].at >= answerTimeout - faults.lapseMax
+      {
         see(index, .half, isSure: false)
       }
       see(index, .answered)
@@ -197,7 +200,8 @@ extension PushWorld {
       $0 >= 0 && ledger.asked[$0].seen == .open
     }
     if mayHide || owes, !connection.isRefused { met(.ambiguousEnds) }
-    if mayHide {
+    // One that turned the provider down has looked at none of them.
+    if mayHide, !connection.isRefused {
       unseenDrop = clock
       unseenDrops += 1
     }
