@@ -203,12 +203,12 @@ static const struct {
     {APNS_EVENT_ACCEPTED, {":status", "103", "link", "</a>", NULL, ":status", "200", ID}},
     {APNS_EVENT_ACCEPTED, {":status", "100", NULL, ":status", "103", NULL, ":status", "200"}},
     {APNS_EVENT_ACCEPTED, {":status", "200", ID, NULL, "server-timing", "a"}},
-    /* What comes behind an answer takes nothing of it back. */
-    {APNS_EVENT_ACCEPTED, {":status", "200", NULL, ":status", "400"}},
-    {APNS_EVENT_REJECTED, {":status", "400", ID, NULL, ":status", "200"}},
-    {APNS_EVENT_ACCEPTED, {":status", "200", ":status", "400"}},
     {APNS_EVENT_REJECTED, {":status", "410", ID}},
-    /* None of these is an answer. */
+    /* None of these is an answer: a second status makes it malformed (RFC 9113, 8.3.2). */
+    {APNS_EVENT_UNKNOWN, {":status", "200", NULL, ":status", "400"}},
+    {APNS_EVENT_UNKNOWN, {":status", "400", ID, NULL, ":status", "200"}},
+    {APNS_EVENT_UNKNOWN, {":status", "200", ":status", "400"}},
+    {APNS_EVENT_UNKNOWN, {":status", "200", ":status", "200"}},
     {APNS_EVENT_UNKNOWN, {ID}},
     {APNS_EVENT_UNKNOWN, {ID, ":status", "200"}},
     {APNS_EVENT_UNKNOWN, {"server", "a", ":status", "200"}},

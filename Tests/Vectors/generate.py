@@ -1435,7 +1435,7 @@ def reasons():
         (28, "TooManyProviderTokenUpdates", 429, 10, "wait"),
         (29, "TooManyRequests", 429, 1, "wait"),
         (30, "InternalServerError", 500, 1, "wait"),
-        (31, "ServiceUnavailable", 503, 10, "reconnect"),
+        (31, "ServiceUnavailable", 503, 10, "wait"),
         (32, "Shutdown", 503, 10, "reconnect"),
     ]
     tests = [

@@ -30,14 +30,17 @@
 
     /// Streams that have no answer yet.
     private(set) var inFlight = 0
+    /// How much company those have that are in doubt.
+    private var company = Company()
     /// The peer has said what it allows.
     private(set) var hasSettings = false
     /// The peer takes no more streams, or the numbers for them have run out.
     private(set) var isLeaving = false
     /// What it said when it said so.
     private(set) var farewell = AnswerText()
-    /// Some stream was answered.
-    private(set) var hasAnswer = false
+    /// How many streams were answered, and whether one of them was accepted.
+    private(set) var answers: UInt64 = 0
+    private(set) var hasAccepted = false
     /// The peer owes the answer to a PING.
     private(set) var isAsked = false
 
@@ -85,7 +88,8 @@
       memory = nil
       (filled, written, owed, inFlight) = (0, 0, 0, 0)
       rest = UnsafeRawBufferPointer(start: nil, count: 0)
-      (hasSettings, isLeaving, hasAnswer, isAsked) = (false, false, false, false)
+      (hasSettings, isLeaving, hasAccepted, isAsked) = (false, false, false, false)
+      (answers, company) = (0, Company())
       hasFailed = false
       farewell = AnswerText()
     }
@@ -112,7 +116,7 @@
     /// It has not shown yet how much it takes at a time: the peer has not said how many
     /// streams it allows, or, where the provider shows a token, not answered one; or whether
     /// the peer is still there.
-    var isNew: Bool { !hasSettings || showsToken && !hasAnswer || isAsked }
+    var isNew: Bool { !hasSettings || showsToken && answers == 0 || isAsked }
 
     /// Whether a request with so large a payload may be sent now; `inParts`, where the
     /// window has room for some of it.
@@ -124,10 +128,19 @@
           nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
       }
       if isNew { allowed = min(allowed, 1) }
-      if inFlight >= allowed { return false }
+      if inFlight >= min(allowed, company.most) { return false }
       // What does not fit waits better in the outbox, where another connection can take it.
       let window = Int(nghttp2_session_get_remote_window_size(codec))
       return inParts && owed == 0 && window > 0 || window &- owed >= payloadCount
+    }
+
+    /// It takes not one byte of a payload.
+    var isStarved: Bool { hasSettings && !isLeaving && !takes(payloadCount: 1) }
+
+    /// Whether one that was in doubt so often may join those in flight.
+    @inline(__always)
+    func takes(doubts: UInt8) -> Bool {
+      doubts == 0 || inFlight < Company.most(for: doubts)
     }
 
     /// Sends a request, whose header fields are written with its frame; its stream, or nil
@@ -143,6 +156,7 @@
         return nil
       }
       inFlight &+= 1
+      company.joined(outbox.pointee.entries[slot].doubts)
       owed &+= payloadCount
       return stream
     }
@@ -221,16 +235,25 @@
       let entries = outbox.pointee.entries
       // A request that was not sent has been told of already.
       guard let slot = slot(codec, stream), entries[slot].state == .inFlight else { return }
-      inFlight &-= 1
+      left(slot)
       let payload = outbox.pointee.request(slot).payload.count
       owed = max(0, owed &- (payload &- Int(entries[slot].sent)))
-      entries[slot].isRefused = refused
+      // Who has begun to answer has looked at it.
+      entries[slot].isRefused = refused && entries[slot].status == 0
       // Where all streams are turned away it is not this one's doing.
-      if !isLeaving, entries[slot].status < 200, entries[slot].failures < .max {
-        entries[slot].failures &+= 1
+      if entries[slot].isRefused, !isLeaving, entries[slot].refusals < .max {
+        entries[slot].refusals &+= 1
       }
-      if entries[slot].status >= 200 { hasAnswer = true }
+      if entries[slot].isAnswered {
+        answers &+= 1
+        if entries[slot].status == 200 { hasAccepted = true }
+      }
       outbox.pointee.streamEnded(slot)
+    }
+
+    private mutating func left(_ slot: Int) {
+      inFlight &-= 1
+      company.left(outbox.pointee.entries[slot].doubts)
     }
 
     /// A request that was submitted and may not be sent any more: there never was a stream,
@@ -243,7 +266,7 @@
       }
       isLeaving = true
       guard let slot = found else { return }
-      inFlight &-= 1
+      left(slot)
       owed = max(0, owed &- outbox.pointee.request(slot).payload.count)
       outbox.pointee.entries[slot].isRefused = true
       outbox.pointee.streamEnded(slot)
@@ -305,13 +328,32 @@
     ) {
       guard let slot = slot(codec, stream) else { return }
       let entry = outbox.pointee.entries + slot
-      if entry.pointee.status >= 200 { return }
+      if entry.pointee.status >= 200 {
+        if isLast { entry.pointee.isWhole = true }
+        return
+      }
       if entry.pointee.status == 0, !isLast {
         _ = nghttp2_submit_rst_stream(
           codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, NGHTTP2_PROTOCOL_ERROR.rawValue)
       }
       // The answer itself is still to come.
       entry.pointee.status = 0
+    }
+
+    /// The last of an answer's body is there.
+    fileprivate mutating func heardEnd(_ codec: OpaquePointer?, _ stream: Int32) {
+      guard let slot = slot(codec, stream) else { return }
+      let entry = outbox.pointee.entries + slot
+      if entry.pointee.status >= 200 { entry.pointee.isWhole = true }
+    }
+
+    fileprivate mutating func heardReset(
+      _ codec: OpaquePointer?, _ stream: Int32, _ error: UInt32
+    ) {
+      // A service that needs no more of the request says so by a reset without an error
+      // (RFC 9113, 8.1).
+      guard error != NGHTTP2_NO_ERROR.rawValue, let slot = slot(codec, stream) else { return }
+      outbox.pointee.entries[slot].isReset = true
     }
 
     fileprivate mutating func heardBody(
@@ -501,6 +543,12 @@
       connection.pointee.heardHeaders(
         codec, frame.pointee.hd.stream_id,
         isLast: UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0)
+    case NGHTTP2_DATA.rawValue
+    where UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0:
+      connection.pointee.heardEnd(codec, frame.pointee.hd.stream_id)
+    case NGHTTP2_RST_STREAM.rawValue:
+      connection.pointee.heardReset(
+        codec, frame.pointee.hd.stream_id, frame.pointee.rst_stream.error_code)
     case NGHTTP2_SETTINGS.rawValue
     where UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_ACK.rawValue == 0:
       connection.pointee.heardSettings()

@@ -4,24 +4,26 @@
   /// Every notification of a session over HTTP/2 that has no end yet, its request ready to
   /// be sent again, and the ends nobody has taken yet. No I/O and no clock.
   ///
-  /// Answers come in any order, so each entry has a state of its own; memory is given back
-  /// in the order in which it was taken. Positions count notifications, a position's slot
-  /// is what is left of it by the mask:
-  ///
-  ///     start ..< end     are kept
-  ///     fresh ..< end     were never sent
+  /// Answers come in any order, so each entry has a state of its own and gives its memory
+  /// back by itself. Entries that have no end yet are in a list in the order in which they
+  /// were taken; those from `fresh` on were never sent. Lists name an entry by one more than
+  /// its slot, 0 being none.
   struct Outbox: ~Copyable {
     private let memory: UnsafeMutableRawPointer
     let entries: UnsafeMutablePointer<OutboxEntry>
-    private let mask: Int
-    private var ring: FrameRing
+    /// How many entries there are.
+    let capacity: Int
+    private var store: RequestStore
     let reportsAccepted: Bool
 
-    private var start = 0
-    private var end = 0
-    private var fresh = 0
-    /// The first whose request is kept.
-    private var kept = 0
+    /// The first and the last taken of those that have no end, and the first never sent.
+    private var oldest: UInt32 = 0
+    private var newest: UInt32 = 0
+    private var fresh: UInt32 = 0
+    /// Entries given back, the first of them to be used first: those of requests that were
+    /// answered in order stay neighbours. Behind `touched` none was ever used.
+    private var unused = OutboxList()
+    private var touched = 0
     /// To be sent again at once; and later, those of each try in a list of their own, so
     /// that each list is in the order of its times.
     private var again = OutboxList()
@@ -52,8 +54,8 @@
       }
       self.memory = memory
       entries = memory.bindMemory(to: OutboxEntry.self, capacity: count)
-      mask = count &- 1
-      ring = FrameRing(memory + bookkeeping, size: bytes &- bookkeeping)
+      capacity = count
+      store = RequestStore(memory + bookkeeping, size: bytes &- bookkeeping)
       self.reportsAccepted = reportsAccepted
       // Connections look at it before anything was taken.
       entries.initialize(to: OutboxEntry(userData: nil, identifier: 0, place: 0, takenAt: 0))
@@ -77,52 +79,82 @@
     }
 
     deinit {
-      for position in start..<end { free(entries[position & mask].body) }
+      // One that was given back has none.
+      for slot in 0..<touched { free(entries[slot].body) }
       free(memory)
     }
 
     // MARK: Queueing
 
-    var largestRequest: Int { ring.size }
-    /// Bytes of requests that are kept.
-    var live: Int { ring.live }
-    var isFullOfOutcomes: Bool { waitingOutcomes > mask / 2 }
+    var largestRequest: Int { store.size }
+    /// Bytes of requests that have no end yet.
+    var live: Int { store.used }
+    /// Outcomes nobody takes hold half of the entries.
+    var isFullOfOutcomes: Bool { waitingOutcomes > capacity / 2 }
 
     /// Where a request of `size` bytes goes; nil where there is no room now.
     @inline(__always)
-    func reserve(_ size: Int) -> Int? {
-      end &- start <= mask ? ring.place(for: size, spare: 0) : nil
+    mutating func reserve(_ size: Int) -> Int? {
+      guard !unused.isEmpty || touched < capacity else { return nil }
+      return store.place(for: size) ?? closeGaps(for: size)
+    }
+
+    @inline(never)
+    private mutating func closeGaps(for size: Int) -> Int? {
+      guard store.isWorthPacking(for: size) else { return nil }
+      var packing = store.beginPacking()
+      var next = oldest
+      while next != 0 {
+        let slot = Int(next) &- 1
+        entries[slot].place = UInt32(
+          truncatingIfNeeded: store.pack(
+            &packing, Int(entries[slot].place), request(slot).size))
+        next = entries[slot].newer
+      }
+      store.endPacking(packing)
+      return store.place(for: size)
     }
 
     @inline(__always)
-    func address(_ place: Int) -> UnsafeMutableRawPointer { ring.address(place) }
+    func address(_ place: Int) -> UnsafeMutableRawPointer { store.address(place) }
 
     /// Takes the request that was put at `place`; its slot.
     mutating func commit(
       _ place: Int, size: Int, identifier: UInt32, userData: UnsafeMutableRawPointer?,
       at second: UInt32
     ) -> Int {
-      let slot = end & mask
+      let slot = takeEntry()
+      let number = UInt32(truncatingIfNeeded: slot &+ 1)
       entries[slot] = OutboxEntry(
         userData: userData, identifier: identifier, place: UInt32(truncatingIfNeeded: place),
         takenAt: second)
-      ring.commit(place, size)
-      ring.wrote(size)
-      end &+= 1
+      entries[slot].older = newest
+      if newest == 0 { oldest = number } else { entries[Int(newest) &- 1].newer = number }
+      newest = number
+      if fresh == 0 { fresh = number }
+      store.commit(place, size)
       taken &+= 1
       unresolved &+= 1
       return slot
     }
 
-    func request(_ slot: Int) -> StoredRequest {
-      StoredRequest(UnsafeRawPointer(ring.address(Int(entries[slot].place))))
+    /// One that nobody uses: `reserve` has seen that there is one.
+    @inline(__always)
+    private mutating func takeEntry() -> Int {
+      if let slot = entries.takeFirst(of: &unused) { return slot }
+      touched &+= 1
+      return touched &- 1
     }
 
-    /// The slot taken next behind that one, as far as there is one.
+    func request(_ slot: Int) -> StoredRequest {
+      StoredRequest(UnsafeRawPointer(store.address(Int(entries[slot].place))))
+    }
+
+    /// The slot taken next behind that one, when that one was last in the list.
     @inline(__always)
     func slot(behind slot: Int) -> Int {
-      let next = (slot &+ 1) & mask
-      return next == end & mask ? slot : next
+      let next = Int(entries[slot].newer)
+      return next == 0 ? slot : next &- 1
     }
 
     /// Whether it waits for the answer to that stream.
@@ -136,7 +168,7 @@
 
     /// Something may be sent now.
     func isDue(at second: UInt32) -> Bool {
-      if !again.isEmpty || fresh < end { return true }
+      if !again.isEmpty || fresh != 0 { return true }
       return nextTry.map { Int32(bitPattern: second &- $0) >= 0 } ?? false
     }
 
@@ -166,17 +198,18 @@
           return entries.takeFirst(of: &later[index])
         }
       }
-      guard fresh < end else { return nil }
-      fresh &+= 1
-      return (fresh &- 1) & mask
+      guard fresh != 0 else { return nil }
+      let slot = Int(fresh) &- 1
+      fresh = entries[slot].newer
+      return slot
     }
 
     /// It could not be sent after all, and is the next again.
     mutating func putBack(_ slot: Int) {
-      if again.isEmpty, slot == (fresh &- 1) & mask, entries[slot].sentAt == 0 {
-        fresh &-= 1
+      if again.isEmpty, entries[slot].sentAt == 0, entries[slot].newer == fresh {
+        fresh = UInt32(truncatingIfNeeded: slot &+ 1)
       } else {
-        entries.append(slot, to: &again)
+        entries.prepend(slot, to: &again)
       }
     }
 
@@ -185,6 +218,8 @@
       entries[slot].connection = connection
       entries[slot].stream = stream
       entries[slot].status = 0
+      entries[slot].isWhole = false
+      entries[slot].isReset = false
       entries[slot].isRefused = false
       entries[slot].sent = 0
       if entries[slot].sentAt != 0 { resent &+= 1 }
@@ -194,10 +229,15 @@
 
     // MARK: What comes of it
 
-    /// Its stream has ended; what that means is for `takeAnswered` to be asked.
+    /// Its stream has ended; what that means is for `takeAnswered` to be asked. Where it was
+    /// neither answered nor refused nobody knows what became of it.
     mutating func streamEnded(_ slot: Int) {
       guard entries[slot].state == .inFlight else { return }
       inFlight &-= 1
+      if !entries[slot].isAnswered {
+        entries[slot].status = 0
+        if !entries[slot].isRefused, entries[slot].doubts < .max { entries[slot].doubts &+= 1 }
+      }
       entries[slot].state = .answered
       entries.append(slot, to: &answered)
     }
@@ -214,8 +254,10 @@
     mutating func forEachInFlight(
       on connection: UInt16, _ body: (inout Outbox, Int) -> Void
     ) {
-      for position in start..<fresh {
-        let slot = position & mask
+      var next = oldest
+      while next != 0, next != fresh {
+        let slot = Int(next) &- 1
+        next = entries[slot].newer
         if entries[slot].state == .inFlight, entries[slot].connection == connection {
           body(&self, slot)
         }
@@ -259,15 +301,14 @@
       case .unknown: unknown &+= 1
       }
       entries[slot].outcome = outcome
+      giveBackRequest(slot)
       if outcome != .accepted || reportsAccepted {
         entries[slot].state = .ended
         waitingOutcomes &+= 1
         entries.append(slot, to: &ended)
       } else {
-        entries[slot].state = .done
-        forget(slot)
+        giveBackEntry(slot)
       }
-      giveBack()
     }
 
     /// Everything without an end gets one.
@@ -275,31 +316,41 @@
       (again, answered) = (OutboxList(), OutboxList())
       for index in 0..<later.count { later[index] = OutboxList() }
       inFlight = 0
-      for position in start..<end {
-        switch entries[position & mask].state {
-        case .queued, .inFlight, .answered: end(position & mask, as: .unknown)
-        case .ended, .done: break
-        }
+      fresh = 0
+      while oldest != 0 { end(Int(oldest) &- 1, as: .unknown) }
+    }
+
+    /// Nobody sends it any more.
+    @inline(__always)
+    private mutating func giveBackRequest(_ slot: Int) {
+      store.release(request(slot).size)
+      let (older, newer) = (entries[slot].older, entries[slot].newer)
+      if newer == 0 { newest = older } else { entries[Int(newer) &- 1].older = older }
+      if older != 0 {
+        entries[Int(older) &- 1].newer = newer
+        return
       }
-      fresh = end
+      oldest = newer
+      if newer == 0 {
+        store.freeAll()
+      } else {
+        store.begin(at: Int(entries[Int(newer) &- 1].place))
+      }
     }
 
-    /// Memory of what has its end, as far as all before it has one too.
-    private mutating func giveBack() {
-      while kept < end, isOver(kept) { kept &+= 1 }
-      if kept == end { ring.freeAll() } else { ring.free(before: Int(entries[kept & mask].place)) }
-      while start < kept, entries[start & mask].state == .done { start &+= 1 }
-    }
-
-    private func isOver(_ position: Int) -> Bool {
-      let state = entries[position & mask].state
-      return state == .ended || state == .done
+    @inline(__always)
+    private mutating func giveBackEntry(_ slot: Int) {
+      entries[slot].state = .done
+      forget(slot)
+      entries.append(slot, to: &unused)
     }
 
     // MARK: Outcomes
 
     /// The oldest notification without an end.
-    var firstUnresolved: UInt32? { kept < end ? entries[kept & mask].identifier : nil }
+    var firstUnresolved: UInt32? {
+      oldest == 0 ? nil : entries[Int(oldest) &- 1].identifier
+    }
 
     /// The slot of the end that came first; it is given back by `taken`.
     var firstOutcome: Int? { ended.isEmpty ? nil : Int(ended.first) &- 1 }
@@ -308,9 +359,7 @@
     mutating func tookOutcome() {
       guard let slot = entries.takeFirst(of: &ended) else { return }
       waitingOutcomes &-= 1
-      entries[slot].state = .done
-      forget(slot)
-      giveBack()
+      giveBackEntry(slot)
     }
   }
 #endif

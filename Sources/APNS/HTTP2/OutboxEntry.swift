@@ -5,8 +5,12 @@
     /// What the peer said about why; from malloc, nil where it said nothing.
     var body: UnsafeMutablePointer<AnswerText>?
     var identifier: UInt32
-    /// Where its request starts in the ring.
+    /// Where its request starts in the store.
     var place: UInt32
+    /// Those taken before and after it that have no end either; 0: none, else one more than
+    /// the slot.
+    var older: UInt32 = 0
+    var newer: UInt32 = 0
     /// The next one of the list it is in; 0: none, else one more than its slot.
     var next: UInt32 = 0
     /// While it is in flight: its stream, and which connection that is of.
@@ -17,10 +21,16 @@
     var tries: UInt8 = 0
     /// The answer's status, as far as it has come; 0: none yet.
     var status: UInt16 = 0
+    /// The answer has come to its end.
+    var isWhole = false
+    /// The peer reset its stream by an error.
+    var isReset = false
     /// The peer ended its stream without having looked at it.
     var isRefused = false
-    /// How often its stream, and not the connection with it, ended.
-    var failures: UInt8 = 0
+    /// How often it was refused so while the connection took others.
+    var refusals: UInt8 = 0
+    /// How often it was sent and nobody knows what became of it.
+    var doubts: UInt8 = 0
     /// How many bytes of its payload the stream has taken.
     var sent: UInt16 = 0
     /// What the service said last where it was to be tried again; 0: nothing.
@@ -45,6 +55,10 @@
       self.place = place
       self.takenAt = takenAt
     }
+
+    /// An answer counts when it is whole: its header fields and the end of the stream, and no
+    /// error in between. Half of one is none.
+    var isAnswered: Bool { isWhole && !isReset && status >= 200 }
   }
 
   enum OutboxState: UInt8 {
@@ -102,6 +116,13 @@
         self[Int(list.last) &- 1].next = number
       }
       list.last = number
+    }
+
+    func prepend(_ slot: Int, to list: inout OutboxList) {
+      let number = UInt32(truncatingIfNeeded: slot &+ 1)
+      self[slot].next = list.first
+      list.first = number
+      if list.last == 0 { list.last = number }
     }
 
     func takeFirst(of list: inout OutboxList) -> Int? {

@@ -58,7 +58,7 @@
         429KBTooManyProviderTokenUpdates\0\
         429BBTooManyRequests\0\
         500BBInternalServerError\0\
-        503KCServiceUnavailable\0\
+        503KBServiceUnavailable\0\
         503KCShutdown\0\
 
         """)

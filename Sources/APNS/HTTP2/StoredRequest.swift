@@ -74,6 +74,11 @@
       UnsafeRawBufferPointer(start: base + Self.headSize + offset, count: count)
     }
 
+    var size: Int {
+      let head = head
+      return Self.headSize &+ Int(head.token) &+ Int(head.topic) &+ Int(head.collapse)
+        &+ Int(head.expiry) &+ Int(head.payload)
+    }
     var token: UnsafeRawBufferPointer { part(0, Int(head.token)) }
     var topic: UnsafeRawBufferPointer { part(Int(head.token), Int(head.topic)) }
     var collapse: UnsafeRawBufferPointer {

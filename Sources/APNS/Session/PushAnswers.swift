@@ -20,9 +20,12 @@
     private mutating func judge(_ slot: Int) {
       let status = outbox.pointee.entries[slot].status
       if status < 200 { return unanswered(slot) }
-      reconnects.achieved()
-      ambiguousEnds = 0
-      if status == 200 { return outbox.pointee.end(slot, as: .accepted) }
+      if status == 200 {
+        // Nothing else says that a connection achieved something: a service in trouble
+        // answers too.
+        reconnects.achieved()
+        return outbox.pointee.end(slot, as: .accepted)
+      }
       let answer = self.answer(slot)
       outbox.pointee.entries[slot].lastStatus = status
       outbox.pointee.entries[slot].lastReason = answer.reason
@@ -99,11 +102,9 @@
       let entries = outbox.pointee.entries
       if entries[slot].isRefused {
         // The service has not looked at it; where that goes on, it is given time.
-        if entries[slot].failures <= 3 { return outbox.pointee.sendAgain(slot) }
+        if entries[slot].refusals <= 3 { return outbox.pointee.sendAgain(slot) }
         if tryLater(slot) { return }
-      } else if options.resendsAmbiguous, ambiguousEnds < options.ambiguousEndsMax,
-        Int(entries[slot].failures) < options.ambiguousEndsMax
-      {
+      } else if options.resendsAmbiguous, entries[slot].doubts < Company.mostDoubts {
         return outbox.pointee.sendAgain(slot)
       }
       outbox.pointee.end(slot, as: .unknown)

@@ -39,7 +39,10 @@
       lane.pointee.lastHeard = now
       lane.pointee.lastRead = now
       lane.pointee.askedAt = nil
+      lane.pointee.starvedSince = nil
       lane.pointee.isUnread = false
+      lane.pointee.readOn = 0
+      lane.pointee.budget = FloodBudget(at: now)
     }
 
     mutating func close(_ lane: UnsafeMutablePointer<PushLane>) {
@@ -62,7 +65,6 @@
         }
       }
       outbox.pointee.connectionEnded(UInt16(truncatingIfNeeded: lane.pointee.number))
-      if owed > 0, !refuses { ambiguousEnds &+= 1 }
       reconnects.lost(lane.pointee.line, leavingDoubt: owed > 0, on: &network)
       judgeAnswered()
       if let failure, refuses { throw failure }

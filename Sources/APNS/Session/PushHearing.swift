@@ -10,11 +10,15 @@
       }
     }
 
+    /// As much as is heard at a time where the connection is at its end, so that a peer that
+    /// goes on talking holds up no call.
+    static var lastWords: Int { 1 << 20 }
+
     /// Takes what is there, and stops behind so many bytes. Throws where the peer refused
     /// the provider itself.
     @inline(never)
     mutating func hear(
-      _ lane: UnsafeMutablePointer<PushLane>, atMost limit: Int = .max
+      _ lane: UnsafeMutablePointer<PushLane>, atMost limit: Int = lastWords
     ) throws(Failure) {
       var left = limit
       while lane.pointee.use == .open {
@@ -24,10 +28,19 @@
           lane.pointee.lastHeard = network.now
           lane.pointee.lastRead = lane.pointee.lastHeard
           let bytes = UnsafeRawBufferPointer(rebasing: heard[0..<min(count, heard.count)])
+          let answers = lane.pointee.http.pointee.answers
           let isHTTP2 = lane.pointee.http.receive(bytes)
+          let isOfUse = lane.pointee.budget.take(
+            count, answers: lane.pointee.http.pointee.answers &- answers,
+            at: lane.pointee.lastRead)
           judgeAnswered()
-          if !isHTTP2 { try connectionEnded(lane, notHTTP2) }
+          if !isHTTP2 {
+            try connectionEnded(lane, notHTTP2)
+          } else if !isOfUse {
+            try connectionEnded(lane, flooded)
+          }
           left &-= count
+          lane.pointee.readOn &+= count
           if left <= 0 {
             // The streams that were answered make room for others, which need not wait.
             lane.pointee.isUnread = true
@@ -35,6 +48,7 @@
           }
         case .nothing:
           lane.pointee.isUnread = false
+          lane.pointee.readOn = 0
           // A connection that was left has done its duty when its last answer is there.
           if lane.pointee.http.pointee.isLeaving, lane.pointee.http.pointee.inFlight == 0 {
             leave(lane)
@@ -46,12 +60,17 @@
       }
     }
 
+    /// More than the answers to all streams of a connection take together.
+    private static var mostAnswers: Int { 4 << 20 }
+
     /// Gives up streams that the service leaves unanswered while it answers others.
     private mutating func review(
       _ lane: UnsafeMutablePointer<PushLane>, _ now: Int64
     ) throws(Failure) {
-      // An answer that is there already is to be heard.
-      guard now >= lane.pointee.nextReview, !lane.pointee.isUnread else { return }
+      // Answers that are there already are to be heard first: they are long behind so much.
+      guard now >= lane.pointee.nextReview,
+        !lane.pointee.isUnread || lane.pointee.readOn > Self.mostAnswers
+      else { return }
       lane.pointee.nextReview = now &+ 1_000_000_000
       let second = Self.second(now)
       let longest = UInt32(clamping: options.answerTimeout / 1_000_000_000 &+ 1)
@@ -101,8 +120,32 @@
       }
     }
 
+    private var flooded: Failure {
+      Failure(APNS_ERR_PROTOCOL) {
+        $0.append("more than ")
+        $0.append(Int(FloodBudget.most >> 10))
+        $0.append(" KiB that answer nothing came from ")
+        network.append(to: &$0)
+      }
+    }
+
+    /// With nothing in flight a connection has to take something: one whose windows or streams
+    /// stay shut, though something is to be sent, is replaced.
+    private mutating func leaveIfStarved(_ lane: UnsafeMutablePointer<PushLane>, _ now: Int64) {
+      // While a PING has no answer it takes nothing either, which says nothing.
+      if lane.pointee.http.pointee.isAsked { return }
+      guard lane.pointee.http.pointee.isStarved, outbox.pointee.isDue(at: Self.second(now)) else {
+        lane.pointee.starvedSince = nil
+        return
+      }
+      let since = lane.pointee.starvedSince ?? now
+      lane.pointee.starvedSince = since
+      let due = since &+ options.answerTimeout
+      if now >= due { leave(lane) } else { wake = min(wake, due) }
+    }
+
     private mutating func leave(_ lane: UnsafeMutablePointer<PushLane>) {
-      if !lane.pointee.http.pointee.hasAnswer { reconnects.achievedNothing(on: &network) }
+      if !lane.pointee.http.pointee.hasAccepted { reconnects.achievedNothing(on: &network) }
       network.sayGoodbye(lane.pointee.number)
       close(lane)
       // What was answered here is not to be held against the next connection.
@@ -116,9 +159,14 @@
       guard lane.pointee.http.pointee.inFlight > 0 else {
         lane.pointee.lastHeard = now
         // The last answer may not have come but been given up.
-        if lane.pointee.http.pointee.isLeaving || lane.pointee.http.pointee.isOver { leave(lane) }
+        if lane.pointee.http.pointee.isLeaving || lane.pointee.http.pointee.isOver {
+          leave(lane)
+        } else {
+          leaveIfStarved(lane, now)
+        }
         return
       }
+      lane.pointee.starvedSince = nil
       // The peer broke the rules and was told so: it will not be heard of again.
       if lane.pointee.http.pointee.isOver { return try connectionEnded(lane, notHTTP2) }
       let due = lane.pointee.lastHeard &+ options.answerTimeout

@@ -9,10 +9,16 @@
     var lastRead: Int64 = 0
     /// Since when the peer owes the answer to a PING.
     var askedAt: Int64?
+    /// Since when it takes nothing, with nothing in flight.
+    var starvedSince: Int64?
     /// When it is next seen to whether some stream waits for its answer too long.
     var nextReview: Int64 = 0
-    /// There may be more to be read, whatever a wait says.
+    /// There may be more to be read, whatever a wait says; and how much was read since it
+    /// was last known that there is nothing.
     var isUnread = false
+    var readOn = 0
+    /// What the peer may still send that answers nothing.
+    var budget = FloodBudget(at: 0)
 
     var number: Int { line.number }
     var use: LineUse { line.use }

@@ -21,7 +21,9 @@
         try pursue(.outcome, by: deadline)
       } catch {
         // That no outcome came in time is no failure, but that nothing could be sent is.
-        if error.status != APNS_ERR_TIMEOUT || outbox.pointee.inFlight == 0 { throw error }
+        let isStuck =
+          outbox.pointee.inFlight == 0 && outbox.pointee.isDue(at: Self.second(network.now))
+        if error.status != APNS_ERR_TIMEOUT || isStuck { throw error }
       }
       return hasOutcome
     }

@@ -74,7 +74,13 @@
       // Until now there was nothing to be heard.
       if lane.pointee.http.pointee.inFlight == 0 { lane.pointee.lastHeard = now }
       var isWhole = false
+      var turns = Self.mostTurns
       repeat {
+        if turns == 0 {
+          wake = 0
+          return
+        }
+        turns &-= 1
         // As much as a record holds at a time, so that what is written is heard of soon.
         var begun = 0
         var streams = 0
@@ -108,7 +114,7 @@
       }
       let request = outbox.pointee.request(slot)
       let payloadCount = request.payload.count
-      guard
+      guard http.pointee.takes(doubts: outbox.pointee.entries[slot].doubts),
         http.pointee.takes(payloadCount: payloadCount)
           || http.pointee.takes(payloadCount: payloadCount, inParts: isLastResort)
       else {

@@ -31,8 +31,6 @@
     var queued = 0
     /// When the wait to come has to end at the latest.
     var wake: Int64 = 0
-    /// Connections in a row that ended with answers owed.
-    var ambiguousEnds = 0
     let origin = ProcessOrigin()
     var isClosed = false
 
@@ -158,12 +156,15 @@
     @inline(never)
     mutating func pursue(_ goal: PushGoal, by given: Int64? = nil) throws(Failure) {
       var deadline = given ?? .max
+      // Each lane's turn is bounded, and that of many together by the clock.
+      if deadline == .max, laneCount > 2 { deadline = self.deadline(milliseconds: -1) }
       while true {
         wake = deadline
         // What is to be tried again by now is, as far as there are streams for it.
         let tried = outbox.pointee.nextTry == nil ? nil : Self.second(network.now)
         var failure: Failure?
         for number in 0..<laneCount {
+          if number > 0, isOverdue(deadline) { break }
           do throws(Failure) {
             try advance(lanes + number, goal)
           } catch {
@@ -192,6 +193,12 @@
         if pause > 0, pause < wake &- now { network.pause(pause) }
         network.wait(until: wake)
       }
+    }
+
+    /// So long after the deadline that lanes whose turn has not come have to do without.
+    @inline(__always)
+    private func isOverdue(_ deadline: Int64) -> Bool {
+      deadline != .max && laneCount > 2 && network.now &- deadline > 20_000_000
     }
 
     /// Has the wait to come end when that second has begun.
@@ -256,7 +263,14 @@
     private mutating func advance(
       _ lane: UnsafeMutablePointer<PushLane>, _ goal: PushGoal
     ) throws(Failure) {
+      var turns = Self.mostTurns
       repeat {
+        if turns == 0 {
+          // The clock is to be looked at, and other lanes to have their turn.
+          wake = 0
+          break
+        }
+        turns &-= 1
         guard try bringOpen(lane, goal) else { return }
         try hearIfDue(lane)
         if lane.pointee.use == .open { try askIfSilent(lane) }
@@ -270,6 +284,9 @@
           for: lane.pointee.line.waitsToWrite ? [.reading, .writing] : .reading)
       }
     }
+
+    /// How often a lane reads and sends a record before the session looks at its clock.
+    static var mostTurns: Int { 64 }
 
     /// A lane is needed where something is to be sent and those that take streams already
     /// have all they may.

@@ -69,12 +69,28 @@ struct PushCaller: Calling, ~Copyable {
       let push = try PushRequest(
         &given, payload: payload, payloadMax: options.payloadMax,
         topic: session.names.topic, needsTopic: session.token != nil)
-      return try session.take(push, userData: userData)
+      do throws(Failure) {
+        return try session.take(push, userData: userData)
+      } catch {
+        if error.status == APNS_ERR_TIMEOUT { checkRoom() }
+        throw error
+      }
     }
     (sent.takenAt, sent.freeSince) = (world.clock, world.clock)
+    sent.unseenDropsBefore = world.unseenDrops
     world.ledger.take(sent)
     world.say("\(number) is taken as \(sent.identifier): \(sent.fate)")
     return sent.identifier
+  }
+
+  /// Waiting for room was in vain: what takes it has no end, and no gap is left unused.
+  private func checkRoom() {
+    guard session.hasConnection else { return }
+    let outbox = session.outbox
+    let isRoomy =
+      outbox.pointee.live < outbox.pointee.largestRequest / 4
+      && outbox.pointee.unresolved + outbox.pointee.waitingOutcomes < outbox.pointee.capacity / 4
+    if isRoomy { world.violate("a send finds no room, and there is") }
   }
 
   private static func text(_ text: StaticString) -> UnsafePointer<CChar> {

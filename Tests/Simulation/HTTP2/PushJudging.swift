@@ -21,29 +21,26 @@ extension PushWorld {
     case .status(let index):
       guard ledger.asked[index].seen == .open else { return }
       ledger.asked[index].isStatusRead = true
+      if !ledger.asked[index].isComplete { isAnsweredEarly = true }
+    case .answered(let index):
+      guard ledger.asked[index].seen == .open else { return }
+      ledger.asked[index].isEndRead = true
       ledger.sent[ledger.asked[index].number].answered = index
       connection.hasReadAnswer = true
-      if Reason(UInt32(ledger.asked[index].reason)).asksForAnother { connection.isToBeLeft = true }
-      sureEnds = 0
-      if !ledger.asked[index].isComplete { isAnsweredEarly = true }
-      cameToSomething()
-    case .answered(let index):
-      // It may have been given up, and that was not heard any more.
-      if connection.isDeaf || connection.everRefused,
-        clock - ledger.asked[index].at >= answerTimeout
+      if ledger.asked[index].status == 200 { cameToSomething() }
+      if asksForAnother(ledger.asked[index].reason) { connection.isToBeLeft = true }
+      // It may have been given up, and that was not heard any more: nghttp2 hears nothing when
+      // it has said GOAWAY and is done with all streams.
+      if connection.isDeaf || connection.everRefused || connection.lastStream != .max,
+        clock - ledger.asked[index].at >= answerTimeout - faults.lapseMax
       {
-        see(index, .half)
-      }
-      if ledger.asked[index].seen == .open {
-        ledger.asked[index].isEndRead = true
-        if ledger.asked[index].isComplete { endsInDoubt = 0 }
+        see(index, .half, isSure: false)
       }
       see(index, .answered)
-      cameToSomething()
     case .reset(let index, let code):
       if ledger.asked[index].isStatusRead {
+        // Half an answer is none.
         see(index, .half)
-        cameToSomething()
       } else {
         see(index, code == NGHTTP2_REFUSED_STREAM.rawValue ? .refused : .doubt)
       }
@@ -60,7 +57,7 @@ extension PushWorld {
   }
 
   /// A request's stream is over for the session.
-  func see(_ index: Int, _ end: Seen) {
+  func see(_ index: Int, _ end: Seen, isSure: Bool = true) {
     guard ledger.asked[index].seen == .open else { return }
     ledger.asked[index].seen = end
     say("stream \(ledger.asked[index].stream) of \(ledger.asked[index].number) is over: \(end)")
@@ -68,9 +65,8 @@ extension PushWorld {
     let sent = ledger.sent + ledger.asked[index].number
     (sent.pointee.lastEnd, sent.pointee.freeSince) = (end, clock)
     if end.isDoubtful {
-      sent.pointee.doubts += 1
-      sent.pointee.endsInDoubt = max(sent.pointee.endsInDoubt, endsInDoubt)
-      sent.pointee.sureEnds = end == .doubt ? sureEnds : 0
+      if isSure { sent.pointee.doubts += 1 } else { sent.pointee.unsureDoubts += 1 }
+      isAnyDoubtful = true
     }
     if end == .refused { sent.pointee.refusals += 1 }
   }
@@ -102,18 +98,19 @@ extension PushWorld {
       let last = ledger.asked[sent.newest]
       if last.seen == .open, !isLate {
         // It was cancelled, and that may still be on its way.
-        guard clock - last.at >= answerTimeout else {
+        // Or its first record was not taken for so long.
+        guard clock - last.at >= answerTimeout || lines[last.line].everRefused else {
           return violate("\(number) is sent again while it waits for an answer")
         }
         see(sent.newest, .doubt)
       }
-      let end = ledger.sent[number].lastEnd
-      if end == .doubt || end == .half && !asksAgain(last), !scenario.resends, !isLate {
+      let isToBeReported =
+        ledger.sent[number].lastEnd.isDoubtful && !(last.isEndRead && asksAgain(last))
+      if isToBeReported, !scenario.resends, !isLate {
         violate("\(number) is sent again, and was to be reported")
       }
-      // More than so many ends in a row may be its own doing.
-      if end == .doubt, sent.sureEnds > 5, !isLate {
-        violate("\(number) is sent again after \(sent.sureEnds) ends in doubt")
+      if ledger.sent[number].doubts >= Self.mostDeliveries, !isLate {
+        violate("\(number) is sent again after \(ledger.sent[number].doubts) sendings in doubt")
       }
       if last.seen == .answered, !isLate, !asksAgain(last) {
         violate("\(number) is sent again after the answer \(last.status)")
@@ -129,7 +126,31 @@ extension PushWorld {
     if connection.hasReadGoodbye, !isLate {
       violate("a stream on \(connection) after GOAWAY")
     }
+    if isAnyDoubtful, !isLate { checkCompany(of: number, on: connection) }
   }
+
+  /// The more often one was in doubt, the fewer fly with it, so that whoever ends connections
+  /// is found before the others have been sent too often.
+  private func checkCompany(of number: Int, on connection: PushConnection) {
+    var doubts = ledger.sent[number].doubts
+    for index in connection.requests where index >= 0 && ledger.asked[index].seen == .open {
+      // It is in doubt now only if this one ends without an answer.
+      doubts = max(doubts, ledger.sent[ledger.asked[index].number].doubts)
+    }
+    let most = [Int.max, 256, 32, 4, 1][min(doubts, 4)]
+    if connection.openRequests + 1 > most {
+      violate(
+        "\(number) flies with \(connection.openRequests) others, and one was in doubt \(doubts) times"
+      )
+    }
+  }
+
+  /// How often a notification may be sent where nobody knows what became of it.
+  static var mostDeliveries: Int { 5 }
+
+  /// Reasons by which a service says that this connection is no good any more: IdleTimeout,
+  /// UnrelatedKeyIdInToken, Shutdown. Trouble of the service itself is none.
+  private func asksForAnother(_ reason: UInt8) -> Bool { [16, 18, 32].contains(reason) }
 
   /// The answer says that it may be sent again.
   private func asksAgain(_ asked: Asked) -> Bool {
@@ -178,20 +199,16 @@ extension PushWorld {
     let owes = connection.requests.contains {
       $0 >= 0 && ledger.asked[$0].seen == .open
     }
-    if mayHide || owes, !connection.isRefused {
-      met(.ambiguousEnds)
-      endsInDoubt += 1
+    if mayHide || owes, !connection.isRefused { met(.ambiguousEnds) }
+    // One that turned the provider down has looked at none of them.
+    if mayHide, !connection.isRefused {
+      unseenDrop = clock
+      unseenDrops += 1
     }
-    if owes, !connection.isRefused { sureEnds += 1 }
-    if mayHide { (unseenDrop, unseenEnds) = (clock, max(unseenEnds, endsInDoubt)) }
     for index in connection.requests where index >= 0 {
-      let isHalf = ledger.asked[index].isStatusRead
-      // It may have been understood.
-      if isHalf {
-        sureEnds = 0
-        cameToSomething()
-      }
-      see(index, isHalf ? .half : connection.isRefused ? .refused : .doubt)
+      see(
+        index,
+        ledger.asked[index].isStatusRead ? .half : connection.isRefused ? .refused : .doubt)
     }
   }
 
@@ -207,6 +224,8 @@ extension PushWorld {
     }
     if !owes {
       if connection.hasReadGoodbye || connection.isToBeLeft { return met(.lefts) }
+      // What streams carried that nghttp2 refused by itself is missing in the windows for good.
+      if connection.refusesHidden { return met(.lefts) }
       // The process may have been put aside before it wrote the PING.
       let unanswered = connectTimeout - faults.lapseMax
       if connection.pingedAt > 0, clock - connection.pingedAt >= unanswered {
@@ -275,11 +294,10 @@ extension PushWorld {
     if asked.status != status {
       violate("\(number) ends as rejected with \(status), not \(asked.status)")
     }
-    // What it was may have been lost with the rest of the answer.
-    if asked.reason != reason, asked.isEndRead || reason != Reason.other.number {
+    if asked.reason != reason {
       violate("\(number) ends as rejected for \(reason), not \(asked.reason)")
     }
-    if sent.pointee.processor >= 0, sent.pointee.doubts == 0 {
+    if sent.pointee.processor >= 0, sent.pointee.doubts + sent.pointee.unsureDoubts == 0 {
       violate("\(number) ends as rejected, and was processed")
     }
     if asked.timestamp > 0, asked.isEndRead {
@@ -303,7 +321,8 @@ extension PushWorld {
     case .reconnectOnce where sent.asked > 1: return
     case .wait, .reconnect, .reconnectOnce: break
     }
-    if hasPatience(sent, tries: sent.asked - 1) {
+    // The service may have refused others of its streams, and nobody knows which those were.
+    if hasPatience(sent, tries: sent.asked - 1 + hiddenRefusals) {
       let age = (clock - sent.takenAt) / 1_000_000_000
       violate("\(number) ends as rejected with \(asked.status) after \(age) s")
     }
@@ -328,18 +347,28 @@ extension PushWorld {
     let refusals = sent.refusals + hiddenRefusals
     // Refused again and again, until it was too late for another time.
     let wasRefused = sent.lastEnd == .refused || turnedDownAt >= sent.freeSince
-    if wasRefused || hiddenRefusals > 0, refusals + sent.doubts > 3,
+    if wasRefused || hiddenRefusals > 0, refusals + sent.doubts + sent.unsureDoubts > 3,
       !hasPatience(sent, tries: sent.asked + hiddenRefusals)
     {
       return
     }
-    if !isDoubtful, !isOpen {
+    // A stream that the service refused without our seeing whose it was may have been given up
+    // before the session heard of that.
+    let isGivenUp = hiddenRefusals > 0 && clock - sent.freeSince >= answerTimeout
+    if !isDoubtful, !isOpen, !isGivenUp {
       return violate("\(number) ends as unknown, and its last stream is \(sent.lastEnd)")
     }
-    let ends = max(sent.endsInDoubt, unseenDrop >= sent.freeSince ? unseenEnds : 0)
+    if scenario.isPoisonOnly, case .good = sent.fate {
+      violate("\(number) ends as unknown by another one's fault")
+    }
+    // Sendings of which the service saw nothing, as far as there may have been any.
+    let unseen = unseenDrops - sent.unseenDropsBefore + (isOpen ? 1 : 0) + hiddenRefusals
     // One that waited in a line that took nothing, and was given up there, nobody saw.
-    if scenario.resends, ends < 5, sent.doubts + refusals < 5, starvedAt < sent.freeSince {
-      violate("\(number) ends as unknown after \(sent.doubts) doubts and \(ends) ends")
+    let doubts = sent.doubts + sent.unsureDoubts
+    if scenario.resends, doubts + refusals + unseen < Self.mostDeliveries,
+      starvedAt < sent.freeSince
+    {
+      violate("\(number) ends as unknown after \(doubts) doubts")
     }
   }
 
@@ -369,16 +398,6 @@ extension PushWorld {
     if stats.window > UInt64(given.window_bytes) { violate("stats: window is \(stats.window)") }
     if (stats.unresolved == 0) != (stats.first_unresolved == 0) {
       violate("stats: first_unresolved is \(stats.first_unresolved) of \(stats.unresolved)")
-    }
-  }
-}
-
-extension Reason {
-  /// The connection on which it was said is left.
-  var asksForAnother: Bool {
-    switch remedy(answered: 0) {
-    case .reconnect, .reconnectOnce: true
-    default: false
     }
   }
 }

@@ -39,7 +39,7 @@ struct PushSent {
   var newest = -1
   /// The request by which the service processed it; -1: none did.
   var processor = -1
-  /// The newest request whose answer the session has begun to read.
+  /// The newest request whose answer the session has read whole.
   var answered = -1
   /// It was told since when the device is gone.
   var isTimeRead = false
@@ -49,10 +49,11 @@ struct PushSent {
   /// Requests that ended in doubt, and that were refused.
   var doubts = 0
   var refusals = 0
-  /// As many connections in a row had ended so when one of its requests did.
-  var endsInDoubt = 0
-  /// The same, of those that surely did.
-  var sureEnds = 0
+  /// Requests whose answer the session may have heard or not.
+  var unsureDoubts = 0
+  /// How many connections had been dropped, before it was taken, that may have had requests
+  /// of which the service saw nothing.
+  var unseenDropsBefore = 0
   var told = PushEnd.none
 }
 
@@ -61,7 +62,7 @@ enum Seen {
   case open
   /// By an answer.
   case answered
-  /// By one that has begun, so that it may have been understood or not.
+  /// By one that has begun and has no end.
   case half
   /// The service has said that it did not look at it.
   case refused

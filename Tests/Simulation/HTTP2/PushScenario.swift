@@ -49,6 +49,9 @@ struct PushScenario {
   var ownIdentifiers = 0
   var actions = 20
 
+  /// Nothing goes wrong but by notifications that end their connections.
+  var isPoisonOnly = false
+
   private static let topic: StaticString = "com.example.app"
 
   /// The option, with its default.
@@ -61,6 +64,24 @@ struct PushScenario {
     drawNetwork(&dice)
     drawService(&dice)
     drawCaller(&dice)
+    if dice.happens(50) { leaveOnlyPoison(&dice) }
+  }
+
+  /// Then all that is good gets through, whatever the others do.
+  private mutating func leaveOnlyPoison(_ dice: inout Dice) {
+    isPoisonOnly = true
+    faults = NetworkFaults()
+    (faults.delayMax, faults.openingMax) = (5_000_000, 50_000_000)
+    given.ambiguous = Int32(APNS_AMBIGUOUS_RESEND.rawValue)
+    (given.connect_timeout_ms, given.write_timeout_ms, given.answer_timeout_ms) = (0, 0, 0)
+    given.connects_per_minute = 0
+    (refusals, ends, goodbyes, breaches, blackHoles, noPongs) = (0, 0, 0, 0, 0, 0)
+    (refusedStreams, resetsBefore, resetsAfter, resetsBehindStatus) = (0, 0, 0, 0)
+    (unanswered, settingsChanges, interims) = (0, 0, 0)
+    answerDelayMax = min(answerDelayMax, 50_000_000)
+    // A request that waits for a window while the caller is away may be given up.
+    (windowMin, creditDelayMax, payloadSizes) = (65_535, 0, 1...100)
+    killers = dice.pick([3, 20, 100])
   }
 
   private mutating func drawSession(_ dice: inout Dice) {

@@ -10,12 +10,12 @@ final class PushWorld: Stage, Wired, Witness {
   /// The provider token's, and the oldest that the service takes.
   var policy = TokenPolicy()
   var oldestToken: UInt32 = 0
-  /// Connections in a row that may have ended with answers owed, and that surely did.
-  var endsInDoubt = 0
-  var sureEnds = 0
-  /// When one was last dropped that may have had requests of which the service saw nothing.
+  /// Some notification was in doubt.
+  var isAnyDoubtful = false
+  /// When a connection was last dropped that may have had requests of which the service saw
+  /// nothing, and how many were.
   var unseenDrop: Int64 = -1
-  var unseenEnds = 0
+  var unseenDrops = 0
   /// When a connection last ended that may have had requests and turned the provider down.
   var turnedDownAt: Int64 = -1
   /// Streams that were refused, and nobody knows of which notifications they were.
@@ -48,8 +48,7 @@ final class PushWorld: Stage, Wired, Witness {
     adopt(scenario.given, scenario.faults)
     clearLines()
     ledger.reset()
-    (oldestToken, endsInDoubt, unseenDrop, unseenEnds) = (0, 0, -1, 0)
-    sureEnds = 0
+    (oldestToken, unseenDrop, unseenDrops, isAnyDoubtful) = (0, -1, 0, false)
     (isClosing, hiddenRefusals, isAnsweredEarly) = (false, 0, false)
     turnedDownAt = -1
     say("\(scenario)")
