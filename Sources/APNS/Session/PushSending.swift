@@ -13,7 +13,11 @@
       guard size <= outbox.pointee.largestRequest else {
         throw Failure(APNS_ERR_ARGUMENT, "the notification is larger than the window")
       }
-      if !hasConnection { try connect() }
+      waitsSince = 0
+      if !hasConnection {
+        waitsSince = network.now
+        try connect()
+      }
       var free = outbox.pointee.reserve(size)
       if free == nil {
         if !outbox.pointee.isFullOfOutcomes { try makeRoom(size) }
@@ -40,9 +44,11 @@
     /// by itself.
     @inline(never)
     private mutating func makeRoom(_ size: Int) throws(Failure) {
+      if waitsSince == 0 { waitsSince = network.now }
       do throws(Failure) {
         try pursue(
-          .room(max(size, min(HTTP2Connection.recordSize, outbox.pointee.largestRequest / 4))))
+          .room(max(size, min(HTTP2Connection.recordSize, outbox.pointee.largestRequest / 4))),
+          by: restOfWait)
       } catch {
         if outbox.pointee.reserve(size) == nil { throw error }
       }
@@ -58,12 +64,22 @@
 
     /// Sends what waits: all of it, or whole records as far as the peer takes them.
     mutating func write(all: Bool) throws(Failure) {
+      let rest = restOfWait
       queued = 0
-      try pursue(all ? .sending : .records)
+      waitsSince = 0
+      try pursue(all ? .sending : .records, by: rest)
+    }
+
+    /// When a call has to end that has waited already.
+    private var restOfWait: Int64? {
+      waitsSince == 0 ? nil : waitsSince &+ options.connectTimeout &+ options.writeTimeout
     }
 
     /// Sends all that waits.
-    mutating func flush() throws(Failure) { try write(all: true) }
+    mutating func flush() throws(Failure) {
+      waitsSince = 0
+      try write(all: true)
+    }
 
     /// Begins streams as far as the lane takes them, and writes.
     mutating func send(

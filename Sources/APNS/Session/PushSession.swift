@@ -29,6 +29,9 @@
     var nextIdentifier: UInt32 = 1
     /// Bytes taken since the last call that wrote.
     var queued = 0
+    /// When the call that takes a notification began to wait, 0 where it does not: what it
+    /// sends then has the rest of the same time.
+    var waitsSince: Int64 = 0
     /// When the wait to come has to end at the latest.
     var wake: Int64 = 0
     let origin = ProcessOrigin()

@@ -30,7 +30,11 @@ extension Session where Net: ~Copyable {
       let size = FrameEncoder.size(of: notification, payloadCount: payloadCount, as: command)
     else { throw tooLarge }
     if options.connections > 1 { chooseLane(size) }
-    if lanes[taking].use != .open { try connect() }
+    waitsSince = 0
+    if lanes[taking].use != .open {
+      waitsSince = network.now
+      try connect()
+    }
     var lane = lanes + taking
     var free = lane.pointee.window.reserve(size)
     if free == nil {
@@ -97,7 +101,8 @@ extension Session where Net: ~Copyable {
   private mutating func makeRoom(_ size: Int) throws(Failure) -> Int? {
     guard size <= lanes[0].window.largestFrame else { throw tooLarge }
     if areFullOfOutcomes { return nil }
-    try pursue(.room(size))
+    if waitsSince == 0 { waitsSince = network.now }
+    try pursue(.room(size), by: restOfWait)
     for index in 0..<options.connections {
       if let place = lanes[index].window.reserve(size) {
         taking = index
@@ -137,7 +142,14 @@ extension Session where Net: ~Copyable {
 
   /// Writes what waits: all of it, or whole records as far as the peer takes them.
   mutating func write(all: Bool) throws(Failure) {
-    try pursue(all ? .sending : .records)
+    let rest = restOfWait
+    waitsSince = 0
+    try pursue(all ? .sending : .records, by: rest)
+  }
+
+  /// When a call has to end that has waited already.
+  private var restOfWait: Int64? {
+    waitsSince == 0 ? nil : waitsSince &+ options.connectTimeout &+ options.writeTimeout
   }
 
   /// Writes all that waits, on every lane.

@@ -20,6 +20,9 @@ struct Session<Net: Network & ~Copyable>: ~Copyable {
   var wake: Int64 = 0
   /// When the call has to end, but for what is done without waiting.
   var callEnds = Int64.max
+  /// When the call that takes a notification began to wait, 0 where it does not: what it
+  /// writes then has the rest of the same time.
+  var waitsSince: Int64 = 0
   let origin = ProcessOrigin()
   var isClosed = false
 

@@ -300,7 +300,7 @@ extension Message {
         _ = EVP_EncodeBlock(
           target.baseAddress, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), 32)
       }
-      for index in 0..<44 { append(byte: target[index]) }
+      for index in 0..<44 { append(ascii: target[index]) }
     }
   }
 }
