@@ -1,6 +1,8 @@
 /* However a session or feedback ends, it leaves no descriptor open. */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "provider.h"
@@ -120,6 +122,49 @@ static void descriptors_are_closed_on_exec(void **state) {
   gateway_stop(gateway);
 }
 
+/* With no descriptor left. */
+static int without_descriptors(void *argument) {
+  (void)argument;
+  const struct rlimit few = {64, 64};
+  CHILD_REQUIRE(!setrlimit(RLIMIT_NOFILE, &few));
+  const identities_t *all = identities_make();
+  apns_credentials_t *credentials = provider_credentials();
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_options_t options = options_for(gateway);
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  CHILD_REQUIRE(!apns_session_new(&options, credentials, &session, &error));
+  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
+  who.ca_file = all->root.certificate_file;
+  who.certificate_file = all->provider.certificate_file;
+  who.key_file = all->provider.key_file;
+  apns_credentials_t *made = NULL;
+  apns_strings_t *strings = NULL;
+  while (open("/dev/null", O_RDONLY) >= 0) {
+  }
+  CHILD_REQUIRE(errno == EMFILE);
+  const apns_status_t loaded = apns_credentials_new(&who, &made, &error);
+  CHILD_REQUIRE(loaded == APNS_ERR_MEMORY && apns_status_is_retryable(loaded));
+  who.ca_file = NULL, who.ca_directory = all->directory;
+  CHILD_REQUIRE(apns_credentials_new(&who, &made, &error) == APNS_ERR_MEMORY);
+  CHILD_REQUIRE(error.sys_errno == EMFILE);
+  CHILD_REQUIRE(apns_strings_open(who.key_file, &strings, &error) == APNS_ERR_MEMORY);
+  CHILD_REQUIRE(error.sys_errno == EMFILE);
+  const apns_status_t connected = apns_session_connect(session, &error);
+  CHILD_REQUIRE(connected == APNS_ERR_NETWORK && apns_status_is_retryable(connected));
+  CHILD_REQUIRE(error.sys_errno == EMFILE);
+  return 0;
+}
+
+/* It may be otherwise the next time: no file and no peer is to blame. */
+static void no_descriptor_left_is_retryable(void **state) {
+  (void)state;
+  /* valgrind has descriptors of its own. */
+  if (getenv("APNS_TESTS_LIGHT")) skip();
+  identities_make();
+  assert_int_equal(in_child(without_descriptors, NULL), 0);
+}
+
 int main(void) {
   identities_make();
   const struct CMUnitTest tests[] = {
@@ -127,6 +172,7 @@ int main(void) {
       cmocka_unit_test(many_feedbacks),
       cmocka_unit_test(credentials_good_and_bad),
       cmocka_unit_test(descriptors_are_closed_on_exec),
+      cmocka_unit_test(no_descriptor_left_is_retryable),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

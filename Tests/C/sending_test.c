@@ -845,7 +845,8 @@ static void a_renegotiation_that_never_comes_about_stalls_nothing(void **state) 
   assert_counts(session, 1000, 1000, 0, 0, 0);
   /* Not the 30 s that a write may take. */
   assert_within(start, 10000);
-  assert_int_equal(stats_of(session).connects, 2);
+  /* What was in doubt goes out again in a few flights, each with its proof. */
+  assert_in_range(stats_of(session).connects, 2, 7);
   apns_session_free(session);
   gateway_stop(gateway);
 }

@@ -186,7 +186,7 @@ final class HostileServer {
     require(lines[number].isOpen, "only what is open is read")
     let count = min(buffer.count, lines[number].inbound.count)
     guard count > 0 else {
-      if lines[number].isBroken { return .broken(Failure(APNS_ERR_NETWORK, "broke")) }
+      if lines[number].isBroken { return .broken }
       return lines[number].isEnding ? .end : .nothing
     }
     let bytes = lines[number].inbound[..<count]
@@ -202,7 +202,7 @@ final class HostileServer {
   func write(_ number: Int, _ bytes: UnsafeRawBufferPointer) -> Writing {
     require(lines[number].isOpen, "only what is open is written to")
     require(bytes.count > 0 && bytes.count <= 16 << 10, "a record is no larger than TLS's")
-    if lines[number].isBroken { return .broken(Failure(APNS_ERR_NETWORK, "broke")) }
+    if lines[number].isBroken { return .broken }
     let count = min(bytes.count, lines[number].room)
     guard count > 0 else { return .full }
     if lines[number].room != .max { lines[number].room -= count }
@@ -375,6 +375,7 @@ struct FuzzNetwork: Network, ~Copyable {
   mutating func write(_ line: Int, _ bytes: UnsafeRawBufferPointer) -> Writing {
     server.write(line, bytes)
   }
+  func failure(_ line: Int) -> Failure { Failure(APNS_ERR_NETWORK, "broke") }
   func hasNews(_ line: Int) -> Bool { server.hasNews(line) }
   mutating func sayGoodbye(_ line: Int) {}
   mutating func drop(_ line: Int) { server.drop(line) }
