@@ -1042,7 +1042,7 @@ static void many_parts_that_take_a_little(void **state) {
 /* As careful exporters make them: these open. */
 static void exports_that_take_their_time(void **state) {
   (void)state;
-  const int rounds = (int)as_many_as(600000, 2000);
+  const int rounds = (int)as_many_as(600000, 300);
   PKCS12 *file = PKCS12_create("open sesame", "provider", rsa_key, rsa_certificate, NULL,
                                NID_aes_256_cbc, NID_aes_256_cbc, rounds, rounds, 0);
   assert_non_null(file);
@@ -1060,7 +1060,7 @@ static void exports_that_take_their_time(void **state) {
       PKCS5_pbe2_set_iv(EVP_aes_256_cbc(), rounds, NULL, 0, NULL, NID_hmacWithSHA1),
       PKCS5_pbe2_set_iv(EVP_aes_256_cbc(), rounds, NULL, 0, NULL, NID_hmacWithSHA512),
       PKCS5_pbe2_set_iv(EVP_des_ede3_cbc(), rounds, NULL, 0, NULL, NID_hmacWithSHA256),
-      PKCS5_pbe2_set_scrypt(EVP_aes_256_cbc(), NULL, 0, NULL, 16384, 8, 1),
+      PKCS5_pbe2_set_scrypt(EVP_aes_256_cbc(), NULL, 0, NULL, as_many_as(16384, 512), 8, 1),
       PKCS5_pbe_set(TRIPLE_DES, rounds, NULL, 8),
   };
   options.certificate_bytes = NULL;
