@@ -147,6 +147,8 @@ static apns_session_t *held;
 
 static apns_status_t with_credentials_options(void *memory, apns_error_t *error) {
   apns_credentials_t *credentials = NULL;
+  /* The system's store takes seconds under valgrind. */
+  ((apns_credentials_options_t *)memory)->dangerously_accept_any_peer = 1;
   const apns_status_t status = apns_credentials_new(memory, &credentials, error);
   apns_credentials_free(credentials);
   return status;
