@@ -658,8 +658,8 @@ typedef struct apns_credentials_options {
   size_t pinned_key_count;
 
   /* The weakest keys, signatures and ciphers that are taken, the peer's and the
-     provider's own, as OpenSSL's security levels have it (SSL_CTX_set_security_level(3)):
-     1 to 5, from 80 bits of strength to 256; 0: what this OpenSSL is set to. */
+     provider's own, by the security levels of OpenSSL: 1 to 5, from 80 bits of strength
+     to 256; 0: what this OpenSSL is set to. */
   int32_t security_level;
   int32_t reserved32; /* zero */
 } apns_credentials_options_t;
