@@ -204,11 +204,15 @@ static const struct {
     {APNS_EVENT_ACCEPTED, {":status", "100", NULL, ":status", "103", NULL, ":status", "200"}},
     {APNS_EVENT_ACCEPTED, {":status", "200", ID, NULL, "server-timing", "a"}},
     {APNS_EVENT_REJECTED, {":status", "410", ID}},
+    {APNS_EVENT_ACCEPTED, {":status", "200", "content-length", "0"}},
     /* None of these is an answer: a second status makes it malformed (RFC 9113, 8.3.2). */
     {APNS_EVENT_UNKNOWN, {":status", "200", NULL, ":status", "400"}},
     {APNS_EVENT_UNKNOWN, {":status", "400", ID, NULL, ":status", "200"}},
     {APNS_EVENT_UNKNOWN, {":status", "200", ":status", "400"}},
     {APNS_EVENT_UNKNOWN, {":status", "200", ":status", "200"}},
+    /* Nor one that says it is longer than it is (8.1.1). */
+    {APNS_EVENT_UNKNOWN, {":status", "200", "content-length", "5"}},
+    {APNS_EVENT_UNKNOWN, {":status", "200", "content-length", "-0"}},
     {APNS_EVENT_UNKNOWN, {ID}},
     {APNS_EVENT_UNKNOWN, {ID, ":status", "200"}},
     {APNS_EVENT_UNKNOWN, {"server", "a", ":status", "200"}},

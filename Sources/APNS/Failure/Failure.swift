@@ -34,6 +34,10 @@ struct Failure: Error {
     @inline(never) get { Failure(APNS_ERR_MEMORY, "out of memory") }
   }
 
+  /// Its line of text, within that of another failure.
+  @inline(never)
+  func append(to other: inout Message) { other.append(message) }
+
   /// Fills in what the caller's structure has room for.
   @inline(never)
   func report(to error: UnsafeMutablePointer<apns_error_t>?) {

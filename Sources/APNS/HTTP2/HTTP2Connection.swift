@@ -273,8 +273,7 @@
     }
 
     /// False where the answer is malformed (RFC 9113, 8.1.1 and 8.3): its stream is reset. What
-    /// nghttp2 would look at beside that changes nothing here: bytes of fields that nobody
-    /// reads, and a length that the body's JSON says better.
+    /// nghttp2 would look at beside that changes nothing here: bytes of fields that nobody reads.
     fileprivate mutating func heardHeader(
       _ codec: OpaquePointer?, _ stream: Int32, _ name: UnsafeRawBufferPointer,
       _ value: UnsafeRawBufferPointer
@@ -296,7 +295,39 @@
         }
         return true
       }
+      if name.count == 14, Self.isContentLength(name), isAnswered {
+        guard let length = Self.number(value), entry.pointee.bodyLength == 0 else { return false }
+        entry.pointee.bodyLength = length &+ 1
+      }
       return isAnswered && name.first != 0x3A
+    }
+
+    private static func isContentLength(_ name: UnsafeRawBufferPointer) -> Bool {
+      let text: StaticString = "content-length"
+      guard let base = name.baseAddress, name.count == text.utf8CodeUnitCount else { return false }
+      return memcmp(base, text.utf8Start, name.count) == 0
+    }
+
+    /// Nil where it is none, or larger than any body of a service's.
+    private static func number(_ text: UnsafeRawBufferPointer) -> UInt32? {
+      guard text.count > 0, text.count <= 9 else { return nil }
+      var number: UInt32 = 0
+      for byte in text {
+        let digit = byte &- 0x30
+        guard digit < 10 else { return nil }
+        number = number &* 10 &+ UInt32(digit)
+      }
+      return number
+    }
+
+    /// The answer's last byte is there. One that says another length is malformed (RFC 9113,
+    /// 8.1.1).
+    private mutating func answerEnded(_ slot: Int) {
+      let entry = outbox.pointee.entries + slot
+      guard entry.pointee.status >= 200 else { return }
+      entry.pointee.isWhole = true
+      let length = entry.pointee.bodyLength
+      if length > 0, length &- 1 != entry.pointee.bodyHeard { entry.pointee.isReset = true }
     }
 
     /// Nil where it is none, or one that HTTP/2 has not.
@@ -329,7 +360,7 @@
       guard let slot = slot(codec, stream) else { return }
       let entry = outbox.pointee.entries + slot
       if entry.pointee.status >= 200 {
-        if isLast { entry.pointee.isWhole = true }
+        if isLast { answerEnded(slot) }
         return
       }
       if entry.pointee.status == 0, !isLast {
@@ -343,8 +374,7 @@
     /// The last of an answer's body is there.
     fileprivate mutating func heardEnd(_ codec: OpaquePointer?, _ stream: Int32) {
       guard let slot = slot(codec, stream) else { return }
-      let entry = outbox.pointee.entries + slot
-      if entry.pointee.status >= 200 { entry.pointee.isWhole = true }
+      answerEnded(slot)
     }
 
     fileprivate mutating func heardReset(
@@ -361,6 +391,7 @@
     ) {
       guard let slot = slot(codec, stream) else { return }
       let entries = outbox.pointee.entries
+      entries[slot].bodyHeard &+= UInt32(clamping: bytes.count)
       // A 200 has none, or none that matters.
       guard entries[slot].status > 200 else { return }
       if entries[slot].body == nil {

@@ -220,6 +220,7 @@
       entries[slot].status = 0
       entries[slot].isWhole = false
       entries[slot].isReset = false
+      (entries[slot].bodyLength, entries[slot].bodyHeard) = (0, 0)
       entries[slot].isRefused = false
       entries[slot].sent = 0
       if entries[slot].sentAt != 0 { resent &+= 1 }

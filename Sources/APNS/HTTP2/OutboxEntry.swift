@@ -23,7 +23,7 @@
     var status: UInt16 = 0
     /// The answer has come to its end.
     var isWhole = false
-    /// The peer reset its stream by an error.
+    /// The peer reset its stream by an error, or its answer is malformed.
     var isReset = false
     /// The peer ended its stream without having looked at it.
     var isRefused = false
@@ -31,6 +31,9 @@
     var refusals: UInt8 = 0
     /// How often it was sent and nobody knows what became of it.
     var doubts: UInt8 = 0
+    /// How long the answer's body is, and one more, where it says that; and what came of it.
+    var bodyLength: UInt32 = 0
+    var bodyHeard: UInt32 = 0
     /// How many bytes of its payload the stream has taken.
     var sent: UInt16 = 0
     /// What the service said last where it was to be tried again; 0: nothing.

@@ -13,9 +13,11 @@ struct OutOfTime {
   }
 
   /// `fruitless` connections in a row, where the pause after them is what keeps from another.
+  /// `reason`: why the last connection was given up.
   @inline(never)
   func failure<Net: Network & ~Copyable>(
-    on network: borrowing Net, pausingAfter fruitless: Int?, unresolved: Int
+    on network: borrowing Net, pausingAfter fruitless: Int?, unresolved: Int,
+    reason: Failure? = nil
   ) -> Failure {
     Failure(APNS_ERR_TIMEOUT) {
       if isStalled {
@@ -38,6 +40,10 @@ struct OutOfTime {
         $0.append(unresolved)
         $0.append(" notifications wait for the word of ")
         network.append(to: &$0)
+      }
+      if let reason {
+        $0.append("; the last connection: ")
+        reason.append(to: &$0)
       }
     }
   }

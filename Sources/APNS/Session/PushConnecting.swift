@@ -67,7 +67,10 @@
       outbox.pointee.connectionEnded(UInt16(truncatingIfNeeded: lane.pointee.number))
       reconnects.lost(lane.pointee.line, leavingDoubt: owed > 0, on: &network)
       judgeAnswered()
-      if let failure, refuses { throw failure }
+      if let failure {
+        if refuses { throw failure }
+        reconnects.reason = failure
+      }
     }
   }
 #endif

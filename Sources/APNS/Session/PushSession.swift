@@ -257,7 +257,7 @@
         let isPausing = !hasConnection && reconnects.earliest > network.now
         return waiting.failure(
           on: network, pausingAfter: isPausing ? reconnects.fruitless : nil,
-          unresolved: outbox.pointee.unresolved)
+          unresolved: outbox.pointee.unresolved, reason: reconnects.reason)
       }
     }
 

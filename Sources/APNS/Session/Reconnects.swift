@@ -5,6 +5,9 @@ struct Reconnects {
   private(set) var fruitless = 0
   /// When the next may be made.
   private var notBefore: Int64 = 0
+  /// Why the last connection was given up that achieved nothing, where that is known: whoever
+  /// waits for the next is told.
+  var reason: Failure?
   private let longestPause: Int64
   /// With a cap, half of a minute's connections may come at once and the other half is
   /// spread over it, so that no minute sees more. How far apart those are; 0: no cap.
@@ -38,6 +41,7 @@ struct Reconnects {
   mutating func achieved() {
     fruitless = 0
     notBefore = 0
+    reason = nil
   }
 
   /// After one that achieved nothing comes a pause, twice as long each time, and

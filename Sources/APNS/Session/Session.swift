@@ -189,7 +189,7 @@ extension Session where Net: ~Copyable {
       let isPausing = !hasConnection && reconnects.earliest > network.now
       return waiting.failure(
         on: network, pausingAfter: isPausing ? reconnects.fruitless : nil,
-        unresolved: unresolved)
+        unresolved: unresolved, reason: reconnects.reason)
     }
   }
 

@@ -85,6 +85,7 @@ struct PKCS12File: ~Copyable {
     // memory that another is for.
     if ERR_peek_error() != 0 {
       try source.settle()
+      try passphrase.budget.charge(work, source)
       if PKCS12_verify_mac(file, text, -1) == 1 { return text }
     }
     throw source.fault("is PKCS#12 that the passphrase does not open", .take())
