@@ -119,7 +119,7 @@ extension World {
         connection.rereadAt == 0, connection.endsAt > clock, isHeldBack(connection)
       else { continue }
       let rejections = ledger.lanes[connection.line / 2].rejections
-      let held = clock - connection.tookAt
+      let held = clock - max(connection.tookAt, call.started)
       if rejections < 3 {
         violate("\(connection) is held back after \(rejections) rejections")
       } else if held > 1_050_000_000, faults.lapseMax == 0 {
