@@ -1092,10 +1092,10 @@ typedef struct apns_event {
  * Waits up to `timeout_ms` for one, and writes and reconnects meanwhile. Where every
  * notification has its end there is nothing to wait for: it returns APNS_DONE at once,
  * whatever `timeout_ms`. With 0 it hears what has come, writes what is to prove by now (see
- * prove_after_ms), and neither waits nor connects. By HTTP/2, where 128 and more are in flight and their
- * answers come one by one, a wait here or elsewhere lets some gather, for up to 0.3 ms,
- * and reads them together. APNS_DONE: there is none. Works on a closed session too, and is how
- * the ones with no known end are got back there.
+ * prove_after_ms), and neither waits nor connects. By HTTP/2, where 128 and more are in flight and
+ * their answers come one by one, a wait here or elsewhere lets some gather, for up to 0.3 ms, and
+ * reads them together. APNS_DONE: there is none. Works on a closed session too, and is how the ones
+ * with no known end are got back there.
  */
 apns_status_t apns_session_next_event(apns_session_t *session, apns_event_t *event_out,
                                       int32_t timeout_ms, apns_error_t *error_out);
