@@ -28,10 +28,6 @@ struct SessionOptions {
   /// What is in flight without proof for so long is proven; `max`: never.
   let proveAfter: Int64
 
-  /// A notification that was in flight so often on a connection that ended without a word is
-  /// not sent again: it may be what ends the connections.
-  var ambiguousEndsMax: Int { 5 }
-
   /// After so many such ends in a row, with nothing proven in between, it is no notification
   /// that ends the connections.
   var fruitlessEndsMax: Int { 12 }

@@ -252,7 +252,7 @@ extension PushConnection {
     var text = Message()
     text.append("{\"reason\":\"")
     if let reason = Reason(UInt32(asked.reason)).text {
-      for byte in reason { text.append(byte: byte) }
+      for byte in reason { text.append(ascii: byte) }
     } else {
       text.append("SomethingNew")
     }
