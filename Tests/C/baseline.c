@@ -1,7 +1,7 @@
 /* The structures of version 0.1, by its own header: programs that were compiled with it. */
 #include "baseline.h"
 
-#include "../Shape/abi-baseline/apns/apns.h"
+#include "Baseline/apns-0.1.h"
 
 const baseline_t baseline = {
     .error = sizeof(apns_error_t),

@@ -26,8 +26,10 @@ struct Endpoint: ~Copyable {
     }
     // To OpenSSL such a name is any host of the domain.
     if (serverName ?? host).pointee == 0x2E {
+      // Said to be static: a String would take memory of Swift's own.
+      let option: StaticString = serverName == nil ? "host" : "server_name"
       throw Failure(APNS_ERR_ARGUMENT) {
-        $0.append(serverName == nil ? "host" : "server_name")
+        $0.append(option)
         $0.append(" begins with a dot: ")
         $0.append(serverName ?? host)
       }

@@ -237,11 +237,17 @@ typedef struct apns_credentials_options {
   size_t token_key_length;
   const char *key_id;
   const char *team_id;
+  const char *crl_file;
+  const char *crl_directory;
+  const char *const *pinned_keys;
+  size_t pinned_key_count;
+  int32_t security_level;
+  int32_t reserved32;
 } apns_credentials_options_t;
 #define APNS_CREDENTIALS_OPTIONS_INIT                                                            \
   {                                                                                              \
     sizeof(apns_credentials_options_t), NULL, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 0, \
-        0, NULL, NULL, NULL, NULL, 0, NULL, NULL                                                 \
+        0, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0                      \
   }
 apns_status_t apns_credentials_new(const apns_credentials_options_t *options,
                                    apns_credentials_t **credentials_out, apns_error_t *error_out);
@@ -322,11 +328,13 @@ typedef struct apns_session_options {
   const char *topic;
   int32_t ping_after_ms;
   uint32_t retry_timeout_ms;
+  int32_t prove_after_ms;
+  uint32_t reserved32b;
 } apns_session_options_t;
 #define APNS_SESSION_OPTIONS_INIT                                                                  \
   {                                                                                                \
     sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL, 0, 0                                           \
+        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL, 0, 0, 0, 0                                     \
   }
 apns_status_t apns_session_new(const apns_session_options_t *options,
                                const apns_credentials_t *credentials, apns_session_t **session_out,
@@ -451,11 +459,13 @@ typedef struct apns_feedback_options {
   uint16_t proxy_port;
   uint16_t reserved[3];
   apns_session_t *session;
+  uint32_t list_timeout_ms;
+  uint32_t tuples_max;
 } apns_feedback_options_t;
 #define APNS_FEEDBACK_OPTIONS_INIT                                                              \
   {                                                                                             \
     sizeof(apns_feedback_options_t), NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, {0, 0, 0}, \
-        NULL                                                                                    \
+        NULL, 0, 0                                                                              \
   }
 typedef struct apns_feedback_tuple {
   size_t size;

@@ -1,0 +1,478 @@
+#ifndef APNS_APNS_H
+#define APNS_APNS_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define APNS_VERSION_MAJOR 0
+#define APNS_VERSION_MINOR 1
+#define APNS_VERSION_PATCH 0
+#define APNS_VERSION_STRING "0.1.0"
+const char *apns_version(void);
+typedef enum apns_status {
+  APNS_OK = 0,
+  APNS_DONE = -1,
+  APNS_ERR_ARGUMENT = -2,
+  APNS_ERR_BUFFER_SMALL = -3,
+  APNS_ERR_MEMORY = -4,
+  APNS_ERR_TIMEOUT = -5,
+  APNS_ERR_NETWORK = -6,
+  APNS_ERR_TLS = -7,
+  APNS_ERR_CREDENTIALS = -8,
+  APNS_ERR_PROTOCOL = -9,
+  APNS_ERR_FULL = -10,
+  APNS_ERR_CLOSED = -11,
+  APNS_ERR_FORKED = -12
+} apns_status_t;
+const char *apns_status_name(apns_status_t status);
+int apns_status_is_retryable(apns_status_t status);
+typedef enum apns_reject {
+  APNS_REJECT_NONE = 0,
+  APNS_REJECT_PROCESSING_ERROR = 1,
+  APNS_REJECT_MISSING_TOKEN = 2,
+  APNS_REJECT_MISSING_TOPIC = 3,
+  APNS_REJECT_MISSING_PAYLOAD = 4,
+  APNS_REJECT_INVALID_TOKEN_SIZE = 5,
+  APNS_REJECT_INVALID_TOPIC_SIZE = 6,
+  APNS_REJECT_INVALID_PAYLOAD_SIZE = 7,
+  APNS_REJECT_INVALID_TOKEN = 8,
+  APNS_REJECT_SHUTDOWN = 10,
+  APNS_REJECT_PROTOCOL_ERROR = 128,
+  APNS_REJECT_UNKNOWN = 255
+} apns_reject_t;
+const char *apns_reject_text(apns_reject_t reject);
+typedef enum apns_reason {
+  APNS_REASON_NONE = 0,
+  APNS_REASON_BAD_DEVICE_TOKEN = 1,
+  APNS_REASON_DEVICE_TOKEN_NOT_FOR_TOPIC = 2,
+  APNS_REASON_MISSING_DEVICE_TOKEN = 3,
+  APNS_REASON_MISSING_TOPIC = 4,
+  APNS_REASON_PAYLOAD_EMPTY = 5,
+  APNS_REASON_BAD_TOPIC = 6,
+  APNS_REASON_PAYLOAD_TOO_LARGE = 7,
+  APNS_REASON_BAD_COLLAPSE_ID = 8,
+  APNS_REASON_BAD_EXPIRATION_DATE = 9,
+  APNS_REASON_BAD_MESSAGE_ID = 10,
+  APNS_REASON_BAD_PRIORITY = 11,
+  APNS_REASON_DUPLICATE_HEADERS = 12,
+  APNS_REASON_INVALID_PUSH_TYPE = 13,
+  APNS_REASON_BAD_PATH = 14,
+  APNS_REASON_METHOD_NOT_ALLOWED = 15,
+  APNS_REASON_IDLE_TIMEOUT = 16,
+  APNS_REASON_EXPIRED_PROVIDER_TOKEN = 17,
+  APNS_REASON_UNRELATED_KEY_ID_IN_TOKEN = 18,
+  APNS_REASON_TOPIC_DISALLOWED = 19,
+  APNS_REASON_BAD_CERTIFICATE = 20,
+  APNS_REASON_BAD_CERTIFICATE_ENVIRONMENT = 21,
+  APNS_REASON_BAD_ENVIRONMENT_KEY_ID_IN_TOKEN = 22,
+  APNS_REASON_FORBIDDEN = 23,
+  APNS_REASON_INVALID_PROVIDER_TOKEN = 24,
+  APNS_REASON_MISSING_PROVIDER_TOKEN = 25,
+  APNS_REASON_UNREGISTERED = 26,
+  APNS_REASON_EXPIRED_TOKEN = 27,
+  APNS_REASON_TOO_MANY_PROVIDER_TOKEN_UPDATES = 28,
+  APNS_REASON_TOO_MANY_REQUESTS = 29,
+  APNS_REASON_INTERNAL_SERVER_ERROR = 30,
+  APNS_REASON_SERVICE_UNAVAILABLE = 31,
+  APNS_REASON_SHUTDOWN = 32,
+  APNS_REASON_OTHER = 255
+} apns_reason_t;
+const char *apns_reason_text(apns_reason_t reason);
+apns_reason_t apns_reason_from_text(const char *text, size_t length);
+int apns_reason_http_status(apns_reason_t reason);
+apns_reject_t apns_reason_reject(apns_reason_t reason);
+typedef struct apns_error {
+  size_t size;
+  int32_t status;
+  int32_t sys_errno;
+  uint64_t tls_code;
+  int32_t reject;
+  int32_t reserved32;
+  char message[240];
+} apns_error_t;
+#define APNS_ERROR_INIT                        \
+  {                                            \
+    sizeof(apns_error_t), 0, 0, 0, 0, 0, { 0 } \
+  }
+#define APNS_TOKEN_MAX 100
+apns_status_t apns_token_from_hex(const char *text, size_t text_length, uint8_t *token_out,
+                                  size_t capacity, size_t *length_out, apns_error_t *error_out);
+apns_status_t apns_token_to_hex(const void *token, size_t token_length, char *text_out,
+                                size_t capacity, size_t *length_out, apns_error_t *error_out);
+apns_status_t apns_token_from_base64(const char *text, size_t text_length, uint8_t *token_out,
+                                     size_t capacity, size_t *length_out, apns_error_t *error_out);
+apns_status_t apns_token_to_base64(const void *token, size_t token_length, char *text_out,
+                                   size_t capacity, size_t *length_out, apns_error_t *error_out);
+typedef struct apns_strings apns_strings_t;
+apns_status_t apns_strings_new(const void *bytes, size_t length, apns_strings_t **strings_out,
+                               apns_error_t *error_out);
+apns_status_t apns_strings_open(const char *file, apns_strings_t **strings_out,
+                                apns_error_t *error_out);
+apns_status_t apns_strings_get(const apns_strings_t *strings, const char *key, size_t key_length,
+                               const char **text_out, size_t *length_out, apns_error_t *error_out);
+apns_status_t apns_strings_format(const apns_strings_t *strings, const char *key, size_t key_length,
+                                  const char *const *args, size_t arg_count, char *text_out,
+                                  size_t capacity, size_t *length_out, apns_error_t *error_out);
+void apns_strings_free(apns_strings_t *strings);
+typedef struct apns_payload apns_payload_t;
+#define APNS_PAYLOAD_MAX_LISTING 256
+#define APNS_PAYLOAD_MAX_FRAMED 2048
+#define APNS_PAYLOAD_MAX_HTTP2 4096
+#define APNS_PAYLOAD_MAX_VOIP 5120
+typedef struct apns_payload_options {
+  size_t size;
+  size_t limit;
+  const char *suffix;
+  size_t suffix_length;
+  int32_t truncate;
+  int32_t reserved32;
+} apns_payload_options_t;
+#define APNS_PAYLOAD_OPTIONS_INIT \
+  { sizeof(apns_payload_options_t), 0, NULL, 0, 0, 0 }
+apns_status_t apns_payload_new(const apns_payload_options_t *options, apns_payload_t **payload_out,
+                               apns_error_t *error_out);
+void apns_payload_reset(apns_payload_t *payload);
+void apns_payload_free(apns_payload_t *payload);
+typedef enum apns_payload_key {
+  APNS_KEY_ALERT = 1,
+  APNS_KEY_TITLE = 2,
+  APNS_KEY_SUBTITLE = 3,
+  APNS_KEY_BODY = 4,
+  APNS_KEY_TITLE_LOC_KEY = 5,
+  APNS_KEY_SUBTITLE_LOC_KEY = 6,
+  APNS_KEY_LOC_KEY = 7,
+  APNS_KEY_ACTION_LOC_KEY = 8,
+  APNS_KEY_LAUNCH_IMAGE = 9,
+  APNS_KEY_TITLE_LOC_ARGS = 10,
+  APNS_KEY_SUBTITLE_LOC_ARGS = 11,
+  APNS_KEY_LOC_ARGS = 12,
+  APNS_KEY_SOUND = 13,
+  APNS_KEY_CATEGORY = 14,
+  APNS_KEY_THREAD_ID = 15,
+  APNS_KEY_TARGET_CONTENT_ID = 16,
+  APNS_KEY_INTERRUPTION_LEVEL = 17,
+  APNS_KEY_FILTER_CRITERIA = 18,
+  APNS_KEY_URL_ARGS = 19,
+  APNS_KEY_BADGE = 20,
+  APNS_KEY_CONTENT_AVAILABLE = 21,
+  APNS_KEY_MUTABLE_CONTENT = 22,
+  APNS_KEY_RELEVANCE_SCORE = 23
+} apns_payload_key_t;
+apns_status_t apns_payload_set_string(apns_payload_t *payload, apns_payload_key_t key,
+                                      const char *text, size_t length, apns_error_t *error_out);
+apns_status_t apns_payload_set_strings(apns_payload_t *payload, apns_payload_key_t key,
+                                       const char *const *texts, const size_t *lengths,
+                                       size_t count, apns_error_t *error_out);
+apns_status_t apns_payload_set_integer(apns_payload_t *payload, apns_payload_key_t key,
+                                       int64_t value, apns_error_t *error_out);
+apns_status_t apns_payload_set_double(apns_payload_t *payload, apns_payload_key_t key, double value,
+                                      apns_error_t *error_out);
+apns_status_t apns_payload_set_critical_sound(apns_payload_t *payload, const char *name,
+                                              size_t length, double volume,
+                                              apns_error_t *error_out);
+apns_status_t apns_payload_remove(apns_payload_t *payload, apns_payload_key_t key,
+                                  apns_error_t *error_out);
+apns_status_t apns_payload_add_string(apns_payload_t *payload, const char *name, size_t name_length,
+                                      const char *text, size_t length, apns_error_t *error_out);
+apns_status_t apns_payload_add_integer(apns_payload_t *payload, const char *name,
+                                       size_t name_length, int64_t value, apns_error_t *error_out);
+apns_status_t apns_payload_add_double(apns_payload_t *payload, const char *name, size_t name_length,
+                                      double value, apns_error_t *error_out);
+apns_status_t apns_payload_add_boolean(apns_payload_t *payload, const char *name,
+                                       size_t name_length, int value, apns_error_t *error_out);
+apns_status_t apns_payload_add_null(apns_payload_t *payload, const char *name, size_t name_length,
+                                    apns_error_t *error_out);
+apns_status_t apns_payload_add_json(apns_payload_t *payload, const char *name, size_t name_length,
+                                    const char *json, size_t length, apns_error_t *error_out);
+void apns_payload_remove_custom(apns_payload_t *payload);
+apns_status_t apns_payload_write(const apns_payload_t *payload, void *buffer, size_t capacity,
+                                 size_t *length_out, size_t *cut_out, apns_error_t *error_out);
+typedef enum apns_finding_severity {
+  APNS_FINDING_ERROR = 1,
+  APNS_FINDING_WARNING = 2
+} apns_finding_severity_t;
+typedef struct apns_payload_finding {
+  size_t size;
+  int32_t severity;
+  int32_t reserved32;
+  size_t offset;
+  uint32_t line;
+  uint32_t column;
+  char message[160];
+} apns_payload_finding_t;
+#define APNS_PAYLOAD_FINDING_INIT                        \
+  {                                                      \
+    sizeof(apns_payload_finding_t), 0, 0, 0, 0, 0, { 0 } \
+  }
+apns_status_t apns_payload_check(const void *json, size_t length, size_t limit,
+                                 apns_payload_finding_t *findings, size_t capacity,
+                                 size_t *count_out, apns_error_t *error_out);
+typedef struct apns_credentials apns_credentials_t;
+typedef enum apns_tls_version {
+  APNS_TLS_DEFAULT = 0,
+  APNS_TLS_1_2 = 12,
+  APNS_TLS_1_3 = 13
+} apns_tls_version_t;
+typedef int (*apns_passphrase_t)(const char *file, char *buffer, size_t capacity, void *context);
+typedef struct apns_credentials_options {
+  size_t size;
+  const char *certificate_file;
+  const void *certificate_bytes;
+  size_t certificate_length;
+  const char *key_file;
+  const void *key_bytes;
+  size_t key_length;
+  const char *passphrase;
+  const char *ca_file;
+  const char *ca_directory;
+  int32_t tls_min;
+  int32_t tls_max;
+  int32_t dangerously_accept_any_peer;
+  int32_t accept_expired;
+  apns_passphrase_t passphrase_callback;
+  void *passphrase_context;
+  const char *token_key_file;
+  const void *token_key_bytes;
+  size_t token_key_length;
+  const char *key_id;
+  const char *team_id;
+} apns_credentials_options_t;
+#define APNS_CREDENTIALS_OPTIONS_INIT                                                            \
+  {                                                                                              \
+    sizeof(apns_credentials_options_t), NULL, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 0, \
+        0, NULL, NULL, NULL, NULL, 0, NULL, NULL                                                 \
+  }
+apns_status_t apns_credentials_new(const apns_credentials_options_t *options,
+                                   apns_credentials_t **credentials_out, apns_error_t *error_out);
+typedef enum apns_environment {
+  APNS_ENVIRONMENT_SANDBOX = 1,
+  APNS_ENVIRONMENT_PRODUCTION = 2
+} apns_environment_t;
+typedef struct apns_credentials_description {
+  size_t size;
+  const char *subject;
+  const char *const *topics;
+  size_t topic_count;
+  int64_t not_before;
+  int64_t not_after;
+  uint32_t environments;
+  uint32_t chain_length;
+  const char *key_id;
+  const char *team_id;
+} apns_credentials_description_t;
+#define APNS_CREDENTIALS_DESCRIPTION_INIT \
+  { sizeof(apns_credentials_description_t), NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL }
+apns_status_t apns_credentials_describe(const apns_credentials_t *credentials,
+                                        apns_credentials_description_t *description_out,
+                                        apns_error_t *error_out);
+void apns_credentials_free(apns_credentials_t *credentials);
+#define APNS_HOST_PRODUCTION "gateway.push.apple.com"
+#define APNS_HOST_SANDBOX "gateway.sandbox.push.apple.com"
+#define APNS_PORT_GATEWAY 2195
+#define APNS_HOST_HTTP2_PRODUCTION "api.push.apple.com"
+#define APNS_HOST_HTTP2_SANDBOX "api.sandbox.push.apple.com"
+#define APNS_PORT_HTTP2 443
+#define APNS_PORT_HTTP2_OTHER 2197
+typedef struct apns_session apns_session_t;
+typedef enum apns_format {
+  APNS_FORMAT_DEFAULT = 0,
+  APNS_FORMAT_SIMPLE = 1,
+  APNS_FORMAT_ENHANCED = 2,
+  APNS_FORMAT_FRAMED = 3
+} apns_format_t;
+typedef enum apns_ambiguous {
+  APNS_AMBIGUOUS_DEFAULT = 0,
+  APNS_AMBIGUOUS_RESEND = 1,
+  APNS_AMBIGUOUS_REPORT = 2
+} apns_ambiguous_t;
+typedef enum apns_protocol {
+  APNS_PROTOCOL_DEFAULT = 0,
+  APNS_PROTOCOL_BINARY = 1,
+  APNS_PROTOCOL_HTTP2 = 2
+} apns_protocol_t;
+typedef struct apns_session_options {
+  size_t size;
+  const char *host;
+  const char *server_name;
+  uint16_t port;
+  uint16_t reserved16;
+  int32_t format;
+  uint32_t connect_timeout_ms;
+  uint32_t write_timeout_ms;
+  uint32_t answer_timeout_ms;
+  uint32_t window_bytes;
+  uint32_t payload_max;
+  int32_t ambiguous;
+  int32_t report_accepted;
+  uint32_t quiet_period_ms;
+  int32_t zero_proves;
+  uint32_t connections;
+  int32_t no_standby;
+  uint32_t connects_per_minute;
+  uint32_t reconnect_pause_max_ms;
+  int32_t keepalive_s;
+  const char *proxy_host;
+  const char *proxy_user;
+  const char *proxy_password;
+  uint16_t proxy_port;
+  uint16_t reserved[3];
+  int32_t protocol;
+  uint32_t reserved32;
+  const char *topic;
+  int32_t ping_after_ms;
+  uint32_t retry_timeout_ms;
+} apns_session_options_t;
+#define APNS_SESSION_OPTIONS_INIT                                                                  \
+  {                                                                                                \
+    sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL, 0, 0                                           \
+  }
+apns_status_t apns_session_new(const apns_session_options_t *options,
+                               const apns_credentials_t *credentials, apns_session_t **session_out,
+                               apns_error_t *error_out);
+apns_status_t apns_session_connect(apns_session_t *session, apns_error_t *error_out);
+#define APNS_EXPIRY_ONCE (-1)
+typedef enum apns_push_type {
+  APNS_PUSH_TYPE_DEFAULT = 0,
+  APNS_PUSH_TYPE_ALERT = 1,
+  APNS_PUSH_TYPE_BACKGROUND = 2,
+  APNS_PUSH_TYPE_LOCATION = 3,
+  APNS_PUSH_TYPE_VOIP = 4,
+  APNS_PUSH_TYPE_COMPLICATION = 5,
+  APNS_PUSH_TYPE_FILEPROVIDER = 6,
+  APNS_PUSH_TYPE_MDM = 7,
+  APNS_PUSH_TYPE_LIVEACTIVITY = 8,
+  APNS_PUSH_TYPE_PUSHTOTALK = 9,
+  APNS_PUSH_TYPE_WIDGETS = 10,
+  APNS_PUSH_TYPE_CONTROLS = 11
+} apns_push_type_t;
+const char *apns_push_type_text(apns_push_type_t type);
+typedef struct apns_notification {
+  size_t size;
+  const void *token;
+  size_t token_length;
+  const void *payload;
+  size_t payload_length;
+  void *user_data;
+  int64_t expiry;
+  uint8_t priority;
+  uint8_t push_type;
+  uint8_t reserved[6];
+  const char *topic;
+  const char *collapse_id;
+  const char *apns_id;
+} apns_notification_t;
+#define APNS_NOTIFICATION_INIT                                                                    \
+  {                                                                                               \
+    sizeof(apns_notification_t), NULL, 0, NULL, 0, NULL, 0, 0, 0, {0, 0, 0, 0, 0, 0}, NULL, NULL, \
+        NULL                                                                                      \
+  }
+#define APNS_SEND_MORE 1u
+apns_status_t apns_session_send(apns_session_t *session, const apns_notification_t *notification,
+                                uint32_t flags, uint32_t *identifier_out, apns_error_t *error_out);
+apns_status_t apns_session_send_many(apns_session_t *session,
+                                     const apns_notification_t *notifications, size_t count,
+                                     uint32_t flags, size_t *taken_out, apns_error_t *error_out);
+apns_status_t apns_session_send_payload(apns_session_t *session,
+                                        const apns_notification_t *notification,
+                                        const apns_payload_t *payload, uint32_t flags,
+                                        uint32_t *identifier_out, size_t *cut_out,
+                                        apns_error_t *error_out);
+apns_status_t apns_session_flush(apns_session_t *session, apns_error_t *error_out);
+apns_status_t apns_session_drain(apns_session_t *session, int32_t timeout_ms,
+                                 size_t *unresolved_out, apns_error_t *error_out);
+typedef enum apns_event_kind {
+  APNS_EVENT_ACCEPTED = 1,
+  APNS_EVENT_REJECTED = 2,
+  APNS_EVENT_UNKNOWN = 3
+} apns_event_kind_t;
+typedef struct apns_event {
+  size_t size;
+  int32_t kind;
+  int32_t reject;
+  uint32_t identifier;
+  uint32_t reserved32;
+  void *user_data;
+  int32_t reason;
+  uint16_t http_status;
+  uint16_t reserved16;
+  int64_t timestamp;
+  char apns_id[40];
+  char reason_text[64];
+} apns_event_t;
+#define APNS_EVENT_INIT                                            \
+  {                                                                \
+    sizeof(apns_event_t), 0, 0, 0, 0, NULL, 0, 0, 0, 0, {0}, { 0 } \
+  }
+apns_status_t apns_session_next_event(apns_session_t *session, apns_event_t *event_out,
+                                      int32_t timeout_ms, apns_error_t *error_out);
+typedef struct apns_session_stats {
+  size_t size;
+  uint64_t taken;
+  uint64_t accepted;
+  uint64_t rejected;
+  uint64_t unknown;
+  uint64_t unresolved;
+  uint64_t resent;
+  uint64_t connects;
+  uint64_t bytes;
+  uint64_t records;
+  uint64_t events;
+  uint64_t in_flight;
+  uint64_t window;
+  uint32_t first_unresolved;
+  uint32_t reserved32;
+} apns_session_stats_t;
+#define APNS_SESSION_STATS_INIT \
+  { sizeof(apns_session_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+apns_status_t apns_session_stats(const apns_session_t *session, apns_session_stats_t *stats_out,
+                                 apns_error_t *error_out);
+struct ssl_st *apns_session_ssl(apns_session_t *session);
+apns_status_t apns_session_close(apns_session_t *session, int32_t timeout_ms,
+                                 apns_error_t *error_out);
+void apns_session_free(apns_session_t *session);
+#define APNS_FEEDBACK_HOST_PRODUCTION "feedback.push.apple.com"
+#define APNS_FEEDBACK_HOST_SANDBOX "feedback.sandbox.push.apple.com"
+#define APNS_PORT_FEEDBACK 2196
+typedef struct apns_feedback apns_feedback_t;
+typedef struct apns_feedback_options {
+  size_t size;
+  const char *host;
+  const char *server_name;
+  uint16_t port;
+  uint16_t reserved16;
+  uint32_t connect_timeout_ms;
+  uint32_t read_timeout_ms;
+  uint32_t reserved32;
+  const char *proxy_host;
+  const char *proxy_user;
+  const char *proxy_password;
+  uint16_t proxy_port;
+  uint16_t reserved[3];
+  apns_session_t *session;
+} apns_feedback_options_t;
+#define APNS_FEEDBACK_OPTIONS_INIT                                                              \
+  {                                                                                             \
+    sizeof(apns_feedback_options_t), NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, {0, 0, 0}, \
+        NULL                                                                                    \
+  }
+typedef struct apns_feedback_tuple {
+  size_t size;
+  uint32_t timestamp;
+  uint32_t reserved32;
+  const uint8_t *token;
+  size_t token_length;
+} apns_feedback_tuple_t;
+#define APNS_FEEDBACK_TUPLE_INIT \
+  { sizeof(apns_feedback_tuple_t), 0, 0, NULL, 0 }
+apns_status_t apns_feedback_open(const apns_feedback_options_t *options,
+                                 const apns_credentials_t *credentials,
+                                 apns_feedback_t **feedback_out, apns_error_t *error_out);
+apns_status_t apns_feedback_next(apns_feedback_t *feedback, apns_feedback_tuple_t *tuple_out,
+                                 apns_error_t *error_out);
+void apns_feedback_free(apns_feedback_t *feedback);
+#ifdef __cplusplus
+}
+#endif
+#endif
