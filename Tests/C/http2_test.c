@@ -67,6 +67,7 @@ static void an_event_is_not_waited_for_where_none_can_come(void **state) {
   assert_within(start, 0);
   apns_session_free(session);
   service_stop(service);
+  service_free(service);
 }
 
 static void a_request_says_what_the_notification_says(void **state) {
