@@ -66,6 +66,52 @@ static void every_invalid_vector(void **state) {
   json_decref(file);
 }
 
+/* What Apple's listings would make of a text: digit by digit. -1: not a token. */
+static int plainly(const char *text, size_t length, uint8_t *token) {
+  int digits = 0, high = 0;
+  for (size_t at = 0; at < length; at++) {
+    unsigned char byte = (unsigned char)text[at];
+    if (byte == ' ' || byte == '<' || byte == '>') continue;
+    if (byte > 127 || !isxdigit(byte)) return -1;
+    int value = isdigit(byte) ? byte - '0' : tolower(byte) - 'a' + 10;
+    if (digits & 1) token[digits / 2] = (uint8_t)(high << 4 | value);
+    high = value;
+    digits++;
+  }
+  return digits && !(digits & 1) ? digits / 2 : -1;
+}
+
+/* The library reads eight digits at a time where it can; no text shows that. */
+static void any_text_is_read_as_digit_by_digit(void **state) {
+  (void)state;
+  static const char characters[] = "0123456789abcdefABCDEF<> gG@`/:pqxX\x10\x19\x7f\xc1";
+  unsigned seed = 20260101;
+  size_t tokens = 0;
+  for (size_t round = 0; round < as_many_as(300000, 5000); round++) {
+    char text[48];
+    uint8_t expected[24], token[48];
+    size_t length = (size_t)rand_r(&seed) % 40, found = 999;
+    size_t kinds = rand_r(&seed) % 3 ? 22 : sizeof characters - 1;
+    for (size_t at = 0; at < length; at++) text[at] = characters[(size_t)rand_r(&seed) % kinds];
+    if (length && rand_r(&seed) % 8 == 0)
+      text[(size_t)rand_r(&seed) % length] = (char)rand_r(&seed);
+    size_t capacity = rand_r(&seed) % 2 ? 24 : (size_t)rand_r(&seed) % 24;
+    int count = plainly(text, length, expected);
+    memset(token, 0xA5, sizeof token);
+    apns_status_t status = apns_token_from_hex(text, length, token, capacity, &found, NULL);
+    if (count < 0) {
+      assert_int_equal(status, APNS_ERR_ARGUMENT);
+    } else {
+      assert_int_equal(status, (size_t)count <= capacity ? APNS_OK : APNS_ERR_BUFFER_SMALL);
+      assert_int_equal(found, count);
+      if (status == APNS_OK) assert_memory_equal(token, expected, found);
+      tokens++;
+    }
+    for (size_t at = capacity; at < sizeof token; at++) assert_int_equal(token[at], 0xA5);
+  }
+  assert_true(tokens > 100);
+}
+
 static void too_small_a_buffer_says_how_much(void **state) {
   (void)state;
   json_t *file = vectors_read("tokens.json"), *vector;
@@ -285,6 +331,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_valid_vector),
       cmocka_unit_test(every_invalid_vector),
+      cmocka_unit_test(any_text_is_read_as_digit_by_digit),
       cmocka_unit_test(too_small_a_buffer_says_how_much),
       cmocka_unit_test(there_and_back),
       cmocka_unit_test(to_hex_with_too_small_a_buffer),
