@@ -24,21 +24,30 @@
     }
 
     /// At most so many may fly with those that do.
-    var most: Int {
+    private(set) var most = Int.max
+
+    private mutating func update() {
+      most = .max
       for level in stride(from: 4, through: 1, by: -1) where doubtful[level &- 1] > 0 {
-        return Self.most(for: UInt8(truncatingIfNeeded: level))
+        most = Self.most(for: UInt8(truncatingIfNeeded: level))
+        return
       }
-      return .max
     }
 
     @inline(__always)
     mutating func joined(_ doubts: UInt8) {
-      if doubts > 0 { doubtful[Int(min(doubts, 4)) &- 1] &+= 1 }
+      if doubts > 0 { count(doubts, 1) }
     }
 
     @inline(__always)
     mutating func left(_ doubts: UInt8) {
-      if doubts > 0 { doubtful[Int(min(doubts, 4)) &- 1] &-= 1 }
+      if doubts > 0 { count(doubts, -1) }
+    }
+
+    @inline(never)
+    private mutating func count(_ doubts: UInt8, _ change: Int32) {
+      doubtful[Int(min(doubts, 4)) &- 1] &+= change
+      update()
     }
   }
 #endif

@@ -119,8 +119,9 @@
     var isNew: Bool { !hasSettings || showsToken && answers == 0 || isAsked }
 
     /// Whether a request with so large a payload may be sent now; `inParts`, where the
-    /// window has room for some of it.
-    func takes(payloadCount: Int, inParts: Bool = false) -> Bool {
+    /// window has room for some of it. A function that was not `mutating` would be handed a copy
+    /// of the whole connection.
+    mutating func takes(payloadCount: Int, inParts: Bool = false) -> Bool {
       guard let codec, !isLeaving, !isAsked else { return false }
       var allowed = 1
       if hasSettings {
@@ -135,11 +136,13 @@
     }
 
     /// It takes not one byte of a payload.
-    var isStarved: Bool { hasSettings && !isLeaving && !takes(payloadCount: 1) }
+    var isStarved: Bool {
+      mutating get { hasSettings && !isLeaving && !takes(payloadCount: 1) }
+    }
 
     /// Whether one that was in doubt so often may join those in flight.
     @inline(__always)
-    func takes(doubts: UInt8) -> Bool {
+    mutating func takes(doubts: UInt8) -> Bool {
       doubts == 0 || inFlight < Company.most(for: doubts)
     }
 

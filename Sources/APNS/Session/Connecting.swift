@@ -159,7 +159,7 @@ extension Session where Net: ~Copyable {
       reconnects.achievedNothing(on: &network)
       throw failure
     }
-    if let failure { reconnects.reason = failure }
+    if let failure { reconnects.note(failure) }
     let isInDoubt = lane.pointee.window.hasInFlight
     lane.pointee.isUnwelcome = false
     if isInDoubt { lane.pointee.ambiguousEnds &+= 1 }

@@ -69,7 +69,7 @@
       judgeAnswered()
       if let failure {
         if refuses { throw failure }
-        reconnects.reason = failure
+        reconnects.note(failure)
       }
     }
   }

@@ -7,7 +7,8 @@ struct Reconnects {
   private var notBefore: Int64 = 0
   /// Why the last connection was given up that achieved nothing, where that is known: whoever
   /// waits for the next is told.
-  var reason: Failure?
+  private(set) var reason: Failure?
+  private var hasReason = false
   private let longestPause: Int64
   /// With a cap, half of a minute's connections may come at once and the other half is
   /// spread over it, so that no minute sees more. How far apart those are; 0: no cap.
@@ -41,7 +42,20 @@ struct Reconnects {
   mutating func achieved() {
     fruitless = 0
     notBefore = 0
+    // Each answer comes by here, and a failure is large.
+    if hasReason { forgetReason() }
+  }
+
+  @inline(never)
+  mutating func note(_ failure: Failure) {
+    reason = failure
+    hasReason = true
+  }
+
+  @inline(never)
+  private mutating func forgetReason() {
     reason = nil
+    hasReason = false
   }
 
   /// After one that achieved nothing comes a pause, twice as long each time, and

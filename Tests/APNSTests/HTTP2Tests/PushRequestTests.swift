@@ -275,11 +275,13 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
 
   @Test func expiries() throws {
     var push = Push()
-    for (given, said) in [(1, 1), (-1, 0), (Int64.min, 0), (Int64.max, Int64.max)]
-      as [(Int64, Int64)]
-    {
+    for (given, said) in [(1, 1), (-1, 0), (Int64.max, Int64.max)] as [(Int64, Int64)] {
       push.expiry = given
       try push.check { #expect($0.expiry == said) }
+    }
+    for given in [-2, Int64.min] {
+      push.expiry = given
+      #expect(refusal(push) == "expiry is \(given), neither a time nor APNS_EXPIRY_ONCE")
     }
   }
 

@@ -366,7 +366,7 @@ extension PushWorld {
     // One that waited in a line that took nothing, and was given up there, nobody saw.
     let doubts = sent.doubts + sent.unsureDoubts
     if scenario.resends, doubts + refusals + unseen < Self.mostDeliveries,
-      starvedAt < sent.freeSince
+      starvedAt < sent.takenAt
     {
       violate("\(number) ends as unknown after \(doubts) doubts")
     }

@@ -39,4 +39,4 @@ Apns\NetworkException same true
 Apns\TimeoutException 1
 the session was closed false
 invalid token, unlisted status, unlisted status
-bool(true)
+bool(false)
