@@ -25,7 +25,7 @@ struct Feedback: ~Copyable {
   /// Reads in a row that found something there and brought nothing.
   private var vainReads = 0
   /// A whole record may come in so many pieces.
-  private static let mostVainReads = 1024
+  private static let mostVainReads = 4096
   private var connection: TLSConnection
   private let buffer: UnsafeMutableRawBufferPointer
   /// What has been read and not taken.

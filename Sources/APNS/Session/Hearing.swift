@@ -8,9 +8,9 @@ extension Session where Net: ~Copyable {
     if lane.pointee.line.hasNews(on: &network) { try hearNews(lane) }
   }
 
-  /// So many hearings a minute may come to nothing. A ticket or new keys are one or two, what
-  /// comes in small pieces some more.
-  private static var mostVainHearings: Int { 256 }
+  /// So many hearings a minute may come to nothing: the tickets of TLS 1.3, which carry the
+  /// provider's certificate, in the smallest pieces that a network makes of them.
+  private static var mostVainHearings: Int { 4096 }
   private static var minute: Int64 { 60_000_000_000 }
 
   /// Something is there. What never comes to a word keeps a call busy and achieves nothing,

@@ -13,8 +13,12 @@ static char *copy_of(const zend_string *text) {
   return text && ZSTR_LEN(text) > 0 ? pestrndup(ZSTR_VAL(text), ZSTR_LEN(text), 1) : NULL;
 }
 
+/* ZEND_SECURE_ZERO is explicit_bzero, which takes glibc 2.25. */
 static void drop(char *text) {
-  if (text) ZEND_SECURE_ZERO(text, strlen(text));
+  if (text) {
+    memset(text, 0, strlen(text));
+    __asm__ __volatile__("" : : "r"(text) : "memory");
+  }
   free(text);
 }
 
