@@ -101,9 +101,10 @@ static inline int copenssl_is_exhausted(unsigned long code) {
    reasons of that kind are numbered by themselves, in 1.1.1 from 65 to 71. */
 static inline int copenssl_is_internal(unsigned long code) {
   const int reason = copenssl_error_reason(code);
-  if (copenssl_error_library(code) == ERR_LIB_EVP &&
-      (reason == EVP_R_INITIALIZATION_ERROR || reason == EVP_R_NOT_ABLE_TO_COPY_CTX))
-    return 1;
+  if (copenssl_error_library(code) == ERR_LIB_EVP && reason == EVP_R_INITIALIZATION_ERROR) return 1;
+#ifdef EVP_R_NOT_ABLE_TO_COPY_CTX /* 1.1.1 has none */
+  if (copenssl_error_library(code) == ERR_LIB_EVP && reason == EVP_R_NOT_ABLE_TO_COPY_CTX) return 1;
+#endif
   return OpenSSL_version_num() < 0x30000000L ? reason > 64 && reason < 72
                                              : (reason & 0xC0000) == 0xC0000;
 }

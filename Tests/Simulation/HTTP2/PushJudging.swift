@@ -218,9 +218,11 @@ extension PushWorld {
     let since = connection.refusedSince
     if since > 0, clock - since >= writeTimeout { return met(.writeTimeouts) }
     let silence = clock - connection.lastRead
-    // What waits longer may have been given up, which nobody has heard yet.
+    // What waits longer may have been given up, which nobody has heard yet; and what stood in a
+    // record that was not taken for a while has waited longer than anybody here knows.
     let owes = connection.requests.contains {
       $0 >= 0 && ledger.asked[$0].seen == .open && clock - ledger.asked[$0].at < answerTimeout
+        && !connection.everRefused
     }
     if !owes {
       if connection.hasReadGoodbye || connection.isToBeLeft { return met(.lefts) }
