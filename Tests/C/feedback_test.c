@@ -202,7 +202,7 @@ static void a_service_that_falls_silent(void **state) {
 typedef struct dripping {
   gateway_t *gateway;
   _Atomic size_t drops;
-  size_t count;
+  _Atomic size_t count;
 } dripping_t;
 
 static void *drip(void *argument) {

@@ -320,7 +320,8 @@ static void a_pause_before_the_next_connection_says_why(void **state) {
     snprintf(expected, sizeof expected,
              "waiting to reconnect to localhost:%d after %d connections that achieved nothing",
              service_port(service), fruitless);
-    assert_string_equal(error.message, expected);
+    /* Behind it may stand why. */
+    assert_contains(error.message, expected);
   }
   clock_go();
   apns_session_free(session);

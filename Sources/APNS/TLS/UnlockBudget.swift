@@ -22,7 +22,10 @@ struct UnlockBudget {
     switch work.derivation {
     case COPENSSL_PLAIN: return
     case COPENSSL_ROUNDS, COPENSSL_SCRYPT: break
-    default: throw source.fault("is encrypted by an algorithm whose cost is not known")
+    default:
+      // It may be that there was no memory to read what it is.
+      try source.settle()
+      throw source.fault("is encrypted by an algorithm whose cost is not known")
     }
     let (sum, overflow) = spent.addingReportingOverflow(work.ns)
     guard !overflow, sum <= Self.most, work.memory <= Self.mostMemory else {

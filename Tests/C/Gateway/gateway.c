@@ -333,6 +333,15 @@ static SSL *new_ssl(connection_t *connection) {
   return ssl;
 }
 
+/* From the end of our first flight on there is nothing more to be read. */
+static void stop_reading(const SSL *ssl, int where, int value) {
+  (void)value;
+  if (where != SSL_CB_ACCEPT_LOOP || SSL_get_state(ssl) != TLS_ST_SW_SRVR_DONE) return;
+  BIO *nothing = BIO_new(BIO_s_mem());
+  BIO_set_mem_eof_return(nothing, -1);
+  SSL_set0_rbio((SSL *)ssl, nothing);
+}
+
 static verdict_t perform(connection_t *connection, const gateway_step_t *step) {
   gateway_t *gateway = connection->gateway;
   gateway_record_t *record = &connection->record;
@@ -426,10 +435,14 @@ static verdict_t perform(connection_t *connection, const gateway_step_t *step) {
       return OVER;
     case STEP_CUT_HANDSHAKE:
       connection->ssl = new_ssl(connection);
-      /* Until the provider's last flight is there to be read, which it is not. */
-      while (SSL_accept(connection->ssl) <= 0 && wait_for(connection, POLLIN) &&
-             SSL_get_state(connection->ssl) == TLS_ST_BEFORE) {
+      /* Until the provider's first flight is answered; its last is not read, however soon it
+         comes. */
+      SSL_set_info_callback(connection->ssl, stop_reading);
+      while (SSL_accept(connection->ssl) <= 0 &&
+             BIO_number_written(SSL_get_wbio(connection->ssl)) == 0 &&
+             wait_for(connection, POLLIN)) {
       }
+      wait_for(connection, POLLIN);
       reset(connection);
       return OVER;
     case STEP_AWAIT:
