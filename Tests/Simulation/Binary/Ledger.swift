@@ -69,6 +69,8 @@ struct LaneLedger {
   var toBeTold = -1
   /// Ambiguous ends in a row.
   var ambiguousEnds = 0
+  /// There were so many of them once that all in doubt became unknown.
+  var hasGivenUp = false
   /// Since when something that the connections had has been without proof; -1: nothing is.
   var unprovenSince: Int64 = -1
   /// What was to be first on a connection had to wait there.

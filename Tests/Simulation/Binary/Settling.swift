@@ -93,6 +93,7 @@ extension World {
       met(.givenUp)
       ledger.end(serial, as: .gaveUp)
       ledger.lanes[lane].ambiguousEnds = 0
+      ledger.lanes[lane].hasGivenUp = true
       _ = ledger.giveUp(of: lane, doubts: 1)
       left = 0
     }
