@@ -59,8 +59,10 @@ extension World {
 
   /// Something is written that may not be in any call.
   func checkWriting(_ line: Int) {
-    // Where silence has proven all that may be in flight together, the next follows at once.
-    if !call.mayWrite, !isProofDue(line / 2), !scenario.isQuiet {
+    // Where silence has proven all that may be in flight together, the next follows at once; and
+    // after the provider was turned down a sentinel asks whether it is let in.
+    if !call.mayWrite, !isProofDue(line / 2), !scenario.isQuiet, !ledger.lanes[line / 2].wasRefused
+    {
       violate("something is written in a call that only looks, by line \(line)")
     }
   }
