@@ -203,6 +203,15 @@ static void never_more_in_a_minute_than_the_cap(void **state) {
   check_cap(10, 5, 5 + 24);
 }
 
+/* A handshake, or a notification that waits for its answer. On a busy machine the clock is not
+   moved past the deadlines of those. */
+static bool is_under_way(apns_session_t *session) {
+  apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_stats(session, &stats, &error), &error);
+  return stats.connects < sockets_made() || stats.in_flight > 0;
+}
+
 /* With several connections and standby ones, which count as well. */
 static void nor_standby_ones_included(void **state) {
   (void)state;
@@ -232,7 +241,7 @@ static void nor_standby_ones_included(void **state) {
     watch_begins(start);
     if (status == APNS_OK)
       rejected++;
-    else
+    else if (!is_under_way(session))
       clock_forward(500);
   }
   assert_cap_kept(CAP);
@@ -250,7 +259,7 @@ static void a_send_that_may_not_connect_says_why(void **state) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite, polite));
   apns_session_options_t options = options_for(gateway);
   options.connects_per_minute = 1;
-  options.connect_timeout_ms = getenv("APNS_TESTS_LIGHT") ? 3000 : 500;
+  options.connect_timeout_ms = getenv("APNS_TESTS_LIGHT") ? 10000 : 1000;
   apns_session_t *session = session_to(gateway, &options);
   apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, BATCH);

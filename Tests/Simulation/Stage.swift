@@ -242,7 +242,7 @@ struct LineCounts {
 
 /// The session's present call, and what it may do.
 struct Call {
-  static let mostSteps = 500_000
+  static let mostSteps = 3_000_000
   var name: StaticString = "nothing"
   var started: Int64 = 0
   var longest: Int64 = 0

@@ -75,7 +75,11 @@ extension World {
     let lane = line / 2
     let frames = lines[line].frames
     let serial = lines[line].serial
-    guard frames > 0 else { return ledger.end(serial, as: .settled) }
+    guard frames > 0 else {
+      // A part of a notification is none that the gateway may have accepted.
+      if scenario.isExact, !ledger.isInDoubt(lane) { ledger.lanes[lane].unprovenSince = -1 }
+      return ledger.end(serial, as: .settled)
+    }
     met(.ambiguousEnds)
     cameToNothing()
     ledger.doubt(serial)
