@@ -63,6 +63,25 @@ static void some_that_end_connections_are_found(void **state) {
   check_poison(40, 1, 4, false, APNS_FORMAT_FRAMED, 200);
 }
 
+/* A run of them leaves nothing proven for as many ends as it is long, and more. */
+static void those_side_by_side_are_found(void **state) {
+  (void)state;
+  enum { COUNT = 500, FIRST = 100, RUN = 30 };
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_options_t options = options_for(gateway);
+  options.reconnect_pause_max_ms = 1;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  send_poisoned(session, FIRST + RUN, FIRST, 1);
+  send_range(session, FIRST + RUN, COUNT);
+  assert_ok(apns_session_drain(session, 60000, NULL, &error), &error);
+  assert_counts(session, COUNT, COUNT - RUN, 0, RUN, 0);
+  for (size_t n = FIRST; n < FIRST + RUN; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
+  assert_no_event(session);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
 /* Alone, or in the company of nothing else. */
 static void one_alone(void **state) {
   (void)state;
@@ -97,6 +116,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_that_ends_connections_is_found),
       cmocka_unit_test(some_that_end_connections_are_found),
+      cmocka_unit_test(those_side_by_side_are_found),
       cmocka_unit_test(one_alone),
       cmocka_unit_test(without_identifiers_all_end_together),
   };

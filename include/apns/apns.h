@@ -775,7 +775,7 @@ typedef enum apns_format {
  * be sent again: it may be what ends the connections. So that only that one does, fewer are
  * in flight together after each such end, down to one, until proof has come; over the binary
  * interface only where something proves (not with the simple format without
- * quiet_period_ms), and after twelve such ends in a row, with nothing proven in between, all
+ * quiet_period_ms), and after 64 such ends in a row, with nothing proven in between, all
  * that were in flight become unknown.
  */
 typedef enum apns_ambiguous {

@@ -29,8 +29,9 @@ struct SessionOptions {
   let proveAfter: Int64
 
   /// After so many such ends in a row, with nothing proven in between, it is no notification
-  /// that ends the connections.
-  var fruitlessEndsMax: Int { 12 }
+  /// that ends the connections. The first culprit is found by the fifth; where several stand
+  /// side by side, each of the others takes one or two.
+  var fruitlessEndsMax: Int { 64 }
 
   /// A sentinel proves, so that nothing has to be waited for; not where the gateway does
   /// not answer one, or could not name it.

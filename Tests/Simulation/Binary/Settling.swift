@@ -90,7 +90,7 @@ extension World {
       ledger.end(serial, as: .gaveUp)
       for _ in 0..<frames { ledger.resolveFirst(of: lane, as: .unknown) }
       left = 0
-    } else if ledger.lanes[lane].ambiguousEnds < 12 {
+    } else if ledger.lanes[lane].ambiguousEnds < 64 {
       ledger.end(serial, as: .ambiguous)
       left -= giveUpPoison(of: lane)
     } else {
