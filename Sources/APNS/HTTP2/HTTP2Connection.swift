@@ -24,6 +24,10 @@
     fileprivate var hasFailed = false
     /// Payload bytes that nghttp2 has not been able to put into frames yet.
     private var owed = 0
+    /// The stream of which the rest waits for a window worth a frame, 0 where none does, and
+    /// what that takes.
+    private var deferred: Int32 = 0
+    private var deferredUntil = 0
     /// The slots that were answered, and sent, last.
     private var lastAnswered = 0
     fileprivate var lastSent = 0
@@ -87,6 +91,7 @@
       if let memory { StreamMemory.end(memory) }
       memory = nil
       (filled, written, owed, inFlight) = (0, 0, 0, 0)
+      deferred = 0
       rest = UnsafeRawBufferPointer(start: nil, count: 0)
       (hasSettings, isLeaving, hasAccepted, isAsked) = (false, false, false, false)
       (answers, company) = (0, Company())
@@ -239,6 +244,9 @@
       // A request that was not sent has been told of already.
       guard let slot = slot(codec, stream), entries[slot].state == .inFlight else { return }
       left(slot)
+      if deferred == stream { deferred = 0 }
+      // Nothing else would have the peer say more.
+      if inFlight == 1 { resume() }
       let payload = outbox.pointee.request(slot).payload.count
       owed = max(0, owed &- (payload &- Int(entries[slot].sent)))
       // Who has begun to answer has looked at it.
@@ -420,13 +428,45 @@
       farewell.append(bytes)
     }
 
+    /// The peer's window has grown.
+    fileprivate mutating func heardWindow() {
+      guard deferred != 0,
+        Int(nghttp2_session_get_remote_window_size(codec)) >= deferredUntil
+      else { return }
+      resume()
+    }
+
+    private mutating func resume() {
+      guard deferred != 0 else { return }
+      _ = nghttp2_session_resume_data(codec, deferred)
+      deferred = 0
+    }
+
+    /// A peer that gives back just what it has read would be sent ever smaller parts, each a
+    /// frame, and each a window of its own (RFC 9293, 3.8.6.2, has the same for TCP). So a part
+    /// is worth a frame, where answers to others are still to come and more room with them.
+    private static var leastPart: Int { 1 << 10 }
+
+    /// Whether the rest of a payload is to wait for more than that room in the connection's
+    /// window. What a stream's own window holds back does not wait.
+    private mutating func defers(_ stream: Int32, rest: Int, room: Int) -> Bool {
+      let least = min(rest, Self.leastPart)
+      guard room < least, inFlight > 1, deferred == 0,
+        Int(nghttp2_session_get_remote_window_size(codec)) <= room
+      else { return false }
+      (deferred, deferredUntil) = (stream, least)
+      return true
+    }
+
+    /// Nil where the stream waits.
     fileprivate mutating func readPayload(
-      _ slot: Int, into buffer: UnsafeMutableRawPointer, _ room: Int
-    ) -> (count: Int, isLast: Bool) {
+      _ slot: Int, of stream: Int32, into buffer: UnsafeMutableRawPointer, _ room: Int
+    ) -> (count: Int, isLast: Bool)? {
       let entries = outbox.pointee.entries
       let payload = outbox.pointee.request(slot).payload
       let sent = min(Int(entries[slot].sent), payload.count)
       let count = min(room, payload.count &- sent)
+      if defers(stream, rest: payload.count &- sent, room: room) { return nil }
       if let base = payload.baseAddress { memcpy(buffer, base + sent, count) }
       entries[slot].sent = UInt16(truncatingIfNeeded: sent &+ count)
       owed = max(0, owed &- count)
@@ -589,6 +629,8 @@
     case NGHTTP2_PING.rawValue
     where UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_ACK.rawValue != 0:
       connection.pointee.heardPong()
+    case NGHTTP2_WINDOW_UPDATE.rawValue:
+      if frame.pointee.hd.stream_id == 0 { connection.pointee.heardWindow() }
     case NGHTTP2_GOAWAY.rawValue:
       let goaway = frame.pointee.goaway
       connection.pointee.heardGoodbye(
@@ -624,8 +666,10 @@
     guard let buffer, let handle = source?.pointee.ptr, let connection = connection(context) else {
       return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
     }
-    let (count, isLast) = connection.pointee.readPayload(
-      Int(bitPattern: handle) &- 1, into: buffer, room)
+    guard
+      let (count, isLast) = connection.pointee.readPayload(
+        Int(bitPattern: handle) &- 1, of: stream, into: buffer, room)
+    else { return Int(NGHTTP2_ERR_DEFERRED.rawValue) }
     if isLast { flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
     return count
   }

@@ -88,6 +88,16 @@ extension PushConnection {
     world.ledger.asked[index].received += bytes.count
   }
 
+  /// Parts that the connection's window has room for are worth a frame, unless nothing but this
+  /// payload can have the service say more. Where streams have windows of their own that are
+  /// smaller, those may be what cuts.
+  fileprivate func heardPart(_ count: Int, isLast: Bool) {
+    guard !isLast, count < 1024, openRequests > 1, world.scenario.windowMin >= 65_535,
+      world.scenario.settingsChanges == 0
+    else { return }
+    world.violate("\(self) is written \(count) bytes of a payload that goes on")
+  }
+
   fileprivate func heardEnd(_ stream: Int32) {
     guard let index = request(stream) else { return }
     let asked = world.ledger.asked[index]
@@ -225,6 +235,7 @@ private func frameComes(
     connection.begin(frame.hd.stream_id)
     if ends { connection.heardEnd(frame.hd.stream_id) }
   case NGHTTP2_DATA.rawValue:
+    connection.heardPart(Int(frame.hd.length), isLast: ends)
     if ends { connection.heardEnd(frame.hd.stream_id) }
   case NGHTTP2_RST_STREAM.rawValue:
     connection.heardReset(frame.hd.stream_id, frame.rst_stream.error_code)
