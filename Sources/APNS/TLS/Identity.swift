@@ -36,7 +36,9 @@ struct Identity: ~Copyable {
       X509_free(certificate)
       throw source.fault("holds more than 100 certificates")
     }
-    guard !Self.lacksKeyForMemory(certificate),
+    // OpenSSL takes one whose key it could not look at for want of memory, and later finds that
+    // key too weak.
+    guard !TLSErrors.takeExhausted(), !Self.lacksKeyForMemory(certificate),
       copenssl_append_certificate(certificates, certificate) > 0
     else {
       X509_free(certificate)
@@ -75,6 +77,7 @@ struct Identity: ~Copyable {
     }
     let bio = try source.reader()
     defer { BIO_free(bio) }
+    TLSErrors.clear()
     guard let certificate = d2i_X509_bio(bio, nil) else {
       try source.settle()
       throw source.fault("holds no PEM certificate, and is neither DER nor PKCS#12")

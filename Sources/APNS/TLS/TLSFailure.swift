@@ -8,7 +8,8 @@ struct TLSErrors {
   let code: UInt
   /// One of them says that this OpenSSL, or a provider of it, has not got a cipher.
   private(set) var isUnsupported = false
-  /// One of them says that memory, or file descriptors, ran out: whatever the others make of it.
+  /// One of them, or errno, says that memory, or file descriptors, ran out: whatever the others
+  /// make of it.
   private(set) var isExhausted = false
   /// One of them is OpenSSL's own fault, which is want of memory by another name.
   private(set) var isInternal = false
@@ -17,11 +18,20 @@ struct TLSErrors {
 
   /// Looks first: emptying an empty queue costs more than a notification's frame.
   @inline(never)
-  static func clear() { if ERR_peek_error() != 0 { ERR_clear_error() } }
+  static func clear() {
+    if ERR_peek_error() != 0 { ERR_clear_error() }
+    csystem_set_errno(0)
+  }
+
+  /// An allocation failed since the queue was emptied. OpenSSL itself often says only what it
+  /// could not do without it.
+  private static var isOutOfMemory: Bool { csystem_errno() == ENOMEM }
 
   @inline(never)
   static func take() -> TLSErrors {
+    let isOutOfMemory = isOutOfMemory
     var errors = TLSErrors(code: ERR_get_error())
+    errors.isExhausted = isOutOfMemory
     var next = errors.code
     while next != 0 {
       if copenssl_is_unsupported(next) != 0 { errors.isUnsupported = true }
@@ -34,7 +44,9 @@ struct TLSErrors {
 
   /// Empties the queue; whether it said that memory ran out.
   @inline(never)
-  static func takeExhausted() -> Bool { ERR_peek_error() != 0 && take().isExhausted }
+  static func takeExhausted() -> Bool {
+    isOutOfMemory || ERR_peek_error() != 0 && take().isExhausted
+  }
 
   /// The alert the peer sent, such as 48 for "unknown CA"; nil when it was none.
   var alert: CInt? {
