@@ -633,7 +633,8 @@ typedef struct apns_credentials_options {
      signs its tokens (Establishing a token-based connection to APNs), the .p8 that Apple
      hands out, a file or bytes, not both: PKCS#8 in PEM, EC on the curve P-256. Then
      key_id and team_id are needed too, 10 letters and digits each, as Apple's account
-     page shows them. The binary interface knows no tokens. */
+     page shows them. The binary interface knows no tokens: a session over it, and
+     apns_feedback_open(), refuse credentials that have such a key and no certificate. */
   const char *token_key_file;
   const void *token_key_bytes;
   size_t token_key_length;

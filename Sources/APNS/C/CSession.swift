@@ -26,6 +26,7 @@ public func apns_session_new(
         throw Failure(APNS_ERR_ARGUMENT, "protocol is HTTP/2, which this library was built without")
       #endif
     } else {
+      try requireCertificate(credentials)
       session.pointee = try HeldSession.hold { () throws(Failure) in
         let network = try network(
           given, checked, credentials, orHost: "gateway.push.apple.com", orPort: APNS_PORT_GATEWAY)

@@ -43,6 +43,14 @@ struct Failure: Error {
     @inline(never) get { Failure(APNS_ERR_MEMORY, "out of memory") }
   }
 
+  /// The same, with more said.
+  @inline(never)
+  func saying(_ more: (inout Message) -> Void) -> Failure {
+    var longer = self
+    more(&longer.message)
+    return longer
+  }
+
   /// Its line of text, within that of another failure.
   @inline(never)
   func append(to other: inout Message) { other.append(message) }
