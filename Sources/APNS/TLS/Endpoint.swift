@@ -97,7 +97,10 @@ struct Endpoint: ~Copyable {
     guard isSwitchedOff else { return }
     message.append("; Apple switched its binary interface off in 2021: set the option protocol to")
     message.append(" HTTP/2 (api.")
-    message.append(strstr(host, "sandbox") == nil ? "push.apple.com)" : "sandbox.push.apple.com)")
+    // Said to be static, as above.
+    let sandbox: StaticString = strstr(host, "sandbox") == nil ? "" : "sandbox."
+    message.append(sandbox)
+    message.append("push.apple.com)")
   }
 
   /// The failure of a connection there, with that.
