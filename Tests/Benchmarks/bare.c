@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,12 +110,32 @@ uint64_t bare_naive(SSL *ssl, const list_t *list) {
   return list->count + 1;
 }
 
-uint64_t bare_ceiling(SSL *ssl, const list_t *list) {
+static uint8_t digits[256]; /* 0x80: none */
+
+static void decode(const char *hex, uint8_t *token) {
+  uint8_t faults = 0;
+  for (size_t at = 0; at < 32; at++) {
+    const uint8_t high = digits[(uint8_t)hex[2 * at]], low = digits[(uint8_t)hex[2 * at + 1]];
+    faults |= high | low;
+    token[at] = (uint8_t)(high << 4 | low);
+  }
+  if (faults & 0x80) fail("a token that is not hex");
+}
+
+static uint64_t fill_records(SSL *ssl, const list_t *list, bool from_hex) {
   static uint8_t record[RECORD];
   size_t held = 0;
   uint64_t records = 0;
   for (size_t i = 0; i < list->count; i++) {
     const apns_notification_t *push = &list->notifications[i];
+    apns_notification_t decoded;
+    uint8_t token[32];
+    if (from_hex) {
+      decode(list->hex[i], token);
+      decoded = *push;
+      decoded.token = token;
+      push = &decoded;
+    }
     if (held + 18 + push->token_length + push->payload_length > RECORD) {
       if (SSL_write(ssl, record, (int)held) <= 0) fail("SSL_write");
       look(ssl);
@@ -126,4 +147,14 @@ uint64_t bare_ceiling(SSL *ssl, const list_t *list) {
   if (SSL_write(ssl, record, (int)held) <= 0) fail("SSL_write");
   end(ssl);
   return records + 2;
+}
+
+uint64_t bare_ceiling(SSL *ssl, const list_t *list) { return fill_records(ssl, list, false); }
+
+uint64_t bare_ceiling_hex(SSL *ssl, const list_t *list) {
+  memset(digits, 0x80, sizeof digits);
+  for (int digit = 0; digit < 16; digit++)
+    digits[(uint8_t) "0123456789abcdef"[digit]] = digits[(uint8_t) "0123456789ABCDEF"[digit]] =
+        (uint8_t)digit;
+  return fill_records(ssl, list, true);
 }

@@ -20,4 +20,7 @@ uint64_t bare_naive(SSL *ssl, const list_t *list);
    a look for an error packet. */
 uint64_t bare_ceiling(SSL *ssl, const list_t *list);
 
+/* The same from device tokens in hex, each decoded first by a table. */
+uint64_t bare_ceiling_hex(SSL *ssl, const list_t *list);
+
 #endif

@@ -9,6 +9,7 @@ typedef struct list {
   apns_notification_t *notifications;
   size_t count;
   void *bytes;
+  char (*hex)[64]; /* the device tokens as a database has them */
 } list_t;
 
 list_t list_make(size_t count, size_t payload_length);

@@ -8,11 +8,27 @@
 #include <string.h>
 #include <time.h>
 
-enum { BUILD, TEMPLATE, SHORTEN, CHECK, JANSSON, JANSSON_LOADS, CONTENDERS };
-static const char *const names[CONTENDERS] = {
-    "library: reset, set, write", "library: template, alert",
-    "library: shortened to 256",  "library: check",
-    "jansson: make, dump",        "jansson: load"};
+enum {
+  BUILD,
+  TEMPLATE,
+  SHORTEN,
+  CHECK,
+  CHECK_LONGER,
+  FROM_HEX,
+  FROM_BASE64,
+  JANSSON,
+  JANSSON_LOADS,
+  CONTENDERS
+};
+static const char *const names[CONTENDERS] = {"library: reset, set, write",
+                                              "library: template, alert",
+                                              "library: shortened to 256",
+                                              "library: check",
+                                              "library: check, longer",
+                                              "library: token from hex",
+                                              "library: token from base64",
+                                              "jansson: make, dump",
+                                              "jansson: load"};
 
 #define BUILDS 200000
 #define ROUNDS_MAX 15
@@ -44,6 +60,14 @@ static const char *const alerts[] = {"Bob wants to play poker", "Message from ja
 static const char expected[] =
     "{\"aps\":{\"alert\":\"Bob wants to play poker\",\"badge\":0,\"sound\":\"default\"},"
     "\"game\":\"5f79cfda\"}";
+
+static const char longer[] =
+    "{\"aps\":{\"alert\":{\"title\":\"Your order\",\"body\":\"Your order has been shipped and will "
+    "be with you on Tuesday between 10 and 12 o'clock\"},\"badge\":3,\"sound\":\"default\","
+    "\"category\":\"ORDER\",\"thread-id\":\"orders\"},\"order\":{\"id\":123456,"
+    "\"items\":[\"a\",\"b\",\"c\"],\"total\":12.5,\"paid\":true}}";
+static const char hex[] = "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412";
+static const char base64[] = "X3nP2k0BqjoRyDP5e1LfKnohAlLiGwH6pz00Y57g5BI=";
 
 static void fail(const char *what) {
   fprintf(stderr, "%s\n", what);
@@ -106,6 +130,17 @@ static figures_t run(int contender, apns_payload_t *payload, apns_payload_t *nar
       length = sizeof expected - 1;
       if (apns_payload_check(expected, length, 0, NULL, 0, NULL, NULL))
         fail("the library found a fault");
+    } else if (contender == CHECK_LONGER) {
+      length = sizeof longer - 1;
+      if (apns_payload_check(longer, length, 0, NULL, 0, NULL, NULL))
+        fail("the library found a fault in the longer one");
+    } else if (contender == FROM_HEX) {
+      if (apns_token_from_hex(hex, sizeof hex - 1, (uint8_t *)buffer, sizeof buffer, &length, NULL))
+        fail("the library refused the hex");
+    } else if (contender == FROM_BASE64) {
+      if (apns_token_from_base64(base64, sizeof base64 - 1, (uint8_t *)buffer, sizeof buffer,
+                                 &length, NULL))
+        fail("the library refused the base64");
     } else if (contender == JANSSON) {
       length = dump(i, buffer, sizeof buffer);
     } else {
@@ -156,14 +191,16 @@ void payload_measure(int rounds, bool json) {
       if (round >= 0) all[contender][round] = figures;
     }
   if (!json)
-    printf("\nPayloads of %zu bytes, %d of each, median of %d rounds\n%-30s %8s %12s %8s\n",
-           sizeof expected - 1, BUILDS, rounds, "", "CPU ns", "allocations", "bytes");
+    printf("\nPayloads of %zu bytes, %d of each, median of %d rounds\n%-30s %8s %12s %8s %8s\n",
+           sizeof expected - 1, BUILDS, rounds, "", "CPU ns", "allocations", "bytes", "ns/byte");
   for (int contender = 0; contender < CONTENDERS; contender++) {
     qsort(all[contender], (size_t)rounds, sizeof **all, by_ns);
     figures_t *median = &all[contender][rounds / 2];
-    printf(json ? "{\"contender\":\"%s\",\"cpu_ns\":%.1f,\"allocations\":%.2f,\"bytes\":%.0f}\n"
-                : "%-30s %8.0f %12.2f %8.0f\n",
-           names[contender], median->ns, median->allocations, median->bytes);
+    printf(json ? "{\"contender\":\"%s\",\"cpu_ns\":%.1f,\"allocations\":%.2f,\"bytes\":%.0f,"
+                  "\"ns_per_byte\":%.2f}\n"
+                : "%-30s %8.0f %12.2f %8.0f %8.2f\n",
+           names[contender], median->ns, median->allocations, median->bytes,
+           median->ns / median->bytes);
   }
   fflush(stdout);
   apns_payload_free(payload);

@@ -1,6 +1,8 @@
 /* Device tokens as text and back. */
 #include <ctype.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "provider.h"
 #include "vectors.h"
@@ -270,6 +272,86 @@ static void every_invalid_base64_vector(void **state) {
   json_decref(file);
 }
 
+/* What RFC 4648 makes of a text, digit by digit. -1: not a token. */
+static int base64_plainly(const char *text, size_t length, uint8_t *token) {
+  static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  size_t padding = 0;
+  while (length && padding < 2 && text[length - 1] == '=') length--, padding++;
+  unsigned bits = 0;
+  int count = 0;
+  for (size_t at = 0; at < length; at++) {
+    const char *digit = text[at] ? strchr(alphabet, text[at]) : NULL;
+    if (!digit) return -1;
+    bits = bits << 6 | (unsigned)(digit - alphabet);
+    if (at % 4) token[count++] = (uint8_t)(bits >> (6 - 2 * (at % 4)));
+  }
+  const size_t left = length % 4;
+  if (!length || left == 1 || (padding && (!left || left + padding != 4))) return -1;
+  if ((left == 2 && bits & 15) || (left == 3 && bits & 3)) return -1;
+  return count <= APNS_TOKEN_MAX ? count : -1;
+}
+
+/* The library reads eight digits at a time where it can; no text shows that, nor does the end of
+   the page that it stands at, nor that of the room it is read into. */
+static void any_base64_is_read_as_digit_by_digit(void **state) {
+  (void)state;
+  static const char characters[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+      "=-_*,.:@[`{ \n\x7f\x80\xaf\xc1\xff";
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_true(pages != MAP_FAILED && !mprotect(pages + page, page, PROT_NONE));
+  unsigned seed = 20260202;
+  size_t tokens = 0;
+  for (size_t round = 0; round < as_many_as(400000, 5000); round++) {
+    uint8_t expected[128], token[128];
+    size_t length = (size_t)rand_r(&seed) % 60, found = 999;
+    if (rand_r(&seed) % 64 == 0) length = 120 + (size_t)rand_r(&seed) % 24;
+    char *text = pages + page - length;
+    for (size_t at = 0; at < length; at++) text[at] = characters[(size_t)rand_r(&seed) % 64];
+    if (length >= 2 && rand_r(&seed) % 2) text[length - 1] = '=';
+    if (length >= 2 && text[length - 1] == '=' && rand_r(&seed) % 2) text[length - 2] = '=';
+    /* The last digit may say nothing more than the last byte takes. */
+    for (size_t at = length; at-- && rand_r(&seed) % 4;)
+      if (text[at] != '=') {
+        text[at] = 'A';
+        break;
+      }
+    if (length && rand_r(&seed) % 4 == 0)
+      text[(size_t)rand_r(&seed) % length] =
+          rand_r(&seed) % 2 ? (char)rand_r(&seed)
+                            : characters[64 + (size_t)rand_r(&seed) % (sizeof characters - 65)];
+    size_t capacity = rand_r(&seed) % 2 ? 108 : (size_t)rand_r(&seed) % 50;
+    int count = base64_plainly(text, length, expected);
+    memset(token, 0xA5, sizeof token);
+    apns_status_t status = apns_token_from_base64(text, length, token, capacity, &found, NULL);
+    if (count < 0) {
+      assert_int_equal(status, APNS_ERR_ARGUMENT);
+    } else {
+      assert_int_equal(status, (size_t)count <= capacity ? APNS_OK : APNS_ERR_BUFFER_SMALL);
+      assert_int_equal(found, count);
+      if (status == APNS_OK) assert_memory_equal(token, expected, found);
+      tokens++;
+    }
+    for (size_t at = capacity; at < sizeof token; at++) assert_int_equal(token[at], 0xA5);
+  }
+  assert_true(tokens > 100);
+  /* And each character in each of the eight places, among digits. */
+  for (int byte = 0; byte < 256; byte++)
+    for (size_t place = 0; place < 8; place++) {
+      uint8_t expected[128], token[128];
+      char *text = pages + page - 16;
+      memset(text, 'Q', 16);
+      text[place] = (char)byte;
+      size_t found = 999;
+      int count = base64_plainly(text, 16, expected);
+      apns_status_t status = apns_token_from_base64(text, 16, token, sizeof token, &found, NULL);
+      assert_int_equal(status, count < 0 ? APNS_ERR_ARGUMENT : APNS_OK);
+      if (status == APNS_OK) assert_memory_equal(token, expected, found);
+    }
+  munmap(pages, 2 * page);
+}
+
 static void base64_there_and_back(void **state) {
   (void)state;
   for (size_t count = 1; count <= APNS_TOKEN_MAX; count++) {
@@ -337,6 +419,7 @@ int main(void) {
       cmocka_unit_test(to_hex_with_too_small_a_buffer),
       cmocka_unit_test(every_valid_base64_vector),
       cmocka_unit_test(every_invalid_base64_vector),
+      cmocka_unit_test(any_base64_is_read_as_digit_by_digit),
       cmocka_unit_test(base64_there_and_back),
       cmocka_unit_test(arguments_that_cannot_be),
   };

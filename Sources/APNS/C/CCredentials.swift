@@ -34,6 +34,12 @@ public func apns_credentials_free(_ credentials: OpaquePointer?) {
   discard(UnsafeMutablePointer<Credentials>(credentials))
 }
 
+/// What the credentials hold can be used by the binary interface.
+func requireCertificate(_ credentials: OpaquePointer?) throws(Failure) {
+  guard let credentials else { return }
+  try UnsafeMutablePointer<Credentials>(credentials).pointee.requireCertificate()
+}
+
 /// One more user of what the credentials hold, so that they may be freed first.
 func share(_ credentials: OpaquePointer?) throws(Failure) -> TrustContext {
   guard let credentials else { throw isNull("credentials") }

@@ -16,6 +16,7 @@ public func apns_feedback_open(
         return
       }
     #endif
+    try requireCertificate(credentials)
     let opened = try place { () throws(Failure) in
       HeldFeedback(
         try Feedback.open(

@@ -37,8 +37,11 @@ struct JSONReader {
   private(set) var start = 0
   private(set) var end = 0
   private(set) var depth = 0
-  private let deepest: Int
+  /// The last name or string has an escape in it.
+  private(set) var hasEscape = false
+  private var isInObject = false
   private var expected = Expected.value
+  private let deepest: Int
   /// A bit for each object or array that is open: set for an object.
   private var kinds = InlineArray<8, UInt64>(repeating: 0)
 
@@ -51,125 +54,163 @@ struct JSONReader {
   /// The next token; again and again `end` when the value is over.
   @_optimize(speed)
   @inline(never)
-  mutating func next() throws(JSONFault) -> Token {
-    if expected == .next, let closing = try separate() { return closing }
-    skipSpace()
-    guard offset < bytes.count else {
-      guard expected == .end else { throw JSONFault(.end, at: offset) }
-      return .end
-    }
-    let byte = bytes[offset]
-    switch expected {
-    case .end: throw JSONFault(.nothing, at: offset)
-    case .firstName, .name:
-      if byte == 0x7D, expected == .firstName { return close() }
-      guard byte == 0x22 else {
-        throw JSONFault(expected == .name ? .name : .nameOrEnd, at: offset)
-      }
-      try readString()
-      let (first, last) = (start, end)
-      skipSpace()
-      guard offset < bytes.count else { throw JSONFault(.end, at: offset) }
-      guard bytes[offset] == 0x3A else { throw JSONFault(.colon, at: offset) }
-      offset &+= 1
-      (start, end) = (first, last)
-      expected = .value
-      return .name
-    case .firstValue:
-      if byte == 0x5D { return close() }
-      return try readValue(byte)
-    default: return try readValue(byte)
-    }
-  }
+  mutating func next() throws(JSONFault) -> Token { try step() }
 
   /// Passes over the rest of the value that begins with this token.
+  @_optimize(speed)
   @inline(never)
   mutating func skip(_ first: Token) throws(JSONFault) {
     guard first == .beginObject || first == .beginArray else { return }
     let level = depth
-    while depth >= level { _ = try next() }
+    while depth >= level { _ = try step() }
   }
 
   /// The last token's bytes.
   var token: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[start..<end]) }
 
-  private var isInObject: Bool {
-    let level = depth &- 1
-    return kinds[level >> 6] >> UInt64(level & 63) & 1 == 1
-  }
-
-  /// Reads what comes behind a value within an object or an array: a comma, or its end.
-  private mutating func separate() throws(JSONFault) -> Token? {
-    skipSpace()
-    guard offset < bytes.count else { throw JSONFault(.end, at: offset) }
-    let byte = bytes[offset]
-    if byte == (isInObject ? 0x7D : 0x5D) { return close() }
-    guard byte == 0x2C else {
-      throw JSONFault(isInObject ? .commaOrBrace : .commaOrBracket, at: offset)
+  @inline(__always)
+  private mutating func step() throws(JSONFault) -> Token {
+    var at = Self.behindSpace(bytes, offset)
+    guard at < bytes.count else {
+      offset = at
+      guard expected == .end else { throw JSONFault(.end, at: at) }
+      return .end
     }
-    expected = isInObject ? .name : .value
-    offset &+= 1
-    return nil
+    var byte = bytes[at]
+    if expected == .next {
+      guard byte == 0x2C else { return try separate(at, byte) }
+      expected = isInObject ? .name : .value
+      at = Self.behindSpace(bytes, at &+ 1)
+      guard at < bytes.count else { throw JSONFault(.end, at: at) }
+      byte = bytes[at]
+    }
+    if expected == .name || expected == .firstName {
+      guard byte == 0x22 else { return try noName(at, byte) }
+      at = try readString(at)
+      at = Self.behindSpace(bytes, at)
+      guard at < bytes.count else { throw JSONFault(.end, at: at) }
+      guard bytes[at] == 0x3A else { throw JSONFault(.colon, at: at) }
+      offset = at &+ 1
+      expected = .value
+      return .name
+    }
+    if expected == .end { throw JSONFault(.nothing, at: at) }
+    switch byte {
+    case 0x22:
+      offset = try readString(at)
+      valueIsOver()
+      return .string
+    case 0x30...0x39: return try readDigits(at)
+    case 0x7B: return try open(at, true)
+    case 0x5B: return try open(at, false)
+    default: return try readOther(at, byte)
+    }
   }
 
-  private mutating func open(_ isObject: Bool) throws(JSONFault) -> Token {
-    guard depth < deepest else { throw JSONFault(.tooDeep, at: offset) }
+  /// What comes behind a value within an object or an array and is no comma: its end.
+  @inline(__always)
+  private mutating func separate(_ at: Int, _ byte: UInt8) throws(JSONFault) -> Token {
+    guard byte == (isInObject ? 0x7D : 0x5D) else {
+      throw JSONFault(isInObject ? .commaOrBrace : .commaOrBracket, at: at)
+    }
+    return close(at)
+  }
+
+  @inline(never)
+  private mutating func noName(_ at: Int, _ byte: UInt8) throws(JSONFault) -> Token {
+    if byte == 0x7D, expected == .firstName { return close(at) }
+    throw JSONFault(expected == .name ? .name : .nameOrEnd, at: at)
+  }
+
+  /// Spaces are rare, and come in rows where they come.
+  @inline(__always)
+  private static func behindSpace(_ bytes: UnsafeRawBufferPointer, _ from: Int) -> Int {
+    var at = from
+    while at < bytes.count {
+      let byte = bytes[at]
+      if byte > 0x20 { break }
+      guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { break }
+      at &+= 1
+    }
+    return at
+  }
+
+  @inline(__always)
+  private mutating func open(_ at: Int, _ isObject: Bool) throws(JSONFault) -> Token {
+    guard depth < deepest else { throw JSONFault(.tooDeep, at: at) }
     let bit: UInt64 = 1 << UInt64(depth & 63)
     if isObject { kinds[depth >> 6] |= bit } else { kinds[depth >> 6] &= ~bit }
     depth &+= 1
-    take(1)
+    isInObject = isObject
+    take(at, 1)
     expected = isObject ? .firstName : .firstValue
     return isObject ? .beginObject : .beginArray
   }
 
-  private mutating func close() -> Token {
+  @inline(never)
+  private mutating func close(_ at: Int) -> Token {
     let token: Token = isInObject ? .endObject : .endArray
-    take(1)
+    take(at, 1)
     depth &-= 1
     valueIsOver()
+    if depth > 0 {
+      let level = depth &- 1
+      isInObject = kinds[level >> 6] >> UInt64(level & 63) & 1 == 1
+    }
     return token
   }
 
+  @inline(__always)
   private mutating func valueIsOver() { expected = depth == 0 ? .end : .next }
 
-  private mutating func take(_ count: Int) {
-    start = offset
-    offset &+= count
+  @inline(__always)
+  private mutating func take(_ at: Int, _ count: Int) {
+    start = at
+    offset = at &+ count
     end = offset
   }
 
-  private mutating func readValue(_ byte: UInt8) throws(JSONFault) -> Token {
+  @inline(never)
+  private mutating func readOther(_ at: Int, _ byte: UInt8) throws(JSONFault) -> Token {
     switch byte {
-    case 0x7B: return try open(true)
-    case 0x5B: return try open(false)
-    case 0x22:
-      try readString()
-      valueIsOver()
-      return .string
-    case 0x74: return try readWord("true", .word)
-    case 0x66: return try readWord("false", .word)
-    case 0x6E: return try readWord("null", .null)
-    case 0x2D, 0x30...0x39: return try readNumber()
-    default: throw JSONFault(.value, at: offset)
+    case 0x5D where expected == .firstValue: return close(at)
+    case 0x74: return try readWord(at, "true", .word)
+    case 0x66: return try readWord(at, "false", .word)
+    case 0x6E: return try readWord(at, "null", .null)
+    case 0x2D: return try readNumber(at)
+    default: throw JSONFault(.value, at: at)
     }
   }
 
   private mutating func readWord(
-    _ word: StaticString, _ token: Token
+    _ at: Int, _ word: StaticString, _ token: Token
   ) throws(JSONFault) -> Token {
     for index in 0..<word.utf8CodeUnitCount {
-      guard offset &+ index < bytes.count else { throw JSONFault(.end, at: bytes.count) }
-      guard bytes[offset &+ index] == word.utf8Start[index] else {
-        throw JSONFault(.value, at: offset)
-      }
+      guard at &+ index < bytes.count else { throw JSONFault(.end, at: bytes.count) }
+      guard bytes[at &+ index] == word.utf8Start[index] else { throw JSONFault(.value, at: at) }
     }
-    take(word.utf8CodeUnitCount)
+    take(at, word.utf8CodeUnitCount)
     valueIsOver()
     return token
   }
 
-  private mutating func readNumber() throws(JSONFault) -> Token {
-    var index = offset
+  /// A number that begins with a digit; most are digits and nothing else.
+  @inline(__always)
+  private mutating func readDigits(_ at: Int) throws(JSONFault) -> Token {
+    var index = at &+ 1
+    while isDigit(index) { index &+= 1 }
+    if bytes[at] == 0x30 && index &- at > 1 { return try readNumber(at) }
+    if index < bytes.count, bytes[index] == 0x2E || bytes[index] | 0x20 == 0x65 {
+      return try readNumber(at)
+    }
+    take(at, index &- at)
+    valueIsOver()
+    return .integer
+  }
+
+  @inline(never)
+  private mutating func readNumber(_ at: Int) throws(JSONFault) -> Token {
+    var index = at
     var isInteger = true
     func digits() throws(JSONFault) {
       guard index < bytes.count else { throw JSONFault(.end, at: index) }
@@ -195,52 +236,49 @@ struct JSONReader {
       if index < bytes.count, bytes[index] == 0x2B || bytes[index] == 0x2D { index &+= 1 }
       try digits()
     }
-    take(index &- offset)
+    take(at, index &- at)
     valueIsOver()
     return isInteger ? .integer : .fraction
   }
 
+  @inline(__always)
   private func isDigit(_ index: Int) -> Bool {
-    index < bytes.count && bytes[index] >= 0x30 && bytes[index] <= 0x39
+    index < bytes.count && bytes[index] &- 0x30 < 10
   }
 
+  /// Reads the string whose quotation mark is there; where it is over.
+  @inline(__always)
+  private mutating func readString(_ at: Int) throws(JSONFault) -> Int {
+    start = at &+ 1
+    end = JSONText.plainEnd(bytes, from: start)
+    hasEscape = false
+    if end < bytes.count, bytes[end] == 0x22 { return end &+ 1 }
+    return try readString(behind: end)
+  }
+
+  /// The same where something else comes than ASCII that is not escaped.
   @_optimize(speed)
   @inline(never)
-  private mutating func readString() throws(JSONFault) {
-    var index = offset &+ 1
-    index &+= JSONText.plainRun(bytes, from: index)
+  private mutating func readString(behind plain: Int) throws(JSONFault) -> Int {
+    var index = plain
     while index < bytes.count {
       let byte = bytes[index]
       if byte == 0x22 {
-        start = offset &+ 1
         end = index
-        offset = index &+ 1
-        return
+        return index &+ 1
       }
-      if byte == 0x5C {
+      if byte >= 0x80 {
+        index = UTF8Text.wholeEnd(bytes, from: index)
+        guard index >= 0 else { throw JSONFault(.utf8, at: ~index) }
+      } else if byte == 0x5C {
+        hasEscape = true
         index &+= try JSONEscape.read(bytes, at: index).length
       } else if byte < 0x20 {
         throw JSONFault(.controlCharacter, at: index)
-      } else if byte < 0x80 {
-        index &+= 1
-      } else {
-        guard let character = UTF8Text.decode(bytes, at: index) else {
-          throw JSONFault(.utf8, at: index)
-        }
-        index &+= character.length
       }
+      index = JSONText.plainEnd(bytes, from: index)
     }
     throw JSONFault(.end, at: bytes.count)
-  }
-
-  @inline(never)
-  private mutating func skipSpace() {
-    while offset < bytes.count {
-      switch bytes[offset] {
-      case 0x20, 0x09, 0x0A, 0x0D: offset &+= 1
-      default: return
-      }
-    }
   }
 }
 

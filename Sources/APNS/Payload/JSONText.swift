@@ -145,6 +145,25 @@ enum JSONText {
     return end &- offset
   }
 
+  /// Where from `offset` on the first byte stands that is not such ASCII; the end where none is.
+  @inline(__always)
+  static func plainEnd(_ text: UnsafeRawBufferPointer, from offset: Int) -> Int {
+    var end = offset
+    while text.count &- end >= 8 {
+      let marks = marks(UInt64(littleEndian: load(text, at: end)))
+      // The lowest mark is right; those above it may come of its carry.
+      if marks != 0 { return end &+ marks.trailingZeroBitCount >> 3 }
+      end &+= 8
+    }
+    while end < text.count, isPlain(text[end]) { end &+= 1 }
+    return end
+  }
+
+  @inline(__always)
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    byte >= 0x20 && byte < 0x80 && byte != 0x22 && byte != 0x5C
+  }
+
   @inline(__always)
   private static func load(_ text: UnsafeRawBufferPointer, at offset: Int) -> UInt64 {
     // Its callers have looked that eight bytes are there.
@@ -153,7 +172,11 @@ enum JSONText {
 
   /// Whether eight bytes are ASCII of which none is escaped.
   @inline(__always)
-  private static func isPlain(_ word: UInt64) -> Bool {
+  private static func isPlain(_ word: UInt64) -> Bool { marks(word) == 0 }
+
+  /// The highest bit of each byte that is not, and perhaps of bytes above it.
+  @inline(__always)
+  private static func marks(_ word: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101
     let quotes = word ^ ones &* 0x22
     let backslashes = word ^ ones &* 0x5C
@@ -161,6 +184,6 @@ enum JSONText {
     let marks =
       word | (quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes
       | (word &- ones &* 0x20) & ~word
-    return marks & (ones &* 0x80) == 0
+    return marks & (ones &* 0x80)
   }
 }

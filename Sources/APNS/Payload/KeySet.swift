@@ -14,8 +14,8 @@ struct KeySet: ~Copyable {
   /// The first names, which take no memory and are looked through one after the other.
   private var few = InlineArray<8, Entry>(
     repeating: Entry(hash: 0, offset: 0, length: 0, round: 0))
-  /// Whoever makes the names may want them to collide.
-  private let hasher = KeyedHash()
+  /// Whoever makes the names may want them to collide. There is none before there is a table.
+  private var hasher: KeyedHash?
   /// All names, once they are more than that.
   private var table: UnsafeMutablePointer<Entry>?
   private var capacity = 0
@@ -39,11 +39,11 @@ struct KeySet: ~Copyable {
   mutating func insert(
     _ text: UnsafeRawPointer, at offset: Int, length: Int
   ) throws(PayloadFault) -> Bool {
-    let entry = Entry(
-      hash: UInt32(truncatingIfNeeded: hasher.hash(text + offset, length)),
-      offset: UInt32(truncatingIfNeeded: offset),
+    var entry = Entry(
+      hash: 0, offset: UInt32(truncatingIfNeeded: offset),
       length: UInt32(truncatingIfNeeded: length), round: round)
     if count <= few.count {
+      // So few are compared with each other sooner than hashed.
       for index in 0..<count where Self.areEqual(few[index], entry, text) { return false }
       if count < few.count {
         few[count] = entry
@@ -51,11 +51,17 @@ struct KeySet: ~Copyable {
         return true
       }
     }
-    if count == few.count || count &* 2 >= capacity { try grow() }
+    if count == few.count || count &* 2 >= capacity { try grow(text) }
+    entry.hash = hash(entry, text)
     guard let slot = find(entry, text) else { return false }
     slot.pointee = entry
     count &+= 1
     return true
+  }
+
+  private func hash(_ entry: Entry, _ text: UnsafeRawPointer) -> UInt32 {
+    guard let hasher else { return 0 }
+    return UInt32(truncatingIfNeeded: hasher.hash(text + Int(entry.offset), Int(entry.length)))
   }
 
   @inline(__always)
@@ -77,7 +83,8 @@ struct KeySet: ~Copyable {
 
   /// Makes the table large enough for one more, and moves the few into it.
   @inline(never)
-  private mutating func grow() throws(PayloadFault) {
+  private mutating func grow(_ text: UnsafeRawPointer) throws(PayloadFault) {
+    if hasher == nil { hasher = KeyedHash() }
     if count &* 2 >= capacity {
       let wanted = max(32, capacity &* 2)
       guard let memory = calloc(wanted, MemoryLayout<Entry>.stride) else {
@@ -92,7 +99,10 @@ struct KeySet: ~Copyable {
       }
     }
     guard count == few.count else { return }
-    for index in 0..<count { place(few[index]) }
+    for index in 0..<count {
+      few[index].hash = hash(few[index], text)
+      place(few[index])
+    }
   }
 
   /// Puts a name in that is not there.

@@ -4,6 +4,10 @@ struct PayloadCheck: ~Copyable {
   private var reader: JSONReader
   private var names = KeySet()
   private var hasMemory = true
+  /// Else errors only, for which no names are noted and nothing is allocated.
+  private let findsWarnings: Bool
+  /// `aps` has `content-available` and nothing else.
+  private var isSilent = false
 
   typealias Report = (PayloadFinding) -> Void
 
@@ -11,23 +15,35 @@ struct PayloadCheck: ~Copyable {
   static func run(
     _ bytes: UnsafeRawBufferPointer, limit: Int, report: Report
   ) -> Bool {
-    var check = PayloadCheck(bytes)
-    // What no limit allows is not worth the reading.
-    if bytes.count < 1 << 30 {
-      do throws(JSONFault) {
-        try check.walk(report)
-      } catch {
-        var finding = PayloadFinding(.json, at: error.offset)
-        finding.json = error.reason
-        check.tell(finding, report)
-      }
-    }
-    if bytes.count > limit { check.tell(PayloadFinding(.size, at: limit), report) }
+    var check = PayloadCheck(bytes, findsWarnings: true)
+    check.judge(limit, report)
     return check.hasMemory
   }
 
-  private init(_ bytes: UnsafeRawBufferPointer) {
+  /// Tells of errors only; whether the payload does no more than wake the app.
+  static func findErrors(_ bytes: UnsafeRawBufferPointer, report: Report) -> Bool {
+    var check = PayloadCheck(bytes, findsWarnings: false)
+    check.judge(bytes.count, report)
+    return check.isSilent
+  }
+
+  private mutating func judge(_ limit: Int, _ report: Report) {
+    // What no limit allows is not worth the reading.
+    if bytes.count < 1 << 30 {
+      do throws(JSONFault) {
+        try walk(report)
+      } catch {
+        var finding = PayloadFinding(.json, at: error.offset)
+        finding.json = error.reason
+        tell(finding, report)
+      }
+    }
+    if bytes.count > limit { tell(PayloadFinding(.size, at: limit), report) }
+  }
+
+  private init(_ bytes: UnsafeRawBufferPointer, findsWarnings: Bool) {
     self.bytes = bytes
+    self.findsWarnings = findsWarnings
     reader = JSONReader(bytes)
   }
 
@@ -41,15 +57,16 @@ struct PayloadCheck: ~Copyable {
     while try reader.next() != .end {}
   }
 
+  @_optimize(speed)
   private mutating func walkTop(_ report: Report) throws(JSONFault) {
     var hasAps = false
     let start = reader.start
     while try reader.next() == .name {
-      let text = tokenText
-      let name = KeyName(text)
-      if !isNew() { tell(finding(.duplicate, text), report) }
+      let text = reader.token
+      let hasEscape = reader.hasEscape
+      if findsWarnings, !isNew() { tell(finding(.duplicate, text), report) }
       let value = try reader.next()
-      if name.equals("aps") {
+      if Self.is(text, "aps", hasEscape) {
         hasAps = true
         if value == .beginObject {
           try walk(.aps, report)
@@ -58,7 +75,7 @@ struct PayloadCheck: ~Copyable {
         var finding = PayloadFinding(.type, at: place(of: value), name: text)
         finding.type = .object
         tell(finding, report)
-      } else if belongsInAps(name) {
+      } else if findsWarnings, belongsInAps(text, hasEscape) {
         tell(finding(.belongsInAps, text), report)
       }
       try skip(value)
@@ -68,14 +85,21 @@ struct PayloadCheck: ~Copyable {
 
   /// Goes through one of Apple's objects, whose beginning was read. They stand within
   /// each other as far as the sound within `aps`, and no deeper.
+  @_optimize(speed)
   @inline(never)
   private mutating func walk(_ object: PayloadObject, _ report: Report) throws(JSONFault) {
     var seen: UInt32 = 0
+    var areKnown = true
     while try reader.next() == .name {
-      let text = tokenText
-      let name = KeyName(text)
-      guard let key = object.find(name) else {
-        let isOfAlert = object == .aps && PayloadObject.alert.find(name) != nil
+      let text = reader.token
+      guard let key = reader.hasEscape ? KeyName(text).find(in: object) : object.find(text) else {
+        areKnown = false
+        guard findsWarnings else {
+          try skip(try reader.next())
+          continue
+        }
+        let name = KeyName(text)
+        let isOfAlert = object == .aps && name.find(in: .alert) != nil
         var finding = finding(isOfAlert ? .belongsInAlert : .unknownKey, text)
         finding.like = object.nearest(to: name)
         tell(finding, report)
@@ -87,18 +111,17 @@ struct PayloadCheck: ~Copyable {
       seen |= bit
       try judge(key.type, text, report)
     }
+    if object == .aps { isSilent = areKnown && seen == 1 << PayloadObject.wakingKey }
   }
 
-  @inline(never)
+  @_optimize(speed)
+  @inline(__always)
   private mutating func judge(
     _ type: PayloadType, _ name: UnsafeRawBufferPointer, _ report: Report
   ) throws(JSONFault) {
     let value = try reader.next()
-    var finding = PayloadFinding(.type, at: place(of: value), name: name)
-    finding.type = type
     guard type.holds(value) else {
-      if type == .alert, value == .beginArray { finding.reason = .alertIsArray }
-      tell(finding, report)
+      tell(type, value, name, report)
       return try skip(value)
     }
     switch type {
@@ -116,21 +139,32 @@ struct PayloadCheck: ~Copyable {
       }
     case .one:
       if reader.end &- reader.start == 1, bytes[reader.start] == 0x31 { return }
-      finding.reason = .notOne
-      tell(finding, report)
+      tell(PayloadFinding(.notOne, at: reader.start, name: name), report)
     case .level:
-      let level = KeyName(tokenText)
+      let level = KeyName(reader.token)
       if level.equals("passive") || level.equals("active") || level.equals("time-sensitive")
         || level.equals("critical")
       {
         return
       }
-      finding.reason = .unknownLevel
-      tell(finding, report)
+      tell(PayloadFinding(.unknownLevel, at: place(of: value), name: name), report)
     default: try skip(value)
     }
   }
 
+  /// The value is not what the key takes.
+  @inline(never)
+  private func tell(
+    _ type: PayloadType, _ value: JSONReader.Token, _ name: UnsafeRawBufferPointer,
+    _ report: Report
+  ) {
+    let isArray = type == .alert && value == .beginArray
+    var finding = PayloadFinding(isArray ? .alertIsArray : .type, at: place(of: value), name: name)
+    finding.type = type
+    tell(finding, report)
+  }
+
+  @inline(__always)
   private mutating func skip(_ first: JSONReader.Token) throws(JSONFault) {
     try reader.skip(first)
   }
@@ -147,13 +181,21 @@ struct PayloadCheck: ~Copyable {
   }
 
   /// Custom keys are called as one likes; but hardly so.
-  private func belongsInAps(_ name: KeyName) -> Bool {
-    name.equals("alert") || name.equals("badge") || name.equals("content-available")
-      || name.equals("mutable-content")
+  private func belongsInAps(_ name: UnsafeRawBufferPointer, _ hasEscape: Bool) -> Bool {
+    Self.is(name, "alert", hasEscape) || Self.is(name, "badge", hasEscape)
+      || Self.is(name, "content-available", hasEscape)
+      || Self.is(name, "mutable-content", hasEscape)
   }
 
-  private var tokenText: UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(rebasing: bytes[reader.start..<reader.end])
+  @inline(__always)
+  private static func `is`(
+    _ name: UnsafeRawBufferPointer, _ known: StaticString, _ hasEscape: Bool
+  ) -> Bool {
+    if hasEscape { return KeyName(name).equals(known) }
+    guard name.count == known.utf8CodeUnitCount else { return false }
+    // As good as always the first byte tells.
+    for index in 0..<name.count where name[index] != known.utf8Start[index] { return false }
+    return true
   }
 
   /// Where a value begins, with its quotation mark.
@@ -173,5 +215,7 @@ struct PayloadCheck: ~Copyable {
 
   /// The one place from which is told.
   @inline(never)
-  private func tell(_ finding: PayloadFinding, _ report: Report) { report(finding) }
+  private func tell(_ finding: PayloadFinding, _ report: Report) {
+    if finding.isError || findsWarnings { report(finding) }
+  }
 }

@@ -1,81 +1,103 @@
+import CSystem
+
 /// What is known of the keys in one of the objects that are Apple's.
 enum PayloadObject {
   case aps, alert, sound
 
-  /// The names, each behind a letter for its type: `PayloadType` from A on. Those of Live
-  /// Activities are known so that nobody is warned of them.
-  private var list: WordList {
+  /// The names, each behind a letter for its type, `PayloadType` from A on, and one for its
+  /// length, B being 1, by which those that are shorter or longer are passed over. Those of Live
+  /// Activities and widgets are known so that nobody is warned of them.
+  private var list: StaticString {
     switch self {
     case .aps:
-      WordList(
-        """
-        Galert
-        Cbadge
-        Hsound
-        Jcontent-available
-        Jmutable-content
-        Bcategory
-        Bthread-id
-        Btarget-content-id
-        Kinterruption-level
-        Bfilter-criteria
-        Drelevance-score
-        Eurl-args
-        Acontent-state
-        Aevent
-        Atimestamp
-        Astale-date
-        Adismissal-date
-        Aattributes-type
-        Aattributes
+      """
+      GFalert
+      CFbadge
+      HFsound
+      JRcontent-available
+      JPmutable-content
+      BIcategory
+      BJthread-id
+      BRtarget-content-id
+      KSinterruption-level
+      BPfilter-criteria
+      DPrelevance-score
+      EIurl-args
+      ANcontent-state
+      AFevent
+      AJtimestamp
+      AKstale-date
+      AOdismissal-date
+      APattributes-type
+      AKattributes
+      AQinput-push-token
+      ASinput-push-channel
+      APcontent-changed
 
-        """)
+      """
     case .alert:
-      WordList(
-        """
-        Btitle
-        Bsubtitle
-        Bbody
-        Btitle-loc-key
-        Etitle-loc-args
-        Bsubtitle-loc-key
-        Esubtitle-loc-args
-        Bloc-key
-        Eloc-args
-        Iaction-loc-key
-        Blaunch-image
-        Asummary-arg
-        Asummary-arg-count
+      """
+      BFtitle
+      BIsubtitle
+      BEbody
+      BNtitle-loc-key
+      EOtitle-loc-args
+      BQsubtitle-loc-key
+      ERsubtitle-loc-args
+      BHloc-key
+      EIloc-args
+      IOaction-loc-key
+      BMlaunch-image
+      ALsummary-arg
+      ARsummary-arg-count
 
-        """)
+      """
     case .sound:
-      WordList(
-        """
-        Ccritical
-        Bname
-        Dvolume
+      """
+      CIcritical
+      BEname
+      DGvolume
 
-        """)
+      """
     }
   }
 
-  /// The key of that number; nil behind the last.
-  func key(_ number: Int) -> (name: UnsafeRawBufferPointer, type: PayloadType)? {
-    let word = list[number]
-    guard word.count > 0 else { return nil }
+  private static var headSize: Int { 2 }
+
+  /// What stands from `place` on: a name, its type, and the place of the next; nil at the end.
+  @inline(__always)
+  private func entry(
+    _ list: StaticString, at place: Int
+  ) -> (name: UnsafeRawBufferPointer, type: UInt8, next: Int)? {
+    guard place &+ Self.headSize < list.utf8CodeUnitCount else { return nil }
+    let head = list.utf8Start + place
+    let count = Int(head[1] &- 0x41)
     return (
-      UnsafeRawBufferPointer(rebasing: word[1...]),
-      PayloadType(rawValue: word[0] &- 0x41) ?? .any
+      UnsafeRawBufferPointer(start: head + Self.headSize, count: count), head[0] &- 0x41,
+      place &+ Self.headSize &+ count &+ 1
     )
   }
 
-  /// The number and the type of a key.
+  /// The number of `content-available` in `aps`.
+  static var wakingKey: UInt32 { 3 }
+
+  /// The number and the type of a key, whose name has no escapes.
+  @_optimize(speed)
   @inline(never)
-  func find(_ name: borrowing KeyName) -> (number: Int, type: PayloadType)? {
+  func find(_ name: UnsafeRawBufferPointer) -> (number: Int, type: PayloadType)? {
+    guard let start = name.baseAddress else { return nil }
+    let list = list
     var number = 0
-    while let key = key(number) {
-      if name.equals(key.name) { return (number, key.type) }
+    var place = 0
+    while let entry = entry(list, at: place) {
+      if entry.name.count == name.count, let known = entry.name.baseAddress,
+        known.load(as: UInt8.self) == start.load(as: UInt8.self),
+        memcmp(known, start, name.count) == 0
+      {
+        return (number, PayloadType(rawValue: entry.type) ?? .any)
+      }
       number &+= 1
+      place = entry.next
     }
     return nil
   }
@@ -85,14 +107,15 @@ enum PayloadObject {
   func nearest(to name: borrowing KeyName) -> UnsafeRawBufferPointer? {
     var best: UnsafeRawBufferPointer?
     var least = name.count < 4 ? 2 : 3
-    var number = 0
-    while let key = key(number) {
-      let distance = name.distance(to: key.name)
+    let list = list
+    var place = 0
+    while let entry = entry(list, at: place) {
+      let distance = name.distance(to: entry.name)
       if distance < least {
         least = distance
-        best = key.name
+        best = entry.name
       }
-      number &+= 1
+      place = entry.next
     }
     return best
   }
@@ -124,6 +147,15 @@ struct KeyName {
       }
       bytes[count] = byte
       count &+= 1
+    }
+  }
+
+  /// Looks it up among the keys of an object.
+  @inline(never)
+  func find(in object: PayloadObject) -> (number: Int, type: PayloadType)? {
+    var copy = bytes
+    return withUnsafeBytes(of: &copy) {
+      object.find(UnsafeRawBufferPointer(rebasing: $0[0..<count]))
     }
   }
 

@@ -19,6 +19,7 @@ enum TokenBase64 {
   }
 
   /// Reads the token into `target` as far as it goes; how many bytes it has.
+  @_optimize(speed)
   static func decode(
     _ text: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
   ) throws(Fault) -> Int {
@@ -28,8 +29,40 @@ enum TokenBase64 {
     var last = 0
     /// The bits that are no byte yet, in the low end.
     var bits: UInt32 = 0
-    for position in 0..<text.count {
+    var position = 0
+    while position < text.count {
+      // Eight digits at a time, as they mostly come; anything else by itself.
+      if digits & 3 == 0, paddings == 0, text.count &- position >= 8, target.count &- count >= 6,
+        let bytes = Self.bytes(
+          ofDigits: text.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+      {
+        target.storeBytes(
+          of: UInt32(truncatingIfNeeded: bytes >> 16).bigEndian, toByteOffset: count,
+          as: UInt32.self)
+        target.storeBytes(
+          of: UInt16(truncatingIfNeeded: bytes).bigEndian, toByteOffset: count &+ 4,
+          as: UInt16.self)
+        digits &+= 8
+        count &+= 6
+        position &+= 8
+        continue
+      }
+      // The last four, which mostly have a padding.
+      if digits & 3 == 0, paddings == 0, text.count &- position == 4, target.count &- count >= 3,
+        let bytes = Self.bytes(
+          ofLast: text.loadUnaligned(fromByteOffset: position, as: UInt32.self))
+      {
+        target.storeBytes(
+          of: UInt16(truncatingIfNeeded: bytes.value >> 8).bigEndian, toByteOffset: count,
+          as: UInt16.self)
+        if bytes.count == 3 { target[count &+ 2] = UInt8(truncatingIfNeeded: bytes.value) }
+        digits &+= bytes.count &+ 1
+        count &+= bytes.count
+        bits = 0
+        break
+      }
       let byte = text[position]
+      defer { position &+= 1 }
       if byte == 0x3D {
         guard digits & 3 >= 2, digits & 3 &+ paddings < 4 else {
           throw .padding(position: position)
@@ -58,6 +91,48 @@ enum TokenBase64 {
     }
     if count > TokenText.longest { throw .tooLong(bytes: count) }
     return count
+  }
+
+  /// The six bytes that eight digits say, in the low 48 bits; nil where one is no digit.
+  @inline(__always)
+  private static func bytes(ofDigits text: UInt64) -> UInt64? {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let word = UInt64(littleEndian: text)
+    guard word & (ones &* 0x80) == 0 else { return nil }
+    let digits = atLeast(0x30, word) ^ atLeast(0x3A, word)
+    let capitals = atLeast(0x41, word) ^ atLeast(0x5B, word)
+    let letters = atLeast(0x61, word) ^ atLeast(0x7B, word)
+    let pluses = atLeast(0x2B, word) ^ atLeast(0x2C, word)
+    let slashes = atLeast(0x2F, word) ^ atLeast(0x30, word)
+    guard digits | capitals | letters | pluses | slashes == ones else { return nil }
+    var values = word &- capitals &* 0x41 &- letters &* 0x47
+    values = (values &+ digits &* 4 &+ pluses &* 19 &+ slashes &* 16).byteSwapped
+    // Six bits of each byte, then twelve of each two, then twenty-four of each four.
+    values = values & 0x003F_003F_003F_003F | values >> 2 & 0x0FC0_0FC0_0FC0_0FC0
+    values = values & 0x0000_0FFF_0000_0FFF | values >> 4 & 0x00FF_F000_00FF_F000
+    return values & 0x00FF_FFFF | values >> 8 & 0xFFFF_FF00_0000
+  }
+
+  /// The three bytes of four digits, or two of three digits and their padding, in the low 24
+  /// bits; nil where they are something else.
+  @inline(__always)
+  private static func bytes(ofLast text: UInt32) -> (value: UInt64, count: Int)? {
+    var word = UInt32(littleEndian: text)
+    let isPadded = word >> 24 == 0x3D
+    // As a digit that says nothing.
+    if isPadded { word = word & 0x00FF_FFFF | 0x4100_0000 }
+    let digits = UInt64(word) | 0x4141_4141_0000_0000
+    guard let bytes = Self.bytes(ofDigits: digits.littleEndian) else { return nil }
+    let value = bytes >> 24
+    if isPadded { return value & 0xFF == 0 ? (value, 2) : nil }
+    return (value, 3)
+  }
+
+  /// A one in each byte of ASCII that is not below the character; no byte carries into the next.
+  @inline(__always)
+  private static func atLeast(_ character: UInt64, _ word: UInt64) -> UInt64 {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    return (word &+ ones &* (0x80 &- character)) >> 7 & ones
   }
 
   /// How many digits and paddings so many bytes take; a token's length is small.

@@ -48,9 +48,14 @@ protocol Network: ~Copyable {
 
   /// The gateway's name, at the end of a message.
   func append(to message: inout Message)
+
+  /// What to try instead where no connection comes about, if anything, behind that.
+  func appendAdvice(to message: inout Message)
 }
 
 extension Network where Self: ~Copyable {
+  func appendAdvice(to message: inout Message) {}
+
   var second: UInt32 { UInt32(truncatingIfNeeded: now / 1_000_000_000) }
 }
 

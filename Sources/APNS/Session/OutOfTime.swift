@@ -26,6 +26,7 @@ struct OutOfTime {
       } else if isOpening {
         $0.append("time ran out while connecting to ")
         network.append(to: &$0)
+        network.appendAdvice(to: &$0)
       } else if let fruitless {
         $0.append("waiting to reconnect to ")
         network.append(to: &$0)
@@ -33,6 +34,7 @@ struct OutOfTime {
           $0.append(" after ")
           $0.append(fruitless)
           $0.append(" connections that achieved nothing")
+          network.appendAdvice(to: &$0)
         } else {
           $0.append(", for no more connections a minute are allowed")
         }

@@ -148,4 +148,7 @@ struct TLSNetwork: Network, ~Copyable {
 
   @inline(never)
   func append(to message: inout Message) { endpoint.append(to: &message) }
+
+  @inline(never)
+  func appendAdvice(to message: inout Message) { endpoint.appendAdvice(to: &message) }
 }

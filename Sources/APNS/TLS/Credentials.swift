@@ -31,6 +31,26 @@ struct Credentials: ~Copyable {
     #endif
   }
 
+  /// The binary interface knows no provider tokens (Apple: Establishing a token-based connection
+  /// to APNs), and without a certificate there is nothing else to show.
+  func requireCertificate() throws(Failure) {
+    #if APNS_HTTP2
+      switch description {
+      case .some: return
+      case .none: break
+      }
+      switch token {
+      case .some:
+        throw Failure(APNS_ERR_ARGUMENT) {
+          $0.append(
+            "a .p8 signing key is for HTTP/2 only, and the credentials have no certificate: ")
+          $0.append("set the option protocol to HTTP/2")
+        }
+      case .none: break
+      }
+    #endif
+  }
+
   func describe() -> apns_credentials_description_t {
     var told = apns_credentials_description_t()
     switch description {

@@ -69,6 +69,47 @@ struct Endpoint: ~Copyable {
     message.append(Int(proxy.port))
   }
 
+  /// It is one of Apple's by the binary interface, which nobody answers there any more.
+  private var isSwitchedOff: Bool {
+    !speaksHTTP2 && (Self.isApples(host) || Self.isApples(serverName))
+  }
+
+  /// The name is push.apple.com or ends in it, with or without the root's dot.
+  private static func isApples(_ name: UnsafePointer<CChar>) -> Bool {
+    let domain: StaticString = "push.apple.com"
+    var count = strlen(name)
+    if count > 0, name[count &- 1] == 0x2E { count &-= 1 }
+    let rest = count &- domain.utf8CodeUnitCount
+    guard rest == 0 || rest > 0 && name[rest &- 1] == 0x2E else { return false }
+    for index in 0..<domain.utf8CodeUnitCount {
+      // Of letters the other case; of the dots nothing else.
+      let byte = UInt8(bitPattern: name[rest &+ index])
+      if byte != domain.utf8Start[index], byte | 0x20 != domain.utf8Start[index] || byte == 0x0E {
+        return false
+      }
+    }
+    return true
+  }
+
+  /// What to try instead, where no connection can be hoped for.
+  @inline(never)
+  func appendAdvice(to message: inout Message) {
+    guard isSwitchedOff else { return }
+    message.append("; Apple switched its binary interface off in 2021: set the option protocol to")
+    message.append(" HTTP/2 (api.")
+    // Said to be static, as above.
+    let sandbox: StaticString = strstr(host, "sandbox") == nil ? "" : "sandbox."
+    message.append(sandbox)
+    message.append("push.apple.com)")
+  }
+
+  /// The failure of a connection there, with that.
+  @inline(never)
+  func explain(_ failure: Failure) -> Failure {
+    guard isSwitchedOff else { return failure }
+    return failure.saying { appendAdvice(to: &$0) }
+  }
+
   /// Begins the way there, or to the proxy before it; `known` spares looking the name up.
   @inline(never)
   func dial(_ known: PeerAddress?, by deadline: Deadline) throws(Failure) -> Dialing {

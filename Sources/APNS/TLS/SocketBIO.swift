@@ -9,6 +9,8 @@ struct SocketState {
   var systemError: CInt = 0
   /// The peer has ended its side.
   var hasEnded = false
+  /// The peer asked for the provider's certificate, and there was none to show.
+  var lacksCertificate = false
   var peerFault = PeerFault()
   /// So many bytes may be read before the call that reads has to return: OpenSSL itself goes on
   /// for as long as the peer sends records that it keeps to itself.

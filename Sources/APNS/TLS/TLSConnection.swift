@@ -30,7 +30,12 @@ struct TLSConnection: ~Copyable {
     to endpoint: borrowing Endpoint, trusting trust: borrowing TrustContext,
     resuming offer: borrowing TLSOffer, at known: PeerAddress?, by deadline: Deadline
   ) throws(Failure) -> TLSConnection {
-    let dialing = try endpoint.dial(known, by: deadline)
+    let dialing: Dialing
+    do throws(Failure) {
+      dialing = try endpoint.dial(known, by: deadline)
+    } catch {
+      throw endpoint.explain(error)
+    }
     guard
       let state = malloc(MemoryLayout<SocketState>.size)?.bindMemory(
         to: SocketState.self, capacity: 1)
@@ -164,6 +169,16 @@ struct TLSConnection: ~Copyable {
   @inline(never)
   mutating func advance(_ endpoint: borrowing Endpoint) throws(Failure) -> Progress {
     if isOpen { return .open }
+    do throws(Failure) {
+      return try advanceOpening(endpoint)
+    } catch {
+      throw endpoint.explain(error)
+    }
+  }
+
+  private mutating func advanceOpening(
+    _ endpoint: borrowing Endpoint
+  ) throws(Failure) -> Progress {
     switch dialing?.advance() {
     case .waits(let share): return .waits(.writing, until: share)
     case .failed(let systemError): throw endpoint.unreachable(systemError)
@@ -251,20 +266,32 @@ struct TLSConnection: ~Copyable {
       return failure
     }
     if state.pointee.systemError != 0 {
-      return Failure(APNS_ERR_NETWORK, systemError: state.pointee.systemError) {
-        $0.append("the TLS handshake broke off with ")
-        endpoint.append(to: &$0)
-      }
+      return explain(
+        Failure(APNS_ERR_NETWORK, systemError: state.pointee.systemError) {
+          $0.append("the TLS handshake broke off with ")
+          endpoint.append(to: &$0)
+        })
     }
     if state.pointee.hasEnded && (errors.code == 0 || errors.isEndWithoutClose) {
-      return Failure(APNS_ERR_NETWORK) {
-        $0.append("the peer closed during the TLS handshake: ")
-        endpoint.append(to: &$0)
-      }
+      return explain(
+        Failure(APNS_ERR_NETWORK) {
+          $0.append("the peer closed during the TLS handshake: ")
+          endpoint.append(to: &$0)
+        })
     }
-    return errors.failure(APNS_ERR_TLS) {
+    let failure = errors.failure(APNS_ERR_TLS) {
       $0.append("the TLS handshake failed with ")
       endpoint.append(to: &$0)
+    }
+    return errors.mayMissCertificate ? explain(failure) : failure
+  }
+
+  /// Says what is missing where the peer asked for a certificate and was shown none.
+  @inline(never)
+  private func explain(_ failure: Failure) -> Failure {
+    guard state.pointee.lacksCertificate else { return failure }
+    return failure.saying {
+      $0.append("; no certificate was shown, though the peer asked for one")
     }
   }
 
@@ -350,7 +377,8 @@ struct TLSConnection: ~Copyable {
       if wasResumed {
         return errors.failure(APNS_ERR_NETWORK) { $0.append("the peer ended a resumed connection") }
       }
-      return errors.failure(APNS_ERR_TLS) { $0.append("the peer ended the connection") }
+      let failure = errors.failure(APNS_ERR_TLS) { $0.append("the peer ended the connection") }
+      return errors.mayMissCertificate ? explain(failure) : failure
     }
     if state.pointee.systemError != 0 {
       return Failure(

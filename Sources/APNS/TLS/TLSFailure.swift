@@ -54,6 +54,16 @@ struct TLSErrors {
     return alert == 0 ? nil : alert
   }
 
+  /// An alert by which peers say that they miss a certificate, among other things (RFC 5246,
+  /// 7.2.2; RFC 8446, 6.2): handshake_failure, bad_certificate, certificate_unknown,
+  /// access_denied, certificate_required.
+  var mayMissCertificate: Bool {
+    switch copenssl_alert(code) {
+    case 40, 42, 46, 49, 116: true
+    default: false
+    }
+  }
+
   /// The text had no (further) block of the kind asked for.
   var isNoMorePEM: Bool { copenssl_is_no_more_pem(code) != 0 }
 

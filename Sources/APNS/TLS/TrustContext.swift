@@ -2,6 +2,18 @@ import CAPNS
 import COpenSSL
 import CSystem
 
+/// OpenSSL's callback where a peer asks for a certificate and none was set: notes that, and
+/// shows none.
+private func noteMissingCertificate(
+  _ ssl: OpaquePointer?, _ certificate: UnsafeMutablePointer<OpaquePointer?>?,
+  _ key: UnsafeMutablePointer<OpaquePointer?>?
+) -> CInt {
+  if let ssl, let state = copenssl_state(ssl) {
+    state.assumingMemoryBound(to: SocketState.self).pointee.lacksCertificate = true
+  }
+  return 0
+}
+
 /// Certificate, key and trust anchors, checked and ready for any number of
 /// connections: an SSL_CTX, which counts its users and locks by itself.
 struct TrustContext: ~Copyable {
@@ -142,6 +154,7 @@ struct TrustContext: ~Copyable {
       if options.key_file != nil || options.key_bytes != nil {
         throw Failure(APNS_ERR_ARGUMENT, "a key without a certificate")
       }
+      SSL_CTX_set_client_cert_cb(context, noteMissingCertificate)
       return
     }
     var identity = try Identity()

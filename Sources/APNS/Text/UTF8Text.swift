@@ -26,6 +26,36 @@ enum UTF8Text {
     return (scalar, length)
   }
 
+  /// Where the characters beyond ASCII end that stand from `offset` on, all of them whole; where
+  /// one is not, the complement of its place.
+  @inline(__always)
+  static func wholeEnd(_ bytes: UnsafeRawBufferPointer, from offset: Int) -> Int {
+    var index = offset
+    while index < bytes.count, bytes[index] >= 0x80 {
+      if bytes.count &- index >= 4 {
+        let word = UInt32(
+          littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt32.self))
+        // Lead and trail bytes; not overlong; no surrogate; not of the last plane's lead byte,
+        // which is looked at more closely.
+        if word & 0xC0E0 == 0x80C0, word & 0x1E != 0 {
+          index &+= 2
+          continue
+        }
+        if word & 0xC0_C0F0 == 0x80_80E0, word & 0x200F != 0, word & 0x200F != 0x200D {
+          index &+= 3
+          continue
+        }
+        if word & 0xC0C0_C0F8 == 0x8080_80F0, word & 0x3007 != 0, word & 0x07 < 4 {
+          index &+= 4
+          continue
+        }
+      }
+      guard let character = decode(bytes, at: index) else { return ~index }
+      index &+= character.length
+    }
+    return index
+  }
+
   /// Shows as itself in a line of text, on a terminal and in a log. Not so control characters
   /// (C0, DEL, C1), the ends of lines and paragraphs, what changes the direction of writing
   /// (Unicode Standard Annex 9: marks, embeddings, overrides, isolates), and the byte order mark.

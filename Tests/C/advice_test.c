@@ -1,0 +1,216 @@
+/* What is said where a connection cannot come about for a reason that is known. */
+#include <openssl/pem.h>
+#include <stdio.h>
+
+#include "keychain.h"
+#include "provider.h"
+#include "proxy.h"
+
+static const char advice[] =
+    "; Apple switched its binary interface off in 2021: set the option protocol to HTTP/2 (api.";
+
+static apns_error_t connection_failure(const apns_session_options_t *options, bool shows_one) {
+  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
+  who.ca_file = identities_make()->root.certificate_file;
+  if (shows_one) who.certificate_file = identities_make()->provider.together_file;
+  apns_credentials_t *credentials = NULL;
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_credentials_new(&who, &credentials, &error), &error);
+  assert_ok(apns_session_new(options, credentials, &session, &error), &error);
+  apns_credentials_free(credentials);
+  assert_int_not_equal(apns_session_connect(session, &error), APNS_OK);
+  apns_session_free(session);
+  return error;
+}
+
+/* The name goes to the proxy, so that nobody looks it up, and from there to a gateway of ours
+   that has another name. */
+static void a_name_of_apples_is_explained(void **state) {
+  (void)state;
+  static const struct {
+    const char *host, *api;
+    int protocol;
+  } cases[] = {
+      {"gateway.push.apple.com", "(api.push.apple.com)", APNS_PROTOCOL_DEFAULT},
+      {"Gateway.Sandbox.PUSH.Apple.com.", "(api.push.apple.com)", APNS_PROTOCOL_BINARY},
+      {"gateway.sandbox.push.apple.com", "(api.sandbox.push.apple.com)", APNS_PROTOCOL_BINARY},
+      {"push.apple.com", "(api.push.apple.com)", APNS_PROTOCOL_BINARY},
+      {"notpush.apple.com", NULL, APNS_PROTOCOL_BINARY},
+      {"push.apple.com.example", NULL, APNS_PROTOCOL_BINARY},
+      {"le.com", NULL, APNS_PROTOCOL_BINARY},
+      {"gateway.push.apple.com", NULL, APNS_PROTOCOL_HTTP2},
+  };
+  const proxy_answer_t ways[] = {PROXY_OPENS, PROXY_SAYS("HTTP/1.1 502 Bad Gateway\r\n\r\n")};
+  for (size_t index = 0; index < sizeof cases / sizeof *cases; index++)
+    for (size_t way = 0; way < 2; way++) {
+      gateway_t *gateway = gateway_start(NULL, NULL);
+      proxy_t *proxy = proxy_start(gateway_port(gateway), &ways[way], 1);
+      apns_session_options_t options = options_for(gateway);
+      options.host = cases[index].host;
+      options.server_name = NULL;
+      options.port = 0;
+      options.protocol = cases[index].protocol;
+      options.proxy_host = "127.0.0.1";
+      options.proxy_port = proxy_port(proxy);
+      apns_error_t error = connection_failure(&options, true);
+      if (cases[index].api) {
+        assert_contains(error.message, advice);
+        assert_contains(error.message, cases[index].api);
+      } else {
+        assert_null(strstr(error.message, "Apple switched"));
+      }
+      proxy_stop(proxy);
+      gateway_stop(gateway);
+    }
+}
+
+/* The name that is asked of the certificate says it too, where nobody answers at an address. */
+static void so_is_one_that_nobody_answers_for(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_options_t options = options_for(gateway);
+  gateway_stop(gateway);
+  options.server_name = APNS_HOST_PRODUCTION;
+  options.reconnect_pause_max_ms = 1;
+  apns_error_t error = connection_failure(&options, true);
+  assert_contains(error.message, "cannot connect to ");
+  assert_contains(error.message, advice);
+  options.server_name = NULL;
+  error = connection_failure(&options, true);
+  assert_null(strstr(error.message, "Apple switched"));
+}
+
+/* Where the time is what ran out: the gateway accepts and says nothing. */
+static void so_is_one_that_never_answers(void **state) {
+  (void)state;
+  const gateway_step_t silent[] = {NO_HANDSHAKE, {.kind = STEP_STALL}, END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(silent));
+  apns_session_options_t options = options_for(gateway);
+  options.server_name = APNS_HOST_PRODUCTION;
+  options.connect_timeout_ms = 50;
+  apns_error_t error = connection_failure(&options, true);
+  assert_int_equal(error.status, APNS_ERR_TIMEOUT);
+  assert_contains(error.message, advice);
+  gateway_stop(gateway);
+}
+
+/* The feedback service went with it. */
+static void so_is_the_feedback_service(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
+  options.host = "127.0.0.1";
+  options.server_name = APNS_FEEDBACK_HOST_PRODUCTION;
+  options.port = gateway_port(gateway);
+  apns_credentials_t *credentials = provider_credentials();
+  apns_feedback_t *feedback = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_status(APNS_ERR_TLS, apns_feedback_open(&options, credentials, &feedback, &error), &error);
+  assert_contains(error.message, advice);
+  apns_credentials_free(credentials);
+  gateway_stop(gateway);
+}
+
+/* ---- What was not shown ------------------------------------------------------- */
+
+static const char missing[] = "; no certificate was shown, though the peer asked for one";
+
+static void a_certificate_that_was_not_shown_is_missed(void **state) {
+  (void)state;
+  for (int version = TLS1_2_VERSION; version <= TLS1_3_VERSION; version++) {
+    const gateway_options_t wanting = {.tls_version = version, .wants_certificate = true};
+    gateway_t *gateway = gateway_start(&wanting, NULL);
+    apns_session_options_t options = options_for(gateway);
+    apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
+    who.ca_file = identities_make()->root.certificate_file;
+    apns_credentials_t *credentials = NULL;
+    apns_session_t *session = NULL;
+    apns_error_t error = APNS_ERROR_INIT;
+    assert_ok(apns_credentials_new(&who, &credentials, &error), &error);
+    assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+    /* By TLS 1.3 the alert comes behind the handshake. */
+    apns_status_t status = apns_session_send(session, notification(0), 0, NULL, &error);
+    if (status == APNS_OK) status = apns_session_drain(session, 30000, NULL, &error);
+    assert_status(APNS_ERR_TLS, status, &error);
+    assert_contains(error.message, missing);
+    apns_session_free(session);
+    apns_credentials_free(credentials);
+    gateway_stop(gateway);
+  }
+}
+
+/* One that was shown and turned down is not missing, nor one that nobody asked for. */
+static void one_that_was_shown_is_not(void **state) {
+  (void)state;
+  const gateway_options_t wanting = {.tls_version = TLS1_2_VERSION, .wants_certificate = true};
+  gateway_t *gateway = gateway_start(&wanting, NULL);
+  apns_session_options_t options = options_for(gateway);
+  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
+  who.ca_file = identities_make()->root.certificate_file;
+  who.certificate_file = identities_make()->provider_of_stranger.together_file;
+  apns_credentials_t *credentials = NULL;
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_credentials_new(&who, &credentials, &error), &error);
+  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  assert_status(APNS_ERR_TLS, apns_session_connect(session, &error), &error);
+  assert_null(strstr(error.message, "no certificate was shown"));
+  apns_session_free(session);
+  apns_credentials_free(credentials);
+  gateway_stop(gateway);
+}
+
+/* ---- A signing key -------------------------------------------------------------- */
+
+static void a_signing_key_is_for_http2_only(void **state) {
+  (void)state;
+  BIO *memory = BIO_new(BIO_s_mem());
+  EVP_PKEY *key = keychain_key(false);
+  assert_true(key && PEM_write_bio_PKCS8PrivateKey(memory, key, NULL, NULL, 0, NULL, NULL));
+  char *p8;
+  long length = BIO_get_mem_data(memory, &p8);
+  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
+  who.token_key_bytes = p8, who.token_key_length = (size_t)length;
+  who.key_id = "ABC123DEFG", who.team_id = "DEF123GHIJ";
+  apns_credentials_t *credentials = NULL;
+  apns_session_t *session = NULL;
+  apns_feedback_t *feedback = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_credentials_new(&who, &credentials, &error), &error);
+  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+                &error);
+  assert_contains(error.message, "a .p8 signing key is for HTTP/2 only");
+  assert_contains(error.message, "set the option protocol to HTTP/2");
+  assert_null(session);
+  assert_status(APNS_ERR_ARGUMENT, apns_feedback_open(NULL, credentials, &feedback, &error),
+                &error);
+  assert_contains(error.message, "a .p8 signing key is for HTTP/2 only");
+  options.protocol = APNS_PROTOCOL_HTTP2;
+  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  apns_session_free(session);
+  apns_credentials_free(credentials);
+  /* Beside a certificate it is not in the way. */
+  who.certificate_file = identities_make()->provider.together_file;
+  assert_ok(apns_credentials_new(&who, &credentials, &error), &error);
+  options.protocol = APNS_PROTOCOL_BINARY;
+  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  apns_session_free(session);
+  apns_credentials_free(credentials);
+  BIO_free(memory), EVP_PKEY_free(key);
+}
+
+int main(void) {
+  identities_make();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_name_of_apples_is_explained),
+      cmocka_unit_test(so_is_one_that_nobody_answers_for),
+      cmocka_unit_test(so_is_one_that_never_answers),
+      cmocka_unit_test(so_is_the_feedback_service),
+      cmocka_unit_test(a_certificate_that_was_not_shown_is_missed),
+      cmocka_unit_test(one_that_was_shown_is_not),
+      cmocka_unit_test(a_signing_key_is_for_http2_only),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
