@@ -19,9 +19,11 @@ static apns_status_t send_array(session_t *self, const apns_notification_t *push
   return status;
 }
 
+/* Keeps what the notification's event is to have: token and user_data. */
 static bool keep(session_t *self, apns_notification_t *push, PyObject *user_data) {
-  if (!user_data || user_data == Py_None) return true;
-  uintptr_t number = keepsakes_put(&self->keepsakes, user_data);
+  if (push->token_length > APNS_TOKEN_MAX) return true; /* refused by the library */
+  if (user_data == Py_None) user_data = NULL;
+  uintptr_t number = keepsakes_put(&self->keepsakes, user_data, push->token, push->token_length);
   if (number == 0) PyErr_NoMemory();
   push->user_data = (void *)number;
   return number != 0;
@@ -118,6 +120,7 @@ static bool pack_plain(batch_t *batch, PyObject *token, PyObject *payload) {
   *push = (apns_notification_t)APNS_NOTIFICATION_INIT;
   parcel_leave_empty(parcel);
   PyBytes_AsStringAndSize(token, &bytes, &length);
+  if (length > KEEPSAKE_TOKEN) return false; /* looked at more closely */
   push->token = bytes;
   push->token_length = (size_t)length;
   PyBytes_AsStringAndSize(payload, &bytes, &length);
@@ -148,7 +151,7 @@ static bool add_item(session_t *self, batch_t *batch, PyObject *item) {
     Py_DECREF(item);
     return false;
   }
-  if (size > 2 && !keep(self, push, PyTuple_GetItem(item, 2))) {
+  if (!keep(self, push, size > 2 ? PyTuple_GetItem(item, 2) : NULL)) {
     parcel_free(parcel);
     Py_DECREF(item);
     return false;

@@ -494,7 +494,10 @@ static bool next_outcome(session_t *self, int32_t timeout_ms, outcome_t *outcome
 static PyObject *next_event(session_t *self, int32_t timeout_ms) {
   outcome_t outcome;
   if (!next_outcome(self, timeout_ms, &outcome)) return NULL;
-  return event_make(outcome, keepsakes_take(&self->keepsakes, outcome.keepsake));
+  keepsake_t keepsake;
+  /* Without one it would be a notification that was sent without: there is none. */
+  if (!keepsakes_take(&self->keepsakes, outcome.keepsake, &keepsake)) keepsake = (keepsake_t){0};
+  return event_make(outcome, &keepsake);
 }
 
 static PyObject *session_next_event(PyObject *object, PyObject *args, PyObject *keywords) {
@@ -794,6 +797,8 @@ static const char doc[] =
     "    Default: 30.\n"
     "window_bytes\n"
     "    Memory for notifications that have no end yet. Default: 4 MiB; at least 16 KiB.\n"
+    "    For the token that each event has, 48 bytes come on top for each notification\n"
+    "    without an end: with the default at most 1.5 MiB.\n"
     "payload_max\n"
     "    Larger payloads are refused. Default: 2,048, by HTTP/2 what Apple allows the kind\n"
     "    of push; at most 65,535.\n"

@@ -112,3 +112,10 @@ __all__ = [
     "NetworkError", "ProtocolError", "TimeoutError", "TLSError",
     "Content", "Notification", "Token",
 ]  # fmt: skip
+
+# What tracebacks, reprs and pickles call them is what a program does.
+for _name in __all__:
+    _value = globals()[_name]
+    if isinstance(_value, type) and _value.__module__.startswith("apns."):
+        _value.__module__ = "apns"
+del _name, _value
