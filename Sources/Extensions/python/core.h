@@ -57,8 +57,24 @@ PyObject *json_bytes(PyObject *value);
 
 /* A point of the monotonic clock in ms. */
 int64_t clock_ms(void);
+/* What a timeout of the library's options comes to; 0: its default. */
+int32_t whole_ms(uint32_t option_ms);
 /* Waits are cut into slices, so that signals are seen to in between. */
-#define SLICE_MS 100
+#define SLICE_MS 50
+/* How long the next slice of a wait is; the last one ends with the wait. */
+int32_t slice_before(int64_t deadline);
+/* The call stopped because its slice was over, and there is more time. */
+bool was_cut(apns_status_t status, int64_t deadline);
+
+/* ---- lookup.c -------------------------------------------------------------- */
+
+/* A name that is being looked up. */
+typedef struct search search_t;
+
+/* An apns_lookup_t; its context is a `search_t *` that is NULL while nothing is looked up. */
+int search_name(const char *host, struct addrinfo **list_out, void *context);
+/* Waits for no answer any more. */
+void search_end(search_t **place);
 
 /* ---- gate.c: one thread at a time ------------------------------------------ */
 
@@ -72,7 +88,8 @@ bool gate_init(gate_t *gate);
 void gate_free(gate_t *gate);
 /* False where this is another process than the one that made the object. */
 bool gate_is_home(const gate_t *gate);
-/* Comes in, letting other threads run while it waits; false with ForkedError set. */
+/* Comes in, letting other threads run while it waits; false with ForkedError set, or the
+   exception of a signal. */
 bool gate_enter(gate_t *gate, const char *what);
 void gate_leave(gate_t *gate);
 
