@@ -151,6 +151,7 @@ static bool take_options(session_t *self, PyObject *args, PyObject *keywords,
                           "ping_after",
                           "retry_timeout",
                           "prove_after",
+                          "checks",
                           NULL};
   static const char *const protocols[] = {"default", "binary", "http2"};
   PyObject *host = NULL, *server_name = NULL, *port = NULL, *format = NULL, *connect_timeout = NULL;
@@ -160,17 +161,17 @@ static bool take_options(session_t *self, PyObject *args, PyObject *keywords,
   PyObject *reconnect_pause_max = NULL, *keepalive = NULL, *proxy_host = NULL, *proxy_port = NULL;
   PyObject *proxy_user = NULL, *proxy_password = NULL, *events_max = NULL, *credentials;
   PyObject *protocol = NULL, *topic = NULL, *ping_after = NULL, *retry_timeout = NULL;
-  PyObject *prove_after = NULL;
+  PyObject *prove_after = NULL, *checks = NULL;
   long long protocol_number = 0, ping_seconds = 0, prove_seconds = 0;
   int report_accepted = 0, zero_proves = 0, standby = 1;
   long long most = EVENTS_MAX;
   if (!PyArg_ParseTupleAndKeywords(
-          args, keywords, "O!|$OOOOOOOOOOpOpOpOOOOOOOOOOOOO:Session", names, credentials_type,
+          args, keywords, "O!|$OOOOOOOOOOpOpOpOOOOOOOOOOOOOO:Session", names, credentials_type,
           &credentials, &host, &server_name, &port, &format, &connect_timeout, &write_timeout,
           &answer_timeout, &window_bytes, &payload_max, &ambiguous, &report_accepted, &quiet_period,
           &zero_proves, &connections, &standby, &connects_per_minute, &reconnect_pause_max,
           &keepalive, &proxy_host, &proxy_port, &proxy_user, &proxy_password, &events_max,
-          &protocol, &topic, &ping_after, &retry_timeout, &prove_after)) {
+          &protocol, &topic, &ping_after, &retry_timeout, &prove_after, &checks)) {
     return false;
   }
   if (!text_argument(host, "host", &options->host, &owners[HOST]) ||
@@ -201,6 +202,10 @@ static bool take_options(session_t *self, PyObject *args, PyObject *keywords,
       !integer_argument(prove_after, "prove_after", -1, INT32_MAX / 1000, &prove_seconds)) {
     return false;
   }
+  /* True is no number of bits. */
+  long long bits = APNS_CHECK_ALL;
+  if (checks != Py_True && !integer_argument(checks, "checks", 0, UINT32_MAX, &bits)) return false;
+  options->checks = (uint32_t)bits;
   options->ping_after_ms = (int32_t)(ping_seconds < 0 ? -1 : ping_seconds * 1000);
   options->prove_after_ms = (int32_t)(prove_seconds < 0 ? -1 : prove_seconds * 1000);
   options->protocol = (int32_t)protocol_number;
@@ -512,7 +517,10 @@ static bool next_outcome(session_t *self, int32_t timeout_ms, outcome_t *outcome
     if (!session_settle(self, &aftermath)) return false;
     if (found) continue;
     if (!cut) {
-      if (status != APNS_DONE) raise_error(&error);
+      /* Another thread's call may be connecting: a short look is over, and nothing failed. */
+      bool is_over = status == APNS_ERR_TIMEOUT && clock_ms() >= deadline && timeout_ms >= 0 &&
+                     timeout_ms < self->connect_ms;
+      if (status != APNS_DONE && !is_over) raise_error(&error);
       return false;
     }
     if (PyErr_CheckSignals()) return false;
@@ -807,7 +815,7 @@ static const char doc[] =
     "report_accepted=False, quiet_period=None, zero_proves=False, connections=0, standby=True, "
     "connects_per_minute=0, reconnect_pause_max=None, keepalive=0, proxy_host=None, "
     "proxy_port=0, proxy_user=None, proxy_password=None, events_max=1048576, protocol=0, "
-    "topic=None, ping_after=0, retry_timeout=None, prove_after=0)\n--\n\n"
+    "topic=None, ping_after=0, retry_timeout=None, prove_after=0, checks=3)\n--\n\n"
     "One provider's way to one gateway. It connects with the first send, or connect().\n\n"
     "Every notification that a send method took ends as exactly one of accepted,\n"
     "rejected or unknown. As a context manager it drains and closes at the end of the\n"
@@ -877,7 +885,10 @@ static const char doc[] =
     "prove_after\n"
     "    By the binary interface: whole seconds after which what is in flight without\n"
     "    proof is proven, in whatever call comes next. Default: 60; -1: only where a call\n"
-    "    needs it.\n\n"
+    "    needs it.\n"
+    "checks\n"
+    "    Of Check: what the send methods refuse with ArgumentError, though a gateway or a\n"
+    "    device would only pass over it. Default: all; 0: nothing.\n\n"
     "Threads: any number may use a session; one at a time is inside, the others wait.\n"
     "Fork: in a child process every method raises ForkedError and does no I/O; the\n"
     "parent's connection stays undisturbed whatever the child does. A session that goes\n"

@@ -38,6 +38,7 @@ bool token_check(const void *token, size_t length) {
   if (digits < HEX_LEAST || digits % 2) return true;
   apns_error_t error = APNS_ERROR_INIT;
   error.status = APNS_ERR_ARGUMENT;
+  error.reject = APNS_REJECT_INVALID_TOKEN;
   PyOS_snprintf(error.message, sizeof error.message,
                 "the token is %d hex digits as bytes, not the %d bytes that they stand for: pass "
                 "them as str",

@@ -236,6 +236,16 @@ class Environment(enum.IntFlag):
     PRODUCTION = 2
 
 
+class Check(enum.IntFlag):
+    """What a notification is checked for before it is taken, for Session."""
+
+    PAYLOAD = 1
+    """That check_payload() finds no error in it, and that its priority suits it."""
+    EXPIRY = 2
+    """That it is a time to come in UNIX seconds, not one past, a duration or milliseconds."""
+    ALL = 3
+
+
 class Severity(enum.IntEnum):
     """How much a Finding matters."""
 

@@ -113,6 +113,7 @@ class Session:
         ping_after: int = 0,
         retry_timeout: float | None = None,
         prove_after: int = 0,
+        checks: int | None = 3,
     ) -> Self: ...
     @property
     def credentials(self) -> Credentials: ...
