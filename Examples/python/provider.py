@@ -14,7 +14,7 @@ import sys
 import apns
 
 
-def main(host: str, port: str, certificate: str, ca: str, file: str, feedback_port: str | None = None) -> int:
+def main(host: str, port: str, certificate: str, ca: str, file: str, *, feedback_port: str | None = None) -> int:
     who = apns.Credentials(certificate_file=certificate, ca_file=ca)
     refused = lines = 0
     # The topic is the certificate's, where none is given.
