@@ -1,7 +1,9 @@
 """Reads notifications from a file, pushes them, and says what became of each that failed.
 
-    provider.py [--protocol http2] HOST PORT FEEDBACK_PORT CERTIFICATE CA FILE
+    provider.py HOST PORT CERTIFICATE CA FILE
+    provider.py HOST PORT FEEDBACK_PORT CERTIFICATE CA FILE
 
+To today's APNs, or with a FEEDBACK_PORT by the binary interface, to a gateway that has it.
 FILE: a device token in hex, a tab, a payload, on each line.
 """
 
@@ -12,13 +14,11 @@ import sys
 import apns
 
 
-def main(
-    host: str, port: str, feedback_port: str, certificate: str, ca: str, file: str, *, is_http2: bool = False
-) -> int:
+def main(host: str, port: str, certificate: str, ca: str, file: str, *, feedback_port: str | None = None) -> int:
     who = apns.Credentials(certificate_file=certificate, ca_file=ca)
     refused = lines = 0
-    # By HTTP/2 the topic is the certificate's, where none is given.
-    protocol = apns.Protocol.HTTP2 if is_http2 else apns.Protocol.BINARY
+    # The topic is the certificate's, where none is given.
+    protocol = apns.Protocol.HTTP2 if feedback_port is None else apns.Protocol.BINARY
     with apns.Session(who, host=host, port=int(port), protocol=protocol) as session:
         with open(file, encoding="utf-8") as notifications:
             for lines, text in enumerate(notifications, 1):
@@ -29,13 +29,14 @@ def main(
                     refused += 1
                     print(f"line {lines}: refused: {error}")
     for event in session:
-        print(f"line {event.user_data}: {event.kind.name.lower()}: {event.reason_text or event.reject.text}")
+        # event.why says more, for a person.
+        print(f"line {event.user_data}: {event.kind}: {event.reason_text or event.reject}")
     stats = session.stats()
     print(
         f"lines {lines} = accepted {stats.accepted} + rejected {stats.rejected}"
         f" + refused {refused} + unknown {stats.unknown}"
     )
-    if is_http2:  # which has no feedback service: the session was told
+    if feedback_port is None:  # today's APNs has no feedback service: the session was told
         gone = session.gone()
     else:
         with apns.Feedback(who, host=host, port=int(feedback_port)) as feedback:
@@ -46,6 +47,6 @@ def main(
 
 
 if __name__ == "__main__":
-    if sys.argv[1:3] == ["--protocol", "http2"]:
-        sys.exit(main(*sys.argv[3:], is_http2=True))
-    sys.exit(main(*sys.argv[1:]))
+    arguments = sys.argv[1:]
+    binary = arguments.pop(2) if len(arguments) == 6 else None
+    sys.exit(main(*arguments, feedback_port=binary))

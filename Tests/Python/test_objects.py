@@ -43,6 +43,7 @@ def header_enum(name):
         ("apns_ambiguous", "APNS_AMBIGUOUS_", apns.Ambiguous),
         ("apns_tls_version", "APNS_", apns.TLSVersion),
         ("apns_environment", "APNS_ENVIRONMENT_", apns.Environment),
+        ("apns_check", "APNS_CHECK_", apns.Check),
         ("apns_finding_severity", "APNS_FINDING_", apns.Severity),
     ],
 )
@@ -50,7 +51,7 @@ def test_enums_are_the_header_s(name, prefix, members):
     wanted = header_enum(name)
     assert len(wanted) > 1
     wanted = {key.replace("APNS_TLS_DEFAULT", "APNS_DEFAULT"): value for key, value in wanted.items()}
-    assert {prefix + member.name: int(member) for member in members} == wanted
+    assert {prefix + name: int(member) for name, member in members.__members__.items()} == wanted
 
 
 def test_macros_are_the_header_s():

@@ -85,17 +85,17 @@ def test_expiry_and_priority_reach_the_gateway(start, connect, tmp_path):
     simulator = start("--ledger", ledger)
     many = [
         apns.Notification(TOKEN, HELLO),
-        apns.Notification(TOKEN, HELLO, expiry=1700000000, priority=5),
+        apns.Notification(TOKEN, HELLO, expiry=4000000000, priority=5),
         (TOKEN, HELLO, None, apns.EXPIRY_ONCE, 10),
     ]
     with connect(simulator) as session:
-        session.send(TOKEN, HELLO, expiry=1700000001, priority=10)
+        session.send(TOKEN, HELLO, expiry=4000000001, priority=10)
         session.send_many(many)
     simulator.stop()
     lines = [json.loads(line) for line in ledger.read_text().splitlines()]
     lines = [line for line in lines if line.get("token") == TOKEN.hex()]
     assert [(line.get("expiry"), line.get("priority")) for line in lines] == [
-        (1700000001, 10), (None, None), (1700000000, 5), (0, 10),
+        (4000000001, 10), (None, None), (4000000000, 5), (0, 10),
     ]  # fmt: skip
 
 

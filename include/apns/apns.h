@@ -64,6 +64,8 @@
 extern "C" {
 #endif
 
+struct addrinfo;
+
 #define APNS_VERSION_MAJOR 0
 #define APNS_VERSION_MINOR 1
 #define APNS_VERSION_PATCH 0
@@ -795,6 +797,21 @@ typedef enum apns_protocol {
   APNS_PROTOCOL_HTTP2 = 2    /* Sending notification requests to APNs: HTTP/2 */
 } apns_protocol_t;
 
+/** What an apns_lookup_t returns while it has no answer. */
+#define APNS_LOOKUP_PENDING 1
+
+/**
+ * Looks a name up, in the place of getaddrinfo(), which takes as long as it likes: for a program
+ * that asks its own resolver, or libc on another thread. `struct addrinfo` is <netdb.h>'s.
+ *
+ * Returns 0 with the addresses, for stream sockets, in a list that freeaddrinfo() takes, which
+ * the library does; an EAI_ code; or APNS_LOOKUP_PENDING. Then it is asked again after some
+ * milliseconds, until it has an answer or the connection's time is over, which nobody tells it.
+ * It does not wait, runs on the thread of the call that connects and calls nothing of that
+ * session or feedback.
+ */
+typedef int (*apns_lookup_t)(const char *host, struct addrinfo **list_out, void *context);
+
 /**
  * Mistakes that a gateway, the service or a device passes over without a word, for the option
  * `checks`. The send functions refuse what has one as APNS_ERR_ARGUMENT, and say what it is.
@@ -916,12 +933,25 @@ typedef struct apns_session_options {
   /* What each notification is checked for before it is taken: bits of apns_check_t; 0: nothing
      but sizes and what a frame or a header cannot say, which costs nothing. */
   uint32_t checks;
+
+  /* No call waits longer than so many ms, for a program that has to look at other things in
+     between: where it would, it is APNS_ERR_TIMEOUT, nothing is lost by it, and the same call made
+     again goes on where this one stopped. The other times are counted as ever, but for those of
+     a whole call (timeout_ms, and connect_timeout_ms and write_timeout_ms together), which are
+     then for the caller to count. A send function whose notifications are taken is APNS_OK;
+     apns_session_flush() goes on with what it has not written. apns_session_close() is to be
+     called until it is another answer. 0: no such limit. */
+  uint32_t wait_max_ms;
+  uint32_t reserved32c; /* zero */
+
+  apns_lookup_t lookup; /* NULL: getaddrinfo() */
+  void *lookup_context;
 } apns_session_options_t;
 
 #define APNS_SESSION_OPTIONS_INIT                                                                  \
   {                                                                                                \
     sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL, 0, 0, 0, 0                                     \
+        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL, NULL                   \
   }
 
 /**
@@ -1219,12 +1249,19 @@ typedef struct apns_feedback_options {
      have told of so many devices; 0: 600,000 (ten minutes) and 10,000,000. */
   uint32_t list_timeout_ms;
   uint32_t tuples_max;
+
+  /* As in apns_session_options_t. With wait_max_ms apns_feedback_open() only begins to connect:
+     apns_feedback_connect() goes on with it. */
+  uint32_t wait_max_ms;
+  uint32_t reserved32b; /* zero */
+  apns_lookup_t lookup;
+  void *lookup_context;
 } apns_feedback_options_t;
 
 #define APNS_FEEDBACK_OPTIONS_INIT                                                              \
   {                                                                                             \
     sizeof(apns_feedback_options_t), NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, {0, 0, 0}, \
-        NULL, 0, 0                                                                              \
+        NULL, 0, 0, 0, 0, NULL, NULL                                                            \
   }
 
 /** A device on which the app no longer is. */
@@ -1258,6 +1295,14 @@ typedef struct apns_feedback_tuple {
 apns_status_t apns_feedback_open(const apns_feedback_options_t *options,
                                  const apns_credentials_t *credentials,
                                  apns_feedback_t **feedback_out, apns_error_t *error_out);
+
+/**
+ * Goes on with the connection that apns_feedback_open() began under the option wait_max_ms:
+ * APNS_ERR_TIMEOUT while it is under way, within connect_timeout_ms. APNS_OK: there is one, as
+ * always without that option, or the list is a session's. apns_feedback_next() does the same
+ * where it was not called.
+ */
+apns_status_t apns_feedback_connect(apns_feedback_t *feedback, apns_error_t *error_out);
 
 /**
  * Takes the next tuple, in the service's order. APNS_DONE: the list has ended; that of

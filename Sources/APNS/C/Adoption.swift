@@ -31,6 +31,7 @@ extension apns_session_options_t: SizedStructure {
   var usedReserve: StaticString? {
     if reserved16 != 0 { return "reserved16" }
     if reserved.0 | reserved.1 | reserved.2 != 0 { return "reserved" }
+    if reserved32c != 0 { return "reserved32c" }
     return reserved32 != 0 ? "reserved32" : nil
   }
 }
@@ -40,6 +41,7 @@ extension apns_feedback_options_t: SizedStructure {
   var usedReserve: StaticString? {
     if reserved16 != 0 { return "reserved16" }
     if reserved32 != 0 { return "reserved32" }
+    if reserved32b != 0 { return "reserved32b" }
     return reserved.0 | reserved.1 | reserved.2 != 0 ? "reserved" : nil
   }
 }

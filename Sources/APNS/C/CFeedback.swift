@@ -26,12 +26,27 @@ public func apns_feedback_open(
             through: Proxy.make(
               given.proxy_host, port: given.proxy_port, user: given.proxy_user,
               password: given.proxy_password),
-            keepAlive: KeepAlive(seconds: 0)),
+            keepAlive: KeepAlive(seconds: 0),
+            lookup: NameLookup(given.lookup, given.lookup_context)),
           trust: share(credentials),
           connectTimeout: given.connect_timeout_ms == 0 ? 10_000 : Int64(given.connect_timeout_ms),
           limits: FeedbackLimits(given)))
     }
     feedback.pointee = OpaquePointer(opened)
+  }
+}
+
+@_cdecl("apns_feedback_connect") @implementation
+public func apns_feedback_connect(
+  _ feedback: OpaquePointer?, _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  answer(error) { () throws(Failure) in
+    guard let feedback else { throw isNull("feedback") }
+    let own = UnsafeMutablePointer<HeldFeedback>(feedback)
+    if own.pointee.isForeign {
+      throw Failure(APNS_ERR_FORKED, "the feedback was opened by the parent process")
+    }
+    try own.pointee.connect()
   }
 }
 

@@ -47,7 +47,8 @@ private func network(
     through: Proxy.make(
       given.proxy_host, port: given.proxy_port, user: given.proxy_user,
       password: given.proxy_password),
-    keepAlive: KeepAlive(seconds: given.keepalive_s), speaksHTTP2: checked.speaksHTTP2)
+    keepAlive: KeepAlive(seconds: given.keepalive_s), speaksHTTP2: checked.speaksHTTP2,
+    lookup: NameLookup(given.lookup, given.lookup_context))
   guard
     let network = try TLSNetwork(
       lines: 2 &* checked.connections, to: endpoint, trusting: share(credentials))
@@ -199,7 +200,9 @@ public func apns_session_close(
   _ session: OpaquePointer?, _ timeout: Int32, _ error: UnsafeMutablePointer<apns_error_t>?
 ) -> apns_status_t {
   answer(error) { () throws(Failure) in
-    try ownSession(session).close(milliseconds: timeout)
+    guard try ownSession(session).close(milliseconds: timeout) else {
+      throw Failure(APNS_ERR_TIMEOUT, "the session is still closing")
+    }
   }
 }
 

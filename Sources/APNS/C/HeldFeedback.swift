@@ -32,6 +32,8 @@ struct HeldFeedback: ~Copyable {
 
   mutating func leaveToParent() { service?.leaveToParent() }
 
+  mutating func connect() throws(Failure) { try service?.connect() }
+
   mutating func next() throws(Failure) -> FeedbackTuple? {
     #if APNS_HTTP2
       if session != nil { return session?.next() }

@@ -112,9 +112,9 @@ enum HeldSession {
   var isClosed: Bool {
     @inline(__always) get {
       switch self {
-      case .binary(let session): session.pointee.isClosed
+      case .binary(let session): session.pointee.isClosed || session.pointee.isLeaving
       #if APNS_HTTP2
-        case .push(let session): session.pointee.isClosed
+        case .push(let session): session.pointee.isClosed || session.pointee.isLeaving
       #endif
       }
     }
@@ -207,7 +207,7 @@ enum HeldSession {
     }
   }
 
-  func close(milliseconds: Int32) {
+  func close(milliseconds: Int32) -> Bool {
     switch self {
     case .binary(let session):
       session.pointee.close(by: session.pointee.deadline(milliseconds: milliseconds))

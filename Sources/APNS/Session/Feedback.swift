@@ -7,10 +7,13 @@ struct FeedbackLimits {
   var read: Int64
   var list: Int64
   var tuples: Int
+  /// Nanoseconds that no call waits longer than; `max`: as long as it has to.
+  var wait: Int64
 
   init(_ given: apns_feedback_options_t) {
     read = given.read_timeout_ms == 0 ? 10_000 : Int64(given.read_timeout_ms)
     list = given.list_timeout_ms == 0 ? 600_000 : Int64(given.list_timeout_ms)
+    wait = given.wait_max_ms == 0 ? .max : Int64(given.wait_max_ms) &* 1_000_000
     tuples = given.tuples_max == 0 ? 10_000_000 : Int(given.tuples_max)
   }
 }
@@ -27,6 +30,9 @@ struct Feedback: ~Copyable {
   /// A whole record may come in so many pieces.
   private static let mostVainReads = 4096
   private var connection: TLSConnection
+  private var isOpen = false
+  /// When the tuple that is waited for has to be whole, over all calls that wait for it.
+  private var tupleDue: Deadline?
   private let buffer: UnsafeMutableRawBufferPointer
   /// What has been read and not taken.
   private var start = 0
@@ -44,14 +50,17 @@ struct Feedback: ~Copyable {
     _ endpoint: consuming Endpoint, trust: borrowing TrustContext, connectTimeout: Int64,
     limits: FeedbackLimits
   ) throws(Failure) -> Feedback {
-    let connection = try TLSConnection.open(
-      to: endpoint, trusting: trust, by: Deadline(milliseconds: connectTimeout))
+    let connection = try TLSConnection.begin(
+      to: endpoint, trusting: trust, resuming: TLSOffer(), at: nil,
+      by: Deadline(milliseconds: connectTimeout))
     // Room for the longest tuple behind a record's worth.
     let capacity = FeedbackTuple.longest &+ 16 << 10
     guard let memory = malloc(capacity) else { throw .outOfMemory }
-    return Feedback(
+    var feedback = Feedback(
       endpoint: endpoint, limits: limits, connection: connection,
       buffer: UnsafeMutableRawBufferPointer(start: memory, count: capacity))
+    if limits.wait == .max { try feedback.connect() }
+    return feedback
   }
 
   private init(
@@ -71,9 +80,44 @@ struct Feedback: ~Copyable {
   /// The connection is the parent's: not a byte may be said on it from here.
   mutating func leaveToParent() { connection.silence() }
 
+  /// When a call that begins to wait now has to end.
+  private var callEnds: Deadline {
+    Deadline(nanoseconds: limits.wait == .max ? .max : Deadline.now &+ limits.wait)
+  }
+
+  /// Connects, shakes hands and verifies the peer.
+  mutating func connect() throws(Failure) {
+    if isOpen { return }
+    if case .failed(let failure) = final { throw failure }
+    let ends = callEnds
+    while true {
+      let progress: Progress
+      do throws(Failure) {
+        progress = try connection.advance(endpoint)
+      } catch {
+        final = .failed(error)
+        throw error
+      }
+      switch progress {
+      case .open:
+        isOpen = true
+        return
+      case .waits(let readiness, let time):
+        if ends.hasPassed {
+          throw Failure(APNS_ERR_TIMEOUT) {
+            $0.append("still connecting to ")
+            endpoint.append(to: &$0)
+          }
+        }
+        _ = connection.wait(for: readiness, time.earlier(ends))
+      }
+    }
+  }
+
   /// The next tuple, its token valid until the next call; nil when the list has ended.
   mutating func next() throws(Failure) -> FeedbackTuple? {
-    var call: Deadline?
+    if !isOpen { try connect() }
+    let ends = callEnds
     while true {
       let unread = UnsafeRawBufferPointer(rebasing: buffer[start..<end])
       do throws(WireError) {
@@ -81,6 +125,7 @@ struct Feedback: ~Copyable {
           if tuples < limits.tuples {
             start &+= size
             tuples &+= 1
+            tupleDue = nil
             return tuple
           }
           breakOff(
@@ -103,17 +148,15 @@ struct Feedback: ~Copyable {
       case .done: return nil
       case .failed(let failure): throw failure
       case nil:
-        let deadline = call ?? Deadline(milliseconds: limits.read)
-        call = deadline
         let began = Deadline.now
         defer { waited &+= Deadline.now &- began }
-        try fill(by: deadline)
+        try fill(by: ends)
       }
     }
   }
 
   /// Takes more of the list, where there is more by then.
-  private mutating func fill(by deadline: Deadline) throws(Failure) {
+  private mutating func fill(by ends: Deadline) throws(Failure) {
     if start > 0, let base = buffer.baseAddress {
       memmove(base, base + start, end &- start)
       (start, end) = (0, end &- start)
@@ -122,17 +165,21 @@ struct Feedback: ~Copyable {
     case .bytes(let count):
       end &+= count
       vainReads = 0
-    case .nothing: try awaitMore(by: deadline)
+    case .nothing: try awaitMore(by: ends)
     case .end where end == 0: final = .done
     case .end: finish(nil)
     case .broken: finish(connection.failure())
     }
   }
 
-  /// Waits until there may be more.
-  private mutating func awaitMore(by deadline: Deadline) throws(Failure) {
+  /// Waits until there may be more, or the call has to end.
+  private mutating func awaitMore(by ends: Deadline) throws(Failure) {
+    let deadline = tupleDue ?? Deadline(milliseconds: limits.read)
+    tupleDue = deadline
     let last = Deadline(nanoseconds: Deadline.now &+ max(limits.list &* 1_000_000 &- waited, 0))
-    if connection.wait(for: .reading, deadline.earlier(last)) != nil { vainReads &+= 1 }
+    if connection.wait(for: .reading, deadline.earlier(last).earlier(ends)) != nil {
+      vainReads &+= 1
+    }
     if vainReads > Self.mostVainReads {
       return breakOff(
         Failure(APNS_ERR_PROTOCOL) {
@@ -149,7 +196,14 @@ struct Feedback: ~Copyable {
           endpoint.append(to: &$0)
         })
     }
-    guard deadline.hasPassed else { return }
+    guard deadline.hasPassed else {
+      guard ends.hasPassed else { return }
+      throw Failure(APNS_ERR_TIMEOUT) {
+        $0.append("still waiting for ")
+        endpoint.append(to: &$0)
+      }
+    }
+    tupleDue = nil
     throw Failure(APNS_ERR_TIMEOUT) {
       $0.append("the feedback service sent no whole tuple for ")
       $0.append(Int(limits.read))

@@ -74,7 +74,10 @@
 
     /// When a call has to end that has waited already.
     private var restOfWait: Int64? {
-      waitsSince == 0 ? nil : waitsSince &+ options.connectTimeout &+ options.writeTimeout
+      waitsSince == 0
+        ? nil
+        : options.limit(
+          waitsSince &+ options.connectTimeout &+ options.writeTimeout, from: waitsSince)
     }
 
     /// Sends all that waits.

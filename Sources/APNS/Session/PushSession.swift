@@ -36,6 +36,8 @@
     var wake: Int64 = 0
     let origin = ProcessOrigin()
     var isClosed = false
+    /// Nothing more is taken: only answers are waited for.
+    var isLeaving = false
 
     var connects: UInt64 = 0
     var bytes: UInt64 = 0
@@ -161,6 +163,7 @@
       var deadline = given ?? .max
       // Each lane's turn is bounded, and that of many together by the clock.
       if deadline == .max, laneCount > 2 { deadline = self.deadline(milliseconds: -1) }
+      var isLimited = options.waitMax == .max
       while true {
         wake = deadline
         // What is to be tried again by now is, as far as there are streams for it.
@@ -186,6 +189,11 @@
           wake = min(wake, deadline)
         }
         let now = network.now
+        if !isLimited {
+          isLimited = true
+          deadline = options.limit(deadline, from: now)
+          wake = min(wake, deadline)
+        }
         if now >= deadline { throw outOfTime }
         if let tried, let second = outbox.pointee.nextTry, Int32(bitPattern: second &- tried) > 0 {
           wakeUp(at: second, now)

@@ -25,6 +25,8 @@ struct Session<Net: Network & ~Copyable>: ~Copyable {
   var waitsSince: Int64 = 0
   let origin = ProcessOrigin()
   var isClosed = false
+  /// Nothing more is taken: only last words are heard.
+  var isLeaving = false
 
   var connects: UInt64 = 0
   var bytes: UInt64 = 0
@@ -120,6 +122,7 @@ extension Session where Net: ~Copyable {
   @inline(never)
   mutating func pursue(_ goal: Goal, by given: Int64? = nil) throws(Failure) {
     var deadline = given ?? .max
+    var isLimited = options.waitMax == .max
     while true {
       wake = deadline
       callEnds = deadline
@@ -140,7 +143,13 @@ extension Session where Net: ~Copyable {
         deadline = self.deadline(milliseconds: -1)
         wake = min(wake, deadline)
       }
-      if network.now >= deadline { throw outOfTime }
+      let now = network.now
+      if !isLimited {
+        isLimited = true
+        deadline = options.limit(deadline, from: now)
+        wake = min(wake, deadline)
+      }
+      if now >= deadline { throw outOfTime }
       network.wait(until: wake)
     }
   }

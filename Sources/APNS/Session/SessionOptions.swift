@@ -27,6 +27,8 @@ struct SessionOptions {
   let retrySeconds: UInt32
   /// What is in flight without proof for so long is proven; `max`: never.
   let proveAfter: Int64
+  /// No call waits longer; `max`: as long as it has to.
+  let waitMax: Int64
   /// What each notification is checked for: bits of `apns_check_t`.
   let checks: UInt32
 
@@ -42,6 +44,11 @@ struct SessionOptions {
   /// So many ms in ns; negative: the session's own timeouts.
   func time(_ milliseconds: Int32) -> Int64 {
     milliseconds < 0 ? connectTimeout &+ writeTimeout : Int64(milliseconds) &* 1_000_000
+  }
+
+  /// When a call that begins to wait now, and would until `deadline`, has to end.
+  func limit(_ deadline: Int64, from now: Int64) -> Int64 {
+    waitMax == .max ? deadline : min(deadline, now &+ waitMax)
   }
 
   static let smallestWindow = 16 << 10
@@ -78,6 +85,7 @@ struct SessionOptions {
     proveAfter =
       given.prove_after_ms < 0 || command == .simple && quietPeriod == 0
       ? .max : Self.nanoseconds(given.prove_after_ms.magnitude, or: 60_000)
+    waitMax = given.wait_max_ms == 0 ? .max : Int64(given.wait_max_ms) &* 1_000_000
     longestPause = Self.nanoseconds(given.reconnect_pause_max_ms, or: 5_000)
     reportsAccepted = given.report_accepted != 0
     zeroProves = given.zero_proves != 0

@@ -3,8 +3,11 @@ import CSystem
 
 /// The way to a connected TCP socket: the addresses of a name, one after the other.
 struct Dialing: ~Copyable {
-  private let list: UnsafeMutablePointer<addrinfo>?
+  private var list: UnsafeMutablePointer<addrinfo>?
   private var next: UnsafeMutablePointer<addrinfo>?
+  /// The name, while it has not been found yet, and who looks for it.
+  private var sought: UnsafePointer<CChar>?
+  private let lookup: NameLookup
   private var known: PeerAddress?
   /// Addresses that have not been tried.
   private var left: Int64 = 0
@@ -17,42 +20,39 @@ struct Dialing: ~Copyable {
   private var descriptor: CInt = -1
   private var lastError = ETIMEDOUT
 
-  /// Looks the name up. libc gives that no deadline; what it took counts all the same.
+  /// Looks the name up, which has to outlive it. libc gives that no deadline; what it took
+  /// counts all the same.
   init(
-    host: UnsafePointer<CChar>, port: UInt16, keepAlive: KeepAlive, by deadline: Deadline
+    host: UnsafePointer<CChar>, port: UInt16, keepAlive: KeepAlive, lookup: NameLookup,
+    by deadline: Deadline
   ) throws(Failure) {
-    var hints = addrinfo()
-    hints.ai_family = AF_UNSPEC
-    hints.ai_socktype = csystem_sock_stream()
-    var list: UnsafeMutablePointer<addrinfo>?
-    let code = getaddrinfo(host, nil, &hints, &list)
-    guard code == 0, let list else {
-      let system = code == EAI_SYSTEM ? csystem_errno() : 0
-      throw Failure(code == EAI_MEMORY || system == ENOMEM ? APNS_ERR_MEMORY : APNS_ERR_NETWORK) {
-        $0.append("cannot resolve ")
-        $0.append(host)
-        $0.append(": ")
-        if system != 0 {
-          $0.append("system error ")
-          $0.append(Int(system))
-        } else {
-          $0.append(gai_strerror(code))
-        }
-      }
-    }
-    self.list = list
-    (next, known) = (list, nil)
+    (list, next, known, sought) = (nil, nil, nil, host)
     (self.port, self.keepAlive, self.deadline, share) = (port, keepAlive, deadline, deadline)
-    var each: UnsafeMutablePointer<addrinfo>? = list
-    while let address = each {
-      left &+= 1
-      each = address.pointee.ai_next
+    self.lookup = lookup
+    if let failure = find(host) { throw failure }
+  }
+
+  /// Asks for the name's addresses; the reason where there are none.
+  @inline(never)
+  private mutating func find(_ host: UnsafePointer<CChar>) -> Failure? {
+    switch lookup.ask(for: host) {
+    case .failed(let failure): return failure
+    case .pending: return deadline.hasPassed ? NameLookup.outOfTime(host) : nil
+    case .found(let found):
+      (list, next, sought) = (found, found, nil)
+      var each = next
+      while let address = each {
+        left &+= 1
+        each = address.pointee.ai_next
+      }
+      return nil
     }
   }
 
   /// Goes to an address that answered before.
   init(_ address: PeerAddress, keepAlive: KeepAlive, by deadline: Deadline) {
     (list, next, known, left, port) = (nil, nil, address, 1, 0)
+    (sought, lookup) = (nil, .libc)
     (self.keepAlive, self.deadline, share) = (keepAlive, deadline, deadline)
   }
 
@@ -69,9 +69,17 @@ struct Dialing: ~Copyable {
     case connected(CInt)
     case waits(until: Deadline)
     case failed(systemError: CInt)
+    case unresolved(Failure)
   }
 
   mutating func advance() -> Step {
+    if let host = sought {
+      if let failure = find(host) { return .unresolved(failure) }
+      if sought != nil {
+        let again = Deadline(nanoseconds: Deadline.now &+ NameLookup.pause)
+        return .waits(until: again.earlier(deadline))
+      }
+    }
     while true {
       if descriptor < 0 {
         guard begin() else { return .failed(systemError: lastError) }

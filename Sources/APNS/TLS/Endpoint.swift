@@ -10,12 +10,14 @@ struct Endpoint: ~Copyable {
   private let keepAlive: KeepAlive
   /// The peer is to be asked for HTTP/2 (RFC 7301: ALPN), and has to agree.
   let speaksHTTP2: Bool
+  private let lookup: NameLookup
 
   /// Copies the names; `orHost` and `orPort` are for what the caller left out.
   init(
     _ given: UnsafePointer<CChar>?, orHost: StaticString,
     serverName: UnsafePointer<CChar>?, port: UInt16, orPort: Int32,
-    through proxy: consuming Proxy, keepAlive: KeepAlive, speaksHTTP2: Bool = false
+    through proxy: consuming Proxy, keepAlive: KeepAlive, speaksHTTP2: Bool = false,
+    lookup: NameLookup
   ) throws(Failure) {
     // A string literal ends in a NUL. (A Swift String would bring its Unicode tables.)
     let host =
@@ -45,6 +47,7 @@ struct Endpoint: ~Copyable {
     self.proxy = proxy
     self.keepAlive = keepAlive
     self.speaksHTTP2 = speaksHTTP2
+    self.lookup = lookup
   }
 
   deinit {
@@ -115,9 +118,10 @@ struct Endpoint: ~Copyable {
   func dial(_ known: PeerAddress?, by deadline: Deadline) throws(Failure) -> Dialing {
     if let known { return Dialing(known, keepAlive: keepAlive, by: deadline) }
     if let host = proxy.host {
-      return try Dialing(host: host, port: proxy.port, keepAlive: keepAlive, by: deadline)
+      return try Dialing(
+        host: host, port: proxy.port, keepAlive: keepAlive, lookup: lookup, by: deadline)
     }
-    return try Dialing(host: host, port: port, keepAlive: keepAlive, by: deadline)
+    return try Dialing(host: host, port: port, keepAlive: keepAlive, lookup: lookup, by: deadline)
   }
 
   /// Asks the proxy for a way on, where there is one.

@@ -70,20 +70,6 @@ struct TLSConnection: ~Copyable {
     return connection
   }
 
-  /// Connects, shakes hands and verifies the peer.
-  static func open(
-    to endpoint: borrowing Endpoint, trusting trust: borrowing TrustContext, by deadline: Deadline
-  ) throws(Failure) -> TLSConnection {
-    var connection = try begin(
-      to: endpoint, trusting: trust, resuming: TLSOffer(), at: nil, by: deadline)
-    while true {
-      switch try connection.advance(endpoint) {
-      case .open: return connection
-      case .waits(let readiness, let time): _ = connection.wait(for: readiness, time)
-      }
-    }
-  }
-
   private init(
     ssl: OpaquePointer, method: OpaquePointer, state: UnsafeMutablePointer<SocketState>,
     dialing: consuming Dialing, offer: UInt32, deadline: Deadline
@@ -182,6 +168,7 @@ struct TLSConnection: ~Copyable {
     switch dialing?.advance() {
     case .waits(let share): return .waits(.writing, until: share)
     case .failed(let systemError): throw endpoint.unreachable(systemError)
+    case .unresolved(let failure): throw failure
     case .connected(let descriptor):
       dialing = nil
       state.pointee.descriptor = descriptor

@@ -57,8 +57,24 @@ PyObject *json_bytes(PyObject *value);
 
 /* A point of the monotonic clock in ms. */
 int64_t clock_ms(void);
+/* What a timeout of the library's options comes to; 0: its default. */
+int32_t whole_ms(uint32_t option_ms);
 /* Waits are cut into slices, so that signals are seen to in between. */
-#define SLICE_MS 100
+#define SLICE_MS 50
+/* How long the next slice of a wait is; the last one ends with the wait. */
+int32_t slice_before(int64_t deadline);
+/* The call stopped because its slice was over, and there is more time. */
+bool was_cut(apns_status_t status, int64_t deadline);
+
+/* ---- lookup.c -------------------------------------------------------------- */
+
+/* A name that is being looked up. */
+typedef struct search search_t;
+
+/* An apns_lookup_t; its context is a `search_t *` that is NULL while nothing is looked up. */
+int search_name(const char *host, struct addrinfo **list_out, void *context);
+/* Waits for no answer any more. */
+void search_end(search_t **place);
 
 /* ---- gate.c: one thread at a time ------------------------------------------ */
 
@@ -72,25 +88,42 @@ bool gate_init(gate_t *gate);
 void gate_free(gate_t *gate);
 /* False where this is another process than the one that made the object. */
 bool gate_is_home(const gate_t *gate);
-/* Comes in, letting other threads run while it waits; false with ForkedError set. */
+/* Comes in, letting other threads run while it waits; false with ForkedError set, or the
+   exception of a signal. */
 bool gate_enter(gate_t *gate, const char *what);
 void gate_leave(gate_t *gate);
 
-/* ---- keepsakes.c: the user_data of what has no end yet --------------------- */
+/* ---- keepsakes.c: what belongs to a notification that has no end yet -------- */
 
-/* Objects by the number under which the library knows them. */
+/* A token that is longer lies outside, and its address in its place. */
+#define KEEPSAKE_TOKEN 39
+
+/* 48 bytes for each notification in the window. */
+typedef struct keepsake {
+  uintptr_t
+      object; /* the user_data, or 0; of a free place the next one shifted up, with bit 0 set */
+  uint8_t token_length;
+  uint8_t token[KEEPSAKE_TOKEN];
+} keepsake_t;
+
+/* Keepsakes by the number under which the library knows them. */
 typedef struct keepsakes {
-  uintptr_t *places; /* an object, or the next free number shifted up, with bit 0 set */
+  keepsake_t *places;
   size_t capacity;
   uintptr_t free;
 } keepsakes_t;
 
-/* Takes a reference; 0 where there is no memory. */
-uintptr_t keepsakes_put(keepsakes_t *keepsakes, PyObject *object);
-/* Gives the reference back; NULL where the collector has been there before. */
-PyObject *keepsakes_take(keepsakes_t *keepsakes, uintptr_t number);
+/* Copies the token and takes a reference to the object, which may be NULL; 0 where there is no
+   memory. */
+uintptr_t keepsakes_put(keepsakes_t *keepsakes, PyObject *object, const void *token,
+                        size_t token_length);
+/* Hands the keepsake over, to be freed; false where there is none of that number. */
+bool keepsakes_take(keepsakes_t *keepsakes, uintptr_t number, keepsake_t *keepsake_out);
+const uint8_t *keepsake_token(const keepsake_t *keepsake);
+void keepsake_free(keepsake_t *keepsake);
 void keepsakes_drop(keepsakes_t *keepsakes, uintptr_t number);
 int keepsakes_traverse(const keepsakes_t *keepsakes, visitproc visit, void *arg);
+/* Gives the objects up; the places stay taken, with their tokens. */
 void keepsakes_clear(keepsakes_t *keepsakes);
 void keepsakes_free(keepsakes_t *keepsakes);
 
@@ -130,13 +163,14 @@ bool outcomes_take(outcomes_t *outcomes, outcome_t *outcome_out);
 void outcomes_free(outcomes_t *outcomes);
 
 bool events_load(PyObject *module);
-/* The event as Python has it; takes over the outcome's answer, and the reference to `user_data`,
-   which may be NULL. */
-PyObject *event_make(outcome_t outcome, PyObject *user_data);
+/* The event as Python has it; takes over the outcome's answer, and the keepsake. */
+PyObject *event_make(outcome_t outcome, keepsake_t *keepsake);
 
 /* ---- tokens.c ------------------------------------------------------------ */
 
 extern PyMethodDef token_functions[];
+/* False with an exception where the bytes are the hex digits of a token, and not the token. */
+bool token_check(const void *token, size_t length);
 /* A device token as bytes: of hex, or bytes as they are. Writes at most APNS_TOKEN_MAX. */
 bool token_argument(PyObject *given, uint8_t *buffer, const void **token_out, size_t *length_out,
                     PyObject **owner_out);

@@ -3,6 +3,8 @@
 typedef struct feedback {
   PyObject_HEAD apns_feedback_t *feedback; /* NULL: closed; inside the gate */
   gate_t gate;
+  int32_t read_ms; /* read_timeout */
+  search_t *search;
 } feedback_t;
 
 static PyTypeObject *feedback_type, *device_type;
@@ -23,18 +25,32 @@ static bool take_count(PyObject *given, const char *name, uint32_t *count) {
   return true;
 }
 
-static bool open_feedback(feedback_t *self, const apns_feedback_options_t *options,
+static bool open_feedback(feedback_t *self, apns_feedback_options_t *options,
                           PyObject *credentials) {
   apns_error_t error = APNS_ERROR_INIT;
   apns_status_t status;
   const apns_credentials_t *lent = credentials_lend(credentials);
   if (!lent) return false;
+  options->wait_max_ms = SLICE_MS;
+  options->lookup = search_name;
+  options->lookup_context = &self->search;
+  self->read_ms = whole_ms(options->read_timeout_ms);
+  int64_t deadline = clock_ms() + whole_ms(options->connect_timeout_ms);
   Py_BEGIN_ALLOW_THREADS;
   status = apns_feedback_open(options, lent, &self->feedback, &error);
   Py_END_ALLOW_THREADS;
   credentials_return(credentials);
-  if (status) raise_error(&error);
-  return status == APNS_OK;
+  /* Nobody else has the object yet. */
+  while (status == APNS_OK) {
+    Py_BEGIN_ALLOW_THREADS;
+    status = apns_feedback_connect(self->feedback, &error);
+    Py_END_ALLOW_THREADS;
+    if (status == APNS_OK) return true;
+    if (was_cut(status, deadline)) status = APNS_OK;
+    if (PyErr_CheckSignals()) return false;
+  }
+  raise_error(&error);
+  return false;
 }
 
 static PyObject *feedback_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
@@ -78,6 +94,7 @@ static PyObject *feedback_new(PyTypeObject *type, PyObject *args, PyObject *keyw
 static void feedback_dealloc(PyObject *object) {
   feedback_t *self = (feedback_t *)object;
   apns_feedback_free(self->feedback);
+  search_end(&self->search);
   gate_free(&self->gate);
   object_free(object);
 }
@@ -98,25 +115,29 @@ PyObject *device_make(uint32_t timestamp, const void *token, size_t length) {
 
 static PyObject *feedback_next(PyObject *object) {
   feedback_t *self = (feedback_t *)object;
-  apns_error_t error = APNS_ERROR_INIT;
-  apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
-  uint8_t token[UINT16_MAX]; /* the longest that a tuple can say */
-  apns_status_t status = APNS_ERR_CLOSED;
-  if (!gate_enter(&self->gate, "feedback")) return NULL;
-  Py_BEGIN_ALLOW_THREADS;
-  if (self->feedback) {
-    status = apns_feedback_next(self->feedback, &tuple, &error);
-    /* Another thread may take the next one before this one is looked at. */
-    if (status == APNS_OK) memcpy(token, tuple.token, tuple.token_length);
-  } else {
-    error.status = APNS_ERR_CLOSED;
-    PyOS_snprintf(error.message, sizeof error.message, "the feedback was closed");
+  int64_t deadline = clock_ms() + self->read_ms;
+  for (;;) {
+    apns_error_t error = APNS_ERROR_INIT;
+    apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
+    uint8_t token[UINT16_MAX]; /* the longest that a tuple can say */
+    apns_status_t status = APNS_ERR_CLOSED;
+    if (!gate_enter(&self->gate, "feedback")) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    if (self->feedback) {
+      status = apns_feedback_next(self->feedback, &tuple, &error);
+      /* Another thread may take the next one before this one is looked at. */
+      if (status == APNS_OK) memcpy(token, tuple.token, tuple.token_length);
+    } else {
+      error.status = APNS_ERR_CLOSED;
+      PyOS_snprintf(error.message, sizeof error.message, "the feedback was closed");
+    }
+    gate_leave(&self->gate);
+    Py_END_ALLOW_THREADS;
+    if (status == APNS_OK) return device_make(tuple.timestamp, token, tuple.token_length);
+    if (status == APNS_DONE) return NULL;
+    if (!was_cut(status, deadline)) return raise_error(&error);
+    if (PyErr_CheckSignals()) return NULL;
   }
-  gate_leave(&self->gate);
-  Py_END_ALLOW_THREADS;
-  if (status == APNS_DONE) return NULL;
-  if (status) return raise_error(&error);
-  return device_make(tuple.timestamp, token, tuple.token_length);
 }
 
 static PyObject *feedback_close(PyObject *object, PyObject *none) {
@@ -187,8 +208,8 @@ static const char doc[] =
     "    has told of so many devices. Default: 600 and 10,000,000.\n\n"
     "Where the connection died, the whole tuples come first, then the error: with\n"
     "ProtocolError it broke off in the middle of a tuple. The same answer is given from\n"
-    "then on. Other threads run while it waits; Ctrl-C is seen to after that. In a child\n"
-    "process every method raises ForkedError.";
+    "then on. Other threads run while it waits; Ctrl-C ends the wait, and what was to be\n"
+    "read can be read still. In a child process every method raises ForkedError.";
 
 static PyType_Slot slots[] = {{Py_tp_new, feedback_new},       {Py_tp_dealloc, feedback_dealloc},
                               {Py_tp_iter, PyObject_SelfIter}, {Py_tp_iternext, feedback_next},

@@ -17,6 +17,18 @@ void gate_free(gate_t *gate) {
 
 bool gate_is_home(const gate_t *gate) { return gate->owner == getpid(); }
 
+/* Waits for it, and sees to signals meanwhile; false with the exception of one. */
+static bool acquire(PyThread_type_lock lock) {
+  for (;;) {
+    PyLockStatus status;
+    Py_BEGIN_ALLOW_THREADS;
+    status = PyThread_acquire_lock_timed(lock, SLICE_MS * 1000, 1);
+    Py_END_ALLOW_THREADS;
+    if (status == PY_LOCK_ACQUIRED) return true;
+    if (PyErr_CheckSignals()) return false;
+  }
+}
+
 bool gate_enter(gate_t *gate, const char *what) {
   /* In a child the lock may be held for ever, by a thread that is not there. */
   if (!gate_is_home(gate)) {
@@ -29,10 +41,11 @@ bool gate_enter(gate_t *gate, const char *what) {
   }
   int is_next = PyThread_acquire_lock(gate->door, NOWAIT_LOCK);
   if (!is_next || !PyThread_acquire_lock(gate->lock, NOWAIT_LOCK)) {
-    Py_BEGIN_ALLOW_THREADS;
-    if (!is_next) PyThread_acquire_lock(gate->door, WAIT_LOCK);
-    PyThread_acquire_lock(gate->lock, WAIT_LOCK);
-    Py_END_ALLOW_THREADS;
+    if (!is_next && !acquire(gate->door)) return false;
+    if (!acquire(gate->lock)) {
+      PyThread_release_lock(gate->door);
+      return false;
+    }
   }
   PyThread_release_lock(gate->door);
   return true;

@@ -19,12 +19,66 @@ static apns_status_t send_array(session_t *self, const apns_notification_t *push
   return status;
 }
 
+/* Keeps what the notification's event is to have: token and user_data. */
 static bool keep(session_t *self, apns_notification_t *push, PyObject *user_data) {
-  if (!user_data || user_data == Py_None) return true;
-  uintptr_t number = keepsakes_put(&self->keepsakes, user_data);
+  if (push->token_length > APNS_TOKEN_MAX) return true; /* refused by the library */
+  if (user_data == Py_None) user_data = NULL;
+  uintptr_t number = keepsakes_put(&self->keepsakes, user_data, push->token, push->token_length);
   if (number == 0) PyErr_NoMemory();
   push->user_data = (void *)number;
   return number != 0;
+}
+
+/* When a call has to end that was cut for the first time. */
+static void begin_waiting(const session_t *self, int64_t *deadline) {
+  if (*deadline == 0) *deadline = clock_ms() - SLICE_MS + self->patience_ms;
+}
+
+static bool write_rest(session_t *self, int64_t deadline);
+
+/* Sends one. False with the exception of a signal; `status_out` says whether it was taken. */
+static bool send_in_slices(session_t *self, const apns_notification_t *push, uint32_t flags,
+                           uint32_t *identifier, apns_status_t *status_out, apns_error_t *error) {
+  int64_t deadline = 0;
+  for (;;) {
+    aftermath_t aftermath;
+    int64_t began, ended;
+    *status_out = APNS_ERR_TIMEOUT;
+    if (!gate_enter(&self->gate, "session")) return false;
+    Py_BEGIN_ALLOW_THREADS;
+    began = clock_ms();
+    do {
+      *status_out = apns_session_send(self->session, push, flags, identifier, error);
+    } while (*status_out == APNS_ERR_FULL && session_collect(self) > 0);
+    session_collect(self);
+    session_leave(self, &aftermath);
+    ended = clock_ms();
+    Py_END_ALLOW_THREADS;
+    if (!session_settle(self, &aftermath)) return false;
+    if (ended - began < SLICE_MS) return true;
+    begin_waiting(self, &deadline);
+    if (PyErr_CheckSignals()) return false;
+    if (*status_out == APNS_OK) return flags != 0 || write_rest(self, deadline);
+    if (!was_cut(*status_out, deadline)) return true;
+  }
+}
+
+/* Writes what a send that was cut has taken and not written; what goes wrong with that is for
+   the next call to meet again. False with the exception of a signal. */
+static bool write_rest(session_t *self, int64_t deadline) {
+  for (;;) {
+    aftermath_t aftermath;
+    apns_status_t status;
+    if (!gate_enter(&self->gate, "session")) return false;
+    Py_BEGIN_ALLOW_THREADS;
+    status = apns_session_flush(self->session, NULL);
+    session_collect(self);
+    session_leave(self, &aftermath);
+    Py_END_ALLOW_THREADS;
+    if (!session_settle(self, &aftermath)) return false;
+    if (!was_cut(status, deadline)) return true;
+    if (PyErr_CheckSignals()) return false;
+  }
 }
 
 const char send_doc[] =
@@ -53,8 +107,10 @@ const char send_doc[] =
     "When it returns the session has taken the notification, which will have exactly\n"
     "one end; an exception says that it was not taken. ArgumentError refuses what the\n"
     "gateway would. Connects where that is needed, and where the window is full waits\n"
-    "for the gateway's word, each at most for the session's timeouts and while other\n"
-    "threads run; Ctrl-C is seen to after that. FullError: events wait to be taken.";
+    "for the gateway's word, both together at most for connect_timeout and write_timeout\n"
+    "and while other threads run. Ctrl-C ends the wait: KeyboardInterrupt then has an\n"
+    "attribute `taken`, 1 where the notification was taken before, else 0. FullError:\n"
+    "events wait to be taken.";
 
 PyObject *session_send(PyObject *object, PyObject *args, PyObject *keywords) {
   static char *names[] = {"token", "payload",   "user_data",   "expiry",  "priority", "more",
@@ -72,27 +128,22 @@ PyObject *session_send(PyObject *object, PyObject *args, PyObject *keywords) {
   parcel_t parcel;
   apns_notification_t push;
   if (!parcel_pack(&parcel, &push, token, payload, &manner)) return NULL;
-  if (!keep(self, &push, user_data) || !gate_enter(&self->gate, "session")) {
-    keepsakes_drop(&self->keepsakes, (uintptr_t)push.user_data);
+  if (!keep(self, &push, user_data)) {
     parcel_free(&parcel);
     return NULL;
   }
 
   apns_error_t error = APNS_ERROR_INIT;
-  aftermath_t aftermath;
   apns_status_t status;
   uint32_t identifier = 0;
-  Py_BEGIN_ALLOW_THREADS;
-  do {
-    status =
-        apns_session_send(self->session, &push, more ? APNS_SEND_MORE : 0, &identifier, &error);
-  } while (status == APNS_ERR_FULL && session_collect(self) > 0);
-  session_collect(self);
-  session_leave(self, &aftermath);
-  Py_END_ALLOW_THREADS;
+  bool is_calm =
+      send_in_slices(self, &push, more ? APNS_SEND_MORE : 0, &identifier, &status, &error);
   if (status) keepsakes_drop(&self->keepsakes, (uintptr_t)push.user_data);
   parcel_free(&parcel);
-  if (!session_settle(self, &aftermath)) return NULL;
+  if (!is_calm) {
+    annotate_exception("taken", status == APNS_OK);
+    return NULL;
+  }
   if (status) return raise_error(&error);
   return PyLong_FromUnsignedLong(identifier);
 }
@@ -118,6 +169,7 @@ static bool pack_plain(batch_t *batch, PyObject *token, PyObject *payload) {
   *push = (apns_notification_t)APNS_NOTIFICATION_INIT;
   parcel_leave_empty(parcel);
   PyBytes_AsStringAndSize(token, &bytes, &length);
+  if (length > KEEPSAKE_TOKEN) return false; /* looked at more closely */
   push->token = bytes;
   push->token_length = (size_t)length;
   PyBytes_AsStringAndSize(payload, &bytes, &length);
@@ -148,7 +200,7 @@ static bool add_item(session_t *self, batch_t *batch, PyObject *item) {
     Py_DECREF(item);
     return false;
   }
-  if (size > 2 && !keep(self, push, PyTuple_GetItem(item, 2))) {
+  if (!keep(self, push, size > 2 ? PyTuple_GetItem(item, 2) : NULL)) {
     parcel_free(parcel);
     Py_DECREF(item);
     return false;
@@ -157,24 +209,45 @@ static bool add_item(session_t *self, batch_t *batch, PyObject *item) {
   return true;
 }
 
+/* Sends what is in the batch behind the first `*taken`. False with the exception of a signal. */
+static bool send_slices(session_t *self, const batch_t *batch, bool more, size_t *taken,
+                        apns_status_t *status_out, apns_error_t *error) {
+  int64_t deadline = 0;
+  for (;;) {
+    aftermath_t aftermath;
+    int64_t began, ended;
+    size_t before = *taken;
+    *status_out = APNS_ERR_TIMEOUT;
+    if (!gate_enter(&self->gate, "session")) return false;
+    Py_BEGIN_ALLOW_THREADS;
+    began = clock_ms();
+    *status_out =
+        send_array(self, batch->pushes, batch->count, more ? APNS_SEND_MORE : 0, taken, error);
+    session_leave(self, &aftermath);
+    ended = clock_ms();
+    Py_END_ALLOW_THREADS;
+    if (!session_settle(self, &aftermath)) return false;
+    if (ended - began < SLICE_MS) return true;
+    /* The time is that of each notification, as it is in the library. */
+    if (*taken > before) deadline = 0;
+    begin_waiting(self, &deadline);
+    if (PyErr_CheckSignals()) return false;
+    if (*status_out == APNS_OK) return more || write_rest(self, deadline);
+    if (!was_cut(*status_out, deadline)) return true;
+  }
+}
+
 /* Sends what is in the batch, and empties it. */
 static bool send_batch(session_t *self, batch_t *batch, bool more, size_t *total) {
   apns_error_t error = APNS_ERROR_INIT;
-  aftermath_t aftermath;
   apns_status_t status = APNS_OK;
   size_t taken = 0;
-  bool entered = gate_enter(&self->gate, "session");
-  if (entered) {
-    Py_BEGIN_ALLOW_THREADS;
-    if (batch->count == 0 && *total > 0) {
-      /* What it cannot write now, the next call writes. */
-      apns_session_flush(self->session, NULL);
-    } else {
-      status =
-          send_array(self, batch->pushes, batch->count, more ? APNS_SEND_MORE : 0, &taken, &error);
-    }
-    session_leave(self, &aftermath);
-    Py_END_ALLOW_THREADS;
+  bool is_calm;
+  if (batch->count == 0 && *total > 0) {
+    /* What it cannot write now, the next call writes. */
+    is_calm = write_rest(self, clock_ms() + self->patience_ms);
+  } else {
+    is_calm = send_slices(self, batch, more, &taken, &status, &error);
   }
   *total += taken;
   size_t count = batch->count;
@@ -184,8 +257,7 @@ static bool send_batch(session_t *self, batch_t *batch, bool more, size_t *total
     parcel_free(&batch->parcels[i]);
     Py_DECREF(batch->items[i]);
   }
-  if (!entered) return false;
-  if (!session_settle(self, &aftermath)) return false;
+  if (!is_calm) return false;
   if (status) raise_error(&error);
   return status == APNS_OK;
 }

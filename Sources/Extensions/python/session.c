@@ -151,6 +151,7 @@ static bool take_options(session_t *self, PyObject *args, PyObject *keywords,
                           "ping_after",
                           "retry_timeout",
                           "prove_after",
+                          "checks",
                           NULL};
   static const char *const protocols[] = {"default", "binary", "http2"};
   PyObject *host = NULL, *server_name = NULL, *port = NULL, *format = NULL, *connect_timeout = NULL;
@@ -160,17 +161,17 @@ static bool take_options(session_t *self, PyObject *args, PyObject *keywords,
   PyObject *reconnect_pause_max = NULL, *keepalive = NULL, *proxy_host = NULL, *proxy_port = NULL;
   PyObject *proxy_user = NULL, *proxy_password = NULL, *events_max = NULL, *credentials;
   PyObject *protocol = NULL, *topic = NULL, *ping_after = NULL, *retry_timeout = NULL;
-  PyObject *prove_after = NULL;
+  PyObject *prove_after = NULL, *checks = NULL;
   long long protocol_number = 0, ping_seconds = 0, prove_seconds = 0;
   int report_accepted = 0, zero_proves = 0, standby = 1;
   long long most = EVENTS_MAX;
   if (!PyArg_ParseTupleAndKeywords(
-          args, keywords, "O!|$OOOOOOOOOOpOpOpOOOOOOOOOOOOO:Session", names, credentials_type,
+          args, keywords, "O!|$OOOOOOOOOOpOpOpOOOOOOOOOOOOOO:Session", names, credentials_type,
           &credentials, &host, &server_name, &port, &format, &connect_timeout, &write_timeout,
           &answer_timeout, &window_bytes, &payload_max, &ambiguous, &report_accepted, &quiet_period,
           &zero_proves, &connections, &standby, &connects_per_minute, &reconnect_pause_max,
           &keepalive, &proxy_host, &proxy_port, &proxy_user, &proxy_password, &events_max,
-          &protocol, &topic, &ping_after, &retry_timeout, &prove_after)) {
+          &protocol, &topic, &ping_after, &retry_timeout, &prove_after, &checks)) {
     return false;
   }
   if (!text_argument(host, "host", &options->host, &owners[HOST]) ||
@@ -201,6 +202,10 @@ static bool take_options(session_t *self, PyObject *args, PyObject *keywords,
       !integer_argument(prove_after, "prove_after", -1, INT32_MAX / 1000, &prove_seconds)) {
     return false;
   }
+  /* True is no number of bits. */
+  long long bits = APNS_CHECK_ALL;
+  if (checks != Py_True && !integer_argument(checks, "checks", 0, UINT32_MAX, &bits)) return false;
+  options->checks = (uint32_t)bits;
   options->ping_after_ms = (int32_t)(ping_seconds < 0 ? -1 : ping_seconds * 1000);
   options->prove_after_ms = (int32_t)(prove_seconds < 0 ? -1 : prove_seconds * 1000);
   options->protocol = (int32_t)protocol_number;
@@ -210,6 +215,9 @@ static bool take_options(session_t *self, PyObject *args, PyObject *keywords,
   /* Every end comes out of the library, so that the object that went with it can be
      given up; what the program does not want to know stops here. */
   options->report_accepted = 1;
+  options->wait_max_ms = SLICE_MS;
+  options->lookup = search_name;
+  options->lookup_context = &self->search;
   self->reports_accepted = report_accepted;
   self->events_max = (size_t)most;
   Py_INCREF(credentials);
@@ -219,8 +227,7 @@ static bool take_options(session_t *self, PyObject *args, PyObject *keywords,
 
 /* Like the library's: connect_timeout_ms and write_timeout_ms together. */
 static int32_t patience(const apns_session_options_t *options) {
-  int64_t ms = (int64_t)(options->connect_timeout_ms ? options->connect_timeout_ms : 10000) +
-               (options->write_timeout_ms ? options->write_timeout_ms : 10000);
+  int64_t ms = (int64_t)whole_ms(options->connect_timeout_ms) + whole_ms(options->write_timeout_ms);
   return ms > INT32_MAX ? INT32_MAX : (int32_t)ms;
 }
 
@@ -243,6 +250,7 @@ static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *keywo
   fine = fine && credentials;
   if (fine) {
     self->closed = false;
+    self->connect_ms = whole_ms(options.connect_timeout_ms);
     self->patience_ms = patience(&options);
     const char *host = self->speaks_http2 ? APNS_HOST_HTTP2_PRODUCTION : APNS_HOST_PRODUCTION;
     self->host = PyUnicode_FromString(options.host ? options.host : host);
@@ -298,6 +306,7 @@ static void session_dealloc(PyObject *object) {
     if (gate_is_home(&self->gate)) warn_of_loss(self);
     apns_session_free(self->session);
   }
+  search_end(&self->search);
   keepsakes_free(&self->keepsakes);
   outcomes_free(&self->outcomes);
   outcomes_free(&self->ended);
@@ -309,37 +318,38 @@ static void session_dealloc(PyObject *object) {
 
 /* ---- Calls that wait ---------------------------------------------------------- */
 
-static PyObject *session_reach(PyObject *object,
+static PyObject *session_reach(PyObject *object, int32_t (*limit)(const session_t *),
                                apns_status_t (*call)(apns_session_t *, apns_error_t *)) {
-  apns_error_t error = APNS_ERROR_INIT;
-  apns_status_t status;
-  aftermath_t aftermath;
   session_t *self = (session_t *)object;
-  if (!gate_enter(&self->gate, "session")) return NULL;
-  Py_BEGIN_ALLOW_THREADS;
-  status = call(self->session, &error);
-  session_collect(self);
-  session_leave(self, &aftermath);
-  Py_END_ALLOW_THREADS;
-  if (!session_settle(self, &aftermath)) return NULL;
-  if (status) return raise_error(&error);
-  Py_RETURN_NONE;
+  int64_t deadline = clock_ms() + limit(self);
+  for (;;) {
+    apns_error_t error = APNS_ERROR_INIT;
+    apns_status_t status;
+    aftermath_t aftermath;
+    if (!gate_enter(&self->gate, "session")) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    status = call(self->session, &error);
+    session_collect(self);
+    session_leave(self, &aftermath);
+    Py_END_ALLOW_THREADS;
+    if (!session_settle(self, &aftermath)) return NULL;
+    if (status == APNS_OK) Py_RETURN_NONE;
+    if (!was_cut(status, deadline)) return raise_error(&error);
+    if (PyErr_CheckSignals()) return NULL;
+  }
 }
+
+static int32_t connect_limit(const session_t *self) { return self->connect_ms; }
+static int32_t flush_limit(const session_t *self) { return self->patience_ms; }
 
 static PyObject *session_connect(PyObject *object, PyObject *none) {
   (void)none;
-  return session_reach(object, apns_session_connect);
+  return session_reach(object, connect_limit, apns_session_connect);
 }
 
 static PyObject *session_flush(PyObject *object, PyObject *none) {
   (void)none;
-  return session_reach(object, apns_session_flush);
-}
-
-/* How long the next slice of a wait is; the last one ends with the wait. */
-static int32_t slice_before(int64_t deadline) {
-  int64_t left = deadline - clock_ms();
-  return left < 0 ? 0 : left > SLICE_MS ? SLICE_MS : (int32_t)left;
+  return session_reach(object, flush_limit, apns_session_flush);
 }
 
 static int64_t deadline_after(const session_t *self, int32_t timeout_ms) {
@@ -389,20 +399,47 @@ static PyObject *session_drain(PyObject *object, PyObject *args, PyObject *keywo
   Py_RETURN_NONE;
 }
 
-static bool close_session(session_t *self, int32_t timeout_ms) {
-  apns_error_t error = APNS_ERROR_INIT;
-  apns_status_t status;
+/* One slice of closing; `status_out`: what came of it. */
+static bool close_slice(session_t *self, int32_t ms, apns_status_t *status_out,
+                        apns_error_t *error) {
   aftermath_t aftermath;
   if (!gate_enter(&self->gate, "session")) return false;
   Py_BEGIN_ALLOW_THREADS;
-  status = apns_session_close(self->session, timeout_ms, &error);
+  *status_out = apns_session_close(self->session, ms, error);
   session_collect(self);
   session_leave(self, &aftermath);
   Py_END_ALLOW_THREADS;
-  if (status == APNS_OK) self->closed = true;
-  if (!session_settle(self, &aftermath)) return false;
-  if (status) raise_error(&error);
-  return status == APNS_OK;
+  if (*status_out == APNS_OK) self->closed = true;
+  return session_settle(self, &aftermath);
+}
+
+/* Closes it though there is an exception, which stays. */
+static void close_at_once(session_t *self) {
+  PyObject *failure, *trouble, *place;
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_status_t status;
+  PyErr_Fetch(&failure, &trouble, &place);
+  if (!close_slice(self, 0, &status, &error)) PyErr_Clear();
+  PyErr_Restore(failure, trouble, place);
+}
+
+static bool close_session(session_t *self, int32_t timeout_ms) {
+  int64_t deadline = deadline_after(self, timeout_ms);
+  for (;;) {
+    apns_error_t error = APNS_ERROR_INIT;
+    apns_status_t status;
+    int64_t left = timeout_ms == 0 ? 0 : deadline - clock_ms();
+    if (!close_slice(self, left < 0 ? 0 : (int32_t)left, &status, &error)) return false;
+    if (status == APNS_OK) return true;
+    if (status != APNS_ERR_TIMEOUT) {
+      raise_error(&error);
+      return false;
+    }
+    if (PyErr_CheckSignals()) {
+      close_at_once(self);
+      return false;
+    }
+  }
 }
 
 static PyObject *session_close(PyObject *object, PyObject *args, PyObject *keywords) {
@@ -432,10 +469,7 @@ static PyObject *session_exit(PyObject *object, PyObject *args) {
     if (!close_session(self, 1000)) return NULL;
     Py_RETURN_FALSE;
   }
-  PyObject *failure, *trouble, *place;
-  PyErr_Fetch(&failure, &trouble, &place);
-  if (!close_session(self, 0)) PyErr_Clear();
-  PyErr_Restore(failure, trouble, place);
+  close_at_once(self);
   return NULL;
 }
 
@@ -483,7 +517,10 @@ static bool next_outcome(session_t *self, int32_t timeout_ms, outcome_t *outcome
     if (!session_settle(self, &aftermath)) return false;
     if (found) continue;
     if (!cut) {
-      if (status != APNS_DONE) raise_error(&error);
+      /* Another thread's call may be connecting: a short look is over, and nothing failed. */
+      bool is_over = status == APNS_ERR_TIMEOUT && clock_ms() >= deadline && timeout_ms >= 0 &&
+                     timeout_ms < self->connect_ms;
+      if (status != APNS_DONE && !is_over) raise_error(&error);
       return false;
     }
     if (PyErr_CheckSignals()) return false;
@@ -494,7 +531,10 @@ static bool next_outcome(session_t *self, int32_t timeout_ms, outcome_t *outcome
 static PyObject *next_event(session_t *self, int32_t timeout_ms) {
   outcome_t outcome;
   if (!next_outcome(self, timeout_ms, &outcome)) return NULL;
-  return event_make(outcome, keepsakes_take(&self->keepsakes, outcome.keepsake));
+  keepsake_t keepsake;
+  /* Without one it would be a notification that was sent without: there is none. */
+  if (!keepsakes_take(&self->keepsakes, outcome.keepsake, &keepsake)) keepsake = (keepsake_t){0};
+  return event_make(outcome, &keepsake);
 }
 
 static PyObject *session_next_event(PyObject *object, PyObject *args, PyObject *keywords) {
@@ -720,14 +760,14 @@ static PyMethodDef methods[] = {
      "connect($self, /)\n--\n\n"
      "Connects now, where a mistake in host or credentials is best found: every address\n"
      "of the name is tried, within connect_timeout. Does nothing on a session that is\n"
-     "connected. Ctrl-C is seen to after that."},
+     "connected. Ctrl-C ends the wait."},
     {"send", (PyCFunction)(void (*)(void))session_send, METH_VARARGS | METH_KEYWORDS, send_doc},
     {"send_many", (PyCFunction)(void (*)(void))session_send_many, METH_VARARGS | METH_KEYWORDS,
      send_many_doc},
     {"flush", session_flush, METH_NOARGS,
      "flush($self, /)\n--\n\n"
      "Writes what `more` held back. An error loses nothing: the next call goes on where\n"
-     "this one stopped."},
+     "this one stopped. Ctrl-C ends the wait."},
     {"drain", (PyCFunction)(void (*)(void))session_drain, METH_VARARGS | METH_KEYWORDS,
      "drain($self, /, timeout=None)\n--\n\n"
      "Waits until the end of every notification is known, for at most `timeout` seconds;\n"
@@ -759,8 +799,8 @@ static PyMethodDef methods[] = {
      "`timeout` seconds; None: connect_timeout and write_timeout together.\n\n"
      "What the gateway proves by its last word has its end; what has none then becomes\n"
      "an event of kind UNKNOWN, for nothing is sent again. Drain first to know all. The\n"
-     "session takes no more notifications. Closing it again does nothing. Ctrl-C is seen\n"
-     "to after that."},
+     "session takes no more notifications. Closing it again does nothing. Ctrl-C ends the\n"
+     "wait, and the session is closed then."},
     {"__enter__", session_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nItself."},
     {"__exit__", session_exit, METH_VARARGS,
      "__exit__($self, kind, value, trace, /)\n--\n\n"
@@ -775,7 +815,7 @@ static const char doc[] =
     "report_accepted=False, quiet_period=None, zero_proves=False, connections=0, standby=True, "
     "connects_per_minute=0, reconnect_pause_max=None, keepalive=0, proxy_host=None, "
     "proxy_port=0, proxy_user=None, proxy_password=None, events_max=1048576, protocol=0, "
-    "topic=None, ping_after=0, retry_timeout=None, prove_after=0)\n--\n\n"
+    "topic=None, ping_after=0, retry_timeout=None, prove_after=0, checks=3)\n--\n\n"
     "One provider's way to one gateway. It connects with the first send, or connect().\n\n"
     "Every notification that a send method took ends as exactly one of accepted,\n"
     "rejected or unknown. As a context manager it drains and closes at the end of the\n"
@@ -794,6 +834,8 @@ static const char doc[] =
     "    Default: 30.\n"
     "window_bytes\n"
     "    Memory for notifications that have no end yet. Default: 4 MiB; at least 16 KiB.\n"
+    "    For the token that each event has, 48 bytes come on top for each notification\n"
+    "    without an end: with the default at most 1.5 MiB.\n"
     "payload_max\n"
     "    Larger payloads are refused. Default: 2,048, by HTTP/2 what Apple allows the kind\n"
     "    of push; at most 65,535.\n"
@@ -843,7 +885,10 @@ static const char doc[] =
     "prove_after\n"
     "    By the binary interface: whole seconds after which what is in flight without\n"
     "    proof is proven, in whatever call comes next. Default: 60; -1: only where a call\n"
-    "    needs it.\n\n"
+    "    needs it.\n"
+    "checks\n"
+    "    Of Check: what the send methods refuse with ArgumentError, though a gateway or a\n"
+    "    device would only pass over it. Default: all; 0: nothing.\n\n"
     "Threads: any number may use a session; one at a time is inside, the others wait.\n"
     "Fork: in a child process every method raises ForkedError and does no I/O; the\n"
     "parent's connection stays undisturbed whatever the child does. A session that goes\n"

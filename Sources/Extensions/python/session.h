@@ -11,13 +11,14 @@ typedef struct session {
   PyObject *host;
   uint16_t port;
   bool reports_accepted, speaks_http2, closed;
-  int32_t patience_ms; /* what a timeout of None is */
+  int32_t connect_ms, patience_ms; /* connect_timeout; what a timeout of None is */
   size_t events_max;
   keepsakes_t keepsakes;
   /* Inside the gate. */
   outcomes_t outcomes; /* to be taken by the program */
   outcomes_t ended;    /* accepted, of which only the keepsake has to be given up */
   apns_session_stats_t told;
+  search_t *search;
 } session_t;
 
 /* Room for what the service says with the next event; false where there is no memory. */

@@ -19,6 +19,34 @@ static bool read_text(PyObject *text, reader_t reader, uint8_t *buffer, size_t *
   return fine;
 }
 
+/* As short as the hex of no device's token is. */
+#define HEX_LEAST 64
+
+bool token_check(const void *token, size_t length) {
+  const uint8_t *bytes = token;
+  size_t digits = 0;
+  if (length < HEX_LEAST) return true;
+  for (size_t i = 0; i < length; i++) {
+    uint8_t byte = bytes[i];
+    uint8_t letter = byte | 0x20;
+    if ((byte >= '0' && byte <= '9') || (letter >= 'a' && letter <= 'f')) {
+      digits++;
+    } else if (!strchr("<> ", byte) || byte == 0) {
+      return true;
+    }
+  }
+  if (digits < HEX_LEAST || digits % 2) return true;
+  apns_error_t error = APNS_ERROR_INIT;
+  error.status = APNS_ERR_ARGUMENT;
+  error.reject = APNS_REJECT_INVALID_TOKEN;
+  PyOS_snprintf(error.message, sizeof error.message,
+                "the token is %d hex digits as bytes, not the %d bytes that they stand for: pass "
+                "them as str",
+                (int)digits, (int)(digits / 2));
+  raise_error(&error);
+  return false;
+}
+
 bool token_argument(PyObject *given, uint8_t *buffer, const void **token_out, size_t *length_out,
                     PyObject **owner_out) {
   char *bytes;
@@ -29,7 +57,7 @@ bool token_argument(PyObject *given, uint8_t *buffer, const void **token_out, si
   }
   PyObject *owner = bytes_argument(given, "token", "bytes, or hex in a str");
   if (!owner) return false;
-  if (PyBytes_AsStringAndSize(owner, &bytes, &count)) {
+  if (PyBytes_AsStringAndSize(owner, &bytes, &count) || !token_check(bytes, (size_t)count)) {
     Py_DECREF(owner);
     return false;
   }
@@ -57,7 +85,7 @@ static PyObject *to_text(PyObject *token, writer_t writer) {
   Py_ssize_t count;
   PyObject *result = NULL, *owner = bytes_argument(token, "token", "bytes");
   if (!owner) return NULL;
-  if (PyBytes_AsStringAndSize(owner, &bytes, &count) == 0) {
+  if (PyBytes_AsStringAndSize(owner, &bytes, &count) == 0 && token_check(bytes, (size_t)count)) {
     apns_status_t status = writer(bytes, (size_t)count, NULL, 0, &length, &error);
     if (status != APNS_ERR_BUFFER_SMALL) {
       raise_error(&error);

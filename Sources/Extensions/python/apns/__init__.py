@@ -5,11 +5,11 @@ every notification it sent:
 
     import apns
 
-    who = apns.Credentials(certificate_file="provider.pem")
-    with apns.Session(who) as session:
+    who = apns.Credentials(token_key_file="AuthKey_ABC123DEFG.p8", key_id="ABC123DEFG", team_id="DEF123GHIJ")
+    with apns.Session(who, protocol="http2", topic="com.example.app") as session:
         session.send(token, {"aps": {"alert": "Hello"}})
     for event in session:
-        print(event.kind.name, event.reject.text)
+        print(event.token.hex(), event.why)
 
 Every notification that a send method took ends as exactly one of accepted, rejected or
 unknown. One that it refused, by an exception, was not taken. Leaving the block waits
@@ -45,6 +45,7 @@ from ._constants import (  # noqa: E402
     PORT_HTTP2_OTHER,
     TOKEN_MAX,
     Ambiguous,
+    Check,
     Environment,
     EventKind,
     Format,
@@ -102,7 +103,7 @@ __all__ = [
     "PAYLOAD_MAX_FRAMED", "PAYLOAD_MAX_HTTP2", "PAYLOAD_MAX_LISTING",
     "PAYLOAD_MAX_VOIP", "PORT_FEEDBACK", "PORT_GATEWAY", "PORT_HTTP2", "PORT_HTTP2_OTHER",
     "TOKEN_MAX",
-    "Ambiguous", "Environment", "EventKind", "Format", "Protocol", "PushType", "Reason", "Reject", "Severity", "Status",
+    "Ambiguous", "Check", "Environment", "EventKind", "Format", "Protocol", "PushType", "Reason", "Reject", "Severity", "Status",
     "TLSVersion",
     "Credentials", "Description", "Device", "Event", "Feedback", "Finding", "Payload", "Session",
     "Stats", "Strings",
@@ -112,3 +113,10 @@ __all__ = [
     "NetworkError", "ProtocolError", "TimeoutError", "TLSError",
     "Content", "Notification", "Token",
 ]  # fmt: skip
+
+# What tracebacks, reprs and pickles call them is what a program does.
+for _name in __all__:
+    _value = globals()[_name]
+    if isinstance(_value, type) and _value.__module__.startswith("apns."):
+        _value.__module__ = "apns"
+del _name, _value

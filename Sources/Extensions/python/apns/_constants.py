@@ -28,6 +28,20 @@ PAYLOAD_MAX_HTTP2 = 4096
 PAYLOAD_MAX_VOIP = 5120
 
 
+class _Words(enum.IntEnum):
+    """A number whose str() and format() are words."""
+
+    @property
+    def text(self) -> str:
+        return self.name.lower().replace("_", " ")
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __format__(self, spec: str) -> str:
+        return format(int(self) if spec[-1:] in set("bcdoxXneEfFgG%") else str(self), spec)
+
+
 class Status(enum.IntEnum):
     """What a call came to; an exception's `status`."""
 
@@ -46,7 +60,7 @@ class Status(enum.IntEnum):
     ERR_FORKED = -12
 
 
-class Reject(enum.IntEnum):
+class Reject(_Words):
     """What the gateway says of a notification it refused: the numbers of Apple's error packet.
 
     A number that Apple never listed is a member too, UNLISTED_9.
@@ -82,8 +96,8 @@ class Reject(enum.IntEnum):
         return reject_text(self.value)
 
 
-class Reason(enum.IntEnum):
-    """Why today's APNs refuses, in its own words. HTTP/2 only."""
+class Reason(_Words):
+    """Why today's APNs refuses; str() is its own word, such as "BadDeviceToken". HTTP/2 only."""
 
     NONE = 0
     BAD_DEVICE_TOKEN = 1
@@ -136,7 +150,7 @@ class Reason(enum.IntEnum):
         return reason_http_status(self.value)
 
 
-class PushType(enum.IntEnum):
+class PushType(_Words):
     """What kind of push a notification is, for HTTP/2."""
 
     DEFAULT = 0
@@ -172,8 +186,8 @@ class Protocol(enum.IntEnum):
     """Today's APNs."""
 
 
-class EventKind(enum.IntEnum):
-    """How a notification ended."""
+class EventKind(_Words):
+    """How a notification ended; str() is the word, such as "rejected"."""
 
     ACCEPTED = 1
     """Only with report_accepted."""
@@ -220,6 +234,16 @@ class Environment(enum.IntFlag):
 
     SANDBOX = 1
     PRODUCTION = 2
+
+
+class Check(enum.IntFlag):
+    """What a notification is checked for before it is taken, for Session."""
+
+    PAYLOAD = 1
+    """That check_payload() finds no error in it, and that its priority suits it."""
+    EXPIRY = 2
+    """That it is a time to come in UNIX seconds, not one past, a duration or milliseconds."""
+    ALL = 3
 
 
 class Severity(enum.IntEnum):

@@ -33,7 +33,8 @@ class Error(Exception):
     tls_code: int
     """OpenSSL's error code, 0 for none."""
     reject: Reject
-    """What the gateway said, NONE where it said nothing."""
+    """With which status a gateway would have refused the notification, or the text of a token,
+    that was refused here, so that one table serves for both; NONE: it is about something else."""
 
     taken: int
     """Of send_many(): how many notifications the session took."""

@@ -1,0 +1,81 @@
+"""What is refused before it is sent, and with which status a gateway would have refused it."""
+
+import time
+
+import apns
+import pytest
+
+TOKEN = bytes(range(32))
+PAYLOAD = b'{"aps":{}}'
+
+UNSOUND = [
+    ({"payload": b'{"aps":{"badge":"9"}}'}, "'badge' is not an integer"),
+    ({"payload": '{"aps":{}'}, "the JSON ends too early"),
+    ({"payload": {"aps": {"badge": "9"}}}, "'badge' is not an integer"),
+    ({"expiry": 3600}, "looks like a duration"),
+    ({"expiry": int(time.time() * 1000)}, "looks like milliseconds"),
+    ({"expiry": int(time.time()) - 5000}, "s ago"),
+]
+
+
+@pytest.mark.parametrize("given, said", UNSOUND)
+def test_checks_are_on_where_nothing_is_said(start, connect, given, said):
+    simulator = start()
+    push = {"payload": PAYLOAD, "expiry": 0, **given}
+    for options in ({}, {"checks": apns.Check.ALL}, {"checks": True}, {"checks": None}):
+        session = connect(simulator, **options)
+        with pytest.raises(apns.ArgumentError, match=said) as caught:
+            session.send(TOKEN, **push)
+        assert caught.value.reject is apns.Reject.PROCESSING_ERROR
+        with pytest.raises(apns.ArgumentError, match=said) as caught:
+            session.send_many([(TOKEN, PAYLOAD), (TOKEN, push["payload"], None, push["expiry"])])
+        assert caught.value.taken == session.stats().taken == 1
+    for options in ({"checks": 0}, {"checks": False}):
+        session = connect(simulator, **options)
+        session.send(TOKEN, **push)
+        assert session.stats().taken == 1
+
+
+def test_each_check_by_itself(start, connect):
+    simulator = start()
+    payloads, expiries = connect(simulator, checks=apns.Check.PAYLOAD), connect(simulator, checks=apns.Check.EXPIRY)
+    payloads.send(TOKEN, PAYLOAD, expiry=3600)
+    expiries.send(TOKEN, b"{")
+    with pytest.raises(apns.ArgumentError):
+        payloads.send(TOKEN, b"{")
+    with pytest.raises(apns.ArgumentError):
+        expiries.send(TOKEN, PAYLOAD, expiry=3600)
+    with pytest.raises(apns.ArgumentError, match="checks is 4"):
+        connect(simulator, checks=4)
+    with pytest.raises(ValueError, match="checks is not 0 to"):
+        connect(simulator, checks=-1)
+
+
+@pytest.mark.parametrize(
+    "token, payload, reject",
+    [
+        (b"", PAYLOAD, apns.Reject.MISSING_TOKEN),
+        ("", PAYLOAD, apns.Reject.MISSING_TOKEN),
+        (bytes(101), PAYLOAD, apns.Reject.INVALID_TOKEN_SIZE),
+        ("0g", PAYLOAD, apns.Reject.INVALID_TOKEN),
+        (b"ab" * 32, PAYLOAD, apns.Reject.INVALID_TOKEN),
+        (TOKEN, b"", apns.Reject.MISSING_PAYLOAD),
+        (TOKEN, b" " * 5000, apns.Reject.INVALID_PAYLOAD_SIZE),
+    ],
+)
+def test_a_refusal_has_the_status_of_a_gateway(start, connect, token, payload, reject):
+    session = connect(start())
+    with pytest.raises(apns.ArgumentError) as caught:
+        session.send(token, payload)
+    assert caught.value.reject is reject
+    with pytest.raises(apns.ArgumentError) as caught:
+        session.send_many([(token, payload)])
+    assert caught.value.reject is reject and session.stats().taken == 0
+
+
+def test_what_is_no_refusal_has_none(start, connect):
+    session = connect(start())
+    session.close(0)
+    with pytest.raises(apns.ClosedError) as caught:
+        session.send(TOKEN, PAYLOAD)
+    assert caught.value.reject is apns.Reject.NONE

@@ -1,0 +1,165 @@
+"""What events, kinds and errors say: tokens, words, names."""
+
+import subprocess
+import sys
+
+import apns
+import pytest
+
+from test_http2 import needs_http2
+
+TOKEN = bytes(range(32))
+PAYLOAD = b'{"aps":{}}'
+
+
+def event(kind, reject=apns.Reject.NONE, **more):
+    """One as the library makes it."""
+    fields = {"reason": apns.Reason.NONE, "http_status": 0, "timestamp": 0, "apns_id": "", "reason_text": "",
+              "token": TOKEN}  # fmt: skip
+    return apns.Event((kind, reject, 7, None), {**fields, **more})
+
+
+# ---- Tokens
+
+
+@pytest.mark.parametrize("token", [TOKEN, b"\xff", bytes(range(39)), bytes(range(40)), bytes(range(100))])
+def test_an_event_has_its_token(start, connect, token):
+    session = connect(start(), report_accepted=True)
+    session.send(token, PAYLOAD)
+    session.send(token.hex(), PAYLOAD, user_data="mine")
+    session.send_many([(token, PAYLOAD), (token.hex(), PAYLOAD), (bytearray(token), PAYLOAD, "too")])
+    session.drain()
+    events = list(session)
+    assert [each.token for each in events] == [token] * 5
+    assert [each.user_data for each in events] == [None, "mine", None, None, "too"]
+
+
+@needs_http2
+def test_a_rejected_one_by_http2_has_its_token(start, who):
+    simulator = start("--http2-port", "0", faults={"bad_tokens": ["ff"]})
+    with apns.Session(who, host="127.0.0.1", port=simulator.ready["http2_port"], protocol="http2") as session:
+        session.send_many([(TOKEN, PAYLOAD), (b"\xff", PAYLOAD), (TOKEN, PAYLOAD)])
+    (refused,) = session
+    assert refused.token == b"\xff" and refused.why.startswith("rejected: BadDeviceToken (HTTP 400): ")
+
+
+def test_tokens_of_thousands_in_flight(start, connect):
+    session = connect(start(faults={"bad_every": 97}))
+    tokens = [number.to_bytes(32 if number % 3 else 64, "big") for number in range(20_000)]
+    session.send_many((token, PAYLOAD, token) for token in tokens)
+    session.drain()
+    events = list(session)
+    assert len(events) > 200
+    assert all(each.token == each.user_data for each in events)
+
+
+def test_what_has_no_end_has_its_token_when_the_session_is_closed(start, connect):
+    session = connect(start(faults={"stall_after_bytes": 0, "stall_ms": 100000}))
+    session.send(TOKEN, PAYLOAD)
+    session.close(0)
+    (unknown,) = session
+    assert (str(unknown.kind), unknown.token) == ("unknown", TOKEN)
+    assert unknown.why == "unknown: the connection or the session ended before the answer"
+
+
+@pytest.mark.parametrize("digits", ["ab" * 32, "AB" * 40, "<5f79cfda 4d01aa3a 11c833f9 7b52df2a 7a210252 e21b01fa "
+                                    "a73d3463 9ee0e412>"])  # fmt: skip
+def test_hex_digits_as_bytes_are_refused(start, connect, digits):
+    session = connect(start())
+    given = digits.encode()
+    for refused in (
+        lambda: session.send(given, PAYLOAD),
+        lambda: session.send(bytearray(given), PAYLOAD),
+        lambda: session.send_many([(given, PAYLOAD)]),
+        lambda: session.send_many([(memoryview(given), PAYLOAD, 1)]),
+        lambda: apns.token_to_hex(given),
+    ):
+        with pytest.raises(apns.ArgumentError, match=r"hex digits as bytes, not the \d+ bytes .* pass them as str"):
+            refused()
+    assert session.stats().taken == 0
+    session.send(digits, PAYLOAD)
+    # What could be a token is one: other bytes among them, or too few to be the digits of one.
+    for token in (b"ab" * 31 + b"\x00a", b"a" * 32, b"a" * 63):
+        session.send(token, PAYLOAD)
+
+
+# ---- Words
+
+
+def test_a_kind_is_a_word():
+    assert [str(kind) for kind in apns.EventKind] == ["accepted", "rejected", "unknown"]
+    assert f"{apns.EventKind.REJECTED} {apns.EventKind.REJECTED:>10} {apns.EventKind.REJECTED:d}" == "rejected   rejected 2"
+    assert "%s %d" % (apns.EventKind.UNKNOWN, apns.EventKind.UNKNOWN) == "unknown 3"
+    assert str(apns.Reason.TOPIC_DISALLOWED) == f"{apns.Reason.TOPIC_DISALLOWED}" == "TopicDisallowed"
+    assert str(apns.Reject.INVALID_TOKEN) == "invalid token"
+    assert str(apns.PushType.LIVEACTIVITY) == "liveactivity"
+
+
+@pytest.mark.parametrize("reason", [each for each in apns.Reason if each.http_status])
+def test_why_of_every_reason(reason):
+    refused = event(apns.EventKind.REJECTED, reason=reason, http_status=reason.http_status, reason_text=reason.text)
+    begin = f"rejected: {reason} (HTTP {reason.http_status}): "
+    assert refused.why.startswith(begin) and len(refused.why) > len(begin) + 10
+    late = event(apns.EventKind.UNKNOWN, reason=reason, http_status=reason.http_status, reason_text=reason.text)
+    assert "the last answer: " + refused.why[len("rejected: ") :] in late.why
+
+
+@pytest.mark.parametrize("reject", [each for each in apns.Reject if each])
+def test_why_of_every_status(reject):
+    begin = f"rejected: {reject} (status {int(reject)}): "
+    why = event(apns.EventKind.REJECTED, reject).why
+    assert why.startswith(begin) and len(why) > len(begin) + 10
+
+
+def test_why_of_the_rest():
+    assert event(apns.EventKind.ACCEPTED).why == "accepted"
+    assert event(apns.EventKind.ACCEPTED, http_status=200).why == "accepted (HTTP 200)"
+    assert event(apns.EventKind.REJECTED, apns.Reject(77)).why == "rejected: unlisted status (status 77)"
+    odd = event(apns.EventKind.REJECTED, reason=apns.Reason.OTHER, http_status=418, reason_text="Teapot")
+    assert odd.why == "rejected: Teapot (HTTP 418)"
+    silent = event(apns.EventKind.REJECTED, http_status=502)
+    assert silent.why == "rejected: HTTP 502"
+    gone = event(apns.EventKind.REJECTED, reason=apns.Reason.UNREGISTERED, http_status=410, timestamp=1290000000,
+                 reason_text="Unregistered")  # fmt: skip
+    assert gone.why == ("rejected: Unregistered (HTTP 410): the app is no longer on the device, "
+                        "since 2010-11-17 13:20:00 UTC")  # fmt: skip
+    # Times that no calendar has are no reason to fail.
+    for timestamp in (1 << 62, -1):
+        assert "Unregistered (HTTP 410)" in gone_since(timestamp)
+
+
+def gone_since(timestamp):
+    return event(apns.EventKind.REJECTED, reason=apns.Reason.UNREGISTERED, http_status=410, timestamp=timestamp,
+                 reason_text="Unregistered").why  # fmt: skip
+
+
+def test_an_event_s_repr():
+    refused = event(apns.EventKind.REJECTED, apns.Reject.SHUTDOWN, reason=apns.Reason.TOPIC_DISALLOWED, http_status=400,
+                    reason_text="TopicDisallowed")  # fmt: skip
+    assert repr(refused) == (
+        "apns.Event(kind=REJECTED, reject=SHUTDOWN, reason=TopicDisallowed, http_status=400, identifier=7, "
+        f"token={TOKEN.hex()}, user_data=None)"
+    )
+    assert repr(event(apns.EventKind.ACCEPTED)) == (
+        f"apns.Event(kind=ACCEPTED, identifier=7, token={TOKEN.hex()}, user_data=None)"
+    )
+
+
+# ---- Names
+
+
+def test_a_traceback_names_the_class_as_programs_do():
+    program = """
+import apns
+apns.Session(apns.Credentials(dangerously_accept_any_peer=True), host="127.0.0.1", port=1, protocol="binary").connect()
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1].startswith("apns.NetworkError: cannot connect to 127.0.0.1:1")
+
+
+def test_every_class_is_apns_s():
+    for name in apns.__all__:
+        value = getattr(apns, name)
+        if isinstance(value, type):
+            assert (value.__module__, value.__qualname__) == ("apns", name)
