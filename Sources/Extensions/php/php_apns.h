@@ -86,6 +86,29 @@ void php_apns_throw_unconstructed(zend_object *object);
 /* False, and an exception: the number is no timeout. */
 bool php_apns_timeout(zend_long given, uint32_t argument, int32_t *out);
 
+/* ---- Names --------------------------------------------------------------- */
+
+/* The name at an index; NULL: there are no more. */
+typedef const char *(*php_apns_name_at)(const void *names, size_t index);
+/* The name that was probably meant; NULL: none is near. */
+const char *php_apns_nearest(const char *given, php_apns_name_at name_at, const void *names);
+
+/* What a caller gave, short and in one line. */
+#define PHP_APNS_SHOWN 68
+const char *php_apns_shown(const zend_string *given, char out[PHP_APNS_SHOWN]);
+
+/* The words for an enumeration's numbers, ended by NULL. Upper and lower case are the same. */
+typedef struct php_apns_name {
+  const char *name;
+  int32_t number;
+} php_apns_name;
+extern const php_apns_name php_apns_protocols[], php_apns_formats[], php_apns_ambiguous[],
+    php_apns_tls_versions[], php_apns_push_types[];
+/* NULL: it is none of them. */
+const int32_t *php_apns_word(const php_apns_name *words, const char *text, size_t length);
+/* Throws that `what` takes these words and no other. */
+void php_apns_no_word(const char *what, const php_apns_name *words, const zend_string *given);
+
 /* ---- Options ------------------------------------------------------------- */
 
 typedef enum php_apns_option_type {
@@ -104,12 +127,27 @@ typedef struct php_apns_option {
   const char *name;
   php_apns_option_type type;
   size_t offset;
-  bool is_optional; /* null is as if it were not there */
+  bool is_optional;           /* null is as if it were not there */
+  const php_apns_name *words; /* of a PHP_APNS_I32: the names of its numbers */
 } php_apns_option;
 
+/* Numbers, switches and words may come as text, as parse_ini_file() and getenv() give them. */
+typedef struct php_apns_options {
+  const char *owner; /* the class, for errors */
+  const php_apns_option *list;
+  size_t count;
+} php_apns_options;
+extern const php_apns_options php_apns_credentials_options, php_apns_session_options,
+    php_apns_persistent_options, php_apns_feedback_options, php_apns_payload_options;
+
 /* Reads both tables, which may be NULL, into `out`; false, and an exception. */
-bool php_apns_read_options(const php_apns_option *options, size_t count, HashTable *given,
-                           HashTable *named, void *out);
+bool php_apns_read_options(const php_apns_options *options, HashTable *given, HashTable *named,
+                           void *out);
+/* Throws that there is no such option; `name` is NULL for a number. */
+void php_apns_unknown_option(const zend_string *name, zend_ulong number, const char *owner,
+                             php_apns_name_at name_at, const void *names);
+/* A whole number in decimal digits; false: the text is none. */
+bool php_apns_number_of(const zend_string *text, zend_long *out);
 /* The named arguments behind those of the signature; NULL: none. */
 #define PHP_APNS_NAMED(call) \
   ((ZEND_CALL_INFO(call) & ZEND_CALL_HAS_EXTRA_NAMED_PARAMS) ? (call)->extra_named_params : NULL)
@@ -133,8 +171,8 @@ static inline void php_apns_return_named(zend_execute_data *call, HashTable *nam
   }
 
 /* An option that is a parameter of its own, for it is a secret. */
-bool php_apns_read_option(const php_apns_option *options, size_t count, const char *name,
-                          zval *given, void *out);
+bool php_apns_read_option(const php_apns_options *options, const char *name, zval *given,
+                          void *out);
 
 #define PHP_APNS_FINGERPRINT 32
 typedef struct php_apns_fingerprint {

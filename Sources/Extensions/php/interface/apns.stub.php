@@ -2,7 +2,9 @@
 
 /**
  * What the extension offers, as PHP sees it. Names and options are those of apns.h,
- * which says what each of them means.
+ * which says what each of them means. Numbers may come as text, switches as "on" and "off"
+ * too, and enumerations by name: protocol "http2", format "enhanced", ambiguous "report",
+ * tls_min "1.2", as parse_ini_file() and getenv() give them.
  *
  * @generate-class-entries
  */
@@ -424,7 +426,10 @@ final class Token
 
     private function __construct() {}
 
-    /** Either case, with the angle brackets and spaces of NSData. */
+    /**
+     * Either case, with the angle brackets and spaces of NSData; a line feed at the end, as
+     * file() and fgets() leave it there, is no part of it.
+     */
     public static function fromHex(string $text): Token {}
 
     public static function fromBase64(string $text): Token {}
@@ -701,9 +706,10 @@ final class Session implements \IteratorAggregate
     /**
      * Takes a notification and returns its identifier. The token is hex or a Token, the
      * payload JSON, an array or a Payload. With $more it may wait for the next one. What is
-     * behind it is for HTTP/2: topic, a constant of Apns\PushType, collapse-id, a UUID.
+     * behind it is for HTTP/2: topic, a constant of Apns\PushType or its word ("background"),
+     * collapse-id, a UUID.
      */
-    public function send(Token|string $token, Payload|array|string $payload, mixed $userData = null, int $expiry = 0, int $priority = 0, bool $more = false, ?string $topic = null, int $pushType = 0, ?string $collapseId = null, ?string $apnsId = null): int {}
+    public function send(Token|string $token, Payload|array|string $payload, mixed $userData = null, int $expiry = 0, int $priority = 0, bool $more = false, ?string $topic = null, int|string $pushType = 0, ?string $collapseId = null, ?string $apnsId = null): int {}
 
     /**
      * Takes many and returns how many: arrays with token, payload and, where wanted,

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 41d7f3394dc7c1cd1d1ea6978f667746d42bb7ee */
+ * Stub hash: 61d039ce53dad5de71bd1a58227014381430c747 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Exception_isRetryable, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
@@ -153,7 +153,7 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_send, 0, 2, I
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, priority, IS_LONG, 0, "0")
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, more, _IS_BOOL, 0, "false")
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, topic, IS_STRING, 1, "null")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, pushType, IS_LONG, 0, "0")
+	ZEND_ARG_TYPE_MASK(0, pushType, MAY_BE_LONG|MAY_BE_STRING, "0")
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, collapseId, IS_STRING, 1, "null")
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, apnsId, IS_STRING, 1, "null")
 ZEND_END_ARG_INFO()
