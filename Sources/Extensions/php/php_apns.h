@@ -327,6 +327,10 @@ bool php_apns_event_take(zend_object *session, bool of_others, int32_t timeout_m
 /* Events, to go over with foreach. */
 void php_apns_events_new(zend_object *session, bool of_others, int32_t timeout_ms, zval *out);
 
+/* words.c */
+const char *php_apns_kind_text(int32_t kind);
+zend_string *php_apns_why(const php_apns_note *note);
+
 void php_apns_feedback_register(void);
 /* Makes an Apns\FeedbackEntry of it. */
 void php_apns_feedback_entry(zval *out, const apns_feedback_tuple_t *tuple);

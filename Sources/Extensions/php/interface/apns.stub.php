@@ -606,6 +606,13 @@ final class Event
     public readonly mixed $userData;
     /** With a persistent session: the name of the request that sent it; else null. */
     public readonly ?string $request;
+    /** "accepted", "rejected" or "unknown". */
+    public readonly string $kindText;
+    /**
+     * How it ended and why, in one line of plain words for a log or a person, such as
+     * "rejected: TopicDisallowed (HTTP 400): this certificate or key may not push to the topic".
+     */
+    public readonly string $why;
 
     private function __construct() {}
 

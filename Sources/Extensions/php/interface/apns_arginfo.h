@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 61d039ce53dad5de71bd1a58227014381430c747 */
+ * Stub hash: 7fb8595bd0ab0f470bdc1e5a6b21a2ed1eb293a4 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Exception_isRetryable, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
@@ -1172,6 +1172,18 @@ static zend_class_entry *register_class_Apns_Event(void)
 	zend_string *property_request_name = zend_string_init("request", sizeof("request") - 1, 1);
 	zend_declare_typed_property(class_entry, property_request_name, &property_request_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING|MAY_BE_NULL));
 	zend_string_release(property_request_name);
+
+	zval property_kindText_default_value;
+	ZVAL_UNDEF(&property_kindText_default_value);
+	zend_string *property_kindText_name = zend_string_init("kindText", sizeof("kindText") - 1, 1);
+	zend_declare_typed_property(class_entry, property_kindText_name, &property_kindText_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING));
+	zend_string_release(property_kindText_name);
+
+	zval property_why_default_value;
+	ZVAL_UNDEF(&property_why_default_value);
+	zend_string *property_why_name = zend_string_init("why", sizeof("why") - 1, 1);
+	zend_declare_typed_property(class_entry, property_why_name, &property_why_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING));
+	zend_string_release(property_why_name);
 
 	return class_entry;
 }
