@@ -694,7 +694,7 @@ static void closing_names_what_has_no_answer(void **state) {
 
 /* ---- Provider tokens --------------------------------------------------------- */
 
-static apns_session_t *token_session(const service_t *service) {
+static apns_session_t *token_session_for(const service_t *service, const char *topic) {
   BIO *memory = BIO_new(BIO_s_mem());
   EVP_PKEY *key = keychain_key(false);
   assert_true(key && PEM_write_bio_PKCS8PrivateKey(memory, key, NULL, NULL, 0, NULL, NULL));
@@ -711,9 +711,14 @@ static apns_session_t *token_session(const service_t *service) {
   BIO_free(memory), EVP_PKEY_free(key);
   apns_session_options_t options = push_options(service);
   options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  options.topic = topic;
   assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
   apns_credentials_free(credentials);
   return session;
+}
+
+static apns_session_t *token_session(const service_t *service) {
+  return token_session_for(service, push_options(service).topic);
 }
 
 typedef struct expiry {
@@ -747,6 +752,24 @@ static void requests_show_the_token(void **state) {
   for (size_t n = 1; n < 50; n++)
     assert_string_equal(service_push(service, n)->authorization,
                         service_push(service, 0)->authorization);
+  service_free(service);
+}
+
+/* A certificate says which app is meant, a token does not. */
+static void a_token_needs_a_topic(void **state) {
+  (void)state;
+  service_t *service = service_start(NULL);
+  apns_session_t *session = token_session_for(service, NULL);
+  apns_notification_t push = *notification(1);
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
+  assert_string_equal(error.message, "there is no topic, and a provider token needs one");
+  assert_int_equal(error.reject, APNS_REJECT_MISSING_TOPIC);
+  push.topic = "com.example.chess";
+  assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+  drain(session);
+  apns_session_free(session);
+  service_stop(service);
   service_free(service);
 }
 
@@ -839,6 +862,7 @@ int main(void) {
       cmocka_unit_test(closing_names_what_has_no_answer),
       cmocka_unit_test(requests_show_the_token),
       cmocka_unit_test(an_expired_token_is_replaced),
+      cmocka_unit_test(a_token_needs_a_topic),
       cmocka_unit_test(a_token_that_never_does_is_a_rejection),
       cmocka_unit_test(a_peer_without_http2_is_named),
   };

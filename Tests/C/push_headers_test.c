@@ -166,19 +166,40 @@ static void what_cannot_be_asked(void **state) {
   }
   apns_credentials_free(credentials);
   apns_session_t *session = push_session(service, NULL);
-#define REFUSED(change, text)                                                                     \
+#define REFUSED(change, status, text)                                                             \
   do {                                                                                            \
     apns_notification_t push = *notification(1);                                                  \
     change;                                                                                       \
+    error.reject = 99;                                                                            \
     assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error); \
     assert_contains(error.message, text);                                                         \
+    assert_int_equal(error.reject, status);                                                       \
   } while (0)
-  REFUSED(push.expiry = -2, "expiry is -2, neither a time nor APNS_EXPIRY_ONCE");
-  REFUSED(push.expiry = INT64_MIN, "expiry is -9223372036854775808, neither");
-  REFUSED(push.token_length = SIZE_MAX, "token has 18446744073709551615 bytes, not 1 to 100");
-  REFUSED(push.payload_length = SIZE_MAX, "payload has 18446744073709551615 bytes, more than");
-  REFUSED(push.reserved[5] = 1, "apns_notification_t.reserved is reserved and has to be zero");
-  REFUSED(push.topic = "a b", "topic has character 0x20 at 1");
+  static char large[4097];
+  memset(large, ' ', sizeof large);
+  const int processing = APNS_REJECT_PROCESSING_ERROR;
+  REFUSED(push.expiry = -2, processing, "expiry is -2, neither a time nor APNS_EXPIRY_ONCE");
+  REFUSED(push.expiry = INT64_MIN, processing, "expiry is -9223372036854775808, neither");
+  REFUSED(push.token = NULL, APNS_REJECT_MISSING_TOKEN, "token is NULL");
+  REFUSED(push.token_length = 0, APNS_REJECT_MISSING_TOKEN, "token has 0 bytes, not 1 to 100");
+  REFUSED(push.token_length = SIZE_MAX, APNS_REJECT_INVALID_TOKEN_SIZE,
+          "token has 18446744073709551615 bytes, not 1 to 100");
+  REFUSED(push.payload = NULL, APNS_REJECT_MISSING_PAYLOAD, "payload is NULL");
+  REFUSED(push.payload_length = 0, APNS_REJECT_MISSING_PAYLOAD, "payload is empty");
+  REFUSED(push.payload_length = SIZE_MAX, APNS_REJECT_INVALID_PAYLOAD_SIZE,
+          "payload has 18446744073709551615 bytes, more than");
+  REFUSED((push.payload = large, push.payload_length = 4097), APNS_REJECT_INVALID_PAYLOAD_SIZE,
+          "payload has 4097 bytes, more than 4096");
+  REFUSED(push.reserved[5] = 1, APNS_REJECT_NONE,
+          "apns_notification_t.reserved is reserved and has to be zero");
+  REFUSED(push.topic = "a b", APNS_REJECT_INVALID_TOPIC_SIZE, "topic has character 0x20 at 1");
+  REFUSED(push.topic = long_topic, APNS_REJECT_INVALID_TOPIC_SIZE, "topic has more than 255");
+  REFUSED(push.push_type = 99, processing, "push_type is 99");
+  REFUSED(push.priority = 7, processing, "priority is 7");
+  REFUSED((push.push_type = APNS_PUSH_TYPE_BACKGROUND, push.priority = 10), processing,
+          "priority is 10, and a background push has 5");
+  REFUSED(push.collapse_id = "a\nb", processing, "collapse_id has character 0x0a at 1");
+  REFUSED(push.apns_id = "x", processing, "apns_id is not a UUID");
 #undef REFUSED
   assert_int_equal(stats_of(session).taken, 0);
   apns_notification_t push = *notification(1);
@@ -188,6 +209,42 @@ static void what_cannot_be_asked(void **state) {
   apns_session_free(session);
   service_stop(service);
   assert_string_equal(service_push(service, 0)->expiration, "0");
+  service_free(service);
+}
+
+/* The checks are those of the binary interface. */
+static void checks_by_http2(void **state) {
+  (void)state;
+  service_t *service = service_start(NULL);
+  apns_session_options_t options = push_options(service);
+  options.checks = APNS_CHECK_ALL;
+  apns_session_t *session = push_session(service, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_notification_t push = *notification(1);
+  push.payload = "{\"aps\":{\"badge\":\"3\"}}", push.payload_length = 21;
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
+  assert_contains(error.message, "payload, line 1, column 17 (byte 16): 'badge'");
+  assert_int_equal(error.reject, APNS_REJECT_PROCESSING_ERROR);
+  push = *notification(1);
+  push.payload = "{\"aps\":{\"content-available\":1}}", push.payload_length = 31;
+  assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+  push.expiry = 3600;
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
+  assert_contains(error.message, "looks like a duration");
+  assert_int_equal(error.reject, APNS_REJECT_PROCESSING_ERROR);
+  apns_payload_t *payload = NULL;
+  assert_ok(apns_payload_new(NULL, &payload, &error), &error);
+  push.payload = NULL, push.payload_length = 0;
+  assert_status(APNS_ERR_ARGUMENT,
+                apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error), &error);
+  assert_contains(error.message, "looks like a duration");
+  push.expiry = APNS_EXPIRY_ONCE;
+  assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error), &error);
+  drain(session);
+  assert_int_equal(stats_of(session).taken, 2);
+  apns_payload_free(payload);
+  apns_session_free(session);
+  service_stop(service);
   service_free(service);
 }
 
@@ -291,6 +348,7 @@ int main(void) {
       cmocka_unit_test(fields_arrive_while_that_changes),
       cmocka_unit_test(an_answer_is_formed_like_one),
       cmocka_unit_test(what_cannot_be_asked),
+      cmocka_unit_test(checks_by_http2),
       cmocka_unit_test(a_reason_that_would_not_stay_in_its_line),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -248,6 +248,7 @@ static void options_reach_the_library(void **) {
   refused("window_bytes", [](auto &o) { o.window_bytes = 1; });
   refused("payload_max", [](auto &o) { o.payload_max = 65536; });
   refused("connections", [](auto &o) { o.connections = 65; });
+  refused("checks is 4", [](auto &o) { o.checks = 4; });
   refused("proxy_user", [](auto &o) {
     o.proxy_host = "localhost";
     o.proxy_port = 1;

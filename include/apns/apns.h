@@ -200,7 +200,10 @@ typedef struct apns_error {
   int32_t status;    /* apns_status_t */
   int32_t sys_errno; /* errno, 0 when the system was not at fault */
   uint64_t tls_code; /* OpenSSL's error code, 0 when none */
-  int32_t reject;    /* apns_reject_t, 0 when the gateway said nothing */
+  /* apns_reject_t: the status with which a gateway would have refused the notification, or the
+     text of its device token, that this call refused, so that one table of a program's serves
+     both. 0: it is about something else, or no gateway has a status for it. */
+  int32_t reject;
   int32_t reserved32;
   /* One line of UTF-8, ends in NUL, never a secret. In text of others (names, keys, subjects,
      what a proxy says) a question mark stands for each byte that is not UTF-8 and each
@@ -791,6 +794,21 @@ typedef enum apns_protocol {
   APNS_PROTOCOL_HTTP2 = 2    /* Sending notification requests to APNs: HTTP/2 */
 } apns_protocol_t;
 
+/**
+ * Mistakes that a gateway, the service or a device passes over without a word, for the option
+ * `checks`. The send functions refuse what has one as APNS_ERR_ARGUMENT, and say what it is.
+ */
+typedef enum apns_check {
+  /* The payload has an error, as apns_payload_check() finds them (what it warns of is sent), or
+     is for priority 5 and has priority 10. Reads the payload once and allocates nothing. That
+     of a builder has none and is not read. */
+  APNS_CHECK_PAYLOAD = 1,
+  /* The expiry lies in the past, or is no time of this age in UNIX seconds but looks like a
+     duration (3600) or like milliseconds. 0 and APNS_EXPIRY_ONCE are fine. */
+  APNS_CHECK_EXPIRY = 2,
+  APNS_CHECK_ALL = 3 /* both */
+} apns_check_t;
+
 typedef struct apns_session_options {
   size_t size; /* set by APNS_SESSION_OPTIONS_INIT */
 
@@ -893,7 +911,10 @@ typedef struct apns_session_options {
      60,000; -1: only where a call needs it. The simple format without quiet_period_ms has no
      proof. */
   int32_t prove_after_ms;
-  uint32_t reserved32b; /* zero */
+
+  /* What each notification is checked for before it is taken: bits of apns_check_t; 0: nothing
+     but sizes and what a frame or a header cannot say, which costs nothing. */
+  uint32_t checks;
 } apns_session_options_t;
 
 #define APNS_SESSION_OPTIONS_INIT                                                                  \
@@ -986,7 +1007,8 @@ typedef struct apns_notification {
  * APNS_OK: the session took it, and it will have exactly one end; the bytes are
  * copied. Anything else: it was not taken, and nothing of it is on the wire.
  * APNS_ERR_ARGUMENT refuses what the gateway would (no token, too large a
- * payload), before it costs a connection. Without APNS_SEND_MORE what waits is
+ * payload), before it costs a connection, with the gateway's status in the error's `reject`,
+ * and what the session's `checks` find. Without APNS_SEND_MORE what waits is
  * written before the call returns; with it, as soon as it fills a TLS record of
  * 16 KB, or with the next call that writes.
  *

@@ -127,6 +127,8 @@ struct ErrorDetail : apns_error_t {
   ErrorDetail() noexcept : apns_error_t APNS_ERROR_INIT {}
 
   apns_status_t code() const noexcept { return static_cast<apns_status_t>(status); }
+  /** With which status a gateway would have refused the notification; see apns_error_t. */
+  apns_reject_t reject_code() const noexcept { return static_cast<apns_reject_t>(reject); }
   std::string_view text() const noexcept { return message; }
 };
 
@@ -147,6 +149,8 @@ class __attribute__((visibility("default"))) Error : public std::exception {
 
   const char *what() const noexcept override { return detail_.message; }
   apns_status_t status() const noexcept { return detail_.code(); }
+  /** With which status a gateway would have refused the notification; see apns_error_t. */
+  apns_reject_t reject() const noexcept { return detail_.reject_code(); }
 
   /** The same call may succeed later without a change by the caller. */
   bool is_retryable() const noexcept { return apns_status_is_retryable(status()) != 0; }
@@ -192,12 +196,13 @@ inline void check(apns_status_t status, const Slot &slot) {
 #endif
 
 /** A mistake that C would not notice: "host holds a NUL". */
-inline apns_status_t refuse(apns_error_t *error, const char *name, const char *fault) noexcept {
+inline apns_status_t refuse(apns_error_t *error, const char *name, const char *fault,
+                            apns_reject_t reject = APNS_REJECT_NONE) noexcept {
   if (!error) return APNS_ERR_ARGUMENT;
   error->status = APNS_ERR_ARGUMENT;
   error->sys_errno = 0;
   error->tls_code = 0;
-  error->reject = 0;
+  error->reject = reject;
   error->reserved32 = 0;
   std::memset(error->message, 0, sizeof error->message);
   std::strncat(error->message, name, 64);
@@ -509,8 +514,10 @@ class Token {
 
  private:
   apns_status_t assign_bytes(std::string_view bytes, apns_error_t *error) noexcept {
-    if (bytes.empty()) return detail::refuse(error, "token", " is empty");
-    if (bytes.size() > sizeof bytes_) return detail::refuse(error, "token", " is too long");
+    if (bytes.empty())
+      return detail::refuse(error, "token", " is empty", APNS_REJECT_MISSING_TOKEN);
+    if (bytes.size() > sizeof bytes_)
+      return detail::refuse(error, "token", " is too long", APNS_REJECT_INVALID_TOKEN_SIZE);
     std::memmove(bytes_, bytes.data(), bytes.size());
     length_ = static_cast<std::uint8_t>(bytes.size());
     return APNS_OK;
@@ -1086,6 +1093,7 @@ struct SessionOptions {
   std::int32_t ping_after_ms = 0;
   std::uint32_t retry_timeout_ms = 0;
   std::int32_t prove_after_ms = 0;
+  unsigned checks = 0; /* of apns_check_t */
 };
 
 /** One notification to one device: an apns_notification_t, and a view of token and payload. */
@@ -1328,6 +1336,7 @@ class Session : public detail::Owner<apns_session_t> {
     given.ping_after_ms = options.ping_after_ms;
     given.retry_timeout_ms = options.retry_timeout_ms;
     given.prove_after_ms = options.prove_after_ms;
+    given.checks = options.checks;
     apns_session_t *made = nullptr;
     if (filling.status == APNS_OK) apns_session_new(&given, credentials.get(), &made, error);
     return Session(made);

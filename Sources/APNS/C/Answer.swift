@@ -15,8 +15,8 @@ func answer(
   }
 }
 
-func isNull(_ name: StaticString) -> Failure {
-  Failure(APNS_ERR_ARGUMENT) {
+func isNull(_ name: StaticString, reject: apns_reject_t = APNS_REJECT_NONE) -> Failure {
+  Failure(APNS_ERR_ARGUMENT, reject: reject) {
     $0.append(name)
     $0.append(" is NULL")
   }

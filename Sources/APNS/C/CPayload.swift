@@ -310,7 +310,7 @@ private func bufferIsSmall(_ size: Int) -> Failure {
 
 @inline(never)
 private func failure(_ fault: PayloadWriteFault, limit: Int) -> Failure {
-  Failure(APNS_ERR_ARGUMENT) {
+  Failure(APNS_ERR_ARGUMENT, reject: APNS_REJECT_INVALID_PAYLOAD_SIZE) {
     $0.append("the payload has ")
     $0.append(fault.size)
     $0.append(" bytes, ")

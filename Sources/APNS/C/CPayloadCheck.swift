@@ -26,6 +26,15 @@ public func apns_payload_check(
   }
 }
 
+/// Looks at the payload of a notification that is to be sent; whether it does no more than wake
+/// the app.
+func check(_ payload: UnsafeRawBufferPointer) throws(Failure) -> Bool {
+  var list = FindingList(payload, limit: payload.count, isOfNotification: true)
+  let isSilent = PayloadCheck.findErrors(payload) { list.append($0) }
+  if let first = list.firstError { throw first }
+  return isSilent
+}
+
 /// What was found, as far as the array goes that the caller lent. Its elements are of the
 /// size that the first one says, which need be set up in no other.
 private struct FindingList {
@@ -38,9 +47,12 @@ private struct FindingList {
   private let bytes: UnsafeRawBufferPointer
   private var finder: PlaceFinder
 
-  init(_ bytes: UnsafeRawBufferPointer, limit: Int) {
+  private let beginning: StaticString
+
+  init(_ bytes: UnsafeRawBufferPointer, limit: Int, isOfNotification: Bool = false) {
     self.bytes = bytes
     self.limit = limit
+    beginning = isOfNotification ? "payload, line " : "line "
     finder = PlaceFinder(bytes)
   }
 
@@ -55,8 +67,9 @@ private struct FindingList {
     var message = Message()
     describe(finding, &message)
     if isFirstError {
-      firstError = Failure(APNS_ERR_ARGUMENT) {
-        $0.append("line ")
+      let beginning = beginning
+      firstError = Failure(APNS_ERR_ARGUMENT, reject: finding.reject) {
+        $0.append(beginning)
         $0.append(place.line)
         $0.append(", column ")
         $0.append(place.column)
@@ -108,6 +121,13 @@ private struct FindingList {
       message.append("' is")
     default: break
     }
+  }
+}
+
+extension PayloadFinding {
+  /// What a gateway that looks into payloads answers; Apple's list has no word for the rest.
+  fileprivate var reject: apns_reject_t {
+    reason == .size ? APNS_REJECT_INVALID_PAYLOAD_SIZE : APNS_REJECT_PROCESSING_ERROR
   }
 }
 

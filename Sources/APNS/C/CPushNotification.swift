@@ -4,12 +4,16 @@
   /// Takes a notification into a session over HTTP/2.
   func takePush(
     _ session: UnsafeMutablePointer<PushSession<TLSNetwork>>,
-    _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer
+    _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer,
+    isBuilt: Bool = false
   ) throws(Failure) -> UInt32 {
     let push = try PushRequest(
       given, payload: payload, payloadMax: session.pointee.options.payloadMax,
       topic: session.pointee.names.topic, topicCount: session.pointee.names.topicCount,
       needsTopic: session.pointee.token != nil)
+    if session.pointee.options.checks != 0 {
+      try check(given, payload: isBuilt ? nil : payload, session.pointee.options)
+    }
     return try session.pointee.take(push, userData: given.pointee.user_data)
   }
 
@@ -26,6 +30,7 @@
     let draft = try session.pointee.roomForDraft()
     builder.pointee.write(plan, to: draft)
     return try takePush(
-      session, given, payload: UnsafeRawBufferPointer(start: draft, count: plan.size))
+      session, given, payload: UnsafeRawBufferPointer(start: draft, count: plan.size),
+      isBuilt: true)
   }
 #endif

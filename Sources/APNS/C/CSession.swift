@@ -268,16 +268,20 @@ private func takeChecked(
   _ session: HeldSession, _ given: UnsafePointer<apns_notification_t>
 ) throws(Failure) -> UInt32 {
   guard let payload = given.pointee.payload else {
-    throw isNull(given.pointee.token == nil ? "token" : "payload")
+    throw given.pointee.token == nil
+      ? isNull("token", reject: APNS_REJECT_MISSING_TOKEN)
+      : isNull("payload", reject: APNS_REJECT_MISSING_PAYLOAD)
   }
   guard given.pointee.payload_length >= 0 else { throw refusal(of: given, payloadMax: 0xFFFF) }
   let bytes = UnsafeRawBufferPointer(start: payload, count: given.pointee.payload_length)
   switch session {
   case .binary(let session):
-    return try session.pointee.take(
-      try wireNotification(
-        given, bytes, payloadCount: bytes.count, payloadMax: session.pointee.options.payloadMax),
-      userData: given.pointee.user_data)
+    let notification = try wireNotification(
+      given, bytes, payloadCount: bytes.count, payloadMax: session.pointee.options.payloadMax)
+    if session.pointee.options.checks != 0 {
+      try check(given, payload: bytes, session.pointee.options)
+    }
+    return try session.pointee.take(notification, userData: given.pointee.user_data)
   #if APNS_HTTP2
     case .push(let session):
       return try takePush(session, given, payload: bytes)
@@ -298,11 +302,14 @@ private func take(
   adopted.payload_length = plan.size
   switch session {
   case .binary(let session):
+    let notification = try wireNotification(
+      &adopted, UnsafeRawBufferPointer(start: nil, count: 0), payloadCount: plan.size,
+      payloadMax: session.pointee.options.payloadMax)
+    if session.pointee.options.checks != 0 {
+      try check(&adopted, payload: nil, session.pointee.options)
+    }
     return try session.pointee.take(
-      try wireNotification(
-        &adopted, UnsafeRawBufferPointer(start: nil, count: 0), payloadCount: plan.size,
-        payloadMax: session.pointee.options.payloadMax),
-      payloadCount: plan.size, userData: adopted.user_data
+      notification, payloadCount: plan.size, userData: adopted.user_data
     ) {
       builder.pointee.write(plan, to: $0)
       return UnsafeRawBufferPointer(start: $0, count: plan.size)
@@ -341,8 +348,20 @@ func refusal(
   of given: UnsafePointer<apns_notification_t>, payloadMax: Int
 ) -> Failure {
   let notification = given.pointee
-  if notification.token == nil { return isNull("token") }
-  return Failure(APNS_ERR_ARGUMENT) {
+  if notification.token == nil { return isNull("token", reject: APNS_REJECT_MISSING_TOKEN) }
+  let reject =
+    if notification.token_length == 0 {
+      APNS_REJECT_MISSING_TOKEN
+    } else if notification.token_length < 0 || notification.token_length > Int(APNS_TOKEN_MAX) {
+      APNS_REJECT_INVALID_TOKEN_SIZE
+    } else if notification.payload_length == 0 {
+      APNS_REJECT_MISSING_PAYLOAD
+    } else if notification.payload_length < 0 || notification.payload_length > payloadMax {
+      APNS_REJECT_INVALID_PAYLOAD_SIZE
+    } else {
+      APNS_REJECT_PROCESSING_ERROR
+    }
+  return Failure(APNS_ERR_ARGUMENT, reject: reject) {
     if notification.token_length <= 0 || notification.token_length > Int(APNS_TOKEN_MAX) {
       $0.append("the device token has ")
       $0.append(size: notification.token_length)

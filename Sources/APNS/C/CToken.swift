@@ -12,7 +12,7 @@ public func apns_token_from_hex(
       do throws(TokenText.Fault) {
         return try TokenText.decode(text, into: target)
       } catch {
-        throw Failure(APNS_ERR_ARGUMENT) { $0.append(error) }
+        throw Failure(APNS_ERR_ARGUMENT, reject: error.reject) { $0.append(error) }
       }
     }
   }
@@ -30,7 +30,7 @@ public func apns_token_from_base64(
       do throws(TokenBase64.Fault) {
         return try TokenBase64.decode(text, into: target)
       } catch {
-        throw Failure(APNS_ERR_ARGUMENT) { $0.append(error) }
+        throw Failure(APNS_ERR_ARGUMENT, reject: error.reject) { $0.append(error) }
       }
     }
   }
@@ -176,6 +176,26 @@ extension Message {
       append("the token has ")
       append(bytes)
       append(" bytes, more than 100")
+    }
+  }
+}
+
+extension TokenText.Fault {
+  fileprivate var reject: apns_reject_t {
+    switch self {
+    case .noDigits: APNS_REJECT_MISSING_TOKEN
+    case .tooLong: APNS_REJECT_INVALID_TOKEN_SIZE
+    case .notHex, .oddDigits: APNS_REJECT_INVALID_TOKEN
+    }
+  }
+}
+
+extension TokenBase64.Fault {
+  fileprivate var reject: apns_reject_t {
+    switch self {
+    case .noDigits: APNS_REJECT_MISSING_TOKEN
+    case .tooLong: APNS_REJECT_INVALID_TOKEN_SIZE
+    default: APNS_REJECT_INVALID_TOKEN
     }
   }
 }

@@ -10,18 +10,27 @@ struct Failure: Error {
   var status: apns_status_t
   var systemError: CInt = 0
   var tlsCode: UInt = 0
+  /// The status with which a gateway would have refused the notification it is about.
+  let reject: apns_reject_t
   /// In the failure itself, however large that makes it: with memory of its own, what fails
   /// for want of memory could not be said.
   private var message = Message()
 
   @inline(never)
-  init(_ status: apns_status_t, _ text: StaticString, systemError: CInt = 0) {
-    self.init(status, systemError: systemError) { $0.append(text) }
+  init(
+    _ status: apns_status_t, _ text: StaticString, systemError: CInt = 0,
+    reject: apns_reject_t = APNS_REJECT_NONE
+  ) {
+    self.init(status, systemError: systemError, reject: reject) { $0.append(text) }
   }
 
   @inline(never)
-  init(_ status: apns_status_t, systemError: CInt = 0, describe: (inout Message) -> Void) {
+  init(
+    _ status: apns_status_t, systemError: CInt = 0, reject: apns_reject_t = APNS_REJECT_NONE,
+    describe: (inout Message) -> Void
+  ) {
     self.status = status
+    self.reject = reject
     self.systemError = systemError
     describe(&message)
     if systemError != 0 {
@@ -48,6 +57,7 @@ struct Failure: Error {
     full.status = status.rawValue
     full.sys_errno = systemError
     full.tls_code = UInt64(tlsCode)
+    full.reject = Int32(truncatingIfNeeded: reject.rawValue)
     withUnsafeMutableBytes(of: &full.message) { message.copy(to: $0) }
     withUnsafeBytes(of: &full) { source in
       let known = min(given, source.count)

@@ -30,20 +30,33 @@
       needsTopic: Bool
     ) throws(Failure) {
       let length = given.pointee.token_length
-      guard let token = given.pointee.token, length > 0, length <= Int(APNS_TOKEN_MAX) else {
-        throw Self.refusal("the device token has ", length, " bytes, not 1 to 100")
+      guard length > 0, length <= Int(APNS_TOKEN_MAX) else {
+        throw Self.refusal(
+          "the device token has ", length, " bytes, not 1 to 100",
+          reject: length == 0 ? APNS_REJECT_MISSING_TOKEN : APNS_REJECT_INVALID_TOKEN_SIZE)
       }
-      guard payload.count > 0 else { throw Failure(APNS_ERR_ARGUMENT, "the payload is empty") }
+      guard let token = given.pointee.token else {
+        throw Failure(APNS_ERR_ARGUMENT, "token is NULL", reject: APNS_REJECT_MISSING_TOKEN)
+      }
+      guard payload.count > 0 else {
+        throw Failure(
+          APNS_ERR_ARGUMENT, "the payload is empty", reject: APNS_REJECT_MISSING_PAYLOAD)
+      }
       type = try Self.type(given.pointee.push_type, of: payload)
       let limit = payloadMax == 0 ? type.payloadMax : min(payloadMax, type.payloadMax)
       guard payload.count <= limit else {
-        throw Self.refusal("the payload has ", payload.count, " bytes, more than ", limit)
+        throw Self.refusal(
+          "the payload has ", payload.count, " bytes, more than ", limit,
+          reject: APNS_REJECT_INVALID_PAYLOAD_SIZE)
       }
       priority = try Self.priority(given.pointee.priority, of: type)
       switch given.pointee.expiry {
       case 0: expiry = nil
       case Int64(APNS_EXPIRY_ONCE)...: expiry = max(0, given.pointee.expiry)
-      default: throw Failure(APNS_ERR_ARGUMENT) { $0.append(expiry: given.pointee.expiry) }
+      default:
+        throw Failure(APNS_ERR_ARGUMENT, reject: APNS_REJECT_PROCESSING_ERROR) {
+          $0.append(expiry: given.pointee.expiry)
+        }
       }
       if Self.isEmpty(given.pointee.topic), let topicCount {
         topic = UnsafeRawBufferPointer(start: fallback, count: topicCount)
@@ -52,13 +65,17 @@
           Self.isEmpty(given.pointee.topic) ? fallback : given.pointee.topic)
       }
       if needsTopic, topic.count == 0 {
-        throw Failure(APNS_ERR_ARGUMENT, "there is no topic, and a provider token needs one")
+        throw Failure(
+          APNS_ERR_ARGUMENT, "there is no topic, and a provider token needs one",
+          reject: APNS_REJECT_MISSING_TOPIC)
       }
       collapse = try Self.text(
-        given.pointee.collapse_id, "collapse_id", most: Self.collapseMax, lowest: 0x20)
+        given.pointee.collapse_id, "collapse_id", most: Self.collapseMax, lowest: 0x20,
+        reject: APNS_REJECT_PROCESSING_ERROR)
       if let id = given.pointee.apns_id, id.pointee != 0 {
         guard let read = MessageID(id) else {
-          throw Failure(APNS_ERR_ARGUMENT, "apns_id is not a UUID")
+          throw Failure(
+            APNS_ERR_ARGUMENT, "apns_id is not a UUID", reject: APNS_REJECT_PROCESSING_ERROR)
         }
         identifier = read
       } else {
@@ -69,9 +86,9 @@
     }
 
     static func topic(
-      _ text: UnsafePointer<CChar>?
+      _ text: UnsafePointer<CChar>?, reject: apns_reject_t = APNS_REJECT_INVALID_TOPIC_SIZE
     ) throws(Failure) -> UnsafeRawBufferPointer {
-      try Self.text(text, "topic", most: Self.topicMax, lowest: 0x21)
+      try Self.text(text, "topic", most: Self.topicMax, lowest: 0x21, reject: reject)
     }
 
     @inline(__always)
@@ -107,7 +124,8 @@
     /// The text of a header, which a control character would end, or begin another.
     @_optimize(speed) @inline(never)
     private static func text(
-      _ given: UnsafePointer<CChar>?, _ name: StaticString, most: Int, lowest: UInt8
+      _ given: UnsafePointer<CChar>?, _ name: StaticString, most: Int, lowest: UInt8,
+      reject: apns_reject_t
     ) throws(Failure) -> UnsafeRawBufferPointer {
       guard let given else { return UnsafeRawBufferPointer(start: nil, count: 0) }
       var count = 0
@@ -116,7 +134,7 @@
         // A space at an end belongs to no header's text (RFC 9110, 5.5).
         guard byte >= lowest, byte != 0x7F, byte != 0x20 || count > 0 && given[count &+ 1] != 0
         else {
-          throw Failure(APNS_ERR_ARGUMENT) {
+          throw Failure(APNS_ERR_ARGUMENT, reject: reject) {
             $0.append(name)
             $0.append(" has character 0x")
             $0.append(hex: byte)
@@ -126,7 +144,7 @@
         }
         count &+= 1
         if count > most {
-          throw Failure(APNS_ERR_ARGUMENT) {
+          throw Failure(APNS_ERR_ARGUMENT, reject: reject) {
             $0.append(name)
             $0.append(" has more than ")
             $0.append(most)
@@ -139,9 +157,10 @@
 
     @inline(never)
     private static func refusal(
-      _ before: StaticString, _ number: Int, _ behind: StaticString, _ other: Int? = nil
+      _ before: StaticString, _ number: Int, _ behind: StaticString, _ other: Int? = nil,
+      reject: apns_reject_t = APNS_REJECT_PROCESSING_ERROR
     ) -> Failure {
-      Failure(APNS_ERR_ARGUMENT) {
+      Failure(APNS_ERR_ARGUMENT, reject: reject) {
         $0.append(before)
         $0.append(size: number)
         $0.append(behind)

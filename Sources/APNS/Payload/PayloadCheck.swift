@@ -4,6 +4,10 @@ struct PayloadCheck: ~Copyable {
   private var reader: JSONReader
   private var names = KeySet()
   private var hasMemory = true
+  /// Else errors only, for which no names are noted and nothing is allocated.
+  private let findsWarnings: Bool
+  /// `aps` has `content-available` and nothing else.
+  private var isSilent = false
 
   typealias Report = (PayloadFinding) -> Void
 
@@ -11,23 +15,35 @@ struct PayloadCheck: ~Copyable {
   static func run(
     _ bytes: UnsafeRawBufferPointer, limit: Int, report: Report
   ) -> Bool {
-    var check = PayloadCheck(bytes)
-    // What no limit allows is not worth the reading.
-    if bytes.count < 1 << 30 {
-      do throws(JSONFault) {
-        try check.walk(report)
-      } catch {
-        var finding = PayloadFinding(.json, at: error.offset)
-        finding.json = error.reason
-        check.tell(finding, report)
-      }
-    }
-    if bytes.count > limit { check.tell(PayloadFinding(.size, at: limit), report) }
+    var check = PayloadCheck(bytes, findsWarnings: true)
+    check.judge(limit, report)
     return check.hasMemory
   }
 
-  private init(_ bytes: UnsafeRawBufferPointer) {
+  /// Tells of errors only; whether the payload does no more than wake the app.
+  static func findErrors(_ bytes: UnsafeRawBufferPointer, report: Report) -> Bool {
+    var check = PayloadCheck(bytes, findsWarnings: false)
+    check.judge(bytes.count, report)
+    return check.isSilent
+  }
+
+  private mutating func judge(_ limit: Int, _ report: Report) {
+    // What no limit allows is not worth the reading.
+    if bytes.count < 1 << 30 {
+      do throws(JSONFault) {
+        try walk(report)
+      } catch {
+        var finding = PayloadFinding(.json, at: error.offset)
+        finding.json = error.reason
+        tell(finding, report)
+      }
+    }
+    if bytes.count > limit { tell(PayloadFinding(.size, at: limit), report) }
+  }
+
+  private init(_ bytes: UnsafeRawBufferPointer, findsWarnings: Bool) {
     self.bytes = bytes
+    self.findsWarnings = findsWarnings
     reader = JSONReader(bytes)
   }
 
@@ -47,7 +63,7 @@ struct PayloadCheck: ~Copyable {
     while try reader.next() == .name {
       let text = tokenText
       let name = KeyName(text)
-      if !isNew() { tell(finding(.duplicate, text), report) }
+      if findsWarnings, !isNew() { tell(finding(.duplicate, text), report) }
       let value = try reader.next()
       if name.equals("aps") {
         hasAps = true
@@ -71,10 +87,16 @@ struct PayloadCheck: ~Copyable {
   @inline(never)
   private mutating func walk(_ object: PayloadObject, _ report: Report) throws(JSONFault) {
     var seen: UInt32 = 0
+    var areKnown = true
     while try reader.next() == .name {
       let text = tokenText
       let name = KeyName(text)
       guard let key = object.find(name) else {
+        areKnown = false
+        guard findsWarnings else {
+          try skip(try reader.next())
+          continue
+        }
         let isOfAlert = object == .aps && PayloadObject.alert.find(name) != nil
         var finding = finding(isOfAlert ? .belongsInAlert : .unknownKey, text)
         finding.like = object.nearest(to: name)
@@ -87,6 +109,7 @@ struct PayloadCheck: ~Copyable {
       seen |= bit
       try judge(key.type, text, report)
     }
+    if object == .aps { isSilent = areKnown && seen == 1 << PayloadObject.wakingKey }
   }
 
   @inline(never)
@@ -173,5 +196,7 @@ struct PayloadCheck: ~Copyable {
 
   /// The one place from which is told.
   @inline(never)
-  private func tell(_ finding: PayloadFinding, _ report: Report) { report(finding) }
+  private func tell(_ finding: PayloadFinding, _ report: Report) {
+    if finding.isError || findsWarnings { report(finding) }
+  }
 }

@@ -59,6 +59,9 @@ enum PayloadObject {
     }
   }
 
+  /// The number of `content-available` in `aps`.
+  static var wakingKey: UInt32 { 3 }
+
   /// The key of that number; nil behind the last.
   func key(_ number: Int) -> (name: UnsafeRawBufferPointer, type: PayloadType)? {
     let word = list[number]

@@ -11,7 +11,7 @@
 
     /// Copies the names; the port is left out where it is the usual one of https.
     static func make(_ given: apns_session_options_t) throws(Failure) -> PushNames {
-      let topicCount = try PushRequest.topic(given.topic).count
+      let topicCount = try PushRequest.topic(given.topic, reject: APNS_REJECT_NONE).count
       if given.topic != nil, topicCount == 0 {
         throw Failure(APNS_ERR_ARGUMENT, "topic is empty")
       }

@@ -11,7 +11,9 @@
     ) throws(Failure) -> UInt32 {
       let size = StoredRequest.size(of: push)
       guard size <= outbox.pointee.largestRequest else {
-        throw Failure(APNS_ERR_ARGUMENT, "the notification is larger than the window")
+        throw Failure(
+          APNS_ERR_ARGUMENT, "the notification is larger than the window",
+          reject: APNS_REJECT_INVALID_PAYLOAD_SIZE)
       }
       waitsSince = 0
       if !hasConnection {

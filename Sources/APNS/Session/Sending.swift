@@ -57,7 +57,9 @@ extension Session where Net: ~Copyable {
 
   private var tooLarge: Failure {
     @inline(never) get {
-      Failure(APNS_ERR_ARGUMENT, "the notification is larger than the window")
+      Failure(
+        APNS_ERR_ARGUMENT, "the notification is larger than the window",
+        reject: APNS_REJECT_INVALID_PAYLOAD_SIZE)
     }
   }
 

@@ -27,6 +27,8 @@ struct SessionOptions {
   let retrySeconds: UInt32
   /// What is in flight without proof for so long is proven; `max`: never.
   let proveAfter: Int64
+  /// What each notification is checked for: bits of `apns_check_t`.
+  let checks: UInt32
 
   /// After so many such ends in a row, with nothing proven in between, it is no notification
   /// that ends the connections.
@@ -80,6 +82,10 @@ struct SessionOptions {
     zeroProves = given.zero_proves != 0
     keepsSpare = given.no_standby == 0
     connectsPerMinute = Int64(given.connects_per_minute)
+    checks = given.checks
+    if checks & ~APNS_CHECK_ALL.rawValue != 0 {
+      throw Self.refusal("checks", Int(checks), "which has bits that are no apns_check_t")
+    }
     connections = given.connections == 0 ? 1 : Int(given.connections)
     if connections > Self.mostConnections {
       throw Self.refusal("connections", connections, "not 1 to 64")

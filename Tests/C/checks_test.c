@@ -1,0 +1,386 @@
+/* What a session checks of each notification when it is asked to, and the status with which
+   each refusal says what a gateway would have. */
+#include <stdio.h>
+#include <time.h>
+
+#include "provider.h"
+
+static const gateway_step_t record_all[] = {TAKE_ALL, END};
+
+static apns_session_t *session_checking(gateway_t *gateway, uint32_t checks, int32_t format) {
+  apns_session_options_t options = options_for(gateway);
+  options.checks = checks;
+  options.format = format;
+  return session_to(gateway, &options);
+}
+
+static apns_notification_t saying(const char *json) {
+  apns_notification_t push = *notification(1);
+  push.payload = json, push.payload_length = strlen(json);
+  return push;
+}
+
+/* Refused with this in the message and this status; nothing of it was taken. */
+#define assert_refused(session, push, status, ...) \
+  check_refusal((session), (push), (status), (const char *const[]){__VA_ARGS__, NULL}, __LINE__)
+static void check_refusal(apns_session_t *session, const apns_notification_t *push,
+                          apns_reject_t reject, const char *const *parts, int line) {
+  const uint64_t before = stats_of(session).taken;
+  apns_error_t error = APNS_ERROR_INIT;
+  error.reject = 99;
+  uint32_t identifier = 77;
+  check_status(APNS_ERR_ARGUMENT, apns_session_send(session, push, 0, &identifier, &error), &error,
+               "a refusal", __FILE__, line);
+  for (; *parts; parts++) check_contains(error.message, *parts, __FILE__, line);
+  _assert_int_equal(error.reject, reject, __FILE__, line);
+  _assert_int_equal(identifier, 77, __FILE__, line);
+  _assert_int_equal(stats_of(session).taken, before, __FILE__, line);
+}
+
+#define assert_taken(session, push)                                             \
+  do {                                                                          \
+    apns_error_t error_ = APNS_ERROR_INIT;                                      \
+    assert_ok(apns_session_send((session), (push), 0, NULL, &error_), &error_); \
+  } while (0)
+
+/* ---- Payloads -------------------------------------------------------------- */
+
+static const char *const wrong_payloads[][2] = {
+    {"{\"aps\":{\"badge\":\"3\"}}",
+     "payload, line 1, column 17 (byte 16): 'badge' is not an integer"},
+    {"{\"aps\":{\"alert\":\"a\"}", "ends too early"},
+    {"{'aps':{}}", "payload, line 1, column 2"},
+    {"[]", "a payload is an object"},
+    {"{\"aps\":[]}", "'aps' is not an object"},
+    {"{\"aps\":{\"alert\":\"\xFF\"}}", "not UTF-8"},
+    {"{\"aps\":{\"alert\":{\"loc-args\":[1]}}}", "has an element that is not a string"},
+    {"{\"nosuch\":1,\n\"aps\":{\"badges\":1,\"sound\":1}}",
+     "payload, line 2, column 27 (byte 39): 'sound'"},
+};
+#define WRONG (sizeof wrong_payloads / sizeof *wrong_payloads)
+
+/* What apns_payload_check() only warns of, and what other kinds of push have. */
+static const char *const fine_payloads[] = {
+    "{\"aps\":{\"alert\":\"a\"}}",
+    "{\"mdm\":\"8B6D-4F\"}",
+    "{\"container-identifier\":\"c\",\"domain\":\"d\"}",
+    "{\"aps\":{\"badges\":1},\"a\":1,\"a\":2}",
+    "{\"aps\":{\"alert\":[\"a\"]}}",
+    "{\"aps\":{\"content-changed\":true}}",
+    "{\"aps\":{},\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,\"i\":1,\"j\":1}",
+};
+#define FINE (sizeof fine_payloads / sizeof *fine_payloads)
+
+static void payloads_are_checked_where_asked_for(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_t *session = session_checking(gateway, APNS_CHECK_PAYLOAD, 0);
+  apns_notification_t push;
+  for (size_t index = 0; index < WRONG; index++) {
+    push = saying(wrong_payloads[index][0]);
+    assert_refused(session, &push, APNS_REJECT_PROCESSING_ERROR, wrong_payloads[index][1]);
+  }
+  /* None of them cost a connection. */
+  assert_int_equal(gateway_connections(gateway), 0);
+  for (size_t index = 0; index < FINE; index++) {
+    push = saying(fine_payloads[index]);
+    assert_taken(session, &push);
+  }
+  /* The other check is off. */
+  push = saying(fine_payloads[0]);
+  push.expiry = 3600;
+  assert_taken(session, &push);
+  assert_int_equal(stats_of(session).taken, FINE + 1);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void nothing_is_checked_where_nothing_is_said(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_t *session = session_to(gateway, NULL);
+  for (size_t index = 0; index < WRONG; index++) {
+    apns_notification_t push = saying(wrong_payloads[index][0]);
+    push.expiry = index % 2 ? 3600 : 1245345321;
+    assert_taken(session, &push);
+  }
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+/* Apple's gateway takes no priority 10 for one that shows nothing (Binary Provider API). */
+static void a_silent_payload_needs_its_priority(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_t *session = session_checking(gateway, APNS_CHECK_ALL, 0);
+  apns_notification_t push = saying("{\"aps\":{\"content-available\":1},\"x\":{\"alert\":1}}");
+  push.priority = 10;
+  assert_refused(session, &push, APNS_REJECT_PROCESSING_ERROR, "priority is 10", "needs 5");
+  push.priority = 5;
+  assert_taken(session, &push);
+  push.priority = 0;
+  assert_taken(session, &push);
+  push = saying("{\"aps\":{\"content-available\":1,\"badge\":0}}");
+  push.priority = 10;
+  assert_taken(session, &push);
+  push = saying("{\"aps\":{\"new\":1,\"content-available\":1}}");
+  push.priority = 10;
+  assert_taken(session, &push);
+  apns_session_free(session);
+  gateway_stop(gateway);
+  /* Where the frame does not say it, it is not asked. */
+  gateway = gateway_start(NULL, SCRIPTS(record_all));
+  session = session_checking(gateway, APNS_CHECK_ALL, APNS_FORMAT_ENHANCED);
+  push = saying("{\"aps\":{\"content-available\":1}}");
+  push.priority = 10;
+  assert_taken(session, &push);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+/* At the end of a page, behind which there is nothing to be read. */
+static void a_checked_payload_is_not_read_beyond_its_end(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_t *session = session_checking(gateway, APNS_CHECK_ALL, 0);
+  static const char whole[] = "{\"aps\":{\"alert\":{\"title\":\"\\u00e9\xC3\xA9\"},\"badge\":12}}";
+  for (size_t length = 1; length < sizeof whole; length++) {
+    char *copy = malloc(length);
+    memcpy(copy, whole, length);
+    apns_notification_t push = *notification(1);
+    push.payload = copy, push.payload_length = length;
+    if (length == sizeof whole - 1) {
+      assert_taken(session, &push);
+    } else {
+      assert_refused(session, &push, APNS_REJECT_PROCESSING_ERROR, "payload, line 1");
+    }
+    free(copy);
+  }
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+/* ---- Expiries ---------------------------------------------------------------- */
+
+static void expiries_are_checked_where_asked_for(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_t *session = session_checking(gateway, APNS_CHECK_EXPIRY, 0);
+  apns_notification_t push = saying("not JSON, which is not asked for");
+  const int64_t now = time(NULL);
+  static const int64_t durations[] = {1, 3600, 86400, 31536000, 999999999};
+  for (size_t index = 0; index < sizeof durations / sizeof *durations; index++) {
+    char advice[64];
+    snprintf(advice, sizeof advice, "time(NULL) + %lld", (long long)durations[index]);
+    push.expiry = durations[index];
+    assert_refused(session, &push, APNS_REJECT_PROCESSING_ERROR, "expiry is ",
+                   "looks like a duration", advice);
+  }
+  push.expiry = 1245345321;
+  assert_refused(session, &push, APNS_REJECT_PROCESSING_ERROR, "expiry is 1245345321, ", " s ago",
+                 "APNS_EXPIRY_ONCE");
+  push.expiry = 1000000000;
+  assert_refused(session, &push, APNS_REJECT_PROCESSING_ERROR, " s ago");
+  push.expiry = now - 60;
+  assert_refused(session, &push, APNS_REJECT_PROCESSING_ERROR, " s ago");
+  push.expiry = (now + 3600) * 1000;
+  assert_refused(session, &push, APNS_REJECT_PROCESSING_ERROR, "looks like milliseconds");
+  push.expiry = INT64_MAX;
+  assert_refused(session, &push, APNS_REJECT_PROCESSING_ERROR, "expiry is 9223372036854775807");
+  push.expiry = -2;
+  assert_refused(session, &push, APNS_REJECT_PROCESSING_ERROR, "neither a time");
+  assert_int_equal(gateway_connections(gateway), 0);
+  const int64_t fine[] = {0, APNS_EXPIRY_ONCE, now + 3600, now + 10 * 31536000LL, 99999999999};
+  for (size_t index = 0; index < sizeof fine / sizeof *fine; index++) {
+    push.expiry = fine[index];
+    assert_taken(session, &push);
+  }
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+/* ---- The other send functions ------------------------------------------------- */
+
+static void an_array_stops_at_what_a_check_finds(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_t *session = session_checking(gateway, APNS_CHECK_ALL, 0);
+  apns_notification_t all[10];
+  for (size_t index = 0; index < 10; index++) all[index] = saying("{\"aps\":{}}");
+  all[4].payload = "{\"aps\":[]}";
+  all[7].expiry = 3600;
+  apns_error_t error = APNS_ERROR_INIT;
+  size_t taken = 99;
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send_many(session, all, 10, 0, &taken, &error),
+                &error);
+  assert_int_equal(taken, 4);
+  assert_int_equal(error.reject, APNS_REJECT_PROCESSING_ERROR);
+  assert_contains(error.message, "'aps' is not an object");
+  gateway_await_frames(gateway, 0, 4);
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send_many(session, all + 5, 5, 0, &taken, &error),
+                &error);
+  assert_int_equal(taken, 2);
+  assert_contains(error.message, "looks like a duration");
+  assert_ok(apns_session_send_many(session, all + 8, 2, 0, &taken, &error), &error);
+  gateway_await_frames(gateway, 0, 8);
+  assert_counts(session, 8, 0, 0, 0, 8);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void a_builders_payload_is_checked_for_its_expiry(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_t *session = session_checking(gateway, APNS_CHECK_ALL, 0);
+  apns_payload_t *payload = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_payload_new(NULL, &payload, &error), &error);
+  apns_notification_t push = *notification(1);
+  push.payload = NULL, push.payload_length = 0;
+  push.expiry = 3600;
+  assert_status(APNS_ERR_ARGUMENT,
+                apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error), &error);
+  assert_contains(error.message, "looks like a duration");
+  assert_int_equal(error.reject, APNS_REJECT_PROCESSING_ERROR);
+  push.expiry = 0;
+  assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error), &error);
+  apns_payload_free(payload);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void a_check_that_is_none_is_refused(void **state) {
+  (void)state;
+  static const uint32_t wrong[] = {4, 7, 0x80000000u, UINT32_MAX};
+  for (size_t index = 0; index < sizeof wrong / sizeof *wrong; index++) {
+    apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+    options.checks = wrong[index];
+    apns_session_t *session = NULL;
+    apns_error_t error = APNS_ERROR_INIT;
+    assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, NULL, &session, &error), &error);
+    char text[64];
+    snprintf(text, sizeof text, "checks is %u", wrong[index]);
+    assert_contains(error.message, text);
+    assert_int_equal(error.reject, 0);
+  }
+}
+
+/* ---- With which status a gateway would have refused it ------------------------- */
+
+static void a_refusal_has_the_gateways_status(void **state) {
+  (void)state;
+  static char large[3000];
+  memset(large, ' ', sizeof large);
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_notification_t push = *notification(1);
+#define REFUSED(change, status, text)               \
+  do {                                              \
+    push = *notification(1);                        \
+    change;                                         \
+    assert_refused(session, &push, (status), text); \
+  } while (0)
+  REFUSED(push.token = NULL, APNS_REJECT_MISSING_TOKEN, "token is NULL");
+  REFUSED((push.token = NULL, push.payload = NULL), APNS_REJECT_MISSING_TOKEN, "token is NULL");
+  REFUSED(push.token_length = 0, APNS_REJECT_MISSING_TOKEN, "0 bytes");
+  REFUSED((push.token = large, push.token_length = 101), APNS_REJECT_INVALID_TOKEN_SIZE, "101");
+  REFUSED(push.token_length = SIZE_MAX, APNS_REJECT_INVALID_TOKEN_SIZE, "bytes, not 1 to 100");
+  REFUSED(push.payload = NULL, APNS_REJECT_MISSING_PAYLOAD, "payload is NULL");
+  REFUSED(push.payload_length = 0, APNS_REJECT_MISSING_PAYLOAD, "empty");
+  REFUSED((push.payload = large, push.payload_length = 2049), APNS_REJECT_INVALID_PAYLOAD_SIZE,
+          "2049");
+  REFUSED(push.payload_length = SIZE_MAX, APNS_REJECT_INVALID_PAYLOAD_SIZE, "more than");
+  REFUSED(push.priority = 7, APNS_REJECT_PROCESSING_ERROR, "priority is 7");
+  REFUSED(push.expiry = -2, APNS_REJECT_PROCESSING_ERROR, "expiry is -2");
+  /* Mistakes of the call are none of a notification. */
+  REFUSED(push.size = 0, APNS_REJECT_NONE, "INIT macro");
+  REFUSED(push.reserved[3] = 1, APNS_REJECT_NONE, "reserved");
+#undef REFUSED
+  apns_error_t error = APNS_ERROR_INIT;
+  error.reject = 99;
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, NULL, 0, NULL, &error), &error);
+  assert_int_equal(error.reject, APNS_REJECT_NONE);
+
+  apns_payload_options_t limited = APNS_PAYLOAD_OPTIONS_INIT;
+  limited.limit = 20;
+  apns_payload_t *payload = NULL;
+  assert_ok(apns_payload_new(&limited, &payload, &error), &error);
+  assert_ok(apns_payload_set_string(payload, APNS_KEY_ALERT, large, 30, &error), &error);
+  push = *notification(1);
+  push.payload = NULL, push.payload_length = 0;
+  assert_status(APNS_ERR_ARGUMENT,
+                apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error), &error);
+  assert_int_equal(error.reject, APNS_REJECT_INVALID_PAYLOAD_SIZE);
+  apns_payload_free(payload);
+
+  assert_int_equal(gateway_connections(gateway), 0);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void a_tokens_text_has_the_gateways_status(void **state) {
+  (void)state;
+  static char digits[203];
+  memset(digits, 'A', sizeof digits);
+  const struct {
+    apns_status_t (*read)(const char *, size_t, uint8_t *, size_t, size_t *, apns_error_t *);
+    const char *text;
+    size_t length;
+    apns_reject_t reject;
+  } cases[] = {
+      {apns_token_from_hex, "0g", 2, APNS_REJECT_INVALID_TOKEN},
+      {apns_token_from_hex, "abc", 3, APNS_REJECT_INVALID_TOKEN},
+      {apns_token_from_hex, "", 0, APNS_REJECT_MISSING_TOKEN},
+      {apns_token_from_hex, "< >", 3, APNS_REJECT_MISSING_TOKEN},
+      {apns_token_from_hex, digits, 202, APNS_REJECT_INVALID_TOKEN_SIZE},
+      {apns_token_from_base64, "a-", 2, APNS_REJECT_INVALID_TOKEN},
+      {apns_token_from_base64, "Zh==", 4, APNS_REJECT_INVALID_TOKEN},
+      {apns_token_from_base64, "Zg=", 3, APNS_REJECT_INVALID_TOKEN},
+      {apns_token_from_base64, "", 0, APNS_REJECT_MISSING_TOKEN},
+      {apns_token_from_base64, digits, 200, APNS_REJECT_INVALID_TOKEN_SIZE},
+  };
+  for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
+    uint8_t token[APNS_TOKEN_MAX];
+    size_t length = 0;
+    apns_error_t error = APNS_ERROR_INIT;
+    assert_status(APNS_ERR_ARGUMENT,
+                  cases[index].read(cases[index].text, cases[index].length, token, sizeof token,
+                                    &length, &error),
+                  &error);
+    assert_int_equal(error.reject, cases[index].reject);
+  }
+  uint8_t small[1];
+  size_t length = 0;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_status(APNS_ERR_BUFFER_SMALL, apns_token_from_hex("0a0b", 4, small, 1, &length, &error),
+                &error);
+  assert_int_equal(error.reject, APNS_REJECT_NONE);
+}
+
+static void a_payload_judged_has_the_gateways_status(void **state) {
+  (void)state;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_status(APNS_ERR_ARGUMENT, apns_payload_check("{\"aps\":{}}", 10, 9, NULL, 0, NULL, &error),
+                &error);
+  assert_int_equal(error.reject, APNS_REJECT_INVALID_PAYLOAD_SIZE);
+  assert_status(APNS_ERR_ARGUMENT, apns_payload_check("{", 1, 0, NULL, 0, NULL, &error), &error);
+  assert_int_equal(error.reject, APNS_REJECT_PROCESSING_ERROR);
+}
+
+int main(void) {
+  identities_make();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(payloads_are_checked_where_asked_for),
+      cmocka_unit_test(nothing_is_checked_where_nothing_is_said),
+      cmocka_unit_test(a_silent_payload_needs_its_priority),
+      cmocka_unit_test(a_checked_payload_is_not_read_beyond_its_end),
+      cmocka_unit_test(expiries_are_checked_where_asked_for),
+      cmocka_unit_test(an_array_stops_at_what_a_check_finds),
+      cmocka_unit_test(a_builders_payload_is_checked_for_its_expiry),
+      cmocka_unit_test(a_check_that_is_none_is_refused),
+      cmocka_unit_test(a_refusal_has_the_gateways_status),
+      cmocka_unit_test(a_tokens_text_has_the_gateways_status),
+      cmocka_unit_test(a_payload_judged_has_the_gateways_status),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
