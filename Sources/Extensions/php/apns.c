@@ -31,6 +31,19 @@ static ZEND_INI_MH(update_number) {
   return SUCCESS;
 }
 
+static ZEND_INI_MH(update_checks) {
+  uint32_t checks = APNS_CHECK_ALL;
+  char shown[PHP_APNS_SHOWN];
+  (void)mh_arg3;
+  if (!php_apns_checks_of(new_value, &checks)) {
+    zend_error(E_WARNING, "%s must be 'all', 'payload', 'expiry' or 'none', '%s' given",
+               ZSTR_VAL(entry->name), php_apns_shown(new_value, shown));
+    return FAILURE;
+  }
+  *(zend_long *)ZEND_INI_GET_ADDR() = (zend_long)checks;
+  return SUCCESS;
+}
+
 /* A text is not cut at a NUL, and a script sets no path that open_basedir keeps shut. */
 static ZEND_INI_MH(update_text) {
   if (new_value && strlen(ZSTR_VAL(new_value)) != ZSTR_LEN(new_value)) return FAILURE;
@@ -79,6 +92,8 @@ PHP_INI_BEGIN()
   NUMBER(connect_timeout_ms, "0", 0x7fffffff)
   NUMBER(write_timeout_ms, "0", 0x7fffffff)
   NUMBER(close_timeout_ms, "1000", 0x7fffffff)
+  ZEND_INI_ENTRY3_EX("apns.checks", "all", PHP_INI_ALL, update_checks,
+                     (void *)XtOffsetOf(zend_apns_globals, checks), GLOBALS_BASE, NULL, NULL)
 PHP_INI_END()
 /* clang-format on */
 

@@ -124,3 +124,8 @@ const php_apns_name php_apns_push_types[] = {{"alert", APNS_PUSH_TYPE_ALERT},
                                              {"widgets", APNS_PUSH_TYPE_WIDGETS},
                                              {"controls", APNS_PUSH_TYPE_CONTROLS},
                                              {NULL, 0}};
+const php_apns_name php_apns_checks[] = {{"all", APNS_CHECK_ALL},
+                                         {"payload", APNS_CHECK_PAYLOAD},
+                                         {"expiry", APNS_CHECK_EXPIRY},
+                                         {"none", 0},
+                                         {NULL, 0}};

@@ -12,6 +12,7 @@ static bool is_number(php_apns_option_type type) {
 
 static const char *expected(const php_apns_option *option) {
   if (option->words) return "string or int";
+  if (option->type == PHP_APNS_CHECKS) return "bool, string or int";
   if (is_number(option->type)) return "int";
   return option->type == PHP_APNS_SWITCH ? "bool" : "string";
 }
@@ -45,6 +46,7 @@ static zend_long most(php_apns_option_type type) {
     case PHP_APNS_U16:
       return UINT16_MAX;
     case PHP_APNS_U32:
+    case PHP_APNS_CHECKS:
       return (zend_long)MIN((uint64_t)UINT32_MAX, (uint64_t)ZEND_LONG_MAX);
     case PHP_APNS_SIZE:
       return ZEND_LONG_MAX;
@@ -65,6 +67,7 @@ static bool read_number(const php_apns_option *option, zend_long number, char *f
       *(uint16_t *)field = (uint16_t)number;
       break;
     case PHP_APNS_U32:
+    case PHP_APNS_CHECKS:
       *(uint32_t *)field = (uint32_t)number;
       break;
     case PHP_APNS_SIZE:
@@ -135,6 +138,29 @@ static bool read_switch(const php_apns_option *option, const zval *value, char *
   return false;
 }
 
+/* "1" is what parse_ini_file() makes of "on". */
+bool php_apns_checks_of(const zend_string *text, uint32_t *out) {
+  const int32_t *word = php_apns_word(php_apns_checks, ZSTR_VAL(text), ZSTR_LEN(text));
+  const int32_t *is_on = php_apns_word(switches, ZSTR_VAL(text), ZSTR_LEN(text));
+  if (word) *out = (uint32_t)*word;
+  if (!word && is_on) *out = *is_on ? APNS_CHECK_ALL : 0;
+  return word || is_on;
+}
+
+static bool read_checks(const php_apns_option *option, const zval *value, char *field) {
+  uint32_t *checks = (uint32_t *)field;
+  zend_long number;
+  if (Z_TYPE_P(value) == IS_LONG) return read_number(option, Z_LVAL_P(value), field);
+  if (Z_TYPE_P(value) != IS_STRING) {
+    *checks = Z_TYPE_P(value) == IS_TRUE ? APNS_CHECK_ALL : 0;
+    return true;
+  }
+  if (php_apns_checks_of(Z_STR_P(value), checks)) return true;
+  if (php_apns_number_of(Z_STR_P(value), &number)) return read_number(option, number, field);
+  php_apns_no_word("option 'checks'", php_apns_checks, Z_STR_P(value));
+  return false;
+}
+
 /* ---- Tables -------------------------------------------------------------- */
 
 static bool read_option(const php_apns_option *option, zval *value, char *out) {
@@ -146,9 +172,10 @@ static bool read_option(const php_apns_option *option, zval *value, char *out) {
   }
   const zend_uchar type = Z_TYPE_P(value);
   if (type == IS_NULL && option->is_optional) return true;
-  if (option->type == PHP_APNS_SWITCH) {
+  if (option->type == PHP_APNS_SWITCH || option->type == PHP_APNS_CHECKS) {
     if (type == IS_TRUE || type == IS_FALSE || type == IS_LONG || type == IS_STRING) {
-      return read_switch(option, value, field);
+      return option->type == PHP_APNS_CHECKS ? read_checks(option, value, field)
+                                             : read_switch(option, value, field);
     }
   } else if (is_number(option->type)) {
     if (type == IS_LONG) return read_number(option, Z_LVAL_P(value), field);

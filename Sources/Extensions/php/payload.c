@@ -184,8 +184,8 @@ static zend_string *encode(zval *value) {
       ZVAL_STRING(&function, "json_last_error_msg");
       ZVAL_UNDEF(&message);
       call_user_function(NULL, NULL, &function, &message, 0, NULL);
-      php_apns_throw_argument("no JSON can be made of it: %s",
-                              Z_TYPE(message) == IS_STRING ? Z_STRVAL(message) : "unknown error");
+      php_apns_refuse(APNS_REJECT_PROCESSING_ERROR, "no JSON can be made of it: %s",
+                      Z_TYPE(message) == IS_STRING ? Z_STRVAL(message) : "unknown error");
       zval_ptr_dtor(&message);
       zval_ptr_dtor(&function);
     }

@@ -40,6 +40,7 @@ ZEND_BEGIN_MODULE_GLOBALS(apns)
   zend_long connect_timeout_ms;
   zend_long write_timeout_ms;
   zend_long close_timeout_ms;
+  zend_long checks;      /* of apns_check_t */
   HashTable *persistent; /* of php_apns_line *, by name; NULL: none yet */
   uint64_t requests;     /* begun by this process */
 ZEND_END_MODULE_GLOBALS(apns)
@@ -79,6 +80,9 @@ void php_apns_classes_register(void);
 /* Throws the exception of the error's status. */
 void php_apns_throw(const apns_error_t *error);
 void php_apns_throw_argument(const char *format, ...) ZEND_ATTRIBUTE_FORMAT(printf, 1, 2);
+/* The same of a notification, with what a gateway would have said of it. */
+void php_apns_refuse(apns_reject_t reject, const char *format, ...)
+    ZEND_ATTRIBUTE_FORMAT(printf, 2, 3);
 /* Like php_apns_throw() for sendMany(), which had taken so many. */
 void php_apns_tell_taken(size_t taken);
 /* "Apns\Session is not constructed" */
@@ -103,7 +107,7 @@ typedef struct php_apns_name {
   int32_t number;
 } php_apns_name;
 extern const php_apns_name php_apns_protocols[], php_apns_formats[], php_apns_ambiguous[],
-    php_apns_tls_versions[], php_apns_push_types[];
+    php_apns_tls_versions[], php_apns_push_types[], php_apns_checks[];
 /* NULL: it is none of them. */
 const int32_t *php_apns_word(const php_apns_name *words, const char *text, size_t length);
 /* Throws that `what` takes these words and no other. */
@@ -120,6 +124,7 @@ typedef enum php_apns_option_type {
   PHP_APNS_I32,    /* int32_t */
   PHP_APNS_SIZE,   /* size_t */
   PHP_APNS_SWITCH, /* int32_t, from a bool */
+  PHP_APNS_CHECKS, /* uint32_t of apns_check_t, from a bool too */
   PHP_APNS_OTHER   /* the caller's, who gets the zval: const zval * */
 } php_apns_option_type;
 
@@ -146,6 +151,8 @@ bool php_apns_read_options(const php_apns_options *options, HashTable *given, Ha
 /* Throws that there is no such option; `name` is NULL for a number. */
 void php_apns_unknown_option(const zend_string *name, zend_ulong number, const char *owner,
                              php_apns_name_at name_at, const void *names);
+/* A text as apns_check_t: php_apns_checks, or a switch for all; false: it is none. */
+bool php_apns_checks_of(const zend_string *text, uint32_t *out);
 /* A whole number in decimal digits; false: the text is none. */
 bool php_apns_number_of(const zend_string *text, zend_long *out);
 /* The named arguments behind those of the signature; NULL: none. */

@@ -12,10 +12,11 @@ typedef struct letter {
 } letter;
 
 /* A header's text, which has no NUL. */
-static bool take_header(const zend_string *given, const char *name, const char **out) {
+static bool take_header(const zend_string *given, const char *name, apns_reject_t reject,
+                        const char **out) {
   if (!given) return true;
   if (strlen(ZSTR_VAL(given)) != ZSTR_LEN(given)) {
-    php_apns_throw_argument("%s has a null byte", name);
+    php_apns_refuse(reject, "%s has a null byte", name);
     return false;
   }
   *out = ZSTR_VAL(given);
@@ -24,19 +25,23 @@ static bool take_header(const zend_string *given, const char *name, const char *
 
 static bool take_headers(const letter *letter, apns_notification_t *notification) {
   if (letter->priority < 0 || letter->priority > UINT8_MAX) {
-    php_apns_throw_argument("priority is " ZEND_LONG_FMT ", not 5 or 10", letter->priority);
+    php_apns_refuse(APNS_REJECT_PROCESSING_ERROR, "priority is " ZEND_LONG_FMT ", not 5 or 10",
+                    letter->priority);
     return false;
   }
   if (letter->push_type < 0 || letter->push_type > UINT8_MAX) {
-    php_apns_throw_argument("push_type is " ZEND_LONG_FMT ", not of Apns\\PushType",
-                            letter->push_type);
+    php_apns_refuse(APNS_REJECT_PROCESSING_ERROR,
+                    "push_type is " ZEND_LONG_FMT ", not of Apns\\PushType", letter->push_type);
     return false;
   }
   notification->priority = (uint8_t)letter->priority;
   notification->push_type = (uint8_t)letter->push_type;
-  return take_header(letter->topic, "topic", &notification->topic) &&
-         take_header(letter->collapse_id, "collapse_id", &notification->collapse_id) &&
-         take_header(letter->apns_id, "apns_id", &notification->apns_id);
+  return take_header(letter->topic, "topic", APNS_REJECT_INVALID_TOPIC_SIZE,
+                     &notification->topic) &&
+         take_header(letter->collapse_id, "collapse_id", APNS_REJECT_PROCESSING_ERROR,
+                     &notification->collapse_id) &&
+         take_header(letter->apns_id, "apns_id", APNS_REJECT_PROCESSING_ERROR,
+                     &notification->apns_id);
 }
 
 /* A constant of Apns\PushType, or APNs' own word for it. NULL: the payload says. */

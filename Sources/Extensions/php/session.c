@@ -54,6 +54,7 @@ static const php_apns_option fields[] = {
     FIELD(ping_after_ms, I32),
     FIELD(retry_timeout_ms, U32),
     FIELD(prove_after_ms, I32),
+    FIELD(checks, CHECKS),
     {"request", PHP_APNS_OTHER, XtOffsetOf(php_apns_session_settings, request), true, NULL},
 };
 #undef FIELD
@@ -93,6 +94,7 @@ static bool read_settings(php_apns_session_settings *settings, HashTable *given,
   settings->options = nothing;
   settings->options.connect_timeout_ms = (uint32_t)APNS_G(connect_timeout_ms);
   settings->options.write_timeout_ms = (uint32_t)APNS_G(write_timeout_ms);
+  settings->options.checks = (uint32_t)APNS_G(checks);
   if (!php_apns_read_options(known, given, named, settings) ||
       !php_apns_read_option(known, "proxy_password", password, settings)) {
     return false;

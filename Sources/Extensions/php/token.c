@@ -84,8 +84,9 @@ PHP_METHOD(Apns_Token, fromBytes) {
   zend_string *bytes;
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "S", &bytes) == FAILURE) return;
   if (ZSTR_LEN(bytes) < 1 || ZSTR_LEN(bytes) > APNS_TOKEN_MAX) {
-    php_apns_throw_argument("the device token has %zu bytes, not 1 to %d", ZSTR_LEN(bytes),
-                            APNS_TOKEN_MAX);
+    php_apns_refuse(
+        ZSTR_LEN(bytes) == 0 ? APNS_REJECT_MISSING_TOKEN : APNS_REJECT_INVALID_TOKEN_SIZE,
+        "the device token has %zu bytes, not 1 to %d", ZSTR_LEN(bytes), APNS_TOKEN_MAX);
     return;
   }
   make(return_value, (const uint8_t *)ZSTR_VAL(bytes), ZSTR_LEN(bytes));

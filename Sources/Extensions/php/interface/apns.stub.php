@@ -71,7 +71,11 @@ class Exception extends \RuntimeException
     public int $systemError = 0;
     /** OpenSSL's error code, 0 where there is none. */
     public int $tlsCode = 0;
-    /** What the gateway said, a constant of Apns\Reject; 0 for nothing. */
+    /**
+     * What the gateway said, or would have said of a notification, token or payload that was
+     * refused here, so that a script's table of statuses covers both: a constant of Apns\Reject;
+     * 0 for nothing.
+     */
     public int $reject = 0;
     /** By sendMany(): how many notifications it had taken before. */
     public int $taken = 0;
@@ -688,15 +692,35 @@ final class Session implements \IteratorAggregate
      * @cvalue APNS_EXPIRY_ONCE
      */
     public const EXPIRY_ONCE = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_CHECK_PAYLOAD
+     */
+    public const CHECK_PAYLOAD = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_CHECK_EXPIRY
+     */
+    public const CHECK_EXPIRY = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_CHECK_ALL
+     */
+    public const CHECK_ALL = UNKNOWN;
 
     /**
      * Credentials are made once and shared, or given as the array of their options; null
      * takes those of php.ini. Options are the fields of apns_session_options_t.
      *
+     * Unlike there, `checks` is on: a payload with an error, and an expiry that lies in the past
+     * or looks like a duration, are an ArgumentException. true or "all", false or "none",
+     * "payload", "expiry", or bits of the constants.
+     *
      * Of php.ini, apns.protocol, "binary" or "http2", stands in where neither protocol nor host
      * is said; apns.host with apns.server_name, and apns.port, unless the script speaks another
      * protocol; apns.topic by HTTP/2, unless the script names its certificate, which may be
-     * another app's; apns.connect_timeout_ms and apns.write_timeout_ms where they are not said.
+     * another app's; apns.connect_timeout_ms, apns.write_timeout_ms and apns.checks where they are
+     * not said.
      */
     public function __construct(Credentials|array|null $credentials = null, array $options = [], ?string $proxy_password = null, mixed ...$named) {}
 

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 7fb8595bd0ab0f470bdc1e5a6b21a2ed1eb293a4 */
+ * Stub hash: 982063dcabb090461630e43eab2e154ac8620fa0 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Exception_isRetryable, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
@@ -1256,6 +1256,24 @@ static zend_class_entry *register_class_Apns_Session(zend_class_entry *class_ent
 	zend_string *const_EXPIRY_ONCE_name = zend_string_init_interned("EXPIRY_ONCE", sizeof("EXPIRY_ONCE") - 1, 1);
 	zend_declare_class_constant_ex(class_entry, const_EXPIRY_ONCE_name, &const_EXPIRY_ONCE_value, ZEND_ACC_PUBLIC, NULL);
 	zend_string_release(const_EXPIRY_ONCE_name);
+
+	zval const_CHECK_PAYLOAD_value;
+	ZVAL_LONG(&const_CHECK_PAYLOAD_value, APNS_CHECK_PAYLOAD);
+	zend_string *const_CHECK_PAYLOAD_name = zend_string_init_interned("CHECK_PAYLOAD", sizeof("CHECK_PAYLOAD") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_CHECK_PAYLOAD_name, &const_CHECK_PAYLOAD_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_CHECK_PAYLOAD_name);
+
+	zval const_CHECK_EXPIRY_value;
+	ZVAL_LONG(&const_CHECK_EXPIRY_value, APNS_CHECK_EXPIRY);
+	zend_string *const_CHECK_EXPIRY_name = zend_string_init_interned("CHECK_EXPIRY", sizeof("CHECK_EXPIRY") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_CHECK_EXPIRY_name, &const_CHECK_EXPIRY_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_CHECK_EXPIRY_name);
+
+	zval const_CHECK_ALL_value;
+	ZVAL_LONG(&const_CHECK_ALL_value, APNS_CHECK_ALL);
+	zend_string *const_CHECK_ALL_name = zend_string_init_interned("CHECK_ALL", sizeof("CHECK_ALL") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_CHECK_ALL_name, &const_CHECK_ALL_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_CHECK_ALL_name);
 
 	return class_entry;
 }
