@@ -261,11 +261,7 @@ bool php_apns_content_from(php_apns_content *content, zval *given) {
   if (Z_TYPE_P(given) == IS_STRING) {
     content->json = zend_string_copy(Z_STR_P(given));
   } else if (Z_TYPE_P(given) == IS_ARRAY) {
-    /* The script's jsonSerialize() may put another in its place. */
-    zval held;
-    ZVAL_COPY(&held, given);
-    content->json = encode(&held);
-    zval_ptr_dtor(&held);
+    content->json = encode(given);
   } else if (Z_TYPE_P(given) == IS_OBJECT && Z_OBJCE_P(given) == php_apns_class.payload) {
     content->builder = payload_of(given);
   } else {
