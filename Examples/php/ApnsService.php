@@ -52,12 +52,14 @@ class ApnsService
     }
 
     // Was getApplePushUrl(), which had the two hosts the wrong way round, and those of the
-    // binary interface, which Apple switched off in 2021. What php.ini says (apns.host,
+    // binary interface, which Apple switched off in 2021. What php.ini says (apns.host with
     // apns.protocol) goes first, for a gateway that is not Apple's.
     private function getGateway($isSandbox)
     {
-        $host = $isSandbox ? 'api.sandbox.push.apple.com' : 'api.push.apple.com';
-        return ini_get('apns.host') ? [] : ['host' => $host, 'protocol' => Apns\Session::PROTOCOL_HTTP2];
+        if (ini_get('apns.host')) {
+            return ['protocol' => ini_get('apns.protocol') ?: 'http2'];
+        }
+        return ['host' => $isSandbox ? 'api.sandbox.push.apple.com' : 'api.push.apple.com', 'protocol' => 'http2'];
     }
 
     private function sendPushInfo($isSandbox = false)
@@ -75,7 +77,7 @@ class ApnsService
             // What the gateway has said since, of this message and of earlier ones.
             foreach ([$session->events(), $session->leftEvents()] as $outcomes) {
                 foreach ($outcomes as $event) {
-                    print "To $event->token $event\n";
+                    print "To $event->token $event->why\n";
                 }
             }
         } catch (Apns\Exception $failure) {

@@ -4,12 +4,12 @@
  *
  *     php batch.php < tokens
  *
- * Where, by which protocol and as whom is php.ini's to say (apns.host, apns.protocol,
- * apns.certificate_file or apns.token_key_file; README.md).
+ * As whom is php.ini's to say (apns.token_key_file or apns.certificate_file; README.md), and
+ * where and by which protocol, if not to today's APNs by HTTP/2 (apns.host, apns.protocol).
  */
 
 // Was stream_context_create() and stream_socket_client(), and an exit where that failed.
-$session = new Apns\Session();
+$session = new Apns\Session(protocol: ini_get('apns.protocol') ?: 'http2');
 $session->connect();
 print "Connection OK\n";
 
@@ -18,10 +18,11 @@ $body = ['aps' => ['badge' => 1]];
 $notifications = (function () use ($body) {
     for ($i = 0; ($deviceToken = fgets(STDIN)) !== false; $i++) {
         $body['aps']['alert'] = "Message $i";
-        // The expiry was 864000, which is January 1970: such a message is never stored.
-        // The identifier is the session's own; what was $i comes back as user data.
+        // The expiry was 864000, which is January 1970: such a message is never stored, and
+        // refused here. The identifier is the session's own; what was $i comes back as user
+        // data. The line feed at the token's end may stay.
         yield [
-            'token' => trim($deviceToken),
+            'token' => $deviceToken,
             'payload' => $body,
             'expiry' => time() + 864000,
             'user_data' => $i,
@@ -36,7 +37,7 @@ $sent = $session->sendMany($notifications);
 // Was nothing at all: the end of each is known.
 $session->drain(60000);
 foreach ($session as $event) {
-    print "message $event->userData to $event->token $event\n";
+    print "message $event->userData to $event->token $event->why\n";
 }
 $stats = $session->stats();
 print "$sent sent = $stats[accepted] accepted + $stats[rejected] rejected + $stats[unknown] unknown\n";

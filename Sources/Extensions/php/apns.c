@@ -2,6 +2,7 @@
 
 #include "ext/standard/info.h"
 #include "main/fopen_wrappers.h"
+#include "main/php_ini.h"
 
 ZEND_DECLARE_MODULE_GLOBALS(apns)
 
@@ -14,16 +15,32 @@ ZEND_GET_MODULE(apns)
 
 /* ---- php.ini ------------------------------------------------------------- */
 
+/* PHP itself would go on with the default without a word. */
 static ZEND_INI_MH(update_number) {
   zend_long number = 0;
-  int overflow = 0;
-  zend_long most = (zend_long)(intptr_t)mh_arg3;
-  if (!is_numeric_string_ex(ZSTR_VAL(new_value), ZSTR_LEN(new_value), &number, NULL, false,
-                            &overflow, NULL) ||
-      number < 0 || number > most) {
+  char shown[PHP_APNS_SHOWN];
+  const zend_long most = (zend_long)(intptr_t)mh_arg3;
+  /* Blank in php.ini: the default is meant. */
+  if (stage == PHP_INI_STAGE_STARTUP && ZSTR_LEN(new_value) == 0) return FAILURE;
+  if (!php_apns_number_of(new_value, &number) || number < 0 || number > most) {
+    zend_error(E_WARNING, "%s must be a whole number between 0 and " ZEND_LONG_FMT ", '%s' given",
+               ZSTR_VAL(entry->name), most, php_apns_shown(new_value, shown));
     return FAILURE;
   }
   *(zend_long *)ZEND_INI_GET_ADDR() = number;
+  return SUCCESS;
+}
+
+static ZEND_INI_MH(update_checks) {
+  uint32_t checks = APNS_CHECK_ALL;
+  char shown[PHP_APNS_SHOWN];
+  (void)mh_arg3;
+  if (!php_apns_checks_of(new_value, &checks)) {
+    zend_error(E_WARNING, "%s must be 'all', 'payload', 'expiry' or 'none', '%s' given",
+               ZSTR_VAL(entry->name), php_apns_shown(new_value, shown));
+    return FAILURE;
+  }
+  *(zend_long *)ZEND_INI_GET_ADDR() = (zend_long)checks;
   return SUCCESS;
 }
 
@@ -75,14 +92,40 @@ PHP_INI_BEGIN()
   NUMBER(connect_timeout_ms, "0", 0x7fffffff)
   NUMBER(write_timeout_ms, "0", 0x7fffffff)
   NUMBER(close_timeout_ms, "1000", 0x7fffffff)
+  ZEND_INI_ENTRY3_EX("apns.checks", "all", PHP_INI_ALL, update_checks,
+                     (void *)XtOffsetOf(zend_apns_globals, checks), GLOBALS_BASE, NULL, NULL)
 PHP_INI_END()
 /* clang-format on */
+
+#define PREFIX "apns."
+
+static const char *setting_at(const void *names, size_t index) {
+  const zend_ini_entry_def *entries = names;
+  return entries[index].name ? entries[index].name + strlen(PREFIX) : NULL;
+}
+
+/* PHP takes any name, so that a typing error would be a setting without effect. */
+static void tell_unknown_settings(void) {
+  char shown[PHP_APNS_SHOWN];
+  zend_string *name;
+  ZEND_HASH_FOREACH_STR_KEY(php_ini_get_configuration_hash(), name) {
+    if (!name || strncmp(ZSTR_VAL(name), PREFIX, strlen(PREFIX)) != 0) continue;
+    if (zend_hash_exists(EG(ini_directives), name)) continue;
+    const char *nearest =
+        php_apns_nearest(ZSTR_VAL(name) + strlen(PREFIX), setting_at, ini_entries);
+    zend_error(E_WARNING, "unknown setting '%s' in php.ini%s%s%s", php_apns_shown(name, shown),
+               nearest ? "; did you mean '" PREFIX : "", nearest ? nearest : "",
+               nearest ? "'?" : "");
+  }
+  ZEND_HASH_FOREACH_END();
+}
 
 /* ---- The module ----------------------------------------------------------- */
 
 static PHP_MINIT_FUNCTION(apns) {
   (void)type;
   REGISTER_INI_ENTRIES();
+  tell_unknown_settings();
   php_apns_hide_passphrase();
   php_apns_hide_configured_passphrase();
   php_apns_classes_register();

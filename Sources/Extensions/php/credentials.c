@@ -26,30 +26,34 @@ typedef struct settings {
 } settings;
 
 #define FIELD(name, type) \
-  { #name, type, XtOffsetOf(settings, options.name), true }
+  { #name, type, XtOffsetOf(settings, options.name), true, NULL }
+#define WORDS(name, words) \
+  { #name, PHP_APNS_I32, XtOffsetOf(settings, options.name), true, words }
 static const php_apns_option fields[] = {
     FIELD(certificate_file, PHP_APNS_PATH),
-    {"certificate", PHP_APNS_BYTES, XtOffsetOf(settings, options.certificate_bytes), true},
+    {"certificate", PHP_APNS_BYTES, XtOffsetOf(settings, options.certificate_bytes), true, NULL},
     FIELD(key_file, PHP_APNS_PATH),
-    {"key", PHP_APNS_BYTES, XtOffsetOf(settings, options.key_bytes), true},
-    {"passphrase", PHP_APNS_OTHER, XtOffsetOf(settings, passphrase), true},
+    {"key", PHP_APNS_BYTES, XtOffsetOf(settings, options.key_bytes), true, NULL},
+    {"passphrase", PHP_APNS_OTHER, XtOffsetOf(settings, passphrase), true, NULL},
     FIELD(ca_file, PHP_APNS_PATH),
     FIELD(ca_directory, PHP_APNS_PATH),
-    FIELD(tls_min, PHP_APNS_I32),
-    FIELD(tls_max, PHP_APNS_I32),
+    WORDS(tls_min, php_apns_tls_versions),
+    WORDS(tls_max, php_apns_tls_versions),
     FIELD(accept_expired, PHP_APNS_SWITCH),
     FIELD(dangerously_accept_any_peer, PHP_APNS_SWITCH),
     FIELD(token_key_file, PHP_APNS_PATH),
-    {"token_key", PHP_APNS_BYTES, XtOffsetOf(settings, options.token_key_bytes), true},
+    {"token_key", PHP_APNS_BYTES, XtOffsetOf(settings, options.token_key_bytes), true, NULL},
     FIELD(key_id, PHP_APNS_TEXT),
     FIELD(team_id, PHP_APNS_TEXT),
     FIELD(crl_file, PHP_APNS_PATH),
     FIELD(crl_directory, PHP_APNS_PATH),
-    {"pinned_keys", PHP_APNS_OTHER, XtOffsetOf(settings, pinned_keys), true},
+    {"pinned_keys", PHP_APNS_OTHER, XtOffsetOf(settings, pinned_keys), true, NULL},
     FIELD(security_level, PHP_APNS_I32),
 };
 #undef FIELD
-static const size_t field_count = sizeof fields / sizeof *fields;
+#undef WORDS
+const php_apns_options php_apns_credentials_options = {"Apns\\Credentials", fields,
+                                                       sizeof fields / sizeof *fields};
 
 static bool take_passphrase(settings *settings) {
   zval *given = settings->passphrase;
@@ -60,7 +64,7 @@ static bool take_passphrase(settings *settings) {
   if (Z_TYPE_P(given) == IS_STRING) {
     settings->passphrase = NULL;
     if (strlen(Z_STRVAL_P(given)) != Z_STRLEN_P(given)) {
-      zend_value_error("option \"passphrase\" must not contain null bytes");
+      zend_value_error("option 'passphrase' must not contain null bytes");
       return false;
     }
     settings->options.passphrase = Z_STRVAL_P(given);
@@ -70,7 +74,7 @@ static bool take_passphrase(settings *settings) {
     settings->options.passphrase = NULL;
     return true;
   }
-  zend_type_error("option \"passphrase\" must be of type string or callable, %s given",
+  zend_type_error("option 'passphrase' must be of type string or callable, %s given",
                   zend_zval_type_name(given));
   return false;
 }
@@ -81,7 +85,7 @@ static bool take_pins(settings *settings) {
   apns_credentials_options_t *options = &settings->options;
   if (!given || Z_TYPE_P(given) == IS_NULL) return true;
   if (Z_TYPE_P(given) != IS_ARRAY) {
-    zend_type_error("option \"pinned_keys\" must be of type array, %s given",
+    zend_type_error("option 'pinned_keys' must be of type array, %s given",
                     zend_zval_type_name(given));
     return false;
   }
@@ -89,12 +93,12 @@ static bool take_pins(settings *settings) {
   ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(given), pin) {
     ZVAL_DEREF(pin);
     if (Z_TYPE_P(pin) != IS_STRING) {
-      zend_type_error("option \"pinned_keys\" must be an array of strings, %s found",
+      zend_type_error("option 'pinned_keys' must be an array of strings, %s found",
                       zend_zval_type_name(pin));
       return false;
     }
     if (strlen(Z_STRVAL_P(pin)) != Z_STRLEN_P(pin)) {
-      zend_value_error("option \"pinned_keys\" must not contain null bytes");
+      zend_value_error("option 'pinned_keys' must not contain null bytes");
       return false;
     }
     if (options->pinned_key_count < sizeof settings->pins / sizeof *settings->pins) {
@@ -142,10 +146,10 @@ static bool read_settings(settings *settings, HashTable *given, HashTable *named
   settings->options = nothing;
   settings->passphrase = NULL;
   settings->pinned_keys = NULL;
-  if (!php_apns_read_options(fields, field_count, given, named, settings) ||
-      !php_apns_read_option(fields, field_count, "passphrase", passphrase, settings) ||
-      !php_apns_read_option(fields, field_count, "key", key, settings) ||
-      !php_apns_read_option(fields, field_count, "token_key", token_key, settings)) {
+  if (!php_apns_read_options(&php_apns_credentials_options, given, named, settings) ||
+      !php_apns_read_option(&php_apns_credentials_options, "passphrase", passphrase, settings) ||
+      !php_apns_read_option(&php_apns_credentials_options, "key", key, settings) ||
+      !php_apns_read_option(&php_apns_credentials_options, "token_key", token_key, settings)) {
     return false;
   }
   apns_credentials_options_t *options = &settings->options;
@@ -245,11 +249,11 @@ static void take_fingerprint(const settings *settings, php_apns_fingerprint *fin
   struct {
     const char *passphrase;
   } secret = {settings->options.passphrase};
-  static const php_apns_option passphrase = {"passphrase", PHP_APNS_TEXT, 0, true};
+  static const php_apns_option passphrase = {"passphrase", PHP_APNS_TEXT, 0, true, NULL};
   memset(fingerprint, 0, sizeof *fingerprint);
-  php_apns_fingerprint_options(fingerprint, fields, field_count, settings);
+  php_apns_fingerprint_options(fingerprint, fields, sizeof fields / sizeof *fields, settings);
   php_apns_fingerprint_options(fingerprint, &passphrase, 1, &secret);
-  static const php_apns_option pin = {"pinned_keys", PHP_APNS_TEXT, 0, true};
+  static const php_apns_option pin = {"pinned_keys", PHP_APNS_TEXT, 0, true, NULL};
   for (size_t index = 0; index < settings->options.pinned_key_count; index++) {
     php_apns_fingerprint_options(fingerprint, &pin, 1, settings->pins + index);
   }

@@ -16,7 +16,9 @@ enum {
   IDENTIFIER,
   TOKEN,
   USER_DATA,
-  REQUEST
+  REQUEST,
+  KIND_TEXT,
+  WHY
 };
 
 static void tell_answer(zend_object *event, const php_apns_answer *answer) {
@@ -55,6 +57,8 @@ bool php_apns_event_take(zend_object *session, bool of_others, int32_t timeout_m
   } else {
     ZVAL_NULL(OBJ_PROP_NUM(made, REQUEST));
   }
+  ZVAL_STRING(OBJ_PROP_NUM(made, KIND_TEXT), php_apns_kind_text(note->kind));
+  ZVAL_STR(OBJ_PROP_NUM(made, WHY), php_apns_why(note));
   php_apns_notes_remove(of_others ? &line->left : &line->own, note);
   php_apns_note_free(note);
   ZVAL_COPY_VALUE(out, &event);

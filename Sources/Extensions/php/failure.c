@@ -44,14 +44,26 @@ void php_apns_throw(const apns_error_t *error) {
   set_number(thrown, "reject", error->reject);
 }
 
-void php_apns_throw_argument(const char *format, ...) {
+static void throw_argument(int32_t reject, const char *format, va_list arguments) {
   apns_error_t error = APNS_ERROR_INIT;
-  va_list arguments;
   error.status = APNS_ERR_ARGUMENT;
-  va_start(arguments, format);
+  error.reject = reject;
   vsnprintf(error.message, sizeof error.message, format, arguments);
-  va_end(arguments);
   php_apns_throw(&error);
+}
+
+void php_apns_throw_argument(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  throw_argument(APNS_REJECT_NONE, format, arguments);
+  va_end(arguments);
+}
+
+void php_apns_refuse(apns_reject_t reject, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  throw_argument(reject, format, arguments);
+  va_end(arguments);
 }
 
 void php_apns_tell_taken(size_t taken) {

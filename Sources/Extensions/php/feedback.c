@@ -19,7 +19,7 @@ typedef struct settings {
 } settings;
 
 #define FIELD(name, type) \
-  { #name, PHP_APNS_##type, XtOffsetOf(settings, options.name), true }
+  { #name, PHP_APNS_##type, XtOffsetOf(settings, options.name), true, NULL }
 static const php_apns_option fields[] = {
     FIELD(host, TEXT),
     FIELD(server_name, TEXT),
@@ -34,6 +34,8 @@ static const php_apns_option fields[] = {
     FIELD(proxy_port, U16),
 };
 #undef FIELD
+const php_apns_options php_apns_feedback_options = {"Apns\\Feedback", fields,
+                                                    sizeof fields / sizeof *fields};
 
 static bool read_settings(settings *settings, HashTable *given, HashTable *named, zval *password) {
   const apns_feedback_options_t nothing = APNS_FEEDBACK_OPTIONS_INIT;
@@ -41,9 +43,8 @@ static bool read_settings(settings *settings, HashTable *given, HashTable *named
   settings->options = nothing;
   settings->options.port = (uint16_t)APNS_G(feedback_port);
   settings->options.connect_timeout_ms = (uint32_t)APNS_G(connect_timeout_ms);
-  const size_t count = sizeof fields / sizeof *fields;
-  if (!php_apns_read_options(fields, count, given, named, settings) ||
-      !php_apns_read_option(fields, count, "proxy_password", password, settings)) {
+  if (!php_apns_read_options(&php_apns_feedback_options, given, named, settings) ||
+      !php_apns_read_option(&php_apns_feedback_options, "proxy_password", password, settings)) {
     return false;
   }
   if (!settings->options.host) {

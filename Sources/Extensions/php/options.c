@@ -5,23 +5,19 @@
 #include "ext/hash/php_hash_sha.h"
 #include "main/fopen_wrappers.h"
 
-static const char *expected(php_apns_option_type type) {
-  switch (type) {
-    case PHP_APNS_TEXT:
-    case PHP_APNS_PATH:
-    case PHP_APNS_BYTES:
-      return "string";
-    case PHP_APNS_SWITCH:
-      return "bool";
-    default:
-      return "int";
-  }
+static bool is_number(php_apns_option_type type) {
+  return type == PHP_APNS_U16 || type == PHP_APNS_U32 || type == PHP_APNS_I32 ||
+         type == PHP_APNS_SIZE;
 }
 
-static bool out_of_range(const php_apns_option *option, zend_long most) {
-  zend_value_error("option \"%s\" must be between 0 and " ZEND_LONG_FMT, option->name, most);
-  return false;
+static const char *expected(const php_apns_option *option) {
+  if (option->words) return "string or int";
+  if (option->type == PHP_APNS_CHECKS) return "bool, string or int";
+  if (is_number(option->type)) return "int";
+  return option->type == PHP_APNS_SWITCH ? "bool" : "string";
 }
+
+/* ---- Texts --------------------------------------------------------------- */
 
 static bool read_text(const php_apns_option *option, const zend_string *text, char *field) {
   if (option->type == PHP_APNS_BYTES) {
@@ -30,7 +26,7 @@ static bool read_text(const php_apns_option *option, const zend_string *text, ch
     return true;
   }
   if (strlen(ZSTR_VAL(text)) != ZSTR_LEN(text)) {
-    zend_value_error("option \"%s\" must not contain null bytes", option->name);
+    zend_value_error("option '%s' must not contain null bytes", option->name);
     return false;
   }
   if (option->type == PHP_APNS_PATH && php_check_open_basedir(ZSTR_VAL(text))) {
@@ -41,26 +37,131 @@ static bool read_text(const php_apns_option *option, const zend_string *text, ch
   return true;
 }
 
-static bool read_number(const php_apns_option *option, zend_long number, char *field) {
-  switch (option->type) {
+/* ---- Numbers ------------------------------------------------------------- */
+
+static zend_long least(php_apns_option_type type) { return type == PHP_APNS_I32 ? INT32_MIN : 0; }
+
+static zend_long most(php_apns_option_type type) {
+  switch (type) {
     case PHP_APNS_U16:
-      if (number < 0 || number > UINT16_MAX) return out_of_range(option, UINT16_MAX);
-      *(uint16_t *)field = (uint16_t)number;
-      return true;
+      return UINT16_MAX;
     case PHP_APNS_U32:
-      if (number < 0 || (uint64_t)number > UINT32_MAX) return out_of_range(option, UINT32_MAX);
-      *(uint32_t *)field = (uint32_t)number;
-      return true;
+    case PHP_APNS_CHECKS:
+      return (zend_long)MIN((uint64_t)UINT32_MAX, (uint64_t)ZEND_LONG_MAX);
     case PHP_APNS_SIZE:
-      if (number < 0) return out_of_range(option, ZEND_LONG_MAX);
-      *(size_t *)field = (size_t)number;
-      return true;
+      return ZEND_LONG_MAX;
     default:
-      if (number < INT32_MIN || number > INT32_MAX) return out_of_range(option, INT32_MAX);
-      *(int32_t *)field = (int32_t)number;
-      return true;
+      return INT32_MAX;
   }
 }
+
+static bool read_number(const php_apns_option *option, zend_long number, char *field) {
+  if (number < least(option->type) || number > most(option->type)) {
+    zend_value_error("option '%s' must be between " ZEND_LONG_FMT " and " ZEND_LONG_FMT
+                     ", " ZEND_LONG_FMT " given",
+                     option->name, least(option->type), most(option->type), number);
+    return false;
+  }
+  switch (option->type) {
+    case PHP_APNS_U16:
+      *(uint16_t *)field = (uint16_t)number;
+      break;
+    case PHP_APNS_U32:
+    case PHP_APNS_CHECKS:
+      *(uint32_t *)field = (uint32_t)number;
+      break;
+    case PHP_APNS_SIZE:
+      *(size_t *)field = (size_t)number;
+      break;
+    default:
+      *(int32_t *)field = (int32_t)number;
+      break;
+  }
+  return true;
+}
+
+bool php_apns_number_of(const zend_string *text, zend_long *out) {
+  int overflow = 0;
+  return is_numeric_string_ex(ZSTR_VAL(text), ZSTR_LEN(text), out, NULL, false, &overflow, NULL) ==
+         IS_LONG;
+}
+
+/* As parse_ini_file(), getenv() and forms give it. */
+static bool read_number_text(const php_apns_option *option, const zend_string *text, char *field) {
+  zend_long number = 0;
+  char shown[PHP_APNS_SHOWN], what[PHP_APNS_SHOWN];
+  const int32_t *word =
+      option->words ? php_apns_word(option->words, ZSTR_VAL(text), ZSTR_LEN(text)) : NULL;
+  if (word) {
+    *(int32_t *)field = *word;
+    return true;
+  }
+  if (php_apns_number_of(text, &number)) return read_number(option, number, field);
+  if (option->words) {
+    snprintf(what, sizeof what, "option '%s'", option->name);
+    php_apns_no_word(what, option->words, text);
+  } else {
+    zend_value_error("option '%s' must be a whole number between " ZEND_LONG_FMT
+                     " and " ZEND_LONG_FMT ", '%s' given",
+                     option->name, least(option->type), most(option->type),
+                     php_apns_shown(text, shown));
+  }
+  return false;
+}
+
+/* ---- Switches ------------------------------------------------------------ */
+
+/* php.ini's words; parse_ini_file() makes "1" and "" of them. */
+static const php_apns_name switches[] = {{"1", 1},     {"", 0},     {"0", 0},  {"on", 1},
+                                         {"off", 0},   {"yes", 1},  {"no", 0}, {"true", 1},
+                                         {"false", 0}, {"none", 0}, {NULL, 0}};
+
+static bool read_switch(const php_apns_option *option, const zval *value, char *field) {
+  char shown[PHP_APNS_SHOWN] = "";
+  if (Z_TYPE_P(value) == IS_STRING) {
+    const int32_t *word = php_apns_word(switches, Z_STRVAL_P(value), Z_STRLEN_P(value));
+    if (word) {
+      *(int32_t *)field = *word;
+      return true;
+    }
+    php_apns_shown(Z_STR_P(value), shown);
+  } else if (Z_TYPE_P(value) != IS_LONG) {
+    *(int32_t *)field = Z_TYPE_P(value) == IS_TRUE;
+    return true;
+  } else if (Z_LVAL_P(value) == 0 || Z_LVAL_P(value) == 1) {
+    *(int32_t *)field = (int32_t)Z_LVAL_P(value);
+    return true;
+  } else {
+    snprintf(shown, sizeof shown, ZEND_LONG_FMT, Z_LVAL_P(value));
+  }
+  zend_value_error("option '%s' must be true or false, on or off, '%s' given", option->name, shown);
+  return false;
+}
+
+/* "1" is what parse_ini_file() makes of "on". */
+bool php_apns_checks_of(const zend_string *text, uint32_t *out) {
+  const int32_t *word = php_apns_word(php_apns_checks, ZSTR_VAL(text), ZSTR_LEN(text));
+  const int32_t *is_on = php_apns_word(switches, ZSTR_VAL(text), ZSTR_LEN(text));
+  if (word) *out = (uint32_t)*word;
+  if (!word && is_on) *out = *is_on ? APNS_CHECK_ALL : 0;
+  return word || is_on;
+}
+
+static bool read_checks(const php_apns_option *option, const zval *value, char *field) {
+  uint32_t *checks = (uint32_t *)field;
+  zend_long number;
+  if (Z_TYPE_P(value) == IS_LONG) return read_number(option, Z_LVAL_P(value), field);
+  if (Z_TYPE_P(value) != IS_STRING) {
+    *checks = Z_TYPE_P(value) == IS_TRUE ? APNS_CHECK_ALL : 0;
+    return true;
+  }
+  if (php_apns_checks_of(Z_STR_P(value), checks)) return true;
+  if (php_apns_number_of(Z_STR_P(value), &number)) return read_number(option, number, field);
+  php_apns_no_word("option 'checks'", php_apns_checks, Z_STR_P(value));
+  return false;
+}
+
+/* ---- Tables -------------------------------------------------------------- */
 
 static bool read_option(const php_apns_option *option, zval *value, char *out) {
   char *field = out + option->offset;
@@ -69,41 +170,73 @@ static bool read_option(const php_apns_option *option, zval *value, char *out) {
     *(const zval **)field = value;
     return true;
   }
-  if (Z_TYPE_P(value) == IS_NULL && option->is_optional) return true;
-  const char *type = expected(option->type);
-  if (Z_TYPE_P(value) == IS_STRING && *type == 's') {
+  const zend_uchar type = Z_TYPE_P(value);
+  if (type == IS_NULL && option->is_optional) return true;
+  if (option->type == PHP_APNS_SWITCH || option->type == PHP_APNS_CHECKS) {
+    if (type == IS_TRUE || type == IS_FALSE || type == IS_LONG || type == IS_STRING) {
+      return option->type == PHP_APNS_CHECKS ? read_checks(option, value, field)
+                                             : read_switch(option, value, field);
+    }
+  } else if (is_number(option->type)) {
+    if (type == IS_LONG) return read_number(option, Z_LVAL_P(value), field);
+    if (type == IS_STRING) return read_number_text(option, Z_STR_P(value), field);
+  } else if (type == IS_STRING) {
     return read_text(option, Z_STR_P(value), field);
   }
-  if (Z_TYPE_P(value) == IS_LONG && *type == 'i') {
-    return read_number(option, Z_LVAL_P(value), field);
-  }
-  if ((Z_TYPE_P(value) == IS_TRUE || Z_TYPE_P(value) == IS_FALSE) && *type == 'b') {
-    *(int32_t *)field = Z_TYPE_P(value) == IS_TRUE;
-    return true;
-  }
-  zend_type_error("option \"%s\" must be of type %s, %s given", option->name, type,
+  zend_type_error("option '%s' must be of type %s, %s given", option->name, expected(option),
                   zend_zval_type_name(value));
   return false;
 }
 
-static const php_apns_option *find(const php_apns_option *options, size_t count,
-                                   const zend_string *name) {
-  for (size_t index = 0; name && index < count; index++) {
-    if (zend_string_equals_cstr(name, options[index].name, strlen(options[index].name))) {
-      return options + index;
-    }
+static const php_apns_option *find(const php_apns_options *options, const char *name,
+                                   size_t length) {
+  for (size_t index = 0; index < options->count; index++) {
+    const char *known = options->list[index].name;
+    if (strlen(known) == length && memcmp(known, name, length) == 0) return options->list + index;
   }
   return NULL;
 }
 
-static bool read_table(const php_apns_option *options, size_t count, HashTable *table, void *out) {
+void php_apns_unknown_option(const zend_string *name, zend_ulong number, const char *owner,
+                             php_apns_name_at name_at, const void *names) {
+  char shown[PHP_APNS_SHOWN];
+  if (!name) {
+    zend_value_error("unknown option " ZEND_ULONG_FMT " of %s; options have names", number, owner);
+    return;
+  }
+  const char *nearest = php_apns_nearest(ZSTR_VAL(name), name_at, names);
+  zend_value_error("unknown option '%s'%s%s%s", php_apns_shown(name, shown),
+                   nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+static const char *option_at(const void *names, size_t index) {
+  const php_apns_options *options = names;
+  return index < options->count ? options->list[index].name : NULL;
+}
+
+/* Whose it is, where it was only put in the wrong array. */
+static void refuse(const php_apns_options *options, const zend_string *name, zend_ulong number) {
+  static const php_apns_options *const all[] = {
+      &php_apns_credentials_options, &php_apns_session_options, &php_apns_persistent_options,
+      &php_apns_feedback_options, &php_apns_payload_options};
+  for (size_t index = 0; name && index < sizeof all / sizeof *all; index++) {
+    if (!find(all[index], ZSTR_VAL(name), ZSTR_LEN(name))) continue;
+    zend_value_error("unknown option '%s'; it is an option of %s, not of %s", ZSTR_VAL(name),
+                     all[index]->owner, options->owner);
+    return;
+  }
+  php_apns_unknown_option(name, number, options->owner, option_at, options);
+}
+
+static bool read_table(const php_apns_options *options, HashTable *table, void *out) {
+  zend_ulong number;
   zend_string *name;
   zval *value;
   if (!table) return true;
-  ZEND_HASH_FOREACH_STR_KEY_VAL(table, name, value) {
-    const php_apns_option *found = find(options, count, name);
+  ZEND_HASH_FOREACH_KEY_VAL(table, number, name, value) {
+    const php_apns_option *found = name ? find(options, ZSTR_VAL(name), ZSTR_LEN(name)) : NULL;
     if (!found) {
-      zend_value_error("there is no option \"%s\"", name ? ZSTR_VAL(name) : "(a number)");
+      refuse(options, name, number);
       return false;
     }
     if (!read_option(found, value, out)) return false;
@@ -112,19 +245,19 @@ static bool read_table(const php_apns_option *options, size_t count, HashTable *
   return true;
 }
 
-bool php_apns_read_options(const php_apns_option *options, size_t count, HashTable *given,
-                           HashTable *named, void *out) {
-  return read_table(options, count, given, out) && read_table(options, count, named, out);
+bool php_apns_read_options(const php_apns_options *options, HashTable *given, HashTable *named,
+                           void *out) {
+  return read_table(options, given, out) && read_table(options, named, out);
 }
 
-bool php_apns_read_option(const php_apns_option *options, size_t count, const char *name,
-                          zval *given, void *out) {
+bool php_apns_read_option(const php_apns_options *options, const char *name, zval *given,
+                          void *out) {
   if (!given || Z_TYPE_P(given) == IS_NULL) return true;
-  for (size_t index = 0; index < count; index++) {
-    if (strcmp(options[index].name, name) == 0) return read_option(options + index, given, out);
-  }
-  return false;
+  const php_apns_option *found = find(options, name, strlen(name));
+  return found && read_option(found, given, out);
 }
+
+/* ---- Fingerprints -------------------------------------------------------- */
 
 static void add(PHP_SHA256_CTX *hash, const void *bytes, size_t length) {
   uint64_t size = length;

@@ -58,6 +58,11 @@ static const struct {
 };
 static const size_t key_count = sizeof keys / sizeof *keys;
 
+static const char *key_at(const void *names, size_t index) {
+  (void)names;
+  return index < key_count ? keys[index].name : NULL;
+}
+
 /* key_count, and an exception: Apple has no such key. */
 static size_t find_key(const zend_string *name) {
   size_t index = 0;
@@ -65,7 +70,12 @@ static size_t find_key(const zend_string *name) {
          !zend_string_equals_cstr(name, keys[index].name, strlen(keys[index].name))) {
     index++;
   }
-  if (index == key_count) php_apns_throw_argument("Apple has no key \"%s\"", ZSTR_VAL(name));
+  if (index == key_count) {
+    const char *nearest = php_apns_nearest(ZSTR_VAL(name), key_at, NULL);
+    php_apns_throw_argument("Apple has no key \"%s\"%s%s%s", ZSTR_VAL(name),
+                            nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+                            nearest ? "\"?" : "");
+  }
   return index;
 }
 
@@ -174,8 +184,8 @@ static zend_string *encode(zval *value) {
       ZVAL_STRING(&function, "json_last_error_msg");
       ZVAL_UNDEF(&message);
       call_user_function(NULL, NULL, &function, &message, 0, NULL);
-      php_apns_throw_argument("no JSON can be made of it: %s",
-                              Z_TYPE(message) == IS_STRING ? Z_STRVAL(message) : "unknown error");
+      php_apns_refuse(APNS_REJECT_PROCESSING_ERROR, "no JSON can be made of it: %s",
+                      Z_TYPE(message) == IS_STRING ? Z_STRVAL(message) : "unknown error");
       zval_ptr_dtor(&message);
       zval_ptr_dtor(&function);
     }
@@ -291,10 +301,12 @@ typedef struct settings {
 } settings;
 
 static const php_apns_option fields[] = {
-    {"limit", PHP_APNS_SIZE, XtOffsetOf(settings, options.limit), false},
-    {"suffix", PHP_APNS_BYTES, XtOffsetOf(settings, options.suffix), true},
-    {"truncate", PHP_APNS_SWITCH, XtOffsetOf(settings, options.truncate), false},
+    {"limit", PHP_APNS_SIZE, XtOffsetOf(settings, options.limit), false, NULL},
+    {"suffix", PHP_APNS_BYTES, XtOffsetOf(settings, options.suffix), true, NULL},
+    {"truncate", PHP_APNS_SWITCH, XtOffsetOf(settings, options.truncate), false, NULL},
 };
+const php_apns_options php_apns_payload_options = {"Apns\\Payload", fields,
+                                                   sizeof fields / sizeof *fields};
 
 PHP_METHOD(Apns_Payload, __construct) {
   HashTable *given = NULL;
@@ -306,8 +318,8 @@ PHP_METHOD(Apns_Payload, __construct) {
     zend_throw_error(NULL, "Apns\\Payload is constructed already");
     return;
   }
-  if (!php_apns_read_options(fields, sizeof fields / sizeof *fields, given,
-                             PHP_APNS_NAMED(execute_data), &settings)) {
+  if (!php_apns_read_options(&php_apns_payload_options, given, PHP_APNS_NAMED(execute_data),
+                             &settings)) {
     return;
   }
   is_well(apns_payload_new(&settings.options, &own->payload, &error), &error);

@@ -40,6 +40,7 @@ ZEND_BEGIN_MODULE_GLOBALS(apns)
   zend_long connect_timeout_ms;
   zend_long write_timeout_ms;
   zend_long close_timeout_ms;
+  zend_long checks;      /* of apns_check_t */
   HashTable *persistent; /* of php_apns_line *, by name; NULL: none yet */
   uint64_t requests;     /* begun by this process */
 ZEND_END_MODULE_GLOBALS(apns)
@@ -79,12 +80,38 @@ void php_apns_classes_register(void);
 /* Throws the exception of the error's status. */
 void php_apns_throw(const apns_error_t *error);
 void php_apns_throw_argument(const char *format, ...) ZEND_ATTRIBUTE_FORMAT(printf, 1, 2);
+/* The same of a notification, with what a gateway would have said of it. */
+void php_apns_refuse(apns_reject_t reject, const char *format, ...)
+    ZEND_ATTRIBUTE_FORMAT(printf, 2, 3);
 /* Like php_apns_throw() for sendMany(), which had taken so many. */
 void php_apns_tell_taken(size_t taken);
 /* "Apns\Session is not constructed" */
 void php_apns_throw_unconstructed(zend_object *object);
 /* False, and an exception: the number is no timeout. */
 bool php_apns_timeout(zend_long given, uint32_t argument, int32_t *out);
+
+/* ---- Names --------------------------------------------------------------- */
+
+/* The name at an index; NULL: there are no more. */
+typedef const char *(*php_apns_name_at)(const void *names, size_t index);
+/* The name that was probably meant; NULL: none is near. */
+const char *php_apns_nearest(const char *given, php_apns_name_at name_at, const void *names);
+
+/* What a caller gave, short and in one line. */
+#define PHP_APNS_SHOWN 68
+const char *php_apns_shown(const zend_string *given, char out[PHP_APNS_SHOWN]);
+
+/* The words for an enumeration's numbers, ended by NULL. Upper and lower case are the same. */
+typedef struct php_apns_name {
+  const char *name;
+  int32_t number;
+} php_apns_name;
+extern const php_apns_name php_apns_protocols[], php_apns_formats[], php_apns_ambiguous[],
+    php_apns_tls_versions[], php_apns_push_types[], php_apns_checks[];
+/* NULL: it is none of them. */
+const int32_t *php_apns_word(const php_apns_name *words, const char *text, size_t length);
+/* Throws that `what` takes these words and no other. */
+void php_apns_no_word(const char *what, const php_apns_name *words, const zend_string *given);
 
 /* ---- Options ------------------------------------------------------------- */
 
@@ -97,6 +124,7 @@ typedef enum php_apns_option_type {
   PHP_APNS_I32,    /* int32_t */
   PHP_APNS_SIZE,   /* size_t */
   PHP_APNS_SWITCH, /* int32_t, from a bool */
+  PHP_APNS_CHECKS, /* uint32_t of apns_check_t, from a bool too */
   PHP_APNS_OTHER   /* the caller's, who gets the zval: const zval * */
 } php_apns_option_type;
 
@@ -104,12 +132,29 @@ typedef struct php_apns_option {
   const char *name;
   php_apns_option_type type;
   size_t offset;
-  bool is_optional; /* null is as if it were not there */
+  bool is_optional;           /* null is as if it were not there */
+  const php_apns_name *words; /* of a PHP_APNS_I32: the names of its numbers */
 } php_apns_option;
 
+/* Numbers, switches and words may come as text, as parse_ini_file() and getenv() give them. */
+typedef struct php_apns_options {
+  const char *owner; /* the class, for errors */
+  const php_apns_option *list;
+  size_t count;
+} php_apns_options;
+extern const php_apns_options php_apns_credentials_options, php_apns_session_options,
+    php_apns_persistent_options, php_apns_feedback_options, php_apns_payload_options;
+
 /* Reads both tables, which may be NULL, into `out`; false, and an exception. */
-bool php_apns_read_options(const php_apns_option *options, size_t count, HashTable *given,
-                           HashTable *named, void *out);
+bool php_apns_read_options(const php_apns_options *options, HashTable *given, HashTable *named,
+                           void *out);
+/* Throws that there is no such option; `name` is NULL for a number. */
+void php_apns_unknown_option(const zend_string *name, zend_ulong number, const char *owner,
+                             php_apns_name_at name_at, const void *names);
+/* A text as apns_check_t: php_apns_checks, or a switch for all; false: it is none. */
+bool php_apns_checks_of(const zend_string *text, uint32_t *out);
+/* A whole number in decimal digits; false: the text is none. */
+bool php_apns_number_of(const zend_string *text, zend_long *out);
 /* The named arguments behind those of the signature; NULL: none. */
 #define PHP_APNS_NAMED(call) \
   ((ZEND_CALL_INFO(call) & ZEND_CALL_HAS_EXTRA_NAMED_PARAMS) ? (call)->extra_named_params : NULL)
@@ -133,8 +178,8 @@ static inline void php_apns_return_named(zend_execute_data *call, HashTable *nam
   }
 
 /* An option that is a parameter of its own, for it is a secret. */
-bool php_apns_read_option(const php_apns_option *options, size_t count, const char *name,
-                          zval *given, void *out);
+bool php_apns_read_option(const php_apns_options *options, const char *name, zval *given,
+                          void *out);
 
 #define PHP_APNS_FINGERPRINT 32
 typedef struct php_apns_fingerprint {
@@ -288,6 +333,10 @@ void php_apns_event_register(void);
 bool php_apns_event_take(zend_object *session, bool of_others, int32_t timeout_ms, zval *out);
 /* Events, to go over with foreach. */
 void php_apns_events_new(zend_object *session, bool of_others, int32_t timeout_ms, zval *out);
+
+/* words.c */
+const char *php_apns_kind_text(int32_t kind);
+zend_string *php_apns_why(const php_apns_note *note);
 
 void php_apns_feedback_register(void);
 /* Makes an Apns\FeedbackEntry of it. */

@@ -1,6 +1,5 @@
 #include "php_apns.h"
 
-#include "ext/spl/spl_iterators.h"
 #include "zend_exceptions.h"
 #include "zend_interfaces.h"
 
@@ -24,18 +23,20 @@ php_apns_line *php_apns_session_line(zend_object *object) {
 /* ---- Options ------------------------------------------------------------- */
 
 #define FIELD(name, type) \
-  { #name, PHP_APNS_##type, XtOffsetOf(php_apns_session_settings, options.name), true }
+  { #name, PHP_APNS_##type, XtOffsetOf(php_apns_session_settings, options.name), true, NULL }
+#define WORDS(name, words) \
+  { #name, PHP_APNS_I32, XtOffsetOf(php_apns_session_settings, options.name), true, words }
 static const php_apns_option fields[] = {
     FIELD(host, TEXT),
     FIELD(server_name, TEXT),
     FIELD(port, U16),
-    FIELD(format, I32),
+    WORDS(format, php_apns_formats),
     FIELD(connect_timeout_ms, U32),
     FIELD(write_timeout_ms, U32),
     FIELD(answer_timeout_ms, U32),
     FIELD(window_bytes, U32),
     FIELD(payload_max, U32),
-    FIELD(ambiguous, I32),
+    WORDS(ambiguous, php_apns_ambiguous),
     FIELD(report_accepted, SWITCH),
     FIELD(quiet_period_ms, U32),
     FIELD(zero_proves, SWITCH),
@@ -48,15 +49,22 @@ static const php_apns_option fields[] = {
     FIELD(proxy_user, TEXT),
     FIELD(proxy_password, TEXT),
     FIELD(proxy_port, U16),
-    FIELD(protocol, I32),
+    WORDS(protocol, php_apns_protocols),
     FIELD(topic, TEXT),
     FIELD(ping_after_ms, I32),
     FIELD(retry_timeout_ms, U32),
     FIELD(prove_after_ms, I32),
-    {"request", PHP_APNS_OTHER, XtOffsetOf(php_apns_session_settings, request), true},
+    FIELD(checks, CHECKS),
+    {"request", PHP_APNS_OTHER, XtOffsetOf(php_apns_session_settings, request), true, NULL},
 };
 #undef FIELD
+#undef WORDS
 static const size_t field_count = sizeof fields / sizeof *fields;
+/* The last one is for persistent sessions. */
+const php_apns_options php_apns_session_options = {"Apns\\Session", fields,
+                                                   sizeof fields / sizeof *fields - 1};
+const php_apns_options php_apns_persistent_options = {"Apns\\Session::persistent()", fields,
+                                                      sizeof fields / sizeof *fields};
 
 /* Whether the script says an option, null aside. */
 static bool says(HashTable *given, HashTable *named, const char *name) {
@@ -71,11 +79,8 @@ static bool says(HashTable *given, HashTable *named, const char *name) {
 
 /* php.ini's protocol; NULL where it says none, or none that there is. */
 static const int32_t *configured_protocol(void) {
-  static const int32_t protocols[] = {APNS_PROTOCOL_BINARY, APNS_PROTOCOL_HTTP2};
   const char *text = php_apns_configured(APNS_G(protocol));
-  if (text && strcmp(text, "binary") == 0) return &protocols[0];
-  if (text && strcmp(text, "http2") == 0) return &protocols[1];
-  return NULL;
+  return text ? php_apns_word(php_apns_protocols, text, strlen(text)) : NULL;
 }
 
 /* php.ini first, then what the script says instead. */
@@ -83,13 +88,15 @@ static bool read_settings(php_apns_session_settings *settings, HashTable *given,
                           zval *password, bool is_persistent) {
   const apns_session_options_t nothing = APNS_SESSION_OPTIONS_INIT;
   const int32_t *protocol = configured_protocol();
+  const php_apns_options *known =
+      is_persistent ? &php_apns_persistent_options : &php_apns_session_options;
   memset(settings, 0, sizeof *settings);
   settings->options = nothing;
   settings->options.connect_timeout_ms = (uint32_t)APNS_G(connect_timeout_ms);
   settings->options.write_timeout_ms = (uint32_t)APNS_G(write_timeout_ms);
-  if (!php_apns_read_options(fields, is_persistent ? field_count : field_count - 1, given, named,
-                             settings) ||
-      !php_apns_read_option(fields, field_count, "proxy_password", password, settings)) {
+  settings->options.checks = (uint32_t)APNS_G(checks);
+  if (!php_apns_read_options(known, given, named, settings) ||
+      !php_apns_read_option(known, "proxy_password", password, settings)) {
     return false;
   }
   /* Another host has another name, and may speak another protocol. */
@@ -114,7 +121,7 @@ static bool read_settings(php_apns_session_settings *settings, HashTable *given,
   if (settings->request && Z_TYPE_P(settings->request) == IS_NULL) settings->request = NULL;
   if (settings->request &&
       (Z_TYPE_P(settings->request) != IS_STRING || Z_STRLEN_P(settings->request) == 0)) {
-    zend_type_error("option \"request\" must be a string that is not empty");
+    zend_type_error("option 'request' must be a string that is not empty");
     return false;
   }
   return true;
@@ -252,204 +259,6 @@ static void find_persistent(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
 }
 
 PHP_APNS_METHOD(Apns_Session, persistent, find_persistent)
-
-/* ---- Sending ------------------------------------------------------------------ */
-
-typedef struct letter {
-  zval *token, *payload, *user_data;
-  zend_long expiry, priority, push_type;
-  zend_string *topic, *collapse_id, *apns_id;
-} letter;
-
-/* A header's text, which has no NUL. */
-static bool take_header(const zend_string *given, const char *name, const char **out) {
-  if (!given) return true;
-  if (strlen(ZSTR_VAL(given)) != ZSTR_LEN(given)) {
-    php_apns_throw_argument("%s has a null byte", name);
-    return false;
-  }
-  *out = ZSTR_VAL(given);
-  return true;
-}
-
-static bool take_headers(const letter *letter, apns_notification_t *notification) {
-  if (letter->priority < 0 || letter->priority > UINT8_MAX) {
-    php_apns_throw_argument("priority is " ZEND_LONG_FMT ", not 5 or 10", letter->priority);
-    return false;
-  }
-  if (letter->push_type < 0 || letter->push_type > UINT8_MAX) {
-    php_apns_throw_argument("push_type is " ZEND_LONG_FMT ", not of Apns\\PushType",
-                            letter->push_type);
-    return false;
-  }
-  notification->priority = (uint8_t)letter->priority;
-  notification->push_type = (uint8_t)letter->push_type;
-  return take_header(letter->topic, "topic", &notification->topic) &&
-         take_header(letter->collapse_id, "collapse_id", &notification->collapse_id) &&
-         take_header(letter->apns_id, "apns_id", &notification->apns_id);
-}
-
-/* The identifier; 0, and an exception. */
-static uint32_t send_letter(zend_object *object, const letter *letter, bool more) {
-  apns_notification_t notification = APNS_NOTIFICATION_INIT;
-  apns_error_t error = APNS_ERROR_INIT;
-  uint8_t token[APNS_TOKEN_MAX];
-  if (!php_apns_token_bytes(letter->token, token, &notification.token_length)) return 0;
-  if (!take_headers(letter, &notification)) return 0;
-  /* May run the script, so the line is looked at only behind it. */
-  php_apns_content content;
-  if (!php_apns_content_from(&content, letter->payload)) return 0;
-  uint32_t identifier = 0;
-  php_apns_note *note = NULL;
-  php_apns_line *line = php_apns_session_line(object);
-  if (line && line->left.count >= PHP_APNS_LEFT_MAX) {
-    error.status = APNS_ERR_FULL;
-    snprintf(error.message, sizeof error.message,
-             "%zu outcomes of earlier requests wait to be taken with leftEvents()",
-             line->left.count);
-    php_apns_throw(&error);
-  } else if (line) {
-    note = php_apns_note_new(token, notification.token_length, letter->user_data, line->request);
-  }
-  if (note) {
-    notification.token = token;
-    notification.user_data = note;
-    notification.expiry = letter->expiry;
-    apns_status_t status;
-    const uint32_t flags = more ? APNS_SEND_MORE : 0;
-    if (content.builder) {
-      status = apns_session_send_payload(line->session, &notification, content.builder, flags,
-                                         &identifier, NULL, &error);
-    } else {
-      notification.payload = ZSTR_VAL(content.json);
-      notification.payload_length = ZSTR_LEN(content.json);
-      status = apns_session_send(line->session, &notification, flags, &identifier, &error);
-    }
-    if (status == APNS_OK) {
-      note->identifier = identifier;
-      php_apns_notes_append(&line->sent, note);
-      line->holds_back = more;
-      if (line->sent.count >= line->prune_at) php_apns_line_prune(line);
-    } else {
-      identifier = 0;
-      php_apns_note_free(note);
-      php_apns_throw(&error);
-    }
-  }
-  if (content.json) zend_string_release(content.json);
-  return identifier;
-}
-
-PHP_METHOD(Apns_Session, send) {
-  letter letter = {0};
-  bool more = false;
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "zz|zllbS!lS!S!", &letter.token, &letter.payload,
-                            &letter.user_data, &letter.expiry, &letter.priority, &more,
-                            &letter.topic, &letter.push_type, &letter.collapse_id,
-                            &letter.apns_id) == FAILURE) {
-    return;
-  }
-  uint32_t identifier = send_letter(Z_OBJ_P(ZEND_THIS), &letter, more);
-  if (identifier != 0) RETURN_LONG(identifier);
-}
-
-typedef struct mailing {
-  zend_object *session;
-  size_t taken;
-} mailing;
-
-/* False with an exception; NULL where there is none. */
-static bool find_element(HashTable *table, const char *name, zend_uchar type, zval **out) {
-  zval *value = zend_hash_str_find_deref(table, name, strlen(name));
-  *out = value && Z_TYPE_P(value) != IS_NULL ? value : NULL;
-  if (!*out || Z_TYPE_P(value) == type) return true;
-  zend_type_error("\"%s\" of a notification must be of type %s, %s given", name,
-                  zend_get_type_by_const(type), zend_zval_type_name(value));
-  return false;
-}
-
-static bool take_number(HashTable *table, const char *name, zend_long *out) {
-  zval *value;
-  if (!find_element(table, name, IS_LONG, &value)) return false;
-  if (value) *out = Z_LVAL_P(value);
-  return true;
-}
-
-static bool take_string(HashTable *table, const char *name, zend_string **out) {
-  zval *value;
-  if (!find_element(table, name, IS_STRING, &value)) return false;
-  /* The script may take it away while its own code runs. */
-  if (value) *out = zend_string_copy(Z_STR_P(value));
-  return true;
-}
-
-static bool send_element(mailing *mailing, zval *element) {
-  letter letter = {0};
-  zval absent;
-  ZVAL_NULL(&absent);
-  ZVAL_DEREF(element);
-  if (Z_TYPE_P(element) != IS_ARRAY) {
-    zend_type_error("a notification must be of type array, %s given", zend_zval_type_name(element));
-    return false;
-  }
-  /* The script may take it away while its own code runs. */
-  zval held;
-  ZVAL_COPY(&held, element);
-  HashTable *table = Z_ARRVAL(held);
-  letter.token = zend_hash_str_find_deref(table, ZEND_STRL("token"));
-  letter.payload = zend_hash_str_find_deref(table, ZEND_STRL("payload"));
-  letter.user_data = zend_hash_str_find_deref(table, ZEND_STRL("user_data"));
-  if (!letter.token) letter.token = &absent;
-  if (!letter.payload) letter.payload = &absent;
-  bool is_sent = take_number(table, "expiry", &letter.expiry) &&
-                 take_number(table, "priority", &letter.priority) &&
-                 take_number(table, "push_type", &letter.push_type) &&
-                 take_string(table, "topic", &letter.topic) &&
-                 take_string(table, "collapse_id", &letter.collapse_id) &&
-                 take_string(table, "apns_id", &letter.apns_id) &&
-                 send_letter(mailing->session, &letter, true) != 0;
-  mailing->taken += is_sent;
-  if (letter.topic) zend_string_release(letter.topic);
-  if (letter.collapse_id) zend_string_release(letter.collapse_id);
-  if (letter.apns_id) zend_string_release(letter.apns_id);
-  zval_ptr_dtor(&held);
-  return is_sent && !EG(exception);
-}
-
-static int send_next(zend_object_iterator *iterator, void *context) {
-  zval *element = iterator->funcs->get_current_data(iterator);
-  if (!element || EG(exception)) return ZEND_HASH_APPLY_STOP;
-  return send_element((mailing *)context, element) ? ZEND_HASH_APPLY_KEEP : ZEND_HASH_APPLY_STOP;
-}
-
-PHP_METHOD(Apns_Session, sendMany) {
-  zval *list;
-  bool more = false;
-  mailing mailing = {Z_OBJ_P(ZEND_THIS), 0};
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "z|b", &list, &more) == FAILURE) return;
-  if (!php_apns_session_line(mailing.session)) return;
-  if (Z_TYPE_P(list) == IS_ARRAY) {
-    zval *element;
-    ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(list), element) {
-      if (!send_element(&mailing, element)) break;
-    }
-    ZEND_HASH_FOREACH_END();
-  } else if (Z_TYPE_P(list) == IS_OBJECT &&
-             instanceof_function(Z_OBJCE_P(list), zend_ce_traversable)) {
-    spl_iterator_apply(list, send_next, &mailing);
-  } else {
-    zend_argument_type_error(1, "must be of type iterable, %s given", zend_zval_type_name(list));
-    return;
-  }
-  php_apns_line *line = of(mailing.session)->line;
-  if (!more && line->holds_back) {
-    /* What was taken is written whatever ended the loop; a failure loses nothing, and
-       the next call meets it again. */
-    line->holds_back = apns_session_flush(line->session, NULL) != APNS_OK;
-  }
-  php_apns_tell_taken(mailing.taken);
-  RETURN_LONG((zend_long)mailing.taken);
-}
 
 /* ---- The rest -------------------------------------------------------------------- */
 

@@ -14,6 +14,14 @@ zend_string *php_apns_token_hex(const uint8_t *bytes, size_t length) {
   return hex;
 }
 
+/* A text's length without the end of its line, as file() and fgets() leave it there. */
+static size_t length_of_line(const zend_string *text) {
+  size_t length = ZSTR_LEN(text);
+  if (length > 0 && ZSTR_VAL(text)[length - 1] == '\n') length--;
+  if (length > 0 && ZSTR_VAL(text)[length - 1] == '\r') length--;
+  return length;
+}
+
 bool php_apns_token_bytes(zval *given, uint8_t bytes[APNS_TOKEN_MAX], size_t *length) {
   apns_error_t error = APNS_ERROR_INIT;
   ZVAL_DEREF(given);
@@ -30,8 +38,8 @@ bool php_apns_token_bytes(zval *given, uint8_t bytes[APNS_TOKEN_MAX], size_t *le
                     zend_zval_type_name(given));
     return false;
   }
-  if (apns_token_from_hex(Z_STRVAL_P(given), Z_STRLEN_P(given), bytes, APNS_TOKEN_MAX, length,
-                          &error) != APNS_OK) {
+  if (apns_token_from_hex(Z_STRVAL_P(given), length_of_line(Z_STR_P(given)), bytes, APNS_TOKEN_MAX,
+                          length, &error) != APNS_OK) {
     php_apns_throw(&error);
     return false;
   }
@@ -64,7 +72,7 @@ PHP_METHOD(Apns_Token, fromBase64) {
   size_t length = 0;
   apns_error_t error = APNS_ERROR_INIT;
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "S", &text) == FAILURE) return;
-  if (apns_token_from_base64(ZSTR_VAL(text), ZSTR_LEN(text), bytes, sizeof bytes, &length,
+  if (apns_token_from_base64(ZSTR_VAL(text), length_of_line(text), bytes, sizeof bytes, &length,
                              &error) != APNS_OK) {
     php_apns_throw(&error);
     return;
@@ -76,8 +84,9 @@ PHP_METHOD(Apns_Token, fromBytes) {
   zend_string *bytes;
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "S", &bytes) == FAILURE) return;
   if (ZSTR_LEN(bytes) < 1 || ZSTR_LEN(bytes) > APNS_TOKEN_MAX) {
-    php_apns_throw_argument("the device token has %zu bytes, not 1 to %d", ZSTR_LEN(bytes),
-                            APNS_TOKEN_MAX);
+    php_apns_refuse(
+        ZSTR_LEN(bytes) == 0 ? APNS_REJECT_MISSING_TOKEN : APNS_REJECT_INVALID_TOKEN_SIZE,
+        "the device token has %zu bytes, not 1 to %d", ZSTR_LEN(bytes), APNS_TOKEN_MAX);
     return;
   }
   make(return_value, (const uint8_t *)ZSTR_VAL(bytes), ZSTR_LEN(bytes));

@@ -2,7 +2,9 @@
 
 /**
  * What the extension offers, as PHP sees it. Names and options are those of apns.h,
- * which says what each of them means.
+ * which says what each of them means. Numbers may come as text, switches as "on" and "off"
+ * too, and enumerations by name: protocol "http2", format "enhanced", ambiguous "report",
+ * tls_min "1.2", as parse_ini_file() and getenv() give them.
  *
  * @generate-class-entries
  */
@@ -69,7 +71,11 @@ class Exception extends \RuntimeException
     public int $systemError = 0;
     /** OpenSSL's error code, 0 where there is none. */
     public int $tlsCode = 0;
-    /** What the gateway said, a constant of Apns\Reject; 0 for nothing. */
+    /**
+     * What the gateway said, or would have said of a notification, token or payload that was
+     * refused here, so that a script's table of statuses covers both: a constant of Apns\Reject;
+     * 0 for nothing.
+     */
     public int $reject = 0;
     /** By sendMany(): how many notifications it had taken before. */
     public int $taken = 0;
@@ -424,7 +430,10 @@ final class Token
 
     private function __construct() {}
 
-    /** Either case, with the angle brackets and spaces of NSData. */
+    /**
+     * Either case, with the angle brackets and spaces of NSData; a line feed at the end, as
+     * file() and fgets() leave it there, is no part of it.
+     */
     public static function fromHex(string $text): Token {}
 
     public static function fromBase64(string $text): Token {}
@@ -601,6 +610,13 @@ final class Event
     public readonly mixed $userData;
     /** With a persistent session: the name of the request that sent it; else null. */
     public readonly ?string $request;
+    /** "accepted", "rejected" or "unknown". */
+    public readonly string $kindText;
+    /**
+     * How it ended and why, in one line of plain words for a log or a person, such as
+     * "rejected: TopicDisallowed (HTTP 400): this certificate or key may not push to the topic".
+     */
+    public readonly string $why;
 
     private function __construct() {}
 
@@ -676,15 +692,35 @@ final class Session implements \IteratorAggregate
      * @cvalue APNS_EXPIRY_ONCE
      */
     public const EXPIRY_ONCE = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_CHECK_PAYLOAD
+     */
+    public const CHECK_PAYLOAD = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_CHECK_EXPIRY
+     */
+    public const CHECK_EXPIRY = UNKNOWN;
+    /**
+     * @var int
+     * @cvalue APNS_CHECK_ALL
+     */
+    public const CHECK_ALL = UNKNOWN;
 
     /**
      * Credentials are made once and shared, or given as the array of their options; null
      * takes those of php.ini. Options are the fields of apns_session_options_t.
      *
+     * Unlike there, `checks` is on: a payload with an error, and an expiry that lies in the past
+     * or looks like a duration, are an ArgumentException. true or "all", false or "none",
+     * "payload", "expiry", or bits of the constants.
+     *
      * Of php.ini, apns.protocol, "binary" or "http2", stands in where neither protocol nor host
      * is said; apns.host with apns.server_name, and apns.port, unless the script speaks another
      * protocol; apns.topic by HTTP/2, unless the script names its certificate, which may be
-     * another app's; apns.connect_timeout_ms and apns.write_timeout_ms where they are not said.
+     * another app's; apns.connect_timeout_ms, apns.write_timeout_ms and apns.checks where they are
+     * not said.
      */
     public function __construct(Credentials|array|null $credentials = null, array $options = [], ?string $proxy_password = null, mixed ...$named) {}
 
@@ -701,9 +737,10 @@ final class Session implements \IteratorAggregate
     /**
      * Takes a notification and returns its identifier. The token is hex or a Token, the
      * payload JSON, an array or a Payload. With $more it may wait for the next one. What is
-     * behind it is for HTTP/2: topic, a constant of Apns\PushType, collapse-id, a UUID.
+     * behind it is for HTTP/2: topic, a constant of Apns\PushType or its word ("background"),
+     * collapse-id, a UUID.
      */
-    public function send(Token|string $token, Payload|array|string $payload, mixed $userData = null, int $expiry = 0, int $priority = 0, bool $more = false, ?string $topic = null, int $pushType = 0, ?string $collapseId = null, ?string $apnsId = null): int {}
+    public function send(Token|string $token, Payload|array|string $payload, mixed $userData = null, int $expiry = 0, int $priority = 0, bool $more = false, ?string $topic = null, int|string $pushType = 0, ?string $collapseId = null, ?string $apnsId = null): int {}
 
     /**
      * Takes many and returns how many: arrays with token, payload and, where wanted,

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 41d7f3394dc7c1cd1d1ea6978f667746d42bb7ee */
+ * Stub hash: 982063dcabb090461630e43eab2e154ac8620fa0 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Exception_isRetryable, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
@@ -153,7 +153,7 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_send, 0, 2, I
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, priority, IS_LONG, 0, "0")
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, more, _IS_BOOL, 0, "false")
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, topic, IS_STRING, 1, "null")
-	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, pushType, IS_LONG, 0, "0")
+	ZEND_ARG_TYPE_MASK(0, pushType, MAY_BE_LONG|MAY_BE_STRING, "0")
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, collapseId, IS_STRING, 1, "null")
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, apnsId, IS_STRING, 1, "null")
 ZEND_END_ARG_INFO()
@@ -1173,6 +1173,18 @@ static zend_class_entry *register_class_Apns_Event(void)
 	zend_declare_typed_property(class_entry, property_request_name, &property_request_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING|MAY_BE_NULL));
 	zend_string_release(property_request_name);
 
+	zval property_kindText_default_value;
+	ZVAL_UNDEF(&property_kindText_default_value);
+	zend_string *property_kindText_name = zend_string_init("kindText", sizeof("kindText") - 1, 1);
+	zend_declare_typed_property(class_entry, property_kindText_name, &property_kindText_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING));
+	zend_string_release(property_kindText_name);
+
+	zval property_why_default_value;
+	ZVAL_UNDEF(&property_why_default_value);
+	zend_string *property_why_name = zend_string_init("why", sizeof("why") - 1, 1);
+	zend_declare_typed_property(class_entry, property_why_name, &property_why_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING));
+	zend_string_release(property_why_name);
+
 	return class_entry;
 }
 
@@ -1244,6 +1256,24 @@ static zend_class_entry *register_class_Apns_Session(zend_class_entry *class_ent
 	zend_string *const_EXPIRY_ONCE_name = zend_string_init_interned("EXPIRY_ONCE", sizeof("EXPIRY_ONCE") - 1, 1);
 	zend_declare_class_constant_ex(class_entry, const_EXPIRY_ONCE_name, &const_EXPIRY_ONCE_value, ZEND_ACC_PUBLIC, NULL);
 	zend_string_release(const_EXPIRY_ONCE_name);
+
+	zval const_CHECK_PAYLOAD_value;
+	ZVAL_LONG(&const_CHECK_PAYLOAD_value, APNS_CHECK_PAYLOAD);
+	zend_string *const_CHECK_PAYLOAD_name = zend_string_init_interned("CHECK_PAYLOAD", sizeof("CHECK_PAYLOAD") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_CHECK_PAYLOAD_name, &const_CHECK_PAYLOAD_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_CHECK_PAYLOAD_name);
+
+	zval const_CHECK_EXPIRY_value;
+	ZVAL_LONG(&const_CHECK_EXPIRY_value, APNS_CHECK_EXPIRY);
+	zend_string *const_CHECK_EXPIRY_name = zend_string_init_interned("CHECK_EXPIRY", sizeof("CHECK_EXPIRY") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_CHECK_EXPIRY_name, &const_CHECK_EXPIRY_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_CHECK_EXPIRY_name);
+
+	zval const_CHECK_ALL_value;
+	ZVAL_LONG(&const_CHECK_ALL_value, APNS_CHECK_ALL);
+	zend_string *const_CHECK_ALL_name = zend_string_init_interned("CHECK_ALL", sizeof("CHECK_ALL") - 1, 1);
+	zend_declare_class_constant_ex(class_entry, const_CHECK_ALL_name, &const_CHECK_ALL_value, ZEND_ACC_PUBLIC, NULL);
+	zend_string_release(const_CHECK_ALL_name);
 
 	return class_entry;
 }

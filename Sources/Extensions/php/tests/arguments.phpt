@@ -82,14 +82,14 @@ priority too large: Apns\ArgumentException: priority is 266, not 5 or 10
 expiry array: TypeError: Apns\Session::send(): Argument #4 ($expiry) must be of type int, array given
 timeout: ValueError: Apns\Session::drain(): Argument #1 ($timeoutMs) must be between -1 and 2147483647
 timeout too large: ValueError: Apns\Session::events(): Argument #1 ($timeoutMs) must be between -1 and 2147483647
-unknown option: ValueError: there is no option "hots"
-numbered option: ValueError: there is no option "(a number)"
-option type: TypeError: option "host" must be of type string, int given
-option range: ValueError: option "port" must be between 0 and 65535
-option negative: ValueError: option "window_bytes" must be between 0 and 4294967295
-option NUL: ValueError: option "host" must not contain null bytes
+unknown option: ValueError: unknown option 'hots'; did you mean 'host'?
+numbered option: ValueError: unknown option 0 of Apns\Session; options have names
+option type: TypeError: option 'host' must be of type string, int given
+option range: ValueError: option 'port' must be between 0 and 65535, 65536 given
+option negative: ValueError: option 'window_bytes' must be between 0 and 4294967295, -1 given
+option NUL: ValueError: option 'host' must not contain null bytes
 option too small: Apns\ArgumentException: window_bytes is 1, not 16384 to 1073741824
-option of persistent sessions: ValueError: there is no option "request"
+option of persistent sessions: ValueError: unknown option 'request'; it is an option of Apns\Session::persistent(), not of Apns\Session
 format: Apns\ArgumentException: format is 9, not an apns_format_t
 credentials: TypeError: Apns\Session::__construct(): Argument #1 ($credentials) must be of type Apns\Credentials|array|null, string given
 too many: ArgumentCountError: Apns\Session::__construct() expects at most 3 arguments, 4 given

@@ -11,13 +11,13 @@ if (!getenv('APNS_HEADER')) die('skip APNS_HEADER does not name apns.h');
 $header = file_get_contents(getenv('APNS_HEADER'));
 $classes = ['APNS_ERR_' => 'Exception', 'APNS_REJECT_' => 'Reject', 'APNS_TLS_' => 'Credentials', 'APNS_ENVIRONMENT_' => 'Credentials',
     'APNS_EVENT_' => 'Event', 'APNS_FORMAT_' => 'Session', 'APNS_AMBIGUOUS_' => 'Session',
-    'APNS_PROTOCOL_' => 'Session', 'APNS_REASON_' => 'Reason', 'APNS_PUSH_TYPE_' => 'PushType'];
+    'APNS_PROTOCOL_' => 'Session', 'APNS_REASON_' => 'Reason', 'APNS_PUSH_TYPE_' => 'PushType', 'APNS_CHECK_' => 'Session'];
 $seen = 0;
 $who = new Apns\Credentials();
-preg_match_all('/^\s+(APNS_(ERR|REJECT|TLS|ENVIRONMENT|EVENT|FORMAT|AMBIGUOUS|PROTOCOL|REASON|PUSH_TYPE)_(\w+)) = (-?\d+)/m', $header, $found, PREG_SET_ORDER);
+preg_match_all('/^\s+(APNS_(ERR|REJECT|TLS|ENVIRONMENT|EVENT|FORMAT|AMBIGUOUS|PROTOCOL|REASON|PUSH_TYPE|CHECK)_(\w+)) = (-?\d+)/m', $header, $found, PREG_SET_ORDER);
 foreach ($found as [, $name, $kind, $short, $value]) {
     if ($short === 'DEFAULT' || $short === 'BUFFER_SMALL') continue;
-    $constant = 'Apns\\' . $classes["APNS_{$kind}_"] . '::' . (in_array($kind, ['FORMAT', 'AMBIGUOUS', 'TLS', 'PROTOCOL']) ? "{$kind}_$short" : $short);
+    $constant = 'Apns\\' . $classes["APNS_{$kind}_"] . '::' . (in_array($kind, ['FORMAT', 'AMBIGUOUS', 'TLS', 'PROTOCOL', 'CHECK']) ? "{$kind}_$short" : $short);
     if (!defined($constant)) echo "$constant is missing\n";
     elseif (constant($constant) !== (int) $value) echo "$constant is not $value\n";
     $seen++;

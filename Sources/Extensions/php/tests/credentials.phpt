@@ -22,7 +22,7 @@ foreach ([
     fn () => new Apns\Credentials(certificate: $provider, certificate_file: $simulator->ready['provider']),
     fn () => new Apns\Credentials(tls_min: 11),
     fn () => new Apns\Credentials(tls_min: Apns\Credentials::TLS_1_3, tls_max: Apns\Credentials::TLS_1_2),
-    fn () => new Apns\Credentials(accept_expired: 1),
+    fn () => new Apns\Credentials(accept_expired: 2),
     fn () => new Apns\Credentials(certificate_fil: 'x'),
 ] as $call) echo preg_replace('~/\S+/~', '', thrown($call)), "\n";
 $session = new Apns\Session($two, $simulator->where());
@@ -44,7 +44,7 @@ Apns\CredentialsException: certificate in memory holds no PEM certificate, and i
 Apns\ArgumentException: both a file and bytes are given for the certificate
 Apns\ArgumentException: tls_min is not a TLS version: 11
 Apns\ArgumentException: tls_max is below tls_min
-TypeError: option "accept_expired" must be of type bool, int given
-ValueError: there is no option "certificate_fil"
+ValueError: option 'accept_expired' must be true or false, on or off, '2' given
+ValueError: unknown option 'certificate_fil'; did you mean 'certificate_file'?
 connects 1
 Apns\TlsException -7 true

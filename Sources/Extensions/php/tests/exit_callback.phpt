@@ -38,8 +38,8 @@ NULL
 DomainException: nobody says
 Apns\CredentialsException
 Apns\CredentialsException
-TypeError: option "passphrase" must be of type string or callable, int given
-ValueError: option "passphrase" must not contain null bytes
+TypeError: option 'passphrase' must be of type string or callable, int given
+ValueError: option 'passphrase' must not contain null bytes
 Apns\CredentialsException with status
 bool(false)
 exit in a passphrase

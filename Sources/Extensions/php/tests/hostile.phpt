@@ -58,7 +58,7 @@ $session = $simulator->session();
 echo 'closed by the payload: ', thrown(fn () => $session->send($token, ['a' => new Doing(fn () => $session->close(1000))])), "\n";
 $session = $simulator->session();
 echo 'gone by the payload: ', thrown(function () use (&$session, $token) {
-    $session->send($token, ['aps' => [], 'a' => new Doing(function () use (&$session) { $session = null; gc_collect_cycles(); return 1; })]);
+    $session->send($token, ['aps' => new stdClass, 'a' => new Doing(function () use (&$session) { $session = null; gc_collect_cycles(); return 1; })]);
 }), "\n";
 $session = $simulator->session();
 echo 'gone by the generator: ', thrown(function () use (&$session, $token) {
@@ -70,7 +70,7 @@ echo 'gone by the generator: ', thrown(function () use (&$session, $token) {
     })());
 }), "\n";
 $session = $simulator->session();
-$list = [['token' => $token, 'payload' => ['aps' => new Doing(function () use (&$list) { $list = null; gc_collect_cycles(); return []; })]]];
+$list = [['token' => $token, 'payload' => ['aps' => new Doing(function () use (&$list) { $list = null; gc_collect_cycles(); return new stdClass; })]]];
 echo 'the list gone: ', thrown(function () use ($session, &$list) { $session->sendMany($list); }), "\n";
 echo 'within itself: ', thrown(function () use ($session, $token) {
     $session->sendMany((function () use ($session, $token) {

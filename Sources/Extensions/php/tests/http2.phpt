@@ -115,9 +115,9 @@ Apns\ArgumentException: priority is 10, and a background push has 5
 Apns\ArgumentException: priority is 7, not 1, 5 or 10
 Apns\ArgumentException: collapse_id has more than 64 bytes
 Apns\ArgumentException: apns_id is not a UUID
-TypeError: "topic" of a notification must be of type string, int given
+TypeError: 'topic' of a notification must be of type string, int given
 Apns\ArgumentException: protocol is 9, not an apns_protocol_t
-TypeError: option "topic" must be of type string, array given
+TypeError: option 'topic' must be of type string, array given
 Apns\CredentialsException: token_key in memory holds no PEM private key, and none in DER
 Apns\ArgumentException: key_id or team_id without a token_key
 Apns\ArgumentException: key_id has 5 characters, not 10

@@ -27,7 +27,7 @@ foreach (['apns support => enabled', 'libapns version => 0.1.0', 'apns.host => g
 }
 var_dump(str_contains($text, 'hush'));
 foreach (['65535', '65536', '-1', 'many', ''] as $port) {
-    echo json_encode($port), ': ', ini_set('apns.port', $port) === false ? 'refused' : 'taken', "\n";
+    echo json_encode($port), ': ', @ini_set('apns.port', $port) === false ? 'refused' : 'taken', "\n";
 }
 --CLEAN--
 <?php

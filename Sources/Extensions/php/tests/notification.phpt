@@ -14,7 +14,7 @@ $simulator = new Simulator();
 $session = $simulator->session();
 $token = Simulator::token(1);
 $payload = (new Apns\Payload())->set('alert', 'Hello')->set('badge', 1);
-$session->send($token, '{"aps":{}}', expiry: 1290000000, priority: 10);
+$session->send($token, '{"aps":{}}', expiry: 4000000000, priority: 10);
 $session->send(Apns\Token::fromHex("<$token>"), $payload, expiry: Apns\Session::EXPIRY_ONCE, priority: 5);
 $session->send(Apns\Token::fromBytes(hex2bin($token)), ['aps' => ['badge' => 0]], more: true);
 $session->flush();
@@ -31,7 +31,7 @@ foreach (['simple' => Apns\Session::FORMAT_SIMPLE, 'enhanced' => Apns\Session::F
     unset($other);
 }
 --EXPECT--
-[true,"{\"aps\":{}}",1290000000,10]
+[true,"{\"aps\":{}}",4000000000,10]
 [true,"{\"aps\":{\"alert\":\"Hello\",\"badge\":1}}",0,5]
 [true,"{\"aps\":{\"badge\":0}}",null,null]
 simple: command 0

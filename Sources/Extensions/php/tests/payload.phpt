@@ -40,7 +40,7 @@ int(390)
 bool(true)
 {"aps":{"badge":0,"content-available":1,"relevance-score":0.5,"url-args":["a","b"],"sound":{"critical":1,"name":"alarm.caf","volume":0.25}},"null":null,"true":true,"int":-9223372036854775808,"float":0.1,"text":"a\"\n/é"}
 {"aps":{"content-available":1,"relevance-score":0.5,"url-args":["a","b"],"sound":{"critical":1,"name":"alarm.caf","volume":0.25},"alert":{"action-loc-key":null}}}
-Apns\ArgumentException: Apple has no key "budge"
+Apns\ArgumentException: Apple has no key "budge"; did you mean "badge"?
 TypeError: "badge" must be of type int, string given
 Apns\ArgumentException: "badge" is no part of an alert
 Apns\ArgumentException: the parts of an alert have names
@@ -52,7 +52,7 @@ Apns\ArgumentException: custom key 'x' is no number that JSON has: NaN or infini
 Apns\ArgumentException: no JSON can be made of it: Malformed UTF-8 characters, possibly incorrectly encoded
 Apns\ArgumentException: no JSON can be made of it: Type is not supported
 Apns\ArgumentException: the payload has 3020 bytes, 972 more than its limit of 2048
-ValueError: option "limit" must be between 0 and 9223372036854775807
+ValueError: option 'limit' must be between 0 and 9223372036854775807, -1 given
 {"severity":"warning","offset":8,"line":1,"column":9,"message":"'alrt' is no key of Apple's; 'alert' is"}
 {"severity":"error","offset":11,"line":2,"column":10,"message":"'aps' is not an object"}
 array(0) {

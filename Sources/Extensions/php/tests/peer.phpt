@@ -40,9 +40,9 @@ echo thrown(fn () => $get([$pin, $other])), "\n", thrown(fn () => $get([$pin])),
 connected
 Apns\TlsException: 127.0.0.1 is not verified: no key of its chain is pinned
 Apns\ArgumentException: pinned_key_count is not 1 to 100
-TypeError: option "pinned_keys" must be of type array, string given
-TypeError: option "pinned_keys" must be an array of strings, int found
-ValueError: option "pinned_keys" must not contain null bytes
+TypeError: option 'pinned_keys' must be of type array, string given
+TypeError: option 'pinned_keys' must be an array of strings, int found
+ValueError: option 'pinned_keys' must not contain null bytes
 Apns\ArgumentException: pinned_key_count is not 1 to 100
 Apns\ArgumentException: pinned_keys[0] is not sha256// and 32 bytes in base64: sha1//%s
 Apns\CredentialsException: crl file /nonexistent/list.crl: No such file or directory

@@ -52,7 +52,7 @@ a bad token: Apns\ArgumentException character 'z' at 0 is not hex, taken 2
 no token: TypeError a device token must be of type Apns\Token or string, null given, taken -
 no payload: TypeError a payload must be of type Apns\Payload, array or string, null given, taken -
 no array: TypeError a notification must be of type array, string given, taken -
-expiry: TypeError "expiry" of a notification must be of type int, string given, taken -
+expiry: ValueError 'expiry' of a notification must be a whole number, 'soon' given, taken -
 priority: Apns\ArgumentException priority is 300, not 5 or 10, taken 0
 LogicException: in the middle
 TypeError: Apns\Session::sendMany(): Argument #1 ($notifications) must be of type iterable, int given

@@ -9,6 +9,12 @@ require __DIR__ . '/simulator.inc';
 $token = Apns\Token::fromHex('<5F79cfda 4d01aa3a>');
 echo $token, ' ', $token->hex, ' ', $token->toBase64(), ' ', bin2hex($token->toBytes()), "\n";
 var_dump(Apns\Token::fromBase64($token->toBase64()) == $token, Apns\Token::fromBytes($token->toBytes()) == $token, (clone $token) == $token);
+// A line as file(), fgets() and explode("\n") give it, and one line only.
+foreach (["5f79\n", "<5f 79>\r\n", "5f79\r", "5f79\n\n", "5f\n79", "\r\n", "5f79\n\r"] as $line) {
+    echo json_encode($line), ': ';
+    echo thrown(function () use ($line) { print Apns\Token::fromHex($line) . ' '; }), ', ';
+    echo thrown(function () use ($line) { print Apns\Token::fromBase64(strtr($line, ['<' => '', '>' => '', ' ' => '', '5f' => 'X3', '79' => 'k=' ])) . ' '; }), "\n";
+}
 foreach ([
     fn () => Apns\Token::fromHex('5u79'),
     fn () => Apns\Token::fromHex(''),
@@ -23,6 +29,13 @@ foreach ([
 bool(true)
 bool(true)
 bool(true)
+"5f79\n": 5f79 nothing thrown, 5f79 nothing thrown
+"<5f 79>\r\n": 5f79 nothing thrown, 5f79 nothing thrown
+"5f79\r": 5f79 nothing thrown, 5f79 nothing thrown
+"5f79\n\n": Apns\ArgumentException: character 0x0a at 4 is not hex, Apns\ArgumentException: character 0x0a at 4 is not base64
+"5f\n79": Apns\ArgumentException: character 0x0a at 2 is not hex, Apns\ArgumentException: character 0x0a at 2 is not base64
+"\r\n": Apns\ArgumentException: no hex digit in the token, Apns\ArgumentException: no base64 digit in the token
+"5f79\n\r": Apns\ArgumentException: character 0x0a at 4 is not hex, Apns\ArgumentException: character 0x0a at 4 is not base64
 Apns\ArgumentException: character 'u' at 1 is not hex
 Apns\ArgumentException: no hex digit in the token
 Apns\ArgumentException: a base64 digit without a partner: 1

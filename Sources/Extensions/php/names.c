@@ -1,0 +1,131 @@
+/* Names as people type them: words for numbers, and the name that was probably meant. */
+#include "php_apns.h"
+
+/* Longer names than this are nobody's typing error. */
+#define LONGEST 64
+
+/* The letters and digits of a name, in lower case: userData is user_data. 0: none, or too many. */
+static size_t letters(const char *name, char out[LONGEST]) {
+  size_t length = 0;
+  for (; *name; name++) {
+    const char letter = zend_tolower_ascii(*name);
+    if ((letter < 'a' || letter > 'z') && (letter < '0' || letter > '9')) continue;
+    if (length == LONGEST) return 0;
+    out[length++] = letter;
+  }
+  return length;
+}
+
+static size_t least(size_t one, size_t other) { return one < other ? one : other; }
+
+/* How many letters are wrong, missing, too many, or in the other order as their neighbour. */
+static size_t distance(const char *one, size_t one_length, const char *other, size_t other_length) {
+  size_t rows[3][LONGEST + 1];
+  size_t *before = rows[0], *last = rows[1], *row = rows[2];
+  for (size_t column = 0; column <= other_length; column++) last[column] = column;
+  for (size_t at = 1; at <= one_length; at++) {
+    row[0] = at;
+    for (size_t column = 1; column <= other_length; column++) {
+      const bool is_same = one[at - 1] == other[column - 1];
+      row[column] = least(least(last[column], row[column - 1]) + 1, last[column - 1] + !is_same);
+      if (at > 1 && column > 1 && one[at - 1] == other[column - 2] &&
+          one[at - 2] == other[column - 1]) {
+        row[column] = least(row[column], before[column - 2] + 1);
+      }
+    }
+    size_t *oldest = before;
+    before = last, last = row, row = oldest;
+  }
+  return last[other_length];
+}
+
+const char *php_apns_nearest(const char *given, php_apns_name_at name_at, const void *names) {
+  char wanted[LONGEST], known[LONGEST];
+  const char *nearest = NULL, *containing = NULL, *name;
+  const size_t length = letters(given, wanted);
+  size_t best = length < 6 ? 2 : length / 3 + 1;
+  for (size_t index = 0; length > 0 && (name = name_at(names, index)); index++) {
+    const size_t known_length = letters(name, known);
+    const size_t off = distance(wanted, length, known, known_length);
+    if (off < best && 2 * off < length) {
+      best = off;
+      nearest = name;
+    }
+    /* The beginning or a part of it, such as "timeout". */
+    if (!containing && length >= 4 && length <= known_length) {
+      for (size_t at = 0; !containing && at <= known_length - length; at++) {
+        if (memcmp(known + at, wanted, length) == 0) containing = name;
+      }
+    }
+  }
+  return nearest ? nearest : containing;
+}
+
+const char *php_apns_shown(const zend_string *given, char out[PHP_APNS_SHOWN]) {
+  const size_t most = PHP_APNS_SHOWN - 4;
+  size_t length = 0;
+  for (; length < ZSTR_LEN(given) && length < most; length++) {
+    const unsigned char byte = (unsigned char)ZSTR_VAL(given)[length];
+    out[length] = byte < 0x20 || byte > 0x7e ? '?' : (char)byte;
+  }
+  strcpy(out + length, length < ZSTR_LEN(given) ? "..." : "");
+  return out;
+}
+
+/* ---- Words --------------------------------------------------------------- */
+
+const int32_t *php_apns_word(const php_apns_name *words, const char *text, size_t length) {
+  for (; words->name; words++) {
+    if (strlen(words->name) == length && strncasecmp(words->name, text, length) == 0) {
+      return &words->number;
+    }
+  }
+  return NULL;
+}
+
+static const char *word_at(const void *words, size_t index) {
+  return ((const php_apns_name *)words)[index].name;
+}
+
+void php_apns_no_word(const char *what, const php_apns_name *words, const zend_string *given) {
+  char list[256] = "", shown[PHP_APNS_SHOWN];
+  size_t length = 0;
+  for (const php_apns_name *word = words; word->name && length < sizeof list; word++) {
+    length += (size_t)snprintf(list + length, sizeof list - length, "%s'%s'",
+                               word == words   ? ""
+                               : !word[1].name ? " or "
+                                               : ", ",
+                               word->name);
+  }
+  const char *nearest = php_apns_nearest(ZSTR_VAL(given), word_at, words);
+  zend_value_error("%s must be %s, '%s' given%s%s%s", what, list, php_apns_shown(given, shown),
+                   nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+const php_apns_name php_apns_protocols[] = {
+    {"binary", APNS_PROTOCOL_BINARY}, {"http2", APNS_PROTOCOL_HTTP2}, {NULL, 0}};
+const php_apns_name php_apns_formats[] = {{"simple", APNS_FORMAT_SIMPLE},
+                                          {"enhanced", APNS_FORMAT_ENHANCED},
+                                          {"framed", APNS_FORMAT_FRAMED},
+                                          {NULL, 0}};
+const php_apns_name php_apns_ambiguous[] = {
+    {"resend", APNS_AMBIGUOUS_RESEND}, {"report", APNS_AMBIGUOUS_REPORT}, {NULL, 0}};
+const php_apns_name php_apns_tls_versions[] = {
+    {"1.2", APNS_TLS_1_2}, {"1.3", APNS_TLS_1_3}, {NULL, 0}};
+const php_apns_name php_apns_push_types[] = {{"alert", APNS_PUSH_TYPE_ALERT},
+                                             {"background", APNS_PUSH_TYPE_BACKGROUND},
+                                             {"location", APNS_PUSH_TYPE_LOCATION},
+                                             {"voip", APNS_PUSH_TYPE_VOIP},
+                                             {"complication", APNS_PUSH_TYPE_COMPLICATION},
+                                             {"fileprovider", APNS_PUSH_TYPE_FILEPROVIDER},
+                                             {"mdm", APNS_PUSH_TYPE_MDM},
+                                             {"liveactivity", APNS_PUSH_TYPE_LIVEACTIVITY},
+                                             {"pushtotalk", APNS_PUSH_TYPE_PUSHTOTALK},
+                                             {"widgets", APNS_PUSH_TYPE_WIDGETS},
+                                             {"controls", APNS_PUSH_TYPE_CONTROLS},
+                                             {NULL, 0}};
+const php_apns_name php_apns_checks[] = {{"all", APNS_CHECK_ALL},
+                                         {"payload", APNS_CHECK_PAYLOAD},
+                                         {"expiry", APNS_CHECK_EXPIRY},
+                                         {"none", 0},
+                                         {NULL, 0}};

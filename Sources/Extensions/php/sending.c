@@ -1,0 +1,274 @@
+/* What a script sends: one by one, and from arrays and generators. */
+#include "php_apns.h"
+
+#include "ext/spl/spl_iterators.h"
+#include "zend_exceptions.h"
+#include "zend_interfaces.h"
+
+typedef struct letter {
+  zval *token, *payload, *user_data;
+  zend_long expiry, priority, push_type;
+  zend_string *topic, *collapse_id, *apns_id;
+} letter;
+
+/* A header's text, which has no NUL. */
+static bool take_header(const zend_string *given, const char *name, apns_reject_t reject,
+                        const char **out) {
+  if (!given) return true;
+  if (strlen(ZSTR_VAL(given)) != ZSTR_LEN(given)) {
+    php_apns_refuse(reject, "%s has a null byte", name);
+    return false;
+  }
+  *out = ZSTR_VAL(given);
+  return true;
+}
+
+static bool take_headers(const letter *letter, apns_notification_t *notification) {
+  if (letter->priority < 0 || letter->priority > UINT8_MAX) {
+    php_apns_refuse(APNS_REJECT_PROCESSING_ERROR, "priority is " ZEND_LONG_FMT ", not 5 or 10",
+                    letter->priority);
+    return false;
+  }
+  if (letter->push_type < 0 || letter->push_type > UINT8_MAX) {
+    php_apns_refuse(APNS_REJECT_PROCESSING_ERROR,
+                    "push_type is " ZEND_LONG_FMT ", not of Apns\\PushType", letter->push_type);
+    return false;
+  }
+  notification->priority = (uint8_t)letter->priority;
+  notification->push_type = (uint8_t)letter->push_type;
+  return take_header(letter->topic, "topic", APNS_REJECT_INVALID_TOPIC_SIZE,
+                     &notification->topic) &&
+         take_header(letter->collapse_id, "collapse_id", APNS_REJECT_PROCESSING_ERROR,
+                     &notification->collapse_id) &&
+         take_header(letter->apns_id, "apns_id", APNS_REJECT_PROCESSING_ERROR,
+                     &notification->apns_id);
+}
+
+/* A constant of Apns\PushType, or APNs' own word for it. NULL: the payload says. */
+static bool take_push_type(const zval *given, const char *what, zend_long *out) {
+  if (!given) return true;
+  if (Z_TYPE_P(given) == IS_LONG) {
+    *out = Z_LVAL_P(given);
+    return true;
+  }
+  if (Z_TYPE_P(given) != IS_STRING) {
+    zend_type_error("%s must be of type string or int, %s given", what, zend_zval_type_name(given));
+    return false;
+  }
+  const int32_t *word = php_apns_word(php_apns_push_types, Z_STRVAL_P(given), Z_STRLEN_P(given));
+  if (word) *out = *word;
+  if (word || php_apns_number_of(Z_STR_P(given), out)) return true;
+  php_apns_no_word(what, php_apns_push_types, Z_STR_P(given));
+  return false;
+}
+
+/* The identifier; 0, and an exception. */
+static uint32_t send_letter(zend_object *object, const letter *letter, bool more) {
+  apns_notification_t notification = APNS_NOTIFICATION_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  uint8_t token[APNS_TOKEN_MAX];
+  if (!php_apns_token_bytes(letter->token, token, &notification.token_length)) return 0;
+  if (!take_headers(letter, &notification)) return 0;
+  /* May run the script, so the line is looked at only behind it. */
+  php_apns_content content;
+  if (!php_apns_content_from(&content, letter->payload)) return 0;
+  uint32_t identifier = 0;
+  php_apns_note *note = NULL;
+  php_apns_line *line = php_apns_session_line(object);
+  if (line && line->left.count >= PHP_APNS_LEFT_MAX) {
+    error.status = APNS_ERR_FULL;
+    snprintf(error.message, sizeof error.message,
+             "%zu outcomes of earlier requests wait to be taken with leftEvents()",
+             line->left.count);
+    php_apns_throw(&error);
+  } else if (line) {
+    note = php_apns_note_new(token, notification.token_length, letter->user_data, line->request);
+  }
+  if (note) {
+    notification.token = token;
+    notification.user_data = note;
+    notification.expiry = letter->expiry;
+    apns_status_t status;
+    const uint32_t flags = more ? APNS_SEND_MORE : 0;
+    if (content.builder) {
+      status = apns_session_send_payload(line->session, &notification, content.builder, flags,
+                                         &identifier, NULL, &error);
+    } else {
+      notification.payload = ZSTR_VAL(content.json);
+      notification.payload_length = ZSTR_LEN(content.json);
+      status = apns_session_send(line->session, &notification, flags, &identifier, &error);
+    }
+    if (status == APNS_OK) {
+      note->identifier = identifier;
+      php_apns_notes_append(&line->sent, note);
+      line->holds_back = more;
+      if (line->sent.count >= line->prune_at) php_apns_line_prune(line);
+    } else {
+      identifier = 0;
+      php_apns_note_free(note);
+      php_apns_throw(&error);
+    }
+  }
+  if (content.json) zend_string_release(content.json);
+  return identifier;
+}
+
+PHP_METHOD(Apns_Session, send) {
+  letter letter = {0};
+  zval *push_type = NULL;
+  bool more = false;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "zz|zllbS!zS!S!", &letter.token, &letter.payload,
+                            &letter.user_data, &letter.expiry, &letter.priority, &more,
+                            &letter.topic, &push_type, &letter.collapse_id,
+                            &letter.apns_id) == FAILURE) {
+    return;
+  }
+  if (!take_push_type(push_type, "Apns\\Session::send(): Argument #8 ($pushType)",
+                      &letter.push_type)) {
+    return;
+  }
+  uint32_t identifier = send_letter(Z_OBJ_P(ZEND_THIS), &letter, more);
+  if (identifier != 0) RETURN_LONG(identifier);
+}
+
+typedef struct mailing {
+  zend_object *session;
+  size_t taken;
+} mailing;
+
+/* What a notification in an array may have. */
+enum { TOKEN, PAYLOAD, USER_DATA, EXPIRY, PRIORITY, PUSH_TYPE, TOPIC, COLLAPSE_ID, APNS_ID, NONE };
+static const char *const fields[] = {
+    [TOKEN] = "token",   [PAYLOAD] = "payload",         [USER_DATA] = "user_data",
+    [EXPIRY] = "expiry", [PRIORITY] = "priority",       [PUSH_TYPE] = "push_type",
+    [TOPIC] = "topic",   [COLLAPSE_ID] = "collapse_id", [APNS_ID] = "apns_id",
+};
+
+static const char *field_at(const void *names, size_t index) {
+  return index < NONE ? ((const char *const *)names)[index] : NULL;
+}
+
+static size_t find_field(const zend_string *name) {
+  size_t index = 0;
+  while (index < NONE &&
+         (!name || !zend_string_equals_cstr(name, fields[index], strlen(fields[index])))) {
+    index++;
+  }
+  return index;
+}
+
+/* Finds the fields that there are; false, and an exception. */
+static bool find_fields(HashTable *table, zval *found[NONE]) {
+  zend_ulong number;
+  zend_string *name;
+  zval *value;
+  ZEND_HASH_FOREACH_KEY_VAL(table, number, name, value) {
+    const size_t field = find_field(name);
+    if (field == NONE) {
+      php_apns_unknown_option(name, number, "a notification", field_at, fields);
+      return false;
+    }
+    ZVAL_DEREF(value);
+    found[field] = Z_TYPE_P(value) == IS_NULL ? NULL : value;
+  }
+  ZEND_HASH_FOREACH_END();
+  return true;
+}
+
+static bool wrong_type(size_t field, const char *wanted, const zval *value) {
+  zend_type_error("'%s' of a notification must be of type %s, %s given", fields[field], wanted,
+                  zend_zval_type_name(value));
+  return false;
+}
+
+/* A database and a CSV file give numbers as text. */
+static bool take_number(zval *const found[NONE], size_t field, zend_long *out) {
+  char shown[PHP_APNS_SHOWN];
+  zval *value = found[field];
+  if (!value) return true;
+  if (Z_TYPE_P(value) == IS_LONG) {
+    *out = Z_LVAL_P(value);
+    return true;
+  }
+  if (Z_TYPE_P(value) != IS_STRING) return wrong_type(field, "int", value);
+  if (php_apns_number_of(Z_STR_P(value), out)) return true;
+  zend_value_error("'%s' of a notification must be a whole number, '%s' given", fields[field],
+                   php_apns_shown(Z_STR_P(value), shown));
+  return false;
+}
+
+static bool take_string(zval *const found[NONE], size_t field, zend_string **out) {
+  zval *value = found[field];
+  if (!value) return true;
+  if (Z_TYPE_P(value) != IS_STRING) return wrong_type(field, "string", value);
+  /* The script may take it away while its own code runs. */
+  *out = zend_string_copy(Z_STR_P(value));
+  return true;
+}
+
+static bool send_element(mailing *mailing, zval *element) {
+  letter letter = {0};
+  zval *found[NONE] = {NULL};
+  zval absent;
+  ZVAL_NULL(&absent);
+  ZVAL_DEREF(element);
+  if (Z_TYPE_P(element) != IS_ARRAY) {
+    zend_type_error("a notification must be of type array, %s given", zend_zval_type_name(element));
+    return false;
+  }
+  /* The script may take it away while its own code runs. */
+  zval held;
+  ZVAL_COPY(&held, element);
+  bool is_sent = find_fields(Z_ARRVAL(held), found);
+  letter.token = found[TOKEN] ? found[TOKEN] : &absent;
+  letter.payload = found[PAYLOAD] ? found[PAYLOAD] : &absent;
+  letter.user_data = found[USER_DATA];
+  is_sent = is_sent && take_number(found, EXPIRY, &letter.expiry) &&
+            take_number(found, PRIORITY, &letter.priority) &&
+            take_push_type(found[PUSH_TYPE], "'push_type' of a notification", &letter.push_type) &&
+            take_string(found, TOPIC, &letter.topic) &&
+            take_string(found, COLLAPSE_ID, &letter.collapse_id) &&
+            take_string(found, APNS_ID, &letter.apns_id) &&
+            send_letter(mailing->session, &letter, true) != 0;
+  mailing->taken += is_sent;
+  if (letter.topic) zend_string_release(letter.topic);
+  if (letter.collapse_id) zend_string_release(letter.collapse_id);
+  if (letter.apns_id) zend_string_release(letter.apns_id);
+  zval_ptr_dtor(&held);
+  return is_sent && !EG(exception);
+}
+
+static int send_next(zend_object_iterator *iterator, void *context) {
+  zval *element = iterator->funcs->get_current_data(iterator);
+  if (!element || EG(exception)) return ZEND_HASH_APPLY_STOP;
+  return send_element((mailing *)context, element) ? ZEND_HASH_APPLY_KEEP : ZEND_HASH_APPLY_STOP;
+}
+
+PHP_METHOD(Apns_Session, sendMany) {
+  zval *list;
+  bool more = false;
+  mailing mailing = {Z_OBJ_P(ZEND_THIS), 0};
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "z|b", &list, &more) == FAILURE) return;
+  if (!php_apns_session_line(mailing.session)) return;
+  if (Z_TYPE_P(list) == IS_ARRAY) {
+    zval *element;
+    ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(list), element) {
+      if (!send_element(&mailing, element)) break;
+    }
+    ZEND_HASH_FOREACH_END();
+  } else if (Z_TYPE_P(list) == IS_OBJECT &&
+             instanceof_function(Z_OBJCE_P(list), zend_ce_traversable)) {
+    spl_iterator_apply(list, send_next, &mailing);
+  } else {
+    zend_argument_type_error(1, "must be of type iterable, %s given", zend_zval_type_name(list));
+    return;
+  }
+  php_apns_line *line = php_apns_session_line(mailing.session);
+  if (line && !more && line->holds_back) {
+    /* What was taken is written whatever ended the loop; a failure loses nothing, and
+       the next call meets it again. */
+    line->holds_back = apns_session_flush(line->session, NULL) != APNS_OK;
+  }
+  php_apns_tell_taken(mailing.taken);
+  RETURN_LONG((zend_long)mailing.taken);
+}
