@@ -13,6 +13,10 @@ enum Exit {
     a file or the credentials cannot be used; 3 where the service could not be reached.
     """
 
+  /// Of a command that only prints.
+  static let ofPrinting =
+    "EXIT STATUS: 0 where it was printed; 2 where the command line cannot be used."
+
   static func end(with status: ExitCode) -> Never { exit(status.rawValue) }
 
   /// Ends as a wrong option does, but the usage would not tell what is wrong in a file.

@@ -26,6 +26,14 @@ struct Simulate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Run a gateway, binary and HTTP/2, and a feedback service like Apple's.",
     discussion: """
+      A gateway for both protocols, and a page that shows what arrives:
+
+          apns simulate --http2-port 8443 --dashboard-port 8191
+
+      One that rejects every hundredth notification, and takes its time to say so:
+
+          apns simulate --fault bad_every=100 --fault error_delay_ms=200,1000
+
       Makes certificates at the first start, prints how to connect, then a line that begins \
       with "ready". Ends on SIGINT and SIGTERM and prints what it saw; SIGUSR1 prints it at any \
       time. Logs go to standard error.
@@ -171,7 +179,7 @@ struct Simulate: AsyncParsableCommand {
       Where chance begins: the same seed and the same client give the same run, as far as it is \
       no matter of time what comes first.
       """)
-  var seed: UInt64 = .random(in: 0...UInt64(UInt32.max))
+  var seed = Seed.random
 
   @Option(
     help: ArgumentHelp("The control interface's port; 0 takes a free one.", valueName: "port"))
@@ -270,7 +278,7 @@ struct Simulate: AsyncParsableCommand {
     let simulator = try await start(configuration, logger)
     var announcement = Announcement(
       host: host, gatewayPort: simulator.gatewayPort, feedbackPort: simulator.feedbackPort,
-      http2Port: simulator.http2Port, controlPort: simulator.controlPort, seed: seed,
+      http2Port: simulator.http2Port, controlPort: simulator.controlPort, seed: seed.number,
       certificates: configuration.certificates.absolute)
     try await serveDashboard(simulator, languages, wire, &announcement, logger)
     let onRequest = SignalWatch(SIGUSR1, on: DispatchQueue(label: "totals")) {
@@ -341,7 +349,7 @@ struct Simulate: AsyncParsableCommand {
     }
     configuration.tlsMin = tlsMin
     configuration.tlsMax = sessionTickets ? .tls1_3 : tlsMax
-    configuration.seed = seed
+    configuration.seed = seed.number
     configuration.controlPort = controlPort.map(Int.init)
     configuration.controlKeeps = controlKeeps
     if dashboardPort != nil { configuration.sightings = Sightings() }
