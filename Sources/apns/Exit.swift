@@ -22,6 +22,16 @@ enum Exit {
   /// Ends as a wrong option does, but the usage would not tell what is wrong in a file.
   static func refusal(_ message: String) -> ExitCode { said(message, usage) }
 
+  /// Ends for what the library says of the service; an alert of the handshake is explained.
+  static func unreached(_ error: LibraryError, _ shown: AlertCause.Shown) -> ExitCode {
+    guard error.isConnection else { return refusal(error.message) }
+    let status = said(error.message, unreachable)
+    if let words = AlertCause.words(error, shown) {
+      StandardStream.error.write("  \(Printable.line(words))\n")
+    }
+    return status
+  }
+
   static func said(_ message: String, _ status: ExitCode) -> ExitCode {
     StandardStream.error.write("Error: \(Printable.line(message))\n")
     return status

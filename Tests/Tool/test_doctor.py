@@ -405,6 +405,25 @@ def no_certificate(setup):
     return ["--protocol", "binary", "--host", "127.0.0.1", "--port", simulator.gateway[1], "--ca", simulator.ready["ca"]]
 
 
+@broken("certificate-wanted", 3, "is not shown in a handshake")
+def a_token_key_where_a_certificate_is_wanted(setup):
+    simulator = setup.start()
+    return ["--host", "127.0.0.1", "--port", simulator.gateway[1], "--ca", simulator.ready["ca"], "--p8", setup.made.p8, "--team-id", "TEAM123456"]
+
+
+@broken("credentials-missing", 1, "HTTP/2 only")
+def nobody_pushes(setup):
+    """Connecting is all a service asks no credentials for."""
+    simulator = setup.start("--http2-port", 0)
+    return ["--host", "127.0.0.1", "--port", simulator.ready["http2_port"], "--ca", simulator.ready["ca"]]
+
+
+@broken("credentials-missing", 1, "MissingProviderToken")
+def nobody_pushes_and_an_address_is_pasted(setup):
+    simulator = setup.start("--http2-port", 0)
+    return ["--host", f"https://127.0.0.1:{simulator.ready['http2_port']}/", "--ca", simulator.ready["ca"]]
+
+
 @broken("alert-unknown-ca", 3, "chain into --certificate")
 def certificate_of_another_authority(setup):
     words = binary(setup.start())
