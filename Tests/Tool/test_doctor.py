@@ -11,6 +11,7 @@ import pytest
 
 from conftest import binary, http2, provider
 from setups import DAY, PRODUCTION, SANDBOX, Authority, Services, joined, openssl, shifted_clock
+from simulator import ROOT
 from terminal import same_screen
 
 
@@ -638,3 +639,17 @@ def test_nothing_is_found_where_nothing_is_wrong(tool, setup, name):
         return
     ran = tool("doctor", *words)
     assert ran.returncode == 0 and ran.stdout.endswith("Nothing is wrong.\n")
+
+
+def test_every_rejection_is_explained(tool, setup):
+    """With a meaning and a remedy of its own: what is not known is told to be tried later."""
+    simulator = setup.start("--http2-port", 0, control=True)
+    words = [*http2(simulator), "--token", "5f79cfda" * 8, "--json"]
+    reasons = json.loads((ROOT / "Tests/Vectors/reasons.json").read_text())["tests"]
+    reasons = [one["name"] for one in reasons if one["remedy"] in ("reject", "unregistered")]
+    assert len(reasons) > 20
+    for reason in reasons:
+        assert simulator.control("PUT", "/faults", json.dumps({"bad_every": 1, "bad_reason": reason}))[0] == 200
+        found = [one for one in json.loads(tool("doctor", *words).stdout)["checks"] if "cause" in one]
+        assert len(found) == 1 and found[0]["message"].startswith(f"rejected: {reason}, "), found
+        assert "ask the service's operator" not in found[0]["remedy"], found
