@@ -255,8 +255,11 @@ def test_proxy_and_names(tool, start):
     simulator = start()
     ran = tool("send", *binary(simulator), "--alert", "x", "--proxy", "127.0.0.1:1", HEX)
     assert ran.returncode == 3
-    ran = tool("send", *binary(simulator), "--alert", "x", "--proxy", "nothing", HEX)
-    assert ran.returncode == 2
+    ran = tool("send", *binary(simulator), "--alert", "x", "--proxy", "http://127.0.0.1:1/", HEX)
+    assert ran.returncode == 3 and "the proxy" in ran.stderr, ran.stderr
+    for proxy in "nothing", "https://127.0.0.1:1", "http://127.0.0.1:1/x":
+        ran = tool("send", *binary(simulator), "--alert", "x", "--proxy", proxy, HEX)
+        assert ran.returncode == 2 and "--proxy is [USER@]HOST:PORT" in ran.stderr, ran.stderr
     ran = tool("send", *binary(simulator), "--alert", "x", "--server-name", "other.example", HEX)
     assert ran.returncode == 3 and "other.example" in ran.stderr
 

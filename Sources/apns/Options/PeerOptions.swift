@@ -74,7 +74,7 @@ struct PeerOptions: ParsableArguments {
     // As http_proxy and its like have it.
     if named?.lowercased().hasPrefix("http://") == true { named = named?.dropFirst(7) }
     if named?.last == "/" { named = named?.dropLast() }
-    guard let proxy = named, let colon = proxy.lastIndex(of: ":"),
+    guard let proxy = named, !proxy.contains("/"), let colon = proxy.lastIndex(of: ":"),
       let port = UInt16(proxy[proxy.index(after: colon)...]), port > 0
     else { return nil }
     var host = proxy[..<colon]
