@@ -175,11 +175,14 @@ struct Simulate: AsyncParsableCommand {
   var rules: String?
 
   @Option(
-    help: """
+    name: .customLong("seed"),
+    help: ArgumentHelp(
+      """
       Where chance begins: the same seed and the same client give the same run, as far as it is \
       no matter of time what comes first.
-      """)
-  var seed = Seed.random
+      """, valueName: "seed"))
+  var chance = Seed.random
+  private var seed: UInt64 { chance.number }
 
   @Option(
     help: ArgumentHelp("The control interface's port; 0 takes a free one.", valueName: "port"))
@@ -278,7 +281,7 @@ struct Simulate: AsyncParsableCommand {
     let simulator = try await start(configuration, logger)
     var announcement = Announcement(
       host: host, gatewayPort: simulator.gatewayPort, feedbackPort: simulator.feedbackPort,
-      http2Port: simulator.http2Port, controlPort: simulator.controlPort, seed: seed.number,
+      http2Port: simulator.http2Port, controlPort: simulator.controlPort, seed: seed,
       certificates: configuration.certificates.absolute)
     try await serveDashboard(simulator, languages, wire, &announcement, logger)
     let onRequest = SignalWatch(SIGUSR1, on: DispatchQueue(label: "totals")) {
@@ -349,7 +352,7 @@ struct Simulate: AsyncParsableCommand {
     }
     configuration.tlsMin = tlsMin
     configuration.tlsMax = sessionTickets ? .tls1_3 : tlsMax
-    configuration.seed = seed.number
+    configuration.seed = seed
     configuration.controlPort = controlPort.map(Int.init)
     configuration.controlKeeps = controlKeeps
     if dashboardPort != nil { configuration.sightings = Sightings() }
