@@ -1,4 +1,5 @@
 import ArgumentParser
+import CAPNS
 
 struct APNSCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -8,12 +9,22 @@ struct APNSCommand: AsyncParsableCommand {
 
       \(Exit.text)
       """,
-    subcommands: [Send.self, Feedback.self, Doctor.self, Payload.self, Token.self, Simulate.self])
+    version: "apns \(String(cString: apns_version()))",
+    subcommands: [
+      Send.self, Feedback.self, Doctor.self, Payload.self, Token.self, Simulate.self,
+      Completions.self,
+    ])
 }
 
 @main
 enum Program {
   static func main() async {
+    // The parser would only call it an unexpected argument.
+    if let fault = CommandNames.fault(in: CommandLine.arguments.dropFirst()) {
+      let status = Exit.refusal(fault)
+      StandardStream.error.write("  See 'apns --help' for more information.\n")
+      Exit.end(with: status)
+    }
     do {
       var command = try APNSCommand.parseAsRoot()
       if var command = command as? any AsyncParsableCommand {

@@ -11,16 +11,17 @@ struct Doctor: ParsableCommand {
 
       A provider token's key, and Apple's sandbox:
 
-          apns doctor --p8 AuthKey_ABCDE12345.p8 --team-id 5FGHI67890 --sandbox
+          apns doctor --p8 AuthKey_ABCDE12345.p8 --team-id TEAM123456 --sandbox
 
       The files alone, without a connection:
 
-          apns doctor --certificate provider.p12 --passphrase-file passphrase --offline
+          apns doctor --p12 provider.p12 --passphrase-file passphrase --offline
 
       A gateway or the simulator, which says where its certificates are:
 
-          apns doctor --protocol binary --host 127.0.0.1 --port 2195 \
-      --ca simulator-certificates/ca.pem --certificate simulator-certificates/provider.pem
+          apns doctor --protocol binary --host 127.0.0.1 --port 2195 \\
+            --ca simulator-certificates/ca.pem \\
+            --certificate simulator-certificates/provider.pem
 
       It connects and shakes hands, once or a few times, and pushes nothing. What a service \
       thinks of a provider token it says of a push only: --token sends a silent one to that \
@@ -64,7 +65,7 @@ struct Doctor: ParsableCommand {
 
   func validate() throws {
     if wire == .binary, provider.p8 != nil {
-      throw ValidationError("--p8 is for HTTP/2, and --protocol binary has no place for it")
+      throw ValidationError(ProviderOptions.p8IsForHTTP2)
     }
     if offline, token != nil {
       throw ValidationError("--offline and --token: say one of them")
@@ -96,11 +97,12 @@ struct Doctor: ParsableCommand {
     }
     var report = Report()
     report.add(provider.passphraseFile.flatMap { CredentialFile.exposure(ofPassphrase: $0) })
-    let target = PushTarget(host: service.host, sandbox: service.sandbox, offline: offline)
+    let target = PushTarget(host: service.address?.host, sandbox: service.sandbox, offline: offline)
     let ownTime = ProviderCheck(sources: sources, target: target, topic: topic).run(&report)
     let hasTokenKey = TokenKeyCheck(sources: sources).run(&report)
     let isTrusting = TrustCheck(sources: sources).run(&report)
     var times = [ownTime].compactMap { $0 }
+    let beforeService = report.lines.count
     if offline {
       report.isReachable = nil
     } else if !isTrusting {
@@ -113,6 +115,9 @@ struct Doctor: ParsableCommand {
         isHTTP2: isHTTP2, hasCertificate: ownTime != nil, hasTokenKey: hasTokenKey,
         device: device, topic: topic)
       if let theirs = check.run(&report) { times.append(theirs) }
+    }
+    if provider.namesNobody, !offline {
+      NobodyCheck(isHTTP2: wire == .http2, target: target).run(&report, before: beforeService)
     }
     ClockCheck(
       times: times, server: timeServer, timeoutMS: Int(service.connectTimeout * 1000)

@@ -13,10 +13,24 @@ enum Exit {
     a file or the credentials cannot be used; 3 where the service could not be reached.
     """
 
+  /// Of a command that only prints.
+  static let ofPrinting =
+    "EXIT STATUS: 0 where it was printed; 2 where the command line cannot be used."
+
   static func end(with status: ExitCode) -> Never { exit(status.rawValue) }
 
   /// Ends as a wrong option does, but the usage would not tell what is wrong in a file.
   static func refusal(_ message: String) -> ExitCode { said(message, usage) }
+
+  /// Ends for what the library says of the service; an alert of the handshake is explained.
+  static func unreached(_ error: LibraryError, _ shown: AlertCause.Shown) -> ExitCode {
+    guard error.isConnection else { return refusal(error.message) }
+    let status = said(error.message, unreachable)
+    if let words = AlertCause.words(error, shown) {
+      StandardStream.error.write("  \(Printable.line(words))\n")
+    }
+    return status
+  }
 
   static func said(_ message: String, _ status: ExitCode) -> ExitCode {
     StandardStream.error.write("Error: \(Printable.line(message))\n")

@@ -42,7 +42,7 @@ enum FaultText {
   ].joined(separator: "\n")
 
   /// A name, and below it what it means.
-  private static func entry(_ name: String, _ text: String) -> String {
+  static func entry(_ name: String, _ text: String) -> String {
     let margin = String(repeating: " ", count: indent)
     var lines = ["    " + name]
     var line = margin

@@ -7,8 +7,8 @@ struct Feedback: ParsableCommand {
     discussion: """
       What the feedback service has, and the list without those devices:
 
-          apns feedback --certificate provider.pem --host feedback.example.com \
-      --prune devices.csv --output devices.new.csv
+          apns feedback --certificate provider.pem --host feedback.example.com \\
+            --prune devices.csv --output devices.new.csv
 
       Over HTTP/2 there is no such service: the answers themselves say who is gone, and the \
       results of apns send have them:
@@ -22,6 +22,15 @@ struct Feedback: ParsableCommand {
       registered says when each did, in UNIX seconds or as 2026-11-21T14:00:00Z. One for which \
       the list says no time stays too, and is counted; --ignore-registration takes all away. \
       Lists are as apns send reads them. What stays is written as it was, in its order.
+
+      REJECTED TOKENS are not in the list: the service says of them that they are bad, and not \
+      that a device is gone. --also-rejected takes them away too. It says the same of each good \
+      token where sandbox and production are mistaken for each other, or the topic is another \
+      app's. So there is always a warning, and where the results have more of them than accepted \
+      ones --in-place changes nothing.
+
+          apns feedback --from results.jsonl --also-rejected \\
+            --prune devices.csv --output devices.new.csv
 
       \(Exit.text)
       """)
@@ -63,10 +72,26 @@ struct Feedback: ParsableCommand {
   @Flag(help: "Take away every device that is gone, whenever it registered.")
   var ignoreRegistration = false
 
+  @Flag(
+    help: ArgumentHelp(
+      """
+      Take the tokens for gone too that the results of apns send call rejected by themselves \
+      (BadDeviceToken, DeviceTokenNotForTopic, invalid token).
+      """))
+  var alsoRejected = false
+
   @Flag(help: "Print CSV.") var csv = false
   @Flag(help: "Print JSON lines.") var json = false
 
   func validate() throws {
+    if alsoRejected, from == nil {
+      throw ValidationError(
+        "--also-rejected is for results of apns send, --from: a feedback service lists no rejections"
+      )
+    }
+    if alsoRejected, csv {
+      throw ValidationError("--csv has no column for --also-rejected: --json tells them apart")
+    }
     if csv, json { throw ValidationError("--csv and --json: say one of them") }
     if prune == nil {
       for (name, isThere) in [
@@ -80,6 +105,11 @@ struct Feedback: ParsableCommand {
     if prune == "-", inPlace { throw ValidationError("standard input has no place to put a list") }
     if from == "-", prune == "-" {
       throw ValidationError("standard input cannot be both --from and --prune")
+    }
+    if from == nil, provider.p8 != nil, provider.certificate == nil, provider.p12 == nil {
+      throw ValidationError(
+        "--p8 is for HTTP/2 only, and the feedback service wants a certificate; over HTTP/2 the "
+          + "results of apns send say who is gone: --from")
     }
     if from != nil, save != nil {
       throw ValidationError("--save is for what a service says, and --from is none")
@@ -95,10 +125,11 @@ struct Feedback: ParsableCommand {
           to: inPlace ? path : output)
       }
     }
-    var gone = GoneDevices()
+    var gone = GoneDevices(takesRejected: alsoRejected)
     var broken: LibraryError?
     if let from {
       try named("--from") { () throws(FileFault) in try gone.read(from) }
+      try weigh(gone.rejected)
     } else {
       broken = try ask(&gone)
     }
@@ -113,8 +144,28 @@ struct Feedback: ParsableCommand {
     }
   }
 
+  /// Such a rejection may be the provider's own mistake, and then every token would be lost.
+  private func weigh(_ rejected: RejectedTokens) throws {
+    let count = rejected.all.count
+    guard count > 0 else { return }
+    if inPlace, rejected.isDoubtful {
+      throw Exit.refusal(
+        "--also-rejected: the results have \(Tally.grouped(rejected.rejections)) such rejections and "
+          + "\(Tally.grouped(rejected.accepted)) accepted, so the mistake is rather the provider's: "
+          + "\(Self.otherCause). Nothing was changed; --output writes a list to look at")
+    }
+    StandardStream.error.write(
+      "Warning: \(Tally.grouped(count)) tokens are taken for gone that were rejected only: "
+        + "\(Self.otherCause). apns doctor --token asks for one of them\n")
+  }
+
+  private static let otherCause =
+    "the service says the same of good tokens where sandbox and production are mistaken for each "
+    + "other, or where the topic is another app's"
+
   /// What the service says; the error where it broke off.
   private func ask(_ gone: inout GoneDevices) throws -> LibraryError? {
+    try provider.demand(of: service)
     let identity = try provider.identity()
     let file = try named("--save") { () throws(FileFault) in
       try save.map { (path) throws(FileFault) in try OutputFile(path) }
@@ -124,8 +175,7 @@ struct Feedback: ParsableCommand {
       stream = try FeedbackStream(
         service.peer(sandbox: APNS_FEEDBACK_HOST_SANDBOX), identity: identity)
     } catch {
-      throw error.isConnection
-        ? Exit.said(error.message, Exit.unreachable) : Exit.refusal(error.message)
+      throw Exit.unreached(error, provider.shown)
     }
     var broken: LibraryError?
     do throws(LibraryError) {
@@ -142,8 +192,9 @@ struct Feedback: ParsableCommand {
 
   private func show(_ gone: GoneDevices) {
     var text = csv ? "token,timestamp\n" : ""
-    if !csv, !json, gone.told.isEmpty { text = "No device is gone.\n" }
-    if !csv, !json, !gone.told.isEmpty { text = "gone since            token\n" }
+    let rejected = gone.rejected.all
+    let isNobody = gone.told.isEmpty && rejected.isEmpty
+    if !csv, !json { text = isNobody ? "No device is gone.\n" : "gone since            token\n" }
     for device in gone.told {
       if json {
         text += device.json + "\n"
@@ -155,6 +206,14 @@ struct Feedback: ParsableCommand {
       if text.utf8.count > 1 << 16 {
         StandardStream.output.write(text)
         text = ""
+      }
+    }
+    for one in rejected {
+      if json {
+        text += one.json + "\n"
+      } else {
+        let time = one.at.map { Clock.written($0) } ?? "at no known time    "
+        text += "\(time)  \(DeviceToken.hex(of: one.token))  \(Printable.line(one.reason))\n"
       }
     }
     StandardStream.output.write(text)
@@ -178,7 +237,7 @@ struct Feedback: ParsableCommand {
     text += "\n"
     if kept.unknown > 0 {
       text +=
-        "Warning: \(Tally.grouped(kept.unknown)) that are gone were kept, for the list says no time of registration (first in line \(kept.firstUnknown)): --ignore-registration removes them\n"
+        "Warning: \(Tally.grouped(kept.unknown)) that are gone were kept, for nobody says whether they registered later (first in line \(kept.firstUnknown)): --ignore-registration removes them\n"
     }
     if kept.notRead > 0 {
       text +=

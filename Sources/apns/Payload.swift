@@ -6,6 +6,7 @@ struct Payload: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract:
       "Check a payload, its size against each limit, and see it as the device would show it.",
+    usage: "apns payload [<options>] [<file>]",
     discussion: """
       What a device makes of it, in French:
 

@@ -23,22 +23,29 @@ struct Send: ParsableCommand {
     discussion: """
       One notification, by today's interface:
 
-          apns send --p8 AuthKey_ABCDE12345.p8 --team-id TEAM123456 --topic com.example.app \
-      --alert 'Hello' 5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412
+          apns send --p8 AuthKey_ABCDE12345.p8 --team-id TEAM123456 \\
+            --topic com.example.app --alert 'Hello' \\
+            5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412
 
       A list, of which each device gets its own text; what became of each goes to a file, and \
       a run that was interrupted, even by SIGKILL, goes on with --resume:
 
-          apns send --certificate provider.pem --alert 'Hello {{name}}' --tokens devices.csv \
-      --results results.jsonl
-          apns send --certificate provider.pem --alert 'Hello {{name}}' --tokens devices.csv \
-      --results results.jsonl --resume
+          apns send --certificate provider.pem --alert 'Hello {{name}}' \\
+            --tokens devices.csv --results results.jsonl
+
+          apns send --certificate provider.pem --alert 'Hello {{name}}' \\
+            --tokens devices.csv --results results.jsonl --resume
 
       To the simulator, which says where its certificates are:
 
-          apns send --protocol binary --host 127.0.0.1 --port 2195 \
-      --ca simulator-certificates/ca.pem --certificate simulator-certificates/provider.pem \
-      --alert Hello 5f79cfda
+          apns send --protocol binary --host 127.0.0.1 --port 2195 \\
+            --ca simulator-certificates/ca.pem \\
+            --certificate simulator-certificates/provider.pem \\
+            --alert Hello 5f79cfda
+
+      WHO PUSHES is said by a certificate (--certificate or --p12), for HTTP/2 and the binary \
+      interface, or by the key of provider tokens (--p8 with --team-id), for HTTP/2 only. Apple's \
+      services take nothing from others.
 
       A LIST is CSV with a first line of names, one of them token; CSV without it, where the \
       first field is the token; or JSON lines, each an object with a token. {{name}} in the \
@@ -46,12 +53,18 @@ struct Send: ParsableCommand {
       value, so that {"aps":{"badge":{{badge}}}} has a number and --payload with {{payload}} alone \
       a whole payload for each. Without names the second column is {{2}}.
 
-      RESULTS have a line for each device: "n", its place in the list, "token" and "outcome": \
-      accepted, rejected by the service with its "reason", unknown where the connection ended \
-      before its word, or refused here. With --resume each device that has an end is passed \
-      over. Those that were on their way when the run was killed, at most one window (4 MiB of \
-      notifications, see --window), may have arrived: they are sent again and marked "again", \
-      or, with --at-most-once, not sent and marked unknown.
+      RESULTS are JSON lines, one object to a line. The first line names the list ("list", \
+      "bytes") and the run ("run"). One with "sending_to" says up to which device the list may \
+      have been sent. Each of the others is the outcome of a device, in the order in which they \
+      came; of two for the same device the later one counts:
+
+      \(ResultText.members)
+
+      With --resume each device that has an outcome is passed over, but for unknown ones. Those \
+      that were on their way when the run was killed, at most one window (4 MiB of notifications, \
+      see --window), may have arrived: they are sent again and marked "again", or, with \
+      --at-most-once, not sent and marked unknown. The exit status is that of the whole list: 1 \
+      where an earlier run had some rejected, though nothing is left to be sent.
 
       Ctrl-C stops reading the list, waits for the service's word on what is on its way, and \
       reports; a second one does not wait.
@@ -175,8 +188,9 @@ struct Send: ParsableCommand {
       throw ValidationError("--apns-id is for one notification")
     }
     if wire == .binary {
+      if provider.p8 != nil { throw ValidationError(ProviderOptions.p8IsForHTTP2) }
       for (name, isThere) in [
-        ("--p8", provider.p8 != nil), ("--topic", topic != nil), ("--push-type", pushType != nil),
+        ("--topic", topic != nil), ("--push-type", pushType != nil),
         ("--collapse-id", collapseID != nil), ("--apns-id", apnsID != nil),
       ] where isThere {
         throw ValidationError("\(name) is for HTTP/2, and --protocol binary has no place for it")
@@ -190,6 +204,7 @@ struct Send: ParsableCommand {
 
   func run() throws {
     Interruption.watch()
+    try provider.demand(of: service)
     let identity = try provider.identity()
     let template = try template()
     var run = try SendRun(self, identity, template)
@@ -241,7 +256,13 @@ struct Send: ParsableCommand {
       } catch {
         throw Exit.refusal("--payload: \(error)")
       }
-      while let last = source.last, [0x0A, 0x0D, 0x20].contains(last) { source.removeLast() }
+      while let last = source.last, [0x09, 0x0A, 0x0D, 0x20].contains(last) { source.removeLast() }
+      guard !source.isEmpty else {
+        let place = payload.payload.map { $0 == "-" ? "standard input" : $0 } ?? "standard input"
+        throw Exit.refusal(
+          "there is no payload: \(place) is empty, and no flag says one "
+            + "(--alert TEXT, --badge N, --payload FILE)")
+      }
     }
     return Template(source, hasFields: list != nil)
   }

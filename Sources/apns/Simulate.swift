@@ -26,6 +26,14 @@ struct Simulate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Run a gateway, binary and HTTP/2, and a feedback service like Apple's.",
     discussion: """
+      A gateway for both protocols, and a page that shows what arrives:
+
+          apns simulate --http2-port 8443 --dashboard-port 8191
+
+      One that rejects every hundredth notification, and takes its time to say so:
+
+          apns simulate --fault bad_every=100 --fault error_delay_ms=200,1000
+
       Makes certificates at the first start, prints how to connect, then a line that begins \
       with "ready". Ends on SIGINT and SIGTERM and prints what it saw; SIGUSR1 prints it at any \
       time. Logs go to standard error.
@@ -167,11 +175,14 @@ struct Simulate: AsyncParsableCommand {
   var rules: String?
 
   @Option(
-    help: """
+    name: .customLong("seed"),
+    help: ArgumentHelp(
+      """
       Where chance begins: the same seed and the same client give the same run, as far as it is \
       no matter of time what comes first.
-      """)
-  var seed: UInt64 = .random(in: 0...UInt64(UInt32.max))
+      """, valueName: "seed"))
+  var chance = Seed.random
+  private var seed: UInt64 { chance.number }
 
   @Option(
     help: ArgumentHelp("The control interface's port; 0 takes a free one.", valueName: "port"))

@@ -8,10 +8,12 @@ enum TokenForm: String, CaseIterable, ExpressibleByArgument {
 struct Token: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Device tokens as text and as bytes, what is odd about them, and duplicates.",
+    usage: "apns token [<options>] [<token> ...]",
     discussion: """
       What a token is, in every way of writing it:
 
-          apns token '<5f79cfda 4d01aa3a 11c833f9 7b52df2a 7a210252 e21b01fa a73d3463 9ee0e412>'
+          apns token \\
+          '<5f79cfda 4d01aa3a 11c833f9 7b52df2a 7a210252 e21b01fa a73d3463 9ee0e412>'
 
       Text is hex, as NSData prints it too, or base64. To bytes and back:
 

@@ -11,6 +11,7 @@ import pytest
 
 from conftest import binary, http2, provider
 from setups import DAY, PRODUCTION, SANDBOX, Authority, Services, joined, openssl, shifted_clock
+from simulator import ROOT
 from terminal import same_screen
 
 
@@ -405,6 +406,25 @@ def no_certificate(setup):
     return ["--protocol", "binary", "--host", "127.0.0.1", "--port", simulator.gateway[1], "--ca", simulator.ready["ca"]]
 
 
+@broken("certificate-wanted", 3, "is not shown in a handshake")
+def a_token_key_where_a_certificate_is_wanted(setup):
+    simulator = setup.start()
+    return ["--host", "127.0.0.1", "--port", simulator.gateway[1], "--ca", simulator.ready["ca"], "--p8", setup.made.p8, "--team-id", "TEAM123456"]
+
+
+@broken("credentials-missing", 1, "HTTP/2 only")
+def nobody_pushes(setup):
+    """Connecting is all a service asks no credentials for."""
+    simulator = setup.start("--http2-port", 0)
+    return ["--host", "127.0.0.1", "--port", simulator.ready["http2_port"], "--ca", simulator.ready["ca"]]
+
+
+@broken("credentials-missing", 1, "MissingProviderToken")
+def nobody_pushes_and_an_address_is_pasted(setup):
+    simulator = setup.start("--http2-port", 0)
+    return ["--host", f"https://127.0.0.1:{simulator.ready['http2_port']}/", "--ca", simulator.ready["ca"]]
+
+
 @broken("alert-unknown-ca", 3, "chain into --certificate")
 def certificate_of_another_authority(setup):
     words = binary(setup.start())
@@ -619,3 +639,17 @@ def test_nothing_is_found_where_nothing_is_wrong(tool, setup, name):
         return
     ran = tool("doctor", *words)
     assert ran.returncode == 0 and ran.stdout.endswith("Nothing is wrong.\n")
+
+
+def test_every_rejection_is_explained(tool, setup):
+    """With a meaning and a remedy of its own: what is not known is told to be tried later."""
+    simulator = setup.start("--http2-port", 0, control=True)
+    words = [*http2(simulator), "--token", "5f79cfda" * 8, "--json"]
+    reasons = json.loads((ROOT / "Tests/Vectors/reasons.json").read_text())["tests"]
+    reasons = [one["name"] for one in reasons if one["remedy"] in ("reject", "unregistered")]
+    assert len(reasons) > 20
+    for reason in reasons:
+        assert simulator.control("PUT", "/faults", json.dumps({"bad_every": 1, "bad_reason": reason}))[0] == 200
+        found = [one for one in json.loads(tool("doctor", *words).stdout)["checks"] if "cause" in one]
+        assert len(found) == 1 and found[0]["message"].startswith(f"rejected: {reason}, "), found
+        assert "ask the service's operator" not in found[0]["remedy"], found

@@ -138,3 +138,65 @@ def test_files_with_tokens_are_their_owners(tool, start, tmp_path, open_umask):
         ran = tool(*prune, "--output", "elsewhere")
         assert ran.returncode == 2 and "belongs to another user" in ran.stderr, ran.stderr
     assert (tmp_path / "elsewhere").read_text() == "kept"
+
+
+def results(path, accepted, *rejected):
+    rows = [{"list": "x", "bytes": 9, "run": "0"}, *({"n": n + 1, "token": f"{n + 99:064x}", "outcome": "accepted"} for n in range(accepted))]
+    path.write_text("".join(json.dumps(row) + "\n" for row in [*rows, *rejected]))
+
+
+def rejected(token, reason="BadDeviceToken", status=8, **more):
+    return {"n": 7, "token": token, "outcome": "rejected", "reason": reason, "status": status} | more
+
+
+def test_also_rejected(tool, tmp_path):
+    results(tmp_path / "results", 5,
+            rejected(TOKENS[0], time=GONE), rejected(TOKENS[1], "DeviceTokenNotForTopic", time=GONE), rejected(TOKENS[2]),
+            rejected(TOKENS[3], "TopicDisallowed", 10, time=GONE), rejected(TOKENS[4], "invalid token", time=GONE),
+            {"n": 8, "token": TOKENS[4], "outcome": "accepted"},  # and a later word
+            {"n": 9, "token": TOKENS[5], "outcome": "rejected", "reason": "Unregistered", "http_status": 410, "timestamp": GONE, "time": GONE})
+    (tmp_path / "list.csv").write_text("token,registered\n" + "".join(f"{token},{GONE + (n == 1)}\n" for n, token in enumerate(TOKENS)))
+    words = ["feedback", "--from", "results", "--prune", "list.csv"]
+    # Without being asked nobody is lost by such a word, and nothing is said of it.
+    ran = tool(*words)
+    assert ran.returncode == 0 and ran.stdout.split() == ["token,registered", *(
+        f"{token},{GONE + (n == 1)}" for n, token in enumerate(TOKENS[:5]))] and "Warning" not in ran.stderr
+    # One that registered after it stays, and one of which nobody knows when it was rejected.
+    ran = tool(*words, "--also-rejected", "--in-place")
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "list.csv").read_text().split()[1:] == [
+        f"{token},{GONE + (n == 1)}" for n, token in enumerate(TOKENS) if n in (1, 2, 3, 4)]
+    assert "Warning: 3 tokens are taken for gone that were rejected only" in ran.stderr
+    assert "sandbox and production" in ran.stderr and "topic" in ran.stderr and "apns doctor --token" in ran.stderr
+    assert tool(*words, "--also-rejected", "--in-place", "--ignore-registration").returncode == 0
+    assert [line[:64] for line in (tmp_path / "list.csv").read_text().split()[1:]] == TOKENS[3:5]
+    told = [json.loads(line) for line in tool("feedback", "--from", "results", "--also-rejected", "--json").stdout.splitlines()]
+    assert told == [
+        {"token": TOKENS[5], "timestamp": GONE, "gone_since": "2023-11-14T22:13:20Z"},
+        {"token": TOKENS[0], "outcome": "rejected", "reason": "BadDeviceToken", "status": 8, "time": GONE},
+        {"token": TOKENS[1], "outcome": "rejected", "reason": "DeviceTokenNotForTopic", "status": 8, "time": GONE},
+        {"token": TOKENS[2], "outcome": "rejected", "reason": "BadDeviceToken", "status": 8}]
+    terminal = tool.terminal("feedback", "--from", "results", "--also-rejected", columns=120)
+    assert terminal.end() == 0
+    same_screen("feedback-also-rejected", terminal.screen())
+
+
+def test_a_provider_mistaken_loses_no_list(tool, tmp_path):
+    """All tokens are bad to the wrong service."""
+    results(tmp_path / "results", 1, *(rejected(token, time=GONE) for token in TOKENS))
+    text = "".join(token + "\n" for token in TOKENS)
+    (tmp_path / "list").write_text(text)
+    words = ["feedback", "--from", "results", "--also-rejected", "--prune", "list", "--ignore-registration"]
+    ran = tool(*words, "--in-place")
+    assert ran.returncode == 2 and "6 such rejections and 1 accepted" in ran.stderr and "Nothing was changed" in ran.stderr
+    assert (tmp_path / "list").read_text() == text and sorted(path.name for path in tmp_path.iterdir()) == ["list", "results"]
+    # A new list is another matter: the old one is there.
+    ran = tool(*words, "--output", "new")
+    assert ran.returncode == 0 and "Warning: 6 tokens" in ran.stderr and (tmp_path / "new").read_text() == ""
+
+
+def test_also_rejected_of_what_cannot_tell(tool):
+    ran = tool("feedback", "--also-rejected", "--certificate", "x.pem")
+    assert ran.returncode == 2 and "--also-rejected is for results of apns send" in ran.stderr
+    ran = tool("feedback", "--also-rejected", "--from", "results", "--csv")
+    assert ran.returncode == 2 and "--csv" in ran.stderr

@@ -8,18 +8,67 @@ import subprocess
 
 import pytest
 
+from conftest import http2, lines
 from simulator import ROOT
 from terminal import same_screen
 
-COMMANDS = ["send", "feedback", "doctor", "payload", "token", "simulate"]
+COMMANDS = ["send", "feedback", "doctor", "payload", "token", "simulate", "completions"]
 
 
 def test_root(tool):
     terminal = tool.terminal()
     assert terminal.end() == 0
     same_screen("root", terminal.screen())
-    ran = tool("snd")
-    assert ran.returncode == 2 and "snd" in ran.stderr and ran.stdout == ""
+
+
+@pytest.mark.parametrize("typed, meant", [
+    ("snd", "send"), ("Send", "send"), ("sned", "send"), ("feedbak", "feedback"), ("doc", "doctor"), ("pyaload", "payload"),
+    ("tokens", "token"), ("simulator", "simulate"), ("completion", "completions"), ("push", "send"), ("version", "--version")])
+def test_a_misspelt_subcommand(tool, typed, meant):
+    for words in [typed], [typed, "--alert", "x"], ["help", typed]:
+        ran = tool(*words)
+        assert ran.returncode == 2 and ran.stdout == ""
+        assert f"'{typed}' is no subcommand. Did you mean '{meant}'?" in ran.stderr, ran.stderr
+
+
+def test_words_that_are_no_slips(tool):
+    ran = tool("frobnicate\x1b[2J")
+    assert ran.returncode == 2 and "Did you mean" not in ran.stderr and "\x1b" not in ran.stderr
+    for command in COMMANDS:
+        assert command in ran.stderr
+        assert tool("help", command).stdout == tool(command, "--help").stdout
+    assert "Did you mean '--tokens'?" in tool("send", "--tokns", "x").stderr
+    # A subcommand's own words are its own.
+    assert "is no subcommand" not in tool("send", "snd").stderr
+
+
+def test_version(tool):
+    version = re.search(r'APNS_VERSION_STRING "(.*)"', (ROOT / "include/apns/apns.h").read_text())[1]
+    for words in ["--version"], ["send", "--version"]:
+        ran = tool(*words)
+        assert (ran.returncode, ran.stdout, ran.stderr) == (0, f"apns {version}\n", "")
+
+
+def test_the_seed_is_random_by_default(tool):
+    said, again = (" ".join(tool("simulate", "--help").stdout.split()) for _ in range(2))
+    assert said == again and re.search(r"--seed <seed> [^-]*\(default: random, and printed\)", said), said
+
+
+def test_each_member_of_the_results_is_explained(tool, start, tmp_path):
+    """In the help, and so in the manual page."""
+    (tmp_path / "gone").write_text(f"1700000000 {'cd' * 32}\n")
+    simulator = start("--http2-port", 0, "--feedback", tmp_path / "gone")
+    (tmp_path / "list").write_text(f"{'ab' * 32}\n{'cd' * 32}\nzz\n")
+    assert tool("send", *http2(simulator), "--topic", "com.example.app", "--alert", "Hello", "--tokens", "list", "--results", "results").returncode == 1
+    members = {member for line in lines(tmp_path / "results") for member in line}
+    assert {"list", "run", "sending_to", "n", "token", "outcome", "reason", "timestamp", "time"} <= members
+    told = tool("send", "--help").stdout
+    told = told[told.index("RESULTS are"):]
+    subprocess.run([ROOT / "Sources/Manual/tool-pages", "0", tmp_path, tool.path], check=True)
+    page = (tmp_path / "man1/apns-send.1").read_text()
+    for member in members | {"status", "http_status", "apns_id", "again"}:
+        assert f'"{member}"' in told or re.search(rf"^    {member}$", told, re.M), member
+        assert f'"{member}"' in page or f".It Li {member}\n" in page, member
 
 
 @pytest.mark.parametrize("command", COMMANDS[:5])
@@ -34,7 +83,9 @@ def test_help_has_an_example_and_the_exit_status(tool, command):
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completions(tool, shell, tmp_path):
-    script = tool("--generate-completion-script", shell).stdout
+    ran = tool("completions", shell)
+    script = ran.stdout
+    assert ran.returncode == 0 and script == tool("--generate-completion-script", shell).stdout
     for command in COMMANDS:
         assert command in script
     assert "--resume" in script or "resume" in script
@@ -47,10 +98,16 @@ def test_completions(tool, shell, tmp_path):
         assert told.stdout.split() == ["send"], told
 
 
+def test_completions_for_no_shell(tool):
+    for words in ["completions"], ["completions", "tcsh"]:
+        ran = tool(*words)
+        assert ran.returncode == 2 and ran.stdout == "" and "shell" in ran.stderr
+
+
 def test_manual_pages(tool, tmp_path):
     subprocess.run([ROOT / "Sources/Manual/tool-pages", "0", tmp_path, tool.path], check=True)
     for command in COMMANDS:
         page = (tmp_path / f"man1/apns-{command}.1").read_text()
         assert ".Sh EXIT STATUS" in page
-        if command != "simulate":
+        if command not in ("simulate", "completions"):
             assert "could not be reached" in page.replace("\n", " ")

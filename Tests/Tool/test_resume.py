@@ -161,7 +161,39 @@ def test_at_most_once(tool, start, tmp_path):
     assert {n for n, outcome in told.items() if outcome == "accepted"} <= set(times)
     # They stay as they are by the same word, and are sent by another.
     ran = tool(*words, "--resume", "--at-most-once")
-    assert json.loads(ran.stdout)["passed_over"] == 3000 if ran.returncode == 0 else ran.returncode == 3
+    assert ran.returncode == 1 and json.loads(ran.stdout)["passed_over"] == 3000, ran
+    assert tool(*words, "--resume").returncode == 3
+
+
+def test_a_finished_run_again_ends_as_it_did(tool, start, tmp_path):
+    """The status is that of the whole list, and nobody has to be there for it."""
+    bad = "bad0" * 16
+    (tmp_path / "bad").write_text(bad + "\n")
+    simulator = start("--bad-tokens", tmp_path / "bad", control=True)
+    for name, tokens, status in ("fine", ["a1" * 32], 0), ("rejected", ["a1" * 32, bad], 1), ("refused", ["a1" * 32, "zz"], 1):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["token", *tokens]) + "\n")
+        words = ["send", *binary(simulator), "--tokens", f"{name}.csv", "--alert", "x", "--results", name]
+        assert tool(*words).returncode == status
+        connections = simulator.control("GET", "/counters")[1]["connections"]
+        text = (tmp_path / name).read_text()
+        ran = tool(*words, "--resume")
+        assert ran.returncode == status, ran
+        assert f"Passed over: {len(tokens)} that had their end" in ran.stderr
+        assert ("1 of them not accepted" in ran.stderr) == bool(status)
+        totals = json.loads(tool(*words, "--resume", "--json").stdout)
+        assert (totals["passed_over"], totals["passed_over_not_accepted"]) == (len(tokens), status)
+        assert simulator.control("GET", "/counters")[1]["connections"] == connections
+        assert (tmp_path / name).read_text() == text
+    # What an earlier run could not know stays so with --at-most-once, and is a status of 1.
+    with open(tmp_path / "fine", "a") as file:
+        file.write('{"n":1,"outcome":"unknown"}\n')
+    words = ["send", *binary(simulator), "--tokens", "fine.csv", "--alert", "x", "--results", "fine", "--resume"]
+    assert tool(*words, "--at-most-once").returncode == 1
+    assert tool(*words).returncode == 0
+    assert tool(*words, "--at-most-once").returncode == 0
+    simulator.stop()
+    words = ["send", *binary(simulator), "--tokens", "rejected.csv", "--alert", "x", "--results", "rejected", "--resume"]
+    assert tool(*words).returncode == 1
 
 
 def test_a_line_cut_off_is_not_believed(tool, start, tmp_path):

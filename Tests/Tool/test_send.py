@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from conftest import binary, lines, outcomes
+from conftest import binary, lines, outcomes, provider
 from terminal import same_screen
 
 HEX = "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
@@ -52,6 +52,7 @@ def test_a_bad_one(tool, start, bad):
     assert ran.returncode == 1
     first, second, totals = [json.loads(line) for line in ran.stdout.splitlines()]
     assert first == {"n": 1, "token": HEX, "outcome": "accepted"}
+    assert abs(second.pop("time") - time.time()) < 600
     assert second == {"n": 2, "token": BAD, "outcome": "rejected", "reason": "invalid token", "status": 8}
     assert totals["done"] and totals["accepted"] == totals["rejected"] == 1
 
@@ -254,8 +255,11 @@ def test_proxy_and_names(tool, start):
     simulator = start()
     ran = tool("send", *binary(simulator), "--alert", "x", "--proxy", "127.0.0.1:1", HEX)
     assert ran.returncode == 3
-    ran = tool("send", *binary(simulator), "--alert", "x", "--proxy", "nothing", HEX)
-    assert ran.returncode == 2
+    ran = tool("send", *binary(simulator), "--alert", "x", "--proxy", "http://127.0.0.1:1/", HEX)
+    assert ran.returncode == 3 and "the proxy" in ran.stderr, ran.stderr
+    for proxy in "nothing", "https://127.0.0.1:1", "http://127.0.0.1:1/x":
+        ran = tool("send", *binary(simulator), "--alert", "x", "--proxy", proxy, HEX)
+        assert ran.returncode == 2 and "--proxy is [USER@]HOST:PORT" in ran.stderr, ran.stderr
     ran = tool("send", *binary(simulator), "--alert", "x", "--server-name", "other.example", HEX)
     assert ran.returncode == 3 and "other.example" in ran.stderr
 
@@ -311,3 +315,97 @@ def test_pinned_keys_and_revocation_lists(tool, start, tmp_path):
         assert ran.returncode == 2 and f"crl file {path}" in ran.stderr, ran.stderr
     ran = tool(*send, "--crl", tmp_path)
     assert ran.returncode == 3 and "unable to get certificate CRL" in ran.stderr, ran.stderr
+
+
+def test_no_payload(tool, start, tmp_path):
+    words = binary(start())
+    (tmp_path / "blank").write_text(" \n\t\r\n")
+    for more, stdin, named in ([], "", "standard input is empty"), (["--payload", "-"], "\n", "standard input is empty"), (
+            ["--payload", "blank"], "", "blank is empty"):
+        ran = tool("send", *words, *more, HEX, stdin=stdin)
+        assert ran.returncode == 2 and f"there is no payload: {named}" in ran.stderr and "--alert" in ran.stderr, ran.stderr
+
+
+@pytest.mark.parametrize("form", ["{0}:{1}", "https://{0}:{1}", "https://{0}:{1}/", "HTTPS://{0}:{1}", "ssl://{0}:{1}", "tls://{0}:{1}"])
+def test_a_host_with_its_port(tool, start, form):
+    simulator = start()
+    words = ["send", "--protocol", "binary", *provider(simulator), "--alert", "x", HEX]
+    assert tool(*words, "--host", form.format(*simulator.gateway)).returncode == 0
+    if form[0] == "{":
+        assert tool(*words, "--host", form.format(*simulator.gateway), "--port", simulator.gateway[1]).returncode == 0
+        assert tool(*words, "--host", "https://127.0.0.1", "--port", simulator.gateway[1]).returncode == 0
+
+
+@pytest.mark.parametrize("host, said", [
+    ("https://api.push.apple.com/3/device/", "'/3/device/' is a path"), ("api.push.apple.com/?x", "'/?x' is a path"),
+    ("http://api.push.apple.com", "without TLS"), ("ftp://x", "'ftp://'"), ("x:0", "':0' is no port"), ("x:65536", "no port"),
+    ("x:", "no port"), ("x:+1", "no port"), ("", "names no host"), ("https://", "names no host"), ("https://:443", "names no host"), ("a b", "space"),
+    ("me:secret@x", "a user before '@'"), ("[::1", "no ']'"), ("[::1]443", "behind ']'"), ("[]:1", "names no host"),
+    ("x:2197 --port 443", "--host says port 2197, and --port 443")])
+def test_a_host_that_is_none(tool, host, said):
+    host, *more = host.split(" --") if " --" in host else [host]
+    for command in (["send", "--alert", "x", HEX], ["doctor"], ["feedback"]):
+        ran = tool(*command, "--host", host, *(word for option in more for word in f"--{option}".split()))
+        assert ran.returncode == 2 and said in ran.stderr and "secret" not in ran.stderr, (command, ran.stderr)
+
+
+def test_addresses_of_ipv6(tool):
+    for host in ("::1", "[::1]", "[::1]:1"):
+        ran = tool("send", "--host", host, "--port", 1, "--dangerously-accept-any-peer", "--alert", "x", HEX)
+        assert ran.returncode == 3 and "cannot connect to ::1:1:" in ran.stderr, ran.stderr
+
+
+def test_nobody_pushes(tool, start):
+    """What is known is said: nothing was shown, and what each kind of credentials is for."""
+    for words in (["send", "--alert", "x", HEX], ["send", "--alert", "x", "--dry-run", HEX], ["send", "--sandbox", "--alert", "x", HEX], ["feedback"]):
+        ran = tool(*words)
+        assert ran.returncode == 2 and "neither a certificate nor a key is given" in ran.stderr, ran.stderr
+        assert "HTTP/2 and the binary interface" in ran.stderr and "HTTP/2 only" in ran.stderr
+    simulator = start("--http2-port", 0)
+    trust = ["--host", "127.0.0.1", "--ca", simulator.ready["ca"], "--alert", "x", HEX]
+    ran = tool("send", "--protocol", "binary", "--port", simulator.gateway[1], *trust)
+    assert ran.returncode == 3 and "Warning: neither a certificate nor a key is given" in ran.stderr
+    assert "it was shown no certificate and wants one" in ran.stderr and "--certificate" in ran.stderr.splitlines()[-1], ran.stderr
+    ran = tool("send", "--port", simulator.ready["http2_port"], "--topic", "a.b", *trust)
+    assert ran.returncode == 1 and "Warning: neither" in ran.stderr and "MissingProviderToken" in ran.stdout
+    ran = tool("send", "--p8", "AuthKey_ABCDE12345.p8", "--team-id", "TEAM123456", "--protocol", "binary", *trust)
+    assert ran.returncode == 2 and "--p8 is for HTTP/2 only" in ran.stderr
+    ran = tool("feedback", "--p8", "AuthKey_ABCDE12345.p8", "--team-id", "TEAM123456")
+    assert ran.returncode == 2 and "the feedback service wants a certificate" in ran.stderr
+
+
+def test_an_alert_is_explained(tool, start):
+    simulator = start(faults={"handshake_alert": "certificate_revoked"})
+    ran = tool("send", *binary(simulator), "--alert", "x", HEX)
+    assert ran.returncode == 3 and "the provider's certificate was revoked; have the certificate issued anew" in ran.stderr, ran.stderr
+
+
+def lost(tool, start, tmp_path):
+    """Words that send to a gateway, and its end, once it has taken some."""
+    simulator = start(control=True)
+    make_list(tmp_path / "list.csv", 100_000)
+    words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--rate", 200, "--patience", 5, "--drain", 1]
+
+    def end():
+        simulator.wait("/counters", lambda counters: counters["accepted"] > 20)
+        simulator.process.kill()
+
+    return words, end
+
+
+def test_the_line_of_progress_says_what_it_waits_for(tool, start, tmp_path):
+    words, end = lost(tool, start, tmp_path)
+    terminal = tool.terminal(*words, columns=120)
+    end()
+    terminal.until(r"\r\d+% 0 accepted, [\d,]+ waiting; [^\r\n]*127\.0\.0\.1:\d+")
+    assert terminal.end() == 3
+    assert all(len(line) < 120 for line in re.findall("\r([^\r\n\x1b]*)", terminal.output.decode()))
+
+
+def test_lines_of_progress_say_what_they_wait_for(tool, start, tmp_path):
+    words, end = lost(tool, start, tmp_path)
+    running = tool.start(*words, "--progress", "0.2")
+    end()
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 3
+    assert re.search(r"^\d+%, \d+ accepted.*/s.*; .*127\.0\.0\.1:\d+.*Connection refused", err, re.M), err

@@ -7,10 +7,14 @@ enum AlertCause {
     if !shown.certificate, [40, 42, 116].contains(alert) {
       return Finding(
         cause: "certificate-wanted", about: about,
-        message: "the service ends the handshake (alert \(name)): it wants a certificate",
+        message:
+          "the service ends the handshake (alert \(name)): it was shown no certificate and wants one",
         remedy: shown.isUnusable
           ? "mend the certificate first, see above"
-          : "give the provider's, with --certificate or --p12")
+          : "give the provider's, with --certificate or --p12"
+            + (shown.tokenKey
+              ? "; a --p8 key is for HTTP/2 services that take tokens, and is not shown in a handshake"
+              : ""))
     }
     return Finding(
       cause: "alert-"
@@ -26,6 +30,15 @@ enum AlertCause {
     var certificate: Bool
     /// There is one, but it could not be shown.
     var isUnusable: Bool
+    /// A key that signs provider tokens, which come after the handshake.
+    var tokenKey = false
+  }
+
+  /// The same in a line, for those who did not ask the doctor.
+  static func words(_ error: LibraryError, _ shown: Shown) -> String? {
+    guard let alert = error.alert else { return nil }
+    let finding = Self.finding(alert, about: "", shown)
+    return "\(finding.message); \(finding.remedy)"
   }
 
   private struct Known {

@@ -83,5 +83,28 @@ enum ReasonCause {
     Known(
       reasons: ["TooManyRequests"], meaning: "too much came for this device",
       remedy: "wait, and push less often to it"),
+    Known(
+      reasons: ["MissingDeviceToken"], meaning: "no device is named",
+      remedy: "give --token; behind a proxy that changes paths, go without it"),
+    Known(
+      reasons: ["PayloadEmpty", "missing payload"], meaning: "there was no payload",
+      remedy: "see that nothing on the way takes the body away"),
+    Known(
+      reasons: ["PayloadTooLarge", "invalid payload size"],
+      meaning: "the service takes less than was sent",
+      remedy: "apns payload says how long a payload is; --limit as the service's"),
+    Known(
+      reasons: [
+        "BadCollapseId", "BadExpirationDate", "BadMessageId", "BadPriority", "DuplicateHeaders",
+        "InvalidPushType", "BadPath", "MethodNotAllowed",
+      ], meaning: "the service does not take what the library asks by default",
+      remedy: "see that --host is APNs or speaks like it, and that no proxy changes headers"),
+    Known(
+      reasons: ["IdleTimeout"], meaning: "the service closed a connection that nobody used",
+      remedy: "nothing: the library sends again by itself; try again"),
+    Known(
+      reasons: ["InternalServerError", "ServiceUnavailable", "Shutdown", "processing error"],
+      meaning: "the service is in trouble, or goes away",
+      remedy: "try again later; Apple says 15 minutes"),
   ]
 }

@@ -21,6 +21,11 @@ struct Report {
     if let finding { lines.append(.found(finding)) }
   }
 
+  /// Ahead of the line with this number.
+  mutating func add(_ finding: Finding, before line: Int) {
+    lines.insert(.found(finding), at: min(line, lines.count))
+  }
+
   var findings: [Finding] {
     lines.compactMap { if case .found(let finding) = $0 { finding } else { nil } }
   }

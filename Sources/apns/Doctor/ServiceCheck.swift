@@ -28,7 +28,8 @@ struct ServiceCheck {
     let cause = ConnectionCause(
       place: place, peer: peer, trust: TrustCheck(sources: sources),
       shown: AlertCause.Shown(
-        certificate: hasCertificate, isUnusable: sources.certificate != nil && !hasCertificate),
+        certificate: hasCertificate, isUnusable: sources.certificate != nil && !hasCertificate,
+        tokenKey: hasTokenKey),
       isHTTP2: isHTTP2)
     if let error {
       report.add(cause.finding(error, look))

@@ -1,4 +1,5 @@
 import CAPNS
+import Glibc
 
 /// One of a list's devices, from its sending to its outcome.
 final class Sent {
@@ -35,6 +36,8 @@ struct Outcome {
   var httpStatus: UInt16 = 0
   var timestamp: Int64 = 0
   var apnsIdentifier = ""
+  /// UNIX seconds at which a rejection was heard of.
+  var heard: Int64 = 0
 }
 
 /// The library's session.
@@ -52,6 +55,9 @@ final class PushSession {
   private let handle: OpaquePointer
   private let lent = LentStrings()
   private var notification = apns_notification_t()
+  /// Why the service was not reached lately, in the library's words; nil once it was. A
+  /// notification that was taken is no sign of that: it may wait in the window.
+  private(set) var trouble: String?
 
   init(_ wanted: Options, identity: Identity, delivery: Delivery) throws(LibraryError) {
     let strings = LentStrings()
@@ -89,7 +95,23 @@ final class PushSession {
 
   deinit { apns_session_free(handle) }
 
-  func connect() throws(LibraryError) { try calling { apns_session_connect(handle, $0) } }
+  func connect() throws(LibraryError) { try reaching { apns_session_connect(handle, $0) } }
+
+  private func reaching(
+    _ call: (UnsafeMutablePointer<apns_error_t>) -> apns_status_t
+  ) throws(LibraryError) {
+    let error = complaint(call)
+    note(error)
+    if let error { throw error }
+  }
+
+  private func note(_ error: LibraryError?) {
+    if error == nil {
+      trouble = nil
+    } else if let error, error.isConnection {
+      trouble = error.message
+    }
+  }
 
   /// More is to come at once: what waits to be written may wait for it.
   func send(_ sent: Sent, _ payload: [UInt8]) throws(LibraryError) {
@@ -105,12 +127,13 @@ final class PushSession {
       }
     }
     if let error {
+      note(error)
       held.release()
       throw error
     }
   }
 
-  func flush() throws(LibraryError) { try calling { apns_session_flush(handle, $0) } }
+  func flush() throws(LibraryError) { try reaching { apns_session_flush(handle, $0) } }
 
   /// The next outcome, or nil where none came in so many milliseconds.
   func next(within milliseconds: Int32) throws(LibraryError) -> Outcome? {
@@ -120,8 +143,10 @@ final class PushSession {
       try calling { apns_session_next_event(handle, &event, milliseconds, $0) }
     } catch {
       if error.status == APNS_DONE { return nil }
+      note(error)
       throw error
     }
+    trouble = nil
     guard let data = event.user_data else { return nil }
     let sent = Unmanaged<Sent>.fromOpaque(data).takeRetainedValue()
     var outcome = Outcome(sent: sent, kind: .accepted)
@@ -133,6 +158,7 @@ final class PushSession {
       outcome.kind = .rejected
       outcome.status = event.reject
       outcome.timestamp = event.timestamp
+      outcome.heard = Int64(time(nil))
       outcome.reason = text(of: &event.reason_text)
       if outcome.reason.isEmpty {
         outcome.reason = String(
@@ -154,7 +180,7 @@ final class PushSession {
   /// True once the end of all is known.
   func drain(within milliseconds: Int32) throws(LibraryError) -> Bool {
     do throws(LibraryError) {
-      try calling { apns_session_drain(handle, milliseconds, nil, $0) }
+      try reaching { apns_session_drain(handle, milliseconds, nil, $0) }
       return true
     } catch {
       if error.status == APNS_ERR_TIMEOUT || error.status == APNS_ERR_FULL { return false }

@@ -4,7 +4,9 @@ import Glibc
 /// Where to connect to: the same for every command that does.
 struct PeerOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp("The service's name or address; otherwise Apple's.", valueName: "name"))
+    help: ArgumentHelp(
+      "The service's name or address, or as host:port or https://host; otherwise Apple's.",
+      valueName: "name"))
   var host: String?
 
   @Option(help: ArgumentHelp("Its port; otherwise Apple's.", valueName: "port"))
@@ -30,6 +32,17 @@ struct PeerOptions: ParsableArguments {
 
   func validate() throws {
     if sandbox, host != nil { throw ValidationError("--sandbox is Apple's, and --host another") }
+    if let host {
+      let named: ServiceAddress
+      do throws(ServiceAddress.Fault) {
+        named = try ServiceAddress(host)
+      } catch {
+        throw ValidationError("--host: \(error.message)")
+      }
+      if let port, let other = named.port, other != port {
+        throw ValidationError("--host says port \(other), and --port \(port): say one of them")
+      }
+    }
     if port == 0 { throw ValidationError("--port 0 is no port to connect to") }
     guard connectTimeout >= 0.001, connectTimeout <= 3600 else {
       throw ValidationError("--connect-timeout is 0.001 to 3600 seconds")
@@ -39,9 +52,13 @@ struct PeerOptions: ParsableArguments {
     }
   }
 
+  /// What --host names; nil where it is Apple.
+  var address: ServiceAddress? { host.flatMap { try? ServiceAddress($0) } }
+
   func peer(sandbox name: String) -> Peer {
-    var peer = Peer(host: host ?? (sandbox ? name : nil), serverName: serverName)
-    peer.port = port ?? 0
+    let address = address
+    var peer = Peer(host: address?.host ?? (sandbox ? name : nil), serverName: serverName)
+    peer.port = port ?? address?.port ?? 0
     peer.connectTimeoutMS = UInt32(connectTimeout * 1000)
     if let proxy = proxyParts {
       peer.proxyHost = proxy.host
@@ -53,7 +70,11 @@ struct PeerOptions: ParsableArguments {
   }
 
   private var proxyParts: (user: String?, host: String, port: UInt16)? {
-    guard let proxy, let colon = proxy.lastIndex(of: ":"),
+    var named = proxy?[...]
+    // As http_proxy and its like have it.
+    if named?.lowercased().hasPrefix("http://") == true { named = named?.dropFirst(7) }
+    if named?.last == "/" { named = named?.dropLast() }
+    guard let proxy = named, !proxy.contains("/"), let colon = proxy.lastIndex(of: ":"),
       let port = UInt16(proxy[proxy.index(after: colon)...]), port > 0
     else { return nil }
     var host = proxy[..<colon]

@@ -91,6 +91,30 @@ struct ProviderOptions: ParsableArguments {
     }
   }
 
+  /// Neither certificate nor key is named.
+  var namesNobody: Bool { certificate == nil && p12 == nil && p8 == nil }
+
+  static let p8IsForHTTP2 =
+    "--p8 is for HTTP/2 only, and --protocol binary has no place for it: it wants a certificate"
+  static let nobody = "neither a certificate nor a key is given, so nobody is shown who pushes"
+  /// What to do about that.
+  static let whom =
+    "give --certificate FILE or --p12 FILE, which are for HTTP/2 and the binary interface, "
+    + "or --p8 FILE with --team-id, which is for HTTP/2 only"
+
+  /// Apple takes nothing from nobody. Another service may, and its operator knows.
+  func demand(of service: PeerOptions) throws {
+    guard namesNobody else { return }
+    guard service.host != nil else { throw Exit.refusal("\(Self.nobody): \(Self.whom)") }
+    StandardStream.error.write("Warning: \(Self.nobody): \(Self.whom)\n")
+  }
+
+  /// What the service is shown in the handshake.
+  var shown: AlertCause.Shown {
+    AlertCause.Shown(
+      certificate: certificate != nil || p12 != nil, isUnusable: false, tokenKey: p8 != nil)
+  }
+
   /// The library's credentials; what cannot be used of them is a matter of the command line.
   func identity() throws -> Identity {
     let sources = try sources()

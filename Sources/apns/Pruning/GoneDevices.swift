@@ -5,8 +5,23 @@ struct GoneDevices {
   /// In the order in which they were told.
   private(set) var told: [GoneDevice] = []
   private var last: [[UInt8]: Int64] = [:]
+  /// Rejected by their tokens, of which nobody says that the device is gone; empty unless asked
+  /// for.
+  private(set) var rejected = RejectedTokens()
+  private let takesRejected: Bool
 
-  subscript(token: [UInt8]) -> Int64? { last[token] }
+  init(takesRejected: Bool = false) { self.takesRejected = takesRejected }
+
+  /// That a device is no more to be pushed to.
+  struct End {
+    /// The last UNIX second of which that is known; nil: nobody said when.
+    var since: Int64?
+  }
+
+  subscript(token: [UInt8]) -> End? {
+    if let since = last[token] { return End(since: max(since, rejected[token]?.at ?? since)) }
+    return rejected[token].map { End(since: $0.at) }
+  }
 
   mutating func add(_ device: GoneDevice) {
     told.append(device)
@@ -42,7 +57,8 @@ struct GoneDevices {
     return GoneDevice(token: token, since: since)
   }
 
-  private func json(_ line: [UInt8], _ path: String, _ number: Int) throws(FileFault) -> GoneDevice?
+  private mutating func json(_ line: [UInt8], _ path: String, _ number: Int) throws(FileFault)
+    -> GoneDevice?
   {
     let object: JSONValue
     do throws(JSONFault) {
@@ -50,9 +66,13 @@ struct GoneDevices {
     } catch {
       throw FileFault(path: path, line: number, column: error.offset + 1, message: error.message)
     }
-    guard case .number(let since)? = object["timestamp"]?.content,
-      case .string(let text)? = object["token"]?.content
-    else { return nil }
+    guard case .string(let text)? = object["token"]?.content else { return nil }
+    guard case .number(let since)? = object["timestamp"]?.content else {
+      if takesRejected, let token = try? DeviceToken.hex(Array(text.utf8)) {
+        rejected.note(object, of: token)
+      }
+      return nil
+    }
     guard let token = try? DeviceToken.hex(Array(text.utf8)), let since = Int64(exactly: since)
     else {
       throw FileFault(path: path, line: number, message: "not a token and its timestamp")

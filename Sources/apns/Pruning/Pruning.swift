@@ -4,7 +4,7 @@ struct Pruning {
     var kept = 0
     var removed = 0
     var registeredLater = 0
-    /// Gone, and kept because nobody knows when they registered.
+    /// Gone, and kept because nobody knows when they registered, or when they were rejected.
     var unknown = 0
     var firstUnknown = 0
     var notRead = 0
@@ -61,9 +61,10 @@ struct Pruning {
       note(record.line, &counts.notRead, &counts.firstNotRead)
       return true
     }
-    guard let since = gone[token] else { return true }
+    guard let end = gone[token] else { return true }
     guard let registered else { return false }
-    guard let time = record.text(registered).flatMap({ Clock.read($0) }) else {
+    guard let since = end.since, let time = record.text(registered).flatMap({ Clock.read($0) })
+    else {
       note(record.line, &counts.unknown, &counts.firstUnknown)
       return true
     }

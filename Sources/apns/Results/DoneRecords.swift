@@ -6,9 +6,12 @@ struct DoneRecords {
   private var beyond: Set<Int> = []
   /// Ended as unknown: whether they arrived nobody knows.
   private(set) var doubtful: Set<Int> = []
+  /// Ended as rejected or refused, which they stay: nothing is sent to them again.
+  private(set) var failed = 0
 
-  mutating func insert(_ number: Int, isUnknown: Bool) {
-    if isUnknown { doubtful.insert(number) } else { doubtful.remove(number) }
+  mutating func insert(_ number: Int, as kind: Outcome.Kind) {
+    if kind == .unknown { doubtful.insert(number) } else { doubtful.remove(number) }
+    if kind == .rejected || kind == .refused { failed += 1 }
     guard number > through else { return }
     if number > through + 1 {
       beyond.insert(number)

@@ -9,6 +9,7 @@ extension Outcome {
     if status != 0 { members.add("status", number: status) }
     if httpStatus != 0 { members.add("http_status", number: httpStatus) }
     if timestamp != 0 { members.add("timestamp", number: timestamp) }
+    if heard != 0 { members.add("time", number: heard) }
     if !apnsIdentifier.isEmpty { members.add("apns_id", text: apnsIdentifier) }
     if sent.isAgain { members.add("again", json: "true") }
     return members.object

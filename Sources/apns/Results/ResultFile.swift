@@ -133,9 +133,10 @@ final class ResultFile {
       return true
     }
     if case .number(let number)? = object["n"]?.content, let number = Int(exactly: number),
-      case .string(let outcome)? = object["outcome"]?.content
+      case .string(let outcome)? = object["outcome"]?.content,
+      let kind = Outcome.Kind(rawValue: outcome)
     {
-      done.insert(number, isUnknown: outcome == Outcome.Kind.unknown.rawValue)
+      done.insert(number, as: kind)
       return true
     }
     return false

@@ -18,6 +18,7 @@ struct SendRun {
   private var tally = Tally()
   private var output = ""
   private var isChecked = false
+  private var isConnected = false
   private var taken = 0
   private var lastSent = 0
   private var passedOver = 0
@@ -76,10 +77,8 @@ struct SendRun {
     do throws(LibraryError) {
       session = try PushSession(
         command.sessionOptions, identity: identity, delivery: command.delivery)
-      try session.connect()
     } catch {
-      throw error.isConnection
-        ? Exit.said(error.message, Exit.unreachable) : Exit.refusal(error.message)
+      throw Exit.refusal(error.message)
     }
     self.session = session
     do {
@@ -93,10 +92,29 @@ struct SendRun {
     }
     report()
     if failure != nil { return Exit.unreachable }
-    return tally.isAllAccepted && Interruption.times == 0 ? .success : Exit.someRejected
+    let isAll = tally.isAllAccepted && failedBefore == 0
+    return isAll && Interruption.times == 0 ? .success : Exit.someRejected
+  }
+
+  /// Not accepted in earlier runs, and not sent again: the status is of the whole list.
+  private var failedBefore: Int {
+    guard let done = results?.done else { return 0 }
+    return done.failed + (command.atMostOnce ? done.doubtful.count : 0)
   }
 
   // MARK: Sending
+
+  /// Before the first one is sent: where all had their end already nobody has to be there.
+  private mutating func connect(_ session: PushSession) throws {
+    guard !isConnected else { return }
+    do throws(LibraryError) {
+      try session.connect()
+    } catch {
+      try write()
+      throw Exit.unreached(error, command.provider.shown)
+    }
+    isConnected = true
+  }
 
   private mutating func sendAll(_ session: PushSession) throws {
     var sinceLook = 0
@@ -129,6 +147,7 @@ struct SendRun {
           take(Outcome(sent: sent, kind: .unknown, reason: "an interrupted run may have sent it"))
         } else {
           if !isChecked { try checkFirst(payload) }
+          try connect(session)
           try results?.begin(number)
           try pace(session)
           let sent = Sent(number: number, token: token, isAgain: isAgain)
@@ -164,7 +183,7 @@ struct SendRun {
             failure = error
             return false
           }
-          if lostSince == nil { say("\(error.message); trying again") }
+          if lostSince == nil { say("\(explained(error)); trying again") }
           lostSince = lostSince ?? Clock.now
           if Clock.now - lostSince! >= command.patience || Interruption.times > 0 {
             failure = error
@@ -207,7 +226,8 @@ struct SendRun {
     }
     try write()
     progress.show(
-      tally, sent: taken, waiting: session.unresolved, share: source.share, skipped: skippedShare)
+      tally, sent: taken, waiting: session.unresolved, share: source.share, skipped: skippedShare,
+      trouble: session.trouble)
   }
 
   private mutating func take(_ outcome: Outcome) {
@@ -257,6 +277,12 @@ struct SendRun {
     say(
       "Interrupted: waiting for the service's word on \(Tally.grouped(session.unresolved)); "
         + "once more ends at once")
+  }
+
+  /// In the library's words, and what an alert of the handshake means.
+  private func explained(_ error: LibraryError) -> String {
+    let words = AlertCause.words(error, command.provider.shown)
+    return error.message + (words.map { ": \($0)" } ?? "")
   }
 
   private func say(_ text: String) {
@@ -320,62 +346,21 @@ struct SendRun {
     return tally[.refused] == 0 && Interruption.times == 0 ? .success : Exit.someRejected
   }
 
-  // MARK: Reporting
-
   private func report() {
-    let isInterrupted = Interruption.times > 0
+    var report = RunReport(tally: tally, elapsed: progress.elapsed)
+    report.passedOver = passedOver
+    report.failedBefore = failedBefore
+    report.inDoubt = inDoubt
+    report.isAtMostOnce = command.atMostOnce
+    report.isResumable = command.results != nil && command.list != nil
+    report.resent = session?.resent ?? 0
+    report.failure = failure.map { command.json ? $0.message : explained($0) }
+    report.isWhole = Interruption.times == 0 && failure == nil
     if command.json {
-      StandardStream.output.write(totals(isInterrupted) + "\n")
-      return
+      StandardStream.output.write(report.json + "\n")
+    } else {
+      StandardStream.error.write(report.lines.map { Printable.line($0) + "\n" }.joined())
     }
-    var lines = [
-      Progress.counts(tally) + " in " + Self.seconds(progress.elapsed)
-    ]
-    for (reason, count) in tally.reasons.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
-      lines.append("  rejected: \(reason), \(Tally.grouped(count))")
-    }
-    if passedOver > 0 {
-      lines.append("Passed over: \(Tally.grouped(passedOver)) that had their end")
-    }
-    if inDoubt > 0 {
-      lines.append(
-        command.atMostOnce
-          ? "In doubt: \(Tally.grouped(inDoubt)) that an earlier run may have sent; not sent again"
-          : "In doubt: \(Tally.grouped(inDoubt)) that an earlier run may have sent; sent again, "
-            + "\(Tally.grouped(tally.again)) accepted now and perhaps before")
-    }
-    if let failure { lines.append("Error: \(failure.message)") }
-    if isInterrupted || failure != nil {
-      lines.append(
-        command.results != nil && command.list != nil
-          ? "The list is not at its end: the same command with --resume goes on"
-          : "What comes later was not sent")
-    }
-    StandardStream.error.write(lines.map { Printable.line($0) + "\n" }.joined())
-  }
-
-  private func totals(_ isInterrupted: Bool) -> String {
-    var totals = JSONMembers()
-    totals.add("done", json: isInterrupted || failure != nil ? "false" : "true")
-    for kind in [Outcome.Kind.accepted, .rejected, .unknown, .refused] {
-      totals.add(kind.rawValue, number: tally[kind])
-    }
-    var reasons = JSONMembers()
-    for (reason, count) in tally.reasons.sorted(by: { $0.key < $1.key }) {
-      reasons.add(reason, number: count)
-    }
-    totals.add("reasons", json: reasons.object)
-    totals.add("passed_over", number: passedOver)
-    totals.add("in_doubt", number: inDoubt)
-    totals.add("again", number: tally.again)
-    totals.add("resent", number: session?.resent ?? 0)
-    totals.add("seconds", json: "\((progress.elapsed * 1000).rounded() / 1000)")
-    if let failure { totals.add("error", text: failure.message) }
-    return totals.object
-  }
-
-  private static func seconds(_ seconds: Double) -> String {
-    seconds < 100 ? "\((seconds * 10).rounded() / 10) s" : "\(Int(seconds)) s"
   }
 }
 

@@ -17,6 +17,17 @@ enum Printable {
   /// How many columns of a terminal it takes.
   static func width(_ text: String) -> Int { text.reduce(0) { $0 + width($1) } }
 
+  /// As much of it as so many columns have room for.
+  static func prefix(_ text: String, columns: Int) -> String {
+    var (out, used) = ("", 0)
+    for character in text {
+      used += width(character)
+      if used > columns { break }
+      out.append(character)
+    }
+    return out
+  }
+
   static func width(_ character: Character) -> Int {
     guard let first = character.unicodeScalars.first else { return 0 }
     if character.unicodeScalars.contains(where: { $0.value == 0xFE0F }) { return 2 }

@@ -15,8 +15,10 @@ final class Progress {
 
   var elapsed: Double { Clock.now - began }
 
-  /// `share` of the whole, where that is known.
-  func show(_ tally: Tally, sent: Int, waiting: Int, share: Double?, skipped: Double) {
+  /// `share` of the whole, where that is known; `trouble`: what keeps it waiting.
+  func show(
+    _ tally: Tally, sent: Int, waiting: Int, share: Double?, skipped: Double, trouble: String?
+  ) {
     let now = Clock.now
     guard interval > 0, now - last >= interval else { return }
     last = now
@@ -30,18 +32,22 @@ final class Progress {
     let speed = "\(Tally.grouped(Int(rate)))/s\(left)"
     guard let columns else {
       let percent = share.map { "\(Int($0 * 100))%, " } ?? ""
-      StandardStream.error.write("\(percent)\(counts), \(speed)\n")
+      let reason = trouble.map { "; \(Printable.line($0))" } ?? ""
+      StandardStream.error.write("\(percent)\(counts), \(speed)\(reason)\n")
       return
     }
     let columnsNow = Terminal.columns(of: .error) ?? columns
     var line = "\(counts), \(speed)"
-    if let share {
+    if let trouble {
+      // How fast it was is of no use now, and the reason is longer than most terminals.
+      line = (share.map { "\(Int($0 * 100))% " } ?? "") + "\(counts); \(Printable.line(trouble))"
+    } else if let share {
       let room = columnsNow - line.count - 9
       let bar = room >= 8 ? Self.bar(share, width: min(room, 24)) + " " : ""
       let percent = "\(Int(share * 100))%"
       line = bar + String(repeating: " ", count: 4 - min(4, percent.count)) + percent + " " + line
     }
-    StandardStream.error.write("\r" + String(line.prefix(columnsNow - 1)) + "\u{1B}[K")
+    StandardStream.error.write("\r" + Printable.prefix(line, columns: columnsNow - 1) + "\u{1B}[K")
     isDrawn = true
   }
 

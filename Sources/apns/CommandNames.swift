@@ -1,0 +1,57 @@
+import ArgumentParser
+
+/// The names of the subcommands, and which one a misspelt word was meant to be.
+enum CommandNames {
+  /// What is wrong where a word stands in a subcommand's place and is none; nil otherwise.
+  static func fault(in arguments: ArraySlice<String>) -> String? {
+    var words = arguments
+    guard let first = words.popFirst() else { return nil }
+    // "apns help WORD" asks for a subcommand too.
+    let word = first == "help" ? words.first : first
+    guard let word, !word.isEmpty, !word.hasPrefix("-"), word != "help", !all.contains(word)
+    else { return nil }
+    let text = "'\(word)' is no subcommand"
+    if let meant = nearest(to: word) { return "\(text). Did you mean '\(meant)'?" }
+    return "\(text): they are \(all.joined(separator: ", "))"
+  }
+
+  private static let all = APNSCommand.configuration.subcommands.map { $0._commandName }
+
+  /// What other programs call the same.
+  private static let elsewhere = [
+    "push": "send", "notify": "send", "check": "doctor", "diagnose": "doctor", "server": "simulate",
+    "gateway": "simulate", "version": "--version", "completion": "completions",
+  ]
+
+  private static func nearest(to word: String) -> String? {
+    let word = word.lowercased()
+    if let known = elsewhere[word] { return known }
+    // More than one slip in three letters is another word.
+    let near = all.map { (name: $0, slips: slips(between: word, and: $0)) }
+      .filter { $0.slips <= max(1, max(word.count, $0.name.count) / 3) }
+      .min { $0.slips < $1.slips }
+    if let near { return near.name }
+    let begun = all.filter { $0.hasPrefix(word) || word.hasPrefix($0) }
+    return begun.count == 1 ? begun[0] : nil
+  }
+
+  /// Letters added, left out, changed, or swapped with the next one (Damerau and Levenshtein).
+  private static func slips(between one: String, and other: String) -> Int {
+    let (one, other) = (Array(one.unicodeScalars.prefix(64)), Array(other.unicodeScalars))
+    var before: [Int] = []
+    var above = Array(0...other.count)
+    for row in 0..<one.count {
+      var line = [row + 1]
+      for column in 0..<other.count {
+        let isSame = one[row] == other[column]
+        var least = min(above[column] + (isSame ? 0 : 1), above[column + 1] + 1, line[column] + 1)
+        if row > 0, column > 0, one[row] == other[column - 1], one[row - 1] == other[column] {
+          least = min(least, before[column - 1] + 1)
+        }
+        line.append(least)
+      }
+      (before, above) = (above, line)
+    }
+    return above[other.count]
+  }
+}

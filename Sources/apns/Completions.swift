@@ -1,0 +1,35 @@
+import ArgumentParser
+
+extension CompletionShell: @retroactive ExpressibleByArgument {}
+
+struct Completions: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Print what lets a shell complete commands and options.",
+    discussion: """
+      For this shell, until it ends:
+
+          source <(apns completions bash)
+
+      For every bash, zsh or fish of this user:
+
+          mkdir -p ~/.local/share/bash-completion/completions
+          apns completions bash > ~/.local/share/bash-completion/completions/apns
+
+          mkdir -p ~/.zfunc
+          apns completions zsh > ~/.zfunc/_apns
+
+          mkdir -p ~/.config/fish/completions
+          apns completions fish > ~/.config/fish/completions/apns.fish
+
+      zsh also needs "fpath+=(~/.zfunc)" before "compinit" in ~/.zshrc.
+
+      \(Exit.ofPrinting)
+      """)
+
+  @Argument(help: ArgumentHelp("bash, zsh or fish.", valueName: "shell"))
+  var shell: CompletionShell
+
+  func run() {
+    StandardStream.output.write(APNSCommand.completionScript(for: shell) + "\n")
+  }
+}

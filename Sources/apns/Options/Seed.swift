@@ -1,0 +1,23 @@
+import ArgumentParser
+
+/// Where chance begins.
+struct Seed: ExpressibleByArgument {
+  var number: UInt64
+  /// Help and manual say so: the number is another one each time.
+  private(set) var defaultValueDescription: String
+
+  init(_ number: UInt64, described: String? = nil) {
+    self.number = number
+    defaultValueDescription = described ?? "\(number)"
+  }
+
+  init?(argument: String) {
+    guard let number = UInt64(argument) else { return nil }
+    self.init(number)
+  }
+
+  /// Small enough to be typed.
+  static var random: Seed {
+    Seed(.random(in: 0...UInt64(UInt32.max)), described: "random, and printed")
+  }
+}

@@ -1,0 +1,74 @@
+/// Where a service is, taken out of what people have at hand: a name or an address, one with a
+/// port, or a URL such as https://api.push.apple.com or ssl://gateway.example:2195.
+struct ServiceAddress {
+  struct Fault: Error {
+    var message: String
+  }
+
+  var host: String
+  /// Nil where it names none.
+  var port: UInt16?
+
+  private static let schemes = ["https", "tls", "ssl"]
+
+  init(_ text: String) throws(Fault) {
+    var rest = try Self.withoutScheme(text)
+    if let slash = rest.firstIndex(where: { "/?#".contains($0) }) {
+      let path = rest[slash...]
+      rest = rest[..<slash]
+      guard path == "/" else {
+        throw Fault(message: "'\(path)' is a path: name the host alone, the path is made here")
+      }
+    }
+    guard !rest.contains("@") else {
+      throw Fault(
+        message: "a user before '@' is for a proxy: who pushes is said by certificate or key")
+    }
+    let (host, port) = try Self.parts(rest)
+    guard !host.isEmpty else { throw Fault(message: "'\(text)' names no host") }
+    guard host.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F }) else {
+      throw Fault(message: "'\(text)' is no name and no address: there is a space in it")
+    }
+    self.host = String(host)
+    self.port = port
+  }
+
+  private static func withoutScheme(_ text: String) throws(Fault) -> Substring {
+    guard let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") else {
+      return text[...]
+    }
+    let scheme = text[..<colon].lowercased()
+    guard schemes.contains(scheme) else {
+      throw Fault(
+        message: scheme == "http"
+          ? "http:// is without TLS, and the service speaks nothing but TLS: https://"
+          : "'\(scheme)://' is nothing to push to: name the host, or https://HOST")
+    }
+    return text[colon...].dropFirst(3)
+  }
+
+  /// An address of IPv6 has colons of its own: a port stands behind its brackets only.
+  private static func parts(_ text: Substring) throws(Fault) -> (Substring, UInt16?) {
+    if text.first == "[" {
+      guard let end = text.firstIndex(of: "]") else {
+        throw Fault(message: "'\(text)' has no ']'")
+      }
+      let host = text[text.index(after: text.startIndex)..<end]
+      let rest = text[text.index(after: end)...]
+      if rest.isEmpty { return (host, nil) }
+      guard rest.first == ":" else { throw Fault(message: "'\(rest)' behind ']' is no port") }
+      return (host, try number(rest.dropFirst()))
+    }
+    guard let colon = text.firstIndex(of: ":"), text.lastIndex(of: ":") == colon else {
+      return (text, nil)
+    }
+    return (text[..<colon], try number(text[text.index(after: colon)...]))
+  }
+
+  private static func number(_ text: Substring) throws(Fault) -> UInt16 {
+    guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+      let port = UInt16(text), port > 0
+    else { throw Fault(message: "':\(text)' is no port: 1 to 65535") }
+    return port
+  }
+}

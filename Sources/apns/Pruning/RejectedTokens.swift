@@ -1,0 +1,61 @@
+import CAPNS
+import Gateway
+
+/// Tokens that results of apns send call rejected by themselves (BadDeviceToken, invalid token):
+/// of no device, or of another environment or app than was pushed to.
+struct RejectedTokens {
+  struct Rejection {
+    var token: [UInt8]
+    var reason: String
+    /// UNIX seconds; nil in results of a version that did not write them.
+    var at: Int64?
+    fileprivate var order: Int
+  }
+
+  private var last: [[UInt8]: Rejection] = [:]
+  /// Of the notifications in the results: what speaks for and against the provider's own setup.
+  private(set) var accepted = 0
+  private(set) var rejections = 0
+
+  subscript(token: [UInt8]) -> Rejection? { last[token] }
+
+  var all: [Rejection] { last.values.sorted { $0.order < $1.order } }
+
+  /// An outcome in the results. The newest word on a token counts.
+  mutating func note(_ outcome: JSONValue, of token: [UInt8]) {
+    guard case .string(let text)? = outcome["outcome"]?.content,
+      let kind = Outcome.Kind(rawValue: text)
+    else { return }
+    switch kind {
+    case .accepted:
+      accepted += 1
+      if !last.isEmpty { last[token] = nil }
+    case .rejected:
+      guard case .number(let status)? = outcome["status"]?.content,
+        status == Double(APNS_REJECT_INVALID_TOKEN.rawValue)
+      else { return }
+      rejections += 1
+      var one = Rejection(token: token, reason: "", at: nil, order: rejections)
+      if case .string(let reason)? = outcome["reason"]?.content { one.reason = reason }
+      if case .number(let time)? = outcome["time"]?.content { one.at = Int64(exactly: time) }
+      last[token] = one
+    case .unknown, .refused: break
+    }
+  }
+
+  /// Where this is so the provider is more likely wrong than all those tokens.
+  var isDoubtful: Bool { rejections > accepted }
+}
+
+extension RejectedTokens.Rejection {
+  /// As the results have it.
+  var json: String {
+    var members = JSONMembers()
+    members.add("token", text: DeviceToken.hex(of: token))
+    members.add("outcome", text: Outcome.Kind.rejected.rawValue)
+    members.add("reason", text: reason)
+    members.add("status", number: APNS_REJECT_INVALID_TOKEN.rawValue)
+    if let at { members.add("time", number: at) }
+    return members.object
+  }
+}
