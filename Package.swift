@@ -37,6 +37,7 @@ let package = Package(
       name: "Gateway",
       dependencies: [
         "APNS",
+        "COpenSSL",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "_CryptoExtras", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),

@@ -59,6 +59,10 @@ static inline void *copenssl_verified_state(X509_STORE_CTX *store) {
   SSL *ssl = (SSL *)X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
   return ssl ? SSL_get_app_data(ssl) : NULL;
 }
+/* The peer's own certificate, to be freed; NULL where it showed none. */
+static inline X509 *copenssl_peer_certificate(const SSL *ssl) {
+  return SSL_get_peer_certificate(ssl);
+}
 static inline char *copenssl_subject_line(X509 *certificate, char *line, int size) {
   return X509_NAME_oneline(X509_get_subject_name(certificate), line, size);
 }

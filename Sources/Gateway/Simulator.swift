@@ -21,6 +21,8 @@ package struct SimulatorConfiguration: Sendable {
   /// bytes for an error, wait for the rest of them, or answer them with RST.
   package var tlsMax = TLSBound.tls1_2
   package var tlsMin = TLSBound.tls1_2
+  /// Right behind the handshake, over the binary ports.
+  package var sendsTickets = false
   package var rules = Rules()
   package var feedback: [FeedbackEntry] = []
   /// Where accepted notifications are recorded.
@@ -121,7 +123,7 @@ package final class Simulator: Sendable {
     let desk = try FaultDesk(
       configuration.faults, seed: configuration.seed, certificates: configuration.certificates,
       bounds: (configuration.tlsMin, configuration.tlsMax),
-      speaksHTTP2: configuration.http2Port != nil)
+      speaksHTTP2: configuration.http2Port != nil, sendsTickets: configuration.sendsTickets)
     let isWatched = configuration.controlPort != nil
     let ledger = Ledger(
       watchesDuplicates: isWatched || configuration.ledger != nil
@@ -138,7 +140,7 @@ package final class Simulator: Sendable {
       let gateway = try await listen(
         .gateway, on: configuration.gatewayPort, configuration.host, group, logger
       ) { channel in
-        let number = ledger.open(from: channel.remoteAddress.map { "\($0)" } ?? "")
+        let number = ledger.open(from: channel.remoteAddress?.text ?? "")
         var logger = logger
         logger[metadataKey: "connection"] = "\(number)"
         let faults = ConnectionFaults(desk: desk, number: number)
@@ -174,7 +176,7 @@ package final class Simulator: Sendable {
           feedback: feedback, gone: gone, tokens: ProviderTokens(keys))
         gates.append(
           try await listen(.http2, on: port, configuration.host, group, logger) { channel in
-            let peer = channel.remoteAddress.map { "\($0)" } ?? ""
+            let peer = channel.remoteAddress?.text ?? ""
             let number = ledger.open(from: peer, isHTTP2: true)
             var logger = logger
             logger[metadataKey: "connection"] = "\(number)"
@@ -244,7 +246,11 @@ package final class Simulator: Sendable {
     let pipeline = channel.pipeline.syncOperations
     try pipeline.addHandler(SegmentShaper(faults: faults))
     if let fault = HandshakeFault(faults, logger: logger) { try pipeline.addHandler(fault) }
-    try pipeline.addHandler(NIOSSLServerHandler(context: faults.tls))
+    if let tickets = faults.tickets {
+      try pipeline.addHandler(TicketTLSHandler(tickets))
+    } else {
+      try pipeline.addHandler(NIOSSLServerHandler(context: faults.tls))
+    }
     try pipeline.addHandler(HandshakeDeadline(delay: faults.handshakeDelay ?? .zero))
     try pipeline.addHandler(RecordSplitter(faults: faults))
     try pipeline.addHandler(StreamFaults(faults: faults, logger: logger))

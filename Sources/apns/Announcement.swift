@@ -44,9 +44,21 @@ struct Announcement {
       \(certificates.providerCertificate)
       \(certificates.providerKey)
     \(http2Text)\(controlText)\(dashboardText)Chance begins with --seed \(seed)
-    ready gateway=\(address(gatewayPort, at: host)) feedback=\(address(feedbackPort, at: host))\(http2Port.map { " http2=\(address($0, at: host))" } ?? "") certificates=\(certificates.path)
+    \(ready)
 
     """
+  }
+
+  /// Every port that is listened on.
+  private var ready: String {
+    let services: [(name: String, port: Int?, host: String)] = [
+      ("gateway", gatewayPort, host), ("feedback", feedbackPort, host), ("http2", http2Port, host),
+      ("control", controlPort, "127.0.0.1"), ("dashboard", dashboardPort, dashboardHost),
+    ]
+    return "ready "
+      + services.map { service in
+        service.port.map { "\(service.name)=\(address($0, at: service.host)) " } ?? ""
+      }.joined() + "certificates=\(certificates.path)"
   }
 
   private var http2Text: String {

@@ -35,8 +35,8 @@ struct Simulate: AsyncParsableCommand {
           apns simulate --fault bad_every=100 --fault error_delay_ms=200,1000
 
       Makes certificates at the first start, prints how to connect, then a line that begins \
-      with "ready". Ends on SIGINT and SIGTERM and prints what it saw; SIGUSR1 prints it at any \
-      time. Logs go to standard error.
+      with "ready". Ends on SIGINT and SIGTERM and prints what it saw; SIGHUP and SIGUSR1 print \
+      it at any time, and it goes on. Logs go to standard error.
 
       It behaves unless told otherwise.
 
@@ -44,7 +44,8 @@ struct Simulate: AsyncParsableCommand {
       sent to /faults of the control interface. Where the JSON is an array of such objects, the \
       first whose connections and connection_share take a connection in has it; a connection \
       that none takes in is spared. --fault changes each of them. Whatever is counted is counted \
-      from the beginning, or anew when faults change.
+      from the beginning, or anew when faults change. A value is drawn from a range such as \
+      10-20, in JSON [10,20] too.
 
       \(FaultText.list)
 
@@ -61,7 +62,8 @@ struct Simulate: AsyncParsableCommand {
       \(FaultText.control)
 
       TLS of the binary ports goes up to 1.2 unless --tls-max says otherwise: with 1.3 the gateway cannot be kept \
-      from sending session tickets, readable bytes without data that break clients of old.
+      from sending session tickets, readable bytes without data that break clients of old. They \
+      come ahead of its first bytes, or with --session-tickets right behind the handshake.
       """)
 
   @Option(help: "The name or address to listen on.")
@@ -97,13 +99,16 @@ struct Simulate: AsyncParsableCommand {
 
   @Option(
     help: """
-      The highest version of TLS. 1.3 always brings session tickets here, which clients of old \
-      mistake for an answer.
+      The highest version of TLS. 1.3 brings session tickets, ahead of the first bytes that are \
+      sent, which clients of old mistake for an answer.
       """)
   var tlsMax = TLSBound.tls1_2
 
   @Flag(
-    help: "Send session tickets ahead of the first bytes, as TLS 1.3 does: short for --tls-max 1.3."
+    help: """
+      Send session tickets of TLS 1.3 right behind the handshake of the binary ports, as many \
+      servers do. Clients of old mistake them for an answer. Means --tls-max 1.3.
+      """
   )
   var sessionTickets = false
 
@@ -121,7 +126,7 @@ struct Simulate: AsyncParsableCommand {
 
   @Flag(
     help:
-      "Take only payloads that are JSON with an object aps; status 1 answers others, PayloadEmpty over HTTP/2."
+      "Take only payloads that are JSON with an object aps, or of MDM; status 1 answers others, PayloadEmpty over HTTP/2."
   )
   var checkPayload = false
 
@@ -130,9 +135,15 @@ struct Simulate: AsyncParsableCommand {
       """
       Demand this topic, or "any", of the client's certificate (its UID): status 3 answers \
       where there is none, 6 where it is longer than 255 bytes, 8 where it is another. Over HTTP/2 \
-      the topic pushed to is meant, and DeviceTokenNotForTopic answers another.
+      the topic pushed to is meant, with what Apple appends for .voip and other kinds, and \
+      DeviceTokenNotForTopic answers another. May be repeated, or have several with commas: a \
+      certificate for one of them is for all of them.
       """, valueName: "topic"))
-  var topic: String?
+  var topic: [String] = []
+
+  private var topics: [String] {
+    topic.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map(String.init)
+  }
 
   @Option(
     help: ArgumentHelp(
@@ -252,7 +263,10 @@ struct Simulate: AsyncParsableCommand {
       throw ValidationError("--lproj means nothing without --dashboard-port")
     }
     if controlKeeps <= 0 { throw ValidationError("--control-keeps \(controlKeeps) keeps nothing") }
-    if topic == "" { throw ValidationError("--topic is empty") }
+    if topics.contains("") { throw ValidationError("--topic is empty") }
+    if topics.count > 1, topics.contains("any") {
+      throw ValidationError("--topic any means nothing beside others")
+    }
     if certificates.isEmpty { throw ValidationError("--certificates is empty") }
     if let parent, parent <= 0 { throw ValidationError("--parent \(parent) is no process") }
   }
@@ -280,12 +294,16 @@ struct Simulate: AsyncParsableCommand {
     let languages = try languages()
     let simulator = try await start(configuration, logger)
     var announcement = Announcement(
-      host: host, gatewayPort: simulator.gatewayPort, feedbackPort: simulator.feedbackPort,
+      host: Self.bare(host), gatewayPort: simulator.gatewayPort,
+      feedbackPort: simulator.feedbackPort,
       http2Port: simulator.http2Port, controlPort: simulator.controlPort, seed: seed,
       certificates: configuration.certificates.absolute)
     try await serveDashboard(simulator, languages, wire, &announcement, logger)
-    let onRequest = SignalWatch(SIGUSR1, on: DispatchQueue(label: "totals")) {
-      StandardStream.output.write(summary(simulator.ledger.totals))
+    let totalsQueue = DispatchQueue(label: "totals")
+    let onRequest = [SIGUSR1, SIGHUP].map { number in
+      SignalWatch(number, on: totalsQueue) {
+        StandardStream.output.write(summary(simulator.ledger.totals))
+      }
     }
     // Who reads this may send any of the signals at once.
     StandardStream.output.write(json ? announcement.json : announcement.text)
@@ -296,7 +314,7 @@ struct Simulate: AsyncParsableCommand {
     var status = ExitCode.success
     let reason = await end.wait()
     requests.cancel()
-    onRequest.cancel()
+    for watch in onRequest { watch.cancel() }
     logger.info("ends: \(reason)")
     let totals = await simulator.stop()
     StandardStream.output.write(summary(totals))
@@ -325,24 +343,29 @@ struct Simulate: AsyncParsableCommand {
     _ announcement: inout Announcement, _ logger: Logger
   ) async throws {
     guard let dashboardPort else { return }
-    var page = Dashboard.Configuration(host: dashboardHost, port: Int(dashboardPort))
+    var page = Dashboard.Configuration(host: Self.bare(dashboardHost), port: Int(dashboardPort))
     page.languages = languages
     page.gateway = String(announcement.json.dropLast())
     do {
       announcement.dashboardPort = try await Dashboard.start(
         page, simulator: simulator, wire: wire, logger: logger)
-      announcement.dashboardHost = dashboardHost
+      announcement.dashboardHost = Self.bare(dashboardHost)
     } catch let error as ListenError {
       _ = await simulator.stop()
       throw refusal("\(error.isPort ? "--dashboard-port" : "--dashboard-host"): \(error)")
     }
   }
 
+  /// An address of IPv6 may stand in brackets, as with a port behind it.
+  private static func bare(_ host: String) -> String {
+    host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+  }
+
   private func summary(_ totals: Totals) -> String { json ? totals.json : totals.text }
 
   private func configuration(_ logger: Logger) throws -> SimulatorConfiguration {
     var configuration = SimulatorConfiguration(certificates: CertificateDirectory(certificates))
-    configuration.host = host
+    configuration.host = Self.bare(host)
     configuration.gatewayPort = Int(gatewayPort)
     configuration.feedbackPort = Int(feedbackPort)
     configuration.http2Port = http2Port.map(Int.init)
@@ -352,12 +375,13 @@ struct Simulate: AsyncParsableCommand {
     }
     configuration.tlsMin = tlsMin
     configuration.tlsMax = sessionTickets ? .tls1_3 : tlsMax
+    configuration.sendsTickets = sessionTickets
     configuration.seed = seed
     configuration.controlPort = controlPort.map(Int.init)
     configuration.controlKeeps = controlKeeps
     if dashboardPort != nil { configuration.sightings = Sightings() }
     configuration.rules.checksPayloads = checkPayload
-    configuration.rules.topic = topic.map { $0 == "any" ? .any : .only($0) }
+    if !topics.isEmpty { configuration.rules.topic = topics == ["any"] ? .any : .only(topics) }
     configuration.faults = try faults()
     if let ledger {
       configuration.ledger = try named("--ledger") {

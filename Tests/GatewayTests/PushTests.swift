@@ -93,13 +93,69 @@ import Testing
     return bytes
   }
 
-  private static func gate(_ json: String) throws -> (EmbeddedChannel, FrameGate) {
+  private static func gate(
+    _ json: String, _ limit: StreamsLimit = StreamsLimit()
+  ) throws -> (EmbeddedChannel, FrameGate) {
     try Stage.certificates.prepare()
     let desk = try FaultDesk(
       FaultRules(JSONReader.read(json.utf8)), seed: 1, certificates: Stage.certificates,
       bounds: (.tls1_2, .tls1_2))
-    let gate = FrameGate(faults: ConnectionFaults(desk: desk, number: 1, service: .http2))
+    let gate = FrameGate(
+      faults: ConnectionFaults(desk: desk, number: 1, service: .http2), limit: limit)
     return (EmbeddedChannel(handler: gate), gate)
+  }
+
+  private static let ack = ByteBuffer(bytes: [0, 0, 0, 4, 1, 0, 0, 0, 0])
+
+  /// A limit holds from the frame on that acknowledges it, in whatever pieces it comes.
+  @Test(arguments: [1, 2, 8, 9, 10, 1000])
+  func knowsWhichLimitTheClientKnows(size: Int) throws {
+    let limit = StreamsLimit()
+    let (channel, _) = try Self.gate("{}", limit)
+    #expect(limit.inForce == StreamsLimit.firstFlight)
+    for most in [1, 1000, 10] {
+      limit.set(most)
+      let told = limit.tell()
+      #expect(told == most)
+    }
+    // One that says nothing of streams.
+    let told = limit.tell()
+    #expect(told == nil)
+    var stream = ByteBuffer(repeating: 80, count: 24)
+    stream.writeImmutableBuffer(Self.frame(4, 0, 6))
+    var seen: [Int] = []
+    for _ in 0..<5 {
+      stream.writeImmutableBuffer(Self.ack)
+      while let piece = stream.readSlice(length: min(size, max(1, stream.readableBytes))) {
+        try channel.writeInbound(piece)
+      }
+      seen.append(limit.inForce)
+    }
+    #expect(seen == [1000, 1000, 10, 10, 10])
+    var count = 0
+    while let piece = try channel.readInbound(as: ByteBuffer.self) { count += piece.readableBytes }
+    // HTTP/2 sees all of them, and the one of its own.
+    #expect(count == 24 + 15 + 6 * 9)
+    _ = try? channel.finish()
+  }
+
+  @Test func givesBackWhatHTTP2Ignored() {
+    var use = WindowUse()
+    use.count(1000)
+    use.left -= 1500
+    var ignored = [use.takeIgnored(), use.takeIgnored()]
+    use.grant(1500)
+    ignored.append(use.takeIgnored())
+    #expect(ignored == [500, 0, 0])
+  }
+
+  @Test func knowsTheKindsOfAnApp() {
+    for kind in ["", ".voip", ".voip-ptt", ".push-type.liveactivity", ".pushkit.fileprovider"] {
+      #expect(TopicKind.belongs("com.example.app" + kind, to: "com.example.app"))
+    }
+    for topic in ["com.example.app.", "com.example.application", "com.example", ".voip", ""] {
+      #expect(!TopicKind.belongs(topic, to: "com.example.app"))
+    }
   }
 
   /// In whatever pieces it comes.
@@ -117,6 +173,8 @@ import Testing
       let frame = Self.frame(UInt8(kind), UInt32(number), count)
       stream.writeImmutableBuffer(frame)
       kept.writeImmutableBuffer(frame)
+      // Those of ours that the client never sees.
+      if kind == 4 { kept.writeImmutableBuffer(Self.ack) }
     }
     try feed()
     gate.close(above: 3)
@@ -161,7 +219,15 @@ import Testing
   private func reason(
     _ token: String, of tokens: ProviderTokens, at now: Int64 = now, _ faults: Faults = Faults()
   ) -> PushReason? {
-    switch tokens.judge("bearer " + token, at: now, faults) {
+    var origin = TokenOrigin(address: "127.0.0.1")
+    return reason(token, of: tokens, from: &origin, at: now, faults)
+  }
+
+  private func reason(
+    _ token: String, of tokens: ProviderTokens, from origin: inout TokenOrigin,
+    at now: Int64 = now, _ faults: Faults = Faults()
+  ) -> PushReason? {
+    switch tokens.judge("bearer " + token, at: now, from: &origin, faults) {
     case .good: nil
     case .refused(let reason): reason
     }
@@ -206,18 +272,49 @@ import Testing
   }
 
   @Test func countsAgeAndRenewals() throws {
+    for scope in Faults.TokenScope.allCases {
+      let tokens = fresh()
+      var faults = Faults()
+      faults.tokenScope = scope
+      var origin = TokenOrigin(address: "127.0.0.1")
+      func answer(age: Int64) throws -> PushReason? {
+        reason(try Self.token(age: age), of: tokens, from: &origin, faults)
+      }
+      let first = try Self.token(age: 3599)
+      let answers = [Self.now, Self.now + 1].map {
+        reason(first, of: tokens, from: &origin, at: $0, faults)
+      }
+      #expect(answers == [nil, .expiredProviderToken])
+      // Whoever was told so may renew however soon.
+      #expect(try answer(age: 3500) == nil)
+      #expect(try answer(age: 3000) == PushReason.tooManyProviderTokenUpdates)
+      #expect(try answer(age: 2300) == nil)
+      faults.tokenRenewal = 0
+      #expect(try answer(age: 2299) == nil)
+      faults.tokenAge = 2000
+      #expect(try answer(age: 2100) == PushReason.expiredProviderToken)
+    }
+  }
+
+  /// Another connection, from the same address or another, with a token of its own.
+  @Test(arguments: [
+    (Faults.TokenScope.connection, false, false), (.key, true, true), (.address, true, false),
+  ])
+  func countsRenewals(over scope: Faults.TokenScope, here: Bool, elsewhere: Bool) throws {
     let tokens = fresh()
-    let first = try Self.token(age: 3599)
-    #expect(reason(first, of: tokens) == nil)
-    #expect(reason(first, of: tokens, at: Self.now + 1) == .expiredProviderToken)
-    // Whoever was told so may renew however soon.
-    #expect(reason(try Self.token(age: 3500), of: tokens) == nil)
-    #expect(reason(try Self.token(age: 3000), of: tokens) == .tooManyProviderTokenUpdates)
-    #expect(reason(try Self.token(age: 2300), of: tokens) == nil)
     var faults = Faults()
-    faults.tokenRenewal = 0
-    #expect(reason(try Self.token(age: 2299), of: tokens, faults) == nil)
-    faults.tokenAge = 2000
-    #expect(reason(try Self.token(age: 2100), of: tokens, faults) == .expiredProviderToken)
+    faults.tokenScope = scope
+    let first = try Self.token(age: 100)
+    for (token, address, isRefused) in [
+      (first, "127.0.0.1", false), (first, "127.0.0.2", false),
+      (try Self.token(age: 50), "127.0.0.1", here),
+      (try Self.token(age: 49), "127.0.0.3", elsewhere),
+      (first, "127.0.0.1", false),
+    ] {
+      var origin = TokenOrigin(address: address)
+      let answer = reason(token, of: tokens, from: &origin, faults)
+      let wanted: PushReason? = isRefused ? .tooManyProviderTokenUpdates : nil
+      #expect(answer == wanted)
+    }
   }
 }

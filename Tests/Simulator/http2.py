@@ -32,9 +32,9 @@ def context(simulator, certificate=True, alpn=("h2",)):
 class Client:
     """One connection; what came over it is in its attributes."""
 
-    def __init__(self, simulator, certificate=True, bearer=None, **arguments):
+    def __init__(self, simulator, certificate=True, bearer=None, source=None, **arguments):
         self.sock = simulator.connect(
-            ("127.0.0.1", simulator.ready["http2_port"]), context=context(simulator, certificate))
+            ("127.0.0.1", simulator.ready["http2_port"]), context=context(simulator, certificate), source=source)
         self.bearer = bearer
         self.connection = h2.connection.H2Connection(
             h2.config.H2Configuration(client_side=True, header_encoding="utf-8", validate_outbound_headers=False,
@@ -66,6 +66,11 @@ class Client:
         if flush:
             self.flush()
         return stream
+
+    def disregard(self, most=1000):
+        """Opens as many streams as it wants from here on, whatever SETTINGS said."""
+        self.connection.remote_settings[h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS] = most
+        self.connection.remote_settings.acknowledge()
 
     def read(self):
         """What one read brings; False at the end."""

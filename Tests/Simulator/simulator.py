@@ -89,8 +89,8 @@ class Simulator:
             context.minimum_version, context.maximum_version = versions
         return context
 
-    def connect(self, address=None, *, context=None, name=None, plain=False):
-        sock = socket.create_connection(address or self.gateway, timeout=DEADLINE)
+    def connect(self, address=None, *, context=None, name=None, plain=False, source=None):
+        sock = socket.create_connection(address or self.gateway, timeout=DEADLINE, source_address=source and (source, 0))
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if plain:
             return sock

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import re
+import select
 import signal
 import socket
 import ssl
@@ -201,6 +202,16 @@ def test_reset_forgets_what_was_seen(start):
     assert story(simulator.connect(simulator.feedback)) == (b"", CLEAN)
 
 
+@pytest.mark.parametrize("host, address", [("[::1]", "::1"), ("::1", "::1"), ("::", "::1"), ("::", "127.0.0.1")])
+def test_peers_as_people_write_them(start, host, address):
+    simulator = start("--host", host, control=True)
+    assert simulator.ready["host"] == host.strip("[]")
+    with simulator.connect((address, simulator.gateway[1]), plain=True) as sock:
+        answer = simulator.wait("/connections", lambda answer: answer["connections"] != [])
+        wanted = f"[{address}]" if ":" in address else address
+        assert answer["connections"][0]["peer"] == f"{wanted}:{sock.getsockname()[1]}"
+
+
 def test_open_connections(start):
     simulator = start(control=True)
     with simulator.connect() as sock:
@@ -209,7 +220,8 @@ def test_open_connections(start):
             "/connections", lambda answer: any(one["accepted"] == 3 for one in answer["connections"])
         )
         (one,) = answer["connections"]
-        assert one["bytes"] == 3 * len(enhanced(1)) and str(sock.getsockname()[1]) in one["peer"]
+        assert one["bytes"] == 3 * len(enhanced(1)) and one["peer"] == "127.0.0.1:%d" % sock.getsockname()[1]
+        assert set(one["subject"].split(",")) == {"UID=com.example.app", "CN=Apple Push Services: com.example.app"}
     simulator.wait("/connections", lambda answer: answer["connections"] == [])
 
 
@@ -280,12 +292,31 @@ def test_full_disk(start, option):
     assert err.count("nothing more is recorded") == 1
 
 
-def test_summary_on_request(start):
+@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGHUP], ids=lambda number: number.name)
+def test_summary_on_request(start, number):
     simulator = start()
-    finish(simulator.connect(), enhanced(1) * 3)
-    simulator.process.send_signal(signal.SIGUSR1)
-    assert json.loads(simulator.line())["accepted"] == 3
-    assert simulator.stop()["accepted"] == 3
+    for count in (3, 6):
+        finish(simulator.connect(), enhanced(1) * 3)
+        simulator.process.send_signal(number)
+        assert json.loads(simulator.line())["accepted"] == count
+    assert simulator.stop()["accepted"] == 6
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+def test_ends_though_its_bytes_are_paced(start, tmp_path, number):
+    """All of them would take days."""
+    path = tmp_path / "feedback"
+    path.write_text(f"1 {TOKEN.hex()}\n" * 10_000)
+    simulator = start("--feedback", path, faults={"segment_bytes": 1, "segment_gap_ms": 1000})
+    with simulator.connect(simulator.feedback, plain=True) as raw, simulator.connect() as gateway:
+        with simulator.context().wrap_socket(raw) as tls:
+            gateway.sendall(enhanced(1, b""))
+            # Both have begun to come.
+            for sock in (tls, gateway):
+                assert select.select([sock], [], [], DEADLINE)[0]
+            simulator.process.send_signal(number)
+            assert simulator.process.wait(DEADLINE) == 0
+    assert simulator.stop()["feedback_tuples"] == 10_000
 
 
 def test_ends_in_order_while_it_is_asked(start):
@@ -329,7 +360,7 @@ int sigaction(int number, const struct sigaction *action, struct sigaction *befo
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1], ids=lambda number: number.name)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP], ids=lambda number: number.name)
 def test_signals_are_heard_as_soon_as_it_is_ready(start, monkeypatch, tmp_path, number):
     """Though the thread that takes them over comes late, as on a busy machine."""
     (tmp_path / "late.c").write_text(LATE_SIGNAL)
@@ -341,7 +372,7 @@ def test_signals_are_heard_as_soon_as_it_is_ready(start, monkeypatch, tmp_path, 
     simulator = start()
     simulator.process.send_signal(number)
     assert time.monotonic() - began >= 1, "ready before the signal was taken over"
-    if number == signal.SIGUSR1:
+    if number in (signal.SIGUSR1, signal.SIGHUP):
         assert json.loads(simulator.line())["accepted"] == 0
     else:
         simulator.process.wait(DEADLINE)
@@ -353,6 +384,9 @@ def test_signals_are_heard_as_soon_as_it_is_ready(start, monkeypatch, tmp_path, 
     [
         (b'{"aps":{}}', None),
         (b'{"aps":{"alert":"\\ud83d\\ude00"},"a":[1,-2.5e3,null,true]}', None),
+        (b'{"mdm":"D1F2A3"}', None),
+        (b'{"mdm":1}', 1),
+        (b'{"mdm":"D1F2A3","aps":7}', 1),
         (b"{}", 1),
         (b'{"aps":[]}', 1),
         (b"[]", 1),
@@ -369,7 +403,8 @@ def test_payloads_are_checked_where_that_is_wanted(start, payload, status):
 
 
 @pytest.mark.parametrize(
-    "topic, answer", [("any", error(2, 2)), ("com.example.app", error(2, 2)), ("com.other", error(8, 1))]
+    "topic, answer", [("any", error(2, 2)), ("com.example.app", error(2, 2)), ("com.other", error(8, 1)),
+                      ("com.other,com.example.app", error(2, 2)), ("com.other,com.example", error(8, 1))]
 )
 def test_topic_of_the_certificate(start, topic, answer):
     simulator = start("--topic", topic)

@@ -609,10 +609,68 @@ def test_no_byte_without_data_by_default(start):
             raw.detach()
 
 
+@pytest.mark.parametrize(
+    "options", [["--session-tickets"], ["--fault", "session_tickets=true"], ["--session-tickets", "--fault", "tls_min=1.3"]])
+@pytest.mark.parametrize("service", ["gateway", "feedback"])
+def test_session_tickets_right_behind_the_handshake(start, options, service):
+    """They are there to be read while the gateway has nothing to say."""
+    simulator = start(*options)
+    with simulator.connect(getattr(simulator, service), plain=True) as raw:
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        tls = simulator.context().wrap_bio(incoming, outgoing)
+        while True:
+            try:
+                tls.do_handshake()
+                break
+            except ssl.SSLWantReadError:
+                raw.sendall(outgoing.read())
+                incoming.write(raw.recv(65536))
+        assert tls.version() == "TLSv1.3" and incoming.pending == 0
+        raw.sendall(outgoing.read())
+        head = raw.recv(5, socket.MSG_WAITALL)
+        assert head[0] == 23 and struct.unpack("!H", head[3:])[0] > 100
+        incoming.write(head + raw.recv(struct.unpack("!H", head[3:])[0], socket.MSG_WAITALL))
+        # No data in it.
+        with pytest.raises(ssl.SSLWantReadError):
+            tls.read(1)
+
+
+def test_session_tickets_are_good(start):
+    """And the certificate is the one that was shown when they were given."""
+    simulator = start("--session-tickets", "--topic", "com.example.app", control=True)
+    context = simulator.context()
+    with simulator.connect(context=context) as sock:
+        sock.sendall(SENTINEL)
+        assert sock.recv(6) == error(2, 99)
+        session = sock.session
+    with socket.create_connection(simulator.gateway, timeout=DEADLINE) as raw:
+        sock = context.wrap_socket(raw, session=session)
+        assert sock.session_reused
+        assert story(sock, enhanced(1) + SENTINEL) == (error(2, 99), CLEAN)
+
+
+@pytest.mark.parametrize("end", [CLEAN, FIN, RESET])
+def test_ends_behind_session_tickets(start, end):
+    simulator = start("--session-tickets", faults={"close": end}, control=True)
+    for joined in (False, True):
+        simulator.control("PATCH", "/faults", {"one_segment": joined})
+        answer = story(simulator.connect(), enhanced(1) + SENTINEL)
+        assert answer == (error(2, 99), end) or joined and end == RESET
+    with simulator.connect() as sock:
+        (one,) = simulator.wait("/connections", lambda answer: any(one["tls"] for one in answer["connections"]))["connections"]
+        assert (one["tls"], "UID=com.example.app" in one["subject"]) == ("1.3", True)
+        finish(sock, enhanced(1))
+    with pytest.raises(ssl.SSLError):
+        with simulator.connect(context=simulator.context(certificate=False)) as sock:
+            sock.recv(1)
+    simulator.wait("/counters", lambda counters: counters["refused"] == 1)
+    assert simulator.stop()["accepted"] == 3
+
+
 @pytest.mark.parametrize("tickets", [False, True])
 def test_session_tickets(start, tickets):
     """BoringSSL sends them ahead of the first bytes it has to send."""
-    simulator = start(*(["--session-tickets"] if tickets else []))
+    simulator = start(*(["--tls-max", "1.3"] if tickets else []))
     with simulator.connect(plain=True) as raw:
         answer, sizes, _ = records(raw, simulator.context(), SENTINEL)
     assert answer == error(2, 99)

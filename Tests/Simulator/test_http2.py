@@ -158,6 +158,52 @@ def test_topics(start):
         assert to() == (400, "MissingTopic")
         assert to("com.example.other") == (400, "DeviceTokenNotForTopic")
         assert to(TOPIC + ".voip") == (200, None)
+        for unknown in (".other", ".voip.voip", "voip"):
+            assert to(TOPIC + unknown) == (400, "DeviceTokenNotForTopic")
+
+
+KINDS = [".voip", ".voip-ptt", ".complication", ".pushkit.fileprovider", ".location-query", ".push-type.liveactivity",
+         ".push-type.widgets", ".push-type.controls"]
+
+
+@pytest.mark.parametrize("options", [[], ["--topic", TOPIC], ["--topic", f"org.example.other,{TOPIC}"]])
+@pytest.mark.parametrize("certificate", [True, False])
+def test_kinds_of_an_app(start, options, certificate):
+    simulator = start(*HTTP2, *options)
+    bearer = [] if certificate else [("authorization", f"bearer {jwt(simulator)}")]
+    with Client(simulator, certificate=certificate) as client:
+        for kind in KINDS:
+            assert client.push(headers=[*bearer, ("apns-topic", TOPIC + kind)]) == (200, None), kind
+        refusal = client.push(headers=[*bearer, ("apns-topic", TOPIC + ".other")])
+        assert refusal == ((400, "TopicDisallowed") if certificate else (400, "DeviceTokenNotForTopic") if options else (200, None))
+
+
+@pytest.mark.parametrize("options", [["--topic", TOPIC, "--topic", "org.example.other"], ["--topic", f"org.example.other,{TOPIC}"]])
+def test_more_topics(start, options):
+    """The certificate is one app's, and so it is for the others too."""
+    simulator = start(*HTTP2, *options)
+    bearer = jwt(simulator)
+    for certificate, refused in ((True, "TopicDisallowed"), (False, "DeviceTokenNotForTopic")):
+        with Client(simulator, certificate=certificate) as client:
+            def to(topic):
+                return client.push(headers=[("authorization", f"bearer {bearer}"), ("apns-topic", topic)])
+            assert to("org.example.other") == (200, None)
+            assert to("org.example.other.voip") == (200, None)
+            assert to(TOPIC) == (200, None)
+            assert to("org.example.third") == (400, refused)
+
+
+def test_another_topic_is_not_the_certificates(start):
+    simulator = start(*HTTP2, "--topic", "org.example.other")
+    with Client(simulator) as client:
+        assert client.push(headers=[("apns-topic", "org.example.other")]) == (400, "TopicDisallowed")
+
+
+def test_mdm(start):
+    simulator = start(*HTTP2, "--check-payload")
+    with Client(simulator) as client:
+        assert client.push(b'{"mdm":"D1F2A3"}', headers=[("apns-push-type", "mdm")]) == (200, None)
+        assert client.push(b'{"mdm":7}', headers=[("apns-push-type", "mdm")]) == (400, "PayloadEmpty")
 
 
 def topics_of(tmp_path, extension):
@@ -330,11 +376,29 @@ def test_renewed_too_soon(start):
         # The one before it is good as long as it is not too old.
         client.bearer = first
         assert client.push() == (200, None)
-    # Nor may another connection bring one of its own.
+    # Another connection begins with one of its own.
     with Client(simulator, certificate=False, bearer=jwt(simulator, age=1799)) as client:
+        assert client.push() == (200, None)
+        client.bearer = jwt(simulator, age=1700)
         assert client.push() == (429, "TooManyProviderTokenUpdates")
         simulator.control("PATCH", "/faults", {"token_renewal_min_s": 0})
         assert client.push() == (200, None)
+
+
+@pytest.mark.parametrize("over, here, elsewhere", [("connection", 200, 200), ("key", 429, 429), ("address", 429, 200)])
+def test_renewed_too_soon_on_another_connection(start, over, here, elsewhere):
+    simulator = start(*HTTP2, faults={"token_renewal_over": over})
+    with Client(simulator, certificate=False, bearer=jwt(simulator, age=100)) as client:
+        assert client.push() == (200, None)
+        # The same one is none too many, wherever it comes from.
+        for source in ("127.0.0.1", "127.0.0.2"):
+            with Client(simulator, certificate=False, bearer=client.bearer, source=source) as other:
+                assert other.push() == (200, None)
+        for source, status in (("127.0.0.1", here), ("127.0.0.3", elsewhere)):
+            with Client(simulator, certificate=False, bearer=jwt(simulator), source=source) as other:
+                assert other.push()[0] == status
+        client.bearer = jwt(simulator)
+        assert client.push() == (429, "TooManyProviderTokenUpdates")
 
 
 def test_expires_by_order_and_is_renewed_at_once(start):

@@ -129,6 +129,92 @@ def test_how_many_streams(start):
         assert client.push() == (200, None)
 
 
+def test_one_stream_too_many(start, tmp_path):
+    """Alone it is refused; what is still sent on it takes nothing from the window for good."""
+    path = tmp_path / "ledger"
+    simulator = start(*HTTP2, "--ledger", path, faults={"streams_max": 3})
+    with Client(simulator) as client:
+        client.until(lambda: client.settings.get(3) == 3)
+        client.disregard()
+        open_ones = [client.request(PAYLOAD[:3], end=False) for _ in range(3)]
+        refused = []
+        large = b'{"aps":{"alert":"' + b"x" * 4000 + b'"}}'
+        for _ in range(10):
+            client.until(lambda: client.connection.outbound_flow_control_window >= 7 * len(large))
+            more = send_all(client, large, 7)
+            client.until(lambda more=more: set(more) <= set(client.resets))
+            refused += more
+        assert set(client.resets.values()) == {REFUSED} and client.goaway is None
+        for stream in open_ones:
+            client.connection.send_data(stream, PAYLOAD[3:], end_stream=True)
+        client.flush()
+        all_of(client, open_ones)
+        assert {client.answers[stream].status for stream in open_ones} == {200}
+        assert client.push(large) == (200, None)
+    totals = simulator.stop()
+    assert (totals["accepted"], totals["ignored"]) == (4, len(refused))
+    lines = [json.loads(line) for line in path.read_text().splitlines()[:-1]]
+    assert [line["stream"] for line in lines if line["fate"] == "ignored"] == refused
+    assert {line["token"] for line in lines} == {TOKEN.hex()}
+
+
+def send_all(client, payload, count):
+    streams = [client.request(payload, flush=False) for _ in range(count)]
+    client.flush()
+    return streams
+
+
+@pytest.mark.parametrize("certificate", [True, False])
+def test_first_flight(start, certificate):
+    """Nobody can know of a limit whose SETTINGS are still on their way."""
+    simulator = start(*HTTP2, faults={"streams_max": 2})
+    with Client(simulator, certificate=certificate, bearer=None if certificate else jwt(simulator)) as client:
+        streams = send_all(client, PAYLOAD, 300)
+        all_of(client, streams)
+        assert {client.answers[stream].status for stream in streams} == {200}
+        assert (client.resets, client.goaway) == ({}, None)
+
+
+def test_one_stream_until_a_token_was_good(start):
+    simulator = start(*HTTP2)
+    with Client(simulator, certificate=False, bearer=jwt(simulator)) as client:
+        client.until(lambda: client.settings.get(3) == 1)
+        client.disregard()
+        first = client.request(PAYLOAD[:3], end=False)
+        second = client.request()
+        client.until(lambda: second in client.resets)
+        assert client.resets == {second: REFUSED}
+        client.connection.send_data(first, PAYLOAD[3:], end_stream=True)
+        client.flush()
+        assert client.answer(first).status == 200
+        client.until(lambda: client.settings[3] == 1000)
+        streams = send_all(client, PAYLOAD, 50)
+        all_of(client, streams)
+        assert (client.resets, client.goaway) == ({second: REFUSED}, None)
+
+
+def test_a_lower_limit_holds_once_it_is_known(start):
+    simulator = start(*HTTP2, control=True)
+    with Client(simulator) as client:
+        client.push()
+        simulator.control("PATCH", "/faults", {"streams_max": 1})
+        # Not read yet: these may still be many.
+        streams = send_all(client, PAYLOAD, 5)
+        all_of(client, streams)
+        client.until(lambda: client.settings[3] == 1)
+        client.disregard()
+        held = client.request(PAYLOAD[:3], end=False)
+        excess = client.request()
+        client.until(lambda: excess in client.resets)
+        simulator.control("PATCH", "/faults", {"streams_max": 2})
+        client.until(lambda: client.settings[3] == 2)
+        assert client.push() == (200, None)
+        client.connection.send_data(held, PAYLOAD[3:], end_stream=True)
+        client.flush()
+        assert client.answer(held).status == 200
+        assert (client.resets, client.goaway) == ({excess: REFUSED}, None)
+
+
 def test_a_lower_limit_lets_open_ones_end(start):
     simulator = start(*HTTP2, control=True)
     with Client(simulator) as client:

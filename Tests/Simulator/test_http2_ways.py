@@ -32,11 +32,13 @@ def play(client, simulator):
 
 
 def tokens(client, simulator):
-    """Two tokens, one issued soon after the other: their answers."""
+    """Two tokens, one issued soon after the other, and the later on another connection: their answers."""
     with Client(simulator, certificate=False, bearer=jwt(simulator, age=10)) as other:
         first = other.push()
         other.bearer = jwt(simulator)
-        return first, other.push()
+        second = other.push()
+    with Client(simulator, certificate=False, bearer=jwt(simulator)) as other:
+        return first, second, other.push()
 
 
 GOOD, ROOM = [200] * COUNT, 65535 - COUNT * len(PAYLOAD)
@@ -66,9 +68,11 @@ ON_BEGINNINGS = {
     "connection_window_bytes": (
         {"connection_window_bytes": 100000}, lambda seen: seen.room == 100000 - COUNT * len(PAYLOAD)),
 }
+SOON = (429, "TooManyProviderTokenUpdates")
 TOKENS = {
-    "token_age_max_s": ({"token_age_max_s": 5}, ((403, "ExpiredProviderToken"), (200, None))),
-    "token_renewal_min_s": ({"token_renewal_min_s": 0}, ((200, None), (200, None))),
+    "token_age_max_s": ({"token_age_max_s": 5}, ((403, "ExpiredProviderToken"), (200, None), (200, None))),
+    "token_renewal_min_s": ({"token_renewal_min_s": 0}, ((200, None), (200, None), (200, None))),
+    "token_renewal_over": ({"token_renewal_over": "key"}, ((200, None), SOON, SOON)),
 }
 EVERY = {**WAYS, **ON_BEGINNINGS, **TOKENS}
 
@@ -131,7 +135,7 @@ def test_on_open_connections(start, name):
 def test_tokens(start, tmp_path, way, name):
     faults, answers = TOKENS[name]
     assert tokens(None, way(start, tmp_path, faults)) == answers
-    assert tokens(None, start(*HTTP2)) == ((200, None), (429, "TooManyProviderTokenUpdates"))
+    assert tokens(None, start(*HTTP2)) == ((200, None), SOON, (200, None))
     changed = start(*HTTP2, control=True)
     changed.control("PUT", "/faults", faults)
     assert tokens(None, changed) == answers

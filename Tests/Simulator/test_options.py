@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import socket
 import subprocess
 
 import pytest
@@ -31,6 +32,10 @@ README = (ROOT / "README.md").read_text()
         (["--fault", "bad_reason=Nonsense"], "bad_reason: expected one of BadCollapseId, "),
         (["--fault", "goaway=soon"], "goaway: expected one of graceful, immediate, open"),
         (["--topic", ""], "--topic is empty"),
+        (["--topic", "com.example.app,"], "--topic is empty"),
+        (["--topic", "any", "--topic", "com.example.app"], "--topic any means nothing beside others"),
+        (["--fault", "cut_after_bytes=20-10"], "cut_after_bytes: 20 is above 10"),
+        (["--fault", "cut_after_bytes=10-x"], "cut_after_bytes: expected a number, or two of them such as 10-20"),
         (["--fault", "sentinel_status=256"], "sentinel_status: expected a number from 0 to 255"),
         (["--framed-payload-max", "1"], "--framed-payload-max <bytes>"),
     ],
@@ -54,6 +59,33 @@ def test_wrong_rules(certificates, tmp_path, text, place):
     path = tmp_path / "rules.json"
     path.write_text(text)
     assert f"--rules: {path}{place}" in refusal(certificates, ["--rules", path])
+
+
+@pytest.mark.parametrize("text", ["10-20", "10..20", "10...20", "10 - 20", "10,20", "[10,20]"])
+def test_ranges_as_people_write_them(start, tmp_path, text):
+    simulator = start("--fault", f"cut_after_bytes={text}", "--fault", "connections=1-3", control=True)
+    rules = {"connections": [1, 3], "cut_after_bytes": [10, 20]}
+    assert simulator.control("GET", "/faults")[1]["faults"] == rules
+    assert simulator.control("PUT", "/faults", {"cut_after_bytes": "7-9"})[1]["faults"] == {"cut_after_bytes": [7, 9]}
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_ready_has_every_port(certificates, host):
+    services = ["gateway", "feedback", "http2", "control", "dashboard"]
+    ports = [word for name in services for word in (f"--{name}-port", "0")]
+    command = [tool(), "simulate", "--host", host, "--dashboard-host", host, *ports, "--certificates", certificates]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+        line = next(line for line in run.stdout if line.startswith("ready "))
+        told = dict(word.split("=", 1) for word in line.split()[1:])
+        try:
+            assert list(told) == [*services, "certificates"]
+            for name in services:
+                at, port = told[name].rsplit(":", 1)
+                wanted = "127.0.0.1" if name == "control" else host
+                assert at.strip("[]") == wanted and at.startswith("[") == (":" in wanted)
+                socket.create_connection((at.strip("[]"), int(port)), timeout=20).close()
+        finally:
+            run.terminate()
 
 
 def refusal(certificates, arguments):

@@ -616,7 +616,7 @@ def token_words(simulator):
 
 def test_a_service_that_wants_no_new_provider_token(tool, setup):
     """Each run makes one, and the library goes on with it in silence."""
-    words = [*token_words(setup.start("--http2-port", 0)), "--topic", "com.example.app", "--token", "5f79cfda" * 8]
+    words = [*token_words(setup.start("--http2-port", 0, "--fault", "token_renewal_over=key")), "--topic", "com.example.app", "--token", "5f79cfda" * 8]
     assert tool("doctor", *words).returncode == 0
     ran = tool("doctor", *words, "--connect-timeout", 1)
     assert ran.returncode == 1 and "a push to this device" in ran.stdout and "TooManyProviderTokenUpdates" in ran.stdout

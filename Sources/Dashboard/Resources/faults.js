@@ -13,7 +13,7 @@ const SUGGESTED = {
   bad_reason: "TooManyRequests", reset_share: "0.1", reset_every: "10", reset_code: "8", no_answer: "0.1",
   answer_delay_ms: "500", answers: "each", answer_batch_ms: "100",
   goaway_after: "100", goaway: "immediate", goaway_error: "1", goaway_reason: "Shutdown",
-  token_age_max_s: "60", token_renewal_min_s: "1",
+  token_age_max_s: "60", token_renewal_min_s: "1", token_renewal_over: "key",
   refuse_ms: "5000", handshake_delay_ms: "2000", handshake_alert: "handshake_failure",
   tls_min: "1.2", tls_max: "1.2", session_tickets: "true",
 };

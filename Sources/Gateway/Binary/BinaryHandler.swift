@@ -90,8 +90,7 @@ final class BinaryHandler: ChannelInboundHandler {
         topic = peer.topic
       }
       if let topic = rules.topic {
-        topicStatus = topic.status(
-          for: try? context.pipeline.syncOperations.nioSSL_peerCertificate())
+        topicStatus = topic.status(for: context.pipeline.syncOperations.peerCertificate)
       }
     }
     if case .woken = event as? FaultEvent, phase == .stalled {

@@ -40,9 +40,22 @@ enum GentleClose {
     }
   }
 
+  /// Closes here and now: nothing that waits to leave, in TLS or behind a pace, does so.
+  static func atOnce(_ channel: any Channel) {
+    let shaper = try? channel.pipeline.syncOperations.context(handlerType: SegmentShaper.self)
+    if let shaper {
+      shaper.close(mode: .all, promise: nil)
+    } else {
+      channel.close(promise: nil)
+    }
+  }
+
   /// Closes without TLS's word for it.
   static func beneathTLS(_ channel: any Channel, _ mode: CloseMode) {
-    let tls = try? channel.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
+    let pipeline = channel.pipeline.syncOperations
+    let tls =
+      (try? pipeline.context(handlerType: NIOSSLServerHandler.self))
+      ?? (try? pipeline.context(handlerType: TicketTLSHandler.self))
     if let tls {
       tls.close(mode: mode, promise: nil)
     } else {

@@ -12,17 +12,17 @@ struct PeerIdentity {
 
   init(_ context: ChannelHandlerContext) {
     let pipeline = context.pipeline.syncOperations
-    switch try? pipeline.nioSSL_tlsVersion() {
-    case .tlsv1: tls = TLSBound.tls1_0.rawValue
-    case .tlsv11: tls = TLSBound.tls1_1.rawValue
-    case .tlsv12: tls = TLSBound.tls1_2.rawValue
-    case .tlsv13: tls = TLSBound.tls1_3.rawValue
-    case nil: tls = nil
-    }
-    guard let certificate = try? pipeline.nioSSL_peerCertificate() else { return }
+    tls = pipeline.tlsBound?.rawValue
+    guard let certificate = pipeline.peerCertificate else { return }
     topic = TopicRule.topic(of: certificate)
     if let der = try? certificate.toDERBytes(), let whole = try? Certificate(derEncoded: der) {
-      subject = whole.subject.description
+      subject = Self.text(of: whole.subject)
     }
+  }
+
+  /// As RFC 4514 has it, where a UID is called so.
+  private static func text(of subject: DistinguishedName) -> String {
+    let text = ",\(subject)"
+    return String(text.replacing(",0.9.2342.19200300.100.1.1=", with: ",UID=").dropFirst())
   }
 }

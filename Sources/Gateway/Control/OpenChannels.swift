@@ -16,7 +16,7 @@ final class OpenChannels: Sendable {
   func cut() async {
     let open = channels.withLockedValue { Array($0.values) }
     for channel in open {
-      channel.eventLoop.execute { GentleClose.beneathTLS(channel, .all) }
+      channel.eventLoop.execute { GentleClose.atOnce(channel) }
     }
     for channel in open { try? await channel.closeFuture.get() }
   }

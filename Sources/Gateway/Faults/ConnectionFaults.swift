@@ -31,6 +31,8 @@ final class ConnectionFaults {
   /// At rest where this connection is spared.
   private(set) var faults = Faults()
   private(set) var tls: NIOSSLContext
+  /// In its place, where session tickets are to come right behind the handshake.
+  private(set) var tickets: TicketTLSContext?
   private(set) var isJudging = false
   /// In bytes of the client's, counted from the handshake or the last change.
   private(set) var stallAfter: Int?
@@ -84,16 +86,21 @@ final class ConnectionFaults {
   /// The first rule that takes this connection in.
   private func choose(_ orders: FaultDesk.Orders) {
     faults = Faults()
-    tls = orders.sparedTLS.context(for: service)
+    take(orders.sparedTLS)
     counts = nil
     for (index, rule) in orders.rules.all.enumerated() {
       let isMeant = rule.connections?.contains(number) ?? true
       guard generator.happens(rule.connectionShare), isMeant else { continue }
       faults = rule
-      tls = orders.tls[index].context(for: service)
+      take(orders.tls[index])
       counts = orders.counts[index]
       return
     }
+  }
+
+  private func take(_ contexts: FaultDesk.Contexts) {
+    tls = contexts.context(for: service)
+    tickets = service == .binary ? contexts.tickets : nil
   }
 
   /// Whether a fault that strikes only so often may do so once more.

@@ -8,6 +8,8 @@ package final class FaultDesk: Sendable {
     var binary: NIOSSLContext
     /// The same as the other where nobody speaks HTTP/2.
     var http2: NIOSSLContext
+    /// Of the binary one, where session tickets are to come right behind the handshake.
+    var tickets: TicketTLSContext?
 
     func context(for service: ConnectionFaults.Service) -> NIOSSLContext {
       service == .http2 ? http2 : binary
@@ -30,26 +32,32 @@ package final class FaultDesk: Sendable {
   private let certificates: CertificateDirectory
   private let bounds: (min: TLSBound, max: TLSBound)
   private let speaksHTTP2: Bool
+  /// Session tickets come over all connections.
+  private let sendsTickets: Bool
   private let orders: NIOLockedValueBox<Orders>
 
   init(
     _ rules: FaultRules, seed: UInt64, certificates: CertificateDirectory,
-    bounds: (min: TLSBound, max: TLSBound), speaksHTTP2: Bool = false
+    bounds: (min: TLSBound, max: TLSBound), speaksHTTP2: Bool = false, sendsTickets: Bool = false
   ) throws {
     self.seed = seed
     self.certificates = certificates
     self.bounds = bounds
     self.speaksHTTP2 = speaksHTTP2
+    self.sendsTickets = sendsTickets
     let binary = try GatewayTLS.context(certificates, min: bounds.min, max: bounds.max)
     let spared = Contexts(
       binary: binary,
       http2: speaksHTTP2
         // Apple's asks for 1.2 at least, and session tickets harm nobody here.
         ? try GatewayTLS.context(
-          certificates, min: max(bounds.min, .tls1_2), max: .tls1_3, service: .http2) : binary)
+          certificates, min: max(bounds.min, .tls1_2), max: .tls1_3, service: .http2) : binary,
+      tickets: sendsTickets
+        ? try TicketTLSContext(certificates, min: bounds.min, max: bounds.max) : nil)
     orders = NIOLockedValueBox(
       Orders(
-        rules: rules, tls: try Self.contexts(rules, certificates, bounds, spared, speaksHTTP2),
+        rules: rules,
+        tls: try Self.contexts(rules, certificates, bounds, spared, speaksHTTP2, sendsTickets),
         counts: rules.all.map(RunCounts.init), sparedTLS: spared))
   }
 
@@ -61,7 +69,8 @@ package final class FaultDesk: Sendable {
   var generation: Int { orders.withLockedValue { $0.generation } }
 
   func set(_ rules: FaultRules) throws {
-    let tls = try Self.contexts(rules, certificates, bounds, inForce.sparedTLS, speaksHTTP2)
+    let tls = try Self.contexts(
+      rules, certificates, bounds, inForce.sparedTLS, speaksHTTP2, sendsTickets)
     let counts = rules.all.map(RunCounts.init)
     orders.withLockedValue {
       $0.rules = rules
@@ -73,7 +82,8 @@ package final class FaultDesk: Sendable {
 
   private static func contexts(
     _ rules: FaultRules, _ certificates: CertificateDirectory,
-    _ bounds: (min: TLSBound, max: TLSBound), _ spared: Contexts, _ speaksHTTP2: Bool
+    _ bounds: (min: TLSBound, max: TLSBound), _ spared: Contexts, _ speaksHTTP2: Bool,
+    _ sendsTickets: Bool
   ) throws -> [Contexts] {
     try rules.all.map { faults in
       if faults.tlsMin == nil, faults.tlsMax == nil, !faults.sessionTickets { return spared }
@@ -90,7 +100,9 @@ package final class FaultDesk: Sendable {
         http2: speaksHTTP2
           ? try GatewayTLS.context(
             certificates, min: faults.tlsMin ?? min(.tls1_2, high),
-            max: faults.tlsMax ?? .tls1_3, service: .http2) : binary)
+            max: faults.tlsMax ?? .tls1_3, service: .http2) : binary,
+        tickets: faults.sessionTickets || sendsTickets
+          ? try TicketTLSContext(certificates, min: low, max: high) : nil)
     }
   }
 }

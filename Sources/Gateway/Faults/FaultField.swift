@@ -17,7 +17,7 @@ package struct FaultField: Sendable {
       "Which connections, and how often",
       [
         .range(
-          "connections", \.connections, 1, "n|[first,last]",
+          "connections", \.connections, 1, "n|first-last",
           "only over these connections, counted from 1: those to the gateway, in both protocols, "
             + "and those to the feedback service"),
         .share("connection_share", \.connectionShare, "only over this share of connections"),
@@ -53,12 +53,12 @@ package struct FaultField: Sendable {
     (
       "What answers them",
       [
-        .range("error_delay_ms", \.errorDelay, 0, "n|[min,max]", "how late the error packet comes"),
+        .range("error_delay_ms", \.errorDelay, 0, "n|min-max", "how late the error packet comes"),
         .share(
           "no_packet", \.noPacket, "this share of rejections ends the connection without a packet"),
         .share("identifier_zero", \.identifierZero, "this share of error packets names nobody"),
         .range(
-          "close_delay_ms", \.closeDelay, 0, "n|[min,max]",
+          "close_delay_ms", \.closeDelay, 0, "n|min-max",
           "what passes between packet and end, while what comes is discarded; 50 where not set"),
         .flag("one_segment", \.oneSegment, "packet and end leave together"),
         .choice(
@@ -71,14 +71,14 @@ package struct FaultField: Sendable {
       "Ends that no notification is to blame for",
       [
         .range(
-          "shutdown_after", \.shutdownAfter, 1, "n|[min,max]",
+          "shutdown_after", \.shutdownAfter, 1, "n|min-max",
           "status 10 after n accepted notifications, then the end that close says; for HTTP/2 "
             + "there is goaway_after"),
         .range(
-          "cut_after", \.cutAfter, 1, "n|[min,max]",
+          "cut_after", \.cutAfter, 1, "n|min-max",
           "the end that cut says after n accepted notifications, without a packet"),
         .range(
-          "cut_after_bytes", \.cutAfterBytes, 0, "n|[min,max]",
+          "cut_after_bytes", \.cutAfterBytes, 0, "n|min-max",
           "the same after n bytes, in a frame or not"),
         .choice(
           "cut", \.cutEnding,
@@ -124,7 +124,7 @@ package struct FaultField: Sendable {
           "reset_code", \.resetCode,
           "with which code; 7, REFUSED_STREAM, where not set; those with another were accepted"),
         .share("no_answer", \.noAnswer, "this share of those accepted is never answered"),
-        .range("answer_delay_ms", \.answerDelay, 0, "n|[min,max]", "how late answers come"),
+        .range("answer_delay_ms", \.answerDelay, 0, "n|min-max", "how late answers come"),
         .choice(
           "answers", \.answers,
           "which leave together: those to what one read brought, each for itself, one write and "
@@ -138,7 +138,7 @@ package struct FaultField: Sendable {
       "HTTP/2: GOAWAY",
       [
         .range(
-          "goaway_after", \.goawayAfter, 1, "n|[min,max]",
+          "goaway_after", \.goawayAfter, 1, "n|min-max",
           "after n accepted notifications; what came behind the last of them is not processed"),
         .choice(
           "goaway", \.goaway,
@@ -150,23 +150,27 @@ package struct FaultField: Sendable {
       ]
     ),
     (
-      "HTTP/2: provider tokens, over all connections",
+      "HTTP/2: provider tokens",
       [
         .seconds(
           "token_age_max_s", \.tokenAge,
           "older ones are answered by ExpiredProviderToken; 3600 where not set"),
         .seconds(
           "token_renewal_min_s", \.tokenRenewal,
-          "one issued sooner after another of its key is answered by TooManyProviderTokenUpdates; "
-            + "1200 where not set, 0 lets all pass"),
+          "one issued sooner after another is answered by TooManyProviderTokenUpdates; 1200 where "
+            + "not set, 0 lets all pass"),
+        .choice(
+          "token_renewal_over", \.tokenScope,
+          "which other: one of the same connection, any of its key, or any of its key from the "
+            + "same address; connection where not set"),
       ]
     ),
     (
       "How bytes are read and sent",
       [
-        .range("stall_after_bytes", \.stallAfter, 0, "n|[min,max]", "reads n bytes and stops"),
+        .range("stall_after_bytes", \.stallAfter, 0, "n|min-max", "reads n bytes and stops"),
         .range(
-          "stall_ms", \.stallTime, 0, "n|[min,max]",
+          "stall_ms", \.stallTime, 0, "n|min-max",
           "how long a stall lasts, of whatever cause; for good where not set"),
         .count("read_bytes_per_second", \.readRate, 1, "reads no faster"),
         .count("record_bytes", \.recordSize, 1, "the most that goes into one TLS record"),
@@ -184,7 +188,7 @@ package struct FaultField: Sendable {
           "refuse_ms", \.refuseTime, 0,
           "refuses all of them, on both ports, for so long from when it is set"),
         .range(
-          "handshake_delay_ms", \.handshakeDelay, 0, "n|[min,max]",
+          "handshake_delay_ms", \.handshakeDelay, 0, "n|min-max",
           "leaves the client's hello lying"),
         .alert(
           "handshake_alert", \.handshakeAlert,
@@ -193,10 +197,11 @@ package struct FaultField: Sendable {
         .bound("tls_min", \.tlsMin, "the lowest version of TLS"),
         .bound(
           "tls_max", \.tlsMax,
-          "the highest version of TLS; 1.3 always comes with session tickets here"),
+          "the highest version of TLS; with 1.3 session tickets come ahead of the first bytes sent"),
         .flag(
           "session_tickets", \.sessionTickets,
-          "tickets ahead of the first bytes sent; means TLS 1.3"),
+          "tickets right behind the handshake, readable bytes without data; not over HTTP/2; means "
+            + "TLS 1.3"),
       ]
     ),
   ]
@@ -238,7 +243,11 @@ package struct FaultField: Sendable {
     _ name: String, _ path: Path<ClosedRange<Int>?>, _ least: Int, _ value: String, _ text: String
   ) -> FaultField {
     field(name, path, value, text) { (json) throws(JSONFault) in
-      guard case .array(let bounds) = json.content else {
+      let range = json.string.flatMap { FaultRange.bounds(in: $0, at: json.offset) } ?? json
+      if case .string = range.content {
+        throw JSONFault("expected a number, or two of them such as 10-20", at: json.offset)
+      }
+      guard case .array(let bounds) = range.content else {
         let only = try number(json, least)
         return only...only
       }

@@ -51,6 +51,16 @@ package struct Faults: Sendable {
     case batch
   }
 
+  /// Which provider tokens one may come too soon after.
+  package enum TokenScope: String, Sendable, CaseIterable {
+    /// Those of its connection.
+    case connection
+    /// All of its key.
+    case key
+    /// All of its key from its address.
+    case address
+  }
+
   // Which tokens are bad, beside those of the gateway's rules.
   package var badTokens: [[UInt8]] = [] { didSet { badTokenSet = TokenSet(badTokens) } }
   package private(set) var badTokenSet = TokenSet()
@@ -117,6 +127,7 @@ package struct Faults: Sendable {
   // HTTP/2: how old a provider token may be and how soon another may follow, in seconds.
   package var tokenAge = 3600
   package var tokenRenewal = 1200
+  package var tokenScope = TokenScope.connection
 
   // Feedback.
   package var feedbackCut: Int?

@@ -1,7 +1,8 @@
 import NIOCore
 
 /// Stands between TLS and HTTP/2: once GOAWAY is sent, frames of streams above the last one are
-/// not processed. HTTP/2 here would answer them with errors.
+/// not processed. HTTP/2 here would answer them with errors. Sees which SETTINGS the client
+/// acknowledges.
 final class FrameGate: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
@@ -10,8 +11,15 @@ final class FrameGate: ChannelInboundHandler {
   private static let headSize = 9
   private static let data: UInt8 = 0
   private static let headers: UInt8 = 1
+  private static let settings: UInt8 = 4
+  private static let ack: UInt8 = 1
 
   private let faults: ConnectionFaults
+  private let limit: StreamsLimit
+  private var hasBegun = false
+  /// The client's first SETTINGS are on their way to HTTP/2 here: those of its own that the
+  /// client never sees can be acknowledged behind them.
+  private var owesAck = false
   /// Less than the head of a frame.
   private var pending = ByteBuffer()
   /// Of the frame that was begun.
@@ -23,7 +31,10 @@ final class FrameGate: ChannelInboundHandler {
   private var dropped = 0
   private var droppedData = 0
 
-  init(faults: ConnectionFaults) { self.faults = faults }
+  init(faults: ConnectionFaults, limit: StreamsLimit) {
+    self.faults = faults
+    self.limit = limit
+  }
 
   /// From here on lets no stream above this one pass.
   func close(above last: UInt32) { self.last = last }
@@ -48,7 +59,7 @@ final class FrameGate: ChannelInboundHandler {
       pending = ByteBuffer()
     }
     // What leads to GOAWAY may be in the midst of it, so it goes on frame by frame.
-    if last != nil || faults.faults.goawayAfter != nil {
+    if last != nil || faults.faults.goawayAfter != nil || owesAck || !hasBegun || limit.isWaiting {
       while let frame = piece(&bytes) { context.fireChannelRead(wrapInboundOut(frame)) }
     } else if let whole = frames(&bytes) {
       context.fireChannelRead(wrapInboundOut(whole))
@@ -76,6 +87,10 @@ final class FrameGate: ChannelInboundHandler {
 
   /// What is there of the next frame that is let pass.
   private func piece(_ bytes: inout ByteBuffer) -> ByteBuffer? {
+    if owesAck, left == 0 {
+      owesAck = false
+      return ByteBuffer(bytes: [0, 0, 0, Self.settings, Self.ack, 0, 0, 0, 0])
+    }
     while bytes.readableBytes > 0 {
       if left == 0 {
         guard begin(bytes) else { return nil }
@@ -96,6 +111,14 @@ final class FrameGate: ChannelInboundHandler {
       let stream = bytes.getInteger(at: at + 5, as: UInt32.self)
     else { return false }
     left = Self.headSize + size
+    if kind == Self.settings {
+      if bytes.getInteger(at: at + 4, as: UInt8.self).map({ $0 & Self.ack != 0 }) == true {
+        limit.acknowledge()
+      } else if !hasBegun {
+        owesAck = true
+      }
+    }
+    hasBegun = true
     isDropping = last.map { stream & 0x7FFF_FFFF > $0 } ?? false
     if isDropping, kind == Self.headers { dropped += 1 }
     if isDropping, kind == Self.data { droppedData += size }

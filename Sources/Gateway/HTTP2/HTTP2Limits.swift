@@ -12,6 +12,8 @@ enum HTTP2Limits {
     connection.initialSettings = settings
     connection.maximumSequentialEmptyDataFrames = 100
     connection.maximumConnectionGlitches = most
+    // What a client still sends on streams that were refused is no error.
+    connection.maximumRecentlyResetStreams = most
     connection.controlFrameRateLimit.maximumCount = most
     var stream = NIOHTTP2Handler.StreamConfiguration()
     stream.streamErrorRateLimit.maximumCount = most

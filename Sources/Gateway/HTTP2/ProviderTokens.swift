@@ -1,7 +1,15 @@
 import NIOConcurrencyHelpers
 
-/// The provider tokens in use, over all connections: how old each may be, and how soon one
-/// may follow the other, is for all of a key's together.
+/// What the provider tokens of a connection are judged by, beside their age.
+struct TokenOrigin: Sendable {
+  /// Those of this connection, by key.
+  var connection: [String: TokenRenewals] = [:]
+  /// Where it comes from, without the port.
+  var address: String
+}
+
+/// The provider tokens that were good, and how soon one may follow the other: on each
+/// connection, or for all that share a key, or a key and an address.
 final class ProviderTokens: Sendable {
   enum Verdict {
     case good(ProviderToken)
@@ -10,8 +18,8 @@ final class ProviderTokens: Sendable {
 
   private struct State {
     var good: [String: ProviderToken] = [:]
-    /// When the newest one of each key was issued.
-    var newest: [String: Int64] = [:]
+    var byKey: [String: TokenRenewals] = [:]
+    var byAddress: [String: [String: TokenRenewals]] = [:]
   }
 
   /// How far a clock may be ahead of ours.
@@ -27,44 +35,61 @@ final class ProviderTokens: Sendable {
   }
 
   /// `authorization` is the header's value.
-  func judge(_ authorization: String, at now: Int64, _ faults: Faults) -> Verdict {
+  func judge(
+    _ authorization: String, at now: Int64, from origin: inout TokenOrigin, _ faults: Faults
+  ) -> Verdict {
     guard let text = Self.token(in: authorization) else {
       return .refused(authorization.isEmpty ? .missingProviderToken : .invalidProviderToken)
     }
     if text.isEmpty { return .refused(.missingProviderToken) }
     let name = String(text)
-    if let known = state.withLockedValue({ $0.good[name] }) {
-      return isExpired(known, now, faults) ? .refused(.expiredProviderToken) : .good(known)
-    }
-    guard let token = ProviderToken(text, keys: keys), token.issued <= now + Self.ahead else {
+    // Its signature is looked at once, whoever brings it.
+    guard let token = state.withLockedValue({ $0.good[name] }) ?? ProviderToken(text, keys: keys),
+      token.issued <= now + Self.ahead
+    else {
       return .refused(.invalidProviderToken)
     }
     // One that is refused is no renewal.
-    if isExpired(token, now, faults) { return .refused(.expiredProviderToken) }
-    return state.withLockedValue { state in
-      // Another connection may have brought the same one while this one looked at it.
-      if let known = state.good[name] { return .good(known) }
-      if let newest = state.newest[token.key],
-        abs(token.issued - newest) < Int64(faults.tokenRenewal)
-      {
-        return .refused(.tooManyProviderTokenUpdates)
-      }
+    if isExpired(token, now, from: &origin, faults) { return .refused(.expiredProviderToken) }
+    let isTaken = renewals(of: token, from: &origin, faults) {
+      $0.take(name, issued: token.issued, renewal: Int64(faults.tokenRenewal))
+    }
+    if !isTaken { return .refused(.tooManyProviderTokenUpdates) }
+    state.withLockedValue { state in
       if state.good.count >= Self.most { state.good = [:] }
       state.good[name] = token
-      state.newest[token.key] = max(state.newest[token.key] ?? .min, token.issued)
-      return .good(token)
     }
+    return .good(token)
   }
 
   /// Whoever is told so may renew at once.
-  func isExpired(_ token: ProviderToken, _ now: Int64, _ faults: Faults) -> Bool {
+  func isExpired(
+    _ token: ProviderToken, _ now: Int64, from origin: inout TokenOrigin, _ faults: Faults
+  ) -> Bool {
     if now - token.issued < Int64(faults.tokenAge) { return false }
-    state.withLockedValue { state in
-      if let newest = state.newest[token.key], newest <= token.issued {
-        state.newest[token.key] = nil
+    renewals(of: token, from: &origin, faults) { $0.expire(token.issued) }
+    return true
+  }
+
+  /// Those that `token` may come too soon after.
+  private func renewals<Result>(
+    of token: ProviderToken, from origin: inout TokenOrigin, _ faults: Faults,
+    _ act: (inout TokenRenewals) -> Result
+  ) -> Result {
+    switch faults.tokenScope {
+    case .connection:
+      return act(&origin.connection[token.key, default: TokenRenewals()])
+    case .key:
+      return state.withLockedValue { act(&$0.byKey[token.key, default: TokenRenewals()]) }
+    case .address:
+      let address = origin.address
+      return state.withLockedValue { state in
+        if state.byAddress.count >= Self.most, state.byAddress[address] == nil {
+          state.byAddress = [:]
+        }
+        return act(&state.byAddress[address, default: [:]][token.key, default: TokenRenewals()])
       }
     }
-    return true
   }
 
   /// What follows `bearer`; nil where it is another scheme.

@@ -44,6 +44,14 @@ final class PushHandler: ChannelDuplexHandler {
   private let writer: FrameWriter
   private var answers: PushAnswers
   private var credit = WindowCredit()
+  private var use = WindowUse()
+  private let limit = StreamsLimit()
+  /// As the protocol counts them.
+  private var openStreams = 0
+  /// The highest stream that was begun.
+  private var begun = HTTP2StreamID.rootStream
+  /// Were one too many when they began.
+  private var excess: Set<HTTP2StreamID> = []
   /// The highest stream whose request was looked at.
   private var last = HTTP2StreamID.rootStream
   private var identifiers: SplitMix64
@@ -68,8 +76,8 @@ final class PushHandler: ChannelDuplexHandler {
     self.services = services
     self.faults = faults
     self.logger = logger
-    gate = FrameGate(faults: faults)
-    writer = FrameWriter(faults: faults)
+    gate = FrameGate(faults: faults, limit: limit)
+    writer = FrameWriter(faults: faults, limit: limit)
     answers = PushAnswers()
     identifiers = faults.identifiers()
     isSeen = services.ledger.sightings != nil
@@ -86,8 +94,14 @@ final class PushHandler: ChannelDuplexHandler {
     // These come with every push, and nobody else wants them.
     case let event as StreamClosedEvent:
       streams[event.streamID] = nil
+      openStreams -= 1
       return
-    case is NIOHTTP2WindowUpdatedEvent, is NIOHTTP2StreamCreatedEvent: return
+    case is NIOHTTP2StreamCreatedEvent:
+      openStreams += 1
+      return
+    case let event as NIOHTTP2WindowUpdatedEvent:
+      if event.streamID == .rootStream, let left = event.inboundWindowSize { use.left = left }
+      return
     case TLSUserEvent.handshakeCompleted(let negotiated): begin(context, negotiated)
     case FaultEvent.changed: adapt(context)
     case FaultEvent.woken: wake(context)
@@ -109,7 +123,9 @@ final class PushHandler: ChannelDuplexHandler {
     let pipeline = context.pipeline.syncOperations
     let certificate = try? pipeline.nioSSL_peerCertificate()
     let topics = certificate.map(CertificateTopics.all)
-    authority = PushAuthority(topics: topics, tokens: services.tokens)
+    authority = PushAuthority(
+      topics: topics, rule: services.rules.rules.topic, tokens: services.tokens,
+      address: context.channel.remoteAddress?.host ?? "")
     isAuthorized = topics != nil
     if services.ledger.tellsConnections {
       let peer = PeerIdentity(context)
@@ -122,10 +138,13 @@ final class PushHandler: ChannelDuplexHandler {
     do {
       try pipeline.addHandlers(
         [writer, gate] as [any ChannelHandler], position: .before(self))
-      try pipeline.addHandler(HTTP2Limits.handler(settings.initial), position: .before(self))
+      try pipeline.addHandler(HTTP2Limits.handler(PushSettings.ours), position: .before(self))
     } catch {
       return context.close(promise: nil)
     }
+    limit.set(settings.streams)
+    write(.settings(.settings(settings.initial)), on: .rootStream, context)
+    context.flush()
     guard let window = faults.faults.connectionWindowSize else { return }
     let difference = min(window, Int(Int32.max)) - PushSettings.window
     if difference > 0 {
@@ -141,9 +160,9 @@ final class PushHandler: ChannelDuplexHandler {
     guard phase != .closed, let old = settings else { return }
     let new = PushSettings(faults.faults, isAuthorized: isAuthorized)
     settings = new
-    let changes = new.changes(from: old)
-    if changes.isEmpty { return }
-    write(.settings(.settings(changes)), on: .rootStream, context)
+    if new == old { return }
+    if new.streams != old.streams { limit.set(new.streams) }
+    write(.settings(.settings(new.changes(from: old))), on: .rootStream, context)
     if !isReading { context.flush() }
   }
 
@@ -213,13 +232,20 @@ final class PushHandler: ChannelDuplexHandler {
       beginBatch()
     }
     let frame = unwrapInboundIn(data)
+    switch frame.payload {
+    case .headers where frame.streamID > begun:
+      begun = frame.streamID
+      if openStreams >= limit.inForce { excess.insert(frame.streamID) }
+    case .data(let data): use.count(Self.size(of: data))
+    default: break
+    }
     if phase == .stalled { held.append(frame) } else { take(frame, context) }
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
     isReading = false
     settle()
-    let dropped = gate.takeDroppedData()
+    let dropped = gate.takeDroppedData() + use.takeIgnored()
     if dropped > 0 {
       refill(dropped, .rootStream, isLast: true, context)
       context.flush()
@@ -249,6 +275,7 @@ final class PushHandler: ChannelDuplexHandler {
     switch frame.payload {
     case .headers(let headers):
       tally.bytes += headers.headers.count
+      if excess.remove(id) != nil { return refuseStream(id, headers.headers, context) }
       if streams[id] == nil {
         streams[id] = PushStream(request: PushRequest(headers.headers))
         if isSeen { streams[id]?.request.headers = headers.headers }
@@ -257,13 +284,18 @@ final class PushHandler: ChannelDuplexHandler {
     case .data(let data):
       guard case .byteBuffer(var bytes) = data.data else { return }
       tally.bytes += bytes.readableBytes
-      let size = bytes.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0)
+      let size = Self.size(of: data)
       streams[id]?.request.append(&bytes)
       refill(size, id, isLast: data.endStream, context)
       if data.endStream { finish(id, context) }
     case .rstStream: streams[id] = nil
     default: break
     }
+  }
+
+  /// What it takes of a window.
+  private static func size(of data: HTTP2Frame.FramePayload.Data) -> Int {
+    data.data.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0)
   }
 
   /// Gives credit for what was read, once it is time.
@@ -281,6 +313,8 @@ final class PushHandler: ChannelDuplexHandler {
 
   private func grant(_ size: Int, on id: HTTP2StreamID, _ context: ChannelHandlerContext) {
     write(.windowUpdate(windowSizeIncrement: size), on: id, context)
+    // What HTTP/2 told of the window before is told by now.
+    if id == .rootStream { use.grant(size) }
   }
 
   // MARK: Judging
@@ -417,14 +451,34 @@ final class PushHandler: ChannelDuplexHandler {
     answer(push, reason, since: time, context)
   }
 
+  /// It is one stream too many. What is still sent on it is not processed.
+  private func refuseStream(
+    _ id: HTTP2StreamID, _ headers: HPACKHeaders, _ context: ChannelHandlerContext
+  ) {
+    var request = PushRequest(headers)
+    if isSeen { request.headers = headers }
+    var push = Push(
+      id: id, request: request,
+      identifier: request.identifier ?? PushIdentifier.make(&identifiers), topic: request.topic)
+    // For the record alone: the stream is refused whatever it asks for.
+    _ = services.rules.fault(of: request, &push.token)
+    ignore(push)
+    logger.info("stream \(Int(id)) refused: more than \(limit.inForce) at once")
+    write(.rstStream(.refusedStream), on: id, context)
+  }
+
+  private func ignore(_ push: Push) {
+    tally.ignored += 1
+    fates?.append(
+      push.request, stream: Int(push.id), identifier: push.identifier, topic: push.topic,
+      key: authority?.lastKey, token: push.token, .ignored)
+    see(push, .ignored)
+  }
+
   private func reset(_ push: Push, _ context: ChannelHandlerContext) {
     let code = HTTP2ErrorCode(networkCode: Int(faults.faults.resetCode))
     if code == .refusedStream {
-      tally.ignored += 1
-      fates?.append(
-        push.request, stream: Int(push.id), identifier: push.identifier, topic: push.topic,
-        key: authority?.lastKey, token: push.token, .ignored)
-      see(push, .ignored)
+      ignore(push)
     } else {
       tally.accepted += 1
       note(push)

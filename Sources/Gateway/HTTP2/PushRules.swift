@@ -64,11 +64,10 @@ struct PushRules {
     return PayloadCheck.fault(of: payload) == nil ? nil : .payloadEmpty
   }
 
-  /// Why the topic is not the one all device tokens belong to, where there is such a one.
+  /// Why the topic is none of those that device tokens belong to, where there are such.
   func fault(ofTopic topic: String) -> PushReason? {
-    guard case .only(let name)? = rules.topic, topic != name else { return nil }
-    // What a kind of push appends: .voip, .complication, .push-type.liveactivity and others.
-    return topic.hasPrefix(name + ".") ? nil : .deviceTokenNotForTopic
+    guard case .only(let names)? = rules.topic else { return nil }
+    return names.contains { TopicKind.belongs(topic, to: $0) } ? nil : .deviceTokenNotForTopic
   }
 
   private static func isDate(_ text: String) -> Bool {

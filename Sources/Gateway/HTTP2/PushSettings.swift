@@ -16,20 +16,19 @@ struct PushSettings: Equatable {
     window = min(faults.windowSize ?? Self.window, Int(Int32.max))
   }
 
-  /// Those of the first frame.
+  /// What HTTP/2 here is told before all else: it would end a connection for a stream too many.
+  static let ours: HTTP2Settings = [
+    HTTP2Setting(parameter: .maxConcurrentStreams, value: StreamsLimit.none)
+  ]
+
+  /// Those of the first frame, but for how many streams there may be.
   var initial: HTTP2Settings {
     changes(from: nil) + [HTTP2Setting(parameter: .maxHeaderListSize, value: Self.headersMax)]
   }
 
-  /// Those that are not as they were.
+  /// Those that are not as they were, but for how many streams there may be.
   func changes(from old: PushSettings?) -> HTTP2Settings {
-    var settings: HTTP2Settings = []
-    if streams != old?.streams {
-      settings.append(HTTP2Setting(parameter: .maxConcurrentStreams, value: streams))
-    }
-    if window != old?.window {
-      settings.append(HTTP2Setting(parameter: .initialWindowSize, value: window))
-    }
-    return settings
+    window == old?.window
+      ? [] : [HTTP2Setting(parameter: .initialWindowSize, value: window)]
   }
 }

@@ -8,6 +8,7 @@ enum PayloadCheck {
   static func fault(of notification: WireNotification) -> String? {
     switch read(notification.payload) {
     case .wrong(let fault): return fault
+    case .mdm: return nil
     case .aps(let members):
       if notification.priority == 10, members.count == 1, members[0].name == "content-available" {
         return "priority 10 and nothing but content-available"
@@ -23,6 +24,8 @@ enum PayloadCheck {
 
   private enum Content {
     case wrong(String)
+    /// For a device's management, which knows no aps: {"mdm": "…"}.
+    case mdm
     case aps([JSONValue.Member])
   }
 
@@ -34,6 +37,7 @@ enum PayloadCheck {
       return .wrong("payload: \(error.message), at byte \(error.offset)")
     }
     guard case .object = payload.content else { return .wrong("payload: not an object") }
+    if payload["aps"] == nil, payload["mdm"]?.string != nil { return .mdm }
     guard let aps = payload["aps"], case .object(let members) = aps.content else {
       return .wrong("payload: no object aps in it")
     }

@@ -9,7 +9,7 @@ package struct Rules: Sendable {
   package var framedPayloadMax = 2048
   /// Answered with status 8.
   package var badTokens: TokenSet
-  /// Whether payloads must be JSON with an object `aps`.
+  /// Whether payloads must be JSON with an object `aps`, or a text `mdm`.
   package var checksPayloads = false
   package var topic: TopicRule?
 

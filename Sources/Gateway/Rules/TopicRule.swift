@@ -6,8 +6,8 @@ import X509
 package enum TopicRule: Sendable, Equatable {
   /// Some topic.
   case any
-  /// This one, which all device tokens belong to.
-  case only(String)
+  /// One of these, which all device tokens belong to.
+  case only([String])
 
   private static let userIdentifier: ASN1ObjectIdentifier = [0, 9, 2342, 19_200_300, 100, 1, 1]
   /// Longer than any bundle identifier.
@@ -17,7 +17,7 @@ package enum TopicRule: Sendable, Equatable {
   func status(for certificate: NIOSSLCertificate?) -> UInt8? {
     guard let topic = Self.topic(of: certificate), !topic.isEmpty else { return 3 }
     if topic.utf8.count > Self.longest { return 6 }
-    if case .only(let name) = self, name != topic { return 8 }
+    if case .only(let names) = self, !names.contains(topic) { return 8 }
     return nil
   }
 
