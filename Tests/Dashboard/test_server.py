@@ -4,6 +4,7 @@ import http.client
 import json
 import re
 import socket
+import time
 
 import pytest
 from simulator import DEADLINE, TOKEN, enhanced, finish, framed, item, simple
@@ -37,12 +38,15 @@ class Events:
     def next(self, *kinds):
         """The next of these kinds."""
         kind = None
-        while True:
+        # Signs of life come for as long as nothing else does.
+        deadline = time.monotonic() + DEADLINE
+        while time.monotonic() < deadline:
             line = self.answer.readline().decode().rstrip("\n")
             if line.startswith("event: "):
                 kind = line[7:]
             elif line.startswith("data: ") and kind in kinds:
                 return json.loads(line[6:])
+        raise AssertionError(f"none of {kinds} came")
 
     def pushes(self, count):
         found = []
