@@ -22,6 +22,8 @@ struct EventFeed: Sendable {
   func write(to writer: inout any ResponseBodyWriter) async throws {
     var epoch: Int?
     var last = 0
+    // Whoever comes now never saw what was deleted before.
+    var deletions = service.ledger.sightings?.news(after: .max, limit: 0).deletions ?? 0
     var lastLine = 0
     var state = ""
     var silence = 0
@@ -29,17 +31,25 @@ struct EventFeed: Sendable {
     try await send("hello", hello, to: &writer)
     while true {
       var isSilent = true
-      if let news = service.ledger.sightings?.news(after: last, limit: Self.batch) {
+      if let news = service.ledger.sightings?.news(
+        after: last, deletions: deletions, limit: Self.batch)
+      {
         if let epoch, epoch != news.epoch { try await send("reset", "{}", to: &writer) }
         epoch = news.epoch
+        deletions = news.deletions
+        if !news.deleted.isEmpty {
+          let numbers = news.deleted.map { "\($0)" }.joined(separator: ",")
+          try await send("deleted", "[\(numbers)]", to: &writer)
+          isSilent = false
+        }
         if news.last > last {
-          let skipped = news.last - last - news.sightings.count
           last = news.last
           let pushes = news.sightings.map {
             PushText.summary($0, configuration.languages.strings(for: language))
           }
           try await send(
-            "pushes", "{\"skipped\":\(skipped),\"pushes\":[\(pushes.joined(separator: ","))]}",
+            "pushes",
+            "{\"skipped\":\(news.skipped),\"pushes\":[\(pushes.joined(separator: ","))]}",
             to: &writer)
           isSilent = false
         }
@@ -71,9 +81,13 @@ struct EventFeed: Sendable {
 
   private var hello: String {
     let names = configuration.languages.names.map(JSONText.string).joined(separator: ",")
+    let minute = (service.ledger.sightings?.lastMinute() ?? []).map {
+      "[\($0.accepted),\($0.rejected),\($0.other)]"
+    }
     return """
       {"languages":[\(names)],"language":\(language.map(JSONText.string) ?? "null"),\
-      "gateway":\(configuration.gateway)}
+      "gateway":\(configuration.gateway),"counters":\(service.counters),\
+      "minute":[\(minute.joined(separator: ","))]}
       """
   }
 

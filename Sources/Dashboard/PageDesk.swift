@@ -8,9 +8,21 @@ struct PageDesk: Sendable {
   let simulator: Simulator
   let configuration: Dashboard.Configuration
   let wire: WireLog
+  /// nil where no pushes are kept.
+  let pushes: PushDesk?
+
+  init(simulator: Simulator, configuration: Dashboard.Configuration, wire: WireLog) {
+    self.simulator = simulator
+    self.configuration = configuration
+    self.wire = wire
+    pushes = simulator.ledger.sightings.map {
+      PushDesk(
+        sightings: $0, languages: configuration.languages,
+        repetition: Repetition(gateway: configuration.gateway))
+    }
+  }
 
   private static let bodyMax = 1 << 16
-  private static let pushes = "/pushes/"
   private static let control = "/control"
   /// What of the control interface is the page's: it does not end the run.
   private static let controls = ["/accepted", "/counters", "/faults", "/reset", "/unregistered"]
@@ -21,18 +33,15 @@ struct PageDesk: Sendable {
     if path.hasPrefix(Self.control + "/") {
       return await control(String(path.dropFirst(Self.control.count)), request)
     }
+    if let pushes, PushDesk.takes(path) {
+      return response(await pushes.answer(request.method.rawValue, path, query(request)))
+    }
     guard request.method == .get else {
       return JSONAnswer.fault(.methodNotAllowed, "\(path) takes GET")
     }
     if let file = PageFile.all.first(where: { $0.path == path }) { return file.response }
     if path == "/events" { return events(request) }
     if path == "/fault-fields" { return JSONAnswer.make(FaultFields.json) }
-    if path.hasPrefix(Self.pushes), let number = Int(path.dropFirst(Self.pushes.count)) {
-      guard let sighting = simulator.ledger.sightings?[number] else {
-        return JSONAnswer.fault(.notFound, "push \(number) is no longer kept")
-      }
-      return JSONAnswer.make(PushText.details(sighting))
-    }
     return JSONAnswer.fault(.notFound, "nothing here")
   }
 
@@ -52,12 +61,26 @@ struct PageDesk: Sendable {
     } catch {
       return JSONAnswer.fault(.badRequest, "the body broke off")
     }
-    var query: [String: String] = [:]
-    for (name, value) in request.uri.queryParameters { query[String(name)] = String(value) }
     let answer = await simulator.service.answer(
       ControlService.Request(
-        method: request.method.rawValue, path: path, query: query, body: body))
+        method: request.method.rawValue, path: path, query: query(request), body: body))
     return JSONAnswer.make(answer.json, status: HTTPResponse.Status(code: answer.status))
+  }
+
+  private func query(_ request: Request) -> [String: String] {
+    var query: [String: String] = [:]
+    for (name, value) in request.uri.queryParameters { query[String(name)] = String(value) }
+    return query
+  }
+
+  private func response(_ answer: PushAnswer) -> Response {
+    var headers: HTTPFields = [.contentType: answer.type]
+    if let name = answer.fileName {
+      headers[.contentDisposition] = "attachment; filename=\"\(name)\""
+    }
+    return Response(
+      status: HTTPResponse.Status(code: answer.status), headers: headers,
+      body: ResponseBody(byteBuffer: ByteBuffer(bytes: answer.bytes)))
   }
 
   private func events(_ request: Request) -> Response {

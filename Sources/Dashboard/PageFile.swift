@@ -21,6 +21,14 @@ struct PageFile: Sendable {
     script("/connections.js", PackageResources.connections_js),
     script("/faults.js", PackageResources.faults_js),
     script("/repeat.js", PackageResources.repeat_js),
+    script("/address.js", PackageResources.address_js),
+    script("/dump.js", PackageResources.dump_js),
+    script("/keys.js", PackageResources.keys_js),
+    script("/pager.js", PackageResources.pager_js),
+    script("/payload.js", PackageResources.payload_js),
+    script("/reasons.js", PackageResources.reasons_js),
+    script("/search.js", PackageResources.search_js),
+    script("/seen.js", PackageResources.seen_js),
   ]
 
   private static func script(_ path: String, _ bytes: [UInt8]) -> PageFile {

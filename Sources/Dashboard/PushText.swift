@@ -1,4 +1,3 @@
-import CAPNS
 import Gateway
 
 /// A notification as JSON for the page.
@@ -6,20 +5,19 @@ enum PushText {
   /// What a list and a lock screen need.
   static func summary(_ sighting: Sighting, _ strings: LocalizedStrings?) -> String {
     let banner = Banner(sighting.payloadBytes, strings)?.json ?? "null"
-    return "{\(head(sighting)),\"banner\":\(banner)}"
+    return """
+      {\(head(sighting)),"banner":\(banner),\(PayloadFindings.summary(of: sighting))}
+      """
   }
 
   /// All there is to tell.
   static func details(_ sighting: Sighting) -> String {
     var fields: [FrameMap.Field] = []
     var headers: [Sighting.Header] = []
-    var limit = 0
     switch sighting.form {
     case .binary: fields = FrameMap(sighting.bytes).fields
     case .http2(_, _, let given):
       headers = given
-      let isVoIP = given.contains { $0.name == "apns-push-type" && $0.value == "voip" }
-      limit = isVoIP ? 5120 : 4096
       if !sighting.bytes.isEmpty {
         fields = [
           FrameMap.Field(
@@ -37,9 +35,10 @@ enum PushText {
     return """
       {\(head(sighting)),"bytes":"\(TokenField.hex(sighting.bytes))",\
       "payload_offset":\(sighting.payload.lowerBound),\
+      "payload_length":\(sighting.payload.count),\
       "fields":[\(fieldTexts.joined(separator: ","))],\
       "headers":[\(headerTexts.joined(separator: ","))],\
-      "findings":[\(findings(Array(sighting.payloadBytes), limit).joined(separator: ","))]}
+      "findings":[\(PayloadFindings.all(of: sighting).joined(separator: ","))]}
       """
   }
 
@@ -71,27 +70,4 @@ enum PushText {
   }
 
   private static func text(_ text: String?) -> String { text.map(JSONText.string) ?? "null" }
-
-  private static let findingsMax = 64
-
-  /// What the library's check says of the payload.
-  private static func findings(_ payload: [UInt8], _ limit: Int) -> [String] {
-    if payload.isEmpty { return [] }
-    var finding = apns_payload_finding_t()
-    finding.size = MemoryLayout<apns_payload_finding_t>.size
-    var findings = [apns_payload_finding_t](repeating: finding, count: findingsMax)
-    var count = 0
-    _ = apns_payload_check(payload, payload.count, limit, &findings, findingsMax, &count, nil)
-    return findings.prefix(count).map { finding in
-      let message = withUnsafeBytes(of: finding.message) {
-        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      let severity =
-        finding.severity == Int32(APNS_FINDING_ERROR.rawValue) ? "error" : "warning"
-      return """
-        {"severity":"\(severity)","offset":\(finding.offset),"line":\(finding.line),\
-        "column":\(finding.column),"message":\(JSONText.string(message))}
-        """
-    }
-  }
 }

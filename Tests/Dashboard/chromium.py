@@ -165,6 +165,7 @@ class Page:
     KEYS = {
         "Tab": (9, None), "Enter": (13, "\r"), " ": (32, " "), "ArrowDown": (40, None), "ArrowUp": (38, None),
         "ArrowRight": (39, None), "ArrowLeft": (37, None), "Home": (36, None), "End": (35, None),
+        "Delete": (46, None), "Escape": (27, None), "/": (191, "/"), **{letter: (ord(letter.upper()), letter) for letter in "jknp"},
     }
 
     def press(self, key):

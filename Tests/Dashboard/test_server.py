@@ -4,6 +4,7 @@ import http.client
 import json
 import re
 import socket
+import time
 
 import pytest
 from simulator import DEADLINE, TOKEN, enhanced, finish, framed, item, simple
@@ -37,12 +38,15 @@ class Events:
     def next(self, *kinds):
         """The next of these kinds."""
         kind = None
-        while True:
+        # Signs of life come for as long as nothing else does.
+        deadline = time.monotonic() + DEADLINE
+        while time.monotonic() < deadline:
             line = self.answer.readline().decode().rstrip("\n")
             if line.startswith("event: "):
                 kind = line[7:]
             elif line.startswith("data: ") and kind in kinds:
                 return json.loads(line[6:])
+        raise AssertionError(f"none of {kinds} came")
 
     def pushes(self, count):
         found = []
@@ -73,7 +77,7 @@ def test_every_file_of_the_page_is_served_and_nothing_foreign_is_named_in_it(sim
             other = "/" + (name[0] or name[1])
             if other not in seen and other not in waiting:
                 waiting.append(other)
-    assert len(seen) == 13
+    assert len(seen) == 21
     assert ask(simulator, path="/nothing")[0] == 404
 
 
@@ -102,7 +106,7 @@ def test_this_machine_may_look(simulator, host):
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1:{port}", "http://127.0.0.1:1", "http://localhost:{port}"])
 def test_foreign_origins_are_refused(simulator, origin):
-    for method, path in (("GET", "/events"), ("PATCH", "/control/faults"), ("POST", "/control/unregistered")):
+    for method, path in (("GET", "/events"), ("PATCH", "/control/faults"), ("POST", "/control/unregistered"), ("DELETE", "/pushes/1"), ("POST", "/pushes/1/repeat"), ("GET", "/pushes/1/payload")):
         status, _, body = ask(simulator, method, path, {"bad_every": 1}, Origin=origin)
         assert status == 403 and b"Origin" in body
     assert simulator.control("GET", "/faults")[1]["faults"] == {}
@@ -113,7 +117,9 @@ def test_what_another_page_fetches_is_refused_and_a_link_is_followed(simulator):
     assert ask(simulator, path="/events", Sec_Fetch_Site="same-site", Sec_Fetch_Mode="no-cors")[0] == 403
     assert ask(simulator, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0] == 200
     assert ask(simulator, path="/page.js", Sec_Fetch_Site="same-origin", Sec_Fetch_Mode="cors")[0] == 200
-    assert ask(simulator, "POST", "/control/reset", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0] == 403
+    for method, path in (("POST", "/control/reset"), ("DELETE", "/pushes/1"), ("POST", "/pushes/1/repeat")):
+        assert ask(simulator, method, path, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0] == 403
+        assert ask(simulator, method, path, Sec_Fetch_Site="same-site", Sec_Fetch_Mode="cors")[0] == 403
 
 
 def test_it_listens_on_this_machine_only(simulator):
@@ -187,6 +193,69 @@ def test_who_comes_later_has_the_newest_and_a_reset_forgets(simulator):
     finish(simulator.connect(), enhanced(9))
     assert events.pushes(1)[0]["number"] == 701
     events.close()
+
+
+def test_pushes_are_read_in_pages_and_deleted_ones_leave_no_trace(simulator):
+    finish(simulator.connect(), b"".join(enhanced(number) for number in range(1, 8)))
+
+    def page(query):
+        status, _, body = ask(simulator, path="/pushes" + query)
+        assert status == 200
+        answer = json.loads(body)
+        return [push["number"] for push in answer["pushes"]], answer["older"]
+
+    assert page("") == ([1, 2, 3, 4, 5, 6, 7], False)
+    assert page("?limit=3") == ([5, 6, 7], True)
+    assert page("?before=5&limit=3") == ([2, 3, 4], True)
+    assert page("?before=2&limit=3") == ([1], False)
+    assert page("?before=1") == ([], False) and page("?before=0") == ([], False)
+    assert page("?before=9223372036854775807&limit=2") == ([6, 7], True)
+    for query in ("?before=x", "?limit=-1", "?before=9223372036854775808"):
+        assert ask(simulator, path="/pushes" + query)[0] == 400
+    events = Events(simulator)
+    events.pushes(7)
+    assert ask(simulator, "DELETE", "/pushes/4")[0] == 200
+    assert events.next("deleted") == [4]
+    assert ask(simulator, "DELETE", "/pushes/4")[0] == 404 and ask(simulator, path="/pushes/4")[0] == 404
+    assert page("?before=6&limit=3") == ([2, 3, 5], True)
+    # One who comes later is told of none that went by.
+    late = Events(simulator)
+    news = late.next("pushes")
+    assert [push["number"] for push in news["pushes"]] == [1, 2, 3, 5, 6, 7] and news["skipped"] == 0
+    for path in ("/pushes/0", "/pushes/-1", "/pushes/x", "/pushes/", "/pushes/1/x", "/pushes/1/frame/x", "/pushes/99999999999999999999"):
+        assert ask(simulator, path=path)[0] == 404, path
+    for method, path in (("POST", "/pushes"), ("PUT", "/pushes/1"), ("GET", "/pushes/1/repeat"), ("DELETE", "/pushes/1/payload")):
+        assert ask(simulator, method, path)[0] == 405, path
+    events.close()
+    late.close()
+
+
+def test_downloads_are_never_shown_by_a_browser(simulator):
+    payload = b"<script>alert(1)</script>\xff"
+    frame = framed(item(1, TOKEN), item(2, payload))
+    finish(simulator.connect(), frame)
+    for what, data in (("payload", payload), ("frame", frame)):
+        status, headers, body = ask(simulator, path=f"/pushes/1/{what}")
+        assert status == 200 and body == data
+        assert headers["content-type"] == "application/octet-stream" and headers["content-disposition"].startswith("attachment;")
+        assert headers["x-content-type-options"] == "nosniff" and "content-security-policy" in headers
+
+
+def test_what_is_no_push_cannot_be_sent_again(simulator):
+    with simulator.connect() as sock:
+        sock.sendall(enhanced(7, token=b""))
+        events = Events(simulator)
+        events.pushes(1)
+    assert ask(simulator, "POST", "/pushes/1/repeat")[0] == 409
+    assert ask(simulator, "POST", "/pushes/2/repeat")[0] == 404
+    events.close()
+
+
+def test_a_repeated_push_that_nobody_takes_is_told(simulator):
+    finish(simulator.connect(), simple())
+    assert simulator.control("PATCH", "/faults", {"refuse_ms": 3_600_000})[0] == 200
+    status, _, body = ask(simulator, "POST", "/pushes/1/repeat")
+    assert status == 502 and json.loads(body)["error"]
 
 
 def test_connections_say_who_they_are(simulator):

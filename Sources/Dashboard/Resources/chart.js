@@ -3,6 +3,11 @@ const KINDS = ["accepted", "rejected", "other"];
 const WIDTH = 240;
 const HEIGHT = 40;
 
+const sum = (counts) => Object.values(counts ?? {}).reduce((all, one) => all + one, 0);
+const total = (counts) => counts[0] + counts[1] + counts[2];
+const kinds = (counters) =>
+  [counters.accepted, sum(counters.rejected) + sum(counters.reasons), counters.discarded + counters.ignored];
+
 /** Pushes a second over the last minute, by what became of them. */
 export class Chart {
   constructor(svg, text) {
@@ -22,30 +27,38 @@ export class Chart {
     setInterval(() => this.tick(), 1000);
   }
 
+  /** The minute before the page was opened, as the simulator remembers it. */
+  begin(minute, counters) {
+    this.seconds = minute.length === SECONDS ? minute : this.seconds;
+    this.now = this.before = kinds(counters);
+    this.draw();
+  }
+
   take(counters) {
-    const sum = (counts) => Object.values(counts ?? {}).reduce((all, one) => all + one, 0);
-    this.now = [counters.accepted, sum(counters.rejected) + sum(counters.reasons), counters.discarded + counters.ignored];
-    // What was there before is no news.
+    this.now = kinds(counters);
     this.before ??= this.now;
   }
 
   tick() {
     if (!this.now) return;
-    const second = this.now.map((count, kind) => Math.max(0, count - this.before[kind]));
+    this.seconds.push(this.now.map((count, kind) => Math.max(0, count - this.before[kind])));
     this.before = this.now;
-    this.seconds.push(second);
     this.seconds.shift();
-    const total = (counts) => counts[0] + counts[1] + counts[2];
-    const highest = Math.max(1, ...this.seconds.map(total));
+    this.draw();
+  }
+
+  draw() {
+    const highest = Math.max(...this.seconds.map(total));
     this.seconds.forEach((counts, index) => {
       let top = HEIGHT;
       counts.forEach((count, kind) => {
-        const height = (count / highest) * HEIGHT;
+        const height = (count / Math.max(1, highest)) * HEIGHT;
         top -= height;
         this.bars[index][kind].setAttribute("y", top);
         this.bars[index][kind].setAttribute("height", height);
       });
     });
-    this.text.textContent = `${total(second).toLocaleString()} a second, at most ${highest === 1 && !this.seconds.some(total) ? 0 : highest.toLocaleString()} in the last minute`;
+    this.text.textContent = `${total(this.seconds[SECONDS - 1]).toLocaleString()} a second, at most ` +
+      `${highest.toLocaleString()}, ${this.seconds.reduce((all, counts) => all + total(counts), 0).toLocaleString()} in the last minute`;
   }
 }

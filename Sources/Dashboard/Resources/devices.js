@@ -19,7 +19,7 @@ export class Devices {
   card(token) {
     const remove = make("button", { type: "button", class: "remove", "aria-label": `App removed from ${shortToken(token)}` }, "App removed");
     remove.addEventListener("click", async () => {
-      if ((await order("POST", "/unregistered", { token })).ok) say(`${shortToken(token)} is in the feedback now`);
+      if ((await order("POST", "control/unregistered", { token })).ok) say(`${shortToken(token)} is in the feedback now`);
     });
     return make("li", { class: "card" },
       make("code", { class: "token", title: token }, shortToken(token)), foreign("", { class: "app" }),
@@ -29,7 +29,7 @@ export class Devices {
   fill(element, device, isListed) {
     const [, app, facts, mark] = element.children;
     app.textContent = appName(device.topic);
-    facts.textContent = `${device.pushes.toLocaleString()} pushes, last at ${clock(device.time)}: ${device.fate}`;
+    facts.textContent = `${device.pushes === 1 ? "1 push" : `${device.pushes.toLocaleString()} pushes`}, last at ${clock(device.time)}: ${device.fate}`;
     mark.textContent = isListed ? "in the feedback" : device.gone ? `gone: ${device.gone}` : "";
     mark.hidden = mark.textContent === "";
   }

@@ -68,19 +68,42 @@ export function say(text) {
   byId("said").textContent = text;
 }
 
-/** Through the control interface; what is wrong is said. */
+/** Asks the simulator for something; what is wrong is said. */
 export async function order(method, path, body) {
-  const answer = await fetch("control" + path, {
-    method,
-    body: body === undefined ? undefined : JSON.stringify(body),
-  });
-  const json = await answer.json();
+  let answer;
+  let json;
+  try {
+    answer = await fetch(path, { method, body: body === undefined ? undefined : JSON.stringify(body) });
+    json = await answer.json();
+  } catch {
+    say("the simulator does not answer");
+    return { ok: false, json: {} };
+  }
   if (!answer.ok) say(json.error ?? `status ${answer.status}`);
   return { ok: answer.ok, json };
 }
 
-export const clock = (milliseconds) =>
-  new Date(milliseconds).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const TIME = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
+const two = (number) => String(number).padStart(2, "0");
+
+/** Day and time; the year where it is another. */
+export function clock(milliseconds) {
+  const date = new Date(milliseconds);
+  const year = date.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" };
+  return date.toLocaleString(undefined, { ...year, month: "short", day: "numeric", ...TIME });
+}
+
+/** To the millisecond, as it sorts: 2010-05-01 12:00:00.000. */
+export function exact(milliseconds) {
+  const date = new Date(milliseconds);
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, "0")}`;
+}
+
+const element = (milliseconds, text, attributes) =>
+  make("time", { datetime: new Date(milliseconds).toISOString(), title: exact(milliseconds), ...attributes }, text);
+export const moment = (milliseconds, attributes = {}) => element(milliseconds, clock(milliseconds), attributes);
+export const fullMoment = (milliseconds, attributes = {}) => element(milliseconds, exact(milliseconds), attributes);
 
 /** com.example.chess-club is Chess Club. */
 export function appName(topic) {

@@ -26,7 +26,7 @@ export class Faults {
     this.inForce = {};
     this.lines = [];
     byId("behave").addEventListener("click", async () => {
-      if ((await order("DELETE", "/faults")).ok) say("no fault is on");
+      if ((await order("DELETE", "control/faults")).ok) say("no fault is on");
     });
     this.ready = this.load();
   }
@@ -62,7 +62,7 @@ export class Faults {
   }
 
   async set(name, value) {
-    const answer = await order("PATCH", "/faults", { [name]: value });
+    const answer = await order("PATCH", "control/faults", { [name]: value });
     if (answer.ok) {
       this.draw(answer.json.faults);
       say(name in this.inForce ? `${name} is on: ${JSON.stringify(value)}`

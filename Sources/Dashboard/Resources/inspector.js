@@ -1,53 +1,94 @@
-import { clock, foreign, make, order, rove, say, shortToken, visible } from "./elements.js";
+import { go, link } from "./address.js";
+import { dump } from "./dump.js";
+import { foreign, fullMoment, make, order, rove, say, shortToken, visible } from "./elements.js";
+import { bytesOf, payloadBytes, readable } from "./payload.js";
+import { meaning } from "./reasons.js";
 import { repeatCommand } from "./repeat.js";
 
 /** One push with its bytes, and which of them mean what. */
 export class Inspector {
   constructor(element) {
     this.element = element;
+    this.section = element.closest("section");
     this.gateway = null;
+    this.number = null;
   }
 
   async show(number) {
     this.number = number;
+    if (number === null) return this.fill(empty("Pick a push to see its bytes."));
     const answer = await fetch(`pushes/${number}`);
     const push = await answer.json();
     // Another one was picked meanwhile.
     if (this.number !== number) return;
-    this.element.replaceChildren(...(answer.ok ? this.parts(push) : [make("p", { class: "empty" }, push.error)]));
+    this.fill(...(answer.ok ? this.parts(push) : [empty(push.error)]));
+    this.section.scrollTop = 0;
+    this.reveal();
     if (answer.ok) say(`push ${number}, ${push.fate}`);
+  }
+
+  fill(...parts) {
+    this.element.replaceChildren(...parts);
+  }
+
+  /** Where the columns stand below each other, what was picked comes into view. */
+  reveal() {
+    const { top } = this.section.getBoundingClientRect();
+    if (top < 0 || top > innerHeight / 2) this.section.scrollIntoView({ block: "start", behavior: "instant" });
+  }
+
+  forget(numbers) {
+    if (numbers.includes(this.number)) this.fill(empty(`Push ${this.number} was deleted.`));
   }
 
   parts(push) {
     const fate = push.fate + (push.status === null ? "" : `, status ${push.status}`) + (push.reason ? `: ${push.reason}` : "");
+    const words = meaning(push);
     return [
-      make("p", { class: `verdict ${push.fate}` }, `Push ${push.number} at ${clock(push.time)} over connection ${push.connection}: `, foreign(fate),
+      make("p", { class: `verdict ${push.fate}` }, `Push ${push.number} at `, fullMoment(push.time), ` over connection ${push.connection}: `, foreign(fate),
         push.duplicate ? "; one like it had been accepted before" : ""),
+      words === "" ? null : make("p", { class: "meaning" }, words),
       this.buttons(push),
       ...this.headers(push),
       ...this.frame(push),
       ...this.payload(push),
-    ];
+    ].filter(Boolean);
   }
 
   buttons(push) {
-    const repeat = make("button", { type: "button", id: "repeat" }, "Repeat");
+    const { number, token } = push;
+    const button = (id, text, act, isOff = false) =>
+      make("button", { type: "button", id, disabled: isOff, on: { click: act } }, text);
+    const download = (what, isOff) => (isOff ? null : make("a", { class: "download", href: `pushes/${number}/${what}`, download: "" }, `Download ${what}`));
     const command = make("pre", { class: "command", tabindex: "0", "aria-label": "Command that repeats this push", hidden: true });
-    repeat.addEventListener("click", async () => {
-      command.textContent = repeatCommand(push, this.gateway);
-      command.hidden = false;
-      try {
-        await navigator.clipboard.writeText(command.textContent);
-        say("the command is copied");
-      } catch {
-        say("the command is below the button: the browser does not let it be copied");
-      }
-    });
-    const remove = make("button", { type: "button", disabled: push.token === "" }, "App removed");
-    remove.addEventListener("click", async () => {
-      if ((await order("POST", "/unregistered", { token: push.token })).ok) say(`${shortToken(push.token)} is in the feedback now`);
-    });
-    return make("div", {}, make("p", { class: "buttons" }, repeat, remove), command);
+    const cannotRepeat = token === "" || push.payload_length === 0;
+    const buttons = make("p", { class: "buttons" },
+      button("repeat", "Repeat", () => repeat(number), cannotRepeat),
+      button("copy", "Copy command", () => this.copy(push, command), cannotRepeat),
+      button("delete", "Delete", () => this.delete()),
+      button("removed", "App removed", async () => {
+        if ((await order("POST", "control/unregistered", { token })).ok) say(`${shortToken(token)} is in the feedback now`);
+      }, token === ""),
+      download("payload", push.payload_length === 0), download("frame", push.bytes === ""),
+      make("a", { class: "self", href: link(number) }, "Link"),
+      make("button", { type: "button", class: "back", on: { click: () => go(null) } }, "Back to the list"));
+    return make("div", {}, buttons, command);
+  }
+
+  async copy(push, command) {
+    command.textContent = repeatCommand(push, this.gateway);
+    command.hidden = false;
+    try {
+      await navigator.clipboard.writeText(command.textContent);
+      say("the command is copied");
+    } catch {
+      say("the command is below the button: the browser does not let it be copied");
+    }
+  }
+
+  async delete() {
+    const { number } = this;
+    if (number !== null && (await order("DELETE", `pushes/${number}`)).ok) say(`push ${number} is deleted`);
   }
 
   headers(push) {
@@ -62,23 +103,17 @@ export class Inspector {
   frame(push) {
     const fields = push.fields;
     if (fields.length === 0) return [];
-    const bytes = push.bytes.match(/../g) ?? [];
-    const runs = fields.map(({ name, offset, length }, index) =>
-      make("span", {
-        class: "run", role: "button", tabindex: index === 0 ? "0" : "-1", "data-field": index,
-        "aria-label": `bytes ${offset} to ${offset + length - 1}, ${name}`,
-      }, bytes.slice(offset, offset + length).join(" ")));
+    const bytes = bytesOf(push.bytes);
     const rows = fields.map(({ name, value, offset, length }, index) =>
       make("li", {},
         make("button", { type: "button", class: "field", tabindex: index === 0 ? "0" : "-1", "data-field": index },
           make("span", { class: "field-name" }, name), foreign(value, { class: "field-value" }),
           make("span", { class: "field-place" }, length === 1 ? `byte ${offset}` : `bytes ${offset} to ${offset + length - 1}`))));
     const list = make("ol", { class: "fields", "aria-label": "Fields" }, ...rows);
-    const dump = make("div", { class: "bytes", role: "group", "aria-label": "Bytes" });
-    runs.forEach((run) => dump.append(run, " "));
-    const both = make("div", { class: "frame" }, list, dump);
+    const lines = dump(bytes, fields);
+    const both = make("div", { class: "frame" }, list, lines);
     rove(list, ".field");
-    rove(dump, ".run", { back: "ArrowLeft", on: "ArrowRight" });
+    rove(lines, ".first", { back: "ArrowLeft", on: "ArrowRight" });
     const light = (event) => {
       const field = event.target.closest("[data-field]")?.dataset.field;
       for (const lit of both.querySelectorAll(".lit")) lit.classList.remove("lit");
@@ -88,43 +123,30 @@ export class Inspector {
     both.addEventListener("pointerover", light);
     both.addEventListener("focusin", light);
     both.addEventListener("click", (event) => {
-      const run = event.target.closest(".run");
-      if (run) run.focus();
+      const field = event.target.closest(".bytes [data-field]")?.dataset.field;
+      if (field !== undefined) lines.querySelector(`.first[data-field="${field}"]`)?.focus({ preventScroll: true });
     });
     return [make("h3", {}, push.protocol === "http2" ? "Body" : `Frame of ${bytes.length} bytes`), both];
   }
 
   payload(push) {
-    if (push.payload === "") return [];
+    if (push.payload_length === 0) return [];
     const findings = push.findings.map(({ severity, line, column, message }) =>
       make("li", { class: severity }, `${severity}, line ${line}, column ${column}: `, foreign(message)));
+    const { kind, text } = readable(payloadBytes(push));
     return [
-      make("h3", {}, "Payload"),
-      make("ul", { class: "findings", "aria-label": "What the payload check says" },
+      make("h3", {}, kind === "" ? "Payload" : `Payload (${kind})`),
+      make("ul", { class: "findings", tabindex: "0", role: "list", "aria-label": "What the payload check says" },
         ...(findings.length > 0 ? findings : [make("li", { class: "fine" }, "The payload check finds nothing.")])),
-      make("pre", { class: "json", dir: "ltr", tabindex: "0", "aria-label": "Payload" }, visible(pretty(push.payload))),
+      make("pre", { class: "json", dir: "ltr", tabindex: "0", "aria-label": "Payload" }, text),
     ];
   }
 }
 
-/** The same JSON in lines: every key and number as it came, twice where it came twice. */
-export function pretty(text) {
-  const tokens = text.match(/"(?:[^"\\]|\\.)*"?|[{}[\],:]|[^\s{}[\],:"]+/gs) ?? [];
-  let depth = 0;
-  let out = "";
-  tokens.forEach((token, index) => {
-    const next = tokens[index + 1];
-    const line = () => "\n" + "  ".repeat(Math.max(0, Math.min(depth, 64)));
-    if (token === "{" || token === "[") {
-      depth += 1;
-      out += token + (next === "}" || next === "]" ? "" : line());
-    } else if (token === "}" || token === "]") {
-      depth -= 1;
-      const before = tokens[index - 1];
-      out += (before === "{" || before === "[" ? "" : line()) + token;
-    } else if (token === ",") out += token + line();
-    else if (token === ":") out += ": ";
-    else out += token;
-  });
-  return out;
+const empty = (text) => make("p", { class: "empty" }, text);
+
+async function repeat(number) {
+  say(`push ${number} is sent again`);
+  const { ok, json } = await order("POST", `pushes/${number}/repeat`);
+  if (ok) say(`push ${number} sent again: ${json.outcome}${json.reason ? `, ${json.reason}` : ""}`);
 }

@@ -1,4 +1,4 @@
-import { appName, byId, clock, foreign, make, reconcile } from "./elements.js";
+import { appName, byId, foreign, make, moment, reconcile } from "./elements.js";
 
 const GROUPS = 12;
 const STACKED = 8;
@@ -43,6 +43,17 @@ export class LockScreen {
     }
   }
 
+  /** A banner that is deleted is gone from the screen; the badge stays, as on a device. */
+  remove(numbers) {
+    const gone = new Set(numbers);
+    for (const [key, group] of this.groups) {
+      const left = group.pushes.filter(({ number }) => !gone.has(number));
+      group.count -= group.pushes.length - left.length;
+      group.pushes = left;
+      if (left.length === 0) this.groups.delete(key);
+    }
+  }
+
   draw() {
     const groups = [...this.groups.values()].reverse();
     byId("no-banners").hidden = groups.length > 0;
@@ -84,7 +95,7 @@ export class LockScreen {
       make("button", { type: "button", class: "banner-button", "data-number": push.number, on: { click: () => this.pick(push.number) } },
         glyph(push.topic ?? ""),
         make("span", { class: "banner-text" },
-          make("span", { class: "banner-head" }, foreign(appName(push.topic), { class: "app" }), make("span", { class: "time" }, clock(push.time))),
+          make("span", { class: "banner-head" }, foreign(appName(push.topic), { class: "app" }), moment(push.time, { class: "time" })),
           title === null ? null : foreign(title, { class: "title" }),
           subtitle === null ? null : foreign(subtitle, { class: "subtitle" }),
           body === null ? null : foreign(body, { class: "body" }),

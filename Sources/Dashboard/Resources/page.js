@@ -1,4 +1,6 @@
+import { go, read } from "./address.js";
 import { byId, make, rove } from "./elements.js";
+import { listenForKeys } from "./keys.js";
 import { LockScreen } from "./lockscreen.js";
 import { Inspector } from "./inspector.js";
 import { Stream } from "./stream.js";
@@ -6,11 +8,14 @@ import { Chart } from "./chart.js";
 import { Devices } from "./devices.js";
 import { Connections } from "./connections.js";
 import { Faults } from "./faults.js";
+import { Pager } from "./pager.js";
+import { Seen } from "./seen.js";
 
 const inspector = new Inspector(byId("inspector"));
-const pick = (number) => inspector.show(number);
-const stream = new Stream(pick);
-const lock = new LockScreen(pick);
+const seen = new Seen();
+const pager = new Pager();
+const stream = new Stream(seen, pager);
+const lock = new LockScreen(go);
 const chart = new Chart(byId("chart"), byId("rate"));
 const devices = new Devices();
 const connections = new Connections();
@@ -25,13 +30,15 @@ let drawn = -PAUSE;
 function drawSoon() {
   if (isDue) return;
   isDue = true;
-  setTimeout(() => requestAnimationFrame(() => {
+  // Not by animation frames: a tab in the background has none, and counts in its title.
+  setTimeout(() => {
     isDue = false;
+    stream.count();
     if (stream.isPaused) return;
     stream.draw();
     lock.draw();
     drawn = performance.now();
-  }), Math.max(0, drawn + PAUSE - performance.now()));
+  }, Math.max(0, drawn + PAUSE - performance.now()));
 }
 
 const language = byId("language");
@@ -39,6 +46,7 @@ let source;
 
 function listen() {
   source?.close();
+  pager.language = language.value;
   source = new EventSource("events" + (language.value ? `?language=${encodeURIComponent(language.value)}` : ""));
   source.onopen = () => link("live");
   source.onerror = () => link("not connected");
@@ -46,6 +54,9 @@ function listen() {
     const hello = JSON.parse(event.data);
     offer(hello.languages);
     inspector.gateway = hello.gateway;
+    seen.begin(hello.gateway);
+    chart.begin(hello.minute, hello.counters);
+    if (!isRouted) route();
     // All that is kept comes again.
     stream.forget();
     lock.forget();
@@ -60,6 +71,13 @@ function listen() {
     const { skipped, pushes } = JSON.parse(event.data);
     stream.add(pushes, skipped);
     lock.add(pushes);
+    drawSoon();
+  });
+  source.addEventListener("deleted", (event) => {
+    const numbers = JSON.parse(event.data);
+    stream.remove(numbers);
+    lock.remove(numbers);
+    inspector.forget(numbers);
     drawSoon();
   });
   source.addEventListener("state", (event) => {
@@ -109,6 +127,28 @@ function count(counters) {
 }
 
 // ---- What is pressed -------------------------------------------------------
+
+// What the address names is what is shown, however it came to be the address.
+let isRouted = false;
+function route() {
+  isRouted = true;
+  const { push } = read();
+  stream.pick(push);
+  inspector.show(push);
+  if (push === null) document.querySelector(".stream").scrollIntoView({ block: "start", behavior: "instant" });
+}
+addEventListener("hashchange", route);
+
+listenForKeys({
+  "/": () => byId("search").focus(),
+  j: () => stream.step(1),
+  k: () => stream.step(-1),
+  n: () => stream.older(),
+  p: () => stream.newer(),
+  "?": () => { byId("help").open = !byId("help").open; },
+  Escape: () => { if (read().push !== null) go(null); },
+  Delete: () => inspector.delete(),
+});
 
 language.addEventListener("change", listen);
 

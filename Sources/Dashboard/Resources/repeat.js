@@ -1,27 +1,51 @@
-/** The command that sends a push once more. */
+import { payloadBytes } from "./payload.js";
+
+/**
+ * The command that sends a push once more. One line of printable ASCII: nothing in it is
+ * anything to a shell or a terminal but what it says, whatever the push holds.
+ */
 export function repeatCommand(push, gateway) {
   const isHTTP2 = push.protocol === "http2";
   const header = (name) => push.headers.find(([other]) => other === name)?.[1];
   const host = { "0.0.0.0": "127.0.0.1", "::": "::1" }[gateway.host] ?? gateway.host;
-  const words = ["apns", "send", "--protocol", push.protocol, "--host", host];
-  words.push("--port", String(isHTTP2 ? gateway.http2_port : gateway.gateway_port), "--ca", gateway.ca);
+  const words = ["apns", "send"];
+  const option = (name, value) => words.push(`--${name}=${value}`);
+  option("protocol", push.protocol);
+  option("host", host);
+  option("port", isHTTP2 ? gateway.http2_port : gateway.gateway_port);
+  option("ca", gateway.ca);
   if (isHTTP2 && header("authorization") !== undefined) {
-    words.push("--p8", gateway.token_key, "--key-id", gateway.token_key_id, "--team-id", gateway.token_team_id);
-  } else words.push("--certificate", gateway.provider);
+    option("p8", gateway.token_key);
+    option("key-id", gateway.token_key_id);
+    option("team-id", gateway.token_team_id);
+  } else option("certificate", gateway.provider);
   if (isHTTP2) {
     for (const name of ["topic", "push-type", "priority", "collapse-id"]) {
-      if (header(`apns-${name}`) !== undefined) words.push(`--${name}`, header(`apns-${name}`));
+      if (header(`apns-${name}`) !== undefined) option(name, header(`apns-${name}`));
     }
-  } else if (push.priority !== null) words.push("--priority", String(push.priority));
+  } else if (push.priority !== null) option("priority", push.priority);
   const expiry = isHTTP2 ? header("apns-expiration") : push.expiry;
   // As long as this one had.
   if (expiry !== undefined && expiry !== null) {
-    words.push("--expires-in", String(Math.max(0, Number(expiry) - Math.floor(push.time / 1000)) || 0));
+    option("expires-in", Math.max(0, Number(expiry) - Math.floor(push.time / 1000)) || 0);
   }
-  words.push("--payload", "-", push.token);
-  return `printf %s ${shell(push.payload)} | ${words.map(shell).join(" ")}`;
+  words.push("--payload=-", push.token);
+  return `printf '${format(payloadBytes(push))}' | ${words.map(shell).join(" ")}`;
+}
+
+/** A format for printf that prints these bytes, between the quotes of any shell. */
+export function format(bytes) {
+  return [...bytes].map((byte, index) => {
+    const letter = String.fromCharCode(byte);
+    if (letter === "%") return "%%";
+    // Of those the second to last means history to some shells, the last an option where it comes first.
+    const isPlain = byte >= 0x20 && byte < 0x7f && !"'\\!".includes(letter) && !(letter === "-" && index === 0);
+    return isPlain ? letter : `\\${byte.toString(8).padStart(3, "0")}`;
+  }).join("");
 }
 
 function shell(word) {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
+  if (/^[ -~]*$/.test(word) && !word.includes("!")) return `'${word.replaceAll("'", "'\\''")}'`;
+  return `"$(printf '${format(new TextEncoder().encode(word))}')"`;
 }

@@ -1,26 +1,33 @@
-import { appName, byId, clock, foreign, keepStop, make, order, reconcile, rove, say, shortToken } from "./elements.js";
+import { go, keepSearch, read } from "./address.js";
+import { appName, byId, foreign, keepStop, make, moment, order, reconcile, rove, say, shortToken } from "./elements.js";
+import { compile } from "./search.js";
 
-/** Kept of all that came, and drawn of these: the ledger has them all. */
-const KEPT = 2000;
+/** Held of all that came while the list is live. The simulator keeps more, which pages fetch. */
+const HELD = 2000;
+const HELD_MOST = 12000;
+/** On one page of the list. */
 const DRAWN = 100;
 
 export class Stream {
-  constructor(pick) {
-    this.pick = pick;
+  constructor(seen, pager) {
+    this.seen = seen;
+    this.pager = pager;
     this.isPaused = false;
+    this.picked = null;
     this.list = byId("rows");
-    this.forget();
     this.filters = byId("filters");
+    this.forget();
     rove(this.list, ".row");
-    this.filters.addEventListener("input", () => this.draw());
+    this.filters.search.value = read().search;
+    this.filters.addEventListener("input", () => {
+      keepSearch(this.query());
+      this.first();
+      this.fill();
+    });
     this.filters.addEventListener("submit", (event) => event.preventDefault());
     this.list.addEventListener("click", (event) => {
       const row = event.target.closest(".row");
-      if (!row) return;
-      this.list.querySelector("[aria-current]")?.removeAttribute("aria-current");
-      row.setAttribute("aria-current", "true");
-      this.picked = row.parentElement.dataset.key;
-      this.pick(Number(this.picked));
+      if (row) go(Number(row.parentElement.dataset.key));
     });
     byId("pause").addEventListener("click", (event) => {
       this.isPaused = !this.isPaused;
@@ -29,70 +36,181 @@ export class Stream {
       this.draw();
     });
     byId("forget").addEventListener("click", async () => {
-      if ((await order("POST", "/reset")).ok) say("counters, pushes and feedback are forgotten");
+      if ((await order("POST", "control/reset")).ok) say("counters, pushes and feedback are forgotten");
     });
+    byId("all-seen").addEventListener("click", () => {
+      this.seen.addAll(this.pushes.at(-1)?.number ?? 0);
+      this.draw();
+    });
+    byId("newer").addEventListener("click", () => this.newer());
+    byId("older").addEventListener("click", () => this.older());
   }
 
   forget() {
-    // The newest last.
+    // The newest last, and none between them missing but those deleted.
     this.pushes = [];
     this.skipped = 0;
+    // Where the pages before this one began; the first page is live.
+    this.pages = [];
+    this.anchor = Infinity;
+    this.pager.forget();
     // What comes again may read otherwise.
     this.list.replaceChildren();
   }
 
   add(pushes, skipped) {
     this.skipped += skipped;
+    if (skipped > 0) {
+      // Those that went by are fetched where a page or a search wants them.
+      this.pushes = [];
+      this.pager.hasOlder = true;
+    }
     this.pushes.push(...pushes);
-    // Seldom, for it moves all that stay.
-    if (this.pushes.length > KEPT * 1.5) this.pushes.splice(0, this.pushes.length - KEPT);
+    this.trim();
   }
 
-  matches() {
-    const { fate, token, topic, text } = Object.fromEntries(
-      [...new FormData(this.filters)].map(([name, value]) => [name, value.trim().toLowerCase()]));
-    const hex = token.replace(/[^0-9a-f]/g, "");
+  /** Seldom, for it moves all that stay. */
+  trim() {
+    const most = this.pages.length === 0 ? HELD : HELD_MOST;
+    if (this.pushes.length <= most * 1.5) return;
+    this.pushes.splice(0, this.pushes.length - most);
+    this.pager.hasOlder = true;
+  }
+
+  remove(numbers) {
+    const gone = new Set(numbers);
+    this.pushes = this.pushes.filter(({ number }) => !gone.has(number));
+  }
+
+  /** The field, and what the lists beside it say. */
+  query() {
+    const { search, ...picked } = Object.fromEntries(new FormData(this.filters));
+    const more = Object.entries(picked).filter(([, value]) => value !== "").map(([name, value]) => `${name}:${value}`);
+    return [search.trim(), ...more].filter(Boolean).join(" ");
+  }
+
+  /** The newest first, at most so many. */
+  matches(most) {
+    const isMeant = compile(this.query());
+    const seen = (number) => this.seen.has(number);
     const found = [];
-    for (let index = this.pushes.length - 1; index >= 0 && found.length < DRAWN; index -= 1) {
+    for (let index = this.pushes.length - 1; index >= 0 && found.length < most; index -= 1) {
       const push = this.pushes[index];
-      if (fate && push.fate !== fate) continue;
-      if (hex && !push.token.includes(hex)) continue;
-      if (topic && !(push.topic ?? "").toLowerCase().includes(topic)) continue;
-      if (text && !searched(push).includes(text)) continue;
-      found.push(push);
+      if (push.number <= this.anchor && isMeant(push, seen)) found.push(push);
     }
     return found;
   }
 
+  first() {
+    this.pages = [];
+    this.anchor = Infinity;
+    this.draw();
+  }
+
+  newer() {
+    this.anchor = this.pages.pop() ?? Infinity;
+    this.draw();
+    this.list.scrollTop = 0;
+  }
+
+  async older() {
+    await this.fill(DRAWN + 1);
+    const found = this.matches(DRAWN + 1);
+    if (found.length <= DRAWN) return;
+    this.pages.push(this.anchor);
+    this.anchor = found[DRAWN].number;
+    this.draw();
+    this.list.scrollTop = 0;
+    await this.fill();
+  }
+
+  /** Fetches older ones until a page is full, or there are none. */
+  async fill(wanted = DRAWN) {
+    if (this.filling) return this.filling;
+    this.filling = (async () => {
+      while (this.pager.hasOlder && this.pushes.length < HELD_MOST && this.matches(wanted).length < wanted) {
+        const before = this.pushes[0]?.number ?? Number.MAX_SAFE_INTEGER;
+        const older = await this.pager.before(before);
+        if (older.length === 0) break;
+        // Some may have come by another way meanwhile.
+        if ((this.pushes[0]?.number ?? Infinity) !== before && this.pushes.length > 0) break;
+        this.pushes.unshift(...older);
+      }
+    })();
+    try {
+      await this.filling;
+    } finally {
+      this.filling = null;
+      this.draw();
+    }
+  }
+
+  /** The push before or behind the one that is picked, in the list as it is shown. */
+  step(by) {
+    const keys = [...this.list.children].map((row) => Number(row.dataset.key));
+    const here = keys.indexOf(this.picked);
+    const next = here < 0 ? keys[0] : keys[here + by];
+    if (next === undefined) return;
+    go(next);
+    this.rowOf(next)?.focus();
+  }
+
+  rowOf(number) {
+    return this.list.querySelector(`[data-key="${number}"] .row`);
+  }
+
+  pick(number) {
+    this.picked = number;
+    if (number !== null) this.seen.add(number);
+    this.draw();
+  }
+
+  /** How many are unseen, told in the title too. */
+  count() {
+    const unseen = this.pushes.reduce((count, { number }) => count + (this.seen.has(number) ? 0 : 1), 0);
+    this.seen.tell(unseen, this.pager.hasOlder && this.seen.upTo < (this.pushes[0]?.number ?? 0) - 1);
+    return unseen;
+  }
+
   draw() {
-    const found = new Map(this.matches().map((push) => [push.number, push]));
-    reconcile(this.list, [...found.keys()], (number) => this.row(found.get(number)));
+    const found = new Map(this.matches(DRAWN).map((push) => [push.number, push]));
+    reconcile(this.list, [...found.keys()], (number) => this.row(found.get(number)), (element, number) => this.mark(element, number));
     keepStop(this.list, ".row");
-    const kept = this.pushes.length;
+    const unseen = this.count();
+    const page = this.pages.length === 0 ? "" : `page ${this.pages.length + 1}: `;
     byId("shown").textContent =
-      `${found.size} shown of ${kept} kept here` +
-      (this.skipped ? `; ${this.skipped.toLocaleString()} more went by` : "") + (this.isPaused ? "; paused" : "");
+      `${page}${found.size} shown of ${this.pushes.length.toLocaleString()} held here, ${unseen.toLocaleString()} unseen` +
+      (this.pager.hasOlder ? "; the simulator has older ones" : "") + (this.isPaused ? "; paused" : "");
+    byId("newer").disabled = this.pages.length === 0;
+    byId("older").disabled = found.size < DRAWN || (!this.pager.hasOlder && this.matches(DRAWN + 1).length <= DRAWN);
   }
 
   row(push) {
     const banner = push.banner;
     const text = banner?.body ?? banner?.title ?? (banner?.silent ? "silent" : push.payload.slice(0, 200));
     return make("li", {},
-      make("button", {
-          type: "button", class: `row ${push.fate}`, tabindex: "-1",
-          "aria-current": this.picked === String(push.number) ? "true" : null,
-        },
-        make("span", { class: "time" }, clock(push.time)),
+      make("button", { type: "button", class: `row ${push.fate}`, tabindex: "-1" },
+        make("span", { class: "new", role: "img" }),
+        moment(push.time, { class: "time" }),
         make("span", { class: "fate" }, push.fate + (push.status === null ? "" : ` ${push.status}`)),
         foreign(appName(push.topic), { class: "app" }),
         make("span", { class: "token" }, shortToken(push.token)),
         foreign(text, { class: "text" }),
-        push.duplicate ? make("span", { class: "mark" }, "seen before") : null));
+        push.duplicate || push.findings > 0
+          ? make("span", { class: "marks" },
+            push.duplicate ? make("span", { class: "mark" }, "seen before") : null,
+            push.findings > 0 ? make("span", { class: "mark" }, push.error ? "payload error" : "payload warning") : null)
+          : null));
   }
-}
 
-function searched(push) {
-  const banner = push.banner;
-  return [push.payload, banner?.title, banner?.subtitle, banner?.body, push.reason, push.identifier]
-    .filter((part) => part !== null && part !== undefined).join("\n").toLowerCase();
+  mark(element, number) {
+    const row = element.firstElementChild;
+    const isNew = !this.seen.has(number);
+    row.classList.toggle("unseen", isNew);
+    if (isNew) row.firstElementChild.setAttribute("aria-label", "unseen");
+    else row.firstElementChild.removeAttribute("aria-label");
+    row.firstElementChild.hidden = !isNew;
+    if (number === this.picked) row.setAttribute("aria-current", "true");
+    else row.removeAttribute("aria-current");
+  }
 }

@@ -68,12 +68,31 @@ package struct SeenDevice: Sendable {
 /// all; here they give way.
 package final class Sightings: Sendable {
   private struct State {
-    /// The oldest first, without a gap.
+    /// The oldest first; what a person deleted leaves a gap.
     var kept: [Sighting] = []
     var last = 0
     /// Goes up with every reset.
     var epoch = 0
     var devices: [[UInt8]: SeenDevice] = [:]
+    var deleted = DeletedNumbers()
+    var minute = LastMinute()
+
+    /// Where the first one after `number` is kept.
+    func index(after number: Int) -> Int {
+      var low = 0
+      var high = kept.count
+      while low < high {
+        let middle = low + (high - low) / 2
+        if kept[middle].number > number { high = middle } else { low = middle + 1 }
+      }
+      return low
+    }
+
+    /// Where that one is kept; nil where it is not.
+    func index(of number: Int) -> Int? {
+      let index = index(after: number) - 1
+      return kept.indices.contains(index) && kept[index].number == number ? index : nil
+    }
   }
 
   private let state = NIOLockedValueBox(State())
@@ -92,6 +111,7 @@ package final class Sightings: Sendable {
         state.last += 1
         sightings[index].number = state.last
         note(sightings[index], &state)
+        state.minute.add(sightings[index])
       }
       state.kept += sightings
       // Seldom, for it moves all that stay.
@@ -117,21 +137,61 @@ package final class Sightings: Sendable {
     }
   }
 
-  /// Which of them are to come: those after `number`, of these the newest.
-  package func news(after number: Int, limit: Int) -> (epoch: Int, last: Int, sightings: [Sighting])
-  {
+  /// What somebody who looks on has not been told yet.
+  package struct News: Sendable {
+    package var epoch = 0
+    package var last = 0
+    package var sightings: [Sighting] = []
+    /// Came too, and is kept or has given way; nobody deleted it.
+    package var skipped = 0
+    /// Numbers that were deleted since.
+    package var deleted: [Int] = []
+    /// How many were ever deleted, to ask for those after.
+    package var deletions = 0
+  }
+
+  /// Those after `number`, of these the newest, and what was deleted after so many deletions.
+  package func news(after number: Int, deletions: Int = 0, limit: Int) -> News {
     state.withLockedValue { state in
-      let count = min(max(state.last - number, 0), limit, state.kept.count)
-      return (state.epoch, state.last, count == 0 ? [] : Array(state.kept.suffix(count)))
+      var news = News(epoch: state.epoch, last: state.last)
+      (news.deleted, news.deletions) = state.deleted.numbers(after: deletions)
+      if state.last <= number { return news }
+      let first = state.index(after: number)
+      news.sightings = Array(state.kept[max(first, state.kept.count - limit)...])
+      let gone = state.deleted.count { $0 > number }
+      news.skipped = max(0, state.last - number - news.sightings.count - gone)
+      return news
     }
   }
 
-  /// nil where it has given way.
-  package subscript(number: Int) -> Sighting? {
+  /// The newest of those before `number`, the oldest first, and whether there are older ones.
+  package func page(before number: Int, limit: Int) -> (sightings: [Sighting], hasOlder: Bool) {
     state.withLockedValue { state in
-      let index = number - (state.last - state.kept.count) - 1
-      return state.kept.indices.contains(index) ? state.kept[index] : nil
+      let end = number == .min ? 0 : state.index(after: number - 1)
+      let start = max(0, end - limit)
+      return (Array(state.kept[start..<end]), start > 0)
     }
+  }
+
+  /// False where it is not kept. Counters, ledger and control interface still have it.
+  package func delete(_ number: Int) -> Bool {
+    state.withLockedValue { state in
+      guard let index = state.index(of: number) else { return false }
+      state.kept.remove(at: index)
+      state.deleted.add(number)
+      return true
+    }
+  }
+
+  /// Pushes of the last minute by the second and by what became of them.
+  package func lastMinute() -> [LastMinute.Second] {
+    let now = WallClock.milliseconds / 1000
+    return state.withLockedValue { $0.minute.seconds(until: now) }
+  }
+
+  /// nil where it has given way, or was deleted.
+  package subscript(number: Int) -> Sighting? {
+    state.withLockedValue { state in state.index(of: number).map { state.kept[$0] } }
   }
 
   /// Those pushed to last, the newest first, and how many there are.
@@ -144,6 +204,8 @@ package final class Sightings: Sendable {
     state.withLockedValue { state in
       state.kept = []
       state.devices = [:]
+      state.deleted.forget()
+      state.minute = LastMinute()
       state.epoch += 1
     }
   }

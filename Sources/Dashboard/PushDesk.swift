@@ -1,0 +1,89 @@
+import Gateway
+
+/// What is answered to a request for pushes, apart from how HTTP is served.
+struct PushAnswer: Sendable {
+  var status = 200
+  var type = "application/json"
+  var bytes: [UInt8]
+  /// The name to keep it by; nil where it is shown.
+  var fileName: String?
+
+  static func json(_ text: String, status: Int = 200) -> PushAnswer {
+    PushAnswer(status: status, bytes: Array((text + "\n").utf8))
+  }
+
+  static func fault(_ status: Int, _ message: String) -> PushAnswer {
+    json("{\"error\":\(JSONText.string(message))}", status: status)
+  }
+}
+
+/// The pushes that are kept: read in pages, one shown, downloaded, deleted or sent again.
+///
+///     GET    /pushes?before=N&limit=N&language=L   the newest before N, the oldest first
+///     GET    /pushes/N                             with all its bytes
+///     GET    /pushes/N/payload, /pushes/N/frame    the bytes as a file
+///     DELETE /pushes/N
+///     POST   /pushes/N/repeat                      sent to the gateway once more
+struct PushDesk: Sendable {
+  let sightings: Sightings
+  let languages: Languages
+  let repetition: Repetition
+
+  static let path = "/pushes"
+  private static let pageMax = 1000
+
+  static func takes(_ path: String) -> Bool { path == Self.path || path.hasPrefix(Self.path + "/") }
+
+  func answer(_ method: String, _ path: String, _ query: [String: String]) async -> PushAnswer {
+    if path == Self.path {
+      return method == "GET" ? page(query) : .fault(405, "\(path) takes GET")
+    }
+    let parts = path.dropFirst(Self.path.count + 1)
+      .split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count <= 2, let number = Int(parts[0]) else { return .fault(404, "nothing here") }
+    let verb = parts.count == 2 ? String(parts[1]) : ""
+    guard
+      let methods = [
+        "": ["GET", "DELETE"], "payload": ["GET"], "frame": ["GET"],
+        "repeat": ["POST"],
+      ][verb]
+    else { return .fault(404, "nothing here") }
+    guard methods.contains(method) else {
+      return .fault(405, "\(path) takes \(methods.joined(separator: ", "))")
+    }
+    guard let sighting = sightings[number] else {
+      return .fault(404, "push \(number) is no longer kept")
+    }
+    switch verb {
+    case "payload": return file(Array(sighting.payloadBytes), "push-\(number)-payload")
+    case "frame": return file(sighting.bytes, "push-\(number)-frame")
+    case "repeat": return await repetition.answer(sighting)
+    default:
+      if method == "GET" { return .json(PushText.details(sighting)) }
+      // Somebody else may have been faster.
+      return sightings.delete(number)
+        ? .json("{\"deleted\":\(number)}") : .fault(404, "push \(number) is no longer kept")
+    }
+  }
+
+  /// Never a type that a browser would show: these are a stranger's bytes.
+  private func file(_ bytes: [UInt8], _ name: String) -> PushAnswer {
+    PushAnswer(type: "application/octet-stream", bytes: bytes, fileName: name + ".bin")
+  }
+
+  private func page(_ query: [String: String]) -> PushAnswer {
+    var numbers: [String: Int] = [:]
+    for name in ["before", "limit"] {
+      guard let text = query[name] else { continue }
+      guard let number = Int(text), number >= 0 else {
+        return .fault(400, "\(name)=\(text) is not a number")
+      }
+      numbers[name] = number
+    }
+    let page = sightings.page(
+      before: numbers["before"] ?? .max, limit: min(numbers["limit"] ?? 100, Self.pageMax))
+    let strings = languages.strings(for: query["language"])
+    let pushes = page.sightings.map { PushText.summary($0, strings) }
+    return .json("{\"older\":\(page.hasOlder),\"pushes\":[\(pushes.joined(separator: ","))]}")
+  }
+}

@@ -1,0 +1,30 @@
+// The page's address says what is shown: #push=12&search=outcome:rejected. So a push can be
+// linked to, and the browser's back button leads to the one before.
+
+export function read() {
+  const parts = new URLSearchParams(location.hash.slice(1));
+  const push = parts.get("push") ?? "";
+  return { push: /^[1-9]\d{0,14}$/.test(push) ? Number(push) : null, search: parts.get("search") ?? "" };
+}
+
+function text({ push, search }) {
+  const parts = new URLSearchParams();
+  if (push !== null) parts.set("push", push);
+  if (search !== "") parts.set("search", search);
+  return "#" + parts;
+}
+
+/** The address of a push, whatever is searched for. */
+export const link = (number) => text({ push: number, search: "" });
+
+/** Shows a push, or none: a step that the back button takes back. */
+export function go(number) {
+  const wanted = text({ ...read(), push: number });
+  if (location.hash === wanted || (wanted === "#" && location.hash === "")) dispatchEvent(new HashChangeEvent("hashchange"));
+  else location.hash = wanted;
+}
+
+/** Every letter typed would otherwise be a step. */
+export function keepSearch(search) {
+  history.replaceState(null, "", text({ ...read(), search }));
+}

@@ -1,0 +1,56 @@
+const TITLE = "apns simulate";
+
+/** Which pushes a person has opened, for as long as this tab and this simulator live. */
+export class Seen {
+  constructor() {
+    this.key = null;
+    this.upTo = 0;
+    this.numbers = new Set();
+  }
+
+  /** Another run counts its pushes from 1 again. */
+  begin(gateway) {
+    const key = `seen ${gateway?.pid} ${gateway?.seed}`;
+    if (this.key === key) return;
+    this.key = key;
+    this.upTo = 0;
+    this.numbers = new Set();
+    try {
+      const { upTo, numbers } = JSON.parse(sessionStorage.getItem(key) ?? "{}");
+      this.upTo = Number.isSafeInteger(upTo) ? upTo : 0;
+      this.numbers = new Set(Array.isArray(numbers) ? numbers : []);
+    } catch {
+      // A browser that keeps nothing shows all as new.
+    }
+  }
+
+  has(number) {
+    return number <= this.upTo || this.numbers.has(number);
+  }
+
+  add(number) {
+    if (this.has(number)) return;
+    this.numbers.add(number);
+    this.keep();
+  }
+
+  addAll(last) {
+    this.upTo = Math.max(this.upTo, last);
+    for (const number of this.numbers) if (number <= this.upTo) this.numbers.delete(number);
+    this.keep();
+  }
+
+  keep() {
+    try {
+      sessionStorage.setItem(this.key, JSON.stringify({ upTo: this.upTo, numbers: [...this.numbers] }));
+    } catch {
+      // They are forgotten with the page.
+    }
+  }
+
+  /** How many are new, in the title that a tab in the background shows. */
+  tell(count, hasMore) {
+    const title = count === 0 ? TITLE : `(${count}${hasMore ? "+" : ""}) ${TITLE}`;
+    if (document.title !== title) document.title = title;
+  }
+}

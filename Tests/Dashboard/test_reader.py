@@ -1,0 +1,304 @@
+"""The page as a mail reader for pushes: finding one, reading it, and what stays where it is meanwhile."""
+
+import json
+import re
+
+import pytest
+from simulator import PAYLOAD, ROOT, TOKEN, enhanced, finish, framed, item, read_to_end, simple
+from test_page import TOPIC, push
+
+ROWS = "document.querySelectorAll('.row').length"
+
+
+def many(simulator, count, first=1):
+    """Alerts with their numbers; the simulator has counted them when it comes back."""
+    finish(simulator.connect(), b"".join(
+        enhanced(number, payload=b'{"aps":{"alert":"number %d"}}' % number) for number in range(first, first + count)))
+
+
+def rejected(simulator):
+    with simulator.connect() as sock:
+        sock.sendall(enhanced(5, token=b""))
+        read_to_end(sock)
+
+
+def place(page, selector):
+    return page.run(f"(({{x, y, width, height}}) => [x, y, width, height])(document.querySelector({json.dumps(selector)}).getBoundingClientRect())")
+
+
+def pick(page, number):
+    page.wait(f"document.querySelector('[data-key=\"{number}\"] .row')")
+    page.click(f".rows [data-key='{number}'] .row")
+    page.wait(f"document.querySelector('.verdict')?.textContent.startsWith('Push {number} at')")
+
+
+def search(page, text):
+    page.run(f"""(() => {{ const field = document.getElementById('search'); field.value = {json.dumps(text)};
+      field.dispatchEvent(new Event('input', {{ bubbles: true }})); }})()""")
+
+
+def shown(page):
+    return page.run("[...document.querySelectorAll('.rows > li')].map((row) => Number(row.dataset.key))")
+
+
+# ---- What stays in its place -----------------------------------------------
+
+@pytest.mark.parametrize("size", [(1440, 900), (1000, 800), (1920, 1080)])
+def test_the_list_stays_where_it_is_when_a_push_is_picked(start, show, size):
+    simulator = start()
+    many(simulator, 60)
+    page = show(simulator, width=size[0], height=size[1])
+    page.wait(f"{ROWS} === 60")
+    page.run("document.querySelector('.rows').scrollTop = 300")
+    before = place(page, ".rows"), place(page, "[data-key='48']")
+    for number in (48, 47):
+        page.run(f"document.querySelector('[data-key=\"{number}\"] .row').click()")
+        page.wait(f"document.querySelector('.verdict')?.textContent.startsWith('Push {number} at')")
+        assert (place(page, ".rows"), place(page, "[data-key='48']")) == before
+        assert page.run("document.querySelector('.rows').scrollTop") == 300
+    # What is picked is in sight without scrolling.
+    x, y, _, _ = place(page, ".verdict")
+    assert 0 <= x < size[0] and 0 <= y < size[1]
+
+
+def test_columns_scroll_apart_and_the_page_does_not(start, show):
+    simulator = start()
+    many(simulator, 60)
+    page = show(simulator, width=1440, height=700)
+    pick(page, 60)
+    assert page.run("document.documentElement.scrollHeight <= innerHeight")
+    rows = place(page, ".rows")
+    # Frame and payload are longer than their column here.
+    assert page.run("(() => { const column = document.querySelector('.inspector'); column.scrollTop = 200; return column.scrollTop; })()") > 0
+    assert place(page, ".rows") == rows
+    assert page.run("document.scrollingElement.scrollTop") == 0
+
+
+def test_on_a_narrow_screen_the_picked_frame_comes_into_view_and_the_list_again(start, show):
+    simulator = start()
+    many(simulator, 60)
+    page = show(simulator, width=420, height=800)
+    page.wait(f"{ROWS} === 60")
+    assert place(page, ".rows")[3] <= 0.6 * 800, "the list is capped"
+    pick(page, 58)
+    page.wait("(({ y }) => y >= 0 && y < innerHeight / 2)(document.querySelector('.verdict').getBoundingClientRect())")
+    page.click(".back")
+    page.wait("(({ y }) => y >= 0 && y < innerHeight)(document.querySelector('.rows').getBoundingClientRect())")
+    assert page.run("location.hash") == ""
+
+
+@pytest.mark.parametrize("width", [1440, 420])
+def test_the_status_strip_covers_nothing(start, show, width):
+    simulator = start()
+    many(simulator, 60)
+    page = show(simulator, width=width, height=800)
+    pick(page, 60)
+    page.wait("document.getElementById('said').textContent !== ''")
+    for end in ("0", "1e6"):
+        page.run(f"for (const one of document.querySelectorAll('main, section, .rows')) one.scrollTop = {end}")
+        _, top, _, height = place(page, "#said")
+        assert top + height <= 800
+        _, y, _, tall = place(page, "main")
+        assert y + tall <= top
+    # What takes the focus at the very end is above it.
+    page.run("[...document.querySelectorAll('main button')].filter((one) => one.offsetParent).at(-1).focus()")
+    assert page.run("(() => { const box = document.activeElement.getBoundingClientRect(); return document.elementFromPoint(box.x + 3, box.y + 3) === document.activeElement; })()")
+
+
+def test_long_lists_are_capped(start, show):
+    simulator = start()
+    finish(simulator.connect(), b"".join(simple(number.to_bytes(32, "big")) for number in range(300)))
+    for number in range(120):
+        simulator.control("POST", "/unregistered", {"token": number.to_bytes(32, "big").hex()})
+    for width in (1440, 420):
+        page = show(simulator, width=width)
+        page.wait("document.querySelectorAll('#feedback li').length === 120 && document.querySelectorAll('#devices li').length === 200")
+        for selector in ("#feedback", "#devices", ".rows"):
+            assert place(page, selector)[3] < 600, selector
+            assert page.run(f"getComputedStyle(document.querySelector('{selector}')).overflowY") == "auto"
+
+
+# ---- What is shown ---------------------------------------------------------
+
+@pytest.mark.parametrize("payload, shown", [
+    (b"not json at all", "not json at all"),
+    (b'{"aps" :  {},}  trailing', '{"aps" :  {},}  trailing'),
+    (b"a  b\n  c", "a  b\n  c"),
+    (b"caf\xe9 \xff{}", "caf\\xe9 \\xff{}"),
+    (b'{"aps":{"alert":"Hello"}}', '{\n  "aps": {\n    "alert": "Hello"\n  }\n}'),
+])
+def test_what_is_not_json_is_shown_as_it_came(start, show, payload, shown):
+    simulator = start()
+    push(simulator, payload)
+    page = show(simulator)
+    pick(page, 1)
+    assert page.text(".json") == shown
+
+
+def test_times_have_their_dates(start, show):
+    simulator = start()
+    push(simulator, {"aps": {"alert": "Hello"}})
+    simulator.control("POST", "/unregistered", {"token": TOKEN.hex(), "timestamp": 1272715200})
+    page = show(simulator)
+    pick(page, 1)
+    today = re.compile(r"[A-Z][a-z]{2} \d+, \d\d:\d\d:\d\d")
+    for selector in (".row .time", ".banner .time", "#devices .card"):
+        assert today.search(page.text(selector)), selector
+    assert re.search(r"at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} over", page.text(".verdict"))
+    page.wait("document.querySelector('#feedback li')")
+    assert "May 1, 2010, 12:00:00" in page.text("#feedback li")
+
+
+def test_the_chart_knows_what_came_before_the_page(start, show):
+    simulator = start()
+    many(simulator, 30)
+    rejected(simulator)
+    page = show(simulator)
+    page.wait("document.getElementById('rate').textContent.includes('31 in the last minute')")
+    tall = "[...document.querySelectorAll('#chart .{}')].filter((bar) => Number(bar.getAttribute('height')) > 0).length"
+    assert page.run(tall.format("accepted")) >= 1 and page.run(tall.format("rejected")) >= 1
+    many(simulator, 5)
+    page.wait("document.getElementById('rate').textContent.includes('36 in the last minute')")
+
+
+def test_bytes_have_offsets_and_characters(start, show):
+    simulator = start()
+    frame = framed(item(1, TOKEN), item(2, b'{"aps":{"alert":"Hello"}}\x01\xff'))
+    finish(simulator.connect(), frame)
+    page = show(simulator)
+    pick(page, 1)
+    lines = page.run("[...document.querySelectorAll('.line')].map((line) => [...line.children].map((part) => part.textContent))")
+    for number, (offset, digits, characters) in enumerate(lines):
+        piece = frame[number * 16:number * 16 + 16]
+        assert int(offset, 16) == number * 16
+        assert bytes.fromhex(digits) == piece
+        assert characters == "".join(chr(byte) if 32 <= byte < 127 else "·" for byte in piece)
+    assert len(lines) == (len(frame) + 15) // 16
+
+
+def test_reasons_are_told_in_words(start, show):
+    simulator = start("--http2-port", 0, "--fault", "bad_every=1")
+    with simulator.connect() as sock:
+        sock.sendall(enhanced(1))
+        read_to_end(sock)
+    page = show(simulator)
+    pick(page, 1)
+    assert "stop pushing to it" in page.text(".meaning")
+    header = (ROOT / "include" / "apns" / "apns.h").read_text()
+    reasons = [name.title().replace("_", "") for name in re.findall(r"APNS_REASON_([A-Z_]+) = (?!0\b|255\b)", header)]
+    assert len(reasons) == 32
+    told = page.run(f"""import('./reasons.js').then(({{ meaning }}) => {json.dumps(reasons)}.filter((reason) =>
+      !meaning({{ protocol: 'http2', fate: 'rejected', status: 400, reason }})))""")
+    assert told == []
+    statuses = [int(number) for number in re.findall(r"APNS_REJECT_[A-Z_]+ = (\d+)", header)]
+    told = page.run(f"""import('./reasons.js').then(({{ meaning }}) => {json.dumps(statuses)}.filter((status) =>
+      !meaning({{ protocol: 'binary', fate: 'rejected', status }})))""")
+    assert told == [0]
+
+
+# ---- Finding one -----------------------------------------------------------
+
+def test_each_push_has_an_address_and_the_back_button_works(start, show, browser):
+    simulator = start()
+    many(simulator, 5)
+    page = show(simulator)
+    pick(page, 2)
+    assert page.run("location.hash") == "#push=2"
+    pick(page, 4)
+    page.run("history.back()")
+    page.wait("document.querySelector('.verdict').textContent.startsWith('Push 2 at')")
+    assert page.run("document.querySelector('.row[aria-current]').parentElement.dataset.key") == "2"
+    page.run("history.forward()")
+    page.wait("document.querySelector('.verdict').textContent.startsWith('Push 4 at')")
+    link = page.run("document.querySelector('.self').href")
+    # Opened by somebody else, from a mail, with a search.
+    other = browser.page(link + "&search=number%3A4")
+    try:
+        other.wait("document.querySelector('.verdict')?.textContent.startsWith('Push 4 at')")
+        other.wait(f"{ROWS} === 1")
+        assert other.run("document.getElementById('search').value") == "number:4"
+    finally:
+        other.close()
+    page.run("location.hash = '#push=99'")
+    page.wait("document.getElementById('inspector').textContent.includes('push 99 is no longer kept')")
+
+
+def test_unseen_ones_are_counted_in_the_title(start, show):
+    simulator = start()
+    many(simulator, 3)
+    page = show(simulator)
+    page.wait("document.title === '(3) apns simulate'")
+    pick(page, 2)
+    page.wait("document.title === '(2) apns simulate'")
+    assert page.run("[...document.querySelectorAll('.row.unseen')].map((row) => row.parentElement.dataset.key).join()") == "3,1"
+    many(simulator, 1)
+    page.wait("document.title === '(3) apns simulate'")
+    # The tab remembers.
+    page.call("Page.reload")
+    page.wait("document.title === '(3) apns simulate'")
+    search(page, "is:unseen")
+    assert shown(page) == [4, 3, 1]
+    page.click("#all-seen")
+    page.wait("document.title === 'apns simulate'")
+    # In a tab behind another one, and where the list is paused.
+    page.click("#pause")
+    show(simulator)
+    many(simulator, 1)
+    page.wait("document.title === '(1) apns simulate'")
+
+
+def test_search_by_protocol_connection_outcome_and_findings(start, show):
+    httpx = pytest.importorskip("httpx")
+    simulator = start("--http2-port", 0)
+    push(simulator, {"aps": {"alert": "first word"}})
+    push(simulator, {"aps": {"alert": "second"}}, {"aps": {"alert": "third", "badgee": 1}})
+    push(simulator, b"no json")
+    rejected(simulator)
+    url = f"https://127.0.0.1:{simulator.ready['http2_port']}/3/device/{TOKEN.hex()}"
+    with httpx.Client(http2=True, verify=simulator.context()) as client:
+        assert client.post(url, content=PAYLOAD, headers={"apns-topic": TOPIC + ".chess"}).status_code in (200, 400)
+    page = show(simulator)
+    page.wait(f"{ROWS} === 6")
+    connection = page.run("fetch('pushes/2').then((answer) => answer.json()).then((push) => push.connection)")
+    for text, numbers in (
+        ("protocol:http2", [6]), ("protocol:HTTP/2", [6]), ("protocol:binary", [5, 4, 3, 2, 1]), (f"connection:{connection}", [3, 2]),
+        ("-protocol:http2 outcome:accepted", [4, 3, 2, 1]), ("findings:warning", [3]), ("findings:error -outcome:rejected", [4]),
+        ('"first word"', [1]), ("word first", [1]), ("SECOND", [2]), ("status:2", [5]), ("reason:missing", [5]),
+        ("topic:chess", [6]), ('alert":"th', []), ("number:3", [3]), (f"token:{TOKEN.hex()[:8]} number:1", [1]),
+        ("is:duplicate", []), ("constructor:x", []), ("", [6, 5, 4, 3, 2, 1]),
+    ):
+        search(page, text)
+        assert shown(page) == numbers, text
+    for name, value, numbers in (("outcome", "rejected", {5}), ("protocol", "http2", {6}), ("findings", "warning", {3})):
+        page.run(f"document.querySelector('[name={name}]').value = '{value}'; document.getElementById('filters').dispatchEvent(new Event('input'))")
+        assert numbers <= set(shown(page)) and len(shown(page)) < 6, name
+        page.run(f"document.querySelector('[name={name}]').value = ''; document.getElementById('filters').dispatchEvent(new Event('input'))")
+
+
+def test_pages_reach_the_oldest_that_is_kept(start, show):
+    simulator = start()
+    many(simulator, 1050)
+    page = show(simulator)
+    page.wait(f"{ROWS} === 100")
+    pages = [shown(page)]
+    while not page.run("document.getElementById('older').disabled"):
+        page.run("document.getElementById('older').click()")
+        page.wait(f"document.querySelector('.rows > li').dataset.key !== '{pages[-1][0]}'")
+        page.wait("document.querySelectorAll('.row').length === 100 || document.getElementById('older').disabled")
+        pages.append(shown(page))
+        assert len(pages) < 20
+    assert sum(pages, []) == list(range(1050, 0, -1))
+    # What comes does not move the page that is read.
+    many(simulator, 3)
+    page.wait("document.getElementById('count-accepted').textContent === '1,053'")
+    assert shown(page) == pages[-1]
+    for _ in range(len(pages) - 1):
+        page.run("document.getElementById('newer').click()")
+    page.wait("document.querySelector('.rows > li').dataset.key === '1053' && document.getElementById('newer').disabled")
+    # A search finds what the page did not hold.
+    page.call("Page.reload")
+    page.wait(f"{ROWS} === 100")
+    search(page, '"number 7\\""')
+    search(page, "number:7")
+    page.wait(f"{ROWS} === 1")
+    assert shown(page) == [7]
