@@ -42,6 +42,12 @@ int64_t patience_ms(void);
 #define assert_within(start_ms, limit_ms) \
   assert_in_range(clock_ms() - (start_ms), 0, (limit_ms) + patience_ms())
 
+/**
+ * A deadline for what has to succeed. However busy the machine and slow valgrind, it does not
+ * pass; a call that hangs ends by it before ctest ends the test.
+ */
+#define AMPLE_MS 240000
+
 /** `many`, or `few` where each step is dear (under valgrind). */
 size_t as_many_as(size_t many, size_t few);
 
