@@ -59,7 +59,7 @@ def test_wrong_rules(certificates, tmp_path, text, place):
 def refusal(certificates, arguments):
     ran = subprocess.run(
         [tool(), "simulate", "--certificates", certificates, *arguments],
-        capture_output=True, text=True, timeout=20,
+        capture_output=True, text=True, timeout=240,
     )
     assert ran.returncode == 2 and ran.stdout == ""
     return ran.stderr
