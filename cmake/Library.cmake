@@ -57,5 +57,18 @@ set(APNS_REQUIRES "libssl libcrypto")
 if(APNS_HTTP2)
   set(APNS_REQUIRES "libnghttp2 ${APNS_REQUIRES}")
 endif()
-configure_file(cmake/apns.pc.in ${PROJECT_BINARY_DIR}/apns.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/apns.pc ${development})
+foreach(name apns apns-libdir)
+  configure_file(cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc ${development})
+endforeach()
+# Where `pkg-config --static` finds the archive and no shared library: see apns.pc.
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/archive)
+file(CREATE_LINK ../libapns.a ${PROJECT_BINARY_DIR}/archive/libapns.a SYMBOLIC)
+install(FILES ${PROJECT_BINARY_DIR}/archive/libapns.a
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/apns COMPONENT development)
+
+# The program that is linked next finds the library, or the installer hears what it takes.
+if(NOT CMAKE_CROSSCOMPILING)
+  install(CODE "set(APNS_LIBRARY_DIRECTORY \"${CMAKE_INSTALL_LIBDIR}\")" COMPONENT runtime)
+  install(SCRIPT cmake/LoaderCache.cmake COMPONENT runtime)
+endif()

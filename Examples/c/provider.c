@@ -2,8 +2,8 @@
  * A provider in C: reads notifications from a file, pushes them, and says what
  * became of each that did not go through. The pattern to copy.
  *
- *   cc provider.c -lapns -lnghttp2 -lssl -lcrypto
- *   provider [--protocol http2] HOST PORT FEEDBACK_PORT CERTIFICATE CA FILE
+ *   cc provider.c -lapns
+ *   provider [--protocol http2|binary] HOST PORT FEEDBACK_PORT CERTIFICATE CA FILE
  *
  * FILE: a device token in hex, a tab, a payload, on each line.
  */
@@ -94,10 +94,11 @@ static int print_feedback(const char *host, uint16_t port, const apns_credential
 }
 
 int main(int argc, char **argv) {
-  int is_http2 = argc > 2 && !strcmp(argv[1], "--protocol") && !strcmp(argv[2], "http2");
-  if (is_http2) argc -= 2, argv += 2;
-  if (argc != 7) {
-    fputs("usage: provider [--protocol http2] HOST PORT FEEDBACK_PORT CERTIFICATE CA FILE\n",
+  const char *protocol = "http2"; /* today's APNs */
+  if (argc > 2 && !strcmp(argv[1], "--protocol")) protocol = argv[2], argc -= 2, argv += 2;
+  int is_http2 = !strcmp(protocol, "http2");
+  if (argc != 7 || (!is_http2 && strcmp(protocol, "binary"))) {
+    fputs("usage: provider [--protocol http2|binary] HOST PORT FEEDBACK_PORT CERTIFICATE CA FILE\n",
           stderr);
     return 2;
   }
@@ -117,7 +118,8 @@ int main(int argc, char **argv) {
   apns_session_options_t where = APNS_SESSION_OPTIONS_INIT;
   where.host = argv[1];
   where.port = (uint16_t)atoi(argv[2]);
-  if (is_http2) where.protocol = APNS_PROTOCOL_HTTP2; /* the topic is the certificate's */
+  /* By HTTP/2 the topic is the certificate's. */
+  where.protocol = is_http2 ? APNS_PROTOCOL_HTTP2 : APNS_PROTOCOL_BINARY;
   apns_session_t *session = NULL;
   if (apns_session_new(&where, credentials, &session, &error)) return fail("session", &error);
   if (apns_session_connect(session, &error)) return fail("connect", &error);

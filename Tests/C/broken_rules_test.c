@@ -55,7 +55,7 @@ static void check_breach(const breach_t *breach, size_t answered, int ambiguous)
   const size_t again = ambiguous == APNS_AMBIGUOUS_RESEND ? owed : 0;
   size_t accepted = 0, unknown = 0;
   send_all(session, 0, COUNT);
-  assert_ok(apns_session_drain(session, 20000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   for (size_t n = 0; n < COUNT; n++) {
     const apns_event_t event = one_event(session);
     if (event.kind == APNS_EVENT_ACCEPTED) accepted++;
@@ -66,7 +66,7 @@ static void check_breach(const breach_t *breach, size_t answered, int ambiguous)
   assert_int_equal(stats_of(session).resent, again);
   /* And the session is as good as before. */
   send_all(session, COUNT, COUNT + 1);
-  assert_ok(apns_session_drain(session, 20000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_int_equal(one_event(session).kind, APNS_EVENT_ACCEPTED);
   apns_session_free(session);
   service_stop(service);

@@ -29,7 +29,7 @@ static SSL_Connection ssl_connect(const apns_session_options_t *options) {
 /* Changed: instead of SSL_shutdown(), close() and SSL_free(). */
 static void ssl_disconnect(SSL_Connection *sslcon) {
   apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_drain(sslcon->session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(sslcon->session, AMPLE_MS, NULL, &error), &error);
   apns_session_free(sslcon->session);
 }
 
@@ -220,7 +220,7 @@ static void a_closed_session_takes_nothing(void **state) {
   SSL_Connection sslcon = ssl_connect(&options);
   apns_error_t error = APNS_ERROR_INIT;
   assert_null(apns_session_ssl(NULL));
-  assert_ok(apns_session_close(sslcon.session, 30000, &error), &error);
+  assert_ok(apns_session_close(sslcon.session, AMPLE_MS, &error), &error);
   assert_int_equal(push_all(&sslcon, 0, 2), 2);
   assert_null(apns_session_ssl(sslcon.session));
   apns_session_free(sslcon.session);
@@ -232,7 +232,6 @@ static void nobody_to_connect_to_is_false(void **state) {
   (void)state;
   service_t *service = service_start(NULL);
   apns_session_options_t options = push_options(service);
-  options.connect_timeout_ms = 1000;
   service_stop(service);
   SSL_Connection sslcon = ssl_connect(&options);
   assert_int_equal(push_all(&sslcon, 0, 1), 1);

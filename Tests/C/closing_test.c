@@ -52,7 +52,7 @@ static void closing_writes_what_was_held_back(void **state) {
   apns_error_t error = APNS_ERROR_INIT;
   for (size_t n = 0; n < 10; n++)
     assert_ok(apns_session_send(session, notification(n), APNS_SEND_MORE, NULL, &error), &error);
-  assert_ok(apns_session_close(session, 30000, &error), &error);
+  assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
   const gateway_record_t *heard = gateway_heard(gateway, 0);
   assert_int_equal(heard->frame_count, 11);
   assert_true(heard->frames[10].is_sentinel);
@@ -67,7 +67,7 @@ static void what_has_no_end_comes_out_as_unknown_in_order(void **state) {
   apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, 10);
   assert_ok(apns_session_send(session, notification(10), APNS_SEND_MORE, NULL, &error), &error);
-  assert_ok(apns_session_close(session, 30000, &error), &error);
+  assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
   assert_counts(session, 11, 0, 0, 11, 0);
   for (size_t n = 0; n < 11; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
   assert_no_event(session);
@@ -85,7 +85,7 @@ static void outcomes_from_before_and_after_closing_are_in_order(void **state) {
   gateway_await_step(gateway, 0, 2);
   send_range(session, 5, 8);
   assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 300, NULL, &error), &error);
-  assert_ok(apns_session_close(session, 30000, &error), &error);
+  assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
   assert_counts(session, 8, 2, 1, 5, 0);
   assert_event(session, APNS_EVENT_REJECTED, 8, 2);
   for (size_t n = 3; n < 8; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
@@ -103,7 +103,7 @@ static void a_packet_that_comes_while_closing(void **state) {
   apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, 5);
   gateway_await_step(gateway, 0, 2);
-  assert_ok(apns_session_close(session, 30000, &error), &error);
+  assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
   assert_counts(session, 5, 2, 1, 2, 0);
   assert_event(session, APNS_EVENT_REJECTED, 8, 2);
   assert_event(session, APNS_EVENT_UNKNOWN, 0, 3);
@@ -118,7 +118,7 @@ static void a_closed_session_takes_no_more(void **state) {
   apns_session_t *session = session_to(gateway, NULL);
   apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, 1);
-  assert_ok(apns_session_close(session, 30000, &error), &error);
+  assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
   size_t taken = 9;
   uint32_t identifier = 77;
   assert_status(APNS_ERR_CLOSED,
@@ -133,7 +133,7 @@ static void a_closed_session_takes_no_more(void **state) {
   assert_status(APNS_ERR_CLOSED, apns_session_drain(session, 0, NULL, &error), &error);
   assert_counts(session, 1, 0, 0, 1, 0);
   /* Again changes nothing, and a wait for events that cannot come is none. */
-  assert_ok(apns_session_close(session, 30000, &error), &error);
+  assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
   assert_event(session, APNS_EVENT_UNKNOWN, 0, 0);
   int64_t start = clock_ms();
   apns_event_t event = APNS_EVENT_INIT;
@@ -169,8 +169,8 @@ static void closing_after_a_drain_leaves_no_event(void **state) {
   apns_session_t *session = session_to(gateway, NULL);
   apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, 10);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
-  assert_ok(apns_session_close(session, 30000, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
   assert_counts(session, 10, 10, 0, 0, 0);
   assert_no_event(session);
   apns_session_free(session);
@@ -207,7 +207,7 @@ static void closing_proves_what_the_gateway_answers(void **state) {
     assert_ok(apns_session_connect(session, &error), &error);
     await_connects(session, connections);
     send_range(session, 0, 400);
-    assert_ok(apns_session_close(session, 30000, &error), &error);
+    assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
     assert_counts(session, 400, 400, 0, 0, 0);
     for (size_t n = 0; n < 400; n++) assert_event(session, APNS_EVENT_ACCEPTED, 0, n);
     assert_no_event(session);
@@ -228,7 +228,7 @@ static void closing_sends_no_sentinel_where_none_is_answered(void **state) {
     apns_session_t *session = session_to(gateway, &options);
     apns_error_t error = APNS_ERROR_INIT;
     send_range(session, 0, 10);
-    assert_ok(apns_session_close(session, 30000, &error), &error);
+    assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
     assert_counts(session, 10, 0, 0, 10, 0);
     for (size_t n = 0; n < 10; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
     apns_session_free(session);
@@ -264,7 +264,7 @@ static void closing_never_reconnects(void **state) {
       if (way == 1) gateway_heard(gateway, 0);
       if (heard_before && !rejects_one) assert_no_event(session);
       size_t connections = gateway_connections(gateway);
-      assert_ok(apns_session_close(session, 30000, &error), &error);
+      assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
       assert_counts(session, 10, 0, rejects_one, 10 - rejects_one, 0);
       if (rejects_one) assert_event(session, APNS_EVENT_REJECTED, 8, 0);
       for (size_t n = rejects_one; n < 10; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
@@ -301,7 +301,7 @@ static void closing_ends_what_is_being_made(void **state) {
   gateway_heard(gateway, 1);
   /* The end is heard, and the next one begun after a pause. */
   for (int64_t start = clock_ms(); gateway_connections(gateway) < 3;) {
-    assert_in_range(clock_ms() - start, 0, 40000);
+    assert_in_range(clock_ms() - start, 0, AMPLE_MS);
     assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, NULL, &error), &error);
   }
   assert_int_equal(stats_of(session).connects, 2);
@@ -348,11 +348,11 @@ static void credentials_may_go_first(void **state) {
   send_range(one, 0, 5);
   apns_credentials_free(credentials);
   send_range(other, 0, 5);
-  assert_ok(apns_session_drain(one, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(one, AMPLE_MS, NULL, &error), &error);
   send_range(one, 5, 6);
-  assert_ok(apns_session_drain(one, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(one, AMPLE_MS, NULL, &error), &error);
   apns_session_free(one);
-  assert_ok(apns_session_drain(other, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(other, AMPLE_MS, NULL, &error), &error);
   apns_session_free(other);
   gateway_stop(gateway);
 }

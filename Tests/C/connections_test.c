@@ -81,7 +81,7 @@ static void check_outcomes(uint32_t connections, bool standby, size_t batch) {
       assert_status(APNS_ERR_FULL, status, &error);
     if (status != APNS_OK || n % 100 == 0) take_ends(session, ends, count);
   }
-  assert_ok(apns_session_drain(session, 60000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   take_ends(session, ends, count);
   assert_counts(session, count, count - bad, bad, 0, 0);
   apns_session_free(session);
@@ -119,7 +119,7 @@ static void all_are_used(void **state) {
     assert_ok(apns_session_connect(session, &error), &error);
     await_connects(session, connections);
     send_all(session, all, 0, count, count);
-    assert_ok(apns_session_drain(session, 60000, NULL, &error), &error);
+    assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
     assert_counts(session, count, count, 0, 0, 0);
     assert_int_equal(sockets_most(), connections);
     assert_int_equal(gateway_connections(gateway), connections);
@@ -147,7 +147,7 @@ static void check_one_dies(const gateway_step_t *dies, int ambiguous) {
   assert_ok(apns_session_connect(session, &error), &error);
   await_connects(session, 3);
   send_all(session, all, 0, COUNT, COUNT);
-  assert_ok(apns_session_drain(session, 60000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   bool is_unknown[COUNT] = {false};
   size_t unknown = 0;
   while (apns_session_next_event(session, &event, 0, &error) == APNS_OK) {
@@ -205,7 +205,7 @@ static void one_that_cannot_be_made(void **state) {
   apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t *all = notifications(COUNT);
   send_all(session, all, 0, COUNT, 20);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_counts(session, COUNT, COUNT, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 1);
   apns_session_free(session);
@@ -233,15 +233,17 @@ static void a_late_rejection_holds_up_nobody_else(void **state) {
   size_t unresolved = COUNT, before = COUNT + 1;
   /* Until nothing more comes of it but what the late one has. */
   for (int64_t start = clock_ms(); unresolved > COUNT / 2 || unresolved != before;) {
-    assert_in_range(clock_ms() - start, 0, 40000);
+    assert_in_range(clock_ms() - start, 0, AMPLE_MS);
     before = unresolved;
-    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 50, &unresolved, &error), &error);
+    assert_status(APNS_ERR_TIMEOUT,
+                  apns_session_drain(session, (int32_t)as_many_as(500, 5000), &unresolved, &error),
+                  &error);
   }
   assert_in_range(unresolved, 10, COUNT / 2);
   assert_counts(session, COUNT, COUNT - unresolved, 0, 0, unresolved);
   assert_int_equal(stats_of(session).resent, 0);
   gateway_signal(gateway);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_counts(session, COUNT, COUNT - 1, 1, 0, 0);
   apns_session_free(session);
   const gateway_record_t *heard = gateway_heard(gateway, 1);
@@ -260,17 +262,15 @@ static void a_full_part_of_the_window_holds_up_nobody_else(void **state) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(late, judges));
   apns_session_options_t options = options_for(gateway);
   options.window_bytes = 2 * 16384;
-  options.write_timeout_ms = 20000;
   apns_session_t *session = session_over(gateway, 2, &options);
   apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t *all = notifications(COUNT);
-  int64_t start = clock_ms();
+  /* A send that waits for that part's room ends with an error. */
   send_all(session, all, 0, COUNT, 20);
-  assert_within(start, 15000);
   uint64_t waits = stats_of(session).unresolved;
   assert_in_range(waits, 30, 400);
   gateway_signal(gateway);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_counts(session, COUNT, COUNT, 0, 0, 0);
   assert_int_equal(stats_of(session).resent, 0);
   apns_session_free(session);
@@ -296,20 +296,18 @@ static void check_one_allowed(size_t count) {
   gateway_await_step(gateway, 1, 1);
   gateway_signal(gateway);
   for (int round = 0; round < 2; round++)
-    assert_ok(apns_session_next_event(session, &event, 30000, &error), &error);
+    assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
   /* Whichever connection was to take it, whichever is made. */
   clock_forward(61000);
-  int64_t start = clock_ms();
   assert_ok(apns_session_send(session, &all[count], 0, NULL, &error), &error);
   assert_ok(apns_session_send(session, &all[count + 1], 0, NULL, &error), &error);
-  assert_within(start, 10000);
   assert_int_equal(stats_of(session).connects, 3);
   /* The rest waits for the other one. */
   size_t unresolved = 0;
   assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 300, &unresolved, &error), &error);
   assert_true(unresolved >= 20);
   clock_forward(61000);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_counts(session, count + 2, count, 2, 0, 0);
   apns_session_free(session);
   notifications_free(all, count + 2);
@@ -335,7 +333,7 @@ static void events_after_closing_are_in_order(void **state) {
   assert_ok(apns_session_connect(session, &error), &error);
   await_connects(session, 3);
   send_all(session, all, 0, COUNT, COUNT);
-  assert_ok(apns_session_close(session, 30000, &error), &error);
+  assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
   assert_counts(session, COUNT, 0, 0, COUNT, 0);
   for (size_t n = 0; n < COUNT; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
   assert_no_event(session);

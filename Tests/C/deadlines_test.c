@@ -31,6 +31,15 @@ int getaddrinfo(const char *name, const char *service, const struct addrinfo *hi
 
 /* ---- Time --------------------------------------------------------------- */
 
+/* What has to pass is long, so that a busy machine does not pass it before its time. */
+enum { LIMIT_MS = 30000 };
+
+static apns_session_options_t limited_options(const gateway_t *gateway) {
+  apns_session_options_t options = options_for(gateway);
+  options.connect_timeout_ms = options.write_timeout_ms = LIMIT_MS;
+  return options;
+}
+
 /* Timeouts are long, so that a busy machine keeps them, and the clock is moved through them,
    a second in some ms, as long as the library has made no more sockets than `sockets`. A
    signal wakes whoever waits, to look at the clock. */
@@ -66,12 +75,12 @@ static void hurry_no_more(void) {
   eventfd_write(hurry.stop, 1);
   pthread_join(hurry.thread, NULL);
   close(hurry.stop);
-  signal(SIGALRM, SIG_DFL);
+  /* The handler stays: valgrind may deliver the last signal after this. */
 }
 
 /* A call came to its end at its deadline, on the clock that was moved. */
 static void assert_took(int64_t start, int64_t limit) {
-  assert_in_range(clock_ms() - start, limit - 1, limit + 20000);
+  assert_in_range(clock_ms() - start, limit - 1, limit + patience_ms());
 }
 
 /* ---- Connecting --------------------------------------------------------- */
@@ -80,8 +89,7 @@ static void a_peer_that_does_not_shake_hands(void **state) {
   (void)state;
   const gateway_step_t script[] = {NO_HANDSHAKE, STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  apns_session_options_t options = options_for(gateway);
-  options.connect_timeout_ms = 30000;
+  apns_session_options_t options = limited_options(gateway);
   apns_session_t *session = session_to(gateway, &options);
   apns_error_t error = APNS_ERROR_INIT;
   int64_t start = clock_ms();
@@ -89,7 +97,7 @@ static void a_peer_that_does_not_shake_hands(void **state) {
   apns_status_t status = apns_session_connect(session, &error);
   hurry_no_more();
   assert_status(APNS_ERR_TIMEOUT, status, &error);
-  assert_took(start, 30000);
+  assert_took(start, LIMIT_MS);
   assert_contains(error.message, "handshake");
   assert_contains(error.message, "127.0.0.1");
   /* The next one answers. */
@@ -105,7 +113,7 @@ static void a_send_to_a_peer_that_does_not_shake_hands(void **state) {
   (void)state;
   const gateway_step_t script[] = {NO_HANDSHAKE, TAKE_RAW(50), STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
-  apns_session_options_t options = options_for(gateway);
+  apns_session_options_t options = limited_options(gateway);
   apns_session_t *session = session_to(gateway, &options);
   apns_error_t error = APNS_ERROR_INIT;
   int64_t start = clock_ms();
@@ -113,7 +121,7 @@ static void a_send_to_a_peer_that_does_not_shake_hands(void **state) {
   apns_status_t status = apns_session_send(session, notification(0), 0, NULL, &error);
   hurry_no_more();
   assert_status(APNS_ERR_TIMEOUT, status, &error);
-  assert_took(start, 30000);
+  assert_took(start, LIMIT_MS);
   assert_counts(session, 0, 0, 0, 0, 0);
   apns_session_free(session);
   gateway_stop(gateway);
@@ -187,7 +195,7 @@ static void an_address_that_never_answers(void **state) {
     fillers[index] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     connect(fillers[index], (struct sockaddr *)&address, size);
   }
-  apns_session_options_t options = options_for(gateway);
+  apns_session_options_t options = limited_options(gateway);
   options.host = "127.0.0.2";
   options.server_name = "localhost";
   apns_session_t *session = session_to(gateway, &options);
@@ -197,17 +205,19 @@ static void an_address_that_never_answers(void **state) {
   apns_status_t status = apns_session_connect(session, &error);
   hurry_no_more();
   assert_status(APNS_ERR_TIMEOUT, status, &error);
-  assert_took(start, 30000);
+  assert_took(start, LIMIT_MS);
   apns_session_free(session);
   /* It may not eat the time of the address behind it. */
   options.host = "two.addresses.test";
+  /* Half of it is the first one's; the other half has to do for a handshake. */
+  options.connect_timeout_ms = 4 * LIMIT_MS;
   session = session_to(gateway, &options);
   start = clock_ms();
   hurry_while(1);
   status = apns_session_connect(session, &error);
   hurry_no_more();
   assert_ok(status, &error);
-  assert_in_range(clock_ms() - start, 14999, 29000);
+  assert_true(clock_ms() - start >= 2 * LIMIT_MS - 1);
   apns_session_free(session);
   for (size_t index = 0; index < 8; index++) close(fillers[index]);
   close(listener);
@@ -221,7 +231,7 @@ static void a_peer_that_reads_no_more(void **state) {
   const gateway_step_t script[] = {TAKE_FRAMES(1), STALL};
   const gateway_options_t small = {.receive_buffer = 4096};
   gateway_t *gateway = gateway_start(&small, SCRIPTS(script));
-  apns_session_options_t options = options_for(gateway);
+  apns_session_options_t options = limited_options(gateway);
   options.window_bytes = 16 << 20;
   apns_session_t *session = session_to(gateway, &options);
   apns_error_t error = APNS_ERROR_INIT;
@@ -242,11 +252,11 @@ static void a_peer_that_reads_no_more(void **state) {
   hurry_no_more();
   assert_status(APNS_ERR_TIMEOUT, status, &error);
   assert_contains(error.message, "the peer took nothing for 30000 ms");
-  assert_took(start, 30000);
+  assert_took(start, LIMIT_MS);
   assert_int_equal(unresolved, count);
   assert_counts(session, count, 0, 0, 0, count);
   /* All of it is sent again to one that reads. */
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_counts(session, count, count, 0, 0, 0);
   apns_session_free(session);
   assert_carry_all(gateway, 1, count);
@@ -266,7 +276,7 @@ static void a_flush_goes_on_where_the_last_one_stopped(void **state) {
   assert_status(APNS_ERR_NETWORK, apns_session_flush(session, &error), &error);
   assert_counts(session, 3, 0, 0, 0, 3);
   assert_ok(apns_session_flush(session, &error), &error);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_counts(session, 3, 3, 0, 0, 0);
   apns_session_free(session);
   assert_same_frames(gateway_heard(gateway, 2), gateway_heard(gateway, 0), 0, 3);
@@ -296,7 +306,7 @@ static void a_drain_has_its_own_deadline(void **state) {
   /* Later calls go on, and the sentinel is sent once. */
   gateway_signal(gateway);
   send_range(session, 10, 12);
-  assert_ok(apns_session_drain(session, 30000, &unresolved, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, &unresolved, &error), &error);
   assert_int_equal(unresolved, 0);
   assert_counts(session, 12, 12, 0, 0, 0);
   assert_int_equal(stats_of(session).resent, 0);
@@ -312,6 +322,7 @@ static void a_drain_without_end_ends_with_the_options(void **state) {
   const gateway_step_t script[] = {TAKE_SENTINEL, STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = options_for(gateway);
+  options.connect_timeout_ms = 30000;
   options.write_timeout_ms = 20000;
   options.answer_timeout_ms = 3600000;
   apns_session_t *session = session_to(gateway, &options);
@@ -357,6 +368,7 @@ static void events_are_waited_for_as_long_as_said(void **state) {
   const gateway_step_t script[] = {TAKE_FRAMES(3), AWAIT(1), NAME_NTH(8, 1), STALL};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
   apns_session_options_t options = options_for(gateway);
+  options.connect_timeout_ms = 30000;
   options.write_timeout_ms = 20000;
   apns_session_t *session = session_to(gateway, &options);
   apns_error_t error = APNS_ERROR_INIT;
@@ -381,7 +393,7 @@ static void events_are_waited_for_as_long_as_said(void **state) {
   assert_took(start, 50000);
   gateway_signal(gateway);
   start = clock_ms();
-  assert_ok(apns_session_next_event(session, &event, 30000, &error), &error);
+  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
   assert_within(start, 0);
   assert_int_equal(event.kind, APNS_EVENT_REJECTED);
   assert_ptr_equal(event.user_data, (void *)2);
@@ -409,13 +421,15 @@ static void a_signal_neither_ends_nor_prolongs_a_wait(void **state) {
   sigaction(SIGALRM, &action, NULL);
   const struct itimerval every = {{0, 20000}, {0, 20000}}, never = {{0, 0}, {0, 0}};
   setitimer(ITIMER_REAL, &every, NULL);
-  int64_t start = clock_ms();
-  apns_status_t status = apns_session_drain(session, 400, NULL, &error);
-  int64_t took = clock_ms() - start;
+  /* As many waits as it takes: on a busy machine signals are few. */
+  for (int rounds = 0; alarms < 3; rounds++) {
+    int64_t start = clock_ms();
+    assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 400, NULL, &error), &error);
+    assert_true(clock_ms() - start >= 399);
+    assert_within(start, 400);
+    assert_in_range(rounds, 0, 100);
+  }
   setitimer(ITIMER_REAL, &never, NULL);
-  assert_status(APNS_ERR_TIMEOUT, status, &error);
-  assert_in_range(took, 399, 400 + patience_ms());
-  assert_true(alarms >= 3);
   assert_counts(session, 3, 0, 0, 0, 3);
   apns_session_free(session);
   gateway_stop(gateway);

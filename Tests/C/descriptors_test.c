@@ -40,8 +40,8 @@ static void many_sessions(void **state) {
     apns_status_t status = apns_session_send(session, notification(0), 0, NULL, &error);
     assert_int_equal(status, index % 5 == 1 ? APNS_ERR_NETWORK : APNS_OK);
     if (index % 5 != 1 && index % 5 != 4)
-      assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
-    if (index % 2) assert_ok(apns_session_close(session, 30000, &error), &error);
+      assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+    if (index % 2) assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
     apns_session_free(session);
   }
   apns_credentials_free(credentials);

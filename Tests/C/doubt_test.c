@@ -36,7 +36,7 @@ static void check_poison(size_t count, size_t first, size_t step, bool has_stand
   apns_session_t *session = session_to(gateway, &options);
   apns_error_t error = APNS_ERROR_INIT;
   send_poisoned(session, count, first, step);
-  assert_ok(apns_session_drain(session, 60000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   const size_t deadly = (count - first + step - 1) / step;
   /* All the others get through, and the deadly ones alone are named. */
   assert_counts(session, count, count - deadly, 0, deadly, 0);
@@ -102,7 +102,7 @@ static void without_identifiers_all_end_together(void **state) {
   apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, COUNT);
   apns_event_t event = APNS_EVENT_INIT;
-  assert_ok(apns_session_next_event(session, &event, 60000, &error), &error);
+  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
   assert_int_equal(event.kind, APNS_EVENT_UNKNOWN);
   for (size_t n = 1; n < COUNT; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
   assert_counts(session, COUNT, 0, 0, COUNT, 0);

@@ -175,7 +175,7 @@ static int parts_from_nobody(void *argument) {
   struct pollfd entry = {.fd = descriptor_to(parting->gateway)};
   CHILD_REQUIRE(entry.fd >= 0);
   CHILD_REQUIRE(apns_session_send(session, notification(0), 0, NULL, &error) == APNS_OK);
-  CHILD_REQUIRE(poll(&entry, 1, 30000) == 1 && entry.revents & (POLLERR | POLLHUP));
+  CHILD_REQUIRE(poll(&entry, 1, AMPLE_MS) == 1 && entry.revents & (POLLERR | POLLHUP));
   /* The first call after a reset is told of it without a signal; that is over. */
   int code;
   socklen_t size = sizeof code;

@@ -56,7 +56,7 @@ static void check_parent_goes_on(int (*body)(void *)) {
   gateway_await_frames(gateway, 0, 10);
   check_child(body, &family);
   send_range(family.session, 11, 20);
-  assert_ok(apns_session_drain(family.session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(family.session, AMPLE_MS, NULL, &error), &error);
   assert_counts(family.session, 20, 20, 0, 0, 0);
   assert_int_equal(stats_of(family.session).connects, 1);
   assert_int_equal(stats_of(family.session).resent, 0);
@@ -112,7 +112,7 @@ static int makes_its_own_session(void *argument) {
   CHILD_REQUIRE(apns_session_new(&options, credentials, &session, &error) == APNS_OK);
   apns_credentials_free(credentials);
   CHILD_REQUIRE(apns_session_send(session, notification(3), 0, NULL, &error) == APNS_OK);
-  CHILD_REQUIRE(apns_session_drain(session, 30000, NULL, &error) == APNS_OK);
+  CHILD_REQUIRE(apns_session_drain(session, AMPLE_MS, NULL, &error) == APNS_OK);
   apns_session_free(session);
   apns_session_free(family->session);
   return 0;
@@ -126,7 +126,7 @@ static void a_child_may_have_its_own_session(void **state) {
   send_range(family.session, 0, 1);
   gateway_await_frames(gateway, 0, 1);
   check_child(makes_its_own_session, &family);
-  assert_ok(apns_session_drain(family.session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(family.session, AMPLE_MS, NULL, &error), &error);
   assert_counts(family.session, 1, 1, 0, 0, 0);
   apns_session_free(family.session);
   assert_carries(gateway_heard(gateway, 1), 0, 3);
@@ -204,7 +204,7 @@ static void several_connections_and_a_standby(void **state) {
     assert_ok(apns_session_connect(family.session, &error), &error);
     await_connects(family.session, 3);
     send_range(family.session, 0, COUNT);
-    assert_ok(apns_session_next_event(family.session, &event, 30000, &error), &error);
+    assert_ok(apns_session_next_event(family.session, &event, AMPLE_MS, &error), &error);
     assert_int_equal(event.reject, 8);
     /* The fourth for the one that ended, the fifth to stand by. */
     await_connects(family.session, 5);
@@ -225,7 +225,7 @@ static void several_connections_and_a_standby(void **state) {
     apns_session_stats_t after = stats_of(family.session);
     assert_memory_equal(&before, &after, sizeof before);
     if (!round) gateway_signal(gateway);
-    assert_ok(apns_session_drain(family.session, 30000, NULL, &error), &error);
+    assert_ok(apns_session_drain(family.session, AMPLE_MS, NULL, &error), &error);
     assert_counts(family.session, COUNT + MORE, COUNT + MORE - 2, 2, 0, 0);
     assert_ok(apns_session_next_event(family.session, &event, 0, &error), &error);
     assert_int_equal(event.reject, 7);

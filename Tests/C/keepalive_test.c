@@ -67,7 +67,7 @@ static void every_connection_is_told(void **state) {
   send_range(session, 0, BATCH);
   assert_int_equal(sockets_made(), 1);
   check_socket(sockets_last(), 20, 5);
-  assert_ok(apns_session_next_event(session, &event, 30000, &error), &error);
+  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
   await_connects(session, 2);
   check_socket(sockets_last(), 20, 5);
   await_connects(session, 3);

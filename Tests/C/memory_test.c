@@ -313,7 +313,7 @@ static void run_session(apns_protocol_t protocol, bool closes) {
   options.protocol = protocol;
   options.host = "127.0.0.1";
   options.port = protocol == APNS_PROTOCOL_HTTP2 ? peers.service : peers.gateway;
-  options.connect_timeout_ms = options.write_timeout_ms = 20000;
+  options.connect_timeout_ms = options.write_timeout_ms = AMPLE_MS;
   options.topic = protocol == APNS_PROTOCOL_HTTP2 ? "com.example.chess" : NULL;
   options.reconnect_pause_max_ms = 1;
   options.report_accepted = 1;
@@ -325,9 +325,9 @@ static void run_session(apns_protocol_t protocol, bool closes) {
   send_all(session, payload);
   TRY(apns_session_flush(session, &error));
   if (!closes) {
-    TRY(apns_session_drain(session, 20000, NULL, &error));
+    TRY(apns_session_drain(session, AMPLE_MS, NULL, &error));
   } else {
-    TRY(apns_session_close(session, 20000, &error));
+    TRY(apns_session_close(session, AMPLE_MS, &error));
   }
   take_events(session, closes);
   if (!closes && protocol != APNS_PROTOCOL_HTTP2) {
@@ -362,7 +362,7 @@ static void run_feedback(void) {
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
   options.host = "127.0.0.1";
   options.port = peers.feedback;
-  options.connect_timeout_ms = options.read_timeout_ms = 20000;
+  options.connect_timeout_ms = options.read_timeout_ms = AMPLE_MS;
   while (true) {
     apns_feedback_t *feedback = NULL;
     TRY(apns_feedback_open(&options, credentials, &feedback, &error));

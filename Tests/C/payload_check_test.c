@@ -262,7 +262,7 @@ static void a_thousand_keys_are_no_trouble(void **state) {
   for (size_t key = 0; key < count; key++)
     length += (size_t)sprintf(json + length, ",\"k%zu\":1,\"k%zu\":2\n", key, key);
   json[length++] = '}';
-  int64_t start = clock_ms();
+  int64_t start = cpu_ms();
   apns_error_t error = APNS_ERROR_INIT;
   apns_payload_finding_t *findings = calloc(count, sizeof *findings);
   size_t found = 0;
@@ -270,7 +270,7 @@ static void a_thousand_keys_are_no_trouble(void **state) {
   assert_ok(apns_payload_check(json, length, length, findings, count, &found, &error), &error);
   assert_int_equal(found, count);
   assert_int_equal(findings[count - 1].line, count);
-  assert_within(start, 1000);
+  assert_costs(start, 9000);
   free(findings);
   free(json);
 }

@@ -398,7 +398,7 @@ static void a_payload_that_is_warm_allocates_nothing(void **state) {
 static void many_custom_keys(void **state) {
   (void)state;
   const size_t count = as_many_as(100000, 3000);
-  int64_t start = clock_ms();
+  int64_t start = cpu_ms();
   apns_error_t e = APNS_ERROR_INIT;
   apns_payload_t *p = payload_of((size_t)1 << 24, NULL);
   for (size_t key = 0; key < count; key++) {
@@ -411,7 +411,7 @@ static void many_custom_keys(void **state) {
   apns_payload_remove_custom(p);
   assert_ok(apns_payload_add_integer(p, S("k77"), 2, &e), &e);
   assert_writes(p, "{\"aps\":{},\"k77\":2}");
-  assert_within(start, 1000);
+  assert_costs(start, 9000);
   apns_payload_free(p);
 }
 
@@ -556,7 +556,7 @@ static void a_long_text_is_shortened_in_no_time(void **state) {
   memset(text, '"', count);
   apns_error_t e = APNS_ERROR_INIT;
   apns_payload_t *p = payload_of(2048, "");
-  int64_t start = clock_ms();
+  int64_t start = cpu_ms();
   assert_ok(apns_payload_set_string(p, APNS_KEY_ALERT, text, count, &e), &e);
   for (int i = 0; i < 100; i++) {
     char json[2048];
@@ -565,7 +565,7 @@ static void a_long_text_is_shortened_in_no_time(void **state) {
     assert_int_equal(length, 2048);
     assert_int_equal(cut, count - (2048 - 20) / 2);
   }
-  assert_within(start, 1000);
+  assert_costs(start, 9000);
   apns_payload_free(p);
   free(text);
 }

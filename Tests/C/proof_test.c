@@ -32,7 +32,7 @@ static void check_word(const gateway_step_t *script, bool zero_proves, bool has_
     send_with_odd_token(session);
   else
     send_range(session, 0, BATCH);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   bool resends = !proves && ambiguous == APNS_AMBIGUOUS_RESEND;
   bool reports = !proves && ambiguous == APNS_AMBIGUOUS_REPORT;
   assert_counts(session, BATCH, reports ? 0 : BATCH, 0, reports ? BATCH : 0, 0);
@@ -99,9 +99,9 @@ static void an_odd_token_of_before_does_not_count(void **state) {
   apns_session_t *session = session_to(gateway, NULL);
   apns_error_t error = APNS_ERROR_INIT;
   send_with_odd_token(session);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   send_range(session, BATCH, 2 * BATCH);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_counts(session, 2 * BATCH, 2 * BATCH, 0, 0, 0);
   assert_int_equal(stats_of(session).resent, 0);
   apns_session_free(session);
@@ -122,7 +122,7 @@ static void identifier_0_without_a_sentinel(void **state) {
       send_range(session, 0, BATCH);
       gateway_await_step(gateway, 0, 2);
       assert_no_event(session);
-      assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+      assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
       assert_counts(session, BATCH, BATCH, 0, 0, 0);
       assert_int_equal(stats_of(session).resent, BATCH);
       apns_session_free(session);
@@ -148,7 +148,7 @@ static void a_sentinel_that_is_not_written_is_not_answered(void **state) {
   /* The sentinel waits behind what the socket does not take. */
   assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 100, NULL, &error), &error);
   gateway_signal(gateway);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_counts(session, count, count, 0, 0, 0);
   apns_session_free(session);
   assert_carry_all(gateway, 1, count);
@@ -169,11 +169,11 @@ static void check_past_one(uint32_t identifier, uint8_t status, int ambiguous) {
   apns_event_t event = APNS_EVENT_INIT;
   bool reports = ambiguous == APNS_AMBIGUOUS_REPORT;
   send_range(session, 0, BATCH);
-  assert_ok(apns_session_next_event(session, &event, 30000, &error), &error);
+  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
   assert_int_equal(event.reject, 8);
   assert_ok(apns_session_flush(session, &error), &error);
   gateway_await_step(gateway, 1, 2);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_counts(session, BATCH, reports ? 4 : BATCH - 1, 1, reports ? BATCH - 5 : 0, 0);
   assert_int_equal(stats_of(session).resent, (reports ? 1 : 2) * (BATCH - 5));
   if (reports)
@@ -210,7 +210,7 @@ static void packets_for_nobody_for_ever(void **state) {
   apns_session_t *session = session_to(gateway, &options);
   apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, BATCH);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_counts(session, BATCH, 0, 0, BATCH, 0);
   for (size_t n = 0; n < BATCH; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
   assert_int_equal(gateway_connections(gateway), ENDS);
@@ -244,7 +244,7 @@ static void check_behind(const gateway_step_t *script, int tls_version) {
   gateway_heard(gateway, 0);
   assert_ok(apns_session_send(session, notification(BATCH), 0, NULL, &error), &error);
   clock_go();
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_counts(session, BATCH + 1, BATCH, 1, 0, 0);
   assert_event(session, APNS_EVENT_REJECTED, 8, 3);
   assert_no_event(session);
@@ -288,7 +288,7 @@ static void a_quiet_period_that_is_broken_off(void **state) {
     gateway_signal(gateway);
     if (reports) {
       apns_event_t event = APNS_EVENT_INIT;
-      assert_ok(apns_session_next_event(session, &event, 30000, &error), &error);
+      assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
       assert_ptr_equal(event.user_data, (void *)1);
       for (size_t n = 1; n < BATCH; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);
     } else {
@@ -300,7 +300,7 @@ static void a_quiet_period_that_is_broken_off(void **state) {
     assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 20, &unresolved, &error), &error);
     assert_int_equal(unresolved, left);
     clock_forward(3600001);
-    assert_ok(apns_session_drain(session, 30000, &unresolved, &error), &error);
+    assert_ok(apns_session_drain(session, AMPLE_MS, &unresolved, &error), &error);
     assert_counts(session, BATCH + 1, left, 0, BATCH + 1 - left, 0);
     assert_no_event(session);
     apns_session_free(session);
@@ -406,7 +406,7 @@ static void a_trickle_is_proven(void **state) {
   apns_event_t event = APNS_EVENT_INIT;
   send_range(session, 10, 11);
   clock_forward(60001);
-  assert_ok(apns_session_next_event(session, &event, 30000, &error), &error);
+  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
   assert_counts(session, 11, 11, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 4);
   assert_int_equal(stats_of(session).resent, 0);
@@ -421,19 +421,21 @@ static void a_connection_that_ends_after_a_trickle(void **state) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite, ends));
   apns_session_t *session = session_of_age(gateway, 0, 0);
   apns_error_t error = APNS_ERROR_INIT;
+  clock_stop();
   for (size_t n = 0; n < 900; n++) {
     send_range(session, n, n + 1);
     assert_no_event(session);
     clock_forward(60);
   }
   clock_forward(10000);
+  clock_go();
   assert_no_event(session);
   gateway_await_frames(gateway, 0, 901);
   await_accepted(session, 0, 900);
   send_range(session, 900, 901);
   gateway_signal(gateway);
   gateway_heard(gateway, 1);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_counts(session, 901, 901, 0, 0, 0);
   assert_int_equal(stats_of(session).resent, 1);
   apns_session_free(session);
@@ -444,10 +446,12 @@ static void proof_waits_for_a_connection_that_is_allowed(void **state) {
   (void)state;
   gateway_t *gateway = gateway_start(NULL, NULL);
   apns_session_t *session = session_of_age(gateway, 10000, 1);
+  clock_stop();
   send_range(session, 0, BATCH);
   clock_forward(59000);
   look_in_vain(session);
   clock_forward(1001);
+  clock_go();
   assert_no_event(session);
   gateway_await_frames(gateway, 0, BATCH + 1);
   await_accepted(session, 0, BATCH);
@@ -465,7 +469,7 @@ static void without_the_option_only_what_needs_proof_proves(void **state) {
   look_in_vain(session);
   assert_ok(apns_session_flush(session, &error), &error);
   look_in_vain(session);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   await_accepted(session, 0, BATCH);
   apns_session_free(session);
   gateway_stop(gateway);
@@ -479,8 +483,8 @@ static void a_trickle_is_proven_by_silence(void **state) {
   options.report_accepted = 1;
   options.quiet_period_ms = 2000;
   apns_session_t *session = session_to(gateway, &options);
-  send_range(session, 0, 1);
   clock_stop();
+  send_range(session, 0, 1);
   for (size_t n = 1; n <= 60; n++) {
     clock_forward(1000);
     send_range(session, n, n + 1);
@@ -528,7 +532,7 @@ static void something_that_never_comes_to_a_word(void **state) {
   assert_contains(error.message, "without a word");
   /* What is a ticket's or a slow packet's is not that. */
   assert_in_range(piece, 2000, PIECES);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_counts(session, BATCH, BATCH, 0, 0, 0);
   apns_session_free(session);
   gateway_stop(gateway);
@@ -548,17 +552,17 @@ static void an_answer_that_never_comes(void **state) {
     apns_error_t error = APNS_ERROR_INIT;
     size_t unresolved = 0;
     bool reports = ambiguous == APNS_AMBIGUOUS_REPORT;
+    clock_stop();
     send_range(session, 0, BATCH);
     assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, &unresolved, &error), &error);
     gateway_await_step(gateway, 0, 1);
-    clock_stop();
     clock_forward(99000);
     assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, &unresolved, &error), &error);
     assert_int_equal(unresolved, BATCH);
     assert_int_equal(stats_of(session).connects, 1);
     clock_forward(2000);
     clock_go();
-    assert_ok(apns_session_drain(session, 30000, &unresolved, &error), &error);
+    assert_ok(apns_session_drain(session, AMPLE_MS, &unresolved, &error), &error);
     assert_counts(session, BATCH, reports ? 0 : BATCH, 0, reports ? BATCH : 0, 0);
     if (reports)
       for (size_t n = 0; n < BATCH; n++) assert_event(session, APNS_EVENT_UNKNOWN, 0, n);

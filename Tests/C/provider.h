@@ -35,12 +35,26 @@ void check_contains(const char *text, const char *part, const char *file, int li
 /** Milliseconds of the monotonic clock. */
 int64_t clock_ms(void);
 
-/** What a busy machine may add to a time; less than what a call would wait that waits wrongly. */
+/** What a busy machine may add to a time; less than AMPLE_MS, which a call would wait that waits
+    wrongly. */
 int64_t patience_ms(void);
 
 /** Fails where more than `limit_ms`, and what a busy machine may add to it, have passed. */
 #define assert_within(start_ms, limit_ms) \
   assert_in_range(clock_ms() - (start_ms), 0, (limit_ms) + patience_ms())
+
+/**
+ * A deadline for what has to succeed. However busy the machine and slow valgrind, it does not
+ * pass; a call that hangs ends by it before ctest ends the test.
+ */
+#define AMPLE_MS 240000
+
+/** Milliseconds of a processor that this program has used, which other programs do not add to. */
+int64_t cpu_ms(void);
+
+/** Fails where more than `limit_ms` of it, ten times that under valgrind, have been used. */
+#define assert_costs(start_ms, limit_ms) \
+  assert_in_range(cpu_ms() - (start_ms), 0, (limit_ms)*as_many_as(1, 10))
 
 /** `many`, or `few` where each step is dear (under valgrind). */
 size_t as_many_as(size_t many, size_t few);

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LONGEST_REQUEST = 8192, MOST_CONNECTIONS = 64, PATIENCE_SECONDS = 40 };
+enum { LONGEST_REQUEST = 8192, MOST_CONNECTIONS = 64, PATIENCE_SECONDS = 240 };
 
 typedef struct client {
   proxy_t *proxy;

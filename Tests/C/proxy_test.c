@@ -25,7 +25,7 @@ static void check_through(const apns_session_options_t *options, gateway_t *gate
   apns_session_t *session = session_to(gateway, options);
   apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, BATCH);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_counts(session, BATCH, BATCH, 0, 0, 0);
   apns_session_free(session);
   assert_string_equal(proxy_request(proxy, 0), request);
@@ -196,7 +196,7 @@ static void check_no(const proxy_answer_t *no, apns_status_t expected, const cha
   assert_int_equal(gateway_connections(gateway), 0);
   if (!no->stays) {
     send_range(session, 0, BATCH);
-    assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+    assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
     assert_counts(session, BATCH, BATCH, 0, 0, 0);
   }
   apns_session_free(session);
@@ -314,11 +314,11 @@ static void rejections_and_a_standby(void **state) {
   apns_error_t error = APNS_ERROR_INIT;
   apns_event_t event = APNS_EVENT_INIT;
   send_range(session, 0, BATCH);
-  assert_ok(apns_session_next_event(session, &event, 30000, &error), &error);
+  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
   assert_int_equal(event.reject, 8);
   await_connects(session, 3);
   gateway_signal(gateway);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_counts(session, BATCH, BATCH - 2, 2, 0, 0);
   assert_event(session, APNS_EVENT_REJECTED, 8, 1);
   apns_session_free(session);
@@ -344,10 +344,11 @@ static void a_refusal_while_notifications_wait(void **state) {
   size_t unresolved = 0;
   send_range(session, 0, BATCH);
   gateway_await_step(gateway, 0, 2);
-  assert_status(APNS_ERR_NETWORK, apns_session_drain(session, 30000, &unresolved, &error), &error);
+  assert_status(APNS_ERR_NETWORK, apns_session_drain(session, AMPLE_MS, &unresolved, &error),
+                &error);
   assert_contains(error.message, "refused: 503 Busy");
   assert_int_equal(unresolved, BATCH - 1);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_counts(session, BATCH, BATCH - 1, 1, 0, 0);
   apns_session_free(session);
   proxy_stop(proxy);
@@ -362,7 +363,7 @@ static apns_status_t open_feedback(const gateway_t *gateway, const proxy_t *prox
   apns_feedback_options_t from = APNS_FEEDBACK_OPTIONS_INIT;
   from.host = "127.0.0.1";
   from.port = gateway_port(gateway);
-  from.connect_timeout_ms = from.read_timeout_ms = 30000;
+  from.connect_timeout_ms = from.read_timeout_ms = AMPLE_MS;
   from.proxy_host = "127.0.0.1";
   from.proxy_port = proxy_port(proxy);
   from.proxy_user = "Aladdin";

@@ -166,7 +166,7 @@ static void the_list_outlives_the_session(void **state) {
   apns_session_t *session = push_session(service, NULL);
   apns_error_t error = APNS_ERROR_INIT;
   send_all(session, 0, 10);
-  assert_ok(apns_session_close(session, 30000, &error), &error);
+  assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
   apns_feedback_t *feedback = feedback_of(session);
   apns_session_free(session);
   clean_up(feedback);

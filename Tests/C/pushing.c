@@ -7,8 +7,9 @@ apns_session_options_t push_options(const service_t *service) {
   options.protocol = APNS_PROTOCOL_HTTP2;
   options.host = "localhost";
   options.port = service_port(service);
-  options.connect_timeout_ms = 30000;
-  options.write_timeout_ms = 30000;
+  options.connect_timeout_ms = AMPLE_MS;
+  options.write_timeout_ms = AMPLE_MS;
+  options.answer_timeout_ms = AMPLE_MS;
   options.topic = "com.example.chess";
   options.report_accepted = 1;
   return options;
@@ -46,7 +47,7 @@ void send_all(apns_session_t *session, size_t from, size_t to) {
 
 void drain(apns_session_t *session) {
   apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
 }
 
 apns_event_t one_event(apns_session_t *session) {

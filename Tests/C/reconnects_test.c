@@ -89,8 +89,8 @@ static void a_connection_of_use_ends_the_pauses(void **state) {
   send_range(session, 0, BATCH);
   gateway_heard(gateway, 0);
   for (int round = 0; round < 2; round++)
-    assert_status(APNS_ERR_NETWORK, apns_session_drain(session, 30000, NULL, &error), &error);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+    assert_status(APNS_ERR_NETWORK, apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   send_range(session, BATCH, 2 * BATCH);
   gateway_heard(gateway, 4);
   gateway_accept_no_more(gateway);
@@ -117,11 +117,11 @@ static void rejections_cost_no_pause(void **state) {
   sockets_reset();
   send_range(session, 0, COUNT + 1);
   for (size_t index = 0; index < COUNT; index++) {
-    assert_ok(apns_session_next_event(session, &event, 30000, &error), &error);
+    assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
     /* The next one is begun before the call that heard the rejection returns. */
     assert_int_equal(sockets_made(), index + 2);
   }
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_counts(session, COUNT + 1, 1, COUNT, 0, 0);
   apns_session_free(session);
   gateway_stop(gateway);
@@ -170,7 +170,7 @@ static void check_cap(uint32_t cap, size_t at_once, size_t in_five_minutes) {
   while (clock_ms() - first < 300000) {
     int64_t start = clock_ms();
     if (rejected < sockets_made()) {
-      assert_ok(apns_session_next_event(session, &event, 30000, &error), &error);
+      assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
       assert_int_equal(event.kind, APNS_EVENT_REJECTED);
       rejected++;
       watch_begins(start);
@@ -259,11 +259,11 @@ static void a_send_that_may_not_connect_says_why(void **state) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(polite, polite));
   apns_session_options_t options = options_for(gateway);
   options.connects_per_minute = 1;
-  options.connect_timeout_ms = getenv("APNS_TESTS_LIGHT") ? 10000 : 1000;
+  options.connect_timeout_ms = 10000;
   apns_session_t *session = session_to(gateway, &options);
   apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, BATCH);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   int64_t start = clock_ms();
   assert_status(APNS_ERR_TIMEOUT, apns_session_send(session, notification(BATCH), 0, NULL, &error),
                 &error);
@@ -273,7 +273,7 @@ static void a_send_that_may_not_connect_says_why(void **state) {
   assert_counts(session, BATCH, BATCH, 0, 0, 0);
   clock_forward(60000);
   send_range(session, BATCH, 2 * BATCH);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_counts(session, 2 * BATCH, 2 * BATCH, 0, 0, 0);
   apns_session_free(session);
   gateway_stop(gateway);

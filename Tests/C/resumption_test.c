@@ -35,7 +35,7 @@ static void push(apns_session_t *session, size_t n) {
   apns_error_t error = APNS_ERROR_INIT;
   size_t unresolved = 1;
   assert_ok(apns_session_send(session, notification(n), 0, NULL, &error), &error);
-  assert_ok(apns_session_drain(session, 20000, &unresolved, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, &unresolved, &error), &error);
   assert_int_equal(unresolved, 0);
   assert_event(session, APNS_EVENT_ACCEPTED, 0, n);
 }

@@ -17,13 +17,14 @@ static const gateway_step_t works[] = {TAKE_FRAMES(BATCH - 1), AWAIT(1), NAME_NT
 static apns_session_t *session_with_standby(const gateway_t *gateway) {
   apns_session_options_t options = options_for(gateway);
   options.no_standby = 0;
+  options.connect_timeout_ms = 30000; /* through which the clock is moved */
   return session_to(gateway, &options);
 }
 
 static void assert_next_event(apns_session_t *session, int reject, size_t n) {
   apns_event_t event = APNS_EVENT_INIT;
   apns_error_t error = APNS_ERROR_INIT;
-  assert_ok(apns_session_next_event(session, &event, 30000, &error), &error);
+  assert_ok(apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
   assert_int_equal(event.kind, APNS_EVENT_REJECTED);
   assert_int_equal(event.reject, reject);
   assert_ptr_equal(event.user_data, (void *)(uintptr_t)(n + 1));
@@ -41,7 +42,7 @@ static void bring_to_work(apns_session_t *session) {
 static void check_goes_on(gateway_t *gateway, apns_session_t *session) {
   apns_error_t error = APNS_ERROR_INIT;
   gateway_signal(gateway);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_event(session, APNS_EVENT_REJECTED, 8, 1);
   assert_counts(session, BATCH, BATCH - 2, 2, 0, 0);
   assert_no_event(session);
@@ -120,7 +121,7 @@ static void a_window_half_full_makes_one(void **state) {
   assert_status(APNS_ERR_TIMEOUT, apns_session_drain(session, 0, NULL, &error), &error);
   gateway_signal(gateway);
   send_range(session, 70, 80);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_counts(session, 80, 80, 0, 0, 0);
   apns_session_free(session);
   const gateway_record_t *after = gateway_heard(gateway, 1);
@@ -146,7 +147,7 @@ static void one_that_ended_while_it_waited_is_replaced(void **state) {
     gateway_signal(gateway);
     /* The end is there before it is needed. */
     struct pollfd standby = {.fd = sockets_last(), .events = POLLIN};
-    assert_int_equal(poll(&standby, 1, 30000), 1);
+    assert_int_equal(poll(&standby, 1, AMPLE_MS), 1);
     check_goes_on(gateway, session);
     assert_int_equal(stats_of(session).unknown, 0);
     apns_session_free(session);
@@ -291,7 +292,7 @@ static void check_no_residue(standby_t standby, bool closes) {
   gateway_signal(gateway);
   if (closes) {
     int64_t start = clock_ms();
-    assert_ok(apns_session_close(session, 30000, &error), &error);
+    assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
     assert_within(start, 0);
     assert_int_equal(sockets_open(), 0);
     /* Nothing was sent on it, and nobody else was asked for a connection. */
@@ -340,7 +341,7 @@ static void never_more_than_two_sockets_for_each_connection(void **state) {
       while (n % 20 == 0 && apns_session_next_event(session, &event, 0, NULL) == APNS_OK) {
       }
     }
-    assert_ok(apns_session_drain(session, 60000, NULL, &error), &error);
+    assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
     assert_counts(session, count, count - bad, bad, 0, 0);
     assert_in_range(sockets_most(), 2, 2 * connections);
     if (connections == 1) assert_int_equal(sockets_most(), 2);

@@ -56,7 +56,7 @@ static void learn_lengths(void) {
   apns_session_t *session = session_to(gateway, NULL);
   apns_error_t error = APNS_ERROR_INIT;
   send_range(session, 0, 2 * BATCH);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   apns_session_free(session);
   const gateway_record_t *heard = gateway_heard(gateway, 0);
   for (size_t n = 0; n < 2 * BATCH; n++) lengths[n] = heard->frames[n].length;
@@ -140,7 +140,7 @@ static void each_stage_of_a_session(void **state) {
 
   /* The tenth is rejected there, and the rest is proven on a fourth. */
   gateway_signal(gateway);
-  assert_ok(apns_session_drain(session, 30000, &unresolved, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, &unresolved, &error), &error);
   assert_int_equal(unresolved, 0);
   bytes += length_of(BATCH, 2 * BATCH) + sentinel;
   assert_stats(session, .taken = 2 * BATCH, .accepted = 18, .rejected = 2, .resent = 22,
@@ -183,7 +183,7 @@ static void unknown_ones_are_counted_when_they_are_known_to_be(void **state) {
   assert_stats(session, .taken = BATCH + 1, .unknown = BATCH, .unresolved = 1, .connects = 2,
                .bytes = bytes, .records = records + 1, .events = BATCH - 1, .in_flight = 1,
                .window = lengths[BATCH], .first_unresolved = identifier);
-  assert_ok(apns_session_close(session, 30000, &error), &error);
+  assert_ok(apns_session_close(session, AMPLE_MS, &error), &error);
   bytes += sentinel;
   assert_stats(session, .taken = BATCH + 1, .unknown = BATCH + 1, .connects = 2, .bytes = bytes,
                .records = stats_of(session).records, .events = BATCH);
@@ -200,7 +200,7 @@ static void accepted_ones_wait_as_events_only_where_asked_for(void **state) {
     apns_session_t *session = session_to(gateway, &options);
     apns_error_t error = APNS_ERROR_INIT;
     send_range(session, 0, BATCH);
-    assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+    assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
     for (size_t n = 0; asked && n < BATCH; n++) {
       assert_int_equal(stats_of(session).events, BATCH - n);
       assert_event(session, APNS_EVENT_ACCEPTED, 0, n);
@@ -281,7 +281,7 @@ static void several_connections_are_counted_together(void **state) {
     if (stats.first_unresolved == identifiers[n]) oldest = n;
   assert_in_range(oldest, 0, COUNT - 1);
   gateway_signal(gateway);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_counts(session, COUNT, COUNT, 0, 0, 0);
   assert_int_equal(stats_of(session).first_unresolved, 0);
   apns_session_free(session);

@@ -221,9 +221,9 @@ static void many_keys(void **state) {
       const size_t n = order == 0 ? index : order == 1 ? count - index : index * 7919 % count;
       end += sprintf(end, "\"key %zu\" = \"value %zu of %zu\";\n", n, n, order);
     }
-    const int64_t start = clock_ms();
+    const int64_t start = cpu_ms();
     apns_strings_t *strings = read_strings(text);
-    assert_within(start, 1000);
+    assert_costs(start, 9000);
     for (size_t n = 1; n < count; n++) {
       char key[32], value[64];
       const char *found = NULL;

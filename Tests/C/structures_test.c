@@ -442,7 +442,7 @@ static void notifications_of_other_programs_in_an_array(void **state) {
   assert_int_equal(taken, 1);
   assert_contains(error.message, "does not know");
   notifications_free(source, 3);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   apns_session_free(session);
   const gateway_record_t *heard = gateway_heard(gateway, 0);
   assert_int_equal(notifications_in(heard), 4);
@@ -464,7 +464,7 @@ static void what_is_for_http2_is_passed_over(void **state) {
   push.collapse_id = "a collapse id that is longer than the 64 bytes that HTTP/2 has room for";
   push.apns_id = "not a UUID";
   assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
-  assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   apns_session_free(session);
   const gateway_record_t *heard = gateway_heard(gateway, 0);
   assert_int_equal(notifications_in(heard), 2);
@@ -488,7 +488,7 @@ static void events_and_stats_of_other_programs(void **state) {
   apns_error_t error = APNS_ERROR_INIT;
   for (size_t n = 0; n < 3; n++) {
     send_range(session, n, n + 1);
-    assert_ok(apns_session_drain(session, 30000, NULL, &error), &error);
+    assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   }
   assert_int_equal(stats_of(session).events, 3);
 

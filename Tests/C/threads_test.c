@@ -38,7 +38,7 @@ static void *work(void *argument) {
               "send");
   for (size_t index = 0; index < worker->sessions && !worker->fault; index++) {
     apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
-    came_to(worker, apns_session_drain(sessions[index], 60000, NULL, &error), &error, "drain");
+    came_to(worker, apns_session_drain(sessions[index], AMPLE_MS, NULL, &error), &error, "drain");
     came_to(worker, apns_session_stats(sessions[index], &stats, &error), &error, "stats");
     if (!worker->fault && (stats.accepted != BATCH || stats.unresolved != 0))
       worker->fault = "not all were accepted";
@@ -127,10 +127,10 @@ static void *work_with_rejections(void *argument) {
               &error, "send");
     }
   for (size_t index = 0; index < worker->sessions && !worker->fault; index++) {
-    came_to(worker, apns_session_drain(sessions[index], 60000, NULL, &error), &error, "drain");
+    came_to(worker, apns_session_drain(sessions[index], AMPLE_MS, NULL, &error), &error, "drain");
     check_events(worker, sessions[index], BATCH);
     if (index % 4 == 3)
-      came_to(worker, apns_session_close(sessions[index], 60000, &error), &error, "close");
+      came_to(worker, apns_session_close(sessions[index], AMPLE_MS, &error), &error, "close");
   }
   for (size_t index = 0; index < worker->sessions; index++) apns_session_free(sessions[index]);
   return NULL;
@@ -167,7 +167,7 @@ static void many_threads_with_rejections(void **state) {
 /* A session may go from thread to thread, one at a time. */
 static void *drain(void *argument) {
   apns_error_t error = APNS_ERROR_INIT;
-  return apns_session_drain(argument, 30000, NULL, &error) == APNS_OK ? argument : NULL;
+  return apns_session_drain(argument, AMPLE_MS, NULL, &error) == APNS_OK ? argument : NULL;
 }
 
 static void a_session_that_goes_to_another_thread(void **state) {

@@ -16,7 +16,7 @@ static void new_keys_without_end_end_the_connection(void **state) {
   apns_error_t error = APNS_ERROR_INIT;
   int64_t start = clock_ms();
   assert_ok(apns_session_send(session, notification(0), 0, NULL, &error), &error);
-  assert_ok(apns_session_drain(session, 60000, NULL, &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_within(start, 20000);
   assert_event(session, APNS_EVENT_ACCEPTED, 0, 0);
   assert_int_equal(stats_of(session).connects, 3);

@@ -572,14 +572,14 @@ static void check_refused_after_the_handshake(const char *certificate, const cha
   apns_error_t error = APNS_ERROR_INIT;
   assert_ok(apns_session_send(session, notification(0), 0, NULL, &error), &error);
   size_t unresolved = 0;
-  assert_status(APNS_ERR_TLS, apns_session_drain(session, 30000, &unresolved, &error), &error);
+  assert_status(APNS_ERR_TLS, apns_session_drain(session, AMPLE_MS, &unresolved, &error), &error);
   assert_contains(error.message, reason);
   assert_int_not_equal(error.tls_code, 0);
   /* The gateway looked at nothing, so nothing was sent again and nothing has an end. */
   assert_int_equal(unresolved, 1);
   assert_counts(session, 1, 0, 0, 0, 1);
   assert_int_equal(stats_of(session).resent, 0);
-  assert_status(APNS_ERR_TLS, apns_session_drain(session, 30000, &unresolved, &error), &error);
+  assert_status(APNS_ERR_TLS, apns_session_drain(session, AMPLE_MS, &unresolved, &error), &error);
   assert_int_equal(stats_of(session).resent, 0);
   assert_no_event(session);
   assert_ok(apns_session_close(session, 0, &error), &error);
@@ -608,7 +608,7 @@ static void a_refusal_met_by_next_event(void **state) {
   apns_error_t error = APNS_ERROR_INIT;
   apns_event_t event = APNS_EVENT_INIT;
   send_range(session, 0, 1);
-  assert_status(APNS_ERR_TLS, apns_session_next_event(session, &event, 30000, &error), &error);
+  assert_status(APNS_ERR_TLS, apns_session_next_event(session, &event, AMPLE_MS, &error), &error);
   assert_contains(error.message, "alert certificate required");
   assert_counts(session, 1, 0, 0, 0, 1);
   apns_session_free(session);

@@ -35,8 +35,8 @@ class Gateway {
     apns::SessionOptions options;
     options.host = "127.0.0.1";
     options.port = gateway_port(gateway_);
-    options.connect_timeout_ms = 30000;
-    options.write_timeout_ms = 30000;
+    options.connect_timeout_ms = AMPLE_MS;
+    options.write_timeout_ms = AMPLE_MS;
     options.no_standby = true;
     return options;
   }
@@ -44,8 +44,8 @@ class Gateway {
     apns::FeedbackOptions options;
     options.host = "127.0.0.1";
     options.port = gateway_port(gateway_);
-    options.connect_timeout_ms = 30000;
-    options.read_timeout_ms = 30000;
+    options.connect_timeout_ms = AMPLE_MS;
+    options.read_timeout_ms = AMPLE_MS;
     return options;
   }
 

@@ -41,7 +41,7 @@ class Service {
     options.protocol = APNS_PROTOCOL_HTTP2;
     options.host = "localhost";
     options.port = service_port(service_);
-    options.connect_timeout_ms = options.write_timeout_ms = 30000;
+    options.connect_timeout_ms = options.write_timeout_ms = AMPLE_MS;
     options.report_accepted = true;
     options.topic = "com.example.chess";
     return options;
@@ -53,7 +53,7 @@ class Service {
 };
 
 static apns::Event only_event(apns::Session &session) {
-  assert_int_equal(session.drain(std::chrono::seconds(30)), 0);
+  assert_int_equal(session.drain(std::chrono::milliseconds(AMPLE_MS)), 0);
   const std::optional<apns::Event> event = session.next_event();
   assert_true(event.has_value());
   return *event;

@@ -91,7 +91,8 @@ static void sessions(void **) {
   assert_int_equal(session.try_send_many(many, 2, APNS_SEND_MORE, &taken, &error), APNS_OK);
   assert_int_equal(taken, 2);
   assert_int_equal(session.try_flush(&error), APNS_OK);
-  assert_int_equal(session.try_drain(seconds(30), &unresolved, &error), APNS_OK);
+  assert_int_equal(session.try_drain(std::chrono::milliseconds(AMPLE_MS), &unresolved, &error),
+                   APNS_OK);
   auto events = session.try_events(seconds(0), &error);
   int count = 0;
   for (const apns::Event &event : events) {
@@ -106,7 +107,7 @@ static void sessions(void **) {
   assert_int_equal(stats.accepted, 4);
   apns::Session moved = std::move(session);
   assert_int_equal(session.try_flush(&error), APNS_ERR_ARGUMENT);
-  assert_int_equal(moved.try_close(seconds(30), &error), APNS_OK);
+  assert_int_equal(moved.try_close(std::chrono::milliseconds(AMPLE_MS), &error), APNS_OK);
   assert_int_equal(moved.try_send({good, "{}"}), APNS_ERR_CLOSED);
 }
 

@@ -92,7 +92,7 @@ static void every_notification_ends_and_is_told(void **) {
   for (int n = 0; n < 3; n++)
     identifiers[n] = session.send({tokens[n], json, &names[n]}, n < 2 ? APNS_SEND_MORE : 0);
   assert_true(identifiers[0] != 0 && identifiers[0] < identifiers[1]);
-  assert_int_equal(session.drain(seconds(30)), 0);
+  assert_int_equal(session.drain(std::chrono::milliseconds(AMPLE_MS)), 0);
   int count = 0;
   for (const apns::Event &event : session.events()) {
     assert_int_equal(event.identifier, identifiers[count]);
@@ -108,7 +108,7 @@ static void every_notification_ends_and_is_told(void **) {
   const apns_session_stats_t stats = session.stats();
   assert_int_equal(stats.accepted, 2);
   assert_int_equal(stats.rejected, 1);
-  session.close(seconds(30));
+  session.close(std::chrono::milliseconds(AMPLE_MS));
   assert_throws(APNS_ERR_CLOSED, "closed", [&] { session.send({tokens[0], json}); });
 }
 
@@ -122,7 +122,7 @@ static void what_is_sent_is_what_was_said(void **) {
     const auto time = std::chrono::system_clock::time_point{} + seconds{0x01020304};
     session.send(apns::Notification().to("tt").saying("{}").until(time).at_priority(5));
     session.send(apns::Notification("u", "{}").once());
-    session.close(seconds(30));
+    session.close(std::chrono::milliseconds(AMPLE_MS));
   }
   const gateway_record_t *heard = gateway.heard(0);
   static const char expected[] =
@@ -154,7 +154,7 @@ static void a_payload_is_sent_from_where_it_is_built(void **) {
     assert_throws(APNS_ERR_ARGUMENT, "has a payload already", [&] {
       session.send({"tt", "{}"}, payload);
     });
-    session.close(seconds(30));
+    session.close(std::chrono::milliseconds(AMPLE_MS));
   }
   static const char expected[] =
       "\2\0\0\0\x28\1\0\2tt\2\0\x19{\"aps\":{\"alert\":\"Hello\"}}\3\0\4\0\0\0\1"
@@ -173,7 +173,7 @@ static void options_do_what_they_say(void **) {
   options.ambiguous = APNS_AMBIGUOUS_REPORT;
   apns::Session session(apns::Credentials(provider_options()), options);
   session.send({"t", "{}"});
-  const auto event = session.next_event(seconds(30));
+  const auto event = session.next_event(std::chrono::milliseconds(AMPLE_MS));
   assert_true(event.has_value() && event->is_unknown());
   assert_memory_equal(gateway.heard(0)->bytes, "\0\0\1t\0\2{}", 8);
 }
@@ -204,7 +204,7 @@ static void an_array_is_sent_and_what_was_taken_told(void **) {
   std::size_t taken = 0;
   assert_int_equal(session.try_send_many(pushes.data() + 41, 59, 0, &taken), APNS_OK);
   assert_int_equal(taken, 59);
-  assert_int_equal(session.drain(seconds(30)), 0);
+  assert_int_equal(session.drain(std::chrono::milliseconds(AMPLE_MS)), 0);
   assert_int_equal(session.stats().accepted, 199);
 }
 
@@ -334,7 +334,7 @@ static void a_session_moves(void **) {
   second.send({token_of(2), json});
   std::vector<apns::Session> sessions;
   sessions.push_back(std::move(second));
-  assert_int_equal(sessions[0].drain(seconds(30)), 0);
+  assert_int_equal(sessions[0].drain(std::chrono::milliseconds(AMPLE_MS)), 0);
   assert_int_equal(sessions[0].stats().accepted, 2);
   assert_int_equal(gateway_connections(gateway.get()), 1);
 }

@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 
-DEADLINE = int(os.environ.get("PAGE_DEADLINE", "30"))
+DEADLINE = int(os.environ.get("PAGE_DEADLINE", "120"))
 
 
 def program():

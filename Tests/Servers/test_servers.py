@@ -46,7 +46,7 @@ def free_port():
 
 
 def await_listening(port, process):
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 240
     while True:
         try:
             return socket.create_connection(("127.0.0.1", port), timeout=5).close()

@@ -465,7 +465,7 @@ def test_refuses_connections_for_a_while(start):
             break
         except ConnectionRefusedError:
             refusals += 1
-            assert time.monotonic() - began < 20
+            assert time.monotonic() - began < 240
     assert refusals > 0
     assert time.monotonic() - began >= 1.5
     assert story(sock, SENTINEL) == (error(2, 99), CLEAN)

@@ -91,7 +91,7 @@ def test_ready_has_every_port(certificates, host):
 def refusal(certificates, arguments):
     ran = subprocess.run(
         [tool(), "simulate", "--certificates", certificates, *arguments],
-        capture_output=True, text=True, timeout=20,
+        capture_output=True, text=True, timeout=240,
     )
     assert ran.returncode == 2 and ran.stdout == ""
     return ran.stderr

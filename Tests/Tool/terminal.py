@@ -12,7 +12,7 @@ import termios
 import time
 
 SCREENS = pathlib.Path(__file__).parent / "Screens"
-DEADLINE = 60
+DEADLINE = 240
 
 
 class Terminal:

@@ -69,7 +69,7 @@ def test_killed_and_resumed(tool, start, tmp_path):
     make_list(tmp_path / "list.csv")
     words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "Hello {{name}}", "--badge", "{{badge}}",
              "--results", "results", "--window", WINDOW, "--json"]
-    deadline, peaks, before, kills = time.monotonic() + max(60, COUNT / 500), [], set(), (0.3, 0.6)
+    deadline, peaks, before, kills = time.monotonic() + max(240, COUNT / 500), [], set(), (0.3, 0.6)
     for share in kills:
         running = tool.start(*words, *["--resume"] * bool(before))
         peaks.append(Peak(running.pid))
@@ -86,7 +86,7 @@ def test_killed_and_resumed(tool, start, tmp_path):
 
     running = tool.start(*words, "--resume")
     peaks.append(Peak(running.pid))
-    out, err = running.communicate(timeout=max(60, COUNT / 500))
+    out, err = running.communicate(timeout=max(240, COUNT / 500))
     assert running.returncode == 0, err
     totals = json.loads(out)
     simulator.stop()

@@ -283,7 +283,7 @@ def test_connections_lost_for_good(tool, start, tmp_path):
     running = tool.start(*words, "--rate", 1000, "--patience", 1, "--drain", 3)
     simulator.wait("/counters", lambda counters: counters["accepted"] > 200)
     simulator.process.kill()
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=240)
     assert running.returncode == 3, (out, err)
     assert "--resume goes on" in err
 

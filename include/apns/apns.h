@@ -5,7 +5,11 @@
  * end of every notification it sent:
  *
  *     apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
- *     who.certificate_file = "provider.pem";
+ *     who.token_key_file = "AuthKey_ABC123DEFG.p8"; // or who.certificate_file
+ *     who.key_id = "ABC123DEFG", who.team_id = "DEF123GHIJ";
+ *     apns_session_options_t where = APNS_SESSION_OPTIONS_INIT;
+ *     where.protocol = APNS_PROTOCOL_HTTP2; // to api.push.apple.com
+ *     where.topic = "com.example.app";
  *     apns_credentials_t *credentials = NULL;
  *     apns_session_t *session = NULL;
  *     apns_error_t error = APNS_ERROR_INIT;
@@ -13,12 +17,16 @@
  *     push.token = token, push.token_length = 32;
  *     push.payload = json, push.payload_length = strlen(json);
  *     if (apns_credentials_new(&who, &credentials, &error) ||
- *         apns_session_new(NULL, credentials, &session, &error) ||
+ *         apns_session_new(&where, credentials, &session, &error) ||
  *         apns_session_send(session, &push, 0, NULL, &error) ||
- *         apns_session_drain(session, 5000, NULL, &error))
+ *         apns_session_drain(session, 10000, NULL, &error))
  *       fprintf(stderr, "%s\n", error.message);
  *     apns_session_free(session);
  *     apns_credentials_free(credentials);
+ *
+ * Protocols. APNs speaks HTTP/2. The binary interface, which a session speaks where
+ * `protocol` does not say otherwise, is for other gateways: a simulator, a private one,
+ * a relay. Apple switched its own off in 2021.
  *
  * Nouns. apns_credentials_t says who the provider is and whom it trusts,
  * apns_session_t sends, apns_feedback_t lists the devices that are gone. All
@@ -756,6 +764,7 @@ void apns_credentials_free(apns_credentials_t *credentials);
 
 /* ---- Session ------------------------------------------------------------ */
 
+/* The binary interface's were switched off in 2021: these names are what old programs say. */
 #define APNS_HOST_PRODUCTION "gateway.push.apple.com"
 #define APNS_HOST_SANDBOX "gateway.sandbox.push.apple.com"
 #define APNS_PORT_GATEWAY 2195
@@ -793,8 +802,8 @@ typedef enum apns_ambiguous {
 /** Which of Apple's interfaces a session speaks. */
 typedef enum apns_protocol {
   APNS_PROTOCOL_DEFAULT = 0, /* binary */
-  APNS_PROTOCOL_BINARY = 1,  /* the Binary Provider API; Apple switched it off in March 2021 */
-  APNS_PROTOCOL_HTTP2 = 2    /* Sending notification requests to APNs: HTTP/2 */
+  APNS_PROTOCOL_BINARY = 1,  /* the Binary Provider API, which Apple's gateways speak no more */
+  APNS_PROTOCOL_HTTP2 = 2    /* today's APNs: Sending notification requests to APNs */
 } apns_protocol_t;
 
 /** What an apns_lookup_t returns while it has no answer. */
@@ -957,8 +966,8 @@ typedef struct apns_session_options {
 /**
  * Makes a session; it connects with the first send, or apns_session_connect().
  *
- * `options` may be NULL: Apple's production gateway and all defaults.
- * `credentials` may be freed before the session. On success the caller owns
+ * `options` may be NULL: all defaults, which are the binary interface and its production
+ * gateway. `credentials` may be freed before the session. On success the caller owns
  * `*session_out`. APNS_ERR_ARGUMENT names the option that cannot be.
  */
 apns_status_t apns_session_new(const apns_session_options_t *options,

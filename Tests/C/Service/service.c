@@ -504,14 +504,15 @@ static int choose_http2(SSL *ssl, const unsigned char **out, unsigned char *leng
 }
 
 service_t *service_start(const service_options_t *options) {
-  const identities_t *identities = identities_make();
   service_t *service = calloc(1, sizeof *service);
   REQUIRE(service);
   if (options) service->options = *options;
+  const identity_t *identity = service->options.identity;
+  if (!identity) identity = &identities_make()->gateway;
   service->context = SSL_CTX_new(TLS_server_method());
   REQUIRE(service->context);
-  SSL_CTX_use_certificate(service->context, identities->gateway.certificate);
-  SSL_CTX_use_PrivateKey(service->context, identities->gateway.key);
+  SSL_CTX_use_certificate(service->context, identity->certificate);
+  SSL_CTX_use_PrivateKey(service->context, identity->key);
   SSL_CTX_set_mode(service->context,
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   if (!service->options.speaks_no_http2)

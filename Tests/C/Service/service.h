@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "Gateway/identity.h"
+
 /** One request, whole. Texts are "" where the header was not there. */
 typedef struct service_push {
   size_t number;     /* in the order in which they were whole, from 0 */
@@ -62,6 +64,7 @@ typedef struct service_options {
   bool gives_credit_late;  /* only when all of a connection's window was used */
   bool ignores_pings;
   uint32_t table_size_and_one; /* for header fields; 0: 4,096 bytes, without a word */
+  const identity_t *identity;  /* NULL: identities_make()->gateway */
 } service_options_t;
 
 typedef struct service service_t;

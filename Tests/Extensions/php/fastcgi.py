@@ -32,7 +32,7 @@ class Pool:
             command += ["-d", setting]
         self.output = open(directory / "fpm.out", "wb")
         self.process = subprocess.Popen(command, stdout=self.output, stderr=self.output)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 240
         while True:
             try:
                 self.connect().close()

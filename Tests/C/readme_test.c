@@ -1,0 +1,166 @@
+/*
+ * The README's C, compiled as it stands there, and run. It goes to Apple's hosts and names its
+ * own files: names, ports and trust anchors are this program's to turn to the tests' services.
+ */
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "provider.h"
+#include "Service/service.h"
+
+/* The README's blocks: its first one's main(), and a function of another one. */
+int readme_main(void);
+apns_status_t open_session(apns_session_t **session_out, apns_error_t *error);
+
+/* ---- The way there ------------------------------------------------------ */
+
+static char asked[256];        /* the name that was looked up last */
+static uint16_t meant, really; /* the port that was connected to last, and where that led */
+
+/* Both linked before libc's. */
+int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
+                struct addrinfo **list) {
+  int (*system)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+  *(void **)&system = dlsym(RTLD_NEXT, "getaddrinfo");
+  snprintf(asked, sizeof asked, "%s", name);
+  return system("127.0.0.1", service, hints, list);
+}
+
+int connect(int descriptor, const struct sockaddr *address, socklen_t size) {
+  int (*system)(int, const struct sockaddr *, socklen_t);
+  *(void **)&system = dlsym(RTLD_NEXT, "connect");
+  if (address->sa_family != AF_INET) return system(descriptor, address, size);
+  struct sockaddr_in there = *(const struct sockaddr_in *)address;
+  meant = ntohs(there.sin_port);
+  there.sin_port = htons(really);
+  return system(descriptor, (struct sockaddr *)&there, size);
+}
+
+/* ---- Running ------------------------------------------------------------ */
+
+/* What readme_main() prints. */
+static void run(char *said, size_t capacity) {
+  const char *file = identities_write("said", "", 0);
+  fflush(stdout);
+  int before = dup(STDOUT_FILENO);
+  assert_non_null(freopen(file, "w", stdout));
+  int status = readme_main();
+  fflush(stdout);
+  dup2(before, STDOUT_FILENO);
+  close(before);
+  size_t length = 0;
+  char *text = identities_read(file, &length);
+  snprintf(said, capacity, "%.*s", (int)length, text);
+  free(text);
+  assert_int_equal(status, 0);
+}
+
+static void is_bearer_of_the_readme(const char *authorization) {
+  assert_int_equal(strncmp(authorization, "bearer ", 7), 0);
+  unsigned char head[256] = {0};
+  char part[256];
+  snprintf(part, sizeof part, "%.*s", (int)strcspn(authorization + 7, "."), authorization + 7);
+  while (strlen(part) % 4) strcat(part, "=");
+  assert_true(EVP_DecodeBlock(head, (unsigned char *)part, (int)strlen(part)) > 0);
+  assert_contains((char *)head, "ES256");
+  assert_contains((char *)head, "ABC123DEFG");
+}
+
+static service_reply_t gone(void *context, const service_push_t *push) {
+  (void)context, (void)push;
+  return (service_reply_t){.status = 410, .body = "{\"reason\":\"Unregistered\",\"timestamp\":1}"};
+}
+
+static void push_to(service_judge_t judge, const char *expected) {
+  identity_t apple;
+  identity_make(&apple, &(identity_traits_t){.name = "apple",
+                                             .alternative_names = "DNS:api.push.apple.com",
+                                             .signer = &identities_make()->root});
+  service_t *service = service_start(&(service_options_t){.judge = judge, .identity = &apple});
+  char said[256];
+  really = service_port(service);
+  run(said, sizeof said);
+  service_stop(service);
+  assert_contains(said, expected);
+  assert_string_equal(asked, "api.push.apple.com");
+  assert_int_equal(meant, 443);
+  assert_int_equal(service_count(service), 1);
+  const service_push_t *push = service_push(service, 0);
+  assert_string_equal(push->path,
+                      "/3/device/5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412");
+  assert_string_equal(push->authority, "api.push.apple.com");
+  assert_string_equal(push->topic, "com.example.app");
+  assert_string_equal(push->push_type, "alert");
+  assert_int_equal(push->payload_length, strlen("{\"aps\":{\"alert\":\"Hello\"}}"));
+  assert_memory_equal(push->payload, "{\"aps\":{\"alert\":\"Hello\"}}", push->payload_length);
+  is_bearer_of_the_readme(push->authorization);
+  service_free(service);
+  identity_drop(&apple);
+}
+
+static void the_first_one_pushes_to_apple(void **state) {
+  (void)state;
+  push_to(NULL, "accepted, apns-id ");
+}
+
+static void and_says_why_it_was_not_accepted(void **state) {
+  (void)state;
+  push_to(gone, "not accepted: 410 Unregistered\n");
+}
+
+static void the_binary_one_goes_to_a_private_gateway(void **state) {
+  (void)state;
+  identity_t private;
+  identity_make(&private, &(identity_traits_t){.name = "private",
+                                               .alternative_names = "DNS:gateway.example.com",
+                                               .signer = &identities_make()->root});
+  gateway_t *gateway =
+      gateway_start(&(gateway_options_t){.wants_certificate = true, .identity = &private}, NULL);
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  really = gateway_port(gateway);
+  assert_ok(open_session(&session, &error), &error);
+  send_range(session, 0, 1);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  assert_counts(session, 1, 1, 0, 0, 0);
+  apns_session_free(session);
+  assert_string_equal(asked, "gateway.example.com");
+  assert_int_equal(meant, 2195);
+  assert_true(gateway_heard(gateway, 0)->showed_certificate);
+  assert_carries(gateway_heard(gateway, 0), 0, 0);
+  gateway_stop(gateway);
+  identity_drop(&private);
+}
+
+/* The files that the README names, in the directory that it runs in. */
+static void lay_out_files(void) {
+  const identities_t *all = identities_make();
+  size_t length = 0;
+  char *pem = identities_read(all->provider.together_file, &length);
+  identities_write("provider.pem", pem, length);
+  free(pem);
+  BIO *key = BIO_new(BIO_s_mem());
+  char *text;
+  assert_true(PEM_write_bio_PKCS8PrivateKey(key, all->provider.key, NULL, NULL, 0, NULL, NULL));
+  length = (size_t)BIO_get_mem_data(key, &text);
+  identities_write("AuthKey_ABC123DEFG.p8", text, length);
+  BIO_free(key);
+  assert_int_equal(chdir(all->directory), 0);
+  /* The system's store, as OpenSSL finds it. */
+  setenv("SSL_CERT_FILE", all->root.certificate_file, 1);
+  setenv("SSL_CERT_DIR", all->directory, 1);
+}
+
+int main(void) {
+  lay_out_files();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_first_one_pushes_to_apple),
+      cmocka_unit_test(and_says_why_it_was_not_accepted),
+      cmocka_unit_test(the_binary_one_goes_to_a_private_gateway),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
