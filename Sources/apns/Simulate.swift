@@ -54,6 +54,8 @@ struct Simulate: AsyncParsableCommand {
 
       TLS of the binary ports goes up to 1.2 unless --tls-max says otherwise: with 1.3 the gateway cannot be kept \
       from sending session tickets, readable bytes without data that break clients of old.
+
+      \(Build.text)
       """)
 
   @Option(help: "The name or address to listen on.")
@@ -319,7 +321,7 @@ struct Simulate: AsyncParsableCommand {
     page.gateway = String(announcement.json.dropLast())
     do {
       announcement.dashboardPort = try await Dashboard.start(
-        page, simulator: simulator, wire: wire, logger: logger)
+        page, simulator: simulator, wire: wire)
       announcement.dashboardHost = dashboardHost
     } catch let error as ListenError {
       _ = await simulator.stop()

@@ -1,6 +1,5 @@
 import NIOCore
 import NIOSSL
-import X509
 
 /// Who a client is, by its handshake.
 struct PeerIdentity {
@@ -21,8 +20,14 @@ struct PeerIdentity {
     }
     guard let certificate = try? pipeline.nioSSL_peerCertificate() else { return }
     topic = TopicRule.topic(of: certificate)
-    if let der = try? certificate.toDERBytes(), let whole = try? Certificate(derEncoded: der) {
-      subject = whole.subject.description
-    }
+    subject = Certificate(certificate)?.subject.description
+  }
+}
+
+extension Certificate {
+  /// A peer's, to be looked at by OpenSSL.
+  convenience init?(_ certificate: NIOSSLCertificate) {
+    guard let der = try? certificate.toDERBytes() else { return nil }
+    self.init(der: der)
   }
 }
