@@ -3,8 +3,8 @@ enum Build {
   #if DEBUG
     static let name = "debug"
     static let text = """
-      This is a debug build: a push over HTTP/2 costs some fifty times what it costs a release \
-      build. Measure with one: swift build -c release --product apns.
+      This is a debug build: a push over HTTP/2 costs many times what it costs a \
+      release build. Measure with that: swift build -c release --product apns.
       """
   #else
     static let name = "release"
