@@ -1,5 +1,4 @@
-import HTTPTypes
-import HummingbirdCore
+import NIOHTTP1
 
 /// Who may see the page. What a browser was led here by a foreign name, or sends for a foreign
 /// page, is refused: such a page could read every push and press every button.
@@ -10,46 +9,39 @@ struct Doorkeeper: Sendable {
   func answer(_ request: Request, _ desk: PageDesk) async -> Response {
     if let fault = fault(of: request) { return JSONAnswer.fault(.forbidden, fault) }
     var response = await desk.answer(request)
-    for (name, value) in Self.headers { response.headers[name] = value }
+    for (name, value) in Self.headers { response.headers.replaceOrAdd(name: name, value: value) }
     return response
   }
 
   /// The page is made of its own files, and text of a push can be nothing else than text.
-  private static let headers: [(HTTPField.Name, String)] = [
+  private static let headers: [(String, String)] = [
     (
-      .contentSecurityPolicy,
+      "content-security-policy",
       "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
         + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
         + "require-trusted-types-for 'script'; trusted-types 'none'"
     ),
-    (.cacheControl, "no-store"),
-    (.xContentTypeOptions, "nosniff"),
-    (HTTPField.Name("Referrer-Policy")!, "no-referrer"),
-    (HTTPField.Name("Cross-Origin-Resource-Policy")!, "same-origin"),
-    (HTTPField.Name("Cross-Origin-Opener-Policy")!, "same-origin"),
+    ("cache-control", "no-store"),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("cross-origin-opener-policy", "same-origin"),
   ]
 
   /// Why whoever asks is not to be answered.
   func fault(of request: Request) -> String? {
-    guard let authority = request.head.authority, request.headers[Self.host] == nil,
-      isOurs(authority)
-    else { return "a foreign Host" }
-    if let origin = request.headers[.origin], origin != "http://\(authority)" {
+    let hosts = request.headers["host"]
+    guard hosts.count == 1, isOurs(hosts[0]) else { return "a foreign Host" }
+    if request.headers["origin"].contains(where: { $0 != "http://\(hosts[0])" }) {
       return "a foreign Origin"
     }
     // Requests for foreign pages that bring no Origin, images and the like. A link is followed.
-    if let site = request.headers[Self.site], site != "same-origin", site != "none",
-      !(request.method == .get && request.headers[Self.mode] == "navigate")
-    {
-      return "a foreign page"
+    let isForeign = request.headers["sec-fetch-site"].contains {
+      $0 != "same-origin" && $0 != "none"
     }
-    return nil
+    let isLink = request.method == .GET && request.headers["sec-fetch-mode"] == ["navigate"]
+    return isForeign && !isLink ? "a foreign page" : nil
   }
-
-  /// A second one: the first is the request's authority.
-  private static let host = HTTPField.Name("Host")!
-  private static let site = HTTPField.Name("Sec-Fetch-Site")!
-  private static let mode = HTTPField.Name("Sec-Fetch-Mode")!
 
   /// Addresses in digits are nobody's name: who listens beyond this machine is reached by them.
   private func isOurs(_ authority: String) -> Bool {

@@ -1,6 +1,4 @@
 import Gateway
-import HummingbirdCore
-import NIOCore
 
 /// Server-sent events for one page: pushes as they come, and how things stand.
 struct EventFeed: Sendable {
@@ -19,7 +17,7 @@ struct EventFeed: Sendable {
   /// is counted.
   private static let batch = 400
 
-  func write(to writer: inout any ResponseBodyWriter) async throws {
+  func write(to writer: BodyWriter) async throws {
     var epoch: Int?
     var last = 0
     // Whoever comes now never saw what was deleted before.
@@ -28,18 +26,18 @@ struct EventFeed: Sendable {
     var state = ""
     var silence = 0
     var round = 0
-    try await send("hello", hello, to: &writer)
+    try await send("hello", hello, to: writer)
     while true {
       var isSilent = true
       if let news = service.ledger.sightings?.news(
         after: last, deletions: deletions, limit: Self.batch)
       {
-        if let epoch, epoch != news.epoch { try await send("reset", "{}", to: &writer) }
+        if let epoch, epoch != news.epoch { try await send("reset", "{}", to: writer) }
         epoch = news.epoch
         deletions = news.deletions
         if !news.deleted.isEmpty {
           let numbers = news.deleted.map { "\($0)" }.joined(separator: ",")
-          try await send("deleted", "[\(numbers)]", to: &writer)
+          try await send("deleted", "[\(numbers)]", to: writer)
           isSilent = false
         }
         if news.last > last {
@@ -50,7 +48,7 @@ struct EventFeed: Sendable {
           try await send(
             "pushes",
             "{\"skipped\":\(news.skipped),\"pushes\":[\(pushes.joined(separator: ","))]}",
-            to: &writer)
+            to: writer)
           isSilent = false
         }
       }
@@ -58,20 +56,20 @@ struct EventFeed: Sendable {
         let now = await StateText.json(of: service)
         if now != state {
           state = now
-          try await send("state", state, to: &writer)
+          try await send("state", state, to: writer)
           isSilent = false
         }
         let lines = wire.lines(after: lastLine)
         if let newest = lines.last {
           lastLine = newest.number
           try await send(
-            "wire", "[\(lines.map(\.json).joined(separator: ","))]", to: &writer)
+            "wire", "[\(lines.map(\.json).joined(separator: ","))]", to: writer)
           isSilent = false
         }
       }
       silence = isSilent ? silence + 1 : 0
       if silence > Self.silenceMax {
-        try await writer.write(ByteBuffer(string: ":\n\n"))
+        try await writer.write(":\n\n")
         silence = 0
       }
       round += 1
@@ -92,8 +90,8 @@ struct EventFeed: Sendable {
   }
 
   private func send(
-    _ event: String, _ json: String, to writer: inout any ResponseBodyWriter
+    _ event: String, _ json: String, to writer: BodyWriter
   ) async throws {
-    try await writer.write(ByteBuffer(string: "event: \(event)\ndata: \(json)\n\n"))
+    try await writer.write("event: \(event)\ndata: \(json)\n\n")
   }
 }

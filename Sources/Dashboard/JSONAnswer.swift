@@ -1,17 +1,15 @@
 import Gateway
-import HTTPTypes
-import HummingbirdCore
-import NIOCore
+import NIOHTTP1
 
 /// A response that is JSON.
 enum JSONAnswer {
-  static func make(_ json: String, status: HTTPResponse.Status = .ok) -> Response {
+  static func make(_ json: String, status: HTTPResponseStatus = .ok) -> Response {
     Response(
-      status: status, headers: [.contentType: "application/json"],
-      body: ResponseBody(byteBuffer: ByteBuffer(string: json + "\n")))
+      status: status, headers: ["content-type": "application/json"],
+      body: .whole(Array(json.utf8) + [UInt8(ascii: "\n")]))
   }
 
-  static func fault(_ status: HTTPResponse.Status, _ message: String) -> Response {
+  static func fault(_ status: HTTPResponseStatus, _ message: String) -> Response {
     make("{\"error\":\(JSONText.string(message))}", status: status)
   }
 }

@@ -1,7 +1,5 @@
 import Gateway
-import HTTPTypes
-import HummingbirdCore
-import NIOCore
+import NIOHTTP1
 
 /// What is served: the page's files, what it shows, and what its buttons do.
 struct PageDesk: Sendable {
@@ -22,21 +20,20 @@ struct PageDesk: Sendable {
     }
   }
 
-  private static let bodyMax = 1 << 16
   private static let control = "/control"
   /// What of the control interface is the page's: it does not end the run.
   private static let controls = ["/accepted", "/counters", "/faults", "/reset", "/unregistered"]
   private static let connections = "/connections/"
 
   func answer(_ request: Request) async -> Response {
-    let path = request.uri.path
+    let path = request.path
     if path.hasPrefix(Self.control + "/") {
       return await control(String(path.dropFirst(Self.control.count)), request)
     }
     if let pushes, PushDesk.takes(path) {
-      return response(await pushes.answer(request.method.rawValue, path, query(request)))
+      return response(await pushes.answer(request.method.rawValue, path, request.query))
     }
-    guard request.method == .get else {
+    guard request.method == .GET else {
       return JSONAnswer.fault(.methodNotAllowed, "\(path) takes GET")
     }
     if let file = PageFile.all.first(where: { $0.path == path }) { return file.response }
@@ -50,45 +47,31 @@ struct PageDesk: Sendable {
     guard Self.controls.contains(path) || path.hasPrefix(Self.connections) else {
       return JSONAnswer.fault(.notFound, "nothing here")
     }
-    var body: [UInt8] = []
-    do {
-      for try await part in request.body {
-        guard body.count + part.readableBytes <= Self.bodyMax else {
-          return JSONAnswer.fault(.contentTooLarge, "a body of more than \(Self.bodyMax) bytes")
-        }
-        body += part.readableBytesView
-      }
-    } catch {
-      return JSONAnswer.fault(.badRequest, "the body broke off")
+    guard let body = request.body else {
+      return JSONAnswer.fault(.payloadTooLarge, "a body of more than \(Request.bodyMax) bytes")
     }
     let answer = await simulator.service.answer(
       ControlService.Request(
-        method: request.method.rawValue, path: path, query: query(request), body: body))
-    return JSONAnswer.make(answer.json, status: HTTPResponse.Status(code: answer.status))
-  }
-
-  private func query(_ request: Request) -> [String: String] {
-    var query: [String: String] = [:]
-    for (name, value) in request.uri.queryParameters { query[String(name)] = String(value) }
-    return query
+        method: request.method.rawValue, path: path, query: request.query, body: body))
+    return JSONAnswer.make(answer.json, status: HTTPResponseStatus(statusCode: answer.status))
   }
 
   private func response(_ answer: PushAnswer) -> Response {
-    var headers: HTTPFields = [.contentType: answer.type]
+    var headers: HTTPHeaders = ["content-type": answer.type]
     if let name = answer.fileName {
-      headers[.contentDisposition] = "attachment; filename=\"\(name)\""
+      headers.add(name: "content-disposition", value: "attachment; filename=\"\(name)\"")
     }
     return Response(
-      status: HTTPResponse.Status(code: answer.status), headers: headers,
-      body: ResponseBody(byteBuffer: ByteBuffer(bytes: answer.bytes)))
+      status: HTTPResponseStatus(statusCode: answer.status), headers: headers,
+      body: .whole(answer.bytes))
   }
 
   private func events(_ request: Request) -> Response {
-    let language = request.uri.queryParameters["language"].map(String.init)
+    let language = request.query["language"]
     let feed = EventFeed(
       service: simulator.service, configuration: configuration, language: language, wire: wire)
     return Response(
-      status: .ok, headers: [.contentType: "text/event-stream"],
-      body: ResponseBody { writer in try await feed.write(to: &writer) })
+      status: .ok, headers: ["content-type": "text/event-stream"],
+      body: .stream { writer in try await feed.write(to: writer) })
   }
 }

@@ -1,6 +1,3 @@
-import HummingbirdCore
-import NIOCore
-
 /// One of the files the page is made of.
 struct PageFile: Sendable {
   var path: String
@@ -36,8 +33,6 @@ struct PageFile: Sendable {
   }
 
   var response: Response {
-    Response(
-      status: .ok, headers: [.contentType: type],
-      body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    Response(status: .ok, headers: ["content-type": type], body: .whole(bytes))
   }
 }

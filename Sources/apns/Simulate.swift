@@ -64,6 +64,8 @@ struct Simulate: AsyncParsableCommand {
       TLS of the binary ports goes up to 1.2 unless --tls-max says otherwise: with 1.3 the gateway cannot be kept \
       from sending session tickets, readable bytes without data that break clients of old. They \
       come ahead of its first bytes, or with --session-tickets right behind the handshake.
+
+      \(Build.text)
       """)
 
   @Option(help: "The name or address to listen on.")
@@ -348,7 +350,7 @@ struct Simulate: AsyncParsableCommand {
     page.gateway = String(announcement.json.dropLast())
     do {
       announcement.dashboardPort = try await Dashboard.start(
-        page, simulator: simulator, wire: wire, logger: logger)
+        page, simulator: simulator, wire: wire)
       announcement.dashboardHost = Self.bare(dashboardHost)
     } catch let error as ListenError {
       _ = await simulator.stop()

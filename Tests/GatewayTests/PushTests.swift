@@ -1,4 +1,4 @@
-import Crypto
+import COpenSSL
 import Foundation
 import NIOCore
 import NIOEmbedded
@@ -196,9 +196,9 @@ import Testing
 }
 
 @Suite struct ProviderTokenTests {
-  private static let key = P256.Signing.PrivateKey()
+  private static let key = KeyPair(.p256)!
   private static let tokens = ProviderTokens([
-    ProviderKey(identifier: "KEY0000001", team: "TEAM000001", key: key.publicKey)
+    ProviderKey(identifier: "KEY0000001", team: "TEAM000001", key: key)
   ])
   private static let now: Int64 = 1_800_000_000
 
@@ -209,11 +209,20 @@ import Testing
 
   private static func token(
     head: String = #"{"alg":"ES256","kid":"KEY0000001"}"#, age: Int64 = 0,
-    by key: P256.Signing.PrivateKey = key
+    by key: KeyPair = key
   ) throws -> String {
     let claims = #"{"iss":"TEAM000001","iat":\#(now - age)}"#
     let text = base64(Data(head.utf8)) + "." + base64(Data(claims.utf8))
-    return text + "." + base64(try key.signature(for: Data(text.utf8)).rawRepresentation)
+    return text + "." + base64(Data(try signature(of: Array(text.utf8), by: key)))
+  }
+
+  /// As the library signs.
+  private static func signature(of bytes: [UInt8], by key: KeyPair) throws -> [UInt8] {
+    let context = EVP_MD_CTX_new()
+    defer { EVP_MD_CTX_free(context) }
+    var signature = [UInt8](repeating: 0, count: 64)
+    try #require(copenssl_sign_es256(context, key.handle, bytes, bytes.count, &signature) == 1)
+    return signature
   }
 
   private func reason(
@@ -235,14 +244,14 @@ import Testing
 
   private func fresh() -> ProviderTokens {
     ProviderTokens([
-      ProviderKey(identifier: "KEY0000001", team: "TEAM000001", key: Self.key.publicKey)
+      ProviderKey(identifier: "KEY0000001", team: "TEAM000001", key: Self.key)
     ])
   }
 
   @Test func takesWhatItsKeySigned() throws {
     let tokens = fresh()
     #expect(reason(try Self.token(), of: tokens) == nil)
-    let foreign = try Self.token(by: P256.Signing.PrivateKey())
+    let foreign = try Self.token(by: KeyPair(.p256)!)
     #expect(reason(foreign, of: tokens) == .invalidProviderToken)
     // A head other than the one that was signed.
     let parts = try Self.token().split(separator: ".").map(String.init)

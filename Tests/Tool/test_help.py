@@ -111,3 +111,11 @@ def test_manual_pages(tool, tmp_path):
         assert ".Sh EXIT STATUS" in page
         if command not in ("simulate", "completions"):
             assert "could not be reached" in page.replace("\n", " ")
+
+
+def test_simulate_says_which_build_it_is(tool):
+    said = re.findall(r"This is a (\w+) build", " ".join(tool("simulate", "--help").stdout.split()))
+    assert said in (["debug"], ["release"])
+    built = pathlib.Path(tool.path).resolve().parent.name
+    if built in ("debug", "release"):
+        assert said == [built]

@@ -1,11 +1,4 @@
 import Glibc
-import X509
-
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 
 /// Why the certificates of a directory cannot be used.
 package struct CertificateError: Error, CustomStringConvertible {
@@ -139,18 +132,14 @@ package struct CertificateDirectory: Sendable {
   }
 
   private func certificate(at file: String) throws(CertificateError) -> Certificate {
-    let document = try section(of: file, "CERTIFICATE")
-    let certificate: Certificate
-    do {
-      certificate = try Certificate(pemEncoded: document)
-    } catch {
-      throw CertificateError(path: file, message: "not a certificate: \(error)")
+    guard let certificate = Certificate(pem: try section(of: file, "CERTIFICATE")) else {
+      throw CertificateError(path: file, message: "not a certificate")
     }
-    let now = Date()
-    guard certificate.notValidBefore <= now else {
+    let now = Int64(time(nil))
+    guard certificate.validFrom <= now else {
       throw CertificateError(path: file, message: "not valid yet")
     }
-    guard now < certificate.notValidAfter else {
+    guard now < certificate.validUntil else {
       throw CertificateError(
         path: file,
         message: "expired; remove the directory's files and new ones are made")
@@ -161,17 +150,13 @@ package struct CertificateDirectory: Sendable {
   private func check(
     _ certificate: Certificate, at file: String, key keyFile: String, issuer: Certificate
   ) throws(CertificateError) {
-    guard issuer.publicKey.isValidSignature(certificate.signature, for: certificate) else {
+    guard certificate.isSigned(by: issuer) else {
       throw CertificateError(path: file, message: "not issued by the authority in \(ca)")
     }
-    let document = try section(of: keyFile, "PRIVATE KEY")
-    let key: Certificate.PrivateKey
-    do {
-      key = try Certificate.PrivateKey(pemEncoded: document)
-    } catch {
-      throw CertificateError(path: keyFile, message: "not a private key: \(error)")
+    guard let key = KeyPair.privateKey(in: try section(of: keyFile, "PRIVATE KEY")) else {
+      throw CertificateError(path: keyFile, message: "not a private key")
     }
-    guard key.publicKey == certificate.publicKey else {
+    guard certificate.isOf(key) else {
       throw CertificateError(path: keyFile, message: "not the key of the certificate in \(file)")
     }
   }

@@ -1,13 +1,4 @@
-import Crypto
-import SwiftASN1
-import X509
-import _CryptoExtras
-
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import COpenSSL
 
 /// An authority of the gateway's own, made for the occasion, and what it signed.
 /// Its key is thrown away: nobody can sign in its name later. All as PEM.
@@ -22,109 +13,123 @@ struct IssuedCertificates {
 
   /// Apple's names are among them, for clients that have these wired in and are
   /// led here by /etc/hosts.
-  private static let names: [GeneralName] = [
-    .dnsName("localhost"),
-    .ipAddress(ASN1OctetString(contentBytes: [127, 0, 0, 1])),
-    .ipAddress(ASN1OctetString(contentBytes: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1])),
-    .dnsName("gateway.push.apple.com"), .dnsName("gateway.sandbox.push.apple.com"),
-    .dnsName("feedback.push.apple.com"), .dnsName("feedback.sandbox.push.apple.com"),
-    .dnsName("api.push.apple.com"), .dnsName("api.sandbox.push.apple.com"),
-  ]
+  private static let names = [
+    "DNS:localhost", "IP:127.0.0.1", "IP:::1", "DNS:gateway.push.apple.com",
+    "DNS:gateway.sandbox.push.apple.com", "DNS:feedback.push.apple.com",
+    "DNS:feedback.sandbox.push.apple.com", "DNS:api.push.apple.com",
+    "DNS:api.sandbox.push.apple.com",
+  ].joined(separator: ",")
 
   /// No more is good for a server certificate with some clients.
-  private static let lifetime: TimeInterval = 825 * 86400
-
-  static func issue() throws(CertificateError) -> IssuedCertificates {
-    do {
-      return try make()
-    } catch {
-      throw CertificateError(path: "certificates", message: "cannot be made: \(error)")
-    }
-  }
+  private static let lifetime = 825 * 86400
 
   /// RSA throughout: some clients know nothing else.
-  private static func make() throws -> IssuedCertificates {
-    let authority = try Party {
-      CommonName("APNs simulator authority \(UInt32.random(in: 0 ... .max))")
-    }
-    let server = try Party { CommonName("localhost") }
-    let provider = try Party(
-      DistinguishedName([
-        RelativeDistinguishedName(
-          // UID, where Apple puts the topic.
-          .init(type: [0, 9, 2342, 19_200_300, 100, 1, 1], utf8String: topic)),
-        RelativeDistinguishedName(
-          .init(type: .RDNAttributeType.commonName, utf8String: "Apple Push Services: \(topic)")),
-      ]))
-
-    let ca = try certificate(
-      of: authority, by: authority,
-      Certificate.Extensions {
-        Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
-        Critical(KeyUsage(keyCertSign: true, cRLSign: true))
-        SubjectKeyIdentifier(hash: authority.publicKey)
-      })
-    let serverCertificate = try certificate(
-      of: server, by: authority,
-      Certificate.Extensions {
-        Critical(BasicConstraints.notCertificateAuthority)
-        Critical(KeyUsage(digitalSignature: true, keyEncipherment: true))
-        try ExtendedKeyUsage([.serverAuth])
-        SubjectAlternativeNames(names)
-        SubjectKeyIdentifier(hash: server.publicKey)
-        authority.asIssuer
-      })
-    let providerCertificate = try certificate(
-      of: provider, by: authority,
-      Certificate.Extensions {
-        Critical(BasicConstraints.notCertificateAuthority)
-        Critical(KeyUsage(digitalSignature: true))
-        try ExtendedKeyUsage([.clientAuth])
-        SubjectKeyIdentifier(hash: provider.publicKey)
-        authority.asIssuer
-      })
+  static func issue() throws(CertificateError) -> IssuedCertificates {
+    let authority = try Party([
+      (NID_commonName, "APNs simulator authority \(UInt32.random(in: 0 ... .max))")
+    ])
+    let server = try Party([(NID_commonName, "localhost")])
+    let provider = try Party([
+      // Where Apple puts the topic.
+      (NID_userId, topic), (NID_commonName, "Apple Push Services: \(topic)"),
+    ])
+    try authority.sign(
+      by: authority,
+      [
+        (NID_basic_constraints, "critical,CA:TRUE,pathlen:0"),
+        (NID_key_usage, "critical,keyCertSign,cRLSign"),
+        (NID_subject_key_identifier, "hash"),
+      ])
+    try server.sign(
+      by: authority,
+      [
+        (NID_basic_constraints, "critical,CA:FALSE"),
+        (NID_key_usage, "critical,digitalSignature,keyEncipherment"),
+        (NID_ext_key_usage, "serverAuth"), (NID_subject_alt_name, names),
+        (NID_subject_key_identifier, "hash"), (NID_authority_key_identifier, "keyid:always"),
+      ])
+    try provider.sign(
+      by: authority,
+      [
+        (NID_basic_constraints, "critical,CA:FALSE"), (NID_key_usage, "critical,digitalSignature"),
+        (NID_ext_key_usage, "clientAuth"), (NID_subject_key_identifier, "hash"),
+        (NID_authority_key_identifier, "keyid:always"),
+      ])
     return IssuedCertificates(
-      ca: try ca.serializeAsPEM().pemString + "\n",
-      server: try serverCertificate.serializeAsPEM().pemString + "\n",
-      serverKey: server.key.pkcs8PEMRepresentation + "\n",
-      provider: try providerCertificate.serializeAsPEM().pemString + "\n",
-      providerKey: provider.key.pkcs8PEMRepresentation + "\n")
+      ca: authority.certificate.pem, server: server.certificate.pem, serverKey: server.key.pem,
+      provider: provider.certificate.pem, providerKey: provider.key.pem)
   }
 
   /// A key as Apple gives it for provider tokens.
-  static func tokenKey() -> String { P256.Signing.PrivateKey().pemRepresentation + "\n" }
+  static func tokenKey() throws(CertificateError) -> String {
+    guard let key = KeyPair(.p256) else { throw failure }
+    return key.pem
+  }
 
-  private static func certificate(
-    of subject: Party, by issuer: Party, _ extensions: Certificate.Extensions
-  ) throws -> Certificate {
-    let now = Date()
-    return try Certificate(
-      version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: subject.publicKey,
-      // A clock that runs a little behind shall not find them too new.
-      notValidBefore: now - 86400, notValidAfter: now + lifetime, issuer: issuer.name,
-      subject: subject.name, signatureAlgorithm: .sha256WithRSAEncryption, extensions: extensions,
-      issuerPrivateKey: Certificate.PrivateKey(issuer.key))
+  /// With what OpenSSL says of it.
+  private static var failure: CertificateError {
+    var words = [CChar](repeating: 0, count: 256)
+    ERR_error_string_n(ERR_get_error(), &words, words.count)
+    ERR_clear_error()
+    let said = String(
+      decoding: words.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    return CertificateError(path: "certificates", message: "cannot be made: \(said)")
   }
 
   private struct Party {
-    let name: DistinguishedName
-    let key: _RSA.Signing.PrivateKey
+    let key: KeyPair
+    let certificate: Certificate
 
-    init(_ name: DistinguishedName) throws {
-      self.name = name
-      key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+    /// Not signed yet.
+    init(_ names: [(kind: CInt, text: String)]) throws(CertificateError) {
+      guard let key = KeyPair(.rsa2048), let blank = X509_new() else {
+        throw IssuedCertificates.failure
+      }
+      self.key = key
+      certificate = Certificate(blank)
+      let subject = X509_get_subject_name(blank)
+      for name in names {
+        let bytes = Array(name.text.utf8)
+        guard
+          X509_NAME_add_entry_by_NID(
+            subject, name.kind, MBSTRING_FLAG, bytes, CInt(bytes.count), -1, 0) == 1
+        else { throw IssuedCertificates.failure }
+      }
+      guard X509_set_version(blank, 2) == 1, Self.setSerialNumber(of: blank),
+        // A clock that runs a little behind shall not find them too new.
+        X509_gmtime_adj(X509_getm_notBefore(blank), -86400) != nil,
+        X509_gmtime_adj(X509_getm_notAfter(blank), lifetime) != nil,
+        X509_set_pubkey(blank, key.handle) == 1
+      else { throw IssuedCertificates.failure }
     }
 
-    init(@DistinguishedNameBuilder _ name: () throws -> Result<DistinguishedName, any Error>) throws
-    {
-      try self.init(DistinguishedName(builder: name))
+    /// 159 random bits: positive, in 20 bytes (RFC 5280, 4.1.2.2).
+    private static func setSerialNumber(of certificate: OpaquePointer) -> Bool {
+      let number = BN_new()
+      defer { BN_free(number) }
+      return BN_rand(number, 159, BN_RAND_TOP_ONE, BN_RAND_BOTTOM_ANY) == 1
+        && BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate)) != nil
     }
 
-    var publicKey: Certificate.PublicKey { Certificate.PublicKey(key.publicKey) }
-
-    var asIssuer: AuthorityKeyIdentifier {
-      AuthorityKeyIdentifier(
-        keyIdentifier: SubjectKeyIdentifier(hash: publicKey).keyIdentifier)
+    func sign(
+      by issuer: Party, _ extensions: [(kind: CInt, text: String)]
+    ) throws(CertificateError) {
+      let (own, its) = (certificate.handle, issuer.certificate.handle)
+      guard X509_set_issuer_name(own, X509_get_subject_name(its)) == 1 else {
+        throw IssuedCertificates.failure
+      }
+      for part in extensions {
+        var context = X509V3_CTX()
+        X509V3_set_ctx(&context, its, own, nil, nil, 0)
+        guard let made = X509V3_EXT_nconf_nid(nil, &context, part.kind, part.text) else {
+          throw IssuedCertificates.failure
+        }
+        defer { X509_EXTENSION_free(made) }
+        guard X509_add_ext(own, made, -1) == 1 else { throw IssuedCertificates.failure }
+      }
+      guard X509_sign(own, issuer.key.handle, EVP_sha256()) > 0 else {
+        throw IssuedCertificates.failure
+      }
     }
   }
 }

@@ -1,6 +1,5 @@
 import NIOCore
 import NIOSSL
-import X509
 
 /// Who a client is, by its handshake.
 struct PeerIdentity {
@@ -15,14 +14,14 @@ struct PeerIdentity {
     tls = pipeline.tlsBound?.rawValue
     guard let certificate = pipeline.peerCertificate else { return }
     topic = TopicRule.topic(of: certificate)
-    if let der = try? certificate.toDERBytes(), let whole = try? Certificate(derEncoded: der) {
-      subject = Self.text(of: whole.subject)
-    }
+    subject = Certificate(certificate)?.subject.description
   }
+}
 
-  /// As RFC 4514 has it, where a UID is called so.
-  private static func text(of subject: DistinguishedName) -> String {
-    let text = ",\(subject)"
-    return String(text.replacing(",0.9.2342.19200300.100.1.1=", with: ",UID=").dropFirst())
+extension Certificate {
+  /// A peer's, to be looked at by OpenSSL.
+  convenience init?(_ certificate: NIOSSLCertificate) {
+    guard let der = try? certificate.toDERBytes() else { return nil }
+    self.init(der: der)
   }
 }

@@ -1,15 +1,13 @@
-import Crypto
-
 /// A key that provider tokens may be signed with, and whose it is.
 package struct ProviderKey: Sendable {
   package var identifier: String
   package var team: String
-  let key: P256.Signing.PublicKey
+  let key: KeyPair
 
   /// Apple gives both ten characters.
   private static let count = 10
 
-  init(identifier: String, team: String, key: P256.Signing.PublicKey) {
+  init(identifier: String, team: String, key: KeyPair) {
     self.identifier = identifier
     self.team = team
     self.key = key
@@ -42,8 +40,8 @@ package struct ProviderKey: Sendable {
     self.init(identifier: identifier, team: team, key: key)
   }
 
-  private static func key(in text: String) -> P256.Signing.PublicKey? {
-    if let key = try? P256.Signing.PrivateKey(pemRepresentation: text) { return key.publicKey }
-    return try? P256.Signing.PublicKey(pemRepresentation: text)
+  private static func key(in text: String) -> KeyPair? {
+    let key = KeyPair.privateKey(in: text) ?? KeyPair.publicKey(in: text)
+    return key.flatMap { $0.isP256 ? $0 : nil }
   }
 }

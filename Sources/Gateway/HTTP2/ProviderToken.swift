@@ -1,11 +1,3 @@
-import Crypto
-
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// What a JWT says, once its signature is found to be of the key it names.
 struct ProviderToken: Sendable {
   var key: String
@@ -21,8 +13,7 @@ struct ProviderToken: Sendable {
       head["alg"]?.string == "ES256", let identifier = head["kid"]?.string,
       let key = keys[identifier], let team = claims["iss"]?.string, team == key.team,
       let issued = claims["iat"]?.integer, let signature = Base64URL.bytes(of: parts[2]),
-      let proof = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
-      key.key.isValidSignature(proof, for: Data(text.utf8[..<parts[1].endIndex]))
+      key.key.isES256(signature, of: Array(text.utf8[..<parts[1].endIndex]))
     else { return nil }
     self.key = identifier
     self.team = team

@@ -1,6 +1,4 @@
 import NIOSSL
-import SwiftASN1
-import X509
 
 /// What the provider's certificate must say of the app it pushes to.
 package enum TopicRule: Sendable, Equatable {
@@ -9,7 +7,6 @@ package enum TopicRule: Sendable, Equatable {
   /// One of these, which all device tokens belong to.
   case only([String])
 
-  private static let userIdentifier: ASN1ObjectIdentifier = [0, 9, 2342, 19_200_300, 100, 1, 1]
   /// Longer than any bundle identifier.
   private static let longest = 255
 
@@ -23,14 +20,6 @@ package enum TopicRule: Sendable, Equatable {
 
   /// Apple puts it into the subject as UID.
   static func topic(of certificate: NIOSSLCertificate?) -> String? {
-    guard let der = try? certificate?.toDERBytes(),
-      let certificate = try? Certificate(derEncoded: der)
-    else { return nil }
-    for part in certificate.subject {
-      for attribute in part where attribute.type == userIdentifier {
-        return String(describing: attribute.value)
-      }
-    }
-    return nil
+    certificate.flatMap { Certificate($0) }?.subject.userIdentifier
   }
 }

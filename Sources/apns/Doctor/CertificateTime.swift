@@ -1,5 +1,5 @@
+import Gateway
 import Glibc
-import X509
 
 /// From when and until when a certificate is valid, by this machine's clock.
 struct CertificateTime {

@@ -1,4 +1,4 @@
-import X509
+import Gateway
 
 /// Why a service's certificate is not taken: which one is missing, or what is wrong with it.
 struct ChainCause {
@@ -140,7 +140,7 @@ struct ChainCause {
       : "--ca has to hold that authority's certificate; it stands in place of the system's store"
   }
 
-  private func elsewhere(_ name: DistinguishedName) -> String {
+  private func elsewhere(_ name: CertificateName) -> String {
     guard trust.sources.ca != nil, TrustCheck.system.contains(where: { $0.subject == name }) else {
       return ""
     }

@@ -1,5 +1,5 @@
+import Gateway
 import Glibc
-import X509
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -41,9 +41,9 @@ struct CredentialFile {
     switch form {
     case .pem:
       PEMBlock.all(in: bytes).compactMap {
-        $0.label.hasSuffix("CERTIFICATE") ? try? Certificate(derEncoded: $0.bytes) : nil
+        $0.label.hasSuffix("CERTIFICATE") ? Certificate(der: $0.bytes) : nil
       }
-    case .der: (try? Certificate(derEncoded: bytes)).map { [$0] } ?? []
+    case .der: Certificate(der: bytes).map { [$0] } ?? []
     case .pkcs12, .other: []
     }
   }

@@ -1,4 +1,4 @@
-import X509
+import Gateway
 
 /// The provider's certificate and key, as files.
 struct ProviderCheck {

@@ -1,8 +1,8 @@
+import Gateway
 import NIOCore
 import NIOPosix
 import NIOSSL
 import NIOTLS
-import X509
 
 /// What a service shows of itself to a client that takes any version and any certificate,
 /// shows none, and says nothing: what the library, which is strict, has no reason to tell.
@@ -79,7 +79,7 @@ private final class TLSWitness: ChannelInboundHandler {
 
   func saw(_ certificates: [NIOSSLCertificate]) {
     look.certificates = certificates.compactMap {
-      (try? $0.toDERBytes()).flatMap { try? Certificate(derEncoded: $0) }
+      (try? $0.toDERBytes()).flatMap { Certificate(der: $0) }
     }
   }
 

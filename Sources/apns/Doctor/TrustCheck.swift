@@ -1,5 +1,5 @@
+import Gateway
 import Glibc
-import X509
 
 /// Whom the provider trusts.
 struct TrustCheck {

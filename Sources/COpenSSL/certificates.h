@@ -1,0 +1,47 @@
+/* What the simulator and the tool ask of certificates, where OpenSSL has only macros for it. */
+#ifndef APNS_COPENSSL_CERTIFICATES_H
+#define APNS_COPENSSL_CERTIFICATES_H
+
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+/* As RFC 2253 writes it, but in UTF-8. */
+static inline int copenssl_print_name(BIO *bio, const X509_NAME *name) {
+  return X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253 & ~(unsigned long)ASN1_STRFLGS_ESC_MSB);
+}
+
+/* The names in subjectAltName; NULL where there are none. */
+static inline GENERAL_NAMES *copenssl_alternative_names(const X509 *certificate) {
+  return (GENERAL_NAMES *)X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
+}
+static inline int copenssl_name_count(const GENERAL_NAMES *names) {
+  return names ? sk_GENERAL_NAME_num(names) : 0;
+}
+/* Where it is the name of a host, its text, and where it is an address, its bytes; else NULL. */
+static inline const ASN1_STRING *copenssl_host_name(const GENERAL_NAMES *names, int index) {
+  const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, index);
+  return name && name->type == GEN_DNS ? name->d.dNSName : NULL;
+}
+static inline const ASN1_STRING *copenssl_address(const GENERAL_NAMES *names, int index) {
+  const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, index);
+  return name && name->type == GEN_IPADD ? name->d.iPAddress : NULL;
+}
+
+/* Whether it says where its issuer's certificate can be had. */
+static inline int copenssl_names_issuers_place(const X509 *certificate) {
+  AUTHORITY_INFO_ACCESS *places =
+      (AUTHORITY_INFO_ACCESS *)X509_get_ext_d2i(certificate, NID_info_access, NULL, NULL);
+  int found = 0;
+  for (int index = 0; places && index < sk_ACCESS_DESCRIPTION_num(places); index++)
+    found |= OBJ_obj2nid(sk_ACCESS_DESCRIPTION_value(places, index)->method) == NID_ad_ca_issuers;
+  AUTHORITY_INFO_ACCESS_free(places);
+  return found;
+}
+
+/* 1 or 0; -1 where the certificate does not say what it is for. */
+static inline int copenssl_is_for_clients(X509 *certificate) {
+  const uint32_t usage = X509_get_extended_key_usage(certificate);
+  return usage == UINT32_MAX ? -1 : (usage & (XKU_SSL_CLIENT | XKU_ANYEKU)) != 0;
+}
+
+#endif

@@ -1,0 +1,94 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// HTTP/1 for the page: one request of a connection after the other, each answered as a whole
+/// before the next is looked at.
+struct PageServer: Sendable {
+  typealias Connection = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
+
+  let answer: @Sendable (Request) async -> Response
+
+  /// Listens when it comes back with its port, until the process ends.
+  func listen(on host: String, _ port: Int) async throws -> Int {
+    let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .serverChannelOption(.backlog, value: 256)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      // Who has said all there is to say may still wait for the answer.
+      .childChannelOption(.allowRemoteHalfClosure, value: true)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.configureHTTPServerPipeline(
+            withPipeliningAssistance: false, withErrorHandling: false)
+          let connection = try Connection(
+            wrappingChannelSynchronously: channel,
+            configuration: .init(isOutboundHalfClosureEnabled: true))
+          // Whoever goes without a word is no error of the page's.
+          Task { try? await serve(connection) }
+        }
+      }
+      .bind(host: host, port: port).get()
+    return server.localAddress?.port ?? port
+  }
+
+  private func serve(_ connection: Connection) async throws {
+    try await connection.executeThenClose { inbound, outbound in
+      var parts = inbound.makeAsyncIterator()
+      do {
+        while let request = try await Self.next(&parts) {
+          let isLast = !request.head.isKeepAlive
+          try await Self.write(await answer(request), to: request.head, outbound)
+          if isLast { break }
+        }
+      } catch is HTTPParserError {
+        let head = HTTPResponseHead(
+          version: .http1_1, status: .badRequest,
+          headers: ["connection": "close", "content-length": "0"])
+        try await outbound.write(.head(head))
+        try await outbound.write(.end(nil))
+      }
+      // Not at once: what is still to be read would make the answer's end a reset.
+      outbound.finish()
+      try await connection.channel.closeFuture.get()
+    }
+  }
+
+  /// nil where no other one comes.
+  private static func next(
+    _ parts: inout NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator
+  ) async throws -> Request? {
+    guard case .head(let head) = try await parts.next() else { return nil }
+    var body: [UInt8]? = []
+    while let part = try await parts.next() {
+      switch part {
+      case .head: return nil
+      case .body(let bytes):
+        let isShort = (body?.count ?? 0) + bytes.readableBytes <= Request.bodyMax
+        if isShort { body?.append(contentsOf: bytes.readableBytesView) } else { body = nil }
+      case .end: return Request(head, body: body)
+      }
+    }
+    return nil
+  }
+
+  private static func write(
+    _ response: Response, to request: HTTPRequestHead,
+    _ outbound: NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>
+  ) async throws {
+    var head = HTTPResponseHead(
+      version: request.version, status: response.status, headers: response.headers)
+    switch response.body {
+    case .whole(let bytes):
+      head.headers.replaceOrAdd(name: "content-length", value: "\(bytes.count)")
+      try await outbound.write(.head(head))
+      if request.method != .HEAD {
+        try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: bytes))))
+      }
+    case .stream(let write):
+      try await outbound.write(.head(head))
+      try await write(BodyWriter(outbound))
+    }
+    try await outbound.write(.end(nil))
+  }
+}

@@ -1,0 +1,31 @@
+import NIOHTTP1
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// One whole request of HTTP/1.
+struct Request: Sendable {
+  let head: HTTPRequestHead
+  /// Without its query, as it came.
+  let path: String
+  let query: [String: String]
+  /// nil where it is longer than `bodyMax`.
+  let body: [UInt8]?
+
+  static let bodyMax = 1 << 16
+
+  init(_ head: HTTPRequestHead, body: [UInt8]?) {
+    self.head = head
+    self.body = body
+    let halves = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    path = String(halves.first ?? "")
+    let items = halves.count == 2 ? URLComponents(string: "?\(halves[1])")?.queryItems : nil
+    query = Dictionary((items ?? []).map { ($0.name, $0.value ?? "") }) { first, _ in first }
+  }
+
+  var method: HTTPMethod { head.method }
+  var headers: HTTPHeaders { head.headers }
+}

@@ -1,0 +1,13 @@
+/// How this program was built.
+enum Build {
+  #if DEBUG
+    static let name = "debug"
+    static let text = """
+      This is a debug build: a push over HTTP/2 costs many times what it costs a \
+      release build. Measure with that: swift build -c release --product apns.
+      """
+  #else
+    static let name = "release"
+    static let text = "This is a release build, which is the one to measure with."
+  #endif
+}
