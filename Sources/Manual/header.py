@@ -84,6 +84,9 @@ def members_of(body, pattern):
 
 def item_of(declaration, comment):
     plain = " ".join(re.sub(r"/\*.*?\*/", "", declaration, flags=re.S).split())
+    # Another header's, of which a pointer is all that is wanted.
+    if re.fullmatch(r"struct \w+;", plain):
+        return None
     if found := re.fullmatch(r"typedef struct (\w+) \1_t;", plain):
         return Item("opaque", found[1] + "_t", comment, plain)
     if found := re.match(r"typedef (struct|enum) (\w+) \{(.*)\} \2_t;", declaration, re.S):
@@ -121,8 +124,9 @@ def read(path):
                 section.items.append(Item("macro", found[1], "\n\n".join(filter(None, (comment, note))),
                                           f"#define {found[1]} {found[2]}"))
         elif token["declaration"]:
-            section.items.append(item_of(token["declaration"], comment or ""))
-            comment = None
+            if item := item_of(token["declaration"], comment or ""):
+                section.items.append(item)
+                comment = None
         elif token["blank"]:
             comment = None
     return header

@@ -80,6 +80,10 @@ static void payloads_that_are_fine(void **state) {
   assert_clean("{\"aps\":{\"alert\":{\"action-loc-key\":\"PLAY\"}},\"a\":{\"alert\":[1]}}");
   assert_clean("{\"\\u0061ps\":{\"b\\u0061dge\":3},\"x\":null}");
   assert_clean("{\"aps\":{\"timestamp\":1,\"event\":\"update\",\"content-state\":{\"x\":[]}}}");
+  /* A Live Activity's alert has keys of its localization in the place of texts. */
+  assert_clean(
+      "{\"aps\":{\"alert\":{\"title\":{\"loc-key\":\"a\"},\"body\":{\"loc-key\":\"b\"}},"
+      "\"event\":\"update\"}}");
 }
 
 static void what_is_no_payload(void **state) {
@@ -116,6 +120,8 @@ static void types_of_every_key(void **state) {
   assert_one("{\"aps\":{\"alert\":{\"action-loc-key\":0}}}", ERROR, 34,
              "'action-loc-key' is not a string or null");
   assert_one("{\"aps\":{\"alert\":{\"body\":null}}}", ERROR, 24, "'body' is not a string");
+  assert_one("{\"aps\":{\"alert\":{\"body\":{\"loc-key\":\"a\"}}}}", ERROR, 24,
+             "'body' is not a string");
 }
 
 static void what_a_device_ignores(void **state) {

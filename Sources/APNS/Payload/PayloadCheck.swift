@@ -8,6 +8,9 @@ struct PayloadCheck: ~Copyable {
   private let findsWarnings: Bool
   /// `aps` has `content-available` and nothing else.
   private var isSilent = false
+  private var isInAlert = false
+  /// The alert's `title` or `body` is an object, as only a Live Activity has it.
+  private var textOfActivity: PayloadFinding?
 
   typealias Report = (PayloadFinding) -> Void
 
@@ -111,7 +114,11 @@ struct PayloadCheck: ~Copyable {
       seen |= bit
       try judge(key.type, text, report)
     }
-    if object == .aps { isSilent = areKnown && seen == 1 << PayloadObject.wakingKey }
+    guard object == .aps else { return }
+    isSilent = areKnown && seen == 1 << PayloadObject.wakingKey
+    if let textOfActivity, seen & PayloadObject.keysOfActivities == 0 {
+      tell(textOfActivity, report)
+    }
   }
 
   @_optimize(speed)
@@ -121,12 +128,21 @@ struct PayloadCheck: ~Copyable {
   ) throws(JSONFault) {
     let value = try reader.next()
     guard type.holds(value) else {
-      tell(type, value, name, report)
+      if isInAlert, value == .beginObject,
+        Self.is(name, "title", false) || Self.is(name, "body", false)
+      {
+        if textOfActivity == nil { textOfActivity = wrong(type, value, name) }
+        return try skip(value)
+      }
+      tell(wrong(type, value, name), report)
       return try skip(value)
     }
     switch type {
     case .alert, .sound:
-      if value == .beginObject { try walk(type == .alert ? .alert : .sound, report) }
+      guard value == .beginObject else { return }
+      isInAlert = type == .alert
+      defer { isInAlert = false }
+      try walk(isInAlert ? .alert : .sound, report)
     case .strings:
       let depth = reader.depth
       while true {
@@ -154,14 +170,13 @@ struct PayloadCheck: ~Copyable {
 
   /// The value is not what the key takes.
   @inline(never)
-  private func tell(
-    _ type: PayloadType, _ value: JSONReader.Token, _ name: UnsafeRawBufferPointer,
-    _ report: Report
-  ) {
+  private func wrong(
+    _ type: PayloadType, _ value: JSONReader.Token, _ name: UnsafeRawBufferPointer
+  ) -> PayloadFinding {
     let isArray = type == .alert && value == .beginArray
     var finding = PayloadFinding(isArray ? .alertIsArray : .type, at: place(of: value), name: name)
     finding.type = type
-    tell(finding, report)
+    return finding
   }
 
   @inline(__always)

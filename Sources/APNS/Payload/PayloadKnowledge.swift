@@ -81,6 +81,9 @@ enum PayloadObject {
   /// The number of `content-available` in `aps`.
   static var wakingKey: UInt32 { 3 }
 
+  /// A bit for each of `content-state` and `event`, which Live Activities alone have.
+  static var keysOfActivities: UInt32 { 1 << 12 | 1 << 13 }
+
   /// The number and the type of a key, whose name has no escapes.
   @_optimize(speed)
   @inline(never)

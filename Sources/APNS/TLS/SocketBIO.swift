@@ -11,6 +11,8 @@ struct SocketState {
   var hasEnded = false
   /// The peer asked for the provider's certificate, and there was none to show.
   var lacksCertificate = false
+  /// An allocation failed between what was read and written, which OpenSSL does not always tell.
+  private(set) var ranOut = false
   var peerFault = PeerFault()
   /// So many bytes may be read before the call that reads has to return: OpenSSL itself goes on
   /// for as long as the peer sends records that it keeps to itself.
@@ -18,6 +20,9 @@ struct SocketState {
 
   /// A whole record's, or some hundred of the smallest, for which OpenSSL needs 50 ms.
   static var wholeAllowance: Int { 16 << 10 }
+
+  /// Before errno says something else.
+  mutating func noteMemory() { if TLSErrors.isOutOfMemory { ranOut = true } }
 }
 
 /// A BIO of our own over a socket: OpenSSL's would write() and so raise SIGPIPE.
@@ -52,6 +57,7 @@ private func writeToSocket(
 ) -> CInt {
   guard let bio, let bytes, count > 0, let state = state(of: bio) else { return 0 }
   copenssl_clear_retry(bio)
+  state.pointee.noteMemory()
   while true {
     let sent = csystem_send(state.pointee.descriptor, bytes, Int(count))
     if sent >= 0 { return CInt(truncatingIfNeeded: sent) }
@@ -72,6 +78,7 @@ private func readFromSocket(
 ) -> CInt {
   guard let bio, let bytes, count > 0, let state = state(of: bio) else { return 0 }
   copenssl_clear_retry(bio)
+  state.pointee.noteMemory()
   if state.pointee.allowance <= 0 {
     // The socket stays readable, so that a wait for it ends at once.
     copenssl_retry_read(bio)

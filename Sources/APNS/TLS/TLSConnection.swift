@@ -219,7 +219,10 @@ struct TLSConnection: ~Copyable {
     state.pointee.allowance = SocketState.wholeAllowance
     let result = SSL_connect(ssl)
     idle.read(SocketState.wholeAllowance &- state.pointee.allowance, of: 0)
+    state.pointee.noteMemory()
     if result == 1 {
+      // Without memory OpenSSL may have shown no certificate, of which the peer's word comes late.
+      if state.pointee.ranOut { throw handshakeFailure(endpoint) }
       TLSErrors.clear()
       idle = IdleBytes()
       return nil
@@ -284,7 +287,7 @@ struct TLSConnection: ~Copyable {
 
   /// Memory ran out: OpenSSL says so, or says nothing, for that takes memory too.
   private func isExhausted(_ errors: TLSErrors) -> Bool {
-    errors.isExhausted || errors.isInternal
+    errors.isExhausted || errors.isInternal || state.pointee.ranOut
       || state.pointee.peerFault.code == X509_V_ERR_OUT_OF_MEM
       || errors.code == 0 && state.pointee.systemError == 0 && !state.pointee.hasEnded
         && state.pointee.peerFault.code == X509_V_OK

@@ -25,7 +25,7 @@ struct TLSErrors {
 
   /// An allocation failed since the queue was emptied. OpenSSL itself often says only what it
   /// could not do without it.
-  private static var isOutOfMemory: Bool { csystem_errno() == ENOMEM }
+  static var isOutOfMemory: Bool { csystem_errno() == ENOMEM }
 
   @inline(never)
   static func take() -> TLSErrors {
