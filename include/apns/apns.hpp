@@ -1094,6 +1094,9 @@ struct SessionOptions {
   std::uint32_t retry_timeout_ms = 0;
   std::int32_t prove_after_ms = 0;
   unsigned checks = 0; /* of apns_check_t */
+  std::uint32_t wait_max_ms = 0;
+  apns_lookup_t lookup = nullptr;
+  void *lookup_context = nullptr;
 };
 
 /** One notification to one device: an apns_notification_t, and a view of token and payload. */
@@ -1336,6 +1339,9 @@ class Session : public detail::Owner<apns_session_t> {
     given.ping_after_ms = options.ping_after_ms;
     given.retry_timeout_ms = options.retry_timeout_ms;
     given.prove_after_ms = options.prove_after_ms;
+    given.wait_max_ms = options.wait_max_ms;
+    given.lookup = options.lookup;
+    given.lookup_context = options.lookup_context;
     given.checks = options.checks;
     apns_session_t *made = nullptr;
     if (filling.status == APNS_OK) apns_session_new(&given, credentials.get(), &made, error);
@@ -1432,6 +1438,9 @@ struct FeedbackOptions {
   apns_session_t *session = nullptr;
   std::uint32_t list_timeout_ms = 0;
   std::uint32_t tuples_max = 0;
+  std::uint32_t wait_max_ms = 0;
+  apns_lookup_t lookup = nullptr;
+  void *lookup_context = nullptr;
 };
 
 /** A device on which the app no longer is: an apns_feedback_tuple_t, valid until the next. */
@@ -1498,6 +1507,9 @@ class Feedback : public detail::Owner<apns_feedback_t> {
     given.session = options.session;
     given.list_timeout_ms = options.list_timeout_ms;
     given.tuples_max = options.tuples_max;
+    given.wait_max_ms = options.wait_max_ms;
+    given.lookup = options.lookup;
+    given.lookup_context = options.lookup_context;
     apns_feedback_t *made = nullptr;
     if (filling.status == APNS_OK) apns_feedback_open(&given, credentials.get(), &made, error);
     return Feedback(made);

@@ -2,14 +2,16 @@ import CAPNS
 import COpenSSL
 import CSystem
 
-/// OpenSSL's callback where a peer asks for a certificate and none was set: notes that, and
-/// shows none.
+/// OpenSSL's callback where a peer asks for a certificate and none was set, or none that can
+/// be shown, as without memory: notes that, and shows none.
 private func noteMissingCertificate(
   _ ssl: OpaquePointer?, _ certificate: UnsafeMutablePointer<OpaquePointer?>?,
   _ key: UnsafeMutablePointer<OpaquePointer?>?
 ) -> CInt {
   if let ssl, let state = copenssl_state(ssl) {
-    state.assumingMemoryBound(to: SocketState.self).pointee.lacksCertificate = true
+    let state = state.assumingMemoryBound(to: SocketState.self)
+    state.pointee.lacksCertificate = true
+    state.pointee.noteMemory()
   }
   return 0
 }
@@ -143,6 +145,7 @@ struct TrustContext: ~Copyable {
   private static func identify(
     _ context: OpaquePointer, _ options: apns_credentials_options_t
   ) throws(Failure) {
+    SSL_CTX_set_client_cert_cb(context, noteMissingCertificate)
     if options.passphrase != nil, options.passphrase_callback != nil {
       throw Failure(APNS_ERR_ARGUMENT, "both a passphrase and a callback for it are given")
     }
@@ -154,7 +157,6 @@ struct TrustContext: ~Copyable {
       if options.key_file != nil || options.key_bytes != nil {
         throw Failure(APNS_ERR_ARGUMENT, "a key without a certificate")
       }
-      SSL_CTX_set_client_cert_cb(context, noteMissingCertificate)
       return
     }
     var identity = try Identity()

@@ -5,6 +5,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+struct addrinfo;
 #define APNS_VERSION_MAJOR 0
 #define APNS_VERSION_MINOR 1
 #define APNS_VERSION_PATCH 0
@@ -297,6 +298,13 @@ typedef enum apns_protocol {
   APNS_PROTOCOL_BINARY = 1,
   APNS_PROTOCOL_HTTP2 = 2
 } apns_protocol_t;
+#define APNS_LOOKUP_PENDING 1
+typedef int (*apns_lookup_t)(const char *host, struct addrinfo **list_out, void *context);
+typedef enum apns_check {
+  APNS_CHECK_PAYLOAD = 1,
+  APNS_CHECK_EXPIRY = 2,
+  APNS_CHECK_ALL = 3
+} apns_check_t;
 typedef struct apns_session_options {
   size_t size;
   const char *host;
@@ -329,12 +337,16 @@ typedef struct apns_session_options {
   int32_t ping_after_ms;
   uint32_t retry_timeout_ms;
   int32_t prove_after_ms;
-  uint32_t reserved32b;
+  uint32_t checks;
+  uint32_t wait_max_ms;
+  uint32_t reserved32c;
+  apns_lookup_t lookup;
+  void *lookup_context;
 } apns_session_options_t;
 #define APNS_SESSION_OPTIONS_INIT                                                                  \
   {                                                                                                \
     sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL, 0, 0, 0, 0                                     \
+        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL, NULL                   \
   }
 apns_status_t apns_session_new(const apns_session_options_t *options,
                                const apns_credentials_t *credentials, apns_session_t **session_out,
@@ -461,11 +473,15 @@ typedef struct apns_feedback_options {
   apns_session_t *session;
   uint32_t list_timeout_ms;
   uint32_t tuples_max;
+  uint32_t wait_max_ms;
+  uint32_t reserved32b;
+  apns_lookup_t lookup;
+  void *lookup_context;
 } apns_feedback_options_t;
 #define APNS_FEEDBACK_OPTIONS_INIT                                                              \
   {                                                                                             \
     sizeof(apns_feedback_options_t), NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, {0, 0, 0}, \
-        NULL, 0, 0                                                                              \
+        NULL, 0, 0, 0, 0, NULL, NULL                                                            \
   }
 typedef struct apns_feedback_tuple {
   size_t size;
@@ -479,6 +495,7 @@ typedef struct apns_feedback_tuple {
 apns_status_t apns_feedback_open(const apns_feedback_options_t *options,
                                  const apns_credentials_t *credentials,
                                  apns_feedback_t **feedback_out, apns_error_t *error_out);
+apns_status_t apns_feedback_connect(apns_feedback_t *feedback, apns_error_t *error_out);
 apns_status_t apns_feedback_next(apns_feedback_t *feedback, apns_feedback_tuple_t *tuple_out,
                                  apns_error_t *error_out);
 void apns_feedback_free(apns_feedback_t *feedback);
