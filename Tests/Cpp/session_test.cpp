@@ -347,6 +347,7 @@ static void feedback_is_a_range(void **) {
   const gateway_step_t script[] = {say(list, sizeof list - 1), step(STEP_END)};
   const Gateway gateway(script);
   apns::Feedback feedback(apns::Credentials(provider_options()), gateway.feedback_options());
+  feedback.connect(); /* which it is already */
   std::string text;
   for (const apns::FeedbackTuple &gone : feedback.tuples())
     text +=

@@ -1467,12 +1467,18 @@ class Feedback : public detail::Owner<apns_feedback_t> {
   explicit Feedback(apns_feedback_t *adopted) noexcept : Owner(adopted) {}
 
 #if APNS_EXCEPTIONS
-  /** Connects. */
+  /** Connects; with `wait_max_ms` it only begins to. */
   explicit Feedback(const Credentials &credentials, const FeedbackOptions &options = {})
       : Owner(nullptr) {
     detail::Slot slot;
     *this = try_open(credentials, options, &slot.error);
     if (!*this) detail::raise(slot.error);
+  }
+
+  /** Goes on connecting; next() does so, too. */
+  void connect() {
+    detail::Slot slot;
+    if (try_connect(&slot.error) != APNS_OK) detail::raise(slot.error);
   }
 
   /** The next device; none where the list has ended. */
@@ -1513,6 +1519,10 @@ class Feedback : public detail::Owner<apns_feedback_t> {
     apns_feedback_t *made = nullptr;
     if (filling.status == APNS_OK) apns_feedback_open(&given, credentials.get(), &made, error);
     return Feedback(made);
+  }
+
+  apns_status_t try_connect(apns_error_t *error = nullptr) noexcept {
+    return apns_feedback_connect(get(), error);
   }
 
   apns_status_t try_next(apns_feedback_tuple_t &tuple_out, apns_error_t *error = nullptr) noexcept {
