@@ -119,7 +119,7 @@ def test_readme_rules(start, tmp_path):
 def test_readme_commands(certificates, tmp_path):
     """As they stand there, but for the ports."""
     commands = [line.split("#")[0].split() for line in re.findall(r"^swift run apns .*", README, re.MULTILINE)]
-    assert len(commands) == 6
+    assert len(commands) == 7
     (tmp_path / "MyApp" / "fr.lproj").mkdir(parents=True)
     (tmp_path / "MyApp" / "fr.lproj" / "Localizable.strings").write_text('"KEY" = "texte";')
     (tmp_path / "rules.json").write_text(re.findall(r"```json\n(.*?)```", README, re.DOTALL)[0])

@@ -40,6 +40,7 @@
       lane.pointee.lastRead = now
       lane.pointee.askedAt = nil
       lane.pointee.starvedSince = nil
+      lane.pointee.tookAgain = nil
       lane.pointee.isUnread = false
       lane.pointee.readOn = 0
       lane.pointee.budget = FloodBudget(at: now)

@@ -13,6 +13,9 @@
     var starvedSince: Int64?
     /// When it is next seen to whether some stream waits for its answer too long.
     var nextReview: Int64 = 0
+    /// The second in which the peer took something again after a pause: no stream can have
+    /// waited for its answer since before.
+    var tookAgain: UInt32?
     /// There may be more to be read, whatever a wait says; and how much was read since it
     /// was last known that there is nothing.
     var isUnread = false

@@ -189,7 +189,10 @@
           lane.pointee.http.pointee.wrote(count)
           bytes &+= UInt64(count)
           records &+= 1
-          lane.pointee.line.stalledSince = nil
+          if let since = lane.pointee.line.stalledSince {
+            if network.now &- since >= 1_000_000_000 { lane.pointee.tookAgain = network.second }
+            lane.pointee.line.stalledSince = nil
+          }
         case .full:
           try stalled(lane, mustRead: false)
           return false

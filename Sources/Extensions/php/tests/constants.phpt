@@ -28,7 +28,8 @@ foreach (['session' => Apns\Session::class, 'feedback' => null] as $noun => $cla
     preg_match("/typedef struct apns_{$noun}_options \\{(.*?)\\} apns_/s", $header, $body);
     preg_match_all('/^\s+(?:const char \*|u?int\d+_t )(\w+)(?=;)/m', preg_replace('~/\*.*?\*/~s', '', $body[1]), $fields);
     foreach ($fields[1] as $field) {
-        if (preg_match('/^reserved/', $field)) continue;
+        // wait_max_ms is for hosts with an event loop, or signals, of their own.
+        if (preg_match('/^reserved|^wait_max_ms$/', $field)) continue;
         $value = str_contains($field, 'host') || preg_match('/name|user|password|topic/', $field) ? 'x' : (preg_match('/report|proves|standby/', $field) ? true : 1);
         try {
             if ($noun === 'session') new Apns\Session($who, [$field => $value]);
