@@ -40,8 +40,8 @@ bool token_check(const void *token, size_t length) {
   error.status = APNS_ERR_ARGUMENT;
   error.reject = APNS_REJECT_INVALID_TOKEN;
   PyOS_snprintf(error.message, sizeof error.message,
-                "the token is %d hex digits as bytes, not the %d bytes that they stand for: pass "
-                "them as str",
+                "the token is %d hex digits as bytes, not the %d"
+                " bytes that they stand for: pass them as str",
                 (int)digits, (int)(digits / 2));
   raise_error(&error);
   return false;
