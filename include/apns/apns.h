@@ -790,8 +790,8 @@ typedef enum apns_format {
  * be sent again: it may be what ends the connections. So that only that one does, fewer are
  * in flight together after each such end, down to one, until proof has come; over the binary
  * interface only where something proves (not with the simple format without
- * quiet_period_ms), and after 64 such ends in a row, with nothing proven in between, all
- * that were in flight become unknown.
+ * quiet_period_ms), and after 64 such ends in a row, with nothing proven in between (12 where
+ * nothing was ever proven), all that were in flight become unknown.
  */
 typedef enum apns_ambiguous {
   APNS_AMBIGUOUS_DEFAULT = 0, /* resend; with the simple format: report */

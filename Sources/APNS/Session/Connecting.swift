@@ -165,10 +165,13 @@ extension Session where Net: ~Copyable {
     if isInDoubt { lane.pointee.ambiguousEnds &+= 1 }
     if !options.resendsAmbiguous {
       lane.pointee.window.connectionEnded(resending: .none)
-    } else if lane.pointee.ambiguousEnds < options.fruitlessEndsMax {
+    } else if lane.pointee.ambiguousEnds
+      < options.fruitlessEndsMax(hasProven: lane.pointee.hasProven)
+    {
       lane.pointee.window.connectionEnded(resending: .usual)
     } else {
       lane.pointee.ambiguousEnds = 0
+      lane.pointee.hasProven = false
       lane.pointee.window.connectionEnded(resending: .undoubted)
     }
     // What is sent again is as old as it was, and wanted as much.

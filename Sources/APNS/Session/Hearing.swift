@@ -87,6 +87,7 @@ extension Session where Net: ~Copyable {
     }
     reconnects.achieved()
     lane.pointee.ambiguousEnds = 0
+    lane.pointee.hasProven = true
     lane.pointee.isUnwelcome = false
     lane.pointee.settled()
     // The gateway discards whatever else was written here.

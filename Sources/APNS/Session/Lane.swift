@@ -28,6 +28,8 @@ struct Lane: ~Copyable {
   var isUnwelcome = false
   /// Ends in a row that took notifications with them and said nothing.
   var ambiguousEnds = 0
+  /// Something was proven, since all that was in doubt was last given up.
+  var hasProven = false
   /// Hearings in a row that found something and were told nothing, and since when they count.
   var vainHearings = 0
   var vainSince: Int64 = 0

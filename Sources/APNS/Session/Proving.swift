@@ -160,6 +160,7 @@ extension Session where Net: ~Copyable {
       lane.pointee.quietMark = nil
       lane.pointee.window.quietPeriodPassed(after: mark.position)
       lane.pointee.ambiguousEnds = 0
+      lane.pointee.hasProven = true
       reconnects.achieved()
       if lane.pointee.window.hasInFlight {
         lane.pointee.settled()

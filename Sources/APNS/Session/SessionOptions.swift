@@ -34,8 +34,9 @@ struct SessionOptions {
 
   /// After so many such ends in a row, with nothing proven in between, it is no notification
   /// that ends the connections. The first culprit is found by the fifth; where several stand
-  /// side by side, each of the others takes one or two.
-  var fruitlessEndsMax: Int { 64 }
+  /// side by side, each of the others takes one or two. A gateway that has proven nothing yet is
+  /// not waited for so long.
+  func fruitlessEndsMax(hasProven: Bool) -> Int { hasProven ? 64 : 12 }
 
   /// A sentinel proves, so that nothing has to be waited for; not where the gateway does
   /// not answer one, or could not name it.

@@ -49,7 +49,7 @@ extension World {
   private func checkUnknown(_ number: Int) {
     guard scenario.isPoisonous, !isClosed else { return }
     if case .killer = ledger.sent[number].fate { return }
-    // 64 ends in a row without a proof, as several culprits bring about, are the end of all
+    // So many ends in a row without a proof, as several culprits bring about, are the end of all
     // that is in doubt, as the header says.
     for lane in 0..<4 where ledger.lanes[lane].hasGivenUp { return }
     violate("\(number) does not get through beside what ends connections")

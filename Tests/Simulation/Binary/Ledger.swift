@@ -69,6 +69,7 @@ struct LaneLedger {
   var toBeTold = -1
   /// Ambiguous ends in a row.
   var ambiguousEnds = 0
+  var hasProven = false
   /// There were so many of them once that all in doubt became unknown.
   var hasGivenUp = false
   /// Since when something that the connections had has been without proof; -1: nothing is.

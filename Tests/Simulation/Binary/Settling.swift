@@ -55,6 +55,7 @@ extension World {
     let lane = line / 2
     ledger.end(lines[line].serial, as: .settled)
     ledger.lanes[lane].ambiguousEnds = 0
+    ledger.lanes[lane].hasProven = true
     ledger.lanes[lane].unprovenSince = -1
     if rejected == nil, ledger.lanes[lane].wantedAt != call.started {
       ledger.lanes[lane].wantsProof = false
@@ -90,13 +91,16 @@ extension World {
       ledger.end(serial, as: .gaveUp)
       for _ in 0..<frames { ledger.resolveFirst(of: lane, as: .unknown) }
       left = 0
-    } else if ledger.lanes[lane].ambiguousEnds < 64 {
+    } else if ledger.lanes[lane].ambiguousEnds
+      < (ledger.lanes[lane].hasProven ? 64 : 12)
+    {
       ledger.end(serial, as: .ambiguous)
       left -= giveUpPoison(of: lane)
     } else {
       met(.givenUp)
       ledger.end(serial, as: .gaveUp)
       ledger.lanes[lane].ambiguousEnds = 0
+      ledger.lanes[lane].hasProven = false
       ledger.lanes[lane].hasGivenUp = true
       _ = ledger.giveUp(of: lane, doubts: 1)
       left = 0
