@@ -90,7 +90,7 @@ class Deaf:
             self.waiting.append(client)
             try:
                 client.connect(("127.0.0.1", self.port))
-            except TimeoutError:
+            except socket.timeout:  # Python 3.10 calls it TimeoutError
                 return
 
     def close(self):

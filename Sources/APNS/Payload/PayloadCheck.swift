@@ -128,9 +128,7 @@ struct PayloadCheck: ~Copyable {
   ) throws(JSONFault) {
     let value = try reader.next()
     guard type.holds(value) else {
-      if isInAlert, value == .beginObject,
-        Self.is(name, "title", false) || Self.is(name, "body", false)
-      {
+      if isInAlert, value == .beginObject, Self.isText(name) {
         if textOfActivity == nil { textOfActivity = wrong(type, value, name) }
         return try skip(value)
       }
@@ -166,6 +164,13 @@ struct PayloadCheck: ~Copyable {
       tell(PayloadFinding(.unknownLevel, at: place(of: value), name: name), report)
     default: try skip(value)
     }
+  }
+
+  /// A key for which a Live Activity may have an object, with the keys of a localization.
+  @inline(never)
+  private static func isText(_ name: UnsafeRawBufferPointer) -> Bool {
+    let key = KeyName(name)
+    return key.equals("title") || key.equals("body")
   }
 
   /// The value is not what the key takes.

@@ -72,11 +72,11 @@
         !lane.pointee.isUnread || lane.pointee.readOn > Self.mostAnswers
       else { return }
       lane.pointee.nextReview = now &+ 1_000_000_000
+      // What the peer has not taken has no answer, nor has what it took just now.
+      guard lane.pointee.line.stalledSince == nil else { return }
       let second = Self.second(now)
       let longest = UInt32(clamping: options.answerTimeout / 1_000_000_000 &+ 1)
-      // What the peer has not taken has no answer, nor has what it took just now.
-      let tookAgain = lane.pointee.tookAgain ?? second &- longest &- 1
-      guard lane.pointee.line.stalledSince == nil, second &- tookAgain > longest else { return }
+      if let tookAgain = lane.pointee.tookAgain, second &- tookAgain <= longest { return }
       let http = lane.pointee.http
       var isAny = false
       outbox.pointee.forEachInFlight(on: UInt16(truncatingIfNeeded: lane.pointee.number)) {

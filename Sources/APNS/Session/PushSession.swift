@@ -163,7 +163,7 @@
       var deadline = given ?? .max
       // Each lane's turn is bounded, and that of many together by the clock.
       if deadline == .max, laneCount > 2 { deadline = self.deadline(milliseconds: -1) }
-      var isLimited = options.waitMax == .max
+      var limit = WaitLimit(options)
       while true {
         wake = deadline
         // What is to be tried again by now is, as far as there are streams for it.
@@ -184,16 +184,10 @@
         if isReached(goal) { return }
         // One lane's trouble is the caller's only where no other lane gets on.
         if let failure, !getsOn { throw failure }
-        if deadline == .max {
-          deadline = self.deadline(milliseconds: -1)
-          wake = min(wake, deadline)
-        }
+        if deadline == .max { deadline = self.deadline(milliseconds: -1) }
         let now = network.now
-        if !isLimited {
-          isLimited = true
-          deadline = options.limit(deadline, from: now)
-          wake = min(wake, deadline)
-        }
+        limit.apply(to: &deadline, at: now)
+        wake = min(wake, deadline)
         if now >= deadline { throw outOfTime }
         if let tried, let second = outbox.pointee.nextTry, Int32(bitPattern: second &- tried) > 0 {
           wakeUp(at: second, now)

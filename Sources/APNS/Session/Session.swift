@@ -122,7 +122,7 @@ extension Session where Net: ~Copyable {
   @inline(never)
   mutating func pursue(_ goal: Goal, by given: Int64? = nil) throws(Failure) {
     var deadline = given ?? .max
-    var isLimited = options.waitMax == .max
+    var limit = WaitLimit(options)
     while true {
       wake = deadline
       callEnds = deadline
@@ -139,16 +139,10 @@ extension Session where Net: ~Copyable {
       if isReached(goal) { return }
       // One lane's trouble is the caller's only where no other lane gets on.
       if let failure, !getsOn { throw failure }
-      if deadline == .max {
-        deadline = self.deadline(milliseconds: -1)
-        wake = min(wake, deadline)
-      }
+      if deadline == .max { deadline = self.deadline(milliseconds: -1) }
       let now = network.now
-      if !isLimited {
-        isLimited = true
-        deadline = options.limit(deadline, from: now)
-        wake = min(wake, deadline)
-      }
+      limit.apply(to: &deadline, at: now)
+      wake = min(wake, deadline)
       if now >= deadline { throw outOfTime }
       network.wait(until: wake)
     }

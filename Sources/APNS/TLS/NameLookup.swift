@@ -35,7 +35,8 @@ struct NameLookup {
       code = getaddrinfo(host, nil, &hints, &list)
     }
     if code == 0, let list { return .found(list) }
-    return .failed(Self.failure(host, code))
+    // A function that finds nothing may call that a success.
+    return .failed(Self.failure(host, code == 0 ? EAI_NONAME : code))
   }
 
   @inline(never)

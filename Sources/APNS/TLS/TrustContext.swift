@@ -39,6 +39,7 @@ struct TrustContext: ~Copyable {
     TLSErrors.clear()
     let rules = try PeerRules(options)
     guard let context = SSL_CTX_new(TLS_client_method()) else { throw .outOfMemory }
+    SSL_CTX_set_client_cert_cb(context, noteMissingCertificate)
     do throws(Failure) {
       try Self.limitVersions(context, options)
       try Self.limitStrength(context, options)
@@ -145,7 +146,6 @@ struct TrustContext: ~Copyable {
   private static func identify(
     _ context: OpaquePointer, _ options: apns_credentials_options_t
   ) throws(Failure) {
-    SSL_CTX_set_client_cert_cb(context, noteMissingCertificate)
     if options.passphrase != nil, options.passphrase_callback != nil {
       throw Failure(APNS_ERR_ARGUMENT, "both a passphrase and a callback for it are given")
     }

@@ -1,0 +1,14 @@
+/// The longest wait of a call, where the session has one: it counts from when the call first waits.
+struct WaitLimit {
+  private var span: Int64
+
+  init(_ options: SessionOptions) { span = options.waitMax }
+
+  /// The call would wait until `deadline`, and this is the first time or another.
+  @inline(__always)
+  mutating func apply(to deadline: inout Int64, at now: Int64) {
+    guard span < .max else { return }
+    deadline = min(deadline, now &+ span)
+    span = .max
+  }
+}
