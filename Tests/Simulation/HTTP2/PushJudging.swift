@@ -228,8 +228,9 @@ extension PushWorld {
       if connection.hasReadGoodbye || connection.isToBeLeft { return met(.lefts) }
       // What streams carried that nghttp2 refused by itself is missing in the windows for good.
       if connection.refusesHidden { return met(.lefts) }
-      // The process may have been put aside before it wrote the PING.
-      let unanswered = connectTimeout - faults.lapseMax
+      // The process may have been put aside before it wrote the PING, and the session's time
+      // runs since it meant to.
+      let unanswered = connectTimeout - faults.lapseMax - 1_000_000
       if connection.pingedAt > 0, clock - connection.pingedAt >= unanswered {
         return met(.pingTimeouts)
       }
