@@ -242,7 +242,9 @@ extension PushWorld {
     }
     // A request that was answered early is not over before it was there whole.
     let isUnfinished = connection.requests.contains { $0 >= 0 && !ledger.asked[$0].isComplete }
-    if silence >= answerTimeout, connection.openRequests > 0 || connection.mayHide || isUnfinished {
+    // Nobody here knows of streams above the last one that the service looks at.
+    let mayHide = connection.mayHide || connection.lastStream != .max
+    if silence >= answerTimeout, connection.openRequests > 0 || mayHide || isUnfinished {
       return met(.answerTimeouts)
     }
     violate("\(connection) is dropped, and there was nothing wrong with it")
