@@ -22,7 +22,7 @@ public func apns_payload_check(
     let hasMemory = PayloadCheck.run(bytes, limit: list.limit) { list.append($0) }
     count?.pointee = list.count
     guard hasMemory else { throw .outOfMemory }
-    if let first = list.firstError { throw first }
+    try list.throwFirstError()
   }
 }
 
@@ -31,7 +31,7 @@ public func apns_payload_check(
 func check(_ payload: UnsafeRawBufferPointer) throws(Failure) -> Bool {
   var list = FindingList(payload, limit: payload.count, isOfNotification: true)
   let isSilent = PayloadCheck.findErrors(payload) { list.append($0) }
-  if let first = list.firstError { throw first }
+  try list.throwFirstError()
   return isSilent
 }
 
@@ -42,7 +42,7 @@ private struct FindingList {
   var stride = 0
   var capacity = 0
   private(set) var count = 0
-  private(set) var firstError: Failure?
+  private var firstError: PayloadFinding?
   let limit: Int
   private let bytes: UnsafeRawBufferPointer
   private var finder: PlaceFinder
@@ -58,28 +58,14 @@ private struct FindingList {
 
   @inline(never)
   mutating func append(_ finding: PayloadFinding) {
-    let isFirstError = finding.isError && firstError == nil
+    if finding.isError, firstError == nil { firstError = finding }
     let hasRoom = count < capacity
     count &+= 1
-    guard isFirstError || hasRoom else { return }
+    guard let base, hasRoom else { return }
     finder.move(to: finding.offset)
     let place = finder.place
     var message = Message()
     describe(finding, &message)
-    if isFirstError {
-      let beginning = beginning
-      firstError = Failure(APNS_ERR_ARGUMENT, reject: finding.reject) {
-        $0.append(beginning)
-        $0.append(place.line)
-        $0.append(", column ")
-        $0.append(place.column)
-        $0.append(" (byte ")
-        $0.append(finding.offset)
-        $0.append("): ")
-        $0.append(message)
-      }
-    }
-    guard let base, hasRoom else { return }
     var told = apns_payload_finding_t()
     told.size = stride
     told.severity = Int32(
@@ -93,6 +79,27 @@ private struct FindingList {
     withUnsafeBytes(of: &told) { source in
       guard let start = source.baseAddress else { return }
       (base + (count &- 1) &* stride).copyMemory(from: start, byteCount: known)
+    }
+  }
+
+  /// Says the first error in words, which are made here: most payloads have none.
+  @inline(never)
+  func throwFirstError() throws(Failure) {
+    guard let finding = firstError else { return }
+    var finder = PlaceFinder(bytes)
+    finder.move(to: finding.offset)
+    let place = finder.place
+    var message = Message()
+    describe(finding, &message)
+    throw Failure(APNS_ERR_ARGUMENT, reject: finding.reject) {
+      $0.append(beginning)
+      $0.append(place.line)
+      $0.append(", column ")
+      $0.append(place.column)
+      $0.append(" (byte ")
+      $0.append(finding.offset)
+      $0.append("): ")
+      $0.append(message)
     }
   }
 

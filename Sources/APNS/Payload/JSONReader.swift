@@ -31,7 +31,9 @@ struct JSONReader {
 
   private enum Expected { case value, firstValue, firstName, name, next, end }
 
-  let bytes: UnsafeRawBufferPointer
+  /// Not a buffer pointer, which asks at each byte whether it is NULL.
+  private let base: UnsafeRawPointer
+  private let count: Int
   private(set) var offset = 0
   /// Where the last token stands; of a name or a string what is between the quotation marks.
   private(set) var start = 0
@@ -47,9 +49,14 @@ struct JSONReader {
 
   /// `depth`: how many levels the text will stand in.
   init(_ bytes: UnsafeRawBufferPointer, within depth: Int = 0) {
-    self.bytes = bytes
+    let nothing: StaticString = ""
+    base = bytes.baseAddress ?? UnsafeRawPointer(nothing.utf8Start)
+    count = bytes.count
     deepest = Self.deepest &- depth
   }
+
+  @inline(__always)
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
   /// The next token; again and again `end` when the value is over.
   @_optimize(speed)

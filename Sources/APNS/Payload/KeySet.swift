@@ -3,17 +3,20 @@ import CSystem
 /// Which names a payload has, so that none comes twice: a table of hashes, each with the
 /// place of its name. The names themselves stand elsewhere.
 struct KeySet: ~Copyable {
-  private struct Entry {
-    var hash: UInt32
+  private struct Name {
     var offset: UInt32
     var length: UInt32
+  }
+
+  private struct Entry {
+    var hash: UInt32
+    var name: Name
     /// Empty unless it is the table's.
     var round: UInt32
   }
 
   /// The first names, which take no memory and are looked through one after the other.
-  private var few = InlineArray<8, Entry>(
-    repeating: Entry(hash: 0, offset: 0, length: 0, round: 0))
+  private var few = InlineArray<8, Name>(repeating: Name(offset: 0, length: 0))
   /// Whoever makes the names may want them to collide. There is none before there is a table.
   private var hasher: KeyedHash?
   /// All names, once they are more than that.
@@ -39,34 +42,38 @@ struct KeySet: ~Copyable {
   mutating func insert(
     _ text: UnsafeRawPointer, at offset: Int, length: Int
   ) throws(PayloadFault) -> Bool {
-    var entry = Entry(
-      hash: 0, offset: UInt32(truncatingIfNeeded: offset),
-      length: UInt32(truncatingIfNeeded: length), round: round)
+    let name = Name(
+      offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: length))
     if count <= few.count {
       // So few are compared with each other sooner than hashed.
-      for index in 0..<count where Self.areEqual(few[index], entry, text) { return false }
+      for index in 0..<count where Self.areEqual(few[index], name, text) { return false }
       if count < few.count {
-        few[count] = entry
+        few[count] = name
         count &+= 1
         return true
       }
     }
     if count == few.count || count &* 2 >= capacity { try grow(text) }
-    entry.hash = hash(entry, text)
+    let entry = entry(name, text)
     guard let slot = find(entry, text) else { return false }
     slot.pointee = entry
     count &+= 1
     return true
   }
 
-  private func hash(_ entry: Entry, _ text: UnsafeRawPointer) -> UInt32 {
-    guard let hasher else { return 0 }
-    return UInt32(truncatingIfNeeded: hasher.hash(text + Int(entry.offset), Int(entry.length)))
+  /// The name as it stands in the table.
+  private func entry(_ name: Name, _ text: UnsafeRawPointer) -> Entry {
+    var entry = Entry(hash: 0, name: name, round: round)
+    if let hasher {
+      entry.hash = UInt32(
+        truncatingIfNeeded: hasher.hash(text + Int(name.offset), Int(name.length)))
+    }
+    return entry
   }
 
   @inline(__always)
-  private static func areEqual(_ one: Entry, _ other: Entry, _ text: UnsafeRawPointer) -> Bool {
-    one.hash == other.hash && one.length == other.length
+  private static func areEqual(_ one: Name, _ other: Name, _ text: UnsafeRawPointer) -> Bool {
+    one.length == other.length
       && memcmp(text + Int(one.offset), text + Int(other.offset), Int(one.length)) == 0
   }
 
@@ -75,7 +82,9 @@ struct KeySet: ~Copyable {
     guard let table else { return nil }
     var index = Int(wanted.hash) & (capacity &- 1)
     while table[index].round == round {
-      if Self.areEqual(table[index], wanted, text) { return nil }
+      if table[index].hash == wanted.hash, Self.areEqual(table[index].name, wanted.name, text) {
+        return nil
+      }
       index = (index &+ 1) & (capacity &- 1)
     }
     return table + index
@@ -99,10 +108,7 @@ struct KeySet: ~Copyable {
       }
     }
     guard count == few.count else { return }
-    for index in 0..<count {
-      few[index].hash = hash(few[index], text)
-      place(few[index])
-    }
+    for index in 0..<count { place(entry(few[index], text)) }
   }
 
   /// Puts a name in that is not there.
