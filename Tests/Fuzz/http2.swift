@@ -17,7 +17,7 @@ public func fuzzHTTP2(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
 private final class FuzzedProvider {
   private let server: HostileServer
   private let reportsAccepted: Bool
-  private var session: UnsafeMutablePointer<PushSession<FuzzNetwork>>
+  private var session: UnsafeMutablePointer<HTTP2Session<FuzzNetwork, ProviderToken>>
   /// The identifiers of what the session took, in order; and which of them have their end.
   private(set) var taken: [UInt32] = []
   private var ended: Set<UInt32> = []
@@ -34,8 +34,8 @@ private final class FuzzedProvider {
     given.payload_max = 2048
     given.window_bytes = head & 8 != 0 ? 32 << 10 : 1 << 20
     guard let options = try? SessionOptions(given), let names = try? PushNames.make(given),
-      let made = try? PushSession.make(
-        options, names: names, token: nil, network: FuzzNetwork(server: server))
+      let made = try? HTTP2Session.make(
+        options, names: names, tokens: nil as ProviderToken?, network: FuzzNetwork(server: server))
     else { return nil }
     session = .allocate(capacity: 1)
     session.initialize(to: made)

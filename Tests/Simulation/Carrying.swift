@@ -1,5 +1,4 @@
 import CAPNS
-import COpenSSL
 
 /// What the lines carry: reading and writing.
 extension Wired {
@@ -155,8 +154,5 @@ private func sum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
   return sum
 }
 
-/// Alert 42, bad certificate, as this OpenSSL packs it.
-private let refusalCode: UInt = {
-  let code: UInt = 20 << 23 | 1042
-  return copenssl_alert(code) == 42 ? code : 20 << 24 | 1042
-}()
+/// Stands for an alert about the provider's certificate.
+let refusalCode: UInt = 42

@@ -10,7 +10,7 @@ public func apns_credentials_new(
     guard let credentials else { throw isNull("credentials_out") }
     let options = try adopt(options)
     credentials.pointee = OpaquePointer(
-      try place { () throws(Failure) in try Credentials(options) })
+      try place { () throws(Failure) in try CredentialsHandle(options) })
   }
 }
 
@@ -24,32 +24,32 @@ public func apns_credentials_describe(
     guard let credentials else { throw isNull("credentials") }
     guard let description else { throw isNull("description_out") }
     try fill(
-      description, with: UnsafeMutablePointer<Credentials>(credentials).pointee.describe())
+      description, with: UnsafeMutablePointer<CredentialsHandle>(credentials).pointee.describe())
   }
 }
 
 @_cdecl("apns_credentials_free") @implementation
 public func apns_credentials_free(_ credentials: OpaquePointer?) {
   guard let credentials else { return }
-  discard(UnsafeMutablePointer<Credentials>(credentials))
+  discard(UnsafeMutablePointer<CredentialsHandle>(credentials))
 }
 
 /// What the credentials hold can be used by the binary interface.
 func requireCertificate(_ credentials: OpaquePointer?) throws(Failure) {
   guard let credentials else { return }
-  try UnsafeMutablePointer<Credentials>(credentials).pointee.requireCertificate()
+  try UnsafeMutablePointer<CredentialsHandle>(credentials).pointee.requireCertificate()
 }
 
 /// One more user of what the credentials hold, so that they may be freed first.
 func share(_ credentials: OpaquePointer?) throws(Failure) -> TrustContext {
   guard let credentials else { throw isNull("credentials") }
-  return TrustContext(sharing: UnsafeMutablePointer<Credentials>(credentials).pointee.trust)
+  return TrustContext(sharing: UnsafeMutablePointer<CredentialsHandle>(credentials).pointee.trust)
 }
 
 #if APNS_HTTP2
   /// The provider token of the credentials, where they have one.
   func shareToken(_ credentials: OpaquePointer?) -> ProviderToken? {
     guard let credentials else { return nil }
-    return UnsafeMutablePointer<Credentials>(credentials).pointee.shareToken()
+    return UnsafeMutablePointer<CredentialsHandle>(credentials).pointee.shareToken()
   }
 #endif

@@ -2,7 +2,7 @@ import CAPNS
 import CSystem
 
 /// The session that callers hold.
-private typealias ProviderSession = Session<TLSNetwork>
+private typealias ProviderSession = BinarySession<TLSNetwork>
 
 @_cdecl("apns_session_new") @implementation
 public func apns_session_new(
@@ -18,8 +18,8 @@ public func apns_session_new(
         session.pointee = try HeldSession.hold { () throws(Failure) in
           let network = try network(
             given, checked, credentials, orHost: "api.push.apple.com", orPort: APNS_PORT_HTTP2)
-          return try PushSession.make(
-            checked, names: PushNames.make(given), token: shareToken(credentials),
+          return try HTTP2Session.make(
+            checked, names: PushNames.make(given), tokens: shareToken(credentials),
             network: network)
         }
       #else

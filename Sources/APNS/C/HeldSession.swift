@@ -4,9 +4,9 @@ import CSystem
 /// What an `apns_session_t` is: a session over one protocol or the other, behind a word
 /// that says over which.
 enum HeldSession {
-  case binary(UnsafeMutablePointer<Session<TLSNetwork>>)
+  case binary(UnsafeMutablePointer<BinarySession<TLSNetwork>>)
   #if APNS_HTTP2
-    case push(UnsafeMutablePointer<PushSession<TLSNetwork>>)
+    case push(UnsafeMutablePointer<HTTP2Session<TLSNetwork, ProviderToken>>)
   #endif
 
   /// The word, and the SSL that stands for the session, or 0.
@@ -19,22 +19,22 @@ enum HeldSession {
     let session = base + Self.headSize
     #if APNS_HTTP2
       if base.load(as: Int.self) != 0 {
-        self = .push(session.assumingMemoryBound(to: PushSession<TLSNetwork>.self))
+        self = .push(session.assumingMemoryBound(to: HTTP2Session<TLSNetwork, ProviderToken>.self))
         return
       }
     #endif
-    self = .binary(session.assumingMemoryBound(to: Session<TLSNetwork>.self))
+    self = .binary(session.assumingMemoryBound(to: BinarySession<TLSNetwork>.self))
   }
 
   static func hold(
-    _ make: () throws(Failure) -> Session<TLSNetwork>
+    _ make: () throws(Failure) -> BinarySession<TLSNetwork>
   ) throws(Failure) -> OpaquePointer {
     try hold(word: 0, make)
   }
 
   #if APNS_HTTP2
     static func hold(
-      _ make: () throws(Failure) -> PushSession<TLSNetwork>
+      _ make: () throws(Failure) -> HTTP2Session<TLSNetwork, ProviderToken>
     ) throws(Failure) -> OpaquePointer {
       try hold(word: 1, make)
     }

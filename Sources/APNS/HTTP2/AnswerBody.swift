@@ -1,113 +1,111 @@
-#if APNS_HTTP2
-  /// What APNs says in an answer that is no 200, and where it ends a connection:
-  /// `{"reason":"…","timestamp":…}`. Whoever wrote it need not have been APNs.
-  struct AnswerBody {
-    /// `other` where the body is not JSON, or gives no reason.
-    private(set) var reason = Reason.other
-    /// As it was written; empty where there is none.
-    private(set) var text = ReasonText()
-    /// Milliseconds since 1970 at which the device was found gone; 0: not said.
-    private(set) var timestamp: Int64 = 0
+/// What APNs says in an answer that is no 200, and where it ends a connection:
+/// `{"reason":"…","timestamp":…}`. Whoever wrote it need not have been APNs.
+struct AnswerBody {
+  /// `other` where the body is not JSON, or gives no reason.
+  private(set) var reason = Reason.other
+  /// As it was written; empty where there is none.
+  private(set) var text = ReasonText()
+  /// Milliseconds since 1970 at which the device was found gone; 0: not said.
+  private(set) var timestamp: Int64 = 0
 
-    private init() {}
+  private init() {}
 
-    init(_ bytes: UnsafeRawBufferPointer) {
-      self.init()
-      do throws(JSONFault) {
-        try read(bytes)
-        reason = text.reason
-      } catch {
-        self = AnswerBody()
-      }
+  init(_ bytes: UnsafeRawBufferPointer) {
+    self.init()
+    do throws(JSONFault) {
+      try read(bytes)
+      reason = text.reason
+    } catch {
+      self = AnswerBody()
     }
+  }
 
-    private mutating func read(_ bytes: UnsafeRawBufferPointer) throws(JSONFault) {
-      var reader = JSONReader(bytes)
-      let first = try reader.next()
-      if first == .beginObject {
-        while try reader.next() == .name {
-          let name = KeyName(reader.token)
-          let value = try reader.next()
-          if name.equals("reason"), value == .string {
-            text = ReasonText(json: reader.token)
-          } else if name.equals("timestamp"), value == .integer {
-            timestamp = Self.number(reader.token)
-          }
-          try reader.skip(value)
+  private mutating func read(_ bytes: UnsafeRawBufferPointer) throws(JSONFault) {
+    var reader = JSONReader(bytes)
+    let first = try reader.next()
+    if first == .beginObject {
+      while try reader.next() == .name {
+        let name = KeyName(reader.token)
+        let value = try reader.next()
+        if name.equals("reason"), value == .string {
+          text = ReasonText(json: reader.token)
+        } else if name.equals("timestamp"), value == .integer {
+          timestamp = Self.number(reader.token)
         }
+        try reader.skip(value)
+      }
+    } else {
+      try reader.skip(first)
+    }
+    _ = try reader.next()
+  }
+
+  /// 0 where it is negative, or no number of ours is so large.
+  private static func number(_ digits: UnsafeRawBufferPointer) -> Int64 {
+    var number: Int64 = 0
+    for digit in digits {
+      guard digit >= 0x30, digit <= 0x39 else { return 0 }
+      let (tens, overflow) = number.multipliedReportingOverflow(by: 10)
+      let (sum, overflowed) = tens.addingReportingOverflow(Int64(digit &- 0x30))
+      if overflow || overflowed { return 0 }
+      number = sum
+    }
+    return number
+  }
+}
+
+/// A reason as it was written, in one line, as far as there is room; with a NUL behind it.
+struct ReasonText {
+  /// Twice as long as the longest reason there is.
+  static let capacity = 64
+
+  private var bytes = InlineArray<64, UInt8>(repeating: 0)
+  private(set) var count = 0
+
+  init() {}
+
+  /// Text as it stands between the quotation marks of JSON that was read.
+  init(json: UnsafeRawBufferPointer) {
+    var index = 0
+    var character: (UInt8, UInt8, UInt8, UInt8) = (0, 0, 0, 0)
+    while index < json.count {
+      var scalar: UInt32
+      var taken: Int
+      if json[index] == 0x5C {
+        guard let escape = try? JSONEscape.read(json, at: index) else { return }
+        (scalar, taken) = escape
       } else {
-        try reader.skip(first)
+        guard let plain = UTF8Text.decode(json, at: index) else { return }
+        (scalar, taken) = plain
       }
-      _ = try reader.next()
-    }
-
-    /// 0 where it is negative, or no number of ours is so large.
-    private static func number(_ digits: UnsafeRawBufferPointer) -> Int64 {
-      var number: Int64 = 0
-      for digit in digits {
-        guard digit >= 0x30, digit <= 0x39 else { return 0 }
-        let (tens, overflow) = number.multipliedReportingOverflow(by: 10)
-        let (sum, overflowed) = tens.addingReportingOverflow(Int64(digit &- 0x30))
-        if overflow || overflowed { return 0 }
-        number = sum
+      // It may come to stand in a log.
+      if !UTF8Text.isPlain(scalar) { scalar = 0x3F }
+      let length = UTF8Text.length(scalar)
+      guard count &+ length < Self.capacity else { return }
+      withUnsafeMutableBytes(of: &character) {
+        guard let start = $0.baseAddress else { return }
+        _ = UTF8Text.encode(scalar, into: start)
       }
-      return number
+      withUnsafeBytes(of: &character) {
+        for step in 0..<length { bytes[count &+ step] = $0[step] }
+      }
+      count &+= length
+      index &+= taken
     }
   }
 
-  /// A reason as it was written, in one line, as far as there is room; with a NUL behind it.
-  struct ReasonText {
-    /// Twice as long as the longest reason there is.
-    static let capacity = 64
-
-    private var bytes = InlineArray<64, UInt8>(repeating: 0)
-    private(set) var count = 0
-
-    init() {}
-
-    /// Text as it stands between the quotation marks of JSON that was read.
-    init(json: UnsafeRawBufferPointer) {
-      var index = 0
-      var character: (UInt8, UInt8, UInt8, UInt8) = (0, 0, 0, 0)
-      while index < json.count {
-        var scalar: UInt32
-        var taken: Int
-        if json[index] == 0x5C {
-          guard let escape = try? JSONEscape.read(json, at: index) else { return }
-          (scalar, taken) = escape
-        } else {
-          guard let plain = UTF8Text.decode(json, at: index) else { return }
-          (scalar, taken) = plain
-        }
-        // It may come to stand in a log.
-        if !UTF8Text.isPlain(scalar) { scalar = 0x3F }
-        let length = UTF8Text.length(scalar)
-        guard count &+ length < Self.capacity else { return }
-        withUnsafeMutableBytes(of: &character) {
-          guard let start = $0.baseAddress else { return }
-          _ = UTF8Text.encode(scalar, into: start)
-        }
-        withUnsafeBytes(of: &character) {
-          for step in 0..<length { bytes[count &+ step] = $0[step] }
-        }
-        count &+= length
-        index &+= taken
-      }
-    }
-
-    fileprivate var reason: Reason {
-      var copy = bytes
-      return withUnsafeBytes(of: &copy) {
-        Reason(text: UnsafeRawBufferPointer(rebasing: $0[0..<count]))
-      }
-    }
-
-    /// Copies as much as there is room for, and a NUL.
-    func copy(to target: UnsafeMutableRawBufferPointer) {
-      guard target.count > 0 else { return }
-      let length = min(count, target.count &- 1)
-      for index in 0..<length { target[index] = bytes[index] }
-      target[length] = 0
+  fileprivate var reason: Reason {
+    var copy = bytes
+    return withUnsafeBytes(of: &copy) {
+      Reason(text: UnsafeRawBufferPointer(rebasing: $0[0..<count]))
     }
   }
-#endif
+
+  /// Copies as much as there is room for, and a NUL.
+  func copy(to target: UnsafeMutableRawBufferPointer) {
+    guard target.count > 0 else { return }
+    let length = min(count, target.count &- 1)
+    for index in 0..<length { target[index] = bytes[index] }
+    target[length] = 0
+  }
+}

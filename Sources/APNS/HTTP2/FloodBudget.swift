@@ -1,30 +1,28 @@
-#if APNS_HTTP2
-  /// How many bytes a peer may send that answer nothing.
-  ///
-  /// A service sends a few of those: SETTINGS, PINGs, windows, the header fields of its
-  /// answers. One that sends nothing else would have the session read for ever. So there is a
-  /// budget that time and answers fill up again; who is beyond it is given up.
-  struct FloodBudget {
-    static let most: Int64 = 1 << 20
-    private static let perSecond: Int64 = 64 << 10
-    /// An answer of APNs takes a few hundred bytes.
-    private static let perAnswer: Int64 = 4 << 10
+/// How many bytes a peer may send that answer nothing.
+///
+/// A service sends a few of those: SETTINGS, PINGs, windows, the header fields of its
+/// answers. One that sends nothing else would have the session read for ever. So there is a
+/// budget that time and answers fill up again; who is beyond it is given up.
+struct FloodBudget {
+  static let most: Int64 = 1 << 20
+  private static let perSecond: Int64 = 64 << 10
+  /// An answer of APNs takes a few hundred bytes.
+  private static let perAnswer: Int64 = 4 << 10
 
-    private var left = Self.most
-    private var since: Int64
+  private var left = Self.most
+  private var since: Int64
 
-    init(at now: Int64) { since = now }
+  init(at now: Int64) { since = now }
 
-    /// So many bytes came, and so many answers with them; false where that is too much.
-    mutating func take(_ bytes: Int, answers: UInt64, at now: Int64) -> Bool {
-      // Nobody is owed more than a full budget, however long the silence was.
-      let span = min(max(now &- since, 0), 60_000_000_000)
-      since = now
-      let earned =
-        span &* Self.perSecond / 1_000_000_000
-        &+ Int64(truncatingIfNeeded: min(answers, 1 << 20)) &* Self.perAnswer
-      left = min(left &+ earned, Self.most) &- Int64(bytes)
-      return left >= 0
-    }
+  /// So many bytes came, and so many answers with them; false where that is too much.
+  mutating func take(_ bytes: Int, answers: UInt64, at now: Int64) -> Bool {
+    // Nobody is owed more than a full budget, however long the silence was.
+    let span = min(max(now &- since, 0), 60_000_000_000)
+    since = now
+    let earned =
+      span &* Self.perSecond / 1_000_000_000
+      &+ Int64(truncatingIfNeeded: min(answers, 1 << 20)) &* Self.perAnswer
+    left = min(left &+ earned, Self.most) &- Int64(bytes)
+    return left >= 0
   }
-#endif
+}

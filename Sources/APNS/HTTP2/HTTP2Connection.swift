@@ -1,676 +1,674 @@
-#if APNS_HTTP2
-  import CNGHTTP2
-  import CSystem
+import CNGHTTP2
+import CSystem
 
-  /// One connection's HTTP/2: nghttp2's session, fed with what was read and asked for what
-  /// is to be written, and the record that is being filled. No I/O and no clock. It stays
-  /// where it is in memory, for nghttp2 keeps its address.
-  struct HTTP2Connection {
-    private let outbox: UnsafeMutablePointer<Outbox>
-    private let number: UInt16
-    private let showsToken: Bool
-    fileprivate var codec: OpaquePointer?
-    /// Where nghttp2 has its own from.
-    fileprivate var memory: UnsafeMutablePointer<StreamMemory>?
-    fileprivate var headers: PushHeaders
-    /// A TLS record's worth (RFC 8446, 5.1), with room for what is filled beyond it, and how
-    /// much of it is filled and written.
-    fileprivate let record: UnsafeMutablePointer<UInt8>
-    fileprivate var filled = 0
-    fileprivate var written = 0
-    /// What nghttp2 has handed out and the record had no room for.
-    fileprivate var rest = UnsafeRawBufferPointer(start: nil, count: 0)
-    /// nghttp2 has failed for good.
-    fileprivate var hasFailed = false
-    /// Payload bytes that nghttp2 has not been able to put into frames yet.
-    private var owed = 0
-    /// The stream of which the rest waits for a window worth a frame, 0 where none does, and
-    /// what that takes.
-    private var deferred: Int32 = 0
-    private var deferredUntil = 0
-    /// The slots that were answered, and sent, last.
-    private var lastAnswered = 0
-    fileprivate var lastSent = 0
+/// One connection's HTTP/2: nghttp2's session, fed with what was read and asked for what
+/// is to be written, and the record that is being filled. No I/O and no clock. It stays
+/// where it is in memory, for nghttp2 keeps its address.
+struct HTTP2Connection {
+  private let outbox: UnsafeMutablePointer<Outbox>
+  private let number: UInt16
+  private let showsToken: Bool
+  fileprivate var codec: OpaquePointer?
+  /// Where nghttp2 has its own from.
+  fileprivate var memory: UnsafeMutablePointer<StreamMemory>?
+  fileprivate var headers: PushHeaders
+  /// A TLS record's worth (RFC 8446, 5.1), with room for what is filled beyond it, and how
+  /// much of it is filled and written.
+  fileprivate let record: UnsafeMutablePointer<UInt8>
+  fileprivate var filled = 0
+  fileprivate var written = 0
+  /// What nghttp2 has handed out and the record had no room for.
+  fileprivate var rest = UnsafeRawBufferPointer(start: nil, count: 0)
+  /// nghttp2 has failed for good.
+  fileprivate var hasFailed = false
+  /// Payload bytes that nghttp2 has not been able to put into frames yet.
+  private var owed = 0
+  /// The stream of which the rest waits for a window worth a frame, 0 where none does, and
+  /// what that takes.
+  private var deferred: Int32 = 0
+  private var deferredUntil = 0
+  /// The slots that were answered, and sent, last.
+  private var lastAnswered = 0
+  fileprivate var lastSent = 0
 
-    /// Streams that have no answer yet.
-    private(set) var inFlight = 0
-    /// How much company those have that are in doubt.
-    private var company = Company()
-    /// The peer has said what it allows.
-    private(set) var hasSettings = false
-    /// The peer takes no more streams, or the numbers for them have run out.
-    private(set) var isLeaving = false
-    /// What it said when it said so.
-    private(set) var farewell = AnswerText()
-    /// How many streams were answered, and whether one of them was accepted.
-    private(set) var answers: UInt64 = 0
-    private(set) var hasAccepted = false
-    /// The peer owes the answer to a PING.
-    private(set) var isAsked = false
+  /// Streams that have no answer yet.
+  private(set) var inFlight = 0
+  /// How much company those have that are in doubt.
+  private var company = Company()
+  /// The peer has said what it allows.
+  private(set) var hasSettings = false
+  /// The peer takes no more streams, or the numbers for them have run out.
+  private(set) var isLeaving = false
+  /// What it said when it said so.
+  private(set) var farewell = AnswerText()
+  /// How many streams were answered, and whether one of them was accepted.
+  private(set) var answers: UInt64 = 0
+  private(set) var hasAccepted = false
+  /// The peer owes the answer to a PING.
+  private(set) var isAsked = false
 
-    static var recordSize: Int { 16 << 10 }
-    /// What the headers know stands behind the record.
-    fileprivate static var headersOffset: Int { recordSize &+ PushHeaders.most }
+  static var recordSize: Int { 16 << 10 }
+  /// What the headers know stands behind the record.
+  fileprivate static var headersOffset: Int { recordSize &+ PushHeaders.most }
 
-    /// Nil where there is no memory.
-    static func make(
-      number: Int, outbox: UnsafeMutablePointer<Outbox>, showsToken: Bool
-    ) -> UnsafeMutablePointer<HTTP2Connection>? {
-      let size = headersOffset &+ PushHeaders.size
-      guard let record = malloc(size)?.bindMemory(to: UInt8.self, capacity: size) else {
-        return nil
-      }
-      guard
-        let itself = malloc(MemoryLayout<HTTP2Connection>.size)?
-          .bindMemory(to: HTTP2Connection.self, capacity: 1)
-      else {
-        free(record)
-        return nil
-      }
-      itself.initialize(to: HTTP2Connection(number, outbox, record, showsToken))
-      return itself
-    }
-
-    private init(
-      _ number: Int, _ outbox: UnsafeMutablePointer<Outbox>, _ record: UnsafeMutablePointer<UInt8>,
-      _ showsToken: Bool
-    ) {
-      self.showsToken = showsToken
-      self.number = UInt16(truncatingIfNeeded: number)
-      self.outbox = outbox
-      self.record = record
-      headers = PushHeaders(record + Self.headersOffset)
-    }
-
-    // MARK: Beginning and ending
-
-    /// The connection is gone. What it had in flight is for the outbox to be told.
-    mutating func end() {
-      nghttp2_session_del(codec)
-      codec = nil
-      if let memory { StreamMemory.end(memory) }
-      memory = nil
-      (filled, written, owed, inFlight) = (0, 0, 0, 0)
-      deferred = 0
-      rest = UnsafeRawBufferPointer(start: nil, count: 0)
-      (hasSettings, isLeaving, hasAccepted, isAsked) = (false, false, false, false)
-      (answers, company) = (0, Company())
-      hasFailed = false
-      farewell = AnswerText()
-    }
-
-    /// Begins no more streams here.
-    mutating func leave() { isLeaving = true }
-
-    /// Says that no more will come, and why: nothing is the matter.
-    func sayGoodbye() { _ = nghttp2_session_terminate_session(codec, NGHTTP2_NO_ERROR.rawValue) }
-
-    /// Asks the peer whether it is there; no stream is begun until it says so.
-    mutating func ask() {
-      isAsked = nghttp2_submit_ping(codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil) == 0
-    }
-
-    /// No answer is wanted to this stream any more.
-    func cancel(_ stream: Int32) {
-      _ = nghttp2_submit_rst_stream(
-        codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, NGHTTP2_CANCEL.rawValue)
-    }
-
-    // MARK: Asking
-
-    /// It has not shown yet how much it takes at a time: the peer has not said how many
-    /// streams it allows, or, where the provider shows a token, not answered one; or whether
-    /// the peer is still there.
-    var isNew: Bool { !hasSettings || showsToken && answers == 0 || isAsked }
-
-    /// Whether a request with so large a payload may be sent now; `inParts`, where the
-    /// window has room for some of it. A function that was not `mutating` would be handed a copy
-    /// of the whole connection.
-    mutating func takes(payloadCount: Int, inParts: Bool = false) -> Bool {
-      guard let codec, !isLeaving, !isAsked else { return false }
-      var allowed = 1
-      if hasSettings {
-        allowed = Int(
-          nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
-      }
-      if isNew { allowed = min(allowed, 1) }
-      if inFlight >= min(allowed, company.most) { return false }
-      // What does not fit waits better in the outbox, where another connection can take it.
-      let window = Int(nghttp2_session_get_remote_window_size(codec))
-      return inParts && owed == 0 && window > 0 || window &- owed >= payloadCount
-    }
-
-    /// It takes not one byte of a payload.
-    var isStarved: Bool {
-      mutating get { hasSettings && !isLeaving && !takes(payloadCount: 1) }
-    }
-
-    /// Whether one that was in doubt so often may join those in flight.
-    @inline(__always)
-    mutating func takes(doubts: UInt8) -> Bool {
-      doubts == 0 || inFlight < Company.most(for: doubts)
-    }
-
-    /// Sends a request, whose header fields are written with its frame; its stream, or nil
-    /// where this connection takes no more.
-    mutating func submit(_ slot: Int, payloadCount: Int) -> Int32? {
-      guard let handle = UnsafeMutableRawPointer(bitPattern: slot &+ 1) else { return nil }
-      var source = nghttp2_data_provider()
-      source.source.ptr = handle
-      source.read_callback = payloadWanted
-      let stream = nghttp2_submit_request(codec, nil, nil, 0, &source, handle)
-      guard stream > 0 else {
-        isLeaving = true
-        return nil
-      }
-      inFlight &+= 1
-      company.joined(outbox.pointee.entries[slot].doubts)
-      owed &+= payloadCount
-      return stream
-    }
-
-    // MARK: Bytes out
-
-    /// So many bytes of the record have been written.
-    mutating func wrote(_ count: Int) {
-      written &+= count
-      if written >= filled { (filled, written) = (0, 0) }
-    }
-
-    /// HTTP/2 has said its last word here, and hears no other.
-    var isOver: Bool {
-      nghttp2_session_want_read(codec) == 0 && nghttp2_session_want_write(codec) == 0
-        && filled == written && rest.count == 0
-    }
-
-    var hasUnwritten: Bool {
-      filled > written || rest.count > 0 || nghttp2_session_want_write(codec) != 0
-    }
-
-    // MARK: What nghttp2 reports
-
-    private mutating func slot(_ codec: OpaquePointer?, _ stream: Int32) -> Int? {
-      if let slot = slot(codec, stream, near: lastAnswered) {
-        lastAnswered = slot
-        return slot
-      }
+  /// Nil where there is no memory.
+  static func make(
+    number: Int, outbox: UnsafeMutablePointer<Outbox>, showsToken: Bool
+  ) -> UnsafeMutablePointer<HTTP2Connection>? {
+    let size = headersOffset &+ PushHeaders.size
+    guard let record = malloc(size)?.bindMemory(to: UInt8.self, capacity: size) else {
       return nil
     }
-
-    /// Mostly the one that was asked for last, or the one behind: answers tend to come in order.
-    @inline(__always)
-    private func slot(_ codec: OpaquePointer?, _ stream: Int32, near last: Int) -> Int? {
-      if outbox.pointee.isInFlight(last, on: number, stream) { return last }
-      let next = outbox.pointee.slot(behind: last)
-      if outbox.pointee.isInFlight(next, on: number, stream) { return next }
-      guard let handle = nghttp2_session_get_stream_user_data(codec, stream) else { return nil }
-      return Int(bitPattern: handle) &- 1
-    }
-
-    /// Writes the frame with a request's header fields behind what is filled, in the place of
-    /// nghttp2's, which has none; false where that cannot be.
-    fileprivate mutating func writeHeaders(
-      _ frame: UnsafePointer<UInt8>, of authority: PushAuthority
-    ) -> Bool {
-      let head = UnsafeRawPointer(frame)
-      let stream = Int32(
-        truncatingIfNeeded: UInt32(
-          bigEndian: head.loadUnaligned(fromByteOffset: 5, as: UInt32.self)))
-      guard let slot = slot(codec, stream, near: lastSent) else { return false }
-      lastSent = slot
-      let target = UnsafeMutableRawPointer(record + filled)
-      let start = target + Self.frameHead
-      guard
-        let end = headers.write(
-          outbox.pointee.request(slot), id: outbox.pointee.entries[slot].id, of: authority,
-          to: start)
-      else { return false }
-      target.copyMemory(from: head, byteCount: Self.frameHead)
-      let count = UInt32(truncatingIfNeeded: end - start)
-      target.storeBytes(of: UInt8(truncatingIfNeeded: count &>> 16), as: UInt8.self)
-      target.storeBytes(
-        of: UInt16(truncatingIfNeeded: count).bigEndian, toByteOffset: 1, as: UInt16.self)
-      filled &+= Self.frameHead &+ Int(count)
-      return true
-    }
-
-    /// The length, in three bytes, the type, flags and the stream (RFC 9113, 4.1).
-    fileprivate static var frameHead: Int { 9 }
-
-    fileprivate mutating func streamEnded(
-      _ codec: OpaquePointer?, _ stream: Int32, refused: Bool
-    ) {
-      let entries = outbox.pointee.entries
-      // A request that was not sent has been told of already.
-      guard let slot = slot(codec, stream), entries[slot].state == .inFlight else { return }
-      left(slot)
-      if deferred == stream { deferred = 0 }
-      // Nothing else would have the peer say more.
-      if inFlight == 1 { resume() }
-      let payload = outbox.pointee.request(slot).payload.count
-      owed = max(0, owed &- (payload &- Int(entries[slot].sent)))
-      // Who has begun to answer has looked at it.
-      entries[slot].isRefused = refused && entries[slot].status == 0
-      // Where all streams are turned away it is not this one's doing.
-      if entries[slot].isRefused, !isLeaving, entries[slot].refusals < .max {
-        entries[slot].refusals &+= 1
-      }
-      if entries[slot].isAnswered {
-        answers &+= 1
-        if entries[slot].status == 200 { hasAccepted = true }
-      }
-      outbox.pointee.streamEnded(slot)
-    }
-
-    private mutating func left(_ slot: Int) {
-      inFlight &-= 1
-      company.left(outbox.pointee.entries[slot].doubts)
-    }
-
-    /// A request that was submitted and may not be sent any more: there never was a stream,
-    /// and there will be none for another.
-    fileprivate mutating func requestNotSent(_ stream: Int32) {
-      let (outbox, number) = (outbox, number)
-      var found: Int?
-      outbox.pointee.forEachInFlight(on: number) {
-        if $0.entries[$1].stream == stream { found = $1 }
-      }
-      isLeaving = true
-      guard let slot = found else { return }
-      left(slot)
-      owed = max(0, owed &- outbox.pointee.request(slot).payload.count)
-      outbox.pointee.entries[slot].isRefused = true
-      outbox.pointee.streamEnded(slot)
-    }
-
-    /// False where the answer is malformed (RFC 9113, 8.1.1 and 8.3): its stream is reset. What
-    /// nghttp2 would look at beside that changes nothing here: bytes of fields that nobody reads.
-    fileprivate mutating func heardHeader(
-      _ codec: OpaquePointer?, _ stream: Int32, _ name: UnsafeRawBufferPointer,
-      _ value: UnsafeRawBufferPointer
-    ) -> Bool {
-      guard let slot = slot(codec, stream) else { return true }
-      let entry = outbox.pointee.entries + slot
-      let isAnswered = entry.pointee.status != 0
-      if Self.isText(name, ":status") {
-        // There is one, before all other fields, and none behind the body.
-        guard !isAnswered, let status = Self.status(value) else { return false }
-        entry.pointee.status = status
-        return true
-      }
-      if Self.isText(name, "apns-id"), isAnswered {
-        if entry.pointee.status != 200 || outbox.pointee.reportsAccepted,
-          let id = UUIDText.bytes(value)
-        {
-          entry.pointee.id = id
-        }
-        return true
-      }
-      if name.count == 14, Self.isContentLength(name), isAnswered {
-        guard let length = Self.number(value), entry.pointee.bodyLength == 0 else { return false }
-        entry.pointee.bodyLength = length &+ 1
-      }
-      return isAnswered && name.first != 0x3A
-    }
-
-    private static func isContentLength(_ name: UnsafeRawBufferPointer) -> Bool {
-      let text: StaticString = "content-length"
-      guard let base = name.baseAddress, name.count == text.utf8CodeUnitCount else { return false }
-      return memcmp(base, text.utf8Start, name.count) == 0
-    }
-
-    /// Nil where it is none, or larger than any body of a service's.
-    private static func number(_ text: UnsafeRawBufferPointer) -> UInt32? {
-      guard text.count > 0, text.count <= 9 else { return nil }
-      var number: UInt32 = 0
-      for byte in text {
-        let digit = byte &- 0x30
-        guard digit < 10 else { return nil }
-        number = number &* 10 &+ UInt32(digit)
-      }
-      return number
-    }
-
-    /// The answer's last byte is there. One that says another length is malformed (RFC 9113,
-    /// 8.1.1).
-    private mutating func answerEnded(_ slot: Int) {
-      let entry = outbox.pointee.entries + slot
-      guard entry.pointee.status >= 200 else { return }
-      entry.pointee.isWhole = true
-      let length = entry.pointee.bodyLength
-      if length > 0, length &- 1 != entry.pointee.bodyHeard { entry.pointee.isReset = true }
-    }
-
-    /// Nil where it is none, or one that HTTP/2 has not.
-    @inline(__always)
-    private static func status(_ text: UnsafeRawBufferPointer) -> UInt16? {
-      guard text.count == 3 else { return nil }
-      var status: UInt16 = 0
-      for byte in text {
-        let digit = byte &- 0x30
-        guard digit < 10 else { return nil }
-        status = status &* 10 &+ UInt16(digit)
-      }
-      return status >= 100 && status != 101 ? status : nil
-    }
-
-    /// A text of seven bytes; in words, for it is compared with every field that comes.
-    @inline(__always)
-    private static func isText(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
-      guard bytes.count == 7, text.utf8CodeUnitCount == 7 else { return false }
-      let other = UnsafeRawBufferPointer(start: text.utf8Start, count: 7)
-      return bytes.loadUnaligned(as: UInt32.self) == other.loadUnaligned(as: UInt32.self)
-        && bytes.loadUnaligned(fromByteOffset: 3, as: UInt32.self)
-          == other.loadUnaligned(fromByteOffset: 3, as: UInt32.self)
-    }
-
-    /// The fields of an answer are all there, or those behind its body.
-    fileprivate mutating func heardHeaders(
-      _ codec: OpaquePointer?, _ stream: Int32, isLast: Bool
-    ) {
-      guard let slot = slot(codec, stream) else { return }
-      let entry = outbox.pointee.entries + slot
-      if entry.pointee.status >= 200 {
-        if isLast { answerEnded(slot) }
-        return
-      }
-      if entry.pointee.status == 0, !isLast {
-        _ = nghttp2_submit_rst_stream(
-          codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, NGHTTP2_PROTOCOL_ERROR.rawValue)
-      }
-      // The answer itself is still to come.
-      entry.pointee.status = 0
-    }
-
-    /// The last of an answer's body is there.
-    fileprivate mutating func heardEnd(_ codec: OpaquePointer?, _ stream: Int32) {
-      guard let slot = slot(codec, stream) else { return }
-      answerEnded(slot)
-    }
-
-    fileprivate mutating func heardReset(
-      _ codec: OpaquePointer?, _ stream: Int32, _ error: UInt32
-    ) {
-      // A service that needs no more of the request says so by a reset without an error
-      // (RFC 9113, 8.1).
-      guard error != NGHTTP2_NO_ERROR.rawValue, let slot = slot(codec, stream) else { return }
-      outbox.pointee.entries[slot].isReset = true
-    }
-
-    fileprivate mutating func heardBody(
-      _ codec: OpaquePointer?, _ stream: Int32, _ bytes: UnsafeRawBufferPointer
-    ) {
-      guard let slot = slot(codec, stream) else { return }
-      let entries = outbox.pointee.entries
-      entries[slot].bodyHeard &+= UInt32(clamping: bytes.count)
-      // A 200 has none, or none that matters.
-      guard entries[slot].status > 200 else { return }
-      if entries[slot].body == nil {
-        guard let memory = malloc(MemoryLayout<AnswerText>.size) else { return }
-        let body = memory.bindMemory(to: AnswerText.self, capacity: 1)
-        body.initialize(to: AnswerText())
-        entries[slot].body = body
-      }
-      entries[slot].body?.pointee.append(bytes)
-    }
-
-    fileprivate mutating func heardSettings() {
-      hasSettings = true
-      headers.limitTable(
-        to: Int(nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_HEADER_TABLE_SIZE)))
-    }
-
-    fileprivate mutating func heardPong() { isAsked = false }
-
-    fileprivate mutating func heardGoodbye(_ bytes: UnsafeRawBufferPointer) {
-      isLeaving = true
-      farewell = AnswerText()
-      farewell.append(bytes)
-    }
-
-    /// The peer's window has grown.
-    fileprivate mutating func heardWindow() {
-      guard deferred != 0,
-        Int(nghttp2_session_get_remote_window_size(codec)) >= deferredUntil
-      else { return }
-      resume()
-    }
-
-    private mutating func resume() {
-      guard deferred != 0 else { return }
-      _ = nghttp2_session_resume_data(codec, deferred)
-      deferred = 0
-    }
-
-    /// A peer that gives back just what it has read would be sent ever smaller parts, each a
-    /// frame, and each a window of its own (RFC 9293, 3.8.6.2, has the same for TCP). So a part
-    /// is worth a frame, where answers to others are still to come and more room with them.
-    private static var leastPart: Int { 1 << 10 }
-
-    /// Whether the rest of a payload is to wait for more than that room in the connection's
-    /// window. What a stream's own window holds back does not wait.
-    private mutating func defers(_ stream: Int32, rest: Int, room: Int) -> Bool {
-      let least = min(rest, Self.leastPart)
-      guard room < least, inFlight > 1, deferred == 0,
-        Int(nghttp2_session_get_remote_window_size(codec)) <= room
-      else { return false }
-      (deferred, deferredUntil) = (stream, least)
-      return true
-    }
-
-    /// Nil where the stream waits.
-    fileprivate mutating func readPayload(
-      _ slot: Int, of stream: Int32, into buffer: UnsafeMutableRawPointer, _ room: Int
-    ) -> (count: Int, isLast: Bool)? {
-      let entries = outbox.pointee.entries
-      let payload = outbox.pointee.request(slot).payload
-      let sent = min(Int(entries[slot].sent), payload.count)
-      let count = min(room, payload.count &- sent)
-      if defers(stream, rest: payload.count &- sent, room: room) { return nil }
-      if let base = payload.baseAddress { memcpy(buffer, base + sent, count) }
-      entries[slot].sent = UInt16(truncatingIfNeeded: sent &+ count)
-      owed = max(0, owed &- count)
-      return (count, sent &+ count == payload.count)
-    }
-  }
-
-  // MARK: What calls back
-
-  /// nghttp2 calls back while it works, and what it calls changes the connection: so these
-  /// hold on to none of it meanwhile.
-  extension UnsafeMutablePointer<HTTP2Connection> {
-    /// SETTINGS_NO_RFC7540_PRIORITIES, which nghttp2 has a name for since 1.48.
-    private static var noPriorities: Int32 { 9 }
-
-    /// Begins HTTP/2 on a new connection; false where there is no memory.
-    func begin() -> Bool {
-      pointee.end()
-      var callbacks: OpaquePointer?
-      var option: OpaquePointer?
-      guard nghttp2_session_callbacks_new(&callbacks) == 0 else { return false }
-      defer { nghttp2_session_callbacks_del(callbacks) }
-      guard nghttp2_option_new(&option) == 0 else { return false }
-      defer { nghttp2_option_del(option) }
-      // They are for a priority tree that nothing here uses.
-      nghttp2_option_set_no_closed_streams(option, 1)
-      // What it would check of answers is checked in `heardHeader`, for less.
-      nghttp2_option_set_no_http_messaging(option, 1)
-      nghttp2_session_callbacks_set_on_header_callback(callbacks, heardHeader)
-      nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, heardBody)
-      nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, heardFrame)
-      nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, streamEnded)
-      nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, frameNotSent)
-      guard let memory = StreamMemory.make() else { return false }
-      pointee.memory = memory
-      var functions = StreamMemory.functions(memory)
-      var codec: OpaquePointer?
-      guard nghttp2_session_client_new3(&codec, callbacks, self, option, &functions) == 0 else {
-        return false
-      }
-      pointee.codec = codec
-      pointee.headers = PushHeaders(pointee.record + HTTP2Connection.headersOffset)
-      // Without RFC 7540's priorities (RFC 9218, 2.1) streams need no tree.
-      var settings = (
-        nghttp2_settings_entry(
-          settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
-        nghttp2_settings_entry(settings_id: Self.noPriorities, value: 1)
-      )
-      return withUnsafeBytes(of: &settings) {
-        nghttp2_submit_settings(
-          codec, UInt8(NGHTTP2_FLAG_NONE.rawValue),
-          $0.baseAddress?.assumingMemoryBound(to: nghttp2_settings_entry.self), 2) == 0
-      }
-    }
-
-    /// To be called once, when the connection will not be used again.
-    func end() {
-      pointee.end()
-      free(pointee.record)
-      deinitialize(count: 1)
-      free(self)
-    }
-
-    /// Bytes that wait to be written, a record at most; nil where HTTP/2 itself is at its end.
-    func fillRecord(of authority: PushAuthority) -> UnsafeRawBufferPointer? {
-      let written = pointee.written
-      if written > 0 {
-        pointee.filled &-= written
-        memmove(pointee.record, pointee.record + written, pointee.filled)
-        pointee.written = 0
-      }
-      fill(of: authority)
-      if pointee.hasFailed { return nil }
-      return UnsafeRawBufferPointer(
-        start: pointee.record, count: min(pointee.filled, HTTP2Connection.recordSize))
-    }
-
-    /// Has nghttp2 put what waits into frames, until a record is full.
-    func fill(of authority: PushAuthority) {
-      let record = pointee.record
-      while pointee.filled < HTTP2Connection.recordSize {
-        if pointee.rest.count == 0 {
-          var bytes: UnsafePointer<UInt8>?
-          let count = nghttp2_session_mem_send(pointee.codec, &bytes)
-          if count < 0 { pointee.hasFailed = true }
-          guard count > 0, let bytes else { return }
-          // All that a client sends of these are requests.
-          if UInt32(bytes[3]) == NGHTTP2_HEADERS.rawValue, count >= HTTP2Connection.frameHead {
-            if pointee.writeHeaders(bytes, of: authority) { continue }
-            pointee.hasFailed = true
-            return
-          }
-          pointee.rest = UnsafeRawBufferPointer(start: bytes, count: count)
-        }
-        let (rest, filled) = (pointee.rest, pointee.filled)
-        let count = min(rest.count, HTTP2Connection.recordSize &- filled)
-        guard let base = rest.baseAddress else { return }
-        memcpy(record + filled, base, count)
-        pointee.filled = filled &+ count
-        pointee.rest = UnsafeRawBufferPointer(start: base + count, count: rest.count &- count)
-      }
-    }
-
-    /// Takes what was read; false where it is not HTTP/2 or the peer broke its rules.
-    func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
-      nghttp2_session_mem_recv(
-        pointee.codec, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
-        == bytes.count
-    }
-  }
-
-  // MARK: The callbacks
-
-  private func connection(
-    _ context: UnsafeMutableRawPointer?
-  ) -> UnsafeMutablePointer<HTTP2Connection>? {
-    context?.assumingMemoryBound(to: HTTP2Connection.self)
-  }
-
-  private func heardHeader(
-    _ codec: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?,
-    _ name: UnsafePointer<UInt8>?, _ nameCount: Int, _ value: UnsafePointer<UInt8>?,
-    _ valueCount: Int, _ flags: UInt8, _ context: UnsafeMutableRawPointer?
-  ) -> CInt {
-    guard let frame, let connection = connection(context) else { return 0 }
-    let isFine = connection.pointee.heardHeader(
-      codec, frame.pointee.hd.stream_id, UnsafeRawBufferPointer(start: name, count: nameCount),
-      UnsafeRawBufferPointer(start: value, count: valueCount))
-    return isFine ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
-  }
-
-  private func heardBody(
-    _ codec: OpaquePointer?, _ flags: UInt8, _ stream: Int32, _ bytes: UnsafePointer<UInt8>?,
-    _ count: Int, _ context: UnsafeMutableRawPointer?
-  ) -> CInt {
-    connection(context)?.pointee.heardBody(
-      codec, stream, UnsafeRawBufferPointer(start: bytes, count: count))
-    return 0
-  }
-
-  private func heardFrame(
-    _ codec: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?,
-    _ context: UnsafeMutableRawPointer?
-  ) -> CInt {
-    guard let frame, let connection = connection(context) else { return 0 }
-    switch UInt32(frame.pointee.hd.type) {
-    case NGHTTP2_HEADERS.rawValue:
-      connection.pointee.heardHeaders(
-        codec, frame.pointee.hd.stream_id,
-        isLast: UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0)
-    case NGHTTP2_DATA.rawValue
-    where UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0:
-      connection.pointee.heardEnd(codec, frame.pointee.hd.stream_id)
-    case NGHTTP2_RST_STREAM.rawValue:
-      connection.pointee.heardReset(
-        codec, frame.pointee.hd.stream_id, frame.pointee.rst_stream.error_code)
-    case NGHTTP2_SETTINGS.rawValue
-    where UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_ACK.rawValue == 0:
-      connection.pointee.heardSettings()
-    case NGHTTP2_PING.rawValue
-    where UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_ACK.rawValue != 0:
-      connection.pointee.heardPong()
-    case NGHTTP2_WINDOW_UPDATE.rawValue:
-      if frame.pointee.hd.stream_id == 0 { connection.pointee.heardWindow() }
-    case NGHTTP2_GOAWAY.rawValue:
-      let goaway = frame.pointee.goaway
-      connection.pointee.heardGoodbye(
-        UnsafeRawBufferPointer(start: goaway.opaque_data, count: goaway.opaque_data_len))
-    default: break
-    }
-    return 0
-  }
-
-  private func streamEnded(
-    _ codec: OpaquePointer?, _ stream: Int32, _ error: UInt32,
-    _ context: UnsafeMutableRawPointer?
-  ) -> CInt {
-    connection(context)?.pointee.streamEnded(
-      codec, stream, refused: error == NGHTTP2_REFUSED_STREAM.rawValue)
-    return 0
-  }
-
-  private func frameNotSent(
-    _ codec: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, _ error: CInt,
-    _ context: UnsafeMutableRawPointer?
-  ) -> CInt {
-    guard let frame, UInt32(frame.pointee.hd.type) == NGHTTP2_HEADERS.rawValue else { return 0 }
-    connection(context)?.pointee.requestNotSent(frame.pointee.hd.stream_id)
-    return 0
-  }
-
-  private func payloadWanted(
-    _ codec: OpaquePointer?, _ stream: Int32, _ buffer: UnsafeMutablePointer<UInt8>?,
-    _ room: Int, _ flags: UnsafeMutablePointer<UInt32>?,
-    _ source: UnsafeMutablePointer<nghttp2_data_source>?, _ context: UnsafeMutableRawPointer?
-  ) -> Int {
-    guard let buffer, let handle = source?.pointee.ptr, let connection = connection(context) else {
-      return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
-    }
     guard
-      let (count, isLast) = connection.pointee.readPayload(
-        Int(bitPattern: handle) &- 1, of: stream, into: buffer, room)
-    else { return Int(NGHTTP2_ERR_DEFERRED.rawValue) }
-    if isLast { flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
-    return count
+      let itself = malloc(MemoryLayout<HTTP2Connection>.size)?
+        .bindMemory(to: HTTP2Connection.self, capacity: 1)
+    else {
+      free(record)
+      return nil
+    }
+    itself.initialize(to: HTTP2Connection(number, outbox, record, showsToken))
+    return itself
   }
-#endif
+
+  private init(
+    _ number: Int, _ outbox: UnsafeMutablePointer<Outbox>, _ record: UnsafeMutablePointer<UInt8>,
+    _ showsToken: Bool
+  ) {
+    self.showsToken = showsToken
+    self.number = UInt16(truncatingIfNeeded: number)
+    self.outbox = outbox
+    self.record = record
+    headers = PushHeaders(record + Self.headersOffset)
+  }
+
+  // MARK: Beginning and ending
+
+  /// The connection is gone. What it had in flight is for the outbox to be told.
+  mutating func end() {
+    nghttp2_session_del(codec)
+    codec = nil
+    if let memory { StreamMemory.end(memory) }
+    memory = nil
+    (filled, written, owed, inFlight) = (0, 0, 0, 0)
+    deferred = 0
+    rest = UnsafeRawBufferPointer(start: nil, count: 0)
+    (hasSettings, isLeaving, hasAccepted, isAsked) = (false, false, false, false)
+    (answers, company) = (0, Company())
+    hasFailed = false
+    farewell = AnswerText()
+  }
+
+  /// Begins no more streams here.
+  mutating func leave() { isLeaving = true }
+
+  /// Says that no more will come, and why: nothing is the matter.
+  func sayGoodbye() { _ = nghttp2_session_terminate_session(codec, NGHTTP2_NO_ERROR.rawValue) }
+
+  /// Asks the peer whether it is there; no stream is begun until it says so.
+  mutating func ask() {
+    isAsked = nghttp2_submit_ping(codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil) == 0
+  }
+
+  /// No answer is wanted to this stream any more.
+  func cancel(_ stream: Int32) {
+    _ = nghttp2_submit_rst_stream(
+      codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, NGHTTP2_CANCEL.rawValue)
+  }
+
+  // MARK: Asking
+
+  /// It has not shown yet how much it takes at a time: the peer has not said how many
+  /// streams it allows, or, where the provider shows a token, not answered one; or whether
+  /// the peer is still there.
+  var isNew: Bool { !hasSettings || showsToken && answers == 0 || isAsked }
+
+  /// Whether a request with so large a payload may be sent now; `inParts`, where the
+  /// window has room for some of it. A function that was not `mutating` would be handed a copy
+  /// of the whole connection.
+  mutating func takes(payloadCount: Int, inParts: Bool = false) -> Bool {
+    guard let codec, !isLeaving, !isAsked else { return false }
+    var allowed = 1
+    if hasSettings {
+      allowed = Int(
+        nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
+    }
+    if isNew { allowed = min(allowed, 1) }
+    if inFlight >= min(allowed, company.most) { return false }
+    // What does not fit waits better in the outbox, where another connection can take it.
+    let window = Int(nghttp2_session_get_remote_window_size(codec))
+    return inParts && owed == 0 && window > 0 || window &- owed >= payloadCount
+  }
+
+  /// It takes not one byte of a payload.
+  var isStarved: Bool {
+    mutating get { hasSettings && !isLeaving && !takes(payloadCount: 1) }
+  }
+
+  /// Whether one that was in doubt so often may join those in flight.
+  @inline(__always)
+  mutating func takes(doubts: UInt8) -> Bool {
+    doubts == 0 || inFlight < Company.most(for: doubts)
+  }
+
+  /// Sends a request, whose header fields are written with its frame; its stream, or nil
+  /// where this connection takes no more.
+  mutating func submit(_ slot: Int, payloadCount: Int) -> Int32? {
+    guard let handle = UnsafeMutableRawPointer(bitPattern: slot &+ 1) else { return nil }
+    var source = nghttp2_data_provider()
+    source.source.ptr = handle
+    source.read_callback = payloadWanted
+    let stream = nghttp2_submit_request(codec, nil, nil, 0, &source, handle)
+    guard stream > 0 else {
+      isLeaving = true
+      return nil
+    }
+    inFlight &+= 1
+    company.joined(outbox.pointee.entries[slot].doubts)
+    owed &+= payloadCount
+    return stream
+  }
+
+  // MARK: Bytes out
+
+  /// So many bytes of the record have been written.
+  mutating func wrote(_ count: Int) {
+    written &+= count
+    if written >= filled { (filled, written) = (0, 0) }
+  }
+
+  /// HTTP/2 has said its last word here, and hears no other.
+  var isOver: Bool {
+    nghttp2_session_want_read(codec) == 0 && nghttp2_session_want_write(codec) == 0
+      && filled == written && rest.count == 0
+  }
+
+  var hasUnwritten: Bool {
+    filled > written || rest.count > 0 || nghttp2_session_want_write(codec) != 0
+  }
+
+  // MARK: What nghttp2 reports
+
+  private mutating func slot(_ codec: OpaquePointer?, _ stream: Int32) -> Int? {
+    if let slot = slot(codec, stream, near: lastAnswered) {
+      lastAnswered = slot
+      return slot
+    }
+    return nil
+  }
+
+  /// Mostly the one that was asked for last, or the one behind: answers tend to come in order.
+  @inline(__always)
+  private func slot(_ codec: OpaquePointer?, _ stream: Int32, near last: Int) -> Int? {
+    if outbox.pointee.isInFlight(last, on: number, stream) { return last }
+    let next = outbox.pointee.slot(behind: last)
+    if outbox.pointee.isInFlight(next, on: number, stream) { return next }
+    guard let handle = nghttp2_session_get_stream_user_data(codec, stream) else { return nil }
+    return Int(bitPattern: handle) &- 1
+  }
+
+  /// Writes the frame with a request's header fields behind what is filled, in the place of
+  /// nghttp2's, which has none; false where that cannot be.
+  fileprivate mutating func writeHeaders(
+    _ frame: UnsafePointer<UInt8>, of authority: PushAuthority
+  ) -> Bool {
+    let head = UnsafeRawPointer(frame)
+    let stream = Int32(
+      truncatingIfNeeded: UInt32(
+        bigEndian: head.loadUnaligned(fromByteOffset: 5, as: UInt32.self)))
+    guard let slot = slot(codec, stream, near: lastSent) else { return false }
+    lastSent = slot
+    let target = UnsafeMutableRawPointer(record + filled)
+    let start = target + Self.frameHead
+    guard
+      let end = headers.write(
+        outbox.pointee.request(slot), id: outbox.pointee.entries[slot].id, of: authority,
+        to: start)
+    else { return false }
+    target.copyMemory(from: head, byteCount: Self.frameHead)
+    let count = UInt32(truncatingIfNeeded: end - start)
+    target.storeBytes(of: UInt8(truncatingIfNeeded: count &>> 16), as: UInt8.self)
+    target.storeBytes(
+      of: UInt16(truncatingIfNeeded: count).bigEndian, toByteOffset: 1, as: UInt16.self)
+    filled &+= Self.frameHead &+ Int(count)
+    return true
+  }
+
+  /// The length, in three bytes, the type, flags and the stream (RFC 9113, 4.1).
+  fileprivate static var frameHead: Int { 9 }
+
+  fileprivate mutating func streamEnded(
+    _ codec: OpaquePointer?, _ stream: Int32, refused: Bool
+  ) {
+    let entries = outbox.pointee.entries
+    // A request that was not sent has been told of already.
+    guard let slot = slot(codec, stream), entries[slot].state == .inFlight else { return }
+    left(slot)
+    if deferred == stream { deferred = 0 }
+    // Nothing else would have the peer say more.
+    if inFlight == 1 { resume() }
+    let payload = outbox.pointee.request(slot).payload.count
+    owed = max(0, owed &- (payload &- Int(entries[slot].sent)))
+    // Who has begun to answer has looked at it.
+    entries[slot].isRefused = refused && entries[slot].status == 0
+    // Where all streams are turned away it is not this one's doing.
+    if entries[slot].isRefused, !isLeaving, entries[slot].refusals < .max {
+      entries[slot].refusals &+= 1
+    }
+    if entries[slot].isAnswered {
+      answers &+= 1
+      if entries[slot].status == 200 { hasAccepted = true }
+    }
+    outbox.pointee.streamEnded(slot)
+  }
+
+  private mutating func left(_ slot: Int) {
+    inFlight &-= 1
+    company.left(outbox.pointee.entries[slot].doubts)
+  }
+
+  /// A request that was submitted and may not be sent any more: there never was a stream,
+  /// and there will be none for another.
+  fileprivate mutating func requestNotSent(_ stream: Int32) {
+    let (outbox, number) = (outbox, number)
+    var found: Int?
+    outbox.pointee.forEachInFlight(on: number) {
+      if $0.entries[$1].stream == stream { found = $1 }
+    }
+    isLeaving = true
+    guard let slot = found else { return }
+    left(slot)
+    owed = max(0, owed &- outbox.pointee.request(slot).payload.count)
+    outbox.pointee.entries[slot].isRefused = true
+    outbox.pointee.streamEnded(slot)
+  }
+
+  /// False where the answer is malformed (RFC 9113, 8.1.1 and 8.3): its stream is reset. What
+  /// nghttp2 would look at beside that changes nothing here: bytes of fields that nobody reads.
+  fileprivate mutating func heardHeader(
+    _ codec: OpaquePointer?, _ stream: Int32, _ name: UnsafeRawBufferPointer,
+    _ value: UnsafeRawBufferPointer
+  ) -> Bool {
+    guard let slot = slot(codec, stream) else { return true }
+    let entry = outbox.pointee.entries + slot
+    let isAnswered = entry.pointee.status != 0
+    if Self.isText(name, ":status") {
+      // There is one, before all other fields, and none behind the body.
+      guard !isAnswered, let status = Self.status(value) else { return false }
+      entry.pointee.status = status
+      return true
+    }
+    if Self.isText(name, "apns-id"), isAnswered {
+      if entry.pointee.status != 200 || outbox.pointee.reportsAccepted,
+        let id = UUIDText.bytes(value)
+      {
+        entry.pointee.id = id
+      }
+      return true
+    }
+    if name.count == 14, Self.isContentLength(name), isAnswered {
+      guard let length = Self.number(value), entry.pointee.bodyLength == 0 else { return false }
+      entry.pointee.bodyLength = length &+ 1
+    }
+    return isAnswered && name.first != 0x3A
+  }
+
+  private static func isContentLength(_ name: UnsafeRawBufferPointer) -> Bool {
+    let text: StaticString = "content-length"
+    guard let base = name.baseAddress, name.count == text.utf8CodeUnitCount else { return false }
+    return memcmp(base, text.utf8Start, name.count) == 0
+  }
+
+  /// Nil where it is none, or larger than any body of a service's.
+  private static func number(_ text: UnsafeRawBufferPointer) -> UInt32? {
+    guard text.count > 0, text.count <= 9 else { return nil }
+    var number: UInt32 = 0
+    for byte in text {
+      let digit = byte &- 0x30
+      guard digit < 10 else { return nil }
+      number = number &* 10 &+ UInt32(digit)
+    }
+    return number
+  }
+
+  /// The answer's last byte is there. One that says another length is malformed (RFC 9113,
+  /// 8.1.1).
+  private mutating func answerEnded(_ slot: Int) {
+    let entry = outbox.pointee.entries + slot
+    guard entry.pointee.status >= 200 else { return }
+    entry.pointee.isWhole = true
+    let length = entry.pointee.bodyLength
+    if length > 0, length &- 1 != entry.pointee.bodyHeard { entry.pointee.isReset = true }
+  }
+
+  /// Nil where it is none, or one that HTTP/2 has not.
+  @inline(__always)
+  private static func status(_ text: UnsafeRawBufferPointer) -> UInt16? {
+    guard text.count == 3 else { return nil }
+    var status: UInt16 = 0
+    for byte in text {
+      let digit = byte &- 0x30
+      guard digit < 10 else { return nil }
+      status = status &* 10 &+ UInt16(digit)
+    }
+    return status >= 100 && status != 101 ? status : nil
+  }
+
+  /// A text of seven bytes; in words, for it is compared with every field that comes.
+  @inline(__always)
+  private static func isText(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
+    guard bytes.count == 7, text.utf8CodeUnitCount == 7 else { return false }
+    let other = UnsafeRawBufferPointer(start: text.utf8Start, count: 7)
+    return bytes.loadUnaligned(as: UInt32.self) == other.loadUnaligned(as: UInt32.self)
+      && bytes.loadUnaligned(fromByteOffset: 3, as: UInt32.self)
+        == other.loadUnaligned(fromByteOffset: 3, as: UInt32.self)
+  }
+
+  /// The fields of an answer are all there, or those behind its body.
+  fileprivate mutating func heardHeaders(
+    _ codec: OpaquePointer?, _ stream: Int32, isLast: Bool
+  ) {
+    guard let slot = slot(codec, stream) else { return }
+    let entry = outbox.pointee.entries + slot
+    if entry.pointee.status >= 200 {
+      if isLast { answerEnded(slot) }
+      return
+    }
+    if entry.pointee.status == 0, !isLast {
+      _ = nghttp2_submit_rst_stream(
+        codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, NGHTTP2_PROTOCOL_ERROR.rawValue)
+    }
+    // The answer itself is still to come.
+    entry.pointee.status = 0
+  }
+
+  /// The last of an answer's body is there.
+  fileprivate mutating func heardEnd(_ codec: OpaquePointer?, _ stream: Int32) {
+    guard let slot = slot(codec, stream) else { return }
+    answerEnded(slot)
+  }
+
+  fileprivate mutating func heardReset(
+    _ codec: OpaquePointer?, _ stream: Int32, _ error: UInt32
+  ) {
+    // A service that needs no more of the request says so by a reset without an error
+    // (RFC 9113, 8.1).
+    guard error != NGHTTP2_NO_ERROR.rawValue, let slot = slot(codec, stream) else { return }
+    outbox.pointee.entries[slot].isReset = true
+  }
+
+  fileprivate mutating func heardBody(
+    _ codec: OpaquePointer?, _ stream: Int32, _ bytes: UnsafeRawBufferPointer
+  ) {
+    guard let slot = slot(codec, stream) else { return }
+    let entries = outbox.pointee.entries
+    entries[slot].bodyHeard &+= UInt32(clamping: bytes.count)
+    // A 200 has none, or none that matters.
+    guard entries[slot].status > 200 else { return }
+    if entries[slot].body == nil {
+      guard let memory = malloc(MemoryLayout<AnswerText>.size) else { return }
+      let body = memory.bindMemory(to: AnswerText.self, capacity: 1)
+      body.initialize(to: AnswerText())
+      entries[slot].body = body
+    }
+    entries[slot].body?.pointee.append(bytes)
+  }
+
+  fileprivate mutating func heardSettings() {
+    hasSettings = true
+    headers.limitTable(
+      to: Int(nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_HEADER_TABLE_SIZE)))
+  }
+
+  fileprivate mutating func heardPong() { isAsked = false }
+
+  fileprivate mutating func heardGoodbye(_ bytes: UnsafeRawBufferPointer) {
+    isLeaving = true
+    farewell = AnswerText()
+    farewell.append(bytes)
+  }
+
+  /// The peer's window has grown.
+  fileprivate mutating func heardWindow() {
+    guard deferred != 0,
+      Int(nghttp2_session_get_remote_window_size(codec)) >= deferredUntil
+    else { return }
+    resume()
+  }
+
+  private mutating func resume() {
+    guard deferred != 0 else { return }
+    _ = nghttp2_session_resume_data(codec, deferred)
+    deferred = 0
+  }
+
+  /// A peer that gives back just what it has read would be sent ever smaller parts, each a
+  /// frame, and each a window of its own (RFC 9293, 3.8.6.2, has the same for TCP). So a part
+  /// is worth a frame, where answers to others are still to come and more room with them.
+  private static var leastPart: Int { 1 << 10 }
+
+  /// Whether the rest of a payload is to wait for more than that room in the connection's
+  /// window. What a stream's own window holds back does not wait.
+  private mutating func defers(_ stream: Int32, rest: Int, room: Int) -> Bool {
+    let least = min(rest, Self.leastPart)
+    guard room < least, inFlight > 1, deferred == 0,
+      Int(nghttp2_session_get_remote_window_size(codec)) <= room
+    else { return false }
+    (deferred, deferredUntil) = (stream, least)
+    return true
+  }
+
+  /// Nil where the stream waits.
+  fileprivate mutating func readPayload(
+    _ slot: Int, of stream: Int32, into buffer: UnsafeMutableRawPointer, _ room: Int
+  ) -> (count: Int, isLast: Bool)? {
+    let entries = outbox.pointee.entries
+    let payload = outbox.pointee.request(slot).payload
+    let sent = min(Int(entries[slot].sent), payload.count)
+    let count = min(room, payload.count &- sent)
+    if defers(stream, rest: payload.count &- sent, room: room) { return nil }
+    if let base = payload.baseAddress { memcpy(buffer, base + sent, count) }
+    entries[slot].sent = UInt16(truncatingIfNeeded: sent &+ count)
+    owed = max(0, owed &- count)
+    return (count, sent &+ count == payload.count)
+  }
+}
+
+// MARK: What calls back
+
+/// nghttp2 calls back while it works, and what it calls changes the connection: so these
+/// hold on to none of it meanwhile.
+extension UnsafeMutablePointer<HTTP2Connection> {
+  /// SETTINGS_NO_RFC7540_PRIORITIES, which nghttp2 has a name for since 1.48.
+  private static var noPriorities: Int32 { 9 }
+
+  /// Begins HTTP/2 on a new connection; false where there is no memory.
+  func begin() -> Bool {
+    pointee.end()
+    var callbacks: OpaquePointer?
+    var option: OpaquePointer?
+    guard nghttp2_session_callbacks_new(&callbacks) == 0 else { return false }
+    defer { nghttp2_session_callbacks_del(callbacks) }
+    guard nghttp2_option_new(&option) == 0 else { return false }
+    defer { nghttp2_option_del(option) }
+    // They are for a priority tree that nothing here uses.
+    nghttp2_option_set_no_closed_streams(option, 1)
+    // What it would check of answers is checked in `heardHeader`, for less.
+    nghttp2_option_set_no_http_messaging(option, 1)
+    nghttp2_session_callbacks_set_on_header_callback(callbacks, heardHeader)
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, heardBody)
+    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, heardFrame)
+    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, streamEnded)
+    nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, frameNotSent)
+    guard let memory = StreamMemory.make() else { return false }
+    pointee.memory = memory
+    var functions = StreamMemory.functions(memory)
+    var codec: OpaquePointer?
+    guard nghttp2_session_client_new3(&codec, callbacks, self, option, &functions) == 0 else {
+      return false
+    }
+    pointee.codec = codec
+    pointee.headers = PushHeaders(pointee.record + HTTP2Connection.headersOffset)
+    // Without RFC 7540's priorities (RFC 9218, 2.1) streams need no tree.
+    var settings = (
+      nghttp2_settings_entry(
+        settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
+      nghttp2_settings_entry(settings_id: Self.noPriorities, value: 1)
+    )
+    return withUnsafeBytes(of: &settings) {
+      nghttp2_submit_settings(
+        codec, UInt8(NGHTTP2_FLAG_NONE.rawValue),
+        $0.baseAddress?.assumingMemoryBound(to: nghttp2_settings_entry.self), 2) == 0
+    }
+  }
+
+  /// To be called once, when the connection will not be used again.
+  func end() {
+    pointee.end()
+    free(pointee.record)
+    deinitialize(count: 1)
+    free(self)
+  }
+
+  /// Bytes that wait to be written, a record at most; nil where HTTP/2 itself is at its end.
+  func fillRecord(of authority: PushAuthority) -> UnsafeRawBufferPointer? {
+    let written = pointee.written
+    if written > 0 {
+      pointee.filled &-= written
+      memmove(pointee.record, pointee.record + written, pointee.filled)
+      pointee.written = 0
+    }
+    fill(of: authority)
+    if pointee.hasFailed { return nil }
+    return UnsafeRawBufferPointer(
+      start: pointee.record, count: min(pointee.filled, HTTP2Connection.recordSize))
+  }
+
+  /// Has nghttp2 put what waits into frames, until a record is full.
+  func fill(of authority: PushAuthority) {
+    let record = pointee.record
+    while pointee.filled < HTTP2Connection.recordSize {
+      if pointee.rest.count == 0 {
+        var bytes: UnsafePointer<UInt8>?
+        let count = nghttp2_session_mem_send(pointee.codec, &bytes)
+        if count < 0 { pointee.hasFailed = true }
+        guard count > 0, let bytes else { return }
+        // All that a client sends of these are requests.
+        if UInt32(bytes[3]) == NGHTTP2_HEADERS.rawValue, count >= HTTP2Connection.frameHead {
+          if pointee.writeHeaders(bytes, of: authority) { continue }
+          pointee.hasFailed = true
+          return
+        }
+        pointee.rest = UnsafeRawBufferPointer(start: bytes, count: count)
+      }
+      let (rest, filled) = (pointee.rest, pointee.filled)
+      let count = min(rest.count, HTTP2Connection.recordSize &- filled)
+      guard let base = rest.baseAddress else { return }
+      memcpy(record + filled, base, count)
+      pointee.filled = filled &+ count
+      pointee.rest = UnsafeRawBufferPointer(start: base + count, count: rest.count &- count)
+    }
+  }
+
+  /// Takes what was read; false where it is not HTTP/2 or the peer broke its rules.
+  func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    nghttp2_session_mem_recv(
+      pointee.codec, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
+      == bytes.count
+  }
+}
+
+// MARK: The callbacks
+
+private func connection(
+  _ context: UnsafeMutableRawPointer?
+) -> UnsafeMutablePointer<HTTP2Connection>? {
+  context?.assumingMemoryBound(to: HTTP2Connection.self)
+}
+
+private func heardHeader(
+  _ codec: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?,
+  _ name: UnsafePointer<UInt8>?, _ nameCount: Int, _ value: UnsafePointer<UInt8>?,
+  _ valueCount: Int, _ flags: UInt8, _ context: UnsafeMutableRawPointer?
+) -> CInt {
+  guard let frame, let connection = connection(context) else { return 0 }
+  let isFine = connection.pointee.heardHeader(
+    codec, frame.pointee.hd.stream_id, UnsafeRawBufferPointer(start: name, count: nameCount),
+    UnsafeRawBufferPointer(start: value, count: valueCount))
+  return isFine ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
+}
+
+private func heardBody(
+  _ codec: OpaquePointer?, _ flags: UInt8, _ stream: Int32, _ bytes: UnsafePointer<UInt8>?,
+  _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> CInt {
+  connection(context)?.pointee.heardBody(
+    codec, stream, UnsafeRawBufferPointer(start: bytes, count: count))
+  return 0
+}
+
+private func heardFrame(
+  _ codec: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?,
+  _ context: UnsafeMutableRawPointer?
+) -> CInt {
+  guard let frame, let connection = connection(context) else { return 0 }
+  switch UInt32(frame.pointee.hd.type) {
+  case NGHTTP2_HEADERS.rawValue:
+    connection.pointee.heardHeaders(
+      codec, frame.pointee.hd.stream_id,
+      isLast: UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0)
+  case NGHTTP2_DATA.rawValue
+  where UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0:
+    connection.pointee.heardEnd(codec, frame.pointee.hd.stream_id)
+  case NGHTTP2_RST_STREAM.rawValue:
+    connection.pointee.heardReset(
+      codec, frame.pointee.hd.stream_id, frame.pointee.rst_stream.error_code)
+  case NGHTTP2_SETTINGS.rawValue
+  where UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_ACK.rawValue == 0:
+    connection.pointee.heardSettings()
+  case NGHTTP2_PING.rawValue
+  where UInt32(frame.pointee.hd.flags) & NGHTTP2_FLAG_ACK.rawValue != 0:
+    connection.pointee.heardPong()
+  case NGHTTP2_WINDOW_UPDATE.rawValue:
+    if frame.pointee.hd.stream_id == 0 { connection.pointee.heardWindow() }
+  case NGHTTP2_GOAWAY.rawValue:
+    let goaway = frame.pointee.goaway
+    connection.pointee.heardGoodbye(
+      UnsafeRawBufferPointer(start: goaway.opaque_data, count: goaway.opaque_data_len))
+  default: break
+  }
+  return 0
+}
+
+private func streamEnded(
+  _ codec: OpaquePointer?, _ stream: Int32, _ error: UInt32,
+  _ context: UnsafeMutableRawPointer?
+) -> CInt {
+  connection(context)?.pointee.streamEnded(
+    codec, stream, refused: error == NGHTTP2_REFUSED_STREAM.rawValue)
+  return 0
+}
+
+private func frameNotSent(
+  _ codec: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, _ error: CInt,
+  _ context: UnsafeMutableRawPointer?
+) -> CInt {
+  guard let frame, UInt32(frame.pointee.hd.type) == NGHTTP2_HEADERS.rawValue else { return 0 }
+  connection(context)?.pointee.requestNotSent(frame.pointee.hd.stream_id)
+  return 0
+}
+
+private func payloadWanted(
+  _ codec: OpaquePointer?, _ stream: Int32, _ buffer: UnsafeMutablePointer<UInt8>?,
+  _ room: Int, _ flags: UnsafeMutablePointer<UInt32>?,
+  _ source: UnsafeMutablePointer<nghttp2_data_source>?, _ context: UnsafeMutableRawPointer?
+) -> Int {
+  guard let buffer, let handle = source?.pointee.ptr, let connection = connection(context) else {
+    return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+  }
+  guard
+    let (count, isLast) = connection.pointee.readPayload(
+      Int(bitPattern: handle) &- 1, of: stream, into: buffer, room)
+  else { return Int(NGHTTP2_ERR_DEFERRED.rawValue) }
+  if isLast { flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+  return count
+}

@@ -1,140 +1,138 @@
-#if APNS_HTTP2
-  /// What the outbox keeps of a notification beside its request.
-  struct OutboxEntry {
-    var userData: UnsafeMutableRawPointer?
-    /// What the peer said about why; from malloc, nil where it said nothing.
-    var body: UnsafeMutablePointer<AnswerText>?
-    var identifier: UInt32
-    /// Where its request starts in the store.
-    var place: UInt32
-    /// Those taken before and after it that have no end either; 0: none, else one more than
-    /// the slot.
-    var older: UInt32 = 0
-    var newer: UInt32 = 0
-    /// The next one of the list it is in; 0: none, else one more than its slot.
-    var next: UInt32 = 0
-    /// While it is in flight: its stream, and which connection that is of.
-    var stream: Int32 = 0
-    var connection: UInt16 = 0
-    var state = OutboxState.queued
-    /// How often it was sent and answered by a word that asks for another try.
-    var tries: UInt8 = 0
-    /// The answer's status, as far as it has come; 0: none yet.
-    var status: UInt16 = 0
-    /// The answer has come to its end.
-    var isWhole = false
-    /// The peer reset its stream by an error, or its answer is malformed.
-    var isReset = false
-    /// The peer ended its stream without having looked at it.
-    var isRefused = false
-    /// How often it was refused so while the connection took others.
-    var refusals: UInt8 = 0
-    /// How often it was sent and nobody knows what became of it.
-    var doubts: UInt8 = 0
-    /// How long the answer's body is, and one more, where it says that; and what came of it.
-    var bodyLength: UInt32 = 0
-    var bodyHeard: UInt32 = 0
-    /// How many bytes of its payload the stream has taken.
-    var sent: UInt16 = 0
-    /// What the service said last where it was to be tried again; 0: nothing.
-    var lastStatus: UInt16 = 0
-    /// Seconds of the monotonic clock at which it was taken, and at which it was last sent.
-    var takenAt: UInt32
-    var sentAt: UInt32 = 0
-    /// The apns-id: the caller's, or once there is an answer the one that it gave. All
-    /// zero: none.
-    var id = InlineArray<16, UInt8>(repeating: 0)
-    /// Which of the provider's tokens it was sent with, and whether one was replaced for it.
-    var tokenGeneration: UInt32 = 0
-    var hasNewToken = false
-    var lastReason = Reason.none
-    var outcome = Outcome.unknown
+/// What the outbox keeps of a notification beside its request.
+struct OutboxEntry {
+  var userData: UnsafeMutableRawPointer?
+  /// What the peer said about why; from malloc, nil where it said nothing.
+  var body: UnsafeMutablePointer<AnswerText>?
+  var identifier: UInt32
+  /// Where its request starts in the store.
+  var place: UInt32
+  /// Those taken before and after it that have no end either; 0: none, else one more than
+  /// the slot.
+  var older: UInt32 = 0
+  var newer: UInt32 = 0
+  /// The next one of the list it is in; 0: none, else one more than its slot.
+  var next: UInt32 = 0
+  /// While it is in flight: its stream, and which connection that is of.
+  var stream: Int32 = 0
+  var connection: UInt16 = 0
+  var state = OutboxState.queued
+  /// How often it was sent and answered by a word that asks for another try.
+  var tries: UInt8 = 0
+  /// The answer's status, as far as it has come; 0: none yet.
+  var status: UInt16 = 0
+  /// The answer has come to its end.
+  var isWhole = false
+  /// The peer reset its stream by an error, or its answer is malformed.
+  var isReset = false
+  /// The peer ended its stream without having looked at it.
+  var isRefused = false
+  /// How often it was refused so while the connection took others.
+  var refusals: UInt8 = 0
+  /// How often it was sent and nobody knows what became of it.
+  var doubts: UInt8 = 0
+  /// How long the answer's body is, and one more, where it says that; and what came of it.
+  var bodyLength: UInt32 = 0
+  var bodyHeard: UInt32 = 0
+  /// How many bytes of its payload the stream has taken.
+  var sent: UInt16 = 0
+  /// What the service said last where it was to be tried again; 0: nothing.
+  var lastStatus: UInt16 = 0
+  /// Seconds of the monotonic clock at which it was taken, and at which it was last sent.
+  var takenAt: UInt32
+  var sentAt: UInt32 = 0
+  /// The apns-id: the caller's, or once there is an answer the one that it gave. All
+  /// zero: none.
+  var id = InlineArray<16, UInt8>(repeating: 0)
+  /// Which of the provider's tokens it was sent with, and whether one was replaced for it.
+  var tokenGeneration: UInt32 = 0
+  var hasNewToken = false
+  var lastReason = Reason.none
+  var outcome = Outcome.unknown
 
-    init(
-      userData: UnsafeMutableRawPointer?, identifier: UInt32, place: UInt32, takenAt: UInt32
-    ) {
-      self.userData = userData
-      self.identifier = identifier
-      self.place = place
-      self.takenAt = takenAt
-    }
-
-    /// An answer counts when it is whole: its header fields and the end of the stream, and no
-    /// error in between. Half of one is none.
-    var isAnswered: Bool { isWhole && !isReset && status >= 200 }
+  init(
+    userData: UnsafeMutableRawPointer?, identifier: UInt32, place: UInt32, takenAt: UInt32
+  ) {
+    self.userData = userData
+    self.identifier = identifier
+    self.place = place
+    self.takenAt = takenAt
   }
 
-  enum OutboxState: UInt8 {
-    /// Waits to be sent, for the first time or again.
-    case queued
-    case inFlight
-    /// Its stream has ended; what that means is not decided yet.
-    case answered
-    /// It has its end, which waits to be taken.
-    case ended
-    /// Nobody needs it any more.
-    case done
-  }
+  /// An answer counts when it is whole: its header fields and the end of the stream, and no
+  /// error in between. Half of one is none.
+  var isAnswered: Bool { isWhole && !isReset && status >= 200 }
+}
 
-  /// The body of an answer that is not 200: a short JSON object.
-  struct AnswerText {
-    /// More than any reason of Apple's takes.
-    static let capacity = 255
-    var bytes = InlineArray<255, UInt8>(repeating: 0)
-    private(set) var count: UInt8 = 0
+enum OutboxState: UInt8 {
+  /// Waits to be sent, for the first time or again.
+  case queued
+  case inFlight
+  /// Its stream has ended; what that means is not decided yet.
+  case answered
+  /// It has its end, which waits to be taken.
+  case ended
+  /// Nobody needs it any more.
+  case done
+}
 
-    /// Calls `body` with what there is.
-    func read<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-      var copy = bytes
-      return withUnsafeBytes(of: &copy) {
-        body(UnsafeRawBufferPointer(rebasing: $0[0..<Int(count)]))
-      }
-    }
+/// The body of an answer that is not 200: a short JSON object.
+struct AnswerText {
+  /// More than any reason of Apple's takes.
+  static let capacity = 255
+  var bytes = InlineArray<255, UInt8>(repeating: 0)
+  private(set) var count: UInt8 = 0
 
-    /// Keeps as much as there is room for.
-    mutating func append(_ more: UnsafeRawBufferPointer) {
-      for byte in more {
-        guard Int(count) < Self.capacity else { return }
-        bytes[Int(count)] = byte
-        count &+= 1
-      }
+  /// Calls `body` with what there is.
+  func read<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    var copy = bytes
+    return withUnsafeBytes(of: &copy) {
+      body(UnsafeRawBufferPointer(rebasing: $0[0..<Int(count)]))
     }
   }
 
-  /// A list of entries, by slots, first in first out.
-  struct OutboxList {
-    /// One more than the slot; 0: none.
-    fileprivate(set) var first: UInt32 = 0
-    fileprivate(set) var last: UInt32 = 0
-    var isEmpty: Bool { first == 0 }
-  }
-
-  extension UnsafeMutablePointer<OutboxEntry> {
-    func append(_ slot: Int, to list: inout OutboxList) {
-      let number = UInt32(truncatingIfNeeded: slot &+ 1)
-      self[slot].next = 0
-      if list.last == 0 {
-        list.first = number
-      } else {
-        self[Int(list.last) &- 1].next = number
-      }
-      list.last = number
+  /// Keeps as much as there is room for.
+  mutating func append(_ more: UnsafeRawBufferPointer) {
+    for byte in more {
+      guard Int(count) < Self.capacity else { return }
+      bytes[Int(count)] = byte
+      count &+= 1
     }
+  }
+}
 
-    func prepend(_ slot: Int, to list: inout OutboxList) {
-      let number = UInt32(truncatingIfNeeded: slot &+ 1)
-      self[slot].next = list.first
+/// A list of entries, by slots, first in first out.
+struct OutboxList {
+  /// One more than the slot; 0: none.
+  fileprivate(set) var first: UInt32 = 0
+  fileprivate(set) var last: UInt32 = 0
+  var isEmpty: Bool { first == 0 }
+}
+
+extension UnsafeMutablePointer<OutboxEntry> {
+  func append(_ slot: Int, to list: inout OutboxList) {
+    let number = UInt32(truncatingIfNeeded: slot &+ 1)
+    self[slot].next = 0
+    if list.last == 0 {
       list.first = number
-      if list.last == 0 { list.last = number }
+    } else {
+      self[Int(list.last) &- 1].next = number
     }
-
-    func takeFirst(of list: inout OutboxList) -> Int? {
-      guard list.first != 0 else { return nil }
-      let slot = Int(list.first) &- 1
-      list.first = self[slot].next
-      if list.first == 0 { list.last = 0 }
-      self[slot].next = 0
-      return slot
-    }
+    list.last = number
   }
-#endif
+
+  func prepend(_ slot: Int, to list: inout OutboxList) {
+    let number = UInt32(truncatingIfNeeded: slot &+ 1)
+    self[slot].next = list.first
+    list.first = number
+    if list.last == 0 { list.last = number }
+  }
+
+  func takeFirst(of list: inout OutboxList) -> Int? {
+    guard list.first != 0 else { return nil }
+    let slot = Int(list.first) &- 1
+    list.first = self[slot].next
+    if list.first == 0 { list.last = 0 }
+    self[slot].next = 0
+    return slot
+  }
+}

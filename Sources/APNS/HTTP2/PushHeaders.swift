@@ -1,159 +1,157 @@
-#if APNS_HTTP2
-  import CSystem
+import CSystem
 
-  /// What all requests of a session have in common.
-  struct PushAuthority {
-    var authority: UnsafeRawBufferPointer
-    /// "bearer …"; empty with a certificate.
-    var authorization = UnsafeRawBufferPointer(start: nil, count: 0)
+/// What all requests of a session have in common.
+struct PushAuthority {
+  var authority: UnsafeRawBufferPointer
+  /// "bearer …"; empty with a certificate.
+  var authorization = UnsafeRawBufferPointer(start: nil, count: 0)
+}
+
+/// Writes the header fields of one connection's requests (Apple: Sending notification
+/// requests to APNs) in HPACK (RFC 7541). nghttp2's own would look up each name and value,
+/// and code the device token's hex digits one by one.
+/// What writes is `mutating`, or it would be handed a copy of all this.
+struct PushHeaders {
+  /// More than a request's fields come to.
+  static var most: Int { 2048 }
+  static var size: Int { HuffmanCode.size &+ FieldTable.size }
+
+  private let code: HuffmanCode
+  private var table: FieldTable
+
+  /// `memory` is lent, and has that size.
+  init(_ memory: UnsafeMutableRawPointer) {
+    code = HuffmanCode(memory)
+    table = FieldTable(memory + HuffmanCode.size)
   }
 
-  /// Writes the header fields of one connection's requests (Apple: Sending notification
-  /// requests to APNs) in HPACK (RFC 7541). nghttp2's own would look up each name and value,
-  /// and code the device token's hex digits one by one.
-  /// What writes is `mutating`, or it would be handed a copy of all this.
-  struct PushHeaders {
-    /// More than a request's fields come to.
-    static var most: Int { 2048 }
-    static var size: Int { HuffmanCode.size &+ FieldTable.size }
+  /// The peer's table holds that much from now on.
+  mutating func limitTable(to size: Int) { table.limit(to: size) }
 
-    private let code: HuffmanCode
-    private var table: FieldTable
-
-    /// `memory` is lent, and has that size.
-    init(_ memory: UnsafeMutableRawPointer) {
-      code = HuffmanCode(memory)
-      table = FieldTable(memory + HuffmanCode.size)
+  /// Writes the fields to `target`, which has room for `most` bytes; the end of them. Nil
+  /// where there is no room.
+  mutating func write(
+    _ request: StoredRequest, id: InlineArray<16, UInt8>, of authority: PushAuthority,
+    to target: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer? {
+    let texts =
+      authority.authority.count &+ authority.authorization.count &+ request.topic.count
+      &+ request.token.count &* 2 &+ request.collapse.count
+    // What else there is has its place in the rest.
+    guard texts <= Self.most &- 512 else { return nil }
+    var next = target
+    if table.isReduced { next = Self.number(table.tellLimit(), 0x20, 5, next) }
+    // :method POST, :scheme https and :path are in the static table (RFC 7541, appendix A).
+    next.storeBytes(of: UInt32(0x04_87_83).littleEndian, as: UInt32.self)
+    next = path(request.token, next + 3)
+    next = put(.authority, authority.authority, next)
+    if authority.authorization.count > 0 {
+      // Never to be indexed by anybody.
+      next = string(authority.authorization, Self.number(23, 0x10, 4, next))
     }
-
-    /// The peer's table holds that much from now on.
-    mutating func limitTable(to size: Int) { table.limit(to: size) }
-
-    /// Writes the fields to `target`, which has room for `most` bytes; the end of them. Nil
-    /// where there is no room.
-    mutating func write(
-      _ request: StoredRequest, id: InlineArray<16, UInt8>, of authority: PushAuthority,
-      to target: UnsafeMutableRawPointer
-    ) -> UnsafeMutableRawPointer? {
-      let texts =
-        authority.authority.count &+ authority.authorization.count &+ request.topic.count
-        &+ request.token.count &* 2 &+ request.collapse.count
-      // What else there is has its place in the rest.
-      guard texts <= Self.most &- 512 else { return nil }
-      var next = target
-      if table.isReduced { next = Self.number(table.tellLimit(), 0x20, 5, next) }
-      // :method POST, :scheme https and :path are in the static table (RFC 7541, appendix A).
-      next.storeBytes(of: UInt32(0x04_87_83).littleEndian, as: UInt32.self)
-      next = path(request.token, next + 3)
-      next = put(.authority, authority.authority, next)
-      if authority.authorization.count > 0 {
-        // Never to be indexed by anybody.
-        next = string(authority.authorization, Self.number(23, 0x10, 4, next))
-      }
-      next = put(.topic, request.topic, next)
-      next = put(.pushType, request.type.text, next)
-      switch request.priority {
-      case 10: next = put(.priority, Self.bytes("10"), next)
-      case 5: next = put(.priority, Self.bytes("5"), next)
-      case 1: next = put(.priority, Self.bytes("1"), next)
-      default: break
-      }
-      next = put(.expiration, request.expiry, next)
-      next = put(.collapseID, request.collapse, next)
-      if UUIDText.isZero(id) { return next }
-      return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: UUIDText.count) {
-        guard let text = $0.baseAddress else { return next }
-        UUIDText.write(id, to: text)
-        return put(.id, UnsafeRawBufferPointer($0), next)
-      }
+    next = put(.topic, request.topic, next)
+    next = put(.pushType, request.type.text, next)
+    switch request.priority {
+    case 10: next = put(.priority, Self.bytes("10"), next)
+    case 5: next = put(.priority, Self.bytes("5"), next)
+    case 1: next = put(.priority, Self.bytes("1"), next)
+    default: break
     }
-
-    private static func bytes(_ text: StaticString) -> UnsafeRawBufferPointer {
-      UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
-    }
-
-    /// The path: as text, for which there is always a code, and that is always shorter.
-    @inline(__always)
-    private mutating func path(
-      _ token: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
-    ) -> UnsafeMutableRawPointer {
-      let end = code.write(pathOf: token, to: target + 1)
-      return Self.coded(end - target - 1, target)
-    }
-
-    /// Puts the length before a coded text of so many bytes that stands behind its first byte.
-    @inline(__always)
-    private static func coded(
-      _ count: Int, _ target: UnsafeMutableRawPointer
-    ) -> UnsafeMutableRawPointer {
-      if count < 0x7F {
-        target.storeBytes(of: 0x80 | UInt8(truncatingIfNeeded: count), as: UInt8.self)
-        return target + 1 + count
-      }
-      // It is longer than one byte says: the text goes further back.
-      let more = count < 0x7F + 0x80 ? 1 : 2
-      memmove(target + 1 + more, target + 1, count)
-      return number(count, 0x80, 7, target) + count
-    }
-
-    /// One that is in the table, or a field for it (RFC 7541, 6).
-    @inline(never)
-    private mutating func put(
-      _ field: TableField, _ value: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
-    ) -> UnsafeMutableRawPointer {
-      if value.count == 0 { return target }
-      if let index = table.find(field, value) {
-        target.storeBytes(of: 0x80 | UInt8(truncatingIfNeeded: index), as: UInt8.self)
-        return target + 1
-      }
-      return putNew(field, value, target)
-    }
-
-    private mutating func putNew(
-      _ field: TableField, _ value: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
-    ) -> UnsafeMutableRawPointer {
-      // Only the name of `:authority` is in the static table.
-      let known = field == .authority ? 1 : table.findName(field)
-      var isKept = table.isWorth(field, value)
-      if known == nil { isKept = true } else if field == .id { isKept = false }
-      isKept = isKept && table.insert(field, value)
-      var next = Self.number(known ?? 0, isKept ? 0x40 : 0, isKept ? 6 : 4, target)
-      if known == nil { next = string(field.name, next) }
-      return string(value, next)
-    }
-
-    /// A text, in whichever way is shorter.
-    @inline(never)
-    private mutating func string(
-      _ text: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
-    ) -> UnsafeMutableRawPointer {
-      if let size = code.size(of: text), size < text.count {
-        return Self.coded(code.write(text, to: target + 1) - target - 1, target)
-      }
-      let next = Self.number(text.count, 0, 7, target)
-      if let base = text.baseAddress { memcpy(next, base, text.count) }
-      return next + text.count
-    }
-
-    /// A number in the lowest bits of a byte, and where it is too large in those that follow
-    /// (RFC 7541, 5.1).
-    @inline(never)
-    private static func number(
-      _ number: Int, _ first: UInt8, _ bits: Int, _ target: UnsafeMutableRawPointer
-    ) -> UnsafeMutableRawPointer {
-      let most = 1 &<< bits &- 1
-      target.storeBytes(
-        of: first | UInt8(truncatingIfNeeded: min(number, most)), as: UInt8.self)
-      if number < most { return target + 1 }
-      var next = target + 1
-      var left = number &- most
-      while left >= 0x80 {
-        next.storeBytes(of: UInt8(truncatingIfNeeded: left) | 0x80, as: UInt8.self)
-        next += 1
-        left &>>= 7
-      }
-      next.storeBytes(of: UInt8(truncatingIfNeeded: left), as: UInt8.self)
-      return next + 1
+    next = put(.expiration, request.expiry, next)
+    next = put(.collapseID, request.collapse, next)
+    if UUIDText.isZero(id) { return next }
+    return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: UUIDText.count) {
+      guard let text = $0.baseAddress else { return next }
+      UUIDText.write(id, to: text)
+      return put(.id, UnsafeRawBufferPointer($0), next)
     }
   }
-#endif
+
+  private static func bytes(_ text: StaticString) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+  }
+
+  /// The path: as text, for which there is always a code, and that is always shorter.
+  @inline(__always)
+  private mutating func path(
+    _ token: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    let end = code.write(pathOf: token, to: target + 1)
+    return Self.coded(end - target - 1, target)
+  }
+
+  /// Puts the length before a coded text of so many bytes that stands behind its first byte.
+  @inline(__always)
+  private static func coded(
+    _ count: Int, _ target: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    if count < 0x7F {
+      target.storeBytes(of: 0x80 | UInt8(truncatingIfNeeded: count), as: UInt8.self)
+      return target + 1 + count
+    }
+    // It is longer than one byte says: the text goes further back.
+    let more = count < 0x7F + 0x80 ? 1 : 2
+    memmove(target + 1 + more, target + 1, count)
+    return number(count, 0x80, 7, target) + count
+  }
+
+  /// One that is in the table, or a field for it (RFC 7541, 6).
+  @inline(never)
+  private mutating func put(
+    _ field: TableField, _ value: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    if value.count == 0 { return target }
+    if let index = table.find(field, value) {
+      target.storeBytes(of: 0x80 | UInt8(truncatingIfNeeded: index), as: UInt8.self)
+      return target + 1
+    }
+    return putNew(field, value, target)
+  }
+
+  private mutating func putNew(
+    _ field: TableField, _ value: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    // Only the name of `:authority` is in the static table.
+    let known = field == .authority ? 1 : table.findName(field)
+    var isKept = table.isWorth(field, value)
+    if known == nil { isKept = true } else if field == .id { isKept = false }
+    isKept = isKept && table.insert(field, value)
+    var next = Self.number(known ?? 0, isKept ? 0x40 : 0, isKept ? 6 : 4, target)
+    if known == nil { next = string(field.name, next) }
+    return string(value, next)
+  }
+
+  /// A text, in whichever way is shorter.
+  @inline(never)
+  private mutating func string(
+    _ text: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    if let size = code.size(of: text), size < text.count {
+      return Self.coded(code.write(text, to: target + 1) - target - 1, target)
+    }
+    let next = Self.number(text.count, 0, 7, target)
+    if let base = text.baseAddress { memcpy(next, base, text.count) }
+    return next + text.count
+  }
+
+  /// A number in the lowest bits of a byte, and where it is too large in those that follow
+  /// (RFC 7541, 5.1).
+  @inline(never)
+  private static func number(
+    _ number: Int, _ first: UInt8, _ bits: Int, _ target: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    let most = 1 &<< bits &- 1
+    target.storeBytes(
+      of: first | UInt8(truncatingIfNeeded: min(number, most)), as: UInt8.self)
+    if number < most { return target + 1 }
+    var next = target + 1
+    var left = number &- most
+    while left >= 0x80 {
+      next.storeBytes(of: UInt8(truncatingIfNeeded: left) | 0x80, as: UInt8.self)
+      next += 1
+      left &>>= 7
+    }
+    next.storeBytes(of: UInt8(truncatingIfNeeded: left), as: UInt8.self)
+    return next + 1
+  }
+}

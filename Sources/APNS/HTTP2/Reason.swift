@@ -1,116 +1,114 @@
-#if APNS_HTTP2
-  /// Why APNs refused: a row of the table of its reasons, by number.
-  struct Reason: Equatable {
-    /// What a session does about it.
-    enum Remedy: UInt8 {
-      /// The notification is rejected.
-      case reject
-      /// It is sent again after a while, longer each time.
-      case wait
-      /// It is sent again on another connection.
-      case reconnect
-      /// It is sent again on another connection, once.
-      case reconnectOnce
-      /// It is sent again with a new provider token, once.
-      case renewToken
-      /// The device is gone: it is rejected, and told by the feedback.
-      case unregistered
-    }
-
-    /// As `apns_reason_t` has it.
-    private(set) var number: UInt8
-
-    static var none: Reason { Reason(number: 0) }
-    static var other: Reason { Reason(number: 255) }
-
-    /// In the order of their numbers: the HTTP status, a letter for the binary status (A
-    /// is 0), a letter for the remedy, and the text.
-    private static var table: WordList {
-      WordList(
-        """
-        400IABadDeviceToken\0\
-        400IADeviceTokenNotForTopic\0\
-        400CAMissingDeviceToken\0\
-        400DAMissingTopic\0\
-        400EAPayloadEmpty\0\
-        400GABadTopic\0\
-        413HAPayloadTooLarge\0\
-        400BABadCollapseId\0\
-        400BABadExpirationDate\0\
-        400BABadMessageId\0\
-        400BABadPriority\0\
-        400BADuplicateHeaders\0\
-        400BAInvalidPushType\0\
-        404BABadPath\0\
-        405BAMethodNotAllowed\0\
-        400KCIdleTimeout\0\
-        403KEExpiredProviderToken\0\
-        403KDUnrelatedKeyIdInToken\0\
-        400KATopicDisallowed\0\
-        403KABadCertificate\0\
-        403KABadCertificateEnvironment\0\
-        403KABadEnvironmentKeyIdInToken\0\
-        403KAForbidden\0\
-        403KAInvalidProviderToken\0\
-        403KAMissingProviderToken\0\
-        410AFUnregistered\0\
-        410AFExpiredToken\0\
-        429KBTooManyProviderTokenUpdates\0\
-        429BBTooManyRequests\0\
-        500BBInternalServerError\0\
-        503KBServiceUnavailable\0\
-        503KCShutdown\0\
-
-        """)
-    }
-    private static var textOffset: Int { 5 }
-
-    private init(number: UInt8) { self.number = number }
-
-    /// One that is not listed is `other`.
-    init(_ number: UInt32) {
-      self.number = UInt8(exactly: number) ?? Self.other.number
-      if self != .none, row.count == 0 { self = .other }
-    }
-
-    init(text: UnsafeRawBufferPointer) {
-      guard let index = Self.table.number(of: text, behind: Self.textOffset) else {
-        self = .other
-        return
-      }
-      number = UInt8(truncatingIfNeeded: index &+ 1)
-    }
-
-    private var row: UnsafeRawBufferPointer { Self.table[Int(number) &- 1] }
-
-    /// Static, with a NUL behind it; nil where it is not listed.
-    var text: UnsafeRawBufferPointer? {
-      let row = row
-      guard row.count > Self.textOffset else { return nil }
-      return UnsafeRawBufferPointer(rebasing: row[Self.textOffset...])
-    }
-
-    /// The status that APNs answers with; 0 where it is not listed.
-    var status: Int {
-      let row = row
-      guard row.count > Self.textOffset else { return 0 }
-      var status = 0
-      for index in 0..<3 { status = status &* 10 &+ Int(row[index] &- 0x30) }
-      return status
-    }
-
-    /// The status of the binary interface that says the same, where it is rejected.
-    var reject: UInt8 {
-      let row = row
-      if row.count > Self.textOffset { return row[3] &- 0x41 }
-      return self == .none ? 0 : 255
-    }
-
-    /// `answered`: the HTTP status it came with, which says more where the text says nothing.
-    func remedy(answered: Int) -> Remedy {
-      let row = row
-      if row.count > Self.textOffset { return Remedy(rawValue: row[4] &- 0x41) ?? .reject }
-      return answered == 429 || answered >= 500 ? .wait : .reject
-    }
+/// Why APNs refused: a row of the table of its reasons, by number.
+struct Reason: Equatable {
+  /// What a session does about it.
+  enum Remedy: UInt8 {
+    /// The notification is rejected.
+    case reject
+    /// It is sent again after a while, longer each time.
+    case wait
+    /// It is sent again on another connection.
+    case reconnect
+    /// It is sent again on another connection, once.
+    case reconnectOnce
+    /// It is sent again with a new provider token, once.
+    case renewToken
+    /// The device is gone: it is rejected, and told by the feedback.
+    case unregistered
   }
-#endif
+
+  /// As `apns_reason_t` has it.
+  private(set) var number: UInt8
+
+  static var none: Reason { Reason(number: 0) }
+  static var other: Reason { Reason(number: 255) }
+
+  /// In the order of their numbers: the HTTP status, a letter for the binary status (A
+  /// is 0), a letter for the remedy, and the text.
+  private static var table: WordList {
+    WordList(
+      """
+      400IABadDeviceToken\0\
+      400IADeviceTokenNotForTopic\0\
+      400CAMissingDeviceToken\0\
+      400DAMissingTopic\0\
+      400EAPayloadEmpty\0\
+      400GABadTopic\0\
+      413HAPayloadTooLarge\0\
+      400BABadCollapseId\0\
+      400BABadExpirationDate\0\
+      400BABadMessageId\0\
+      400BABadPriority\0\
+      400BADuplicateHeaders\0\
+      400BAInvalidPushType\0\
+      404BABadPath\0\
+      405BAMethodNotAllowed\0\
+      400KCIdleTimeout\0\
+      403KEExpiredProviderToken\0\
+      403KDUnrelatedKeyIdInToken\0\
+      400KATopicDisallowed\0\
+      403KABadCertificate\0\
+      403KABadCertificateEnvironment\0\
+      403KABadEnvironmentKeyIdInToken\0\
+      403KAForbidden\0\
+      403KAInvalidProviderToken\0\
+      403KAMissingProviderToken\0\
+      410AFUnregistered\0\
+      410AFExpiredToken\0\
+      429KBTooManyProviderTokenUpdates\0\
+      429BBTooManyRequests\0\
+      500BBInternalServerError\0\
+      503KBServiceUnavailable\0\
+      503KCShutdown\0\
+
+      """)
+  }
+  private static var textOffset: Int { 5 }
+
+  private init(number: UInt8) { self.number = number }
+
+  /// One that is not listed is `other`.
+  init(_ number: UInt32) {
+    self.number = UInt8(exactly: number) ?? Self.other.number
+    if self != .none, row.count == 0 { self = .other }
+  }
+
+  init(text: UnsafeRawBufferPointer) {
+    guard let index = Self.table.number(of: text, behind: Self.textOffset) else {
+      self = .other
+      return
+    }
+    number = UInt8(truncatingIfNeeded: index &+ 1)
+  }
+
+  private var row: UnsafeRawBufferPointer { Self.table[Int(number) &- 1] }
+
+  /// Static, with a NUL behind it; nil where it is not listed.
+  var text: UnsafeRawBufferPointer? {
+    let row = row
+    guard row.count > Self.textOffset else { return nil }
+    return UnsafeRawBufferPointer(rebasing: row[Self.textOffset...])
+  }
+
+  /// The status that APNs answers with; 0 where it is not listed.
+  var status: Int {
+    let row = row
+    guard row.count > Self.textOffset else { return 0 }
+    var status = 0
+    for index in 0..<3 { status = status &* 10 &+ Int(row[index] &- 0x30) }
+    return status
+  }
+
+  /// The status of the binary interface that says the same, where it is rejected.
+  var reject: UInt8 {
+    let row = row
+    if row.count > Self.textOffset { return row[3] &- 0x41 }
+    return self == .none ? 0 : 255
+  }
+
+  /// `answered`: the HTTP status it came with, which says more where the text says nothing.
+  func remedy(answered: Int) -> Remedy {
+    let row = row
+    if row.count > Self.textOffset { return Remedy(rawValue: row[4] &- 0x41) ?? .reject }
+    return answered == 429 || answered >= 500 ? .wait : .reject
+  }
+}

@@ -1,109 +1,107 @@
-#if APNS_HTTP2
-  import CSystem
+import CSystem
 
-  /// Memory for requests of any size, each in one piece, in the order in which they came.
-  ///
-  /// A request that ends in the middle leaves a gap. Gaps are closed when room is short, so
-  /// that a request that stays costs its own bytes and nothing else. The bytes lie in one
-  /// stretch `tail..<head`, or, once it has gone round, in two: `tail..<turn` and then
-  /// `0..<head`, with `head` strictly below `tail`.
-  struct RequestStore {
-    private let base: UnsafeMutableRawPointer
-    let size: Int
-    private var head = 0
-    private var tail = 0
-    private var turn = 0
-    private var hasTurned = false
-    /// Bytes of the requests that are kept.
-    private(set) var used = 0
-    /// Nothing has ended since the gaps were closed last.
-    private var isPacked = true
+/// Memory for requests of any size, each in one piece, in the order in which they came.
+///
+/// A request that ends in the middle leaves a gap. Gaps are closed when room is short, so
+/// that a request that stays costs its own bytes and nothing else. The bytes lie in one
+/// stretch `tail..<head`, or, once it has gone round, in two: `tail..<turn` and then
+/// `0..<head`, with `head` strictly below `tail`.
+struct RequestStore {
+  private let base: UnsafeMutableRawPointer
+  let size: Int
+  private var head = 0
+  private var tail = 0
+  private var turn = 0
+  private var hasTurned = false
+  /// Bytes of the requests that are kept.
+  private(set) var used = 0
+  /// Nothing has ended since the gaps were closed last.
+  private var isPacked = true
 
-    /// Memory lent by the outbox, which outlives the store.
-    init(_ base: UnsafeMutableRawPointer, size: Int) {
-      self.base = base
-      self.size = size
-    }
-
-    @inline(__always)
-    func address(_ place: Int) -> UnsafeMutableRawPointer { base + place }
-
-    /// Where the next `count` bytes go; nil where they do not fit in one piece.
-    @inline(__always)
-    func place(for count: Int) -> Int? {
-      if hasTurned { return tail &- head > count ? head : nil }
-      if size &- head >= count { return head }
-      return tail > count ? 0 : nil
-    }
-
-    /// Keeps the bytes that were put at `place`.
-    @inline(__always)
-    mutating func commit(_ place: Int, _ count: Int) {
-      if place != head {
-        turn = head
-        hasTurned = true
-      }
-      head = place &+ count
-      used &+= count
-    }
-
-    /// A request of so many bytes has ended; it leaves a gap.
-    @inline(__always)
-    mutating func release(_ count: Int) {
-      used &-= count
-      isPacked = false
-    }
-
-    /// The oldest request that is kept is at `place`: what lies before it is free.
-    @inline(__always)
-    mutating func begin(at place: Int) {
-      if hasTurned, place < tail { hasTurned = false }
-      tail = place
-    }
-
-    mutating func freeAll() {
-      (head, tail, turn, used) = (0, 0, 0, 0)
-      (hasTurned, isPacked) = (false, true)
-    }
-
-    // MARK: Closing gaps
-
-    /// Closing gaps makes room for `count` bytes. An eighth of the memory has to come free,
-    /// so that a byte is moved eight times at the most for each byte taken.
-    func isWorthPacking(for count: Int) -> Bool {
-      !isPacked && size &- used >= max(count, size / 8)
-    }
-
-    /// A walk over the requests that are kept, the oldest first, that closes the gaps.
-    struct Packing {
-      fileprivate var cursor: Int
-      fileprivate var turn = 0
-      fileprivate var hasTurned = false
-    }
-
-    mutating func beginPacking() -> Packing {
-      // In two stretches the first one stays where it is, for the second lies before it.
-      if !hasTurned { tail = 0 }
-      return Packing(cursor: tail)
-    }
-
-    /// Moves the next request, which never moves backwards over one that was not moved yet;
-    /// its new place.
-    func pack(_ packing: inout Packing, _ place: Int, _ count: Int) -> Int {
-      if packing.cursor &+ count > size {
-        packing.turn = packing.cursor
-        packing.hasTurned = true
-        packing.cursor = 0
-      }
-      let target = packing.cursor
-      if target != place { memmove(base + target, base + place, count) }
-      packing.cursor = target &+ count
-      return target
-    }
-
-    mutating func endPacking(_ packing: Packing) {
-      (head, turn, hasTurned) = (packing.cursor, packing.turn, packing.hasTurned)
-      isPacked = true
-    }
+  /// Memory lent by the outbox, which outlives the store.
+  init(_ base: UnsafeMutableRawPointer, size: Int) {
+    self.base = base
+    self.size = size
   }
-#endif
+
+  @inline(__always)
+  func address(_ place: Int) -> UnsafeMutableRawPointer { base + place }
+
+  /// Where the next `count` bytes go; nil where they do not fit in one piece.
+  @inline(__always)
+  func place(for count: Int) -> Int? {
+    if hasTurned { return tail &- head > count ? head : nil }
+    if size &- head >= count { return head }
+    return tail > count ? 0 : nil
+  }
+
+  /// Keeps the bytes that were put at `place`.
+  @inline(__always)
+  mutating func commit(_ place: Int, _ count: Int) {
+    if place != head {
+      turn = head
+      hasTurned = true
+    }
+    head = place &+ count
+    used &+= count
+  }
+
+  /// A request of so many bytes has ended; it leaves a gap.
+  @inline(__always)
+  mutating func release(_ count: Int) {
+    used &-= count
+    isPacked = false
+  }
+
+  /// The oldest request that is kept is at `place`: what lies before it is free.
+  @inline(__always)
+  mutating func begin(at place: Int) {
+    if hasTurned, place < tail { hasTurned = false }
+    tail = place
+  }
+
+  mutating func freeAll() {
+    (head, tail, turn, used) = (0, 0, 0, 0)
+    (hasTurned, isPacked) = (false, true)
+  }
+
+  // MARK: Closing gaps
+
+  /// Closing gaps makes room for `count` bytes. An eighth of the memory has to come free,
+  /// so that a byte is moved eight times at the most for each byte taken.
+  func isWorthPacking(for count: Int) -> Bool {
+    !isPacked && size &- used >= max(count, size / 8)
+  }
+
+  /// A walk over the requests that are kept, the oldest first, that closes the gaps.
+  struct Packing {
+    fileprivate var cursor: Int
+    fileprivate var turn = 0
+    fileprivate var hasTurned = false
+  }
+
+  mutating func beginPacking() -> Packing {
+    // In two stretches the first one stays where it is, for the second lies before it.
+    if !hasTurned { tail = 0 }
+    return Packing(cursor: tail)
+  }
+
+  /// Moves the next request, which never moves backwards over one that was not moved yet;
+  /// its new place.
+  func pack(_ packing: inout Packing, _ place: Int, _ count: Int) -> Int {
+    if packing.cursor &+ count > size {
+      packing.turn = packing.cursor
+      packing.hasTurned = true
+      packing.cursor = 0
+    }
+    let target = packing.cursor
+    if target != place { memmove(base + target, base + place, count) }
+    packing.cursor = target &+ count
+    return target
+  }
+
+  mutating func endPacking(_ packing: Packing) {
+    (head, turn, hasTurned) = (packing.cursor, packing.turn, packing.hasTurned)
+    isPacked = true
+  }
+}

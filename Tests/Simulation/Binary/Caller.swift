@@ -4,12 +4,13 @@ import CAPNS
 struct Caller: Calling, ~Copyable {
   let world: World
   let options: SessionOptions
-  private var session: Session<FakeNetwork<World>>
+  private var session: BinarySession<FakeNetwork<World>>
   var lastIdentifier: UInt32 = 0
   static var mostAtOnce: Int { 300 }
 
   init(
-    _ world: World, _ options: SessionOptions, _ session: consuming Session<FakeNetwork<World>>
+    _ world: World, _ options: SessionOptions,
+    _ session: consuming BinarySession<FakeNetwork<World>>
   ) {
     self.world = world
     self.options = options
@@ -20,7 +21,7 @@ struct Caller: Calling, ~Copyable {
     let options = try SessionOptions(world.given)
     return Caller(
       world, options,
-      try Session.make(
+      try BinarySession.make(
         options, network: FakeNetwork(world: world),
         firstIdentifier: world.scenario.firstIdentifier))
   }

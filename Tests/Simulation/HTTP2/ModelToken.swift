@@ -1,13 +1,8 @@
 import CSystem
 
-extension TokenTime {
-  /// The world's clock counts, which a token knows by itself.
-  static var now: TokenTime { TokenTime(unix: 0, steady: 0) }
-}
-
 /// What stands in for the provider token: replaced by the same policy, on the world's clock,
 /// and instead of a signature it says which one it is.
-struct ProviderToken: ~Copyable {
+struct ModelToken: TokenSource, ~Copyable {
   private let world: PushWorld
 
   init(_ world: PushWorld) {
@@ -20,12 +15,12 @@ struct ProviderToken: ~Copyable {
       unix: 1_600_000_000 + world.clock / 1_000_000_000, steady: world.clock / 1_000_000_000)
   }
 
-  func update(_ text: inout BearerText, at _: TokenTime) throws(Failure) {
+  func update(_ text: inout BearerText) throws(Failure) {
     if text.generation == 0 || world.policy.verdict(at: now) == .replace { fetch(&text) }
   }
 
   func replace(
-    _ text: inout BearerText, refused generation: UInt32, at _: TokenTime
+    _ text: inout BearerText, refused generation: UInt32
   ) throws(Failure) -> Bool {
     if world.policy.verdict(refused: generation, at: now) == .replace { fetch(&text) }
     return text.generation != generation
@@ -34,36 +29,24 @@ struct ProviderToken: ~Copyable {
   private func fetch(_ text: inout BearerText) {
     world.policy.replaced(at: now, chance: UInt32(truncatingIfNeeded: world.dice.next()))
     world.met(.newTokens)
-    text.write(world.policy.generation)
+    text.write(world.policy)
   }
 }
 
-/// The session's copy: "bearer " and the number of the token.
-struct BearerText: ~Copyable {
-  private let memory: UnsafeMutableRawPointer
-  private(set) var generation: UInt32 = 0
-  private static let count = 17
-  private static let prefix: StaticString = "bearer "
+/// What a request shows: "bearer " and the number of the token.
+extension BearerText {
+  private static var count: Int { 17 }
+  private static var prefix: StaticString { "bearer " }
 
-  init() throws(Failure) {
-    guard let memory = malloc(Self.count) else { throw .outOfMemory }
-    self.memory = memory
-  }
-
-  deinit { free(memory) }
-
-  var authorization: UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: memory, count: generation == 0 ? 0 : Self.count)
-  }
-
-  fileprivate mutating func write(_ generation: UInt32) {
-    self.generation = generation
-    memcpy(memory, Self.prefix.utf8Start, 7)
-    var left = generation
+  fileprivate mutating func write(_ policy: TokenPolicy) {
+    var text = InlineArray<256, UInt8>(repeating: 0)
+    for place in 0..<7 { text[place] = Self.prefix.utf8Start[place] }
+    var left = policy.generation
     for place in stride(from: Self.count - 1, through: 7, by: -1) {
-      memory.storeBytes(of: 0x30 + UInt8(left % 10), toByteOffset: place, as: UInt8.self)
+      text[place] = 0x30 + UInt8(left % 10)
       left /= 10
     }
+    copy(text, Self.count, policy)
   }
 
   /// Which token a request shows; nil: none.

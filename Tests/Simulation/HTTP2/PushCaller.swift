@@ -13,7 +13,7 @@ struct PushEvent {
 struct PushCaller: Calling, ~Copyable {
   let world: PushWorld
   let options: SessionOptions
-  private var session: PushSession<FakeNetwork<PushWorld>>
+  private var session: HTTP2Session<FakeNetwork<PushWorld>, ModelToken>
   var lastIdentifier: UInt32 = 0
   static var mostAtOnce: Int { 200 }
   private static let otherTopic: StaticString = "com.example.other"
@@ -21,7 +21,7 @@ struct PushCaller: Calling, ~Copyable {
 
   init(
     _ world: PushWorld, _ options: SessionOptions,
-    _ session: consuming PushSession<FakeNetwork<PushWorld>>
+    _ session: consuming HTTP2Session<FakeNetwork<PushWorld>, ModelToken>
   ) {
     self.world = world
     self.options = options
@@ -30,9 +30,9 @@ struct PushCaller: Calling, ~Copyable {
 
   static func make(_ world: PushWorld) throws(Failure) -> PushCaller {
     let options = try SessionOptions(world.given)
-    let token: ProviderToken? = world.scenario.showsToken ? ProviderToken(world) : nil
-    var session = try PushSession.make(
-      options, names: PushNames.make(world.given), token: token,
+    let tokens = world.scenario.showsToken ? ModelToken(world) : nil
+    var session = try HTTP2Session.make(
+      options, names: PushNames.make(world.given), tokens: tokens,
       network: FakeNetwork(world: world))
     session.nextIdentifier = world.scenario.firstIdentifier
     return PushCaller(world, options, session)
@@ -68,7 +68,7 @@ struct PushCaller: Calling, ~Copyable {
       // As takePush() does.
       let push = try PushRequest(
         &given, payload: payload, payloadMax: options.payloadMax,
-        topic: session.names.topic, needsTopic: session.token != nil)
+        topic: session.names.topic, needsTopic: session.tokens != nil)
       do throws(Failure) {
         return try session.take(push, userData: userData)
       } catch {

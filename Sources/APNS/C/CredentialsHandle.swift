@@ -1,0 +1,87 @@
+import CAPNS
+import COpenSSL
+
+/// Who the provider is: what connections and requests need, and what its certificate says.
+struct CredentialsHandle: ~Copyable {
+  let trust: TrustContext
+  private let description: CertificateDescription?
+  #if APNS_HTTP2
+    private let token: ProviderToken?
+  #endif
+
+  init(_ options: apns_credentials_options_t) throws(Failure) {
+    let trust = try TrustContext(options)
+    #if APNS_HTTP2
+      let token = try ProviderToken(options)
+    #else
+      guard options.token_key_file == nil, options.token_key_bytes == nil else {
+        throw Failure(
+          APNS_ERR_ARGUMENT,
+          "provider tokens are for HTTP/2, which this library was built without")
+      }
+    #endif
+    if let certificate = SSL_CTX_get0_certificate(trust.context) {
+      description = try CertificateDescription(certificate)
+    } else {
+      description = nil
+    }
+    self.trust = trust
+    #if APNS_HTTP2
+      self.token = token
+    #endif
+  }
+
+  /// The binary interface knows no provider tokens (Apple: Establishing a token-based connection
+  /// to APNs), and without a certificate there is nothing else to show.
+  func requireCertificate() throws(Failure) {
+    #if APNS_HTTP2
+      switch description {
+      case .some: return
+      case .none: break
+      }
+      switch token {
+      case .some:
+        throw Failure(APNS_ERR_ARGUMENT) {
+          $0.append(
+            "a .p8 signing key is for HTTP/2 only, and the credentials have no certificate: ")
+          $0.append("set the option protocol to HTTP/2")
+        }
+      case .none: break
+      }
+    #endif
+  }
+
+  func describe() -> apns_credentials_description_t {
+    var told = apns_credentials_description_t()
+    switch description {
+    case .some(let said):
+      told.subject = said.subject
+      told.topics = said.topics
+      told.topic_count = said.topicCount
+      told.not_before = said.notBefore
+      told.not_after = said.notAfter
+      told.environments = said.environments
+      told.chain_length = UInt32(clamping: copenssl_chain_length(trust.context) &+ 1)
+    case .none: break
+    }
+    #if APNS_HTTP2
+      switch token {
+      case .some(let token):
+        told.key_id = token.keyID
+        told.team_id = token.teamID
+      case .none: break
+      }
+    #endif
+    return told
+  }
+
+  #if APNS_HTTP2
+    /// For one more session; nil where the provider shows its certificate and no token.
+    func shareToken() -> ProviderToken? {
+      switch token {
+      case .some(let token): ProviderToken(sharing: token)
+      case .none: nil
+      }
+    }
+  #endif
+}

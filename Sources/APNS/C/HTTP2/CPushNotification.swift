@@ -1,0 +1,34 @@
+import CAPNS
+
+/// Takes a notification into a session over HTTP/2.
+func takePush(
+  _ session: UnsafeMutablePointer<HTTP2Session<TLSNetwork, ProviderToken>>,
+  _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer,
+  isBuilt: Bool = false
+) throws(Failure) -> UInt32 {
+  let push = try PushRequest(
+    given, payload: payload, payloadMax: session.pointee.options.payloadMax,
+    topic: session.pointee.names.topic, topicCount: session.pointee.names.topicCount,
+    needsTopic: session.pointee.tokens != nil)
+  if session.pointee.options.checks != 0 {
+    try check(given, payload: isBuilt ? nil : payload, session.pointee.options)
+  }
+  return try session.pointee.take(push, userData: given.pointee.user_data)
+}
+
+/// The same with a builder's payload, which is read once before it is taken, to see what
+/// kind of push it makes.
+func takePush(
+  _ session: UnsafeMutablePointer<HTTP2Session<TLSNetwork, ProviderToken>>,
+  _ given: UnsafePointer<apns_notification_t>,
+  _ builder: UnsafeMutablePointer<PayloadBuilder>, _ plan: PayloadBuilder.Plan
+) throws(Failure) -> UInt32 {
+  guard plan.size <= session.pointee.options.payloadMax else {
+    throw refusal(of: given, payloadMax: session.pointee.options.payloadMax)
+  }
+  let draft = try session.pointee.roomForDraft()
+  builder.pointee.write(plan, to: draft)
+  return try takePush(
+    session, given, payload: UnsafeRawBufferPointer(start: draft, count: plan.size),
+    isBuilt: true)
+}

@@ -1,0 +1,172 @@
+import CAPNS
+import COpenSSL
+import CSystem
+
+/// Makes provider tokens: JSON Web Tokens (RFC 7519), signed by ES256 (RFC 7518, 3.4).
+struct TokenSigner: ~Copyable {
+  /// What `key_id` and `team_id` have.
+  private static let identifierLength = 10
+  /// More than a token takes with the time at its largest: 205 bytes.
+  static let capacity = 256
+
+  /// An EVP_PKEY.
+  private let key: OpaquePointer
+  /// Key and team, each with a NUL behind it.
+  private let identifiers: UnsafeMutablePointer<CChar>
+
+  var keyID: UnsafePointer<CChar> { UnsafePointer(identifiers) }
+  var teamID: UnsafePointer<CChar> { UnsafePointer(identifiers + (Self.identifierLength &+ 1)) }
+
+  /// Nil where the options have no key for tokens.
+  @inline(never)
+  init?(_ options: apns_credentials_options_t) throws(Failure) {
+    guard
+      let source = try CredentialSource(
+        file: options.token_key_file, bytes: options.token_key_bytes,
+        length: options.token_key_length, name: "token_key")
+    else {
+      if options.key_id != nil || options.team_id != nil {
+        throw Failure(APNS_ERR_ARGUMENT, "key_id or team_id without a token_key")
+      }
+      return nil
+    }
+    try Self.check(options.key_id, "key_id")
+    try Self.check(options.team_id, "team_id")
+    var passphrase = Passphrase(options, for: source.file)
+    let key = try PrivateKey.read(from: source, &passphrase)
+    guard copenssl_is_p256(key) == 1 else {
+      EVP_PKEY_free(key)
+      TLSErrors.clear()
+      throw source.fault("holds a key that is not EC P-256, as Apple's are")
+    }
+    guard let memory = calloc(2, Self.identifierLength &+ 1) else {
+      EVP_PKEY_free(key)
+      throw .outOfMemory
+    }
+    memcpy(memory, options.key_id, Self.identifierLength)
+    memcpy(memory + (Self.identifierLength &+ 1), options.team_id, Self.identifierLength)
+    identifiers = memory.bindMemory(to: CChar.self, capacity: 2 &* (Self.identifierLength &+ 1))
+    self.key = key
+  }
+
+  deinit { Self.drop(key, identifiers) }
+
+  @inline(never)
+  private static func drop(_ key: OpaquePointer, _ identifiers: UnsafeMutableRawPointer) {
+    EVP_PKEY_free(key)
+    free(identifiers)
+  }
+
+  /// It will stand in JSON, in quotation marks.
+  @inline(never)
+  private static func check(
+    _ given: UnsafePointer<CChar>?, _ option: StaticString
+  ) throws(Failure) {
+    var count = 0
+    var isPlain = true
+    if let given {
+      while given[count] != 0 {
+        switch UInt8(bitPattern: given[count]) {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: break
+        default: isPlain = false
+        }
+        count &+= 1
+      }
+    }
+    guard given != nil, count == identifierLength, isPlain else {
+      throw Failure(APNS_ERR_ARGUMENT) {
+        $0.append(option)
+        if given == nil {
+          $0.append(" is not given with the token_key")
+        } else if count != identifierLength {
+          $0.append(" has ")
+          $0.append(count)
+          $0.append(" characters, not 10")
+        } else {
+          $0.append(" has characters other than letters and digits")
+        }
+      }
+    }
+  }
+
+  /// Writes "bearer " and a token made at that time; its length, and a number nobody
+  /// can foretell. `target` has room for `capacity` bytes.
+  @inline(never)
+  func write(
+    at unix: Int64, to target: UnsafeMutablePointer<UInt8>
+  ) throws(Failure) -> (count: Int, chance: UInt32) {
+    let start = Self.prefixLength
+    memcpy(target, "bearer ", start)
+    var end = start
+    var json = Message()
+    json.append("{\"alg\":\"ES256\",\"kid\":\"")
+    json.append(keyID)
+    json.append("\"}")
+    end &+= Self.encode(json, to: target + end)
+    target[end] = 0x2E
+    end &+= 1
+    json = Message()
+    json.append("{\"iss\":\"")
+    json.append(teamID)
+    json.append("\",\"iat\":")
+    json.append(Int(unix))
+    json.append("}")
+    end &+= Self.encode(json, to: target + end)
+    var signature = InlineArray<64, UInt8>(repeating: 0)
+    try sign(target + start, end &- start, &signature)
+    target[end] = 0x2E
+    end &+= 1
+    end &+= withUnsafeBytes(of: &signature) { Self.encode($0, to: target + end) }
+    var chance: UInt32 = 0
+    for index in 0..<4 { chance = chance << 8 | UInt32(signature[index]) }
+    return (end, chance)
+  }
+
+  /// What stands before the token in the header.
+  static let prefixLength = 7
+
+  /// The two numbers of the signature, 32 bytes each.
+  private func sign(
+    _ bytes: UnsafePointer<UInt8>, _ count: Int, _ signature: inout InlineArray<64, UInt8>
+  ) throws(Failure) {
+    TLSErrors.clear()
+    guard let context = EVP_MD_CTX_new() else { throw .outOfMemory }
+    defer { EVP_MD_CTX_free(context) }
+    let fine = withUnsafeMutableBytes(of: &signature) {
+      copenssl_sign_es256(context, key, bytes, count, $0.baseAddress)
+    }
+    guard fine == 1 else {
+      throw TLSErrors.take().failure(APNS_ERR_CREDENTIALS) {
+        $0.append("the provider token cannot be signed")
+      }
+    }
+  }
+
+  private static func encode(_ json: Message, to target: UnsafeMutablePointer<UInt8>)
+    -> Int
+  {
+    withUnsafeTemporaryAllocation(byteCount: 128, alignment: 1) {
+      json.copy(to: $0)
+      return encode(UnsafeRawBufferPointer(rebasing: $0[0..<min(json.count, 127)]), to: target)
+    }
+  }
+
+  /// base64url without padding (RFC 4648, 5). What OpenSSL writes is up to three bytes longer.
+  private static func encode(
+    _ bytes: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>
+  ) -> Int {
+    let written = Int(
+      EVP_EncodeBlock(
+        target, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self),
+        CInt(truncatingIfNeeded: bytes.count)))
+    for index in 0..<max(0, written) {
+      switch target[index] {
+      case 0x2B: target[index] = 0x2D
+      case 0x2F: target[index] = 0x5F
+      case 0x3D: return index
+      default: break
+      }
+    }
+    return max(0, written)
+  }
+}

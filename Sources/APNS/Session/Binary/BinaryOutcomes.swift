@@ -1,0 +1,92 @@
+import CAPNS
+
+/// What the caller is told: ends, and counts.
+extension BinarySession where Net: ~Copyable {
+  /// The next outcome; nil when none came by the deadline. With `milliseconds`
+  /// 0 no connection is made, and nothing written but what is to prove.
+  mutating func nextOutcome(milliseconds: Int32) throws(Failure) -> WaitingOutcome? {
+    if let outcome = takeOutcome() { return outcome }
+    if isClosed { return nil }
+    if milliseconds == 0 {
+      for index in 0..<options.connections where lanes[index].use == .open {
+        try look(lanes + index)
+      }
+      return takeOutcome()
+    }
+    let deadline = deadline(milliseconds: milliseconds)
+    do throws(Failure) {
+      try pursue(.outcome, by: deadline)
+    } catch {
+      // That no outcome came in time is no failure, but that nothing could be written is.
+      if error.status != APNS_ERR_TIMEOUT || waitsToWrite { throw error }
+    }
+    return takeOutcome()
+  }
+
+  /// Hears what has come, and proves what has been in flight for long.
+  private mutating func look(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) {
+    callEnds = network.now
+    lane.pointee.line.lastLook = callEnds
+    if network.hasNews(lane.pointee.line.number) { try hearNews(lane) }
+    guard lane.pointee.use == .open else { return }
+    noteProof(lane, isWanted: false)
+    if lane.pointee.wantsProof { try write(lane, all: true) }
+    try prove(lane, isWanted: false)
+  }
+
+  /// The oldest outcome of all lanes.
+  private mutating func takeOutcome() -> WaitingOutcome? {
+    var oldest: (lane: Int, identifier: UInt32)?
+    for index in 0..<options.connections {
+      guard let identifier = lanes[index].window.firstOutcome else { continue }
+      // Identifiers come round; the nearer one behind is the older.
+      if let other = oldest, Int32(bitPattern: identifier &- other.identifier) > 0 { continue }
+      oldest = (index, identifier)
+    }
+    guard let oldest else { return nil }
+    return lanes[oldest.lane].window.takeOutcome()
+  }
+
+  var hasOutcome: Bool { waitingOutcomes > 0 }
+
+  var waitingOutcomes: Int { sum { $0.waitingOutcomes } }
+  var unresolved: Int { sum { $0.unresolved } }
+  private var waitsToWrite: Bool {
+    for index in 0..<options.connections where lanes[index].waitsToWrite { return true }
+    return false
+  }
+
+  /// A count of all lanes together.
+  func sum(_ count: (borrowing Window) -> Int) -> Int {
+    var sum = 0
+    for index in 0..<options.connections { sum &+= count(lanes[index].window) }
+    return sum
+  }
+
+  /// Fills in the counts that the caller is told.
+  func count(into stats: inout apns_session_stats_t) {
+    stats.connects = connects
+    stats.bytes = bytes
+    stats.records = records
+    var oldest: UInt32?
+    for index in 0..<options.connections {
+      let window = lanes + index
+      stats.taken &+= window.pointee.window.taken
+      stats.accepted &+= window.pointee.window.accepted
+      stats.rejected &+= window.pointee.window.rejected
+      stats.unknown &+= window.pointee.window.unknown
+      stats.resent &+= window.pointee.window.resent
+      stats.unresolved &+= UInt64(window.pointee.window.unresolved.magnitude)
+      stats.events &+= UInt64(window.pointee.window.waitingOutcomes.magnitude)
+      stats.window &+= UInt64(window.pointee.window.ring.live.magnitude)
+      if window.pointee.use == .open {
+        stats.in_flight &+= UInt64(window.pointee.window.inFlight.magnitude)
+      }
+      if let identifier = window.pointee.window.firstUnresolved {
+        if let other = oldest, Int32(bitPattern: identifier &- other) > 0 { continue }
+        oldest = identifier
+      }
+    }
+    stats.first_unresolved = oldest ?? 0
+  }
+}

@@ -1,0 +1,158 @@
+import CSystem
+
+/// The devices that the service has said are gone (410), each once, in the order in which
+/// it first did. A session and the feedbacks opened on it share one; the last frees it.
+struct GoneDevices {
+  /// One of them; its token stands behind it.
+  fileprivate struct Device {
+    var next: UnsafeMutablePointer<Device>?
+    /// The next one of its bucket.
+    var neighbour: UnsafeMutablePointer<Device>?
+    var timestamp: UInt32
+    var tokenCount: UInt32
+  }
+
+  /// What is known already is found by these; there are none before the first is told.
+  private typealias Buckets = UnsafeMutablePointer<UnsafeMutablePointer<Device>?>
+  private var buckets: Buckets?
+  /// Which tokens are gone is the service's to say.
+  private let hasher = KeyedHash()
+  private var first: UnsafeMutablePointer<Device>?
+  private var last: UnsafeMutablePointer<Device>?
+  private var count = 0
+  fileprivate var users: UInt32 = 1
+
+  private static var bucketCount: Int { 4096 }
+  /// Of more it is told again with the next push to them.
+  private static var most: Int { 65_536 }
+
+  fileprivate init() {}
+
+  /// Notes a device, by its token. Told again, the later time counts.
+  @inline(never)
+  mutating func note(_ token: UnsafeRawBufferPointer, timestamp: UInt32) {
+    let count = token.count
+    if buckets == nil {
+      buckets = calloc(Self.bucketCount, MemoryLayout<Int>.size)?
+        .bindMemory(to: UnsafeMutablePointer<Device>?.self, capacity: Self.bucketCount)
+    }
+    guard let buckets, self.count < Self.most,
+      let memory = malloc(MemoryLayout<Device>.size &+ count)
+    else { return }
+    let device = memory.bindMemory(to: Device.self, capacity: 1)
+    device.initialize(
+      to: Device(timestamp: timestamp, tokenCount: UInt32(truncatingIfNeeded: count)))
+    if let base = token.baseAddress { memcpy(memory + MemoryLayout<Device>.size, base, count) }
+    let bucket = buckets + self.bucket(device)
+    var known = bucket.pointee
+    while let other = known {
+      if Self.isSame(other, device) {
+        other.pointee.timestamp = max(other.pointee.timestamp, timestamp)
+        return free(memory)
+      }
+      known = other.pointee.neighbour
+    }
+    device.pointee.neighbour = bucket.pointee
+    bucket.pointee = device
+    if let last { last.pointee.next = device } else { first = device }
+    last = device
+    self.count &+= 1
+  }
+
+  /// The first of them, which is the caller's to free; it is forgotten here.
+  fileprivate mutating func take() -> UnsafeMutablePointer<Device>? {
+    guard let device = first, let buckets else { return nil }
+    first = device.pointee.next
+    if first == nil { last = nil }
+    count &-= 1
+    let bucket = buckets + self.bucket(device)
+    if bucket.pointee == device {
+      bucket.pointee = device.pointee.neighbour
+      return device
+    }
+    var known = bucket.pointee
+    while let other = known {
+      if other.pointee.neighbour == device {
+        other.pointee.neighbour = device.pointee.neighbour
+        break
+      }
+      known = other.pointee.neighbour
+    }
+    return device
+  }
+
+  fileprivate mutating func forgetAll() {
+    while let device = take() { free(device) }
+    free(buckets)
+  }
+
+  private func bucket(_ device: UnsafeMutablePointer<Device>) -> Int {
+    let token = Self.token(of: device)
+    let hash = hasher.hash(token.baseAddress, token.count)
+    return Int(truncatingIfNeeded: hash) & (Self.bucketCount &- 1)
+  }
+
+  private static func isSame(
+    _ one: UnsafeMutablePointer<Device>, _ other: UnsafeMutablePointer<Device>
+  ) -> Bool {
+    one.pointee.tokenCount == other.pointee.tokenCount
+      && memcmp(one + 1, other + 1, Int(one.pointee.tokenCount)) == 0
+  }
+
+  fileprivate static func token(
+    of device: UnsafeMutablePointer<Device>
+  ) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: device + 1, count: Int(device.pointee.tokenCount))
+  }
+}
+
+extension UnsafeMutablePointer<GoneDevices> {
+  /// Nil where there is no memory.
+  static func make() -> UnsafeMutablePointer<GoneDevices>? {
+    guard
+      let devices = malloc(MemoryLayout<GoneDevices>.size)?
+        .bindMemory(to: GoneDevices.self, capacity: 1)
+    else { return nil }
+    devices.initialize(to: GoneDevices())
+    return devices
+  }
+
+  /// One more user of it.
+  fileprivate func share() { _ = csystem_atomic_add(&pointee.users, 1) }
+
+  /// One less.
+  func release() {
+    guard csystem_atomic_add(&pointee.users, .max) == 0 else { return }
+    pointee.forgetAll()
+    free(self)
+  }
+}
+
+/// A session's devices that are gone, as the feedback service would list them.
+struct GoneFeedback: ~Copyable {
+  private let devices: UnsafeMutablePointer<GoneDevices>
+  private let origin = ProcessOrigin()
+  /// The last one told, whose token the caller may be looking at.
+  private var told: UnsafeMutablePointer<GoneDevices.Device>?
+
+  init(_ devices: UnsafeMutablePointer<GoneDevices>) {
+    devices.share()
+    self.devices = devices
+  }
+
+  deinit {
+    free(told)
+    devices.release()
+  }
+
+  var isForeign: Bool { !origin.isHere }
+
+  /// The next device, its token valid until the next call; nil where no other is known.
+  mutating func next() -> FeedbackTuple? {
+    free(told)
+    told = devices.pointee.take()
+    guard let told else { return nil }
+    return FeedbackTuple(
+      timestamp: told.pointee.timestamp, token: GoneDevices.token(of: told))
+  }
+}

@@ -1,0 +1,227 @@
+import CAPNS
+import CNGHTTP2
+
+/// Taking notifications into the outbox, and sending them.
+extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
+  /// Takes a notification; waits only where there is no connection, so that a send that
+  /// cannot succeed takes nothing, or where the outbox is full.
+  mutating func take(
+    _ push: PushRequest, userData: UnsafeMutableRawPointer?
+  ) throws(Failure) -> UInt32 {
+    let size = StoredRequest.size(of: push)
+    guard size <= outbox.pointee.largestRequest else {
+      throw Failure(
+        APNS_ERR_ARGUMENT, "the notification is larger than the window",
+        reject: APNS_REJECT_INVALID_PAYLOAD_SIZE)
+    }
+    waitsSince = 0
+    if !hasConnection {
+      waitsSince = network.now
+      try connect()
+    }
+    var free = outbox.pointee.reserve(size)
+    if free == nil {
+      if !outbox.pointee.isFullOfOutcomes { try makeRoom(size) }
+      free = outbox.pointee.reserve(size)
+    }
+    guard let place = free else {
+      throw Failure(APNS_ERR_FULL) {
+        $0.append(outbox.pointee.waitingOutcomes)
+        $0.append(" outcomes wait to be taken")
+      }
+    }
+    StoredRequest.write(push, to: outbox.pointee.address(place))
+    let identifier = nextIdentifier
+    nextIdentifier = identifier == .max ? 1 : identifier &+ 1
+    let slot = outbox.pointee.commit(
+      place, size: size, identifier: identifier, userData: userData,
+      at: network.second)
+    if let id = push.identifier { outbox.pointee.entries[slot].id = UUIDText.bytes(id) }
+    queued &+= size
+    return identifier
+  }
+
+  /// Waits for room for a record's worth, so that not every answer has to be waited for
+  /// by itself.
+  @inline(never)
+  private mutating func makeRoom(_ size: Int) throws(Failure) {
+    if waitsSince == 0 { waitsSince = network.now }
+    do throws(Failure) {
+      try pursue(
+        .room(max(size, min(HTTP2Connection.recordSize, outbox.pointee.largestRequest / 4))),
+        by: restOfWait)
+    } catch {
+      if outbox.pointee.reserve(size) == nil { throw error }
+    }
+  }
+
+  mutating func connect() throws(Failure) {
+    if hasConnection { return }
+    try pursue(.connection, by: network.now &+ options.connectTimeout)
+  }
+
+  /// A record's worth waits to be sent.
+  var hasFullRecord: Bool { queued >= HTTP2Connection.recordSize }
+
+  /// Sends what waits: all of it, or whole records as far as the peer takes them.
+  mutating func write(all: Bool) throws(Failure) {
+    let rest = restOfWait
+    queued = 0
+    waitsSince = 0
+    try pursue(all ? .sending : .records, by: rest)
+  }
+
+  /// When a call has to end that has waited already.
+  private var restOfWait: Int64? {
+    waitsSince == 0
+      ? nil
+      : options.limit(
+        waitsSince &+ options.connectTimeout &+ options.writeTimeout, from: waitsSince)
+  }
+
+  /// Sends all that waits.
+  mutating func flush() throws(Failure) {
+    waitsSince = 0
+    try write(all: true)
+  }
+
+  /// Begins streams as far as the lane takes them, and writes.
+  mutating func send(
+    _ lane: UnsafeMutablePointer<PushLane>, _ goal: PushGoal
+  ) throws(Failure) {
+    let now = network.now
+    let second = Self.second(now)
+    // Until now there was nothing to be heard.
+    if lane.pointee.http.pointee.inFlight == 0 { lane.pointee.lastHeard = now }
+    var isWhole = false
+    var turns = Self.mostTurns
+    repeat {
+      if turns == 0 {
+        wake = 0
+        return
+      }
+      turns &-= 1
+      // As much as a record holds at a time, so that what is written is heard of soon.
+      var begun = 0
+      var streams = 0
+      while begun < HTTP2Connection.recordSize, let size = try beginStream(lane, second) {
+        begun &+= size
+        streams &+= 1
+        // nghttp2 keeps what waits in order, which costs less where little does.
+        if streams & 3 == 0 { lane.pointee.http.fill(of: authority) }
+      }
+      if case .connection = goal {
+        isWhole = true
+      } else {
+        isWhole = begun < HTTP2Connection.recordSize
+      }
+      // What was begun waits for its answer, so nothing of it may stay behind.
+      guard try writeRecords(lane), lane.pointee.use == .open
+      else { return }
+      if !isWhole { try hearIfDue(lane) }
+    } while !isWhole && lane.pointee.use == .open
+  }
+
+  /// Begins the stream of what is to be sent next; its size, or nil where there is none,
+  /// or none may be.
+  private mutating func beginStream(
+    _ lane: UnsafeMutablePointer<PushLane>, _ second: UInt32
+  ) throws(Failure) -> Int? {
+    let http = lane.pointee.http
+    guard http.pointee.takes(payloadCount: 1), let slot = outbox.pointee.takeDue(at: second)
+    else {
+      return nil
+    }
+    let request = outbox.pointee.request(slot)
+    let payloadCount = request.payload.count
+    guard http.pointee.takes(doubts: outbox.pointee.entries[slot].doubts),
+      http.pointee.takes(payloadCount: payloadCount)
+        || http.pointee.takes(payloadCount: payloadCount, inParts: isLastResort)
+    else {
+      outbox.pointee.putBack(slot)
+      return nil
+    }
+    do throws(Failure) {
+      try tokens?.update(&bearer)
+    } catch {
+      outbox.pointee.putBack(slot)
+      throw error
+    }
+    guard let stream = http.pointee.submit(slot, payloadCount: payloadCount) else {
+      outbox.pointee.putBack(slot)
+      return nil
+    }
+    outbox.pointee.sent(
+      slot, on: UInt16(truncatingIfNeeded: lane.pointee.number), stream: stream, at: second)
+    outbox.pointee.entries[slot].tokenGeneration = bearer.generation
+    return 2 &* request.token.count &+ payloadCount &+ 42
+  }
+
+  /// What is in the header fields of all requests.
+  @inline(__always)
+  private var authority: PushAuthority {
+    PushAuthority(authority: names.authority, authorization: bearer.authorization)
+  }
+
+  /// No other connection may come to have room for what fits into no window, and the peer
+  /// may wait for the rest of a window before it gives any back.
+  private var isLastResort: Bool {
+    if options.connections == 1 { return true }
+    var taking = 0
+    for number in 0..<laneCount where lanes[number].isTaking { taking &+= 1 }
+    return outbox.pointee.inFlight == 0 && taking >= options.connections
+  }
+
+  /// Writes records until nothing is left; false where the peer takes no more.
+  mutating func writeRecords(
+    _ lane: UnsafeMutablePointer<PushLane>
+  ) throws(Failure) -> Bool {
+    while true {
+      guard let record = lane.pointee.http.fillRecord(of: authority) else {
+        try connectionEnded(
+          lane, Failure(APNS_ERR_PROTOCOL, "HTTP/2 came to its end on this connection"))
+        return false
+      }
+      if record.count == 0 { return true }
+      switch network.write(lane.pointee.number, record) {
+      case .bytes(let count):
+        lane.pointee.http.pointee.wrote(count)
+        bytes &+= UInt64(count)
+        records &+= 1
+        if let since = lane.pointee.line.stalledSince {
+          if network.now &- since >= 1_000_000_000 { lane.pointee.tookAgain = network.second }
+          lane.pointee.line.stalledSince = nil
+        }
+      case .full:
+        try stalled(lane, mustRead: false)
+        return false
+      case .needsReading:
+        try stalled(lane, mustRead: true)
+        return false
+      case .broken:
+        // What says why may have come before the connection went.
+        try hear(lane)
+        if lane.pointee.use == .open {
+          try connectionEnded(lane, network.failure(lane.pointee.number))
+        }
+        return false
+      }
+    }
+  }
+
+  @inline(never)
+  private mutating func stalled(
+    _ lane: UnsafeMutablePointer<PushLane>, mustRead: Bool
+  ) throws(Failure) {
+    let longest = options.writeTimeout
+    if let time = lane.pointee.line.stalled(mustRead: mustRead, at: network.now, atMost: longest) {
+      wake = min(wake, time)
+      return
+    }
+    try hear(lane)
+    guard lane.pointee.use == .open else { return }
+    let failure = OutOfTime.stalled(for: longest, on: network)
+    try connectionEnded(lane, failure)
+    throw failure
+  }
+}

@@ -1,0 +1,320 @@
+import CAPNS
+import CSystem
+
+/// A provider's way to today's service: queues notifications in the outbox, sends them as
+/// streams of HTTP/2 on as many connections as that takes, and turns answers into outcomes.
+///
+/// Nothing waits but `pursue`, as in `BinarySession`.
+struct HTTP2Session<
+  Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable
+>: ~Copyable {
+  let options: SessionOptions
+  var network: Net
+  let names: PushNames
+  /// What the provider shows with each request, and this session's copy; nil where its
+  /// certificate says who it is.
+  let tokens: Tokens?
+  var bearer: BearerText
+  let outbox: UnsafeMutablePointer<Outbox>
+  let gone: UnsafeMutablePointer<GoneDevices>
+  /// One for each line: those that are used side by side, and as many that are left but
+  /// owe answers still.
+  let lanes: UnsafeMutablePointer<PushLane>
+  let laneCount: Int
+  /// Where what is read comes to first, a record's worth: too much for the stack.
+  let heard: UnsafeMutableRawBufferPointer
+  /// Where a builder writes a payload; made when the first one does.
+  private var draft: UnsafeMutableRawPointer?
+  var reconnects: Reconnects
+  var gathering = Gathering()
+  var nextIdentifier: UInt32 = 1
+  /// Bytes taken since the last call that wrote.
+  var queued = 0
+  /// When the call that takes a notification began to wait, 0 where it does not: what it
+  /// sends then has the rest of the same time.
+  var waitsSince: Int64 = 0
+  /// When the wait to come has to end at the latest.
+  var wake: Int64 = 0
+  let origin = ProcessOrigin()
+  var isClosed = false
+  /// Nothing more is taken: only answers are waited for.
+  var isLeaving = false
+
+  var connects: UInt64 = 0
+  var bytes: UInt64 = 0
+  var records: UInt64 = 0
+
+  static func make(
+    _ options: SessionOptions, names: consuming PushNames, tokens: consuming Tokens?,
+    network: consuming Net
+  ) throws(Failure) -> HTTP2Session {
+    let showsToken = tokens != nil
+    let bearer = try BearerText()
+    guard let heard = malloc(HTTP2Connection.recordSize) else { throw .outOfMemory }
+    guard
+      let outbox = Outbox.make(
+        bytes: options.windowBytes, reportsAccepted: options.reportsAccepted)
+    else {
+      free(heard)
+      throw .outOfMemory
+    }
+    guard let gone = UnsafeMutablePointer<GoneDevices>.make() else {
+      free(heard)
+      Outbox.end(outbox)
+      throw .outOfMemory
+    }
+    let count = 2 &* options.connections
+    guard
+      let lanes = malloc(count &* MemoryLayout<PushLane>.stride)?
+        .bindMemory(to: PushLane.self, capacity: count)
+    else {
+      free(heard)
+      gone.release()
+      Outbox.end(outbox)
+      throw .outOfMemory
+    }
+    for number in 0..<count {
+      guard
+        let http = HTTP2Connection.make(
+          number: number, outbox: outbox, showsToken: showsToken)
+      else {
+        for made in 0..<number { lanes[made].http.end() }
+        free(lanes)
+        free(heard)
+        gone.release()
+        Outbox.end(outbox)
+        throw .outOfMemory
+      }
+      (lanes + number).initialize(to: PushLane(line: Line(number), http: http))
+    }
+    return HTTP2Session(options, names, tokens, bearer, network, outbox, gone, lanes, count, heard)
+  }
+
+  private init(
+    _ options: SessionOptions, _ names: consuming PushNames, _ tokens: consuming Tokens?,
+    _ bearer: consuming BearerText, _ network: consuming Net,
+    _ outbox: UnsafeMutablePointer<Outbox>, _ gone: UnsafeMutablePointer<GoneDevices>,
+    _ lanes: UnsafeMutablePointer<PushLane>, _ count: Int, _ heard: UnsafeMutableRawPointer
+  ) {
+    self.options = options
+    self.names = names
+    self.tokens = tokens
+    self.bearer = bearer
+    self.network = network
+    self.outbox = outbox
+    self.gone = gone
+    self.lanes = lanes
+    laneCount = count
+    self.heard = UnsafeMutableRawBufferPointer(
+      start: heard, count: HTTP2Connection.recordSize)
+    reconnects = Reconnects(
+      longestPause: options.longestPause, perMinute: options.connectsPerMinute)
+  }
+
+  deinit {
+    for number in 0..<laneCount { lanes[number].http.end() }
+    free(lanes)
+    free(heard.baseAddress)
+    free(draft)
+    gone.release()
+    Outbox.end(outbox)
+  }
+
+  /// Room for a payload that is read before it is taken.
+  mutating func roomForDraft() throws(Failure) -> UnsafeMutableRawPointer {
+    if let draft { return draft }
+    guard let made = malloc(options.payloadMax) else { throw .outOfMemory }
+    draft = made
+    return made
+  }
+
+  func deadline(milliseconds: Int32) -> Int64 { network.now &+ options.time(milliseconds) }
+
+  /// The outbox keeps its times in seconds.
+  static func second(_ time: Int64) -> UInt32 {
+    UInt32(truncatingIfNeeded: time / 1_000_000_000)
+  }
+}
+
+// MARK: Pursuing
+
+/// What a call wants to have come about before it returns.
+enum PushGoal {
+  /// Some lane is connected.
+  case connection
+  /// What fills records is handed over, as far as that needs no waiting.
+  case records
+  /// All that may be sent by now is sent.
+  case sending
+  /// What was sent has its answers; nothing is begun for the rest.
+  case lastAnswers
+  /// A request of so many bytes has room.
+  case room(Int)
+  /// Some outcome can be taken, or there will be none.
+  case outcome
+  /// Every notification has its end.
+  case ends
+}
+
+extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
+  /// Works until the goal is reached or the deadline passed, whichever is first. Nil:
+  /// the session's own timeouts.
+  @inline(never)
+  mutating func pursue(_ goal: PushGoal, by given: Int64? = nil) throws(Failure) {
+    var deadline = given ?? .max
+    // Each lane's turn is bounded, and that of many together by the clock.
+    if deadline == .max, laneCount > 2 { deadline = self.deadline(milliseconds: -1) }
+    var limit = WaitLimit(options)
+    while true {
+      wake = deadline
+      // What is to be tried again by now is, as far as there are streams for it.
+      let tried = outbox.pointee.nextTry == nil ? nil : Self.second(network.now)
+      var failure: Failure?
+      for number in 0..<laneCount {
+        if number > 0, isOverdue(deadline) { break }
+        do throws(Failure) {
+          try advance(lanes + number, goal)
+        } catch {
+          failure = error
+          // The lane tries again, whatever the others wait for.
+          wake = min(wake, reconnects.earliest)
+        }
+      }
+      // What could not be sent after all may be sent on another lane at once.
+      if judgeAnswered(), failure == nil { continue }
+      if isReached(goal) { return }
+      // One lane's trouble is the caller's only where no other lane gets on.
+      if let failure, !getsOn { throw failure }
+      if deadline == .max { deadline = self.deadline(milliseconds: -1) }
+      let now = network.now
+      limit.apply(to: &deadline, at: now)
+      wake = min(wake, deadline)
+      if now >= deadline { throw outOfTime }
+      if let tried, let second = outbox.pointee.nextTry, Int32(bitPattern: second &- tried) > 0 {
+        wakeUp(at: second, now)
+      }
+      let pause = gathering.pause(
+        inFlight: outbox.pointee.inFlight,
+        answers: outbox.pointee.accepted &+ outbox.pointee.rejected, at: now)
+      if pause > 0, pause < wake &- now { network.pause(pause) }
+      network.wait(until: wake)
+    }
+  }
+
+  /// So long after the deadline that lanes whose turn has not come have to do without.
+  @inline(__always)
+  private func isOverdue(_ deadline: Int64) -> Bool {
+    deadline != .max && laneCount > 2 && network.now &- deadline > 20_000_000
+  }
+
+  /// Has the wait to come end when that second has begun.
+  mutating func wakeUp(at second: UInt32, _ now: Int64) {
+    let left = Int64(Int32(bitPattern: second &- Self.second(now)))
+    wake = min(wake, (now / 1_000_000_000 &+ left) &* 1_000_000_000)
+  }
+
+  @inline(__always)
+  private func isReached(_ goal: PushGoal) -> Bool {
+    switch goal {
+    case .records: return true
+    case .connection: return hasConnection
+    case .room(let size):
+      return outbox.pointee.reserve(size) != nil || outbox.pointee.isFullOfOutcomes
+    case .outcome: return hasOutcome || outbox.pointee.unresolved == 0
+    case .ends: return outbox.pointee.unresolved == 0
+    case .sending:
+      return !outbox.pointee.isDue(at: Self.second(network.now)) && !hasUnwritten
+    case .lastAnswers: return outbox.pointee.inFlight == 0
+    }
+  }
+
+  var hasOutcome: Bool { outbox.pointee.waitingOutcomes > 0 }
+
+  @inline(__always)
+  private var hasUnwritten: Bool {
+    for number in 0..<laneCount where lanes[number].use == .open {
+      if lanes[number].http.pointee.hasUnwritten { return true }
+    }
+    return false
+  }
+
+  @inline(__always)
+  var hasConnection: Bool {
+    for number in 0..<laneCount where lanes[number].use == .open && lanes[number].isTaking {
+      return true
+    }
+    return false
+  }
+
+  /// Some lane has a connection, or may have one soon.
+  @inline(__always)
+  private var getsOn: Bool {
+    for number in 0..<laneCount where lanes[number].use != .closed { return true }
+    return false
+  }
+
+  private var outOfTime: Failure {
+    @inline(never) get {
+      var waiting = OutOfTime()
+      for number in 0..<laneCount { waiting.note(lanes[number].line) }
+      let isPausing = !hasConnection && reconnects.earliest > network.now
+      return waiting.failure(
+        on: network, pausingAfter: isPausing ? reconnects.fruitless : nil,
+        unresolved: outbox.pointee.unresolved, reason: reconnects.reason)
+    }
+  }
+
+  /// Takes one lane towards the goal, as far as it goes without waiting, and notes what
+  /// has to come before it goes on.
+  private mutating func advance(
+    _ lane: UnsafeMutablePointer<PushLane>, _ goal: PushGoal
+  ) throws(Failure) {
+    var turns = Self.mostTurns
+    repeat {
+      if turns == 0 {
+        // The clock is to be looked at, and other lanes to have their turn.
+        wake = 0
+        break
+      }
+      turns &-= 1
+      guard try bringOpen(lane, goal) else { return }
+      try hearIfDue(lane)
+      if lane.pointee.use == .open { try askIfSilent(lane) }
+      if lane.pointee.use == .open { try send(lane, goal) }
+      if lane.pointee.use == .open { try awaitAnswers(lane) }
+    } while lane.pointee.use == .closed
+      ? isNeeded(lane, goal) : lane.pointee.use == .open && lane.pointee.isUnread
+    if lane.pointee.use == .open {
+      network.watch(
+        lane.pointee.number,
+        for: lane.pointee.line.waitsToWrite ? [.reading, .writing] : .reading)
+    }
+  }
+
+  /// How often a lane reads and sends a record before the session looks at its clock.
+  static var mostTurns: Int { 64 }
+
+  /// A lane is needed where something is to be sent and those that take streams already
+  /// have all they may.
+  @inline(never)
+  mutating func isNeeded(_ lane: UnsafeMutablePointer<PushLane>, _ goal: PushGoal) -> Bool {
+    var taking = 0
+    for number in 0..<laneCount where lanes[number].isTaking {
+      taking &+= 1
+      // One that opens will show what it takes.
+      if lanes[number].use == .opening { return false }
+      if case .connection = goal { return false }
+      let http = lanes[number].http
+      if http.pointee.isNew || http.pointee.takes(payloadCount: options.payloadMax) {
+        return false
+      }
+    }
+    guard taking < options.connections else { return false }
+    switch goal {
+    case .connection: return true
+    case .lastAnswers: return false
+    case .records, .sending, .room, .outcome, .ends:
+      return outbox.pointee.isDue(at: Self.second(network.now))
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import CAPNS
+import CSystem
+
+/// What a session over HTTP/2 says in every request.
+struct PushNames: ~Copyable {
+  private let authorityText: UnsafeMutablePointer<CChar>
+  private let authorityCount: Int
+  private let topicText: UnsafeMutablePointer<CChar>?
+  let topicCount: Int
+
+  /// Copies the names; the port is left out where it is the usual one of https.
+  static func make(_ given: apns_session_options_t) throws(Failure) -> PushNames {
+    let topicCount = try PushRequest.topic(given.topic, reject: APNS_REJECT_NONE).count
+    if given.topic != nil, topicCount == 0 {
+      throw Failure(APNS_ERR_ARGUMENT, "topic is empty")
+    }
+    let usual: StaticString = "api.push.apple.com"
+    let host =
+      given.server_name ?? given.host
+      ?? UnsafeRawPointer(usual.utf8Start).assumingMemoryBound(to: CChar.self)
+    var length = strlen(host)
+    // Brackets, a colon, and a port's five digits.
+    guard let text = malloc(length &+ 9)?.bindMemory(to: CChar.self, capacity: length &+ 9)
+    else { throw .outOfMemory }
+    if strchr(host, 0x3A) == nil {
+      memcpy(text, host, length)
+    } else {
+      // An address of IPv6 (RFC 3986, 3.2.2), without the zone, which is nobody else's.
+      length = strcspn(host, "%")
+      text[0] = 0x5B
+      memcpy(text + 1, host, length)
+      text[length &+ 1] = 0x5D
+      length &+= 2
+    }
+    text[length] = 0
+    if given.port != 0, given.port != UInt16(truncatingIfNeeded: APNS_PORT_HTTP2) {
+      append(given.port, to: text + length)
+    }
+    guard let topic = given.topic else { return PushNames(text, nil, 0) }
+    guard let copy = strdup(topic) else {
+      free(text)
+      throw .outOfMemory
+    }
+    return PushNames(text, copy, topicCount)
+  }
+
+  private init(
+    _ authority: UnsafeMutablePointer<CChar>, _ topic: UnsafeMutablePointer<CChar>?,
+    _ topicCount: Int
+  ) {
+    authorityText = authority
+    authorityCount = strlen(authority)
+    topicText = topic
+    self.topicCount = topicCount
+  }
+
+  private static func append(_ port: UInt16, to text: UnsafeMutablePointer<CChar>) {
+    text[0] = 0x3A
+    var divisor: UInt16 = 10_000
+    while port / divisor == 0 { divisor /= 10 }
+    var count = 1
+    while divisor > 0 {
+      text[count] = 0x30 &+ CChar(truncatingIfNeeded: port / divisor % 10)
+      count &+= 1
+      divisor /= 10
+    }
+    text[count] = 0
+  }
+
+  deinit {
+    free(authorityText)
+    free(topicText)
+  }
+
+  var authority: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: authorityText, count: authorityCount)
+  }
+
+  /// What is meant where a notification names no topic.
+  var topic: UnsafePointer<CChar>? { UnsafePointer(topicText) }
+}
