@@ -33,9 +33,22 @@ let package = Package(
       name: "APNS", dependencies: ["CAPNS", "COpenSSL", "CNGHTTP2", "CAPNSSystem"],
       swiftSettings: [.define("APNS_HTTP2")]),
     .target(
-      name: "Gateway",
+      name: "BinaryServer",
       dependencies: [
         "APNS",
+        "CAPNS",
+        "COpenSSL",
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "NIOTLS", package: "swift-nio"),
+      ]),
+    .target(
+      name: "Simulator",
+      dependencies: [
+        "APNS",
+        "BinaryServer",
         "COpenSSL",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
@@ -50,7 +63,7 @@ let package = Package(
     .target(
       name: "Dashboard",
       dependencies: [
-        "Gateway",
+        "Simulator",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -61,8 +74,9 @@ let package = Package(
     .executableTarget(
       name: "apns",
       dependencies: [
+        "BinaryServer",
         "Dashboard",
-        "Gateway",
+        "Simulator",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -73,11 +87,23 @@ let package = Package(
     .testTarget(
       name: "APNSTests", dependencies: ["APNS"], path: "Tests/APNSTests"),
     .testTarget(
-      name: "GatewayTests",
+      name: "BinaryServerTests",
       dependencies: [
         "APNS",
+        "BinaryServer",
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOEmbedded", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOTLS", package: "swift-nio"),
+      ]),
+    .testTarget(
+      name: "SimulatorTests",
+      dependencies: [
+        "APNS",
+        "BinaryServer",
         "COpenSSL",
-        "Gateway",
+        "Simulator",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -90,7 +116,7 @@ let package = Package(
   ]
 )
 
-// The core by itself, for the sanitizers: the gateway's packages take minutes to build.
+// The core by itself, for the sanitizers: the simulator's packages take minutes to build.
 if Context.environment["APNS_CORE_ONLY"] != nil {
   let core = ["CAPNS", "CAPNSSystem", "COpenSSL", "CNGHTTP2", "APNS", "APNSTests"]
   package.dependencies = []

@@ -1,4 +1,4 @@
-import Gateway
+import Simulator
 
 /// A push as a device would show it.
 struct Banner {
@@ -18,7 +18,7 @@ struct Banner {
 
   /// nil where the payload is none.
   init?(_ payload: some Sequence<UInt8>, _ strings: LocalizedStrings?) {
-    guard let json = try? JSONReader.read(payload), let aps = json["aps"],
+    guard let json = try? JSONParser.read(payload), let aps = json["aps"],
       case .object = aps.content
     else { return nil }
     if let alert = aps["alert"] {
@@ -71,9 +71,9 @@ struct Banner {
     {"title":\(text(title)),"subtitle":\(text(subtitle)),"body":\(text(body)),\
     "badge":\(badge.map(String.init) ?? "null"),"sound":\(text(sound)),"critical":\(isCritical),\
     "thread":\(text(thread)),"category":\(text(category)),"level":\(text(level)),\
-    "silent":\(isSilent),"problems":[\(problems.map(JSONText.string).joined(separator: ","))]}
+    "silent":\(isSilent),"problems":[\(problems.map(JSONLiteral.string).joined(separator: ","))]}
     """
   }
 
-  private func text(_ text: String?) -> String { text.map(JSONText.string) ?? "null" }
+  private func text(_ text: String?) -> String { text.map(JSONLiteral.string) ?? "null" }
 }

@@ -1,4 +1,4 @@
-import Gateway
+import Simulator
 
 /// The page that shows what arrived at a simulator, and lets a person be its bad day.
 package enum Dashboard {
@@ -17,9 +17,9 @@ package enum Dashboard {
   }
 
   /// Serves until the process ends, and listens when it comes back with its port. The
-  /// simulator has to keep sightings.
+  /// simulator has to keep recentPushes.
   package static func start(
-    _ configuration: Configuration, simulator: Simulator, wire: WireLog
+    _ configuration: Configuration, simulator: SimulatedGateway, wire: WireLog
   ) async throws -> Int {
     let desk = PageDesk(simulator: simulator, configuration: configuration, wire: wire)
     let doorkeeper = Doorkeeper(host: configuration.host)

@@ -1,4 +1,4 @@
-import Gateway
+import Simulator
 
 /// Server-sent events for one page: pushes as they come, and how things stand.
 struct EventFeed: Sendable {
@@ -21,7 +21,7 @@ struct EventFeed: Sendable {
     var epoch: Int?
     var last = 0
     // Whoever comes now never saw what was deleted before.
-    var deletions = service.ledger.sightings?.news(after: .max, limit: 0).deletions ?? 0
+    var deletions = service.ledger.recentPushes?.news(after: .max, limit: 0).deletions ?? 0
     var lastLine = 0
     var state = ""
     var silence = 0
@@ -29,7 +29,7 @@ struct EventFeed: Sendable {
     try await send("hello", hello, to: writer)
     while true {
       var isSilent = true
-      if let news = service.ledger.sightings?.news(
+      if let news = service.ledger.recentPushes?.news(
         after: last, deletions: deletions, limit: Self.batch)
       {
         if let epoch, epoch != news.epoch { try await send("reset", "{}", to: writer) }
@@ -42,7 +42,7 @@ struct EventFeed: Sendable {
         }
         if news.last > last {
           last = news.last
-          let pushes = news.sightings.map {
+          let pushes = news.recentPushes.map {
             PushText.summary($0, configuration.languages.strings(for: language))
           }
           try await send(
@@ -78,12 +78,12 @@ struct EventFeed: Sendable {
   }
 
   private var hello: String {
-    let names = configuration.languages.names.map(JSONText.string).joined(separator: ",")
-    let minute = (service.ledger.sightings?.lastMinute() ?? []).map {
+    let names = configuration.languages.names.map(JSONLiteral.string).joined(separator: ",")
+    let minute = (service.ledger.recentPushes?.lastMinute() ?? []).map {
       "[\($0.accepted),\($0.rejected),\($0.other)]"
     }
     return """
-      {"languages":[\(names)],"language":\(language.map(JSONText.string) ?? "null"),\
+      {"languages":[\(names)],"language":\(language.map(JSONLiteral.string) ?? "null"),\
       "gateway":\(configuration.gateway),"counters":\(service.counters),\
       "minute":[\(minute.joined(separator: ","))]}
       """

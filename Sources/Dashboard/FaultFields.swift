@@ -1,4 +1,4 @@
-import Gateway
+import Simulator
 
 /// Every fault there is, as the page draws its switches.
 enum FaultFields {
@@ -6,12 +6,12 @@ enum FaultFields {
     let groups = FaultField.groups.map { group in
       let fields = group.fields.map { field in
         """
-        {"name":"\(field.name)","value":\(JSONText.string(field.value)),\
-        "text":\(JSONText.string(field.text))}
+        {"name":"\(field.name)","value":\(JSONLiteral.string(field.value)),\
+        "text":\(JSONLiteral.string(field.text))}
         """
       }
       return """
-        {"title":\(JSONText.string(group.title)),"fields":[\(fields.joined(separator: ","))]}
+        {"title":\(JSONLiteral.string(group.title)),"fields":[\(fields.joined(separator: ","))]}
         """
     }
     return "{\"groups\":[\(groups.joined(separator: ","))]}"

@@ -1,5 +1,5 @@
-import Gateway
 import NIOHTTP1
+import Simulator
 
 /// A response that is JSON.
 enum JSONAnswer {
@@ -10,6 +10,6 @@ enum JSONAnswer {
   }
 
   static func fault(_ status: HTTPResponseStatus, _ message: String) -> Response {
-    make("{\"error\":\(JSONText.string(message))}", status: status)
+    make("{\"error\":\(JSONLiteral.string(message))}", status: status)
   }
 }

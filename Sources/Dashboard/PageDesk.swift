@@ -1,21 +1,21 @@
-import Gateway
 import NIOHTTP1
+import Simulator
 
 /// What is served: the page's files, what it shows, and what its buttons do.
 struct PageDesk: Sendable {
-  let simulator: Simulator
+  let simulator: SimulatedGateway
   let configuration: Dashboard.Configuration
   let wire: WireLog
   /// nil where no pushes are kept.
   let pushes: PushDesk?
 
-  init(simulator: Simulator, configuration: Dashboard.Configuration, wire: WireLog) {
+  init(simulator: SimulatedGateway, configuration: Dashboard.Configuration, wire: WireLog) {
     self.simulator = simulator
     self.configuration = configuration
     self.wire = wire
-    pushes = simulator.ledger.sightings.map {
+    pushes = simulator.ledger.recentPushes.map {
       PushDesk(
-        sightings: $0, languages: configuration.languages,
+        recentPushes: $0, languages: configuration.languages,
         repetition: Repetition(gateway: configuration.gateway))
     }
   }

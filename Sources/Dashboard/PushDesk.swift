@@ -1,4 +1,4 @@
-import Gateway
+import Simulator
 
 /// What is answered to a request for pushes, apart from how HTTP is served.
 struct PushAnswer: Sendable {
@@ -13,7 +13,7 @@ struct PushAnswer: Sendable {
   }
 
   static func fault(_ status: Int, _ message: String) -> PushAnswer {
-    json("{\"error\":\(JSONText.string(message))}", status: status)
+    json("{\"error\":\(JSONLiteral.string(message))}", status: status)
   }
 }
 
@@ -25,7 +25,7 @@ struct PushAnswer: Sendable {
 ///     DELETE /pushes/N
 ///     POST   /pushes/N/repeat                      sent to the gateway once more
 struct PushDesk: Sendable {
-  let sightings: Sightings
+  let recentPushes: RecentPushes
   let languages: Languages
   let repetition: Repetition
 
@@ -51,17 +51,17 @@ struct PushDesk: Sendable {
     guard methods.contains(method) else {
       return .fault(405, "\(path) takes \(methods.joined(separator: ", "))")
     }
-    guard let sighting = sightings[number] else {
+    guard let push = recentPushes[number] else {
       return .fault(404, "push \(number) is no longer kept")
     }
     switch verb {
-    case "payload": return file(Array(sighting.payloadBytes), "push-\(number)-payload")
-    case "frame": return file(sighting.bytes, "push-\(number)-frame")
-    case "repeat": return await repetition.answer(sighting)
+    case "payload": return file(Array(push.payloadBytes), "push-\(number)-payload")
+    case "frame": return file(push.bytes, "push-\(number)-frame")
+    case "repeat": return await repetition.answer(push)
     default:
-      if method == "GET" { return .json(PushText.details(sighting)) }
+      if method == "GET" { return .json(PushText.details(push)) }
       // Somebody else may have been faster.
-      return sightings.delete(number)
+      return recentPushes.delete(number)
         ? .json("{\"deleted\":\(number)}") : .fault(404, "push \(number) is no longer kept")
     }
   }
@@ -80,10 +80,10 @@ struct PushDesk: Sendable {
       }
       numbers[name] = number
     }
-    let page = sightings.page(
+    let page = recentPushes.page(
       before: numbers["before"] ?? .max, limit: min(numbers["limit"] ?? 100, Self.pageMax))
     let strings = languages.strings(for: query["language"])
-    let pushes = page.sightings.map { PushText.summary($0, strings) }
+    let pushes = page.recentPushes.map { PushText.summary($0, strings) }
     return .json("{\"older\":\(page.hasOlder),\"pushes\":[\(pushes.joined(separator: ","))]}")
   }
 }

@@ -1,59 +1,61 @@
-import Gateway
+import Simulator
 
 /// A notification as JSON for the page.
 enum PushText {
   /// What a list and a lock screen need.
-  static func summary(_ sighting: Sighting, _ strings: LocalizedStrings?) -> String {
-    let banner = Banner(sighting.payloadBytes, strings)?.json ?? "null"
+  static func summary(_ push: RecentPush, _ strings: LocalizedStrings?) -> String {
+    let banner = Banner(push.payloadBytes, strings)?.json ?? "null"
     return """
-      {\(head(sighting)),"banner":\(banner),\(PayloadFindings.summary(of: sighting))}
+      {\(head(push)),"banner":\(banner),\(PayloadFindings.summary(of: push))}
       """
   }
 
   /// All there is to tell.
-  static func details(_ sighting: Sighting) -> String {
+  static func details(_ push: RecentPush) -> String {
     var fields: [FrameMap.Field] = []
-    var headers: [Sighting.Header] = []
-    switch sighting.form {
-    case .binary: fields = FrameMap(sighting.bytes).fields
+    var headers: [RecentPush.Header] = []
+    switch push.form {
+    case .binary: fields = FrameMap(push.bytes).fields
     case .http2(_, _, let given):
       headers = given
-      if !sighting.bytes.isEmpty {
+      if !push.bytes.isEmpty {
         fields = [
           FrameMap.Field(
-            name: "payload", value: "\(sighting.bytes.count) bytes", range: sighting.payload)
+            name: "payload", value: "\(push.bytes.count) bytes", range: push.payload)
         ]
       }
     }
     let fieldTexts = fields.map {
       """
-      {"name":\(JSONText.string($0.name)),"value":\(JSONText.string($0.value)),\
+      {"name":\(JSONLiteral.string($0.name)),"value":\(JSONLiteral.string($0.value)),\
       "offset":\($0.range.lowerBound),"length":\($0.range.count)}
       """
     }
-    let headerTexts = headers.map { "[\(JSONText.string($0.name)),\(JSONText.string($0.value))]" }
+    let headerTexts = headers.map {
+      "[\(JSONLiteral.string($0.name)),\(JSONLiteral.string($0.value))]"
+    }
     return """
-      {\(head(sighting)),"bytes":"\(TokenField.hex(sighting.bytes))",\
-      "payload_offset":\(sighting.payload.lowerBound),\
-      "payload_length":\(sighting.payload.count),\
+      {\(head(push)),"bytes":"\(TokenField.hex(push.bytes))",\
+      "payload_offset":\(push.payload.lowerBound),\
+      "payload_length":\(push.payload.count),\
       "fields":[\(fieldTexts.joined(separator: ","))],\
       "headers":[\(headerTexts.joined(separator: ","))],\
-      "findings":[\(PayloadFindings.all(of: sighting).joined(separator: ","))]}
+      "findings":[\(PayloadFindings.all(of: push).joined(separator: ","))]}
       """
   }
 
-  private static func head(_ sighting: Sighting) -> String {
+  private static func head(_ push: RecentPush) -> String {
     """
-    "number":\(sighting.number),"time":\(sighting.time),"connection":\(sighting.connection),\
-    \(form(sighting.form)),"fate":"\(sighting.fate)",\
-    "status":\(sighting.status.map(String.init) ?? "null"),"reason":\(text(sighting.reason)),\
-    "duplicate":\(sighting.isDuplicate),"token":"\(TokenField.hex(sighting.token))",\
-    "topic":\(text(sighting.topic)),\
-    "payload":\(JSONText.string(String(decoding: sighting.payloadBytes, as: UTF8.self)))
+    "number":\(push.number),"time":\(push.time),"connection":\(push.connection),\
+    \(form(push.form)),"fate":"\(push.fate)",\
+    "status":\(push.status.map(String.init) ?? "null"),"reason":\(text(push.reason)),\
+    "duplicate":\(push.isDuplicate),"token":"\(TokenField.hex(push.token))",\
+    "topic":\(text(push.topic)),\
+    "payload":\(JSONLiteral.string(String(decoding: push.payloadBytes, as: UTF8.self)))
     """
   }
 
-  private static func form(_ form: Sighting.Form) -> String {
+  private static func form(_ form: RecentPush.Form) -> String {
     switch form {
     case .binary(let command, let identifier, let expiry, let priority):
       """
@@ -61,7 +63,7 @@ enum PushText {
       "expiry":\(number(expiry)),"priority":\(number(priority))
       """
     case .http2(let stream, let identifier, _):
-      "\"protocol\":\"http2\",\"stream\":\(stream),\"identifier\":\(JSONText.string(identifier))"
+      "\"protocol\":\"http2\",\"stream\":\(stream),\"identifier\":\(JSONLiteral.string(identifier))"
     }
   }
 
@@ -69,5 +71,5 @@ enum PushText {
     number.map { "\($0)" } ?? "null"
   }
 
-  private static func text(_ text: String?) -> String { text.map(JSONText.string) ?? "null" }
+  private static func text(_ text: String?) -> String { text.map(JSONLiteral.string) ?? "null" }
 }

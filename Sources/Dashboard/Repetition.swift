@@ -1,7 +1,7 @@
 import CAPNS
 import Dispatch
-import Gateway
 import Glibc
+import Simulator
 import Synchronization
 
 /// Sends a push that came to the gateway once more, by the library and with the simulator's own
@@ -19,11 +19,11 @@ final class Repetition: Sendable {
   /// otherwise proves acceptance would stand in the list beside the push.
   private static let quietTime: UInt32 = 300
 
-  init(gateway: String) { self.gateway = try? JSONReader.read(gateway.utf8) }
+  init(gateway: String) { self.gateway = try? JSONParser.read(gateway.utf8) }
 
-  func answer(_ sighting: Sighting) async -> PushAnswer {
-    if sighting.token.isEmpty || sighting.payload.isEmpty {
-      return .fault(409, "push \(sighting.number) has no device token or no payload to send again")
+  func answer(_ push: RecentPush) async -> PushAnswer {
+    if push.token.isEmpty || push.payload.isEmpty {
+      return .fault(409, "push \(push.number) has no device token or no payload to send again")
     }
     guard waiting.add(1, ordering: .relaxed).newValue <= Self.waitingMax else {
       waiting.subtract(1, ordering: .relaxed)
@@ -31,17 +31,17 @@ final class Repetition: Sendable {
     }
     defer { waiting.subtract(1, ordering: .relaxed) }
     return await withCheckedContinuation { continuation in
-      queue.async { continuation.resume(returning: self.send(sighting)) }
+      queue.async { continuation.resume(returning: self.send(push)) }
     }
   }
 
-  private func send(_ sighting: Sighting) -> PushAnswer {
+  private func send(_ push: RecentPush) -> PushAnswer {
     let texts = Texts()
     var error = apns_error_t()
     error.size = MemoryLayout<apns_error_t>.size
     var header: [String: String] = [:]
     var isHTTP2 = false
-    if case .http2(_, _, let headers) = sighting.form {
+    if case .http2(_, _, let headers) = push.form {
       isHTTP2 = true
       for one in headers { header[one.name] = one.value }
     }
@@ -76,7 +76,7 @@ final class Repetition: Sendable {
     var notification = apns_notification_t()
     notification.size = MemoryLayout<apns_notification_t>.size
     var expiry: Int64?
-    switch sighting.form {
+    switch push.form {
     case .binary(let command, _, let seconds, let priority):
       options.quiet_period_ms = Self.quietTime
       options.payload_max = UInt32(UInt16.max)
@@ -92,7 +92,7 @@ final class Repetition: Sendable {
     }
     if let expiry {
       // As long as the first one had.
-      let left = expiry &- sighting.time / 1000
+      let left = expiry &- push.time / 1000
       notification.expiry = left > 0 ? Int64(time(nil)) &+ left : Int64(APNS_EXPIRY_ONCE)
     }
     var session: OpaquePointer?
@@ -100,8 +100,8 @@ final class Repetition: Sendable {
       return failure(&error)
     }
     defer { apns_session_free(session) }
-    let status = sighting.token.withUnsafeBytes { token in
-      sighting.payloadBytes.withUnsafeBytes { payload in
+    let status = push.token.withUnsafeBytes { token in
+      push.payloadBytes.withUnsafeBytes { payload in
         notification.token = token.baseAddress
         notification.token_length = token.count
         notification.payload = payload.baseAddress
@@ -134,7 +134,7 @@ final class Repetition: Sendable {
       }
     default: break
     }
-    return "{\"outcome\":\"\(outcome)\",\"reason\":\(JSONText.string(reason))}"
+    return "{\"outcome\":\"\(outcome)\",\"reason\":\(JSONLiteral.string(reason))}"
   }
 
   private func failure(_ error: inout apns_error_t) -> PushAnswer {

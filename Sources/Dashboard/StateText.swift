@@ -1,4 +1,4 @@
-import Gateway
+import Simulator
 
 /// How things stand, but for the pushes themselves.
 enum StateText {
@@ -7,7 +7,7 @@ enum StateText {
 
   static func json(of service: ControlService) async -> String {
     let faults = await service.answer(ControlService.Request(method: "GET", path: "/faults"))
-    let devices = service.ledger.sightings?.devices(limit: most) ?? (newest: [], count: 0)
+    let devices = service.ledger.recentPushes?.devices(limit: most) ?? (newest: [], count: 0)
     let newest = devices.newest.map { device in
       """
       {"token":"\(TokenField.hex(device.token))","topic":\(text(device.topic)),\
@@ -22,5 +22,5 @@ enum StateText {
       """
   }
 
-  private static func text(_ text: String?) -> String { text.map(JSONText.string) ?? "null" }
+  private static func text(_ text: String?) -> String { text.map(JSONLiteral.string) ?? "null" }
 }

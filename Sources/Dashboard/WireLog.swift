@@ -1,5 +1,5 @@
-import Gateway
 import Logging
+import Simulator
 import Synchronization
 
 /// What the gateway says of its connections, for whoever looks on: the newest lines only.
@@ -12,7 +12,7 @@ package final class WireLog: Sendable {
 
     var json: String {
       """
-      {"connection":\(connection.map(JSONText.string) ?? "null"),"text":\(JSONText.string(text))}
+      {"connection":\(connection.map(JSONLiteral.string) ?? "null"),"text":\(JSONLiteral.string(text))}
       """
     }
   }

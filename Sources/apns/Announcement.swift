@@ -1,5 +1,6 @@
-import Gateway
+import BinaryServer
 import Glibc
+import Simulator
 
 /// What the simulator says when it listens.
 struct Announcement {
@@ -34,11 +35,11 @@ struct Announcement {
       openssl s_client -connect \(address(gatewayPort, at: peer)) -CAfile \(shell(certificates.ca)) \\
         -cert \(shell(certificates.provider)) -key \(shell(certificates.provider))
     To push to it from C:
-      credentials_options.certificate_file = \(JSONText.string(certificates.provider));
-      credentials_options.ca_file = \(JSONText.string(certificates.ca));
-      session_options.host = \(JSONText.string(peer));
+      credentials_options.certificate_file = \(JSONLiteral.string(certificates.provider));
+      credentials_options.ca_file = \(JSONLiteral.string(certificates.ca));
+      session_options.host = \(JSONLiteral.string(peer));
       session_options.port = \(gatewayPort);
-      feedback_options.host = \(JSONText.string(peer));
+      feedback_options.host = \(JSONLiteral.string(peer));
       feedback_options.port = \(feedbackPort);
     Certificate and key apart:
       \(certificates.providerCertificate)
@@ -100,21 +101,21 @@ struct Announcement {
 
   var json: String {
     let fields: [(String, String)] = [
-      ("host", JSONText.string(host)),
+      ("host", JSONLiteral.string(host)),
       ("gateway_port", "\(gatewayPort)"),
       ("feedback_port", "\(feedbackPort)"),
       ("http2_port", number(http2Port)),
       ("control_port", number(controlPort)),
       ("dashboard_port", number(dashboardPort)),
       ("seed", "\(seed)"),
-      ("certificates", JSONText.string(certificates.path)),
-      ("ca", JSONText.string(certificates.ca)),
-      ("provider", JSONText.string(certificates.provider)),
-      ("provider_certificate", JSONText.string(certificates.providerCertificate)),
-      ("provider_key", JSONText.string(certificates.providerKey)),
-      ("token_key", http2Port == nil ? "null" : JSONText.string(certificates.tokenKeyFile)),
-      ("token_key_id", JSONText.string(CertificateDirectory.tokenKeyIdentifier)),
-      ("token_team_id", JSONText.string(CertificateDirectory.tokenTeam)),
+      ("certificates", JSONLiteral.string(certificates.path)),
+      ("ca", JSONLiteral.string(certificates.ca)),
+      ("provider", JSONLiteral.string(certificates.provider)),
+      ("provider_certificate", JSONLiteral.string(certificates.providerCertificate)),
+      ("provider_key", JSONLiteral.string(certificates.providerKey)),
+      ("token_key", http2Port == nil ? "null" : JSONLiteral.string(certificates.tokenKeyFile)),
+      ("token_key_id", JSONLiteral.string(CertificateDirectory.tokenKeyIdentifier)),
+      ("token_team_id", JSONLiteral.string(CertificateDirectory.tokenTeam)),
       ("pid", "\(getpid())"),
     ]
     return "{\"ready\":true,"

@@ -1,4 +1,4 @@
-import Gateway
+import Simulator
 
 /// What there is to read of faults and of the control interface.
 enum FaultText {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import CAPNS
-import Gateway
+import Simulator
 
 struct Payload: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -70,7 +70,7 @@ struct Payload: ParsableCommand {
       }
     }
     let findings = PayloadFinding.all(in: bytes, limit: limit)
-    let shown = (try? JSONReader.read(bytes)).flatMap { ShownPush($0, localization) }
+    let shown = (try? JSONParser.read(bytes)).flatMap { ShownPush($0, localization) }
     let isWrong = findings.contains { $0.isError } || shown?.problems.isEmpty == false
     StandardStream.output.write(
       json ? machine(bytes, findings, shown) : person(bytes, findings, shown))

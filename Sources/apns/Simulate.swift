@@ -1,9 +1,10 @@
 import ArgumentParser
+import BinaryServer
 import Dashboard
 import Dispatch
-import Gateway
 import Glibc
 import Logging
+import Simulator
 
 extension TLSBound: ExpressibleByArgument {}
 extension Logger.Level: @retroactive ExpressibleByArgument {}
@@ -341,7 +342,7 @@ struct Simulate: AsyncParsableCommand {
   /// Where somebody asked for the page. It goes with the process: browsers ask again and
   /// again, and a server that is taken down under one that connects trips over it.
   private func serveDashboard(
-    _ simulator: Simulator, _ languages: Languages, _ wire: WireLog,
+    _ simulator: SimulatedGateway, _ languages: Languages, _ wire: WireLog,
     _ announcement: inout Announcement, _ logger: Logger
   ) async throws {
     guard let dashboardPort else { return }
@@ -365,8 +366,9 @@ struct Simulate: AsyncParsableCommand {
 
   private func summary(_ totals: Totals) -> String { json ? totals.json : totals.text }
 
-  private func configuration(_ logger: Logger) throws -> SimulatorConfiguration {
-    var configuration = SimulatorConfiguration(certificates: CertificateDirectory(certificates))
+  private func configuration(_ logger: Logger) throws -> SimulatedGateway.Configuration {
+    var configuration = SimulatedGateway.Configuration(
+      certificates: CertificateDirectory(certificates))
     configuration.host = Self.bare(host)
     configuration.gatewayPort = Int(gatewayPort)
     configuration.feedbackPort = Int(feedbackPort)
@@ -381,7 +383,7 @@ struct Simulate: AsyncParsableCommand {
     configuration.seed = seed
     configuration.controlPort = controlPort.map(Int.init)
     configuration.controlKeeps = controlKeeps
-    if dashboardPort != nil { configuration.sightings = Sightings() }
+    if dashboardPort != nil { configuration.recentPushes = RecentPushes() }
     configuration.rules.checksPayloads = checkPayload
     if !topics.isEmpty { configuration.rules.topic = topics == ["any"] ? .any : .only(topics) }
     configuration.faults = try faults()
@@ -390,11 +392,11 @@ struct Simulate: AsyncParsableCommand {
         try RecordFile(path: ledger, logger: logger)
       }
     }
-    configuration.rules.tokenSizes = tokenSize.range
-    configuration.rules.legacyPayloadMax = legacyPayloadMax.rawValue
-    configuration.rules.framedPayloadMax = framedPayloadMax.rawValue
+    configuration.rules.frames.tokenSizes = tokenSize.range
+    configuration.rules.frames.legacyPayloadMax = legacyPayloadMax.rawValue
+    configuration.rules.frames.framedPayloadMax = framedPayloadMax.rawValue
     if let badTokens {
-      configuration.rules.badTokens = try named("--bad-tokens") {
+      configuration.rules.frames.badTokens = try named("--bad-tokens") {
         try ListFile.tokens(at: badTokens)
       }
     }
@@ -414,7 +416,7 @@ struct Simulate: AsyncParsableCommand {
     var faults = FaultRules()
     if let rules { faults = try named("--rules") { try FaultRules(at: rules) } }
     for option in fault {
-      do throws(JSONFault) {
+      do throws(JSONError) {
         try faults.adopt(option: option)
       } catch {
         throw refusal("--fault \(option): \(error.message)")
@@ -424,13 +426,13 @@ struct Simulate: AsyncParsableCommand {
   }
 
   private func start(
-    _ configuration: SimulatorConfiguration, _ logger: Logger
-  ) async throws -> Simulator {
+    _ configuration: SimulatedGateway.Configuration, _ logger: Logger
+  ) async throws -> SimulatedGateway {
     do {
-      return try await Simulator.start(configuration, logger: logger)
+      return try await SimulatedGateway.start(configuration, logger: logger)
     } catch let error as CertificateError {
       throw refusal("--certificates: \(error)")
-    } catch let error as JSONFault {
+    } catch let error as JSONError {
       throw refusal("--fault or --rules: \(error.message)")
     } catch let error as ListenError {
       throw refusal(

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Gateway
+import Simulator
 
 enum TokenForm: String, CaseIterable, ExpressibleByArgument {
   case hex, base64, nsdata, c, raw
@@ -117,7 +117,8 @@ struct Token: ParsableCommand {
       members.add("bytes", number: bytes.count)
       members.add("base64", text: DeviceToken.base64(of: bytes))
       members.add(
-        "hints", json: "[" + token.hints.map { JSONText.string($0) }.joined(separator: ",") + "]")
+        "hints", json: "[" + token.hints.map { JSONLiteral.string($0) }.joined(separator: ",") + "]"
+      )
       StandardStream.output.write(members.object + "\n")
       return
     }

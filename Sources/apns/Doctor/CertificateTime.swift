@@ -1,5 +1,6 @@
-import Gateway
+import BinaryServer
 import Glibc
+import Simulator
 
 /// From when and until when a certificate is valid, by this machine's clock.
 struct CertificateTime {

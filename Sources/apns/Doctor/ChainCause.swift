@@ -1,4 +1,5 @@
-import Gateway
+import BinaryServer
+import Simulator
 
 /// Why a service's certificate is not taken: which one is missing, or what is wrong with it.
 struct ChainCause {

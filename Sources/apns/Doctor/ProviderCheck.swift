@@ -1,4 +1,4 @@
-import Gateway
+import Simulator
 
 /// The provider's certificate and key, as files.
 struct ProviderCheck {

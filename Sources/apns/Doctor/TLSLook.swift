@@ -1,8 +1,9 @@
-import Gateway
+import BinaryServer
 import NIOCore
 import NIOPosix
 import NIOSSL
 import NIOTLS
+import Simulator
 
 /// What a service shows of itself to a client that takes any version and any certificate,
 /// shows none, and says nothing: what the library, which is strict, has no reason to tell.

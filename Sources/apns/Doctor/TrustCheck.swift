@@ -1,5 +1,6 @@
-import Gateway
+import BinaryServer
 import Glibc
+import Simulator
 
 /// Whom the provider trusts.
 struct TrustCheck {

@@ -1,4 +1,4 @@
-import Gateway
+import Simulator
 
 /// What a device makes of a payload.
 struct ShownPush {

@@ -1,4 +1,4 @@
-import Gateway
+import Simulator
 
 /// A list of devices: CSV with a first line of names, CSV without one where the first field is
 /// a token, or JSON lines. Read as a stream.
@@ -124,9 +124,9 @@ final class DeviceList {
 
   private func record(json text: [UInt8], _ line: Int) throws(FileFault) -> DeviceRecord {
     let members: [JSONValue.Member]
-    do throws(JSONFault) {
-      guard case .object(let all) = try JSONReader.read(text).content else {
-        throw JSONFault("expected an object", at: 0)
+    do throws(JSONError) {
+      guard case .object(let all) = try JSONParser.read(text).content else {
+        throw JSONError("expected an object", at: 0)
       }
       members = all
     } catch {

@@ -1,4 +1,4 @@
-import Gateway
+import Simulator
 
 /// One device of a list, with what the list says of it.
 struct DeviceRecord {
@@ -28,7 +28,7 @@ struct DeviceRecord {
     case nil: return nil
     case .text(let text): return text
     case .json(let raw):
-      if case .string(let text) = (try? JSONReader.read(raw))?.content { return Array(text.utf8) }
+      if case .string(let text) = (try? JSONParser.read(raw))?.content { return Array(text.utf8) }
       return raw == Array("null".utf8) ? nil : raw
     }
   }

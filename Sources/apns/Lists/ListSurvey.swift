@@ -1,4 +1,4 @@
-import Gateway
+import Simulator
 
 /// A list looked through: tokens that are none, and those that are there more than once.
 struct ListSurvey {

@@ -1,4 +1,4 @@
-import Gateway
+import Simulator
 
 /// A payload with {{name}} where a device's own field goes: within a string as text, elsewhere
 /// as a JSON value.
@@ -83,7 +83,7 @@ struct Template {
       guard let text = String(validating: text, as: UTF8.self) else {
         throw fault(name, "is not UTF-8")
       }
-      out += JSONText.string(text).utf8.dropFirst().dropLast()
+      out += JSONLiteral.string(text).utf8.dropFirst().dropLast()
     case .json(let raw):
       switch raw.first {
       case UInt8(ascii: "\""): out += raw.dropFirst().dropLast()
@@ -100,7 +100,7 @@ struct Template {
     switch field {
     case .json(let raw): out += raw
     case .text(let text):
-      guard (try? JSONReader.read(text)) != nil else {
+      guard (try? JSONParser.read(text)) != nil else {
         throw fault(name, "is no JSON value, such as a number; a text needs quotes around {{}}")
       }
       out += text

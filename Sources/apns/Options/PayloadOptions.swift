@@ -1,5 +1,5 @@
 import ArgumentParser
-import Gateway
+import Simulator
 
 /// A payload in flags, or where it is to be read.
 struct PayloadOptions: ParsableArguments {
@@ -100,8 +100,8 @@ struct PayloadOptions: ParsableArguments {
     for one in custom {
       let parts = one.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let value = String(parts[1])
-      let isJSON = (try? JSONReader.read(value.utf8)) != nil || isPlaceholder(value)
-      all.add(String(parts[0]), json: isJSON ? value : JSONText.string(value))
+      let isJSON = (try? JSONParser.read(value.utf8)) != nil || isPlaceholder(value)
+      all.add(String(parts[0]), json: isJSON ? value : JSONLiteral.string(value))
     }
     return all.object
   }

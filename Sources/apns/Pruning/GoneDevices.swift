@@ -1,4 +1,4 @@
-import Gateway
+import Simulator
 
 /// The devices that are gone, each with the last time at which it was found so.
 struct GoneDevices {
@@ -61,8 +61,8 @@ struct GoneDevices {
     -> GoneDevice?
   {
     let object: JSONValue
-    do throws(JSONFault) {
-      object = try JSONReader.read(line)
+    do throws(JSONError) {
+      object = try JSONParser.read(line)
     } catch {
       throw FileFault(path: path, line: number, column: error.offset + 1, message: error.message)
     }

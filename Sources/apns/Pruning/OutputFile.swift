@@ -1,5 +1,5 @@
-import Gateway
 import Glibc
+import Simulator
 
 /// A file that is there whole or not at all: written beside its place and then moved there.
 final class OutputFile {

@@ -1,5 +1,5 @@
 import CAPNS
-import Gateway
+import Simulator
 
 /// Tokens that results of apns send call rejected by themselves (BadDeviceToken, invalid token):
 /// of no device, or of another environment or app than was pushed to.

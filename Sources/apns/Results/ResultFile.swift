@@ -1,5 +1,5 @@
-import Gateway
 import Glibc
+import Simulator
 
 /// What became of each device, a JSON object to a line, and what a later run needs to go on
 /// where this one was interrupted, however it was.
@@ -115,7 +115,7 @@ final class ResultFile {
         }
         isResumed = true
       } else {
-        guard let object = try? JSONReader.read(line), take(object) else {
+        guard let object = try? JSONParser.read(line), take(object) else {
           throw FileFault(path: path, line: lines.line, message: "not written by apns send")
         }
       }

@@ -1,0 +1,54 @@
+import Glibc
+import NIOCore
+import NIOSSL
+
+/// Closes a connection so that the last bytes sent arrive. After a pause it sends close_notify
+/// and keeps reading what the peer still sends: closing a socket with unread bytes makes TCP
+/// answer with RST, which destroys the bytes under way.
+package enum GentleClose {
+  /// Some clients only see the end of the connection when it comes in one segment with the last
+  /// bytes.
+  package static let pause = TimeAmount.milliseconds(50)
+  /// How long the peer may take to close its side.
+  package static let patience = TimeAmount.seconds(2)
+
+  package static func begin(
+    _ channel: any Channel, after pause: TimeAmount, ending: ConnectionEnding = .closeNotify,
+    patience: TimeAmount = patience
+  ) {
+    if pause == .zero {
+      end(channel, ending, patience)
+    } else {
+      channel.eventLoop.scheduleTask(in: pause) { end(channel, ending, patience) }
+    }
+  }
+
+  private static func end(
+    _ channel: any Channel, _ ending: ConnectionEnding, _ patience: TimeAmount
+  ) {
+    switch ending {
+    case .closeNotify:
+      channel.close(mode: .output, promise: nil)
+      channel.eventLoop.scheduleTask(in: patience) { channel.close(promise: nil) }
+    case .fin:
+      closeBeneathTLS(channel, .output)
+      channel.eventLoop.scheduleTask(in: patience) { closeBeneathTLS(channel, .all) }
+    case .reset:
+      _ = (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+      closeBeneathTLS(channel, .all)
+    }
+  }
+
+  /// Closes without close_notify.
+  private static func closeBeneathTLS(_ channel: any Channel, _ mode: CloseMode) {
+    let pipeline = channel.pipeline.syncOperations
+    let tls =
+      (try? pipeline.context(handlerType: NIOSSLServerHandler.self))
+      ?? (try? pipeline.context(handlerType: OpenSSLServerHandler.self))
+    if let tls {
+      tls.close(mode: mode, promise: nil)
+    } else {
+      channel.close(mode: mode, promise: nil)
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import Glibc
+import Logging
+import NIOConcurrencyHelpers
+import NIOCore
+
+/// A port the server listens on. It can be shut for a while.
+package final class Listener: Sendable {
+  private struct State {
+    var channel: any Channel
+    /// Keeps the port from other programs while it is shut; -1 when the system refused that.
+    var placeholder: CInt?
+    var isClosed = false
+    /// Only the latest request counts.
+    var request = 0
+    /// Requests are carried out one after the other.
+    var work: Task<Void, Never>?
+  }
+
+  package let port: Int
+  private let logger: Logger
+  private let bind: @Sendable (Int) -> EventLoopFuture<any Channel>
+  private let state: NIOLockedValueBox<State>
+
+  package init(
+    port: Int, logger: Logger, _ bind: @escaping @Sendable (Int) -> EventLoopFuture<any Channel>
+  ) async throws {
+    self.logger = logger
+    self.bind = bind
+    let channel = try await bind(port).get()
+    self.port = channel.localAddress?.port ?? port
+    state = NIOLockedValueBox(State(channel: channel))
+  }
+
+  /// Shuts the port: the system itself refuses whoever connects. Returns once it is shut.
+  package func refuse(for milliseconds: Int) async {
+    let request = await carryOut { await self.shut() }
+    let loop = state.withLockedValue { $0.channel.eventLoop }
+    loop.scheduleTask(in: .milliseconds(Int64(milliseconds))) {
+      guard self.state.withLockedValue({ $0.request == request }) else { return }
+      Task { await self.reopen() }
+    }
+  }
+
+  /// Returns once the port is open.
+  package func reopen() async { _ = await carryOut { await self.open() } }
+
+  /// Returns the number of the request, once it is carried out.
+  private func carryOut(_ action: @escaping @Sendable () async -> Void) async -> Int {
+    let (work, request) = state.withLockedValue { state in
+      let before = state.work
+      let work = Task {
+        await before?.value
+        await action()
+      }
+      state.request += 1
+      state.work = work
+      return (work, state.request)
+    }
+    await work.value
+    return request
+  }
+
+  /// Closes for good: later requests, such as the end of a refusal, change nothing.
+  package func close() async {
+    _ = await carryOut {
+      let (channel, placeholder) = self.state.withLockedValue { state in
+        state.isClosed = true
+        return (state.channel, state.placeholder)
+      }
+      try? await channel.close().get()
+      if let placeholder, placeholder >= 0 { Glibc.close(placeholder) }
+    }
+  }
+
+  private func shut() async {
+    let (channel, isOpen) = state.withLockedValue {
+      ($0.channel, $0.placeholder == nil && !$0.isClosed)
+    }
+    guard isOpen else { return }
+    let address = channel.localAddress
+    try? await channel.close().get()
+    state.withLockedValue { $0.placeholder = address.map(Self.hold) ?? -1 }
+  }
+
+  private func open() async {
+    guard let placeholder = state.withLockedValue({ $0.isClosed ? nil : $0.placeholder }) else {
+      return
+    }
+    if placeholder >= 0 { Glibc.close(placeholder) }
+    do {
+      let channel = try await bind(port).get()
+      state.withLockedValue { state in
+        state.channel = channel
+        state.placeholder = nil
+      }
+    } catch {
+      state.withLockedValue { $0.placeholder = -1 }
+      logger.error("port \(port) stays shut: \(error)")
+    }
+  }
+
+  /// Binds a socket that does not listen, so that no other program takes the port.
+  private static func hold(_ address: SocketAddress) -> CInt {
+    let descriptor = socket(
+      address.protocol == .inet6 ? AF_INET6 : AF_INET,
+      CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { return -1 }
+    var on: CInt = 1
+    setsockopt(
+      descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<CInt>.size))
+    _ = address.withSockAddr { address, size in Glibc.bind(descriptor, address, socklen_t(size)) }
+    return descriptor
+  }
+}

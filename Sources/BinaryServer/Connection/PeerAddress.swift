@@ -1,0 +1,18 @@
+import NIOCore
+
+extension SocketAddress {
+  /// As people write it: 127.0.0.1:2195, [::1]:2195.
+  package var text: String {
+    guard let port else { return pathname ?? "" }
+    return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+  }
+
+  /// The address without its port. An IPv4 client's is an IPv4 address, even where the server
+  /// listens on IPv6.
+  package var host: String {
+    let address = ipAddress ?? ""
+    let mapped = "::ffff:"
+    return address.hasPrefix(mapped) && address.contains(".")
+      ? String(address.dropFirst(mapped.count)) : address
+  }
+}

@@ -1,0 +1,28 @@
+import NIOCore
+import NIOSSL
+
+/// Who a client is, according to its handshake.
+package struct PeerIdentity {
+  /// The version of TLS: "1.2".
+  package var tls: String?
+  /// The subject of its certificate.
+  package var subject: String?
+  /// The topic in its certificate.
+  package var topic: String?
+
+  package init(_ context: ChannelHandlerContext) {
+    let pipeline = context.pipeline.syncOperations
+    tls = pipeline.tlsBound?.rawValue
+    guard let certificate = pipeline.peerCertificate.flatMap({ Certificate($0) }) else { return }
+    topic = certificate.subject.userIdentifier
+    subject = certificate.subject.description
+  }
+}
+
+extension Certificate {
+  /// Reads a certificate that NIO holds with OpenSSL.
+  package convenience init?(_ certificate: NIOSSLCertificate) {
+    guard let der = try? certificate.toDERBytes() else { return nil }
+    self.init(der: der)
+  }
+}

@@ -1,0 +1,101 @@
+import APNS
+import Logging
+import NIOCore
+import NIOTLS
+
+/// What a server decides about one connection to its feedback service.
+package protocol FeedbackDelegate: AnyObject {
+  /// The list for this client, which nobody else gets.
+  func takeEntries() -> [FeedbackEntry]
+  /// May change what is sent, one buffer for each TLS record.
+  func willSend(_ records: inout [ByteBuffer])
+  /// Everything is sent.
+  func close(_ channel: any Channel)
+  /// The TLS handshake failed.
+  func handshakeFailed()
+}
+
+extension FeedbackDelegate {
+  package func willSend(_ records: inout [ByteBuffer]) {}
+
+  package func close(_ channel: any Channel) {
+    GentleClose.begin(channel, after: GentleClose.pause)
+  }
+}
+
+/// Sends a provider the list of devices that no longer have the app, then closes.
+package final class FeedbackHandler: ChannelInboundHandler {
+  package typealias InboundIn = ByteBuffer
+  package typealias OutboundOut = ByteBuffer
+
+  /// The most that a TLS record carries. Old clients cannot put a tuple together that two records
+  /// share.
+  private static let recordSize = 16384
+
+  /// How long a client may take to read the list.
+  private static let patience = TimeAmount.seconds(30)
+
+  private let delegate: any FeedbackDelegate
+  private let logger: Logger
+
+  package init(delegate: any FeedbackDelegate, logger: Logger) {
+    self.delegate = delegate
+    self.logger = logger
+  }
+
+  package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if case .handshakeCompleted = event as? TLSUserEvent { answer(context) }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  /// Clients have nothing to say to this service.
+  package func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
+
+  package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if ConnectionErrors.log(error, to: logger) { delegate.handshakeFailed() }
+    // A client that closed its side may still read the list.
+    if !ConnectionErrors.isHalfClose(error) { context.close(promise: nil) }
+  }
+
+  private func answer(_ context: ChannelHandlerContext) {
+    let entries = delegate.takeEntries()
+    logger.info("tuples sent: \(entries.count)")
+    var records = records(of: entries, context.channel.allocator)
+    delegate.willSend(&records)
+    let written = context.eventLoop.makePromise(of: Void.self)
+    for record in records { context.write(wrapOutboundOut(record), promise: nil) }
+    context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
+    let (channel, delegate) = (
+      context.channel, NIOLoopBound(delegate, eventLoop: context.eventLoop)
+    )
+    // A client that never reads is closed all the same.
+    let deadline = context.eventLoop.scheduleTask(in: Self.patience) {
+      channel.close(promise: nil)
+    }
+    written.futureResult.whenComplete { _ in
+      deadline.cancel()
+      delegate.value.close(channel)
+    }
+  }
+
+  private func records(
+    of entries: [FeedbackEntry], _ allocator: ByteBufferAllocator
+  ) -> [ByteBuffer] {
+    var records = [allocator.buffer(capacity: Self.recordSize)]
+    for entry in entries {
+      entry.token.withUnsafeBytes { token in
+        let tuple = FeedbackTuple(timestamp: entry.timestamp, token: token)
+        guard let size = tuple.size else { return }
+        if records[records.count - 1].readableBytes + size > Self.recordSize {
+          records.append(allocator.buffer(capacity: Self.recordSize))
+        }
+        records[records.count - 1].writeWithUnsafeMutableBytes(minimumWritableBytes: size) {
+          guard let base = $0.baseAddress else { return 0 }
+          tuple.encode(into: base)
+          return size
+        }
+      }
+    }
+    return records
+  }
+}

@@ -1,0 +1,54 @@
+import APNS
+
+/// Which frames a server accepts. Judges bytes and knows no connection.
+package struct FrameRules: Sendable {
+  package var tokenSizes: ClosedRange<Int>
+  /// The largest payload of commands 0 and 1.
+  package var legacyPayloadMax: Int
+  /// The largest payload of command 2.
+  package var framedPayloadMax = 2048
+  /// Rejected with status 8.
+  package var badTokens: TokenSet
+  /// Says what is wrong with a payload beyond its size; nil if nothing is. Such notifications are
+  /// rejected with status 1, processing error: Apple's list has no status of its own for them.
+  package var payloadFault: (@Sendable (WireNotification) -> String?)?
+
+  package init(
+    tokenSizes: ClosedRange<Int> = 1...100, legacyPayloadMax: Int = 2048,
+    badTokens: TokenSet = TokenSet()
+  ) {
+    self.tokenSizes = tokenSizes
+    self.legacyPayloadMax = legacyPayloadMax
+    self.badTokens = badTokens
+  }
+
+  package var limits: FrameLimits {
+    FrameLimits(
+      token: tokenSizes, legacyPayload: legacyPayloadMax, framedPayload: framedPayloadMax)
+  }
+
+  /// The verdict on the frame that `bytes` begins with.
+  func judge(_ bytes: UnsafeRawBufferPointer, limits: FrameLimits) -> FrameVerdict {
+    let frame: Frame
+    do throws(WireError) {
+      guard let whole = try FrameDecoder.decode(bytes, limits: limits) else { return .incomplete }
+      frame = whole
+    } catch {
+      return .rejected(Rejection(command: bytes.first ?? 0, fault: error))
+    }
+    if badTokens.contains(frame.notification.token) {
+      return .rejected(Rejection(frame, status: 8, reason: "a bad token"))
+    }
+    if let payloadFault, let fault = payloadFault(frame.notification) {
+      return .rejected(Rejection(frame, status: 1, reason: fault))
+    }
+    return .accepted(frame)
+  }
+}
+
+enum FrameVerdict {
+  /// Not all of the frame has come yet.
+  case incomplete
+  case accepted(Frame)
+  case rejected(Rejection)
+}

@@ -1,0 +1,67 @@
+import COpenSSL
+
+/// TLS by OpenSSL, for connections that send session tickets right behind the handshake.
+/// BoringSSL, which NIO uses, keeps the tickets of TLS 1.3 back until the server writes
+/// something, and a gateway writes nothing while all goes well.
+///
+/// Several threads may use an SSL_CTX once it is set up.
+package final class OpenSSLServerContext: @unchecked Sendable {
+  let pointer: OpaquePointer
+
+  package init(_ tls: ServerTLS) throws(OpenSSLServerError) {
+    ERR_clear_error()
+    guard let pointer = SSL_CTX_new(TLS_server_method()) else { throw .setUp(Self.lastError) }
+    self.pointer = pointer
+    // Versions below 1.2 and the short keys of old clients need it.
+    SSL_CTX_set_cipher_list(pointer, "DEFAULT:@SECLEVEL=0")
+    let isSet =
+      copenssl_set_min_version(pointer, Self.number(tls.min)) == 1
+      && copenssl_set_max_version(pointer, Self.number(tls.max)) == 1
+      && SSL_CTX_use_certificate_chain_file(pointer, tls.certificateFile) == 1
+      && SSL_CTX_use_PrivateKey_file(pointer, tls.keyFile, SSL_FILETYPE_PEM) == 1
+      && SSL_CTX_load_verify_locations(pointer, tls.clientAuthorityFile, nil) == 1
+      // OpenSSL resumes no session with a client certificate unless sessions have a name.
+      && SSL_CTX_set_session_id_context(pointer, "apns", 4) == 1
+    if !isSet { throw .setUp(Self.lastError) }
+    let isRequired = tls.clientCertificate == .required
+    SSL_CTX_set_verify(
+      pointer, SSL_VERIFY_PEER | (isRequired ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), nil)
+  }
+
+  deinit { SSL_CTX_free(pointer) }
+
+  /// OpenSSL's text for the last error on this thread. Clears its queue.
+  static var lastError: String {
+    let text = ERR_reason_error_string(ERR_peek_error()).map { String(cString: $0) }
+    ERR_clear_error()
+    return text ?? "unknown error of TLS"
+  }
+
+  private static func number(_ bound: TLSBound) -> CInt {
+    switch bound {
+    case .tls1_0: TLS1_VERSION
+    case .tls1_1: TLS1_1_VERSION
+    case .tls1_2: TLS1_2_VERSION
+    case .tls1_3: TLS1_3_VERSION
+    }
+  }
+}
+
+/// Errors carry OpenSSL's own text.
+package enum OpenSSLServerError: Error {
+  /// The files or versions cannot be used.
+  case setUp(String)
+  case handshake(String)
+  /// The client closed its side without close_notify.
+  case halfClose
+  case broken(String)
+}
+
+extension OpenSSLServerError {
+  package var text: String {
+    switch self {
+    case .setUp(let text), .handshake(let text), .broken(let text): text
+    case .halfClose: "closed without close_notify"
+    }
+  }
+}

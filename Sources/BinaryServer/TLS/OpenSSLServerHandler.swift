@@ -1,0 +1,226 @@
+import COpenSSL
+import NIOCore
+import NIOTLS
+
+/// Does by OpenSSL what `NIOSSLServerHandler` does by BoringSSL, between two buffers in memory.
+/// OpenSSL sends session tickets as the last part of its handshake.
+package final class OpenSSLServerHandler: ChannelDuplexHandler {
+  package typealias InboundIn = ByteBuffer
+  package typealias InboundOut = ByteBuffer
+  package typealias OutboundIn = ByteBuffer
+  package typealias OutboundOut = ByteBuffer
+
+  private enum Phase {
+    case handshaking
+    case open
+    /// After an error, or closed.
+    case dead
+  }
+
+  /// The most that a TLS record carries.
+  private static let recordSize = 16384
+  /// How long the last bytes may take to leave before the connection is closed without them.
+  private static let patience = TimeAmount.milliseconds(200)
+
+  private let ssl: OpaquePointer
+  /// Bytes from the client and bytes for it; the SSL owns both.
+  private let incoming: OpaquePointer
+  private let outgoing: OpaquePointer
+  private var phase = Phase.handshaking
+  /// With or without close_notify.
+  private var hasClientClosed = false
+  private var hasSentCloseNotify = false
+
+  package init(_ context: OpenSSLServerContext) throws(OpenSSLServerError) {
+    guard let ssl = SSL_new(context.pointer) else {
+      throw .broken(OpenSSLServerContext.lastError)
+    }
+    guard let incoming = BIO_new(BIO_s_mem()), let outgoing = BIO_new(BIO_s_mem()) else {
+      SSL_free(ssl)
+      throw .broken(OpenSSLServerContext.lastError)
+    }
+    SSL_set_bio(ssl, incoming, outgoing)
+    SSL_set_accept_state(ssl)
+    self.ssl = ssl
+    self.incoming = incoming
+    self.outgoing = outgoing
+  }
+
+  deinit { SSL_free(ssl) }
+
+  // MARK: Results of the handshake
+
+  var version: TLSBound? {
+    switch SSL_version(ssl) {
+    case TLS1_VERSION: .tls1_0
+    case TLS1_1_VERSION: .tls1_1
+    case TLS1_2_VERSION: .tls1_2
+    case TLS1_3_VERSION: .tls1_3
+    default: nil
+    }
+  }
+
+  /// The client's certificate in DER.
+  var peerCertificate: [UInt8]? {
+    guard let certificate = copenssl_peer_certificate(ssl) else { return nil }
+    defer { X509_free(certificate) }
+    let count = i2d_X509(certificate, nil)
+    guard count > 0 else { return nil }
+    return [UInt8](unsafeUninitializedCapacity: Int(count)) { bytes, written in
+      var next = bytes.baseAddress
+      written = Int(i2d_X509(certificate, &next))
+    }
+  }
+
+  // MARK: From the client
+
+  package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    if phase == .dead { return }
+    unwrapInboundIn(data).withUnsafeReadableBytes { bytes in
+      // A memory BIO takes everything.
+      _ = BIO_write(incoming, bytes.baseAddress, CInt(clamping: bytes.count))
+    }
+    if phase == .handshaking { handshake(context) }
+    if phase == .open { decode(context) }
+    emit(context, nil)
+    context.flush()
+  }
+
+  private func handshake(_ context: ChannelHandlerContext) {
+    ERR_clear_error()
+    let result = SSL_do_handshake(ssl)
+    if result == 1 {
+      phase = .open
+      // Includes the tickets: they go out before anything else.
+      emit(context, nil)
+      context.flush()
+      context.fireUserInboundEventTriggered(
+        TLSUserEvent.handshakeCompleted(negotiatedProtocol: nil))
+    } else if SSL_get_error(ssl, result) != SSL_ERROR_WANT_READ {
+      fail(context, .handshake(OpenSSLServerContext.lastError))
+    }
+  }
+
+  private func decode(_ context: ChannelHandlerContext) {
+    while phase == .open, !hasClientClosed {
+      var buffer = context.channel.allocator.buffer(capacity: Self.recordSize)
+      ERR_clear_error()
+      var result: CInt = 0
+      buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: Self.recordSize) { room in
+        result = SSL_read(ssl, room.baseAddress, CInt(clamping: room.count))
+        return Int(max(0, result))
+      }
+      if result > 0 {
+        context.fireChannelRead(wrapInboundOut(buffer))
+        continue
+      }
+      switch SSL_get_error(ssl, result) {
+      case SSL_ERROR_WANT_READ: return
+      case SSL_ERROR_ZERO_RETURN:
+        hasClientClosed = true
+        if hasSentCloseNotify { close(context: context, mode: .all, promise: nil) }
+        context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+      default: fail(context, .broken(OpenSSLServerContext.lastError))
+      }
+    }
+  }
+
+  private func fail(_ context: ChannelHandlerContext, _ error: OpenSSLServerError) {
+    phase = .dead
+    // Sends the alert.
+    emit(context, nil)
+    context.flush()
+    context.fireErrorCaught(error)
+  }
+
+  package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if case .inputClosed = event as? ChannelEvent {
+      if hasClientClosed { return }
+      hasClientClosed = true
+      clientLeft(context)
+    }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  package func channelInactive(context: ChannelHandlerContext) {
+    if !hasClientClosed { clientLeft(context) }
+    phase = .dead
+    context.fireChannelInactive()
+  }
+
+  /// The client left without close_notify.
+  private func clientLeft(_ context: ChannelHandlerContext) {
+    switch phase {
+    case .handshaking:
+      phase = .dead
+      context.fireErrorCaught(OpenSSLServerError.handshake("the client left"))
+    case .open: if !hasSentCloseNotify { context.fireErrorCaught(OpenSSLServerError.halfClose) }
+    case .dead: break
+    }
+  }
+
+  // MARK: To the client
+
+  package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?)
+  {
+    let bytes = unwrapOutboundIn(data)
+    guard phase == .open, !hasSentCloseNotify else {
+      promise?.fail(ChannelError.ioOnClosedChannel)
+      return
+    }
+    var isWritten = true
+    if bytes.readableBytes > 0 {
+      ERR_clear_error()
+      isWritten = bytes.withUnsafeReadableBytes { bytes in
+        SSL_write(ssl, bytes.baseAddress, CInt(clamping: bytes.count)) == bytes.count
+      }
+    }
+    if isWritten {
+      emit(context, promise)
+    } else {
+      promise?.fail(OpenSSLServerError.broken(OpenSSLServerContext.lastError))
+    }
+  }
+
+  /// Passes on the bytes that TLS wants to send.
+  private func emit(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
+    let count = BIO_ctrl_pending(outgoing)
+    guard count > 0 || promise != nil else { return }
+    var buffer = context.channel.allocator.buffer(capacity: count)
+    if count > 0 {
+      buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { room in
+        Int(max(0, BIO_read(outgoing, room.baseAddress, CInt(clamping: room.count))))
+      }
+    }
+    context.write(wrapOutboundOut(buffer), promise: promise)
+  }
+
+  /// Sends close_notify first if the connection is still open.
+  package func close(
+    context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?
+  ) {
+    if mode == .input {
+      promise?.fail(ChannelError.operationUnsupported)
+      return
+    }
+    guard phase == .open, !hasSentCloseNotify else {
+      context.close(mode: mode, promise: promise)
+      return
+    }
+    hasSentCloseNotify = true
+    ERR_clear_error()
+    SSL_shutdown(ssl)
+    let sent = context.eventLoop.makePromise(of: Void.self)
+    emit(context, sent)
+    context.flush()
+    let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+    // A client that reads nothing is not waited for.
+    let end = context.eventLoop.scheduleTask(in: Self.patience) {
+      if mode == .all { bound.value.close(mode: .all, promise: nil) }
+    }
+    sent.futureResult.whenComplete { _ in
+      end.cancel()
+      bound.value.close(mode: mode, promise: promise)
+    }
+  }
+}

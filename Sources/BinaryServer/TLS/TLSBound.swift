@@ -1,0 +1,22 @@
+import NIOSSL
+
+/// The lowest or highest version of TLS that a server speaks.
+package enum TLSBound: String, Sendable, CaseIterable, Comparable {
+  case tls1_0 = "1.0"
+  case tls1_1 = "1.1"
+  case tls1_2 = "1.2"
+  case tls1_3 = "1.3"
+
+  package static func < (one: TLSBound, other: TLSBound) -> Bool {
+    one.rawValue < other.rawValue
+  }
+
+  var version: TLSVersion {
+    switch self {
+    case .tls1_0: .tlsv1
+    case .tls1_1: .tlsv11
+    case .tls1_2: .tlsv12
+    case .tls1_3: .tlsv13
+    }
+  }
+}

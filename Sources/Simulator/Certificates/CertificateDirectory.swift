@@ -1,0 +1,184 @@
+import BinaryServer
+import Glibc
+
+/// Why the certificates of a directory cannot be used.
+package struct CertificateError: Error, CustomStringConvertible {
+  package var path: String
+  package var message: String
+
+  package var description: String { "\(path): \(message)" }
+}
+
+/// Where the gateway's certificates are kept, and the provider's that go with them.
+package struct CertificateDirectory: Sendable {
+  package let path: String
+
+  package init(_ path: String) { self.path = path }
+
+  /// The same wherever it is named; as it is where there is no such directory.
+  package var absolute: CertificateDirectory {
+    guard let resolved = realpath(path, nil) else { return self }
+    defer { free(resolved) }
+    return CertificateDirectory(String(cString: resolved))
+  }
+
+  package var ca: String { "\(path)/ca.pem" }
+  package var server: String { "\(path)/server.pem" }
+  package var serverKey: String { "\(path)/server.key" }
+  /// Certificate and key in one file.
+  package var provider: String { "\(path)/provider.pem" }
+  package var providerCertificate: String { "\(path)/provider-certificate.pem" }
+  package var providerKey: String { "\(path)/provider-key.pem" }
+
+  /// Signs provider tokens, in the names below.
+  package var tokenKeyFile: String { "\(path)/provider-token.p8" }
+  package static let tokenKeyIdentifier = "SIMULATOR1"
+  package static let tokenTeam = "EXAMPLE123"
+
+  private var files: [String] {
+    [ca, server, serverKey, provider, providerCertificate, providerKey]
+  }
+
+  /// Makes certificates where there are none, and checks those that are there. Of
+  /// several that start at once on an empty directory one makes them and all use them.
+  package func prepare() throws(CertificateError) {
+    try makeDirectory()
+    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw CertificateError(path: path, message: Errno.last.description)
+    }
+    defer { close(descriptor) }
+    while flock(descriptor, LOCK_EX) != 0 {
+      guard errno == EINTR else {
+        throw CertificateError(path: path, message: Errno.last.description)
+      }
+    }
+    let missing = files.filter { access($0, F_OK) != 0 }
+    if missing.count == files.count {
+      try write(IssuedCertificates.issue())
+    } else if let first = missing.first {
+      throw CertificateError(
+        path: first,
+        message: "missing, though others of its set are there; remove those or bring it back")
+    } else {
+      try check()
+    }
+  }
+
+  /// Makes the key for provider tokens where there is none. What `prepare` needs is there.
+  func prepareTokenKey() throws(CertificateError) {
+    // Whole or not at all: another may start on this directory at the same time.
+    let draft = "\(tokenKeyFile).\(getpid())"
+    if access(tokenKeyFile, F_OK) == 0 { return }
+    try write(IssuedCertificates.tokenKey(), to: draft)
+    defer { unlink(draft) }
+    if link(draft, tokenKeyFile) != 0, errno != EEXIST {
+      throw CertificateError(path: tokenKeyFile, message: Errno.last.description)
+    }
+  }
+
+  var tokenKey: ProviderKey {
+    get throws(CertificateError) {
+      do throws(ListError) {
+        return try ProviderKey(
+          identifier: Self.tokenKeyIdentifier, team: Self.tokenTeam, path: tokenKeyFile)
+      } catch {
+        throw CertificateError(path: error.path, message: error.message)
+      }
+    }
+  }
+
+  private func makeDirectory() throws(CertificateError) {
+    var made = ""
+    for part in path.split(separator: "/", omittingEmptySubsequences: false) {
+      made += part
+      defer { made += "/" }
+      if made.isEmpty || access(made, F_OK) == 0 { continue }
+      if mkdir(made, 0o700) != 0, errno != EEXIST {
+        throw CertificateError(path: made, message: Errno.last.description)
+      }
+    }
+  }
+
+  private func write(_ issued: IssuedCertificates) throws(CertificateError) {
+    try write(issued.server, to: server)
+    try write(issued.serverKey, to: serverKey)
+    try write(issued.provider + issued.providerKey, to: provider)
+    try write(issued.provider, to: providerCertificate)
+    try write(issued.providerKey, to: providerKey)
+    try write(issued.ca, to: ca)
+  }
+
+  private func write(_ text: String, to file: String) throws(CertificateError) {
+    let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      throw CertificateError(path: file, message: Errno.last.description)
+    }
+    defer { close(descriptor) }
+    let bytes = Array(text.utf8)
+    guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
+      throw CertificateError(path: file, message: Errno.last.description)
+    }
+  }
+
+  // MARK: Checking what is there
+
+  private func check() throws(CertificateError) {
+    let authority = try certificate(at: ca)
+    try check(certificate(at: server), at: server, key: serverKey, issuer: authority)
+    try check(certificate(at: provider), at: provider, key: provider, issuer: authority)
+    try check(
+      certificate(at: providerCertificate), at: providerCertificate, key: providerKey,
+      issuer: authority)
+  }
+
+  private func certificate(at file: String) throws(CertificateError) -> Certificate {
+    guard let certificate = Certificate(pem: try section(of: file, "CERTIFICATE")) else {
+      throw CertificateError(path: file, message: "not a certificate")
+    }
+    let now = Int64(time(nil))
+    guard certificate.validFrom <= now else {
+      throw CertificateError(path: file, message: "not valid yet")
+    }
+    guard now < certificate.validUntil else {
+      throw CertificateError(
+        path: file,
+        message: "expired; remove the directory's files and new ones are made")
+    }
+    return certificate
+  }
+
+  private func check(
+    _ certificate: Certificate, at file: String, key keyFile: String, issuer: Certificate
+  ) throws(CertificateError) {
+    guard certificate.isSigned(by: issuer) else {
+      throw CertificateError(path: file, message: "not issued by the authority in \(ca)")
+    }
+    guard let key = KeyPair.privateKey(in: try section(of: keyFile, "PRIVATE KEY")) else {
+      throw CertificateError(path: keyFile, message: "not a private key")
+    }
+    guard key.belongs(to: certificate) else {
+      throw CertificateError(path: keyFile, message: "not the key of the certificate in \(file)")
+    }
+  }
+
+  /// The file's first PEM section of that kind, with its two marker lines.
+  private func section(of file: String, _ kind: String) throws(CertificateError) -> String {
+    let bytes: [UInt8]
+    do throws(Errno) {
+      bytes = try WholeFile.read(file)
+    } catch {
+      throw CertificateError(path: file, message: error.description)
+    }
+    let begin = "-----BEGIN \(kind)-----"
+    let end = "-----END \(kind)-----"
+    var section: [Substring]?
+    for line in String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline) {
+      if line == begin { section = [] }
+      section?.append(line)
+      if line == end, let section { return section.joined(separator: "\n") }
+    }
+    throw CertificateError(
+      path: file, message: "no whole PEM section \(kind.lowercased()) in it")
+  }
+}

@@ -1,0 +1,38 @@
+import BinaryServer
+
+extension SimulatedGateway {
+  package struct Configuration: Sendable {
+    package var host = "127.0.0.1"
+    /// 0 takes a free port.
+    package var gatewayPort = 2195
+    package var feedbackPort = 2196
+    /// nil: no HTTP/2.
+    package var http2Port: Int?
+    /// Accepted beside the key in the certificates' directory.
+    package var providerKeys: [ProviderKey] = []
+    package var certificates: CertificateDirectory
+    /// TLS 1.3 sends session tickets after the handshake. Old clients take these bytes for an
+    /// error, wait for the rest of them, or answer them with RST.
+    package var tlsMax = TLSBound.tls1_2
+    package var tlsMin = TLSBound.tls1_2
+    /// Right behind the handshake, over the binary ports.
+    package var sendsTickets = false
+    package var rules = GatewayRules()
+    package var feedback: [FeedbackEntry] = []
+    /// Records accepted notifications.
+    package var record: RecordFile?
+    /// Records what became of every notification.
+    package var ledger: RecordFile?
+    package var faults = FaultRules()
+    /// All that is left to chance follows from it.
+    package var seed: UInt64 = 0
+    /// The control interface listens on loopback only. 0 takes a free port, nil: none.
+    package var controlPort: Int?
+    /// How many accepted notifications the control interface can list.
+    package var controlKeeps = 100_000
+    /// Keeps the newest notifications for the page; nil if there is none.
+    package var recentPushes: RecentPushes?
+
+    package init(certificates: CertificateDirectory) { self.certificates = certificates }
+  }
+}

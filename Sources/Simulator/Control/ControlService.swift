@@ -1,0 +1,240 @@
+import BinaryServer
+
+/// What the control interface can see and do, apart from HTTP.
+package struct ControlService: Sendable {
+  /// An answer: a status of HTTP's and a JSON text.
+  package struct Answer: Sendable {
+    package var status: Int
+    package var json: String
+    /// The run ends once it is sent.
+    package var endsRun = false
+
+    static func ok(_ json: String) -> Answer { Answer(status: 200, json: json) }
+
+    static func fault(_ status: Int, _ message: String) -> Answer {
+      Answer(status: status, json: "{\"error\":\(JSONLiteral.string(message))}")
+    }
+  }
+
+  package struct Request: Sendable {
+    var method: String
+    var path: String
+    var query: [String: String]
+    var body: [UInt8]
+
+    package init(method: String, path: String, query: [String: String] = [:], body: [UInt8] = []) {
+      self.method = method
+      self.path = path
+      self.query = query
+      self.body = body
+    }
+  }
+
+  static let pageMax = 10_000
+
+  package let ledger: Ledger
+  let feedback: FeedbackList
+  let gone: UnregisteredDevices
+  let faults: FaultsInForce
+  let listeners: [Listener]
+  let gatewayChannels: OpenChannels
+  let feedbackChannels: OpenChannels
+  /// Of those who ask over HTTP.
+  let controlChannels = OpenChannels()
+  let answersUnderWay = AnswersUnderWay()
+  let requestShutdown: @Sendable () -> Void
+
+  private static let methods: [String: [String]] = [
+    "/accepted": ["GET"], "/connections": ["GET"], "/counters": ["GET"],
+    "/faults": ["GET", "PUT", "PATCH", "DELETE"], "/reset": ["POST"], "/shutdown": ["POST"],
+    "/unregistered": ["GET", "POST", "DELETE"],
+  ]
+
+  /// A connection's number follows.
+  private static let connectionPath = "/connections/"
+
+  package func answer(_ request: Request) async -> Answer {
+    if request.path.hasPrefix(Self.connectionPath) { return end(request) }
+    guard let methods = Self.methods[request.path] else {
+      return .fault(
+        404,
+        "nothing here; there are \(Self.methods.keys.sorted().joined(separator: ", ")) and \(Self.connectionPath)N"
+      )
+    }
+    guard methods.contains(request.method) else {
+      return .fault(405, "\(request.path) takes \(methods.joined(separator: ", "))")
+    }
+    do throws(JSONError) {
+      switch request.path {
+      case "/accepted": return try accepted(request.query)
+      case "/connections": return .ok(connections())
+      case "/counters": return .ok(counters)
+      case "/faults": return try await faults(request)
+      case "/reset":
+        ledger.reset()
+        _ = feedback.takeAll()
+        gone.forget()
+        return .ok(counters)
+      case "/shutdown": return Answer(status: 202, json: counters, endsRun: true)
+      default: return try unregistered(request)
+      }
+    } catch {
+      let place = error.place(in: request.body)
+      return .fault(
+        400,
+        request.body.isEmpty
+          ? error.message : "body:\(place.line):\(place.column): \(error.message)")
+    }
+  }
+
+  package var counters: String { String(ledger.totals.json.dropLast()) }
+
+  /// Those that are open, of many the newest.
+  package func connections(newest limit: Int = .max) -> String {
+    let open = ledger.connections.suffix(limit).map { connection in
+      """
+      {"number":\(connection.number),"protocol":"\(connection.isHTTP2 ? "http2" : "binary")",\
+      "peer":\(JSONLiteral.string(connection.peer)),\
+      "since":\(connection.since),\
+      "tls":\(connection.tls.map(JSONLiteral.string) ?? "null"),\
+      "subject":\(connection.subject.map(JSONLiteral.string) ?? "null"),\
+      "bytes":\(connection.bytes),\
+      "accepted":\(connection.accepted),"rejected":\(connection.rejected),\
+      "discarded":\(connection.discarded)}
+      """
+    }
+    return "{\"connections\":[\(open.joined(separator: ","))]}"
+  }
+
+  /// A page: from an index on, at most so many. `next` is where the next one begins.
+  private func accepted(_ query: [String: String]) throws(JSONError) -> Answer {
+    let from = try number("from", in: query) ?? 0
+    let limit = min(try number("limit", in: query) ?? 1000, Self.pageMax)
+    let page = ledger.accepted(from: from, limit: limit)
+    var json = Array(
+      "{\"total\":\(page.total),\"first\":\(page.first),\"next\":\(page.first + page.lines.count),\"notifications\":["
+        .utf8)
+    for (index, line) in page.lines.enumerated() {
+      if index > 0 { json.append(UInt8(ascii: ",")) }
+      json += line
+    }
+    json += "]}".utf8
+    return .ok(String(decoding: json, as: UTF8.self))
+  }
+
+  private func number(_ name: String, in query: [String: String]) throws(JSONError) -> Int? {
+    guard let text = query[name] else { return nil }
+    guard let number = Int(text), number >= 0 else {
+      throw JSONError("\(name)=\(text) is not a number", at: 0)
+    }
+    return number
+  }
+
+  /// Ends the connection of that number.
+  private func end(_ request: Request) -> Answer {
+    let text = request.path.dropFirst(Self.connectionPath.count)
+    guard request.method == "DELETE" else { return .fault(405, "\(request.path) takes DELETE") }
+    let word = request.query["end"] ?? Faults.Ending.fin.rawValue
+    guard let ending = Faults.Ending(rawValue: word) else {
+      let words = Faults.Ending.allCases.map(\.rawValue).joined(separator: ", ")
+      return .fault(400, "end=\(word): expected one of \(words)")
+    }
+    guard let number = Int(text), gatewayChannels.tell(.cut(ending), to: number) else {
+      return .fault(404, "no connection \(text) is open")
+    }
+    return .ok("{\"number\":\(number),\"end\":\"\(word)\"}")
+  }
+
+  /// PUT sets these and puts all others at rest, PATCH changes these, DELETE ends them all.
+  private func faults(_ request: Request) async throws(JSONError) -> Answer {
+    switch request.method {
+    case "PUT": try await set(FaultRules(try JSONParser.read(request.body)), reopens: true)
+    case "PATCH":
+      let changes = try JSONParser.read(request.body)
+      var wanted = faults.rules
+      wanted.forgetRefusal()
+      try wanted.adopt(changes)
+      try await set(wanted, reopens: changes["refuse_ms"] != nil)
+    case "DELETE": try await set(FaultRules(), reopens: true)
+    default: break
+    }
+    return .ok("{\"seed\":\(faults.seed),\"faults\":\(faults.rules.json)}")
+  }
+
+  /// In force when it comes back, on open connections too.
+  private func set(_ wanted: FaultRules, reopens: Bool) async throws(JSONError) {
+    do {
+      try faults.set(wanted)
+    } catch let error as JSONError {
+      throw error
+    } catch {
+      throw JSONError("\(error)", at: 0)
+    }
+    gatewayChannels.tell(.changed)
+    feedbackChannels.tell(.changed)
+    for listener in listeners {
+      if let time = wanted.refuseTime, time > 0 {
+        await listener.refuse(for: time)
+      } else if reopens {
+        await listener.reopen()
+      }
+    }
+  }
+
+  /// A device that is gone is in the feedback once. Pushes to it are accepted, but over HTTP/2.
+  private func unregistered(_ request: Request) throws(JSONError) -> Answer {
+    if request.method == "DELETE" {
+      _ = feedback.takeAll()
+      gone.forget()
+    }
+    if request.method == "POST" {
+      let json = try JSONParser.read(request.body)
+      let entry = try entry(json)
+      let reason = try goneReason(json)
+      feedback.append(entry)
+      gone.add(entry.token, UnregisteredDevices.Entry(reason: reason, time: entry.milliseconds))
+    }
+    return .ok(unregistered())
+  }
+
+  /// What the feedback service will tell, of much the newest.
+  package func unregistered(newest limit: Int = .max) -> String {
+    let entries = feedback.all.suffix(limit).map {
+      "{\"timestamp\":\($0.timestamp),\"token\":\"\(TokenField.hex($0.token))\"}"
+    }
+    return "{\"unregistered\":[\(entries.joined(separator: ","))]}"
+  }
+
+  /// Why pushes to a device are refused as gone; nil where they are not.
+  package func reasonGone(_ token: [UInt8]) -> String? { gone[token]?.reason.word }
+
+  private func goneReason(_ json: JSONValue) throws(JSONError) -> PushReason {
+    guard let given = json["reason"] else { return .unregistered }
+    guard let reason = given.string.flatMap(PushReason.init(text:)), reason.tellsTime else {
+      throw JSONError("reason: expected Unregistered or ExpiredToken", at: given.offset)
+    }
+    return reason
+  }
+
+  private func entry(_ json: JSONValue) throws(JSONError) -> FeedbackEntry {
+    guard case .object(let members) = json.content, let text = json["token"]?.string else {
+      throw JSONError("expected {\"token\": hex, \"timestamp\": seconds}", at: json.offset)
+    }
+    let names = ["token", "timestamp", "reason"]
+    if let other = members.first(where: { !names.contains($0.name) }) {
+      throw JSONError("\(other.name) means nothing here", at: other.offset)
+    }
+    var timestamp = WallClock.seconds
+    if let given = json["timestamp"] {
+      guard let seconds = given.integer.flatMap(UInt32.init(exactly:)) else {
+        throw JSONError("timestamp: expected UNIX seconds, 0 to \(UInt32.max)", at: given.offset)
+      }
+      timestamp = seconds
+    }
+    do throws(TextFault) {
+      return FeedbackEntry(timestamp: timestamp, token: try TokenField.bytes(of: text.utf8))
+    } catch {
+      throw JSONError("token: \(error.message)", at: json["token"]?.offset ?? 0)
+    }
+  }
+}

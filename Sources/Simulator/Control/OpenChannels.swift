@@ -1,0 +1,37 @@
+import BinaryServer
+import NIOConcurrencyHelpers
+import NIOCore
+
+/// The connections of one service by their numbers, so that an order reaches them.
+final class OpenChannels: Sendable {
+  private let channels = NIOLockedValueBox<[Int: any Channel]>([:])
+
+  func add(_ channel: any Channel, _ number: Int) {
+    channels.withLockedValue { $0[number] = channel }
+    channel.closeFuture.whenComplete { _ in
+      self.channels.withLockedValue { _ = $0.removeValue(forKey: number) }
+    }
+  }
+
+  /// Closes them all without a word; they are closed when it comes back.
+  func cut() async {
+    let open = channels.withLockedValue { Array($0.values) }
+    for channel in open {
+      channel.eventLoop.execute { GentleClose.atOnce(channel) }
+    }
+    for channel in open { try? await channel.closeFuture.get() }
+  }
+
+  func tell(_ event: FaultEvent) {
+    for channel in channels.withLockedValue({ Array($0.values) }) {
+      channel.pipeline.fireUserInboundEventTriggered(event)
+    }
+  }
+
+  /// False where there is no such connection.
+  func tell(_ event: FaultEvent, to number: Int) -> Bool {
+    guard let channel = channels.withLockedValue({ $0[number] }) else { return false }
+    channel.pipeline.fireUserInboundEventTriggered(event)
+    return true
+  }
+}

@@ -1,0 +1,442 @@
+import BinaryServer
+
+/// One fault as options, rules files and the control interface name it.
+package struct FaultField: Sendable {
+  package let name: String
+  package let value: String
+  package let text: String
+  /// Its value is tokens or parts of them.
+  let isHex: Bool
+  let read: @Sendable (JSONValue, inout Faults) throws(JSONError) -> Void
+  /// As JSON; nil where it is at rest.
+  let write: @Sendable (Faults) -> String?
+
+  package static let all = groups.flatMap(\.fields)
+
+  /// As they belong together.
+  package static let groups: [(title: String, fields: [FaultField])] = [
+    (
+      "Which connections, and how often",
+      [
+        .range(
+          "connections", \.connections, 1, "n|first-last",
+          "only over these connections, counted from 1: those to the gateway, in both protocols, "
+            + "and those to the feedback service"),
+        .share("connection_share", \.connectionShare, "only over this share of connections"),
+        .count(
+          "times", \.times, 1,
+          "how often in all cut_after, cut_after_bytes, shutdown_after and stall_after_bytes "
+            + "strike; every time where not set"),
+        .choice(
+          "count_over", \.counting,
+          "whether bad_every, cut_after and shutdown_after count the notifications of each "
+            + "connection, or of the whole run; connection where not set"),
+      ]
+    ),
+    (
+      "Which notifications are bad",
+      [
+        .tokens("bad_tokens", \.badTokens, "those to these tokens"),
+        .tokens("bad_prefixes", \.badPrefixes, "those to tokens that begin so"),
+        .count("bad_every", \.badEvery, 1, "every n-th"),
+        .share(
+          "bad_share", \.badShare,
+          "those to this share of all tokens, which are the same ones for the same seed"),
+        .statuses(
+          "bad_status", \.badStatuses,
+          "the status that answers them; of several one is drawn; 8 where not set"),
+        .choice(
+          "sentinel", \.sentinel,
+          "how a notification is answered whose token is missing or has no bytes, and no other: "
+            + "with its own identifier, with identifier 0, or not at all; own where not set"),
+        .status("sentinel_status", \.sentinelStatus, "with which status; 2 where not set"),
+      ]
+    ),
+    (
+      "What answers them",
+      [
+        .range("error_delay_ms", \.errorDelay, 0, "n|min-max", "how late the error packet comes"),
+        .share(
+          "no_packet", \.noPacket, "this share of rejections ends the connection without a packet"),
+        .share("identifier_zero", \.identifierZero, "this share of error packets names nobody"),
+        .range(
+          "close_delay_ms", \.closeDelay, 0, "n|min-max",
+          "what passes between packet and end, while what comes is discarded; 50 where not set"),
+        .flag("one_segment", \.oneSegment, "packet and end leave together"),
+        .choice(
+          "close", \.ending,
+          "how the connection ends after a packet or in its place; stall: it does not, but "
+            + "nothing more is read; close_notify where not set"),
+      ]
+    ),
+    (
+      "Ends that no notification is to blame for",
+      [
+        .range(
+          "shutdown_after", \.shutdownAfter, 1, "n|min-max",
+          "status 10 after n accepted notifications, then the end that close says; for HTTP/2 "
+            + "there is goaway_after"),
+        .range(
+          "cut_after", \.cutAfter, 1, "n|min-max",
+          "the end that cut says after n accepted notifications, without a packet"),
+        .range(
+          "cut_after_bytes", \.cutAfterBytes, 0, "n|min-max",
+          "the same after n bytes, in a frame or not"),
+        .choice(
+          "cut", \.cutEnding,
+          "how it ends there; stall: it does not, but nothing more is read, for stall_ms; fin "
+            + "where not set"),
+        .count(
+          "feedback_cut_bytes", \.feedbackCut, 0,
+          "the same after n bytes of feedback, in a tuple or not; the rest of the list is lost"),
+      ]
+    ),
+    (
+      "HTTP/2: how much a connection carries",
+      [
+        .count(
+          "streams_max", \.streamsMax, 0,
+          "how many streams at once; told to open connections too; 1000 where not set, and 1 "
+            + "until a provider token was good"),
+        .count(
+          "window_bytes", \.windowSize, 0,
+          "each stream's window, told to open connections too; 65535 where not set"),
+        .count(
+          "connection_window_bytes", \.connectionWindowSize, 1,
+          "the window of a connection made later; a smaller one than 65535, which is where it is "
+            + "not set, comes by credit that is kept"),
+        .share(
+          "credit_share", \.creditShare,
+          "the share of a window after whose use credit for it is given; 0.5 where not set"),
+        .flag("no_pong", \.noPong, "PING is not answered"),
+      ]
+    ),
+    (
+      "HTTP/2: how pushes are answered",
+      [
+        .reasons(
+          "bad_reason", \.badReasons,
+          "what answers those that are bad: one of Apple's reasons, or a status and any other, "
+            + "\"418 Teapot\"; of several one is drawn; BadDeviceToken where not set; those of 410 "
+            + "are in the feedback too"),
+        .share(
+          "reset_share", \.resetShare, "this share of good ones is answered by RST_STREAM"),
+        .count("reset_every", \.resetEvery, 1, "every n-th of a connection is"),
+        .status(
+          "reset_code", \.resetCode,
+          "with which code; 7, REFUSED_STREAM, where not set; those with another were accepted"),
+        .share("no_answer", \.noAnswer, "this share of those accepted is never answered"),
+        .range("answer_delay_ms", \.answerDelay, 0, "n|min-max", "how late answers come"),
+        .choice(
+          "answers", \.answers,
+          "which leave together: those to what one read brought, each for itself, one write and "
+            + "TLS record each, or all that come within answer_batch_ms; read where not set"),
+        .count(
+          "answer_batch_ms", \.answerBatchTime, 0,
+          "counted from the first answer that waits; 20 where not set"),
+      ]
+    ),
+    (
+      "HTTP/2: GOAWAY",
+      [
+        .range(
+          "goaway_after", \.goawayAfter, 1, "n|min-max",
+          "after n accepted notifications; what came behind the last of them is not processed"),
+        .choice(
+          "goaway", \.goaway,
+          "the end that close says comes once all before it is answered, or immediate, which "
+            + "leaves the last and those that wait for their answer without one, or not at all, "
+            + "open; graceful where not set"),
+        .status("goaway_error", \.goawayError, "with which code; 0, NO_ERROR, where not set"),
+        .text("goaway_reason", \.goawayReason, "with {\"reason\": \"…\"} in it"),
+      ]
+    ),
+    (
+      "HTTP/2: provider tokens",
+      [
+        .seconds(
+          "token_age_max_s", \.tokenAge,
+          "older ones are answered by ExpiredProviderToken; 3600 where not set"),
+        .seconds(
+          "token_renewal_min_s", \.tokenRenewal,
+          "one issued sooner after another is answered by TooManyProviderTokenUpdates; 1200 where "
+            + "not set, 0 lets all pass"),
+        .choice(
+          "token_renewal_over", \.tokenScope,
+          "which other: one of the same connection, any of its key, or any of its key from the "
+            + "same address; connection where not set"),
+      ]
+    ),
+    (
+      "How bytes are read and sent",
+      [
+        .range("stall_after_bytes", \.stallAfter, 0, "n|min-max", "reads n bytes and stops"),
+        .range(
+          "stall_ms", \.stallTime, 0, "n|min-max",
+          "how long a stall lasts, of whatever cause; for good where not set"),
+        .count("read_bytes_per_second", \.readRate, 1, "reads no faster"),
+        .count("record_bytes", \.recordSize, 1, "the most that goes into one TLS record"),
+        .count(
+          "segment_bytes", \.segmentSize, 1,
+          "the most that goes into one TCP segment, once the handshake is through"),
+        .count(
+          "segment_gap_ms", \.segmentGap, 0, "what passes between two segments; 1 where not set"),
+      ]
+    ),
+    (
+      "How connections begin",
+      [
+        .count(
+          "refuse_ms", \.refuseTime, 0,
+          "refuses all of them, on both ports, for so long from when it is set"),
+        .range(
+          "handshake_delay_ms", \.handshakeDelay, 0, "n|min-max",
+          "leaves the client's hello lying"),
+        .alert(
+          "handshake_alert", \.handshakeAlert,
+          "answers the client's hello with a fatal alert: a number, or a name such as "
+            + "handshake_failure"),
+        .bound("tls_min", \.tlsMin, "the lowest version of TLS"),
+        .bound(
+          "tls_max", \.tlsMax,
+          "the highest version of TLS; with 1.3 session tickets come ahead of the first bytes sent"),
+        .flag(
+          "session_tickets", \.sessionTickets,
+          "tickets right behind the handshake, readable bytes without data; not over HTTP/2; means "
+            + "TLS 1.3"),
+      ]
+    ),
+  ]
+
+  private static let hexList = "[hex,…]"
+
+  private typealias Path<Value> = WritableKeyPath<Faults, Value> & Sendable
+
+  private static func field<Value>(
+    _ name: String, _ path: Path<Value>, _ value: String, _ text: String,
+    _ read: @escaping @Sendable (JSONValue) throws(JSONError) -> Value,
+    _ write: @escaping @Sendable (Value) -> String?
+  ) -> FaultField {
+    FaultField(
+      name: name, value: value, text: text, isHex: value == hexList,
+      read: { (json, faults) throws(JSONError) in
+        if case .null = json.content {
+          faults[keyPath: path] = Faults()[keyPath: path]
+        } else {
+          do throws(JSONError) {
+            faults[keyPath: path] = try read(json)
+          } catch {
+            throw JSONError("\(name): \(error.message)", at: error.offset)
+          }
+        }
+      },
+      write: { write($0[keyPath: path]) })
+  }
+
+  private static func count(
+    _ name: String, _ path: Path<Int?>, _ least: Int, _ text: String
+  ) -> FaultField {
+    field(name, path, "n", text, { (json) throws(JSONError) in try number(json, least) }) {
+      $0.map { "\($0)" }
+    }
+  }
+
+  private static func range(
+    _ name: String, _ path: Path<ClosedRange<Int>?>, _ least: Int, _ value: String, _ text: String
+  ) -> FaultField {
+    field(name, path, value, text) { (json) throws(JSONError) in
+      let range = json.string.flatMap { FaultRange.bounds(in: $0, at: json.offset) } ?? json
+      if case .string = range.content {
+        throw JSONError("expected a number, or two of them such as 10-20", at: json.offset)
+      }
+      guard case .array(let bounds) = range.content else {
+        let only = try number(json, least)
+        return only...only
+      }
+      guard bounds.count == 2 else {
+        throw JSONError("expected a number or two of them", at: json.offset)
+      }
+      let low = try number(bounds[0], least)
+      let high = try number(bounds[1], least)
+      if low > high { throw JSONError("\(low) is above \(high)", at: bounds[0].offset) }
+      return low...high
+    } _: {
+      $0.map { $0.count == 1 ? "\($0.lowerBound)" : "[\($0.lowerBound),\($0.upperBound)]" }
+    }
+  }
+
+  private static func share(
+    _ name: String, _ path: Path<Double>, _ text: String
+  ) -> FaultField {
+    let rest = Faults()[keyPath: path]
+    return field(name, path, "0..1", text) { (json) throws(JSONError) in
+      switch json.content {
+      case .bool(let all): return all ? 1 : 0
+      case .number(let share) where (0...1).contains(share): return share
+      default: throw JSONError("expected a number from 0 to 1", at: json.offset)
+      }
+    } _: {
+      $0 == rest ? nil : "\($0)"
+    }
+  }
+
+  private static func flag(_ name: String, _ path: Path<Bool>, _ text: String) -> FaultField {
+    field(name, path, "true|false", text) { (json) throws(JSONError) in
+      guard case .bool(let flag) = json.content else {
+        throw JSONError("expected true or false", at: json.offset)
+      }
+      return flag
+    } _: {
+      $0 ? "true" : nil
+    }
+  }
+
+  private static func choice<
+    Choice: RawRepresentable<String> & CaseIterable & Equatable & Sendable
+  >(
+    _ name: String, _ path: Path<Choice>, _ text: String
+  ) -> FaultField {
+    let rest = Faults()[keyPath: path]
+    let words = Choice.allCases.map(\.rawValue)
+    return field(name, path, words.joined(separator: "|"), text) { (json) throws(JSONError) in
+      guard let choice = json.string.flatMap(Choice.init(rawValue:)) else {
+        throw JSONError("expected one of \(words.joined(separator: ", "))", at: json.offset)
+      }
+      return choice
+    } _: {
+      $0 == rest ? nil : "\"\($0.rawValue)\""
+    }
+  }
+
+  private static func tokens(
+    _ name: String, _ path: Path<[[UInt8]]>, _ text: String
+  ) -> FaultField {
+    field(name, path, hexList, text) { (json) throws(JSONError) in
+      var tokens: [[UInt8]] = []
+      for element in elements(json) {
+        guard let hex = element.string else {
+          throw JSONError("expected a token in hex", at: element.offset)
+        }
+        do throws(TextFault) {
+          tokens.append(try TokenField.bytes(of: hex.utf8))
+        } catch {
+          throw JSONError(error.message, at: element.offset)
+        }
+      }
+      return tokens
+    } _: { tokens in
+      tokens.isEmpty
+        ? nil : "[" + tokens.map { "\"\(TokenField.hex($0))\"" }.joined(separator: ",") + "]"
+    }
+  }
+
+  private static func statuses(
+    _ name: String, _ path: Path<[UInt8]>, _ text: String
+  ) -> FaultField {
+    let rest = Faults()[keyPath: path]
+    return field(name, path, "n|[n,…]", text) { (json) throws(JSONError) in
+      var statuses: [UInt8] = []
+      for element in elements(json) { statuses.append(try byte(element)) }
+      if statuses.isEmpty { throw JSONError("expected a status", at: json.offset) }
+      return statuses
+    } _: {
+      $0 == rest ? nil : "\($0)".replacing(" ", with: "")
+    }
+  }
+
+  private static func status(_ name: String, _ path: Path<UInt8>, _ text: String) -> FaultField {
+    let rest = Faults()[keyPath: path]
+    return field(name, path, "n", text, { (json) throws(JSONError) in try byte(json) }) {
+      $0 == rest ? nil : "\($0)"
+    }
+  }
+
+  private static func seconds(_ name: String, _ path: Path<Int>, _ text: String) -> FaultField {
+    let rest = Faults()[keyPath: path]
+    return field(name, path, "n", text, { (json) throws(JSONError) in try number(json, 0) }) {
+      $0 == rest ? nil : "\($0)"
+    }
+  }
+
+  private static func text(_ name: String, _ path: Path<String?>, _ text: String) -> FaultField {
+    field(name, path, "text", text) { (json) throws(JSONError) in
+      guard let text = json.string, !text.isEmpty else {
+        throw JSONError("expected a text", at: json.offset)
+      }
+      return text
+    } _: {
+      $0.map(JSONLiteral.string)
+    }
+  }
+
+  private static func reasons(
+    _ name: String, _ path: Path<[PushReason]>, _ text: String
+  ) -> FaultField {
+    let rest = Faults()[keyPath: path]
+    return field(name, path, "word|[word,…]", text) { (json) throws(JSONError) in
+      var reasons: [PushReason] = []
+      for element in elements(json) {
+        guard let reason = element.string.flatMap(PushReason.init(text:)) else {
+          throw JSONError(
+            "expected one of \(PushReason.all.map(\.word).joined(separator: ", ")), or a status "
+              + "and another word", at: element.offset)
+        }
+        reasons.append(reason)
+      }
+      if reasons.isEmpty { throw JSONError("expected a reason", at: json.offset) }
+      return reasons
+    } _: { reasons in
+      if reasons == rest { return nil }
+      let words = reasons.map { JSONLiteral.string($0.text) }
+      return words.count == 1 ? words[0] : "[" + words.joined(separator: ",") + "]"
+    }
+  }
+
+  private static func alert(_ name: String, _ path: Path<UInt8?>, _ text: String) -> FaultField {
+    field(name, path, "n|name", text) { (json) throws(JSONError) in
+      guard let word = json.string else { return try byte(json) }
+      guard let alert = TLSAlert.number(of: word) else {
+        throw JSONError(
+          "expected a number or one of \(TLSAlert.names.joined(separator: ", "))", at: json.offset)
+      }
+      return alert
+    } _: {
+      $0.map { "\($0)" }
+    }
+  }
+
+  private static func bound(
+    _ name: String, _ path: Path<TLSBound?>, _ text: String
+  ) -> FaultField {
+    let words = TLSBound.allCases.map(\.rawValue)
+    return field(name, path, words.joined(separator: "|"), text) { (json) throws(JSONError) in
+      let word: String? =
+        if case .number(let number) = json.content { "\(number)" } else { json.string }
+      guard let bound = word.flatMap(TLSBound.init(rawValue:)) else {
+        throw JSONError("expected one of \(words.joined(separator: ", "))", at: json.offset)
+      }
+      return bound
+    } _: {
+      $0.map { "\"\($0.rawValue)\"" }
+    }
+  }
+
+  private static func number(_ json: JSONValue, _ least: Int) throws(JSONError) -> Int {
+    // No time or size anyone means is beyond it, and sums stay within an Int.
+    guard let number = json.integer, number >= least, number <= 1 << 40 else {
+      throw JSONError("expected a whole number from \(least) on", at: json.offset)
+    }
+    return number
+  }
+
+  private static func byte(_ json: JSONValue) throws(JSONError) -> UInt8 {
+    guard let byte = json.integer.flatMap(UInt8.init(exactly:)) else {
+      throw JSONError("expected a number from 0 to 255", at: json.offset)
+    }
+    return byte
+  }
+
+  private static func elements(_ json: JSONValue) -> [JSONValue] {
+    if case .array(let elements) = json.content { elements } else { [json] }
+  }
+}

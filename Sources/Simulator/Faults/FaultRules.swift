@@ -1,0 +1,68 @@
+/// Faults for some connections, other faults for others: the first whose `connections`
+/// and `connection_share` take a connection in are its faults.
+package struct FaultRules: Sendable {
+  /// Never empty.
+  package private(set) var all = [Faults()]
+
+  package init(_ faults: Faults = Faults()) { all = [faults] }
+
+  /// What a JSON text has it: an object of faults, or an array of such objects.
+  package init(_ json: JSONValue) throws(JSONError) {
+    guard case .array(let elements) = json.content else {
+      all = [try Self.faults(json)]
+      return
+    }
+    if elements.isEmpty { throw JSONError("expected an object of faults", at: json.offset) }
+    all = []
+    for element in elements { all.append(try Self.faults(element)) }
+  }
+
+  /// What a file has it.
+  package init(at path: String) throws(ListError) {
+    let bytes: [UInt8]
+    do throws(Errno) {
+      bytes = try WholeFile.read(path)
+    } catch {
+      throw ListError(path: path, message: error.description)
+    }
+    do throws(JSONError) {
+      try self.init(try JSONParser.read(bytes))
+    } catch {
+      let place = error.place(in: bytes)
+      throw ListError(
+        path: path, line: place.line, column: place.column, message: error.message)
+    }
+  }
+
+  /// Changes in each what the members of a JSON object name.
+  package mutating func adopt(_ json: JSONValue) throws(JSONError) {
+    var changed = all
+    for index in changed.indices { try changed[index].adopt(json) }
+    all = changed
+  }
+
+  /// Changes in each what an option of the command line names.
+  package mutating func adopt(option: String) throws(JSONError) {
+    var changed = all
+    for index in changed.indices { try changed[index].adopt(option: option) }
+    all = changed
+  }
+
+  /// How long connections are refused; nil where they are not.
+  package var refuseTime: Int? { all.compactMap(\.refuseTime).max() }
+
+  /// What was ordered before is no new order.
+  mutating func forgetRefusal() {
+    for index in all.indices { all[index].refuseTime = nil }
+  }
+
+  package var json: String {
+    all.count == 1 ? all[0].json : "[" + all.map(\.json).joined(separator: ",") + "]"
+  }
+
+  private static func faults(_ json: JSONValue) throws(JSONError) -> Faults {
+    var faults = Faults()
+    try faults.adopt(json)
+    return faults
+  }
+}

@@ -1,0 +1,107 @@
+import BinaryServer
+import NIOConcurrencyHelpers
+import NIOSSL
+
+/// The faults in force. They may change while connections are open.
+package final class FaultsInForce: Sendable {
+  /// TLS with the same versions for either protocol.
+  struct Contexts: Sendable {
+    var binary: NIOSSLContext
+    /// The same as `binary` if there is no HTTP/2.
+    var http2: NIOSSLContext
+    /// Takes the place of `binary` if session tickets come right behind the handshake.
+    var tickets: OpenSSLServerContext?
+
+    func context(for service: ConnectionFaults.Service) -> NIOSSLContext {
+      service == .http2 ? http2 : binary
+    }
+  }
+
+  struct Snapshot: Sendable {
+    var rules: FaultRules
+    /// One for each rule.
+    var tls: [Contexts]
+    /// One for each rule.
+    var counts: [RunCounts]
+    /// For connections that match no rule.
+    var sparedTLS: Contexts
+    /// Goes up with every change.
+    var generation = 0
+  }
+
+  package let seed: UInt64
+  private let certificates: CertificateDirectory
+  private let bounds: (min: TLSBound, max: TLSBound)
+  private let speaksHTTP2: Bool
+  /// All binary connections send session tickets.
+  private let sendsTickets: Bool
+  private let state: NIOLockedValueBox<Snapshot>
+
+  init(
+    _ rules: FaultRules, seed: UInt64, certificates: CertificateDirectory,
+    bounds: (min: TLSBound, max: TLSBound), speaksHTTP2: Bool = false, sendsTickets: Bool = false
+  ) throws {
+    self.seed = seed
+    self.certificates = certificates
+    self.bounds = bounds
+    self.speaksHTTP2 = speaksHTTP2
+    self.sendsTickets = sendsTickets
+    let binary = try certificates.context(min: bounds.min, max: bounds.max)
+    let spared = Contexts(
+      binary: binary,
+      http2: speaksHTTP2
+        // Apple's gateway demands at least 1.2. Session tickets harm nobody over HTTP/2.
+        ? try certificates.http2Context(min: max(bounds.min, .tls1_2), max: .tls1_3) : binary,
+      tickets: sendsTickets
+        ? try certificates.ticketContext(min: bounds.min, max: bounds.max) : nil)
+    state = NIOLockedValueBox(
+      Snapshot(
+        rules: rules,
+        tls: try Self.contexts(rules, certificates, bounds, spared, speaksHTTP2, sendsTickets),
+        counts: rules.all.map(RunCounts.init), sparedTLS: spared))
+  }
+
+  package var rules: FaultRules { current.rules }
+
+  var current: Snapshot { state.withLockedValue { $0 } }
+
+  /// The faults are the same as long as this is.
+  var generation: Int { state.withLockedValue { $0.generation } }
+
+  func set(_ rules: FaultRules) throws {
+    let tls = try Self.contexts(
+      rules, certificates, bounds, current.sparedTLS, speaksHTTP2, sendsTickets)
+    let counts = rules.all.map(RunCounts.init)
+    state.withLockedValue {
+      $0.rules = rules
+      $0.tls = tls
+      $0.counts = counts
+      $0.generation += 1
+    }
+  }
+
+  private static func contexts(
+    _ rules: FaultRules, _ certificates: CertificateDirectory,
+    _ bounds: (min: TLSBound, max: TLSBound), _ spared: Contexts, _ speaksHTTP2: Bool,
+    _ sendsTickets: Bool
+  ) throws -> [Contexts] {
+    try rules.all.map { faults in
+      if faults.tlsMin == nil, faults.tlsMax == nil, !faults.sessionTickets { return spared }
+      let high =
+        faults.sessionTickets
+        ? .tls1_3 : faults.tlsMax ?? max(bounds.max, faults.tlsMin ?? bounds.min)
+      let low = faults.tlsMin ?? min(bounds.min, high)
+      if low > high {
+        throw JSONError("tls_min \(low.rawValue) is above tls_max \(high.rawValue)", at: 0)
+      }
+      let binary = try certificates.context(min: low, max: high)
+      return Contexts(
+        binary: binary,
+        http2: speaksHTTP2
+          ? try certificates.http2Context(
+            min: faults.tlsMin ?? min(.tls1_2, high), max: faults.tlsMax ?? .tls1_3) : binary,
+        tickets: faults.sessionTickets || sendsTickets
+          ? try certificates.ticketContext(min: low, max: high) : nil)
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import BinaryServer
+import Logging
+import NIOCore
+
+/// Leaves the client's hello lying for a while, or answers it with an alert.
+final class HandshakeFault: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = ByteBuffer
+  typealias InboundOut = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  private let faults: ConnectionFaults
+  private let delay: TimeAmount
+  private var alert: UInt8?
+  private let logger: Logger
+  private var hello = ByteBuffer()
+  private var wait: Scheduled<Void>?
+
+  /// nil where these faults leave the handshake alone.
+  init?(_ faults: ConnectionFaults, logger: Logger) {
+    alert = faults.faults.handshakeAlert
+    if alert == nil, faults.handshakeDelay == nil { return nil }
+    delay = faults.handshakeDelay ?? .zero
+    self.faults = faults
+    self.logger = logger
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    var incoming = unwrapInboundIn(data)
+    hello.writeBuffer(&incoming)
+    if wait != nil { return }
+    let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+    wait = context.eventLoop.scheduleTask(in: delay) {
+      let (me, context) = bound.value
+      me.go(on: context)
+    }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if case .changed = event as? FaultEvent, let wait {
+      faults.refresh()
+      alert = faults.faults.handshakeAlert
+      if faults.handshakeDelay == nil {
+        wait.cancel()
+        go(on: context)
+      }
+    }
+    // Nobody is left to be answered, and TLS has not heard of anybody yet.
+    if case .inputClosed = event as? ChannelEvent { context.close(promise: nil) }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { wait?.cancel() }
+
+  private func go(on context: ChannelHandlerContext) {
+    guard context.channel.isActive else { return }
+    if let alert {
+      logger.info("answers the hello with alert \(alert)")
+      let record = ByteBuffer(bytes: TLSAlert.record(alert))
+      hello.clear()
+      context.writeAndFlush(wrapOutboundOut(record), promise: nil)
+      // Beside TLS, which would have something to say of its own.
+      GentleClose.begin(context.channel, after: .zero, ending: .fin)
+    } else {
+      context.fireChannelRead(wrapInboundOut(hello))
+      context.fireChannelReadComplete()
+      context.pipeline.syncOperations.removeHandler(self, promise: nil)
+    }
+  }
+}

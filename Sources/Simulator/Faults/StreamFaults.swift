@@ -1,0 +1,243 @@
+import BinaryServer
+import Logging
+import NIOCore
+import NIOTLS
+
+/// Stands between TLS and the protocol and spoils how the client's bytes are taken:
+/// slowly, not at all from some byte on, or up to one where the connection ends.
+final class StreamFaults: ChannelDuplexHandler {
+  typealias InboundIn = ByteBuffer
+  typealias InboundOut = ByteBuffer
+  typealias OutboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  /// Small enough that a gateway which does not read is felt by who writes.
+  static let receiveBuffer: SocketOptionValue = 32768
+
+  private enum Phase: Equatable {
+    case open
+    case stalled(Stall)
+    /// Beyond where it ends.
+    case cut
+  }
+
+  private let faults: ConnectionFaults
+  private let logger: Logger
+  private var phase = Phase.open
+  private var hasStalled = false
+  /// Bytes passed on since the faults of this generation came.
+  private var count = 0
+  private var generation: Int
+  /// Came while it stalls, or faster than it reads.
+  private var held = ByteBuffer()
+  private var wantsRead = false
+  /// What was passed on last has its time yet.
+  private var isPacing = false
+  private var end: Scheduled<Void>?
+  /// The client has closed its side, which whoever reads slowly learns later.
+  private var isLeft = false
+
+  init(faults: ConnectionFaults, logger: Logger) {
+    self.faults = faults
+    self.logger = logger
+    generation = faults.generation
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    switch event {
+    case let event as FaultEvent:
+      switch event {
+      case .changed:
+        adapt(context)
+        context.fireUserInboundEventTriggered(event)
+      case .cut(let ending): cut(context, ending)
+      case .stall(let stall): begin(stall, context)
+      }
+    case ChannelEvent.inputClosed:
+      isLeft = true
+      passLeave(context)
+    case TLSUserEvent.handshakeCompleted:
+      context.fireUserInboundEventTriggered(event)
+      faults.isConnected = true
+      strikeAtOnce(context)
+    default: context.fireUserInboundEventTriggered(event)
+    }
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    var buffer = unwrapInboundIn(data)
+    adapt(context)
+    switch phase {
+    case .cut: return
+    case .stalled: held.writeBuffer(&buffer)
+    case .open:
+      if faults.faults.readRate == nil, held.readableBytes == 0 {
+        pass(&buffer, context)
+        if isStalled { held.writeBuffer(&buffer) }
+      } else {
+        held.writeBuffer(&buffer)
+        pace(context)
+      }
+    }
+  }
+
+  func read(context: ChannelHandlerContext) {
+    if isStalled || isPacing { wantsRead = true } else { context.read() }
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { end?.cancel() }
+
+  private var isStalled: Bool { if case .stalled = phase { true } else { false } }
+
+  /// Goes by the faults that came meanwhile; a stall that is none of theirs is over.
+  private func adapt(_ context: ChannelHandlerContext) {
+    faults.refresh()
+    if faults.generation == generation { return }
+    generation = faults.generation
+    count = 0
+    hasStalled = false
+    switch phase {
+    case .cut: return
+    case .open: if faults.isConnected { strikeAtOnce(context) }
+    case .stalled(let stall):
+      let isMeant =
+        switch stall {
+        case .bytes: faults.stallAfter != nil
+        case .notifications: faults.faults.cutAfter != nil && faults.faults.cutEnding == .stall
+        case .end: faults.faults.ending == .stall || faults.faults.cutEnding == .stall
+        }
+      hasStalled = isMeant
+      if isMeant { time(stall, context) } else { wake(stall, context) }
+    }
+  }
+
+  /// What is due at byte 0 waits for no byte.
+  private func strikeAtOnce(_ context: ChannelHandlerContext) {
+    if faults.cutAfterBytes == 0 || faults.stallAfter == 0 {
+      var nothing = ByteBuffer()
+      pass(&nothing, context)
+    }
+  }
+
+  /// Passes on some of what is held, and more when that has had its time.
+  private func pace(_ context: ChannelHandlerContext) {
+    guard phase == .open, !isPacing, held.readableBytes > 0 else { return }
+    let rate = faults.faults.readRate
+    let share = min(rate.map { max(1, $0 / 20) } ?? .max, held.readableBytes)
+    guard var piece = held.readSlice(length: share) else { return }
+    // Before it is passed on: whoever takes it may want to read at once.
+    isPacing = rate != nil
+    pass(&piece, context)
+    context.fireChannelReadComplete()
+    if isStalled {
+      isPacing = false
+      piece.writeBuffer(&held)
+      held = piece
+    } else if phase == .open {
+      held.discardReadBytes()
+      guard let rate else { return readOn(context) }
+      let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+      context.eventLoop.scheduleTask(in: .nanoseconds(Int64(share) * 1_000_000_000 / Int64(rate))) {
+        let (me, context) = bound.value
+        me.isPacing = false
+        if me.held.readableBytes > 0 { me.pace(context) } else { me.readOn(context) }
+      }
+    } else {
+      isPacing = false
+      readOn(context)
+    }
+  }
+
+  /// Leaves in `buffer` what a stall keeps back.
+  private func pass(_ buffer: inout ByteBuffer, _ context: ChannelHandlerContext) {
+    let toCut = faults.cutAfterBytes.map { max(0, $0 - count) } ?? .max
+    let toStall = hasStalled ? .max : faults.stallAfter.map { max(0, $0 - count) } ?? .max
+    let share = min(toCut, toStall)
+    if buffer.readableBytes < share {
+      let whole = buffer
+      buffer = ByteBuffer()
+      count += whole.readableBytes
+      context.fireChannelRead(wrapInboundOut(whole))
+      return
+    }
+    if share > 0, let piece = buffer.readSlice(length: share) {
+      count += share
+      context.fireChannelRead(wrapInboundOut(piece))
+      // What came with it may have brought an end of its own.
+      if phase != .open { return }
+    }
+    if !faults.mayStrike() {
+      faults.spareBytes()
+      pass(&buffer, context)
+    } else if toCut <= toStall {
+      cut(context, faults.faults.cutEnding)
+    } else {
+      hasStalled = true
+      begin(.bytes, context)
+    }
+  }
+
+  private func cut(_ context: ChannelHandlerContext, _ ending: Faults.Ending) {
+    if ending == .stall { return begin(.end, context) }
+    phase = .cut
+    held = ByteBuffer()
+    end?.cancel()
+    logger.info("ends after \(count) bytes: \(ending.rawValue)")
+    GentleClose.begin(context.channel, after: .zero, fault: ending)
+    // Whoever stalled is to see the client go.
+    readOn(context)
+  }
+
+  private func begin(_ stall: Stall, _ context: ChannelHandlerContext) {
+    if phase != .open { return }
+    phase = .stalled(stall)
+    logger.info("stops reading after \(count) bytes")
+    time(stall, context)
+  }
+
+  private func time(_ stall: Stall, _ context: ChannelHandlerContext) {
+    end?.cancel()
+    end = nil
+    guard let time = faults.stallTime else { return passLeave(context) }
+    let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+    end = context.eventLoop.scheduleTask(in: time) {
+      let (me, context) = bound.value
+      me.wake(stall, context)
+    }
+  }
+
+  private func wake(_ stall: Stall, _ context: ChannelHandlerContext) {
+    guard isStalled else { return }
+    end?.cancel()
+    phase = .open
+    logger.info("reads again")
+    switch stall {
+    case .bytes: break
+    case .notifications: context.fireUserInboundEventTriggered(ReadingResumed())
+    case .end: GentleClose.begin(context.channel, after: .zero)
+    }
+    if phase != .open { return }
+    pace(context)
+    readOn(context)
+  }
+
+  /// Tells that the client has closed its side once all it sent is passed on.
+  private func passLeave(_ context: ChannelHandlerContext) {
+    guard isLeft else { return }
+    if isStalled, end == nil || phase == .stalled(.end) {
+      // It would be kept for good.
+      context.close(promise: nil)
+    } else if phase == .cut || phase == .open && !isPacing && held.readableBytes == 0 {
+      isLeft = false
+      context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+    }
+  }
+
+  private func readOn(_ context: ChannelHandlerContext) {
+    passLeave(context)
+    if wantsRead, !isStalled, !isPacing, context.channel.isActive {
+      wantsRead = false
+      context.read()
+    }
+  }
+}

@@ -1,0 +1,26 @@
+/// What a JWT says, once its signature is found to be of the key it names.
+struct ReceivedProviderToken: Sendable {
+  var key: String
+  var team: String
+  /// UNIX seconds.
+  var issued: Int64
+
+  /// nil where it is no such thing.
+  init?(_ text: Substring, keys: [String: ProviderKey]) {
+    let parts = text.utf8.split(
+      separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
+    guard parts.count == 3, let head = Self.json(parts[0]), let claims = Self.json(parts[1]),
+      head["alg"]?.string == "ES256", let identifier = head["kid"]?.string,
+      let key = keys[identifier], let team = claims["iss"]?.string, team == key.team,
+      let issued = claims["iat"]?.integer, let signature = Base64URL.bytes(of: parts[2]),
+      key.key.isES256(signature, of: Array(text.utf8[..<parts[1].endIndex]))
+    else { return nil }
+    self.key = identifier
+    self.team = team
+    self.issued = Int64(issued)
+  }
+
+  private static func json(_ part: Substring.UTF8View) -> JSONValue? {
+    Base64URL.bytes(of: part).flatMap { try? JSONParser.read($0) }
+  }
+}

@@ -1,0 +1,64 @@
+/// A JSON text taken apart; every value knows where it began.
+package struct JSONValue: Sendable {
+  package enum Content: Sendable {
+    case null
+    case bool(Bool)
+    case number(Double)
+    case string(String)
+    case array([JSONValue])
+    case object([Member])
+  }
+
+  package struct Member: Sendable {
+    package var name: String
+    package var offset: Int
+    package var value: JSONValue
+  }
+
+  package var content: Content
+  /// Counted in bytes from the text's first.
+  package var offset: Int
+
+  package init(_ content: Content, at offset: Int = 0) {
+    self.content = content
+    self.offset = offset
+  }
+
+  /// Of several members of that name the last.
+  package subscript(name: String) -> JSONValue? {
+    guard case .object(let members) = content else { return nil }
+    return members.last { $0.name == name }?.value
+  }
+
+  package var integer: Int? {
+    guard case .number(let number) = content else { return nil }
+    return Int(exactly: number)
+  }
+
+  package var string: String? {
+    guard case .string(let string) = content else { return nil }
+    return string
+  }
+}
+
+/// Why a text is not the JSON it should be, and where it stopped being so.
+package struct JSONError: Error, Equatable {
+  package var message: String
+  package var offset: Int
+
+  package init(_ message: String, at offset: Int) {
+    self.message = message
+    self.offset = offset
+  }
+
+  /// Line and column, both counted from 1, the column in bytes.
+  package func place(in text: some Collection<UInt8>) -> (line: Int, column: Int) {
+    var line = 1
+    var column = 1
+    for byte in text.prefix(offset) {
+      column += 1
+      if byte == UInt8(ascii: "\n") { (line, column) = (line + 1, 1) }
+    }
+    return (line, column)
+  }
+}

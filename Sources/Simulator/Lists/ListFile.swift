@@ -1,0 +1,76 @@
+import BinaryServer
+
+/// Why a list cannot be read, and where it stopped making sense.
+package struct ListError: Error, CustomStringConvertible {
+  package var path: String
+  /// Both counted from 1; 0 where the file as a whole is meant.
+  package var line = 0
+  package var column = 0
+  package var message: String
+
+  package var description: String {
+    line == 0 ? "\(path): \(message)" : "\(path):\(line):\(column): \(message)"
+  }
+}
+
+/// Lists of one thing per line; `#` begins a comment.
+package enum ListFile {
+  /// Device tokens in hex.
+  package static func tokens(at path: String) throws(ListError) -> TokenSet {
+    var tokens = TokenSet()
+    try eachLine(of: path) { (line) throws(TextFault) in
+      tokens.insert(try TokenField.bytes(of: line))
+    }
+    return tokens
+  }
+
+  /// `<unix seconds> <token hex>`.
+  package static func feedback(at path: String) throws(ListError) -> [FeedbackEntry] {
+    var entries: [FeedbackEntry] = []
+    try eachLine(of: path) { (line) throws(TextFault) in
+      let digits = line.prefix { !isBlank($0) }
+      let isNumber = digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+      guard isNumber, let timestamp = UInt32(String(decoding: digits, as: UTF8.self)) else {
+        throw TextFault(
+          message: "expected UNIX seconds, 0 to \(UInt32.max), then a token", offset: 0)
+      }
+      do throws(TextFault) {
+        let token = try TokenField.bytes(of: line[digits.endIndex...])
+        entries.append(FeedbackEntry(timestamp: timestamp, token: token))
+      } catch {
+        throw TextFault(message: error.message, offset: error.offset + digits.count)
+      }
+    }
+    return entries
+  }
+
+  /// Hands over each line that says something, without what surrounds it.
+  private static func eachLine(
+    of path: String, _ take: (ArraySlice<UInt8>) throws(TextFault) -> Void
+  ) throws(ListError) {
+    let bytes: [UInt8]
+    do throws(Errno) {
+      bytes = try WholeFile.read(path)
+    } catch {
+      throw ListError(path: path, message: error.description)
+    }
+    var number = 0
+    for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+      number += 1
+      let indent = line.prefix(while: isBlank).count
+      var content = line.dropFirst(indent).prefix { $0 != UInt8(ascii: "#") }
+      while let last = content.last, isBlank(last) { content.removeLast() }
+      if content.isEmpty { continue }
+      do throws(TextFault) {
+        try take(content)
+      } catch {
+        throw ListError(
+          path: path, line: number, column: indent + error.offset + 1, message: error.message)
+      }
+    }
+  }
+
+  private static func isBlank(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
+  }
+}

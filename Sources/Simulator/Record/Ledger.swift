@@ -1,0 +1,216 @@
+import BinaryServer
+import NIOConcurrencyHelpers
+
+/// What became of the notifications of one connection since it was last settled.
+struct Tally {
+  var bytes = 0
+  var accepted = 0
+  var duplicates = 0
+  var discarded = 0
+  var ignored = 0
+  var shutdowns = 0
+  var rejected: [UInt8: Int] = [:]
+  /// Those of HTTP/2, by the reason's word.
+  var reasons: [String: Int] = [:]
+}
+
+/// What happened so far, over all connections.
+package struct Totals: Sendable, Equatable {
+  /// Those that got past the handshake.
+  package var connections = 0
+  package var refused = 0
+  package var feedbackConnections = 0
+  package var feedbackTuples = 0
+  package var accepted = 0
+  /// By status.
+  package var rejected: [UInt8: Int] = [:]
+  /// Those of HTTP/2, by the reason's word.
+  package var reasons: [String: Int] = [:]
+  /// Came after a rejection, a shutdown or a cut, on the same connection.
+  package var discarded = 0
+  /// Sentinels that were left unanswered, and what HTTP/2 refused with RST_STREAM.
+  package var ignored = 0
+  /// Accepted though one with the same token and payload had been; nil where nobody watched.
+  package var duplicates: Int?
+  /// Error packets of status 10, and GOAWAY by order.
+  package var shutdowns = 0
+
+  package init() {}
+
+  package var received: Int {
+    accepted + discarded + ignored + rejected.values.reduce(0, +) + reasons.values.reduce(0, +)
+  }
+}
+
+/// A connection to the gateway that is open.
+struct OpenConnection {
+  var number: Int
+  var isHTTP2: Bool
+  var peer: String
+  /// UNIX seconds.
+  var since: String
+  /// The version of TLS; nil before the handshake is over.
+  var tls: String?
+  /// Of the client's certificate.
+  var subject: String?
+  var bytes = 0
+  var accepted = 0
+  var rejected = 0
+  var discarded = 0
+}
+
+/// Gathers what the connections report.
+package final class Ledger: Sendable {
+  private struct State {
+    var totals = Totals()
+    var opened = 0
+    var open: [Int: OpenConnection] = [:]
+    /// Accepted ones as lines of JSON, the oldest first.
+    var kept: [[UInt8]] = []
+    /// How many were kept before the first of them.
+    var dropped = 0
+  }
+
+  private let state = NIOLockedValueBox(State())
+  /// Of token and payload of all that were accepted.
+  private let seen = NIOLockedValueBox(Set<UInt64>())
+  /// Whether it remembers what it has seen.
+  let watchesDuplicates: Bool
+  /// How many accepted ones are kept for whoever asks.
+  let keeps: Int
+  /// nil where nobody looks on.
+  package let recentPushes: RecentPushes?
+
+  package init(watchesDuplicates: Bool = false, keeps: Int = 0, recentPushes: RecentPushes? = nil) {
+    self.watchesDuplicates = watchesDuplicates
+    self.keeps = keeps
+    self.recentPushes = recentPushes
+    if watchesDuplicates { state.withLockedValue { $0.totals.duplicates = 0 } }
+  }
+
+  package var totals: Totals { state.withLockedValue { $0.totals } }
+
+  var connections: [OpenConnection] {
+    state.withLockedValue { $0.open.values.sorted { $0.number < $1.number } }
+  }
+
+  /// The number of a connection, counted from 1.
+  func open(from peer: String = "", isHTTP2: Bool = false) -> Int {
+    let since = WallClock.secondsText()
+    return state.withLockedValue { state in
+      state.opened += 1
+      state.open[state.opened] = OpenConnection(
+        number: state.opened, isHTTP2: isHTTP2, peer: peer, since: since)
+      return state.opened
+    }
+  }
+
+  /// Whether anybody can ask who is connected.
+  var tellsConnections: Bool { keeps > 0 || recentPushes != nil }
+
+  /// Says who an open connection is.
+  func identify(_ connection: Int, tls: String?, subject: String?) {
+    state.withLockedValue { state in
+      guard let index = state.open.index(forKey: connection) else { return }
+      state.open.values[index].tls = tls
+      state.open.values[index].subject = subject
+    }
+  }
+
+  func close(_ connection: Int) {
+    state.withLockedValue { _ = $0.open.removeValue(forKey: connection) }
+  }
+
+  func connect() { state.withLockedValue { $0.totals.connections += 1 } }
+
+  func refuse() { state.withLockedValue { $0.totals.refused += 1 } }
+
+  func answerFeedback(_ tuples: Int) {
+    state.withLockedValue { state in
+      state.totals.feedbackConnections += 1
+      state.totals.feedbackTuples += tuples
+    }
+  }
+
+  /// True where one with the same token and payload was accepted before. Identifiers
+  /// do not count: many clients begin anew on each connection, or give all the same.
+  func isDuplicate(_ token: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) -> Bool {
+    let hash = SplitMix64.stir(TokenSet.hash(token) &+ 1) ^ TokenSet.hash(payload)
+    return seen.withLockedValue { !$0.insert(hash).inserted }
+  }
+
+  /// True where one with the same `apns-id`, or the same token and payload, was accepted before.
+  func isDuplicate(
+    _ token: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer, identifier: String?
+  ) -> Bool {
+    let isRepeated = isDuplicate(token, payload)
+    guard var identifier else { return isRepeated }
+    let hash = identifier.withUTF8 { SplitMix64.stir(TokenSet.hash(UnsafeRawBufferPointer($0))) }
+    return seen.withLockedValue { !$0.insert(hash).inserted } || isRepeated
+  }
+
+  func add(_ tally: inout Tally, of connection: Int, _ lines: NotificationLines?) {
+    state.withLockedValue { state in
+      state.totals.accepted += tally.accepted
+      if watchesDuplicates {
+        state.totals.duplicates = (state.totals.duplicates ?? 0) + tally.duplicates
+      }
+      state.totals.discarded += tally.discarded
+      state.totals.ignored += tally.ignored
+      state.totals.shutdowns += tally.shutdowns
+      var rejections = 0
+      for (status, count) in tally.rejected {
+        state.totals.rejected[status, default: 0] += count
+        rejections += count
+      }
+      for (reason, count) in tally.reasons {
+        state.totals.reasons[reason, default: 0] += count
+        rejections += count
+      }
+      if let index = state.open.index(forKey: connection) {
+        state.open.values[index].bytes += tally.bytes
+        state.open.values[index].accepted += tally.accepted
+        state.open.values[index].rejected += rejections
+        state.open.values[index].discarded += tally.discarded
+      }
+      if let lines { keep(lines, &state) }
+    }
+    tally = Tally()
+  }
+
+  private func keep(_ lines: NotificationLines, _ state: inout State) {
+    var start = 0
+    for end in lines.ends {
+      state.kept.append(Array(lines.text[start..<end - 1]))
+      start = end
+    }
+    // Seldom, for it moves all that stay.
+    if state.kept.count > keeps + keeps / 2 + 64 {
+      let surplus = state.kept.count - keeps
+      state.kept.removeFirst(surplus)
+      state.dropped += surplus
+    }
+  }
+
+  /// Accepted ones from the one with that index on, as JSON; indices are counted from 0.
+  func accepted(from index: Int, limit: Int) -> (first: Int, lines: [[UInt8]], total: Int) {
+    state.withLockedValue { state in
+      let first = max(index, state.dropped)
+      let total = state.dropped + state.kept.count
+      if first >= total { return (first, [], total) }
+      return (first, Array(state.kept[(first - state.dropped)...].prefix(limit)), total)
+    }
+  }
+
+  /// Forgets all but which connections are open.
+  func reset() {
+    state.withLockedValue { state in
+      state.totals = Totals()
+      if watchesDuplicates { state.totals.duplicates = 0 }
+      state.kept = []
+      state.dropped = 0
+    }
+    seen.withLockedValue { $0 = [] }
+    recentPushes?.reset()
+  }
+}

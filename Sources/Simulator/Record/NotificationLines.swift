@@ -1,0 +1,176 @@
+import APNS
+
+/// What became of a notification.
+enum Fate {
+  case accepted
+  case rejected(UInt8)
+  /// In HTTP/2.
+  case refused(PushReason)
+  /// Came after a rejection.
+  case discarded
+  /// Left unanswered by order.
+  case ignored
+}
+
+/// Writes notifications as JSON, one to a line.
+struct NotificationLines {
+  private let tellsFate: Bool
+  private(set) var text: [UInt8] = []
+  /// Where each line ends, its newline included.
+  private(set) var ends: [Int] = []
+  /// What every line of a batch begins with: its clock reading and connection.
+  private var head: [UInt8] = []
+
+  init(tellsFate: Bool) { self.tellsFate = tellsFate }
+
+  mutating func beginBatch(connection: Int) {
+    head.removeAll(keepingCapacity: true)
+    head += "{\"time\":\(WallClock.secondsText()),\"connection\":\(connection)".utf8
+  }
+
+  mutating func append(_ frame: Frame, _ fate: Fate = .accepted, isDuplicate: Bool = false) {
+    let notification = frame.notification
+    begin()
+    number(UInt32(frame.command.rawValue))
+    field("identifier", notification.identifier)
+    field("expiry", notification.expiry)
+    field("priority", notification.priority.map(UInt32.init))
+    contents(notification.token, notification.payload)
+    end(fate, isDuplicate)
+  }
+
+  /// One of HTTP/2: its headers as they came, and the `apns-id` and topic it went by.
+  mutating func append(
+    _ request: ReceivedPush, stream: Int, identifier: String, topic: String?, key: String?,
+    token: [UInt8], _ fate: Fate = .accepted, isDuplicate: Bool = false
+  ) {
+    text += head
+    field("stream", UInt32(truncatingIfNeeded: stream))
+    field("apns_id", identifier)
+    field("topic", topic)
+    field("push_type", request.type)
+    field("expiration", request.expiration)
+    field("priority", request.priority)
+    field("collapse_id", request.collapse)
+    field("key_id", key)
+    if token.isEmpty { field("path", request.path) }
+    token.withUnsafeBytes { token in
+      request.payload.withUnsafeReadableBytes { contents(token, $0) }
+    }
+    end(fate, isDuplicate)
+  }
+
+  private mutating func contents(
+    _ token: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer
+  ) {
+    text += ",\"token\":\"".utf8
+    for byte in token {
+      text.append(JSONLiteral.hexDigits[Int(byte >> 4)])
+      text.append(JSONLiteral.hexDigits[Int(byte & 15)])
+    }
+    if isUTF8(payload) {
+      text += "\",\"payload\":\"".utf8
+      JSONLiteral.escape(payload, into: &text)
+    } else {
+      text += "\",\"payload_base64\":\"".utf8
+      base64(payload)
+    }
+    text.append(UInt8(ascii: "\""))
+  }
+
+  /// One of which no more than this could be read.
+  mutating func append(command: UInt8, identifier: UInt32?, _ fate: Fate) {
+    begin()
+    number(UInt32(command))
+    field("identifier", identifier)
+    end(fate, false)
+  }
+
+  mutating func hand(to record: RecordFile) {
+    if text.isEmpty { return }
+    record.append(text)
+    clear()
+  }
+
+  mutating func clear() {
+    text.removeAll(keepingCapacity: true)
+    ends.removeAll(keepingCapacity: true)
+  }
+
+  private mutating func begin() {
+    text += head
+    text += ",\"command\":".utf8
+  }
+
+  private mutating func end(_ fate: Fate, _ isDuplicate: Bool) {
+    if tellsFate {
+      switch fate {
+      case .accepted: text += ",\"fate\":\"accepted\"".utf8
+      case .rejected(let status):
+        text += ",\"fate\":\"rejected\"".utf8
+        field("status", UInt32(status))
+      case .refused(let reason):
+        text += ",\"fate\":\"rejected\"".utf8
+        field("status", UInt32(truncatingIfNeeded: reason.status))
+        field("reason", reason.word)
+      case .discarded: text += ",\"fate\":\"discarded\"".utf8
+      case .ignored: text += ",\"fate\":\"ignored\"".utf8
+      }
+      if isDuplicate { text += ",\"duplicate\":true".utf8 }
+    }
+    text += "}\n".utf8
+    ends.append(text.count)
+  }
+
+  private mutating func field(_ name: StaticString, _ value: UInt32?) {
+    text.append(UInt8(ascii: ","))
+    text.append(UInt8(ascii: "\""))
+    name.withUTF8Buffer { text += $0 }
+    text.append(UInt8(ascii: "\""))
+    text.append(UInt8(ascii: ":"))
+    if let value { number(value) } else { text += "null".utf8 }
+  }
+
+  private mutating func field(_ name: StaticString, _ value: String?) {
+    text.append(UInt8(ascii: ","))
+    text.append(UInt8(ascii: "\""))
+    name.withUTF8Buffer { text += $0 }
+    guard let value else {
+      text += "\":null".utf8
+      return
+    }
+    text += "\":\"".utf8
+    JSONLiteral.escape(value.utf8, into: &text)
+    text.append(UInt8(ascii: "\""))
+  }
+
+  private mutating func number(_ value: UInt32) {
+    if value >= 10 { number(value / 10) }
+    text.append(UInt8(ascii: "0") + UInt8(value % 10))
+  }
+
+  private func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    if bytes.allSatisfy({ $0 < 0x80 }) { return true }
+    return String(validating: bytes, as: UTF8.self) != nil
+  }
+
+  private static let alphabet = Array(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+  private mutating func base64(_ bytes: UnsafeRawBufferPointer) {
+    var offset = 0
+    while offset < bytes.count {
+      let count = min(3, bytes.count - offset)
+      var group: UInt32 = 0
+      for index in 0..<3 {
+        group = group << 8 | (index < count ? UInt32(bytes[offset + index]) : 0)
+      }
+      for index in 0..<4 {
+        text.append(
+          index <= count
+            ? Self.alphabet[Int(group >> UInt32(18 - 6 * index) & 63)] : UInt8(ascii: "="))
+      }
+      offset += 3
+    }
+  }
+}

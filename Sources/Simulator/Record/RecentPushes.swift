@@ -1,0 +1,214 @@
+import BinaryServer
+import NIOConcurrencyHelpers
+
+/// One notification as it came, and what became of it.
+package struct RecentPush: Sendable {
+  package enum Form: Sendable {
+    case binary(command: UInt8, identifier: UInt32?, expiry: UInt32?, priority: UInt8?)
+    /// The headers as they came; the secret of a provider token is not among them.
+    case http2(stream: Int, identifier: String, headers: [Header])
+  }
+
+  package struct Header: Sendable {
+    package var name: String
+    package var value: String
+  }
+
+  /// Counted from 1 since the start.
+  package internal(set) var number = 0
+  /// UNIX milliseconds.
+  package var time: Int64
+  package var connection: Int
+  package var form: Form
+  package var topic: String?
+  package var token: [UInt8]
+  /// The frame; in HTTP/2 the payload alone.
+  package var bytes: [UInt8]
+  /// Where in the bytes the payload is; empty where none could be found.
+  package var payload: Range<Int>
+  /// accepted, rejected, discarded or ignored.
+  package var fate: String
+  /// Of an error packet or of HTTP.
+  package var status: Int?
+  /// Apple's word for it, or what the gateway found.
+  package var reason: String?
+  package var isDuplicate = false
+
+  package var payloadBytes: ArraySlice<UInt8> { bytes[payload] }
+
+  mutating func take(_ fate: Fate) {
+    switch fate {
+    case .accepted: self.fate = "accepted"
+    case .rejected(let status):
+      self.fate = "rejected"
+      self.status = Int(status)
+      reason = RejectStatus.text(status)
+    case .refused(let reason):
+      self.fate = "rejected"
+      status = reason.status
+      self.reason = reason.word
+    case .discarded: self.fate = "discarded"
+    case .ignored: self.fate = "ignored"
+    }
+  }
+}
+
+/// A device that was pushed to.
+package struct PushedDevice: Sendable {
+  package var token: [UInt8]
+  package var topic: String?
+  package var pushes = 0
+  /// The number of the last one.
+  package var last = 0
+  /// UNIX milliseconds.
+  package var time: Int64 = 0
+  package var fate = ""
+}
+
+/// The newest notifications with all their bytes, for whoever looks on. The ledger counts them
+/// all; here they give way.
+package final class RecentPushes: Sendable {
+  private struct State {
+    /// The oldest first; what a person deleted leaves a gap.
+    var kept: [RecentPush] = []
+    var last = 0
+    /// Goes up with every reset.
+    var epoch = 0
+    var devices: [[UInt8]: PushedDevice] = [:]
+    var deleted = DeletedNumbers()
+    var minute = LastMinute()
+
+    /// Where the first one after `number` is kept.
+    func index(after number: Int) -> Int {
+      var low = 0
+      var high = kept.count
+      while low < high {
+        let middle = low + (high - low) / 2
+        if kept[middle].number > number { high = middle } else { low = middle + 1 }
+      }
+      return low
+    }
+
+    /// Where that one is kept; nil where it is not.
+    func index(of number: Int) -> Int? {
+      let index = index(after: number) - 1
+      return kept.indices.contains(index) && kept[index].number == number ? index : nil
+    }
+  }
+
+  private let state = NIOLockedValueBox(State())
+  private let keeps: Int
+  private let devicesMax: Int
+
+  package init(keeps: Int = 10_000, devicesMax: Int = 20_000) {
+    self.keeps = keeps
+    self.devicesMax = devicesMax
+  }
+
+  func add(_ recentPushes: inout [RecentPush]) {
+    if recentPushes.isEmpty { return }
+    state.withLockedValue { state in
+      for index in recentPushes.indices {
+        state.last += 1
+        recentPushes[index].number = state.last
+        note(recentPushes[index], &state)
+        state.minute.add(recentPushes[index])
+      }
+      state.kept += recentPushes
+      // Seldom, for it moves all that stay.
+      if state.kept.count > keeps + keeps / 2 + 64 {
+        state.kept.removeFirst(state.kept.count - keeps)
+      }
+    }
+    recentPushes.removeAll(keepingCapacity: true)
+  }
+
+  private func note(_ recentPush: RecentPush, _ state: inout State) {
+    if recentPush.token.isEmpty { return }
+    var device = state.devices[recentPush.token] ?? PushedDevice(token: recentPush.token)
+    device.pushes += 1
+    device.last = recentPush.number
+    device.time = recentPush.time
+    device.fate = recentPush.fate
+    device.topic = recentPush.topic ?? device.topic
+    state.devices[recentPush.token] = device
+    if state.devices.count > devicesMax {
+      let newest = state.devices.values.sorted { $0.last > $1.last }.prefix(devicesMax / 2)
+      state.devices = Dictionary(uniqueKeysWithValues: newest.map { ($0.token, $0) })
+    }
+  }
+
+  /// What somebody who looks on has not been told yet.
+  package struct News: Sendable {
+    package var epoch = 0
+    package var last = 0
+    package var recentPushes: [RecentPush] = []
+    /// Came too, and is kept or has given way; nobody deleted it.
+    package var skipped = 0
+    /// Numbers that were deleted since.
+    package var deleted: [Int] = []
+    /// How many were ever deleted, to ask for those after.
+    package var deletions = 0
+  }
+
+  /// Those after `number`, of these the newest, and what was deleted after so many deletions.
+  package func news(after number: Int, deletions: Int = 0, limit: Int) -> News {
+    state.withLockedValue { state in
+      var news = News(epoch: state.epoch, last: state.last)
+      (news.deleted, news.deletions) = state.deleted.numbers(after: deletions)
+      if state.last <= number { return news }
+      let first = state.index(after: number)
+      news.recentPushes = Array(state.kept[max(first, state.kept.count - limit)...])
+      let gone = state.deleted.count { $0 > number }
+      news.skipped = max(0, state.last - number - news.recentPushes.count - gone)
+      return news
+    }
+  }
+
+  /// The newest of those before `number`, the oldest first, and whether there are older ones.
+  package func page(before number: Int, limit: Int) -> (recentPushes: [RecentPush], hasOlder: Bool)
+  {
+    state.withLockedValue { state in
+      let end = number == .min ? 0 : state.index(after: number - 1)
+      let start = max(0, end - limit)
+      return (Array(state.kept[start..<end]), start > 0)
+    }
+  }
+
+  /// False where it is not kept. Counters, ledger and control interface still have it.
+  package func delete(_ number: Int) -> Bool {
+    state.withLockedValue { state in
+      guard let index = state.index(of: number) else { return false }
+      state.kept.remove(at: index)
+      state.deleted.add(number)
+      return true
+    }
+  }
+
+  /// Pushes of the last minute by the second and by what became of them.
+  package func lastMinute() -> [LastMinute.Second] {
+    let now = WallClock.milliseconds / 1000
+    return state.withLockedValue { $0.minute.seconds(until: now) }
+  }
+
+  /// nil where it has given way, or was deleted.
+  package subscript(number: Int) -> RecentPush? {
+    state.withLockedValue { state in state.index(of: number).map { state.kept[$0] } }
+  }
+
+  /// Those pushed to last, the newest first, and how many there are.
+  package func devices(limit: Int) -> (newest: [PushedDevice], count: Int) {
+    let all = state.withLockedValue { Array($0.devices.values) }
+    return (Array(all.sorted { $0.last > $1.last }.prefix(limit)), all.count)
+  }
+
+  func reset() {
+    state.withLockedValue { state in
+      state.kept = []
+      state.devices = [:]
+      state.deleted.forget()
+      state.minute = LastMinute()
+      state.epoch += 1
+    }
+  }
+}

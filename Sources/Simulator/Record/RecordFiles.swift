@@ -1,0 +1,5 @@
+/// The files that notifications are recorded in.
+struct RecordFiles {
+  var accepted: RecordFile?
+  var ledger: RecordFile?
+}

@@ -1,0 +1,35 @@
+import BinaryServer
+
+extension Totals {
+  /// For people.
+  package var text: String {
+    let statuses = rejected.sorted { $0.key < $1.key }
+      .map { "  status \($0.key), \(RejectStatus.text($0.key)): \($0.value)\n" }.joined()
+    let words = reasons.sorted { $0.key < $1.key }.map { "  \($0.key): \($0.value)\n" }.joined()
+    return """
+      connections: \(connections), refused in the handshake: \(refused)
+      notifications received: \(received)
+      accepted: \(accepted)\(duplicates.map { ", seen before: \($0)" } ?? "")
+      rejected: \(rejected.values.reduce(0, +) + reasons.values.reduce(0, +))
+      \(statuses)\(words)discarded: \(discarded), ignored: \(ignored)
+      shutdowns: \(shutdowns)
+      feedback connections: \(feedbackConnections), tuples sent: \(feedbackTuples)
+
+      """
+  }
+
+  /// For programs; one line.
+  package var json: String {
+    let statuses = rejected.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }
+      .joined(separator: ",")
+    let words = reasons.sorted { $0.key < $1.key }
+      .map { "\(JSONLiteral.string($0.key)):\($0.value)" }.joined(separator: ",")
+    return """
+      {"connections":\(connections),"refused":\(refused),"received":\(received),\
+      "accepted":\(accepted),"rejected":{\(statuses)},"reasons":{\(words)},"discarded":\(discarded),\
+      "ignored":\(ignored),"duplicates":\(duplicates.map(String.init) ?? "null"),"shutdowns":\(shutdowns),\
+      "feedback_connections":\(feedbackConnections),"feedback_tuples":\(feedbackTuples)}
+
+      """
+  }
+}

@@ -1,0 +1,24 @@
+import APNS
+import BinaryServer
+
+/// Which notifications the gateway accepts, in either protocol.
+package struct GatewayRules: Sendable {
+  package var frames: FrameRules
+  /// Payloads have to be JSON with an object `aps`, or a text `mdm`.
+  package var checksPayloads = false {
+    didSet { frames.payloadFault = checksPayloads ? Self.payloadFault : nil }
+  }
+  package var topic: TopicRule?
+
+  private static let payloadFault: @Sendable (WireNotification) -> String? = {
+    PayloadJudge.fault(of: $0)
+  }
+
+  package init(
+    tokenSizes: ClosedRange<Int> = 1...100, legacyPayloadMax: Int = 2048,
+    badTokens: TokenSet = TokenSet()
+  ) {
+    frames = FrameRules(
+      tokenSizes: tokenSizes, legacyPayloadMax: legacyPayloadMax, badTokens: badTokens)
+  }
+}

@@ -1,0 +1,69 @@
+import BinaryServer
+
+/// Why a push is refused: a status of HTTP's and Apple's word for it.
+package struct PushReason: Sendable, Hashable {
+  package var status: Int
+  package var word: String
+
+  init(_ status: Int, _ word: String) {
+    self.status = status
+    self.word = word
+  }
+
+  static let badCollapseId = PushReason(400, "BadCollapseId")
+  static let badDeviceToken = PushReason(400, "BadDeviceToken")
+  static let badExpirationDate = PushReason(400, "BadExpirationDate")
+  static let badMessageId = PushReason(400, "BadMessageId")
+  static let badPriority = PushReason(400, "BadPriority")
+  static let badTopic = PushReason(400, "BadTopic")
+  static let deviceTokenNotForTopic = PushReason(400, "DeviceTokenNotForTopic")
+  static let duplicateHeaders = PushReason(400, "DuplicateHeaders")
+  static let invalidPushType = PushReason(400, "InvalidPushType")
+  static let missingDeviceToken = PushReason(400, "MissingDeviceToken")
+  static let missingTopic = PushReason(400, "MissingTopic")
+  static let payloadEmpty = PushReason(400, "PayloadEmpty")
+  static let topicDisallowed = PushReason(400, "TopicDisallowed")
+  static let badPath = PushReason(404, "BadPath")
+  static let methodNotAllowed = PushReason(405, "MethodNotAllowed")
+  static let payloadTooLarge = PushReason(413, "PayloadTooLarge")
+  static let expiredProviderToken = PushReason(403, "ExpiredProviderToken")
+  static let invalidProviderToken = PushReason(403, "InvalidProviderToken")
+  static let missingProviderToken = PushReason(403, "MissingProviderToken")
+  static let unrelatedKeyIdInToken = PushReason(403, "UnrelatedKeyIdInToken")
+  static let expiredToken = PushReason(410, "ExpiredToken")
+  static let unregistered = PushReason(410, "Unregistered")
+  static let tooManyProviderTokenUpdates = PushReason(429, "TooManyProviderTokenUpdates")
+
+  /// All that Apple lists. Those without a name above come by order only.
+  package static let all: [PushReason] = [
+    badCollapseId, badDeviceToken, badExpirationDate, badMessageId, badPriority, badTopic,
+    deviceTokenNotForTopic, duplicateHeaders, PushReason(400, "IdleTimeout"), invalidPushType,
+    missingDeviceToken, missingTopic, payloadEmpty, topicDisallowed,
+    PushReason(403, "BadCertificate"), PushReason(403, "BadCertificateEnvironment"),
+    PushReason(403, "BadEnvironmentKeyIdInToken"), expiredProviderToken,
+    PushReason(403, "Forbidden"), invalidProviderToken, missingProviderToken,
+    unrelatedKeyIdInToken, badPath, methodNotAllowed, expiredToken, unregistered, payloadTooLarge,
+    tooManyProviderTokenUpdates, PushReason(429, "TooManyRequests"),
+    PushReason(500, "InternalServerError"), PushReason(503, "ServiceUnavailable"),
+    PushReason(503, "Shutdown"),
+  ]
+
+  /// One of Apple's by its word, or any other as `status word`.
+  init?(text: String) {
+    if let known = Self.all.first(where: { $0.word == text }) {
+      self = known
+      return
+    }
+    let parts = text.split(separator: " ")
+    guard parts.count == 2, let status = Int(parts[0]), (200...599).contains(status) else {
+      return nil
+    }
+    self.init(status, String(parts[1]))
+  }
+
+  /// As `init(text:)` reads it.
+  var text: String { Self.all.contains(self) ? word : "\(status) \(word)" }
+
+  /// The device is gone, and since when is told.
+  var tellsTime: Bool { status == 410 }
+}

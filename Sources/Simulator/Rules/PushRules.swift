@@ -1,0 +1,103 @@
+import APNS
+
+/// What the HTTP/2 gateway takes and what it refuses. Judges requests; knows no channel.
+struct PushRules {
+  var rules: GatewayRules
+
+  static let payloadMax = 4096
+  static let voipPayloadMax = 5120
+  private static let collapseMax = 64
+  private static let topicMax = 255
+
+  private static let types: Set<String> = [
+    "alert", "background", "location", "voip", "complication", "fileprovider", "mdm",
+    "liveactivity", "pushtotalk", "widgets", "controls",
+  ]
+  private static let topicBytes = Set(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_".utf8)
+
+  /// Why it is refused, whoever asks; nil where it is well formed. Fills in the token.
+  func fault(of request: ReceivedPush, _ token: inout [UInt8]) -> PushReason? {
+    guard let text = request.tokenText else { return .badPath }
+    if request.method != "POST" { return .methodNotAllowed }
+    if request.hasDuplicates { return .duplicateHeaders }
+    if text.isEmpty { return .missingDeviceToken }
+    guard let bytes = Self.bytes(ofHex: text) else { return .badDeviceToken }
+    token = bytes
+    if let identifier = request.identifier, !PushIdentifier.isOne(identifier) {
+      return .badMessageId
+    }
+    if let type = request.type, !Self.types.contains(type) { return .invalidPushType }
+    if let expiration = request.expiration, !Self.isDate(expiration) { return .badExpirationDate }
+    if let priority = request.priority {
+      guard ["10", "5", "1"].contains(priority) else { return .badPriority }
+      if request.type == "background", priority != "5" { return .badPriority }
+    }
+    if let collapse = request.collapse, collapse.utf8.count > Self.collapseMax {
+      return .badCollapseId
+    }
+    if let topic = request.topic {
+      let isTopic =
+        !topic.isEmpty && topic.utf8.count <= Self.topicMax
+        && topic.utf8.allSatisfy(Self.topicBytes.contains)
+      if !isTopic { return .badTopic }
+    }
+    if request.payloadCount == 0 { return .payloadEmpty }
+    if request.payloadCount
+      > (request.type == "voip" ? Self.voipPayloadMax : Self.payloadMax)
+    {
+      return .payloadTooLarge
+    }
+    return nil
+  }
+
+  /// Why the device is not to be had; nil where it is.
+  func fault(ofToken token: [UInt8]) -> PushReason? {
+    if !rules.frames.tokenSizes.contains(token.count) { return .badDeviceToken }
+    return token.withUnsafeBytes(rules.frames.badTokens.contains) ? .badDeviceToken : nil
+  }
+
+  /// Why the payload is not taken, where payloads are looked at; Apple's list has no word
+  /// of its own for it.
+  func fault(ofPayload payload: UnsafeRawBufferPointer) -> PushReason? {
+    guard rules.checksPayloads else { return nil }
+    return PayloadJudge.fault(of: payload) == nil ? nil : .payloadEmpty
+  }
+
+  /// Why the topic is none of those that device tokens belong to, where there are such.
+  func fault(ofTopic topic: String) -> PushReason? {
+    guard case .only(let names)? = rules.topic else { return nil }
+    return names.contains { TopicKind.belongs(topic, to: $0) } ? nil : .deviceTokenNotForTopic
+  }
+
+  private static func isDate(_ text: String) -> Bool {
+    text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+      && Int64(text) != nil
+  }
+
+  private static func bytes(ofHex text: Substring) -> [UInt8]? {
+    guard text.utf8.count % 2 == 0, text.utf8.count <= TokenText.longest * 2 else { return nil }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.utf8.count / 2)
+    var high: UInt8?
+    for character in text.utf8 {
+      guard let digit = digit(character) else { return nil }
+      if let first = high {
+        bytes.append(first << 4 | digit)
+        high = nil
+      } else {
+        high = digit
+      }
+    }
+    return bytes
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,250 @@
+import BinaryServer
+import Glibc
+import Logging
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+
+/// A gateway and a feedback service that behave as Apple's were seen to behave, and as badly as
+/// they are told to. Runs from `start` to `stop`.
+package final class SimulatedGateway: Sendable {
+  package let gatewayPort: Int
+  package let feedbackPort: Int
+  /// nil where there is no HTTP/2.
+  package let http2Port: Int?
+  /// nil where there is no control interface.
+  package var controlPort: Int? { controlListener?.port }
+  package let ledger: Ledger
+  package let feedback: FeedbackList
+  package let faults: FaultsInForce
+  /// What the control interface does, for who speaks to it otherwise.
+  package let service: ControlService
+  /// Asks for the end of the run, which is not the simulator's to make.
+  package let shutdownRequests: AsyncStream<Void>
+
+  private let listeners: [Listener]
+  private let controlListener: Listener?
+  private let group: MultiThreadedEventLoopGroup
+  private let records: RecordFiles
+  private let channels: [OpenChannels]
+
+  private init(
+    listeners: [Listener], controlListener: Listener?, service: ControlService,
+    shutdownRequests: AsyncStream<Void>, group: MultiThreadedEventLoopGroup,
+    records: RecordFiles
+  ) {
+    gatewayPort = listeners[0].port
+    feedbackPort = listeners[1].port
+    http2Port = listeners.count > 2 ? listeners[2].port : nil
+    self.controlListener = controlListener
+    ledger = service.ledger
+    feedback = service.feedback
+    faults = service.faults
+    self.service = service
+    self.shutdownRequests = shutdownRequests
+    self.listeners = listeners
+    self.group = group
+    self.records = records
+    channels = [service.gatewayChannels, service.feedbackChannels]
+  }
+
+  /// Listens when it comes back. Certificates are made where there are none.
+  package static func start(
+    _ configuration: Configuration, logger: Logger
+  ) async throws -> SimulatedGateway {
+    try configuration.certificates.prepare()
+    let faultsInForce = try FaultsInForce(
+      configuration.faults, seed: configuration.seed, certificates: configuration.certificates,
+      bounds: (configuration.tlsMin, configuration.tlsMax),
+      speaksHTTP2: configuration.http2Port != nil, sendsTickets: configuration.sendsTickets)
+    let isWatched = configuration.controlPort != nil
+    let ledger = Ledger(
+      watchesDuplicates: isWatched || configuration.ledger != nil
+        || configuration.recentPushes != nil,
+      keeps: isWatched ? configuration.controlKeeps : 0, recentPushes: configuration.recentPushes)
+    let feedback = FeedbackList(configuration.feedback)
+    let gone = UnregisteredDevices(configuration.feedback)
+    let records = RecordFiles(
+      accepted: configuration.record, ledger: configuration.ledger)
+    let gatewayChannels = OpenChannels()
+    let feedbackChannels = OpenChannels()
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
+    do {
+      let gateway = try await listen(
+        .gateway, on: configuration.gatewayPort, configuration.host, group, logger
+      ) { channel in
+        let number = ledger.open(from: channel.remoteAddress?.text ?? "")
+        var logger = logger
+        logger[metadataKey: "connection"] = "\(number)"
+        let faults = ConnectionFaults(faultsInForce: faultsInForce, number: number)
+        gatewayChannels.add(channel, number)
+        let connection = SimulatedConnection(
+          number: number, rules: configuration.rules, faults: faults, ledger: ledger,
+          records: records, logger: logger)
+        let handler = BinaryHandler(
+          rules: configuration.rules.frames, delegate: connection, logger: logger)
+        try addHandlers(channel, faults, logger, handler)
+      }
+      let feedbackNumbers = NIOLockedValueBox(0)
+      let feedbackListener = try await listen(
+        .feedback, on: configuration.feedbackPort, configuration.host, group, logger
+      ) { channel in
+        let number = feedbackNumbers.withLockedValue { number in
+          number += 1
+          return number
+        }
+        var logger = logger
+        logger[metadataKey: "feedback"] = "\(number)"
+        let faults = ConnectionFaults(faultsInForce: faultsInForce, number: number)
+        feedbackChannels.add(channel, number)
+        let connection = SimulatedFeedback(
+          list: feedback, faults: faults, ledger: ledger, logger: logger)
+        let handler = FeedbackHandler(delegate: connection, logger: logger)
+        try addHandlers(channel, faults, logger, handler)
+      }
+      var listeners = [gateway, feedbackListener]
+      if let port = configuration.http2Port {
+        var keys = configuration.providerKeys
+        try configuration.certificates.prepareTokenKey()
+        keys.append(try configuration.certificates.tokenKey)
+        let services = HTTP2Services(
+          rules: PushRules(rules: configuration.rules), ledger: ledger, records: records,
+          feedback: feedback, gone: gone, tokens: ProviderTokens(keys))
+        listeners.append(
+          try await listen(.http2, on: port, configuration.host, group, logger) { channel in
+            let peer = channel.remoteAddress?.text ?? ""
+            let number = ledger.open(from: peer, isHTTP2: true)
+            var logger = logger
+            logger[metadataKey: "connection"] = "\(number)"
+            let faults = ConnectionFaults(
+              faultsInForce: faultsInForce, number: number, service: .http2)
+            gatewayChannels.add(channel, number)
+            let handler = PushHandler(
+              connection: number, services: services, faults: faults, logger: logger)
+            try addHandlers(channel, faults, logger, handler)
+          })
+      }
+      let (requests, continuation) = AsyncStream.makeStream(of: Void.self)
+      let service = ControlService(
+        ledger: ledger, feedback: feedback, gone: gone, faults: faultsInForce, listeners: listeners,
+        gatewayChannels: gatewayChannels, feedbackChannels: feedbackChannels,
+        requestShutdown: { continuation.yield() })
+      var controlListener: Listener?
+      if let port = configuration.controlPort {
+        controlListener = try await control(service, on: port, group, logger)
+      }
+      if let time = faultsInForce.rules.refuseTime {
+        for listener in listeners { await listener.refuse(for: time) }
+      }
+      return SimulatedGateway(
+        listeners: listeners, controlListener: controlListener, service: service,
+        shutdownRequests: requests,
+        group: group, records: records)
+    } catch {
+      try? await group.shutdownGracefully()
+      throw error
+    }
+  }
+
+  /// Cuts all connections; what they had brought is recorded when it comes back.
+  package func stop() async -> Totals {
+    // Before the loops go: whoever closes then, TLS with its farewell above all, has none to work on.
+    // The control interface goes first, for it may open listeners again.
+    await controlListener?.close()
+    await visitLoops()
+    await service.controlChannels.cut()
+    await service.answersUnderWay.end()
+    for listener in listeners { await listener.close() }
+    await visitLoops()
+    for channels in channels { await channels.cut() }
+    try? await group.shutdownGracefully()
+    records.accepted?.flush()
+    let totals = ledger.totals
+    if let ledger = records.ledger {
+      ledger.append(Array("{\"summary\":\(totals.json.dropLast())}\n".utf8))
+      ledger.flush()
+    }
+    return totals
+  }
+
+  /// Comes back when whoever was let in before is on its loop.
+  private func visitLoops() async {
+    for loop in group.makeIterator() { try? await loop.submit {}.get() }
+  }
+
+  /// What stands between the socket and who speaks the protocol.
+  private static func addHandlers(
+    _ channel: any Channel, _ faults: ConnectionFaults, _ logger: Logger,
+    _ handler: some ChannelInboundHandler
+  ) throws {
+    if faults.faults.readRate != nil || faults.stallAfter != nil {
+      try channel.syncOptions?.setOption(
+        .socketOption(.so_rcvbuf), value: StreamFaults.receiveBuffer)
+    }
+    let pipeline = channel.pipeline.syncOperations
+    try pipeline.addHandler(SegmentShaper(faults: faults))
+    if let fault = HandshakeFault(faults, logger: logger) { try pipeline.addHandler(fault) }
+    if let tickets = faults.tickets {
+      try pipeline.addHandler(OpenSSLServerHandler(tickets))
+    } else {
+      try pipeline.addHandler(NIOSSLServerHandler(context: faults.tls))
+    }
+    try pipeline.addHandler(HandshakeDeadline(extra: faults.handshakeDelay ?? .zero))
+    try pipeline.addHandler(RecordSplitter(faults: faults))
+    try pipeline.addHandler(StreamFaults(faults: faults, logger: logger))
+    try pipeline.addHandler(handler)
+  }
+
+  private static func listen(
+    _ service: ListenError.Service, on port: Int, _ host: String,
+    _ group: MultiThreadedEventLoopGroup, _ logger: Logger,
+    _ addHandlers: @escaping @Sendable (any Channel) throws -> Void
+  ) async throws -> Listener {
+    do {
+      return try await Listener(port: port, logger: logger) { port in
+        ServerBootstrap(group: group)
+          .serverChannelOption(.backlog, value: 1024)
+          .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+          .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+          // Who has said all there is to say may still wait for the answer.
+          .childChannelOption(.allowRemoteHalfClosure, value: true)
+          .childChannelInitializer { channel in
+            channel.eventLoop.makeCompletedFuture { try addHandlers(channel) }
+          }
+          .bind(host: host, port: port)
+      }
+    } catch {
+      throw ListenError(error, service, host, port)
+    }
+  }
+
+  private static func control(
+    _ service: ControlService, on port: Int, _ group: MultiThreadedEventLoopGroup, _ logger: Logger
+  ) async throws -> Listener {
+    let host = "127.0.0.1"
+    let numbers = NIOLockedValueBox(0)
+    do {
+      return try await Listener(port: port, logger: logger) { port in
+        ServerBootstrap(group: group)
+          .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+          .childChannelInitializer { channel in
+            channel.eventLoop.makeCompletedFuture {
+              let number = numbers.withLockedValue { number in
+                number += 1
+                return number
+              }
+              service.controlChannels.add(channel, number)
+              let pipeline = channel.pipeline.syncOperations
+              try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
+              try pipeline.addHandler(ControlHandler(service: service, logger: logger))
+            }
+          }
+          .bind(host: host, port: port)
+      }
+    } catch {
+      throw ListenError(error, .control, host, port)
+    }
+  }
+}

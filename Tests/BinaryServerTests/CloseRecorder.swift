@@ -1,0 +1,13 @@
+import NIOCore
+
+/// The socket end of a channel in memory: notes how the channel is closed.
+final class CloseRecorder: ChannelOutboundHandler {
+  typealias OutboundIn = ByteBuffer
+
+  var modes: [CloseMode] = []
+
+  func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+    modes.append(mode)
+    promise?.succeed()
+  }
+}
