@@ -1,5 +1,4 @@
 import CAPNS
-import COpenSSL
 
 /// What the lines carry: reading and writing.
 extension Wired {
@@ -53,9 +52,8 @@ extension Wired {
       violate("\(connection) is asked why it broke, and did not")
     }
     guard connection.isRefused else { return Failure(APNS_ERR_NETWORK, "the connection broke") }
-    var failure = Failure(APNS_ERR_TLS, "the peer ended the connection")
-    failure.tlsCode = refusalCode
-    return failure
+    return Failure(
+      APNS_ERR_TLS, "the peer ended the connection", cause: APNS_CAUSE_CERTIFICATE_REFUSED)
   }
 
   // MARK: Writing
@@ -154,9 +152,3 @@ private func sum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
   for byte in bytes { sum = (sum ^ UInt64(byte)) &* 1_099_511_628_211 }
   return sum
 }
-
-/// Alert 42, bad certificate, as this OpenSSL packs it.
-private let refusalCode: UInt = {
-  let code: UInt = 20 << 23 | 1042
-  return copenssl_alert(code) == 42 ? code : 20 << 24 | 1042
-}()
