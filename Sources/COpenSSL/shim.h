@@ -78,6 +78,19 @@ static inline int copenssl_alert(unsigned long code) {
              ? reason - SSL_AD_REASON_OFFSET
              : 0;
 }
+/* What came is no record of TLS. */
+static inline int copenssl_is_not_tls(unsigned long code) {
+  if (copenssl_error_library(code) != ERR_LIB_SSL) return 0;
+  const int reason = copenssl_error_reason(code);
+  return reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_PACKET_LENGTH_TOO_LONG ||
+         reason == SSL_R_HTTP_REQUEST || reason == SSL_R_HTTPS_PROXY_REQUEST;
+}
+/* The peer chose a version that is not taken here. */
+static inline int copenssl_is_other_version(unsigned long code) {
+  if (copenssl_error_library(code) != ERR_LIB_SSL) return 0;
+  const int reason = copenssl_error_reason(code);
+  return reason == SSL_R_UNSUPPORTED_PROTOCOL || reason == SSL_R_WRONG_SSL_VERSION;
+}
 static inline int copenssl_is_no_more_pem(unsigned long code) {
   return copenssl_error_library(code) == ERR_LIB_PEM &&
          copenssl_error_reason(code) == PEM_R_NO_START_LINE;

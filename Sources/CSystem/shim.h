@@ -118,6 +118,12 @@ static inline int csystem_format_double(char *text, size_t size, int digits, dou
 static inline double csystem_parse_double(const char *text) { return strtod(text, NULL); }
 
 /* Enumerations in glibc, which Swift would import as types of their own. */
+/* The name service answered, and has no address for the name. The numbers are EAI_NODATA and
+   EAI_ADDRFAMILY, which glibc only names with _GNU_SOURCE. */
+static inline int csystem_is_unknown_name(int code) {
+  return code == EAI_NONAME || code == -5 || code == -9;
+}
+
 static inline int csystem_sock_stream(void) { return SOCK_STREAM; }
 static inline int csystem_shut_wr(void) { return SHUT_WR; }
 

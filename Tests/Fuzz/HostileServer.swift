@@ -376,7 +376,6 @@ struct FuzzNetwork: Network, ~Copyable {
     server.write(line, bytes)
   }
   func failure(_ line: Int) -> Failure { Failure(APNS_ERR_NETWORK, "broke") }
-  static func refusesProvider(_ failure: Failure) -> Bool { false }
   func hasNews(_ line: Int) -> Bool { server.hasNews(line) }
   mutating func sayGoodbye(_ line: Int) {}
   mutating func drop(_ line: Int) { server.drop(line) }

@@ -52,9 +52,8 @@ extension Wired {
       violate("\(connection) is asked why it broke, and did not")
     }
     guard connection.isRefused else { return Failure(APNS_ERR_NETWORK, "the connection broke") }
-    var failure = Failure(APNS_ERR_TLS, "the peer ended the connection")
-    failure.tlsCode = refusalCode
-    return failure
+    return Failure(
+      APNS_ERR_TLS, "the peer ended the connection", cause: APNS_CAUSE_CERTIFICATE_REFUSED)
   }
 
   // MARK: Writing
@@ -153,6 +152,3 @@ private func sum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
   for byte in bytes { sum = (sum ^ UInt64(byte)) &* 1_099_511_628_211 }
   return sum
 }
-
-/// Stands for an alert about the provider's certificate.
-let refusalCode: UInt = 42

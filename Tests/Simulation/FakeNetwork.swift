@@ -31,8 +31,6 @@ struct FakeNetwork<World: Wired>: Network, ~Copyable {
 
   func failure(_ line: Int) -> Failure { world.failure(line) }
 
-  static func refusesProvider(_ failure: Failure) -> Bool { failure.tlsCode == refusalCode }
-
   func hasNews(_ line: Int) -> Bool {
     world.tick()
     return world.hasNews(line)

@@ -201,6 +201,199 @@ int apns_reason_http_status(apns_reason_t reason);
 apns_reject_t apns_reason_reject(apns_reason_t reason);
 
 /**
+ * What exactly went wrong, for a program to switch on: the `cause` of an apns_error_t. The
+ * status says how a program goes on, the cause says why it has to. The message is for people,
+ * and its words may change with any version.
+ *
+ * The numbers are the library's, and stay. A later version may know more of them, so a program
+ * handles a number that it does not know by the status alone. A failure with one of the statuses
+ * MEMORY, TIMEOUT, NETWORK, TLS, CREDENTIALS and PROTOCOL always has a cause. In the comments
+ * "the peer" is the gateway or the service that the session or the feedback connects to.
+ */
+typedef enum apns_cause {
+  /* The status says it all: ARGUMENT (the message names the argument), BUFFER_SMALL, FULL,
+     CLOSED or FORKED. */
+  APNS_CAUSE_NONE = 0,
+
+  /* This machine. */
+
+  /* There is no memory (MEMORY). Free some, or try again later. */
+  APNS_CAUSE_MEMORY = 1,
+  /* The process or the system has no file descriptor left: MEMORY where a file was to be opened,
+     NETWORK where a socket was. Raise the limit (ulimit -n), or look for what is never closed. */
+  APNS_CAUSE_DESCRIPTORS = 2,
+
+  /* The way to the peer (NETWORK). Where a proxy is set, the name is the proxy's. */
+
+  /* The name service knows no address for the name. Check `host` or `proxy_host` for slips. */
+  APNS_CAUSE_NAME_NOT_FOUND = 3,
+  /* The name could not be looked up: no name server answers. Check /etc/resolv.conf and the
+     network, then try again. */
+  APNS_CAUSE_LOOKUP_FAILED = 4,
+  /* Nobody listens at that port. Check `port`, and that the peer is up. */
+  APNS_CAUSE_CONNECTION_REFUSED = 5,
+  /* This machine has no route to the address. Check routes and, for an IPv6 address, IPv6. */
+  APNS_CAUSE_UNREACHABLE = 6,
+  /* The connection could not be made for another reason, which sys_errno tells. EACCES or EPERM:
+     a firewall on this machine. */
+  APNS_CAUSE_CONNECTION_FAILED = 7,
+  /* A connection that was open is gone. sys_errno is ECONNRESET where it was reset, and 0 where
+     the peer ended it without a word. A session connects again by itself. Also PROTOCOL: a
+     feedback list that breaks off in the middle of a tuple. */
+  APNS_CAUSE_CONNECTION_LOST = 8,
+
+  /* Time ran out (TIMEOUT). Nothing is lost, and the call may be repeated. Where the session
+     waits to connect again, the cause is that of the last connection's failure, if known. */
+
+  /* The caller's own apns_lookup_t had no answer within connect_timeout_ms. */
+  APNS_CAUSE_LOOKUP_TIMEOUT = 9,
+  /* There was no connection in time. Mostly a firewall drops the packets: let the port out, try
+     another (APNS_PORT_HTTP2_OTHER), or go through a proxy. */
+  APNS_CAUSE_CONNECT_TIMEOUT = 10,
+  /* The proxy took the connection, and did not connect to the peer in time. */
+  APNS_CAUSE_PROXY_TIMEOUT = 11,
+  /* The peer took the connection, and did not finish the TLS handshake in time. Check that it
+     is TLS that is spoken at that port. */
+  APNS_CAUSE_HANDSHAKE_TIMEOUT = 12,
+  /* The peer took no data for write_timeout_ms, or until the call's time was over. */
+  APNS_CAUSE_WRITE_TIMEOUT = 13,
+  /* The peer's answer did not come in time: its word on notifications in flight, a feedback
+     tuple, or the end of a connection that is being closed. */
+  APNS_CAUSE_ANSWER_TIMEOUT = 14,
+  /* The session pauses before it connects again: see connects_per_minute and
+     reconnect_pause_max_ms. */
+  APNS_CAUSE_RECONNECT_PAUSE = 15,
+
+  /* The proxy (NETWORK). */
+
+  /* There is no connection to the proxy itself; sys_errno tells why, and the status is TIMEOUT
+     where it is ETIMEDOUT. Check proxy_host and proxy_port. */
+  APNS_CAUSE_PROXY_UNREACHABLE = 16,
+  /* The proxy closed the connection, or its answer has no end. */
+  APNS_CAUSE_PROXY_LOST = 17,
+  /* What answers at proxy_port is no HTTP proxy. */
+  APNS_CAUSE_PROXY_NOT_HTTP = 18,
+  /* The proxy asks who is there (407). Set proxy_user and proxy_password, or correct them. */
+  APNS_CAUSE_PROXY_AUTHENTICATION = 19,
+  /* The proxy does not allow the connection (another answer than 2xx, 407 and 5xx). Have its
+     operator allow CONNECT to the peer. */
+  APNS_CAUSE_PROXY_REFUSED = 20,
+  /* The proxy cannot reach the peer either (5xx). */
+  APNS_CAUSE_PROXY_NO_ROUTE = 21,
+
+  /* The peer's certificate (TLS). The message names the certificate. */
+
+  /* A certificate of its chain has expired, by this machine's clock. */
+  APNS_CAUSE_PEER_EXPIRED = 22,
+  /* A certificate of its chain is not yet valid, by this machine's clock. */
+  APNS_CAUSE_PEER_NOT_YET_VALID = 23,
+  /* It is for other names than `server_name`, or than `host` where that is NULL. */
+  APNS_CAUSE_PEER_NAME = 24,
+  /* Its chain does not end at a trust anchor. Set ca_file to the authority that issued it, update
+     the system's store, or have the peer send its whole chain. */
+  APNS_CAUSE_PEER_NOT_TRUSTED = 25,
+  /* A certificate of its chain is in a revocation list. */
+  APNS_CAUSE_PEER_REVOKED = 26,
+  /* crl_file and crl_directory have no list for a certificate of its chain that is valid now. */
+  APNS_CAUSE_PEER_REVOCATION_LIST = 27,
+  /* Its chain has none of the pinned_keys: the peer has a new key, or it is somebody else. */
+  APNS_CAUSE_PEER_NOT_PINNED = 28,
+  /* It is refused for another reason: a weak key or signature, a certificate that is not for
+     servers. The message has OpenSSL's words. */
+  APNS_CAUSE_PEER_UNFIT = 29,
+
+  /* The TLS handshake (TLS, where nothing else is said). Where the peer sent an alert, tls_code
+     is OpenSSL's code for it, and the alert's number (RFC 8446, 6) is (tls_code & 0xFFF) - 1000,
+     as ERR_GET_REASON() has it: 1042 is alert 42, bad_certificate. With TLS 1.3 the peer judges
+     the provider's certificate after the handshake, so its alert may come from any later call. */
+
+  /* The peer ended or reset the connection during the handshake (NETWORK). A firewall or a list
+     of allowed addresses may do that. */
+  APNS_CAUSE_HANDSHAKE_ENDED = 30,
+  /* What answers there is not TLS. Check `port`. */
+  APNS_CAUSE_NOT_TLS = 31,
+  /* Peer and provider have no version of TLS in common (alert 70, or the peer chose a version
+     that is below tls_min). Mostly the peer's is too old. */
+  APNS_CAUSE_TLS_VERSION = 32,
+  /* The peer does not speak HTTP/2: alert 120, or PROTOCOL where the handshake came through. */
+  APNS_CAUSE_NO_HTTP2 = 33,
+  /* The peer wants a certificate, and the credentials have none to show (alert 116, or any alert
+     by which peers say so after asking for one). Set certificate_file. */
+  APNS_CAUSE_CERTIFICATE_WANTED = 34,
+  /* The peer refused the certificate that it was shown (alerts 42 to 46, 48 and 49). Check that
+     it is a push certificate, of this app and environment, and has not expired. Where the
+     connection was open before, nothing that was sent on it was looked at. */
+  APNS_CAUSE_CERTIFICATE_REFUSED = 35,
+  /* The peer sent another alert. NETWORK: it did so on a connection that was resumed; the next
+     connection makes a whole handshake and tells more. */
+  APNS_CAUSE_ALERT = 36,
+  /* TLS failed on this side for another reason: no cipher in common, a broken record. The message
+     has OpenSSL's words. */
+  APNS_CAUSE_TLS_FAILED = 37,
+
+  /* What the peer says (PROTOCOL). The session gives the connection up and makes another. */
+
+  /* It breaks the protocol: not an error packet, not HTTP/2, a tuple without a token. Check
+     `protocol` and `port`. */
+  APNS_CAUSE_PROTOCOL = 38,
+  /* It sends without end, or far more than it was asked for. */
+  APNS_CAUSE_FLOOD = 39,
+
+  /* Certificates, keys and other files (CREDENTIALS, where nothing else is said). The message
+     names the file. */
+
+  /* The file cannot be opened or read; sys_errno tells why: ENOENT, EACCES. ARGUMENT for a
+     strings file. */
+  APNS_CAUSE_FILE_UNREADABLE = 40,
+  /* What the file holds cannot be read: broken, or too large. */
+  APNS_CAUSE_FILE_MALFORMED = 41,
+  /* The file holds no certificate. ARGUMENT: the binary interface needs a certificate, and the
+     credentials only have a key for provider tokens. */
+  APNS_CAUSE_CERTIFICATE_MISSING = 42,
+  /* The file holds no private key. Set key_file, or export the certificate with its key. */
+  APNS_CAUSE_KEY_MISSING = 43,
+  /* The private key is not the certificate's. */
+  APNS_CAUSE_KEY_MISMATCH = 44,
+  /* The key cannot be used: neither RSA nor EC, too large, or, for provider tokens, not EC on
+     P-256. */
+  APNS_CAUSE_KEY_UNFIT = 45,
+  /* The file is encrypted, and there is no passphrase. */
+  APNS_CAUSE_PASSPHRASE_MISSING = 46,
+  /* The file is encrypted, and the passphrase does not open it. */
+  APNS_CAUSE_PASSPHRASE_WRONG = 47,
+  /* Opening the file would take too much time or memory: see apns_credentials_new(). Export it
+     again with fewer rounds. */
+  APNS_CAUSE_UNLOCK_COST = 48,
+  /* The file is encrypted with RC2 or DES, and OpenSSL's legacy provider is not installed.
+     Install it, or export the file again with AES. */
+  APNS_CAUSE_LEGACY_PROVIDER = 49,
+  /* The provider's own certificate has expired, by this machine's clock. */
+  APNS_CAUSE_CERTIFICATE_EXPIRED = 50,
+  /* The provider's own certificate is not yet valid, by this machine's clock. */
+  APNS_CAUSE_CERTIFICATE_NOT_YET_VALID = 51,
+  /* OpenSSL refuses the certificate or its chain, mostly for a short key or SHA-1: see
+     security_level. */
+  APNS_CAUSE_CERTIFICATE_UNFIT = 52,
+  /* ca_file holds no certificate in PEM, or the system's store cannot be read. */
+  APNS_CAUSE_CA_MISSING = 53,
+  /* crl_file holds no revocation list in PEM, or a broken one. */
+  APNS_CAUSE_REVOCATION_LIST = 54,
+
+  /* Arguments that a program may take from its users (ARGUMENT). */
+
+  /* key_id or team_id is missing, or not 10 letters and digits. */
+  APNS_CAUSE_TOKEN_IDENTIFIER = 55,
+  /* The topic is empty, missing, too long or has a character that no topic has. */
+  APNS_CAUSE_TOPIC = 56,
+  /* HTTP/2 or a provider token is asked for, and this library was built without HTTP/2. */
+  APNS_CAUSE_HTTP2_NOT_BUILT_IN = 57
+} apns_cause_t;
+
+/** The cause's name, such as "APNS_CAUSE_PEER_EXPIRED"; "unknown cause" for any other number.
+    Static. */
+const char *apns_cause_name(apns_cause_t cause);
+
+/**
  * What went wrong, in detail. Lend one, set up by APNS_ERROR_INIT, to any call;
  * NULL where the status is enough. A call that fails fills it, one that
  * succeeds leaves it as it was.
@@ -209,12 +402,12 @@ typedef struct apns_error {
   size_t size;       /* set by APNS_ERROR_INIT */
   int32_t status;    /* apns_status_t */
   int32_t sys_errno; /* errno, 0 when the system was not at fault */
-  uint64_t tls_code; /* OpenSSL's error code, 0 when none */
+  uint64_t tls_code; /* OpenSSL's error code, 0 when none; of an alert too, see apns_cause_t */
   /* apns_reject_t: the status with which a gateway would have refused the notification, or the
      text of its device token, that this call refused, so that one table of a program's serves
      both. 0: it is about something else, or no gateway has a status for it. */
   int32_t reject;
-  int32_t reserved32;
+  int32_t cause; /* apns_cause_t; 0 where the status says it all */
   /* One line of UTF-8, ends in NUL, never a secret. In text of others (names, keys, subjects,
      what a proxy says) a question mark stands for each byte that is not UTF-8 and each
      character that would control how the line is shown: controls, ends of lines, and what

@@ -120,6 +120,9 @@ inline int http_status(apns_reason_t reason) noexcept { return apns_reason_http_
 /** What it is to a program that knows the binary interface. */
 inline apns_reject_t reject_of(apns_reason_t reason) noexcept { return apns_reason_reject(reason); }
 
+/** The cause's name, such as "APNS_CAUSE_PEER_EXPIRED". */
+inline std::string_view cause_name(apns_cause_t cause) noexcept { return apns_cause_name(cause); }
+
 /* ---- Errors ------------------------------------------------------------- */
 
 /** An apns_error_t that is set up, for the try_ functions. */
@@ -129,6 +132,8 @@ struct ErrorDetail : apns_error_t {
   apns_status_t code() const noexcept { return static_cast<apns_status_t>(status); }
   /** With which status a gateway would have refused the notification; see apns_error_t. */
   apns_reject_t reject_code() const noexcept { return static_cast<apns_reject_t>(reject); }
+  /** What exactly went wrong; see apns_cause_t. */
+  apns_cause_t cause_code() const noexcept { return static_cast<apns_cause_t>(cause); }
   std::string_view text() const noexcept { return message; }
 };
 
@@ -142,6 +147,7 @@ class __attribute__((visibility("default"))) Error : public std::exception {
     detail_.sys_errno = detail.sys_errno;
     detail_.tls_code = detail.tls_code;
     detail_.reject = detail.reject;
+    detail_.cause = detail.cause;
     // Behind its NUL there may be what was on the stack before.
     const std::string_view whole(detail.message, sizeof detail.message - 1);
     std::memcpy(detail_.message, detail.message, std::min(whole.find('\0'), whole.size()));
@@ -151,6 +157,8 @@ class __attribute__((visibility("default"))) Error : public std::exception {
   apns_status_t status() const noexcept { return detail_.code(); }
   /** With which status a gateway would have refused the notification; see apns_error_t. */
   apns_reject_t reject() const noexcept { return detail_.reject_code(); }
+  /** What exactly went wrong; see apns_cause_t. */
+  apns_cause_t cause() const noexcept { return detail_.cause_code(); }
 
   /** The same call may succeed later without a change by the caller. */
   bool is_retryable() const noexcept { return apns_status_is_retryable(status()) != 0; }
@@ -203,7 +211,7 @@ inline apns_status_t refuse(apns_error_t *error, const char *name, const char *f
   error->sys_errno = 0;
   error->tls_code = 0;
   error->reject = reject;
-  error->reserved32 = 0;
+  error->cause = APNS_CAUSE_NONE;
   std::memset(error->message, 0, sizeof error->message);
   std::strncat(error->message, name, 64);
   std::strncat(error->message, fault, 128);
@@ -212,7 +220,10 @@ inline apns_status_t refuse(apns_error_t *error, const char *name, const char *f
 
 inline apns_status_t out_of_memory(apns_error_t *error) noexcept {
   refuse(error, "out of memory", "");
-  if (error) error->status = APNS_ERR_MEMORY;
+  if (error) {
+    error->status = APNS_ERR_MEMORY;
+    error->cause = APNS_CAUSE_MEMORY;
+  }
   return APNS_ERR_MEMORY;
 }
 

@@ -12,6 +12,8 @@ struct Failure: Error {
   var tlsCode: UInt = 0
   /// The status with which a gateway would have refused the notification it is about.
   let reject: apns_reject_t
+  /// What went wrong, for a program to switch on.
+  var cause: apns_cause_t
   /// In the failure itself, however large that makes it: with memory of its own, what fails
   /// for want of memory could not be said.
   private var message = Message()
@@ -19,23 +21,44 @@ struct Failure: Error {
   @inline(never)
   init(
     _ status: apns_status_t, _ text: StaticString, systemError: CInt = 0,
-    reject: apns_reject_t = APNS_REJECT_NONE
+    reject: apns_reject_t = APNS_REJECT_NONE, cause: apns_cause_t = APNS_CAUSE_NONE
   ) {
-    self.init(status, systemError: systemError, reject: reject) { $0.append(text) }
+    self.init(status, systemError: systemError, reject: reject, cause: cause) { $0.append(text) }
   }
 
   @inline(never)
   init(
     _ status: apns_status_t, systemError: CInt = 0, reject: apns_reject_t = APNS_REJECT_NONE,
+    cause: apns_cause_t = APNS_CAUSE_NONE,
     describe: (inout Message) -> Void
   ) {
     self.status = status
     self.reject = reject
     self.systemError = systemError
+    self.cause = cause == APNS_CAUSE_NONE ? Self.cause(of: status, systemError) : cause
     describe(&message)
     if systemError != 0 {
       message.append(": ")
       message.append(systemError: systemError)
+    }
+  }
+
+  /// The cause where the place of the failure names none.
+  private static func cause(of status: apns_status_t, _ systemError: CInt) -> apns_cause_t {
+    switch systemError {
+    case EMFILE, ENFILE: return APNS_CAUSE_DESCRIPTORS
+    case ENOMEM, ENOBUFS: return APNS_CAUSE_MEMORY
+    default: break
+    }
+    switch status {
+    case APNS_ERR_MEMORY: return APNS_CAUSE_MEMORY
+    case APNS_ERR_TIMEOUT: return APNS_CAUSE_ANSWER_TIMEOUT
+    case APNS_ERR_NETWORK: return APNS_CAUSE_CONNECTION_LOST
+    case APNS_ERR_TLS: return APNS_CAUSE_TLS_FAILED
+    case APNS_ERR_PROTOCOL: return APNS_CAUSE_PROTOCOL
+    case APNS_ERR_CREDENTIALS:
+      return systemError == 0 ? APNS_CAUSE_FILE_MALFORMED : APNS_CAUSE_FILE_UNREADABLE
+    default: return APNS_CAUSE_NONE
     }
   }
 
@@ -66,11 +89,20 @@ struct Failure: Error {
     full.sys_errno = systemError
     full.tls_code = UInt64(tlsCode)
     full.reject = Int32(truncatingIfNeeded: reject.rawValue)
+    full.cause = Int32(truncatingIfNeeded: cause.rawValue)
     withUnsafeMutableBytes(of: &full.message) { message.copy(to: $0) }
     withUnsafeBytes(of: &full) { source in
       let known = min(given, source.count)
       guard known > 0, let start = source.baseAddress else { return }
       UnsafeMutableRawPointer(error).copyMemory(from: start, byteCount: known)
     }
+  }
+}
+
+extension Failure {
+  /// The peer turned the provider's certificate down, so that it looked at
+  /// nothing that was sent (RFC 8446, 6.2: the alerts about certificates).
+  var refusesProvider: Bool {
+    cause == APNS_CAUSE_CERTIFICATE_REFUSED || cause == APNS_CAUSE_CERTIFICATE_WANTED
   }
 }

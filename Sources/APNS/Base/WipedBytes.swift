@@ -67,7 +67,10 @@ struct WipedBytes: ~Copyable {
   ) -> Failure {
     // What the process has no more of may be there later; the file is none the worse for it.
     let isExhausted = code == EMFILE || code == ENFILE || code == ENOMEM
-    return Failure(isExhausted ? APNS_ERR_MEMORY : status, systemError: code) {
+    return Failure(
+      isExhausted ? APNS_ERR_MEMORY : status, systemError: code,
+      cause: isExhausted ? APNS_CAUSE_NONE : APNS_CAUSE_FILE_UNREADABLE
+    ) {
       $0.append(name)
       $0.append(" file ")
       $0.append(file)
@@ -78,7 +81,7 @@ struct WipedBytes: ~Copyable {
   private static func tooLarge(
     _ file: UnsafePointer<CChar>, _ name: StaticString, _ status: apns_status_t, _ largest: Int
   ) -> Failure {
-    Failure(status) {
+    Failure(status, cause: APNS_CAUSE_FILE_MALFORMED) {
       $0.append(name)
       $0.append(" file ")
       $0.append(file)

@@ -23,7 +23,9 @@ public func apns_session_new(
             network: network)
         }
       #else
-        throw Failure(APNS_ERR_ARGUMENT, "protocol is HTTP/2, which this library was built without")
+        throw Failure(
+          APNS_ERR_ARGUMENT, "protocol is HTTP/2, which this library was built without",
+          cause: APNS_CAUSE_HTTP2_NOT_BUILT_IN)
       #endif
     } else {
       try requireCertificate(credentials)

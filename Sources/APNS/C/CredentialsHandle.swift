@@ -17,7 +17,8 @@ struct CredentialsHandle: ~Copyable {
       guard options.token_key_file == nil, options.token_key_bytes == nil else {
         throw Failure(
           APNS_ERR_ARGUMENT,
-          "provider tokens are for HTTP/2, which this library was built without")
+          "provider tokens are for HTTP/2, which this library was built without",
+          cause: APNS_CAUSE_HTTP2_NOT_BUILT_IN)
       }
     #endif
     if let certificate = SSL_CTX_get0_certificate(trust.context) {
@@ -41,7 +42,7 @@ struct CredentialsHandle: ~Copyable {
       }
       switch token {
       case .some:
-        throw Failure(APNS_ERR_ARGUMENT) {
+        throw Failure(APNS_ERR_ARGUMENT, cause: APNS_CAUSE_CERTIFICATE_MISSING) {
           $0.append(
             "a .p8 signing key is for HTTP/2 only, and the credentials have no certificate: ")
           $0.append("set the option protocol to HTTP/2")

@@ -83,9 +83,10 @@ struct CredentialSource: ~Copyable {
   /// "certificate file provider.pem holds no PEM certificate: …"
   @inline(never)
   func fault(
-    _ text: StaticString, _ errors: TLSErrors = .none, certificate: OpaquePointer? = nil
+    _ text: StaticString, _ errors: TLSErrors = .none, certificate: OpaquePointer? = nil,
+    cause: apns_cause_t = APNS_CAUSE_NONE
   ) -> Failure {
-    errors.failure(APNS_ERR_CREDENTIALS) {
+    errors.failure(APNS_ERR_CREDENTIALS, cause: cause) {
       append(to: &$0)
       $0.append(" ")
       $0.append(text)

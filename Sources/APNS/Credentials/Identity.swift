@@ -70,8 +70,13 @@ struct Identity: ~Copyable {
     if source.isPEM { return try readPEM(source) }
     if let file = try PKCS12File(source) {
       let opened = try file.open(source, &passphrase)
-      if opened.key == nil { throw source.fault("is PKCS#12 without a private key") }
-      if opened.count == 0 { throw source.fault("is PKCS#12 without a certificate") }
+      if opened.key == nil {
+        throw source.fault("is PKCS#12 without a private key", cause: APNS_CAUSE_KEY_MISSING)
+      }
+      if opened.count == 0 {
+        throw source.fault(
+          "is PKCS#12 without a certificate", cause: APNS_CAUSE_CERTIFICATE_MISSING)
+      }
       self = opened
       return
     }
@@ -80,7 +85,9 @@ struct Identity: ~Copyable {
     TLSErrors.clear()
     guard let certificate = d2i_X509_bio(bio, nil) else {
       try source.settle()
-      throw source.fault("holds no PEM certificate, and is neither DER nor PKCS#12")
+      throw source.fault(
+        "holds no PEM certificate, and is neither DER nor PKCS#12",
+        cause: APNS_CAUSE_CERTIFICATE_MISSING)
     }
     try append(certificate, from: source)
   }
@@ -94,7 +101,9 @@ struct Identity: ~Copyable {
     }
     let errors = TLSErrors.take()
     if count == 0 {
-      if errors.isNoMorePEM { throw source.fault("holds no PEM certificate") }
+      if errors.isNoMorePEM {
+        throw source.fault("holds no PEM certificate", cause: APNS_CAUSE_CERTIFICATE_MISSING)
+      }
       // Silence is want of memory too, for what is to be said takes some.
       if errors.code == 0 { throw .outOfMemory }
       throw source.fault("cannot be read", errors)
@@ -122,17 +131,21 @@ struct Identity: ~Copyable {
       count == 1
         ? "holds a key that is not the certificate's"
         : "holds a key that is not the certificate's, nor any other's there",
-      .take(), certificate: certificate(0))
+      .take(), certificate: certificate(0), cause: APNS_CAUSE_KEY_MISMATCH)
   }
 
   /// The gateway would refuse a certificate out of its time.
   func checkDates(_ source: borrowing CredentialSource) throws(Failure) {
     guard let certificate = certificate(0) else { return }
     if X509_cmp_current_time(X509_get0_notBefore(certificate)) > 0 {
-      throw source.fault("holds a certificate that is not yet valid", certificate: certificate)
+      throw source.fault(
+        "holds a certificate that is not yet valid", certificate: certificate,
+        cause: APNS_CAUSE_CERTIFICATE_NOT_YET_VALID)
     }
     if X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0 {
-      throw source.fault("holds a certificate that has expired", certificate: certificate)
+      throw source.fault(
+        "holds a certificate that has expired", certificate: certificate,
+        cause: APNS_CAUSE_CERTIFICATE_EXPIRED)
     }
   }
 
@@ -148,11 +161,16 @@ struct Identity: ~Copyable {
         ? SSL_CTX_use_certificate(context, certificate(index))
         : copenssl_add_chain_certificate(context, certificate(index))
       if fine != 1 {
-        throw source.fault("cannot be used", .take(), certificate: certificate(index))
+        throw source.fault(
+          "cannot be used", .take(), certificate: certificate(index),
+          cause: APNS_CAUSE_CERTIFICATE_UNFIT)
       }
     }
     guard SSL_CTX_use_PrivateKey(context, key) == 1, SSL_CTX_check_private_key(context) == 1
-    else { throw source.fault("cannot be used with its key", .take()) }
+    else {
+      throw source.fault(
+        "cannot be used with its key", .take(), cause: APNS_CAUSE_CERTIFICATE_UNFIT)
+    }
   }
 }
 

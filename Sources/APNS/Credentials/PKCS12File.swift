@@ -77,7 +77,8 @@ struct PKCS12File: ~Copyable {
     guard let text = passphrase.text() else {
       throw source.fault(
         passphrase.isMissing
-          ? "is PKCS#12 that needs a passphrase" : "is PKCS#12 that the passphrase does not open")
+          ? "is PKCS#12 that needs a passphrase" : "is PKCS#12 that the passphrase does not open",
+        cause: passphrase.isMissing ? APNS_CAUSE_PASSPHRASE_MISSING : APNS_CAUSE_PASSPHRASE_WRONG)
     }
     try passphrase.budget.charge(work, source)
     if PKCS12_verify_mac(file, text, -1) == 1 { return text }
@@ -88,7 +89,8 @@ struct PKCS12File: ~Copyable {
       try passphrase.budget.charge(work, source)
       if PKCS12_verify_mac(file, text, -1) == 1 { return text }
     }
-    throw source.fault("is PKCS#12 that the passphrase does not open", .take())
+    throw source.fault(
+      "is PKCS#12 that the passphrase does not open", .take(), cause: APNS_CAUSE_PASSPHRASE_WRONG)
   }
 
   /// False where OpenSSL cannot; its errors say why. OpenSSL 3.0's own PKCS12_parse()

@@ -28,7 +28,9 @@ enum PrivateKey {
       TLSErrors.clear()
       guard PEM_read_bio(bio, &name, &header, &bytes, &count) == 1 else {
         let errors = TLSErrors.take()
-        if errors.isNoMorePEM { throw source.fault("holds no PEM private key") }
+        if errors.isNoMorePEM {
+          throw source.fault("holds no PEM private key", cause: APNS_CAUSE_KEY_MISSING)
+        }
         throw source.fault("holds a key that cannot be read", errors)
       }
       let room = count
@@ -92,7 +94,7 @@ enum PrivateKey {
       return key
     }
     try source.settle()
-    throw source.fault("holds no PEM private key, and none in DER")
+    throw source.fault("holds no PEM private key, and none in DER", cause: APNS_CAUSE_KEY_MISSING)
   }
 
   // MARK: Of what is not encrypted, or no longer
@@ -111,7 +113,9 @@ enum PrivateKey {
       return try make(of: opened, source)
     }
     try source.settle()
-    guard count <= largest else { throw source.fault("holds a key larger than any can be") }
+    guard count <= largest else {
+      throw source.fault("holds a key larger than any can be", cause: APNS_CAUSE_KEY_UNFIT)
+    }
     next = bytes
     guard let key = d2i_AutoPrivateKey(nil, &next, count) else { return nil }
     return try checked(key, count, source)
@@ -123,8 +127,12 @@ enum PrivateKey {
     of opened: OpaquePointer?, _ source: borrowing CredentialSource
   ) throws(Failure) -> OpaquePointer? {
     let count = Int(copenssl_private_length(opened))
-    guard count > 0 else { throw source.fault("holds a key that is neither RSA nor EC") }
-    guard count <= largest else { throw source.fault("holds a key larger than any can be") }
+    guard count > 0 else {
+      throw source.fault("holds a key that is neither RSA nor EC", cause: APNS_CAUSE_KEY_UNFIT)
+    }
+    guard count <= largest else {
+      throw source.fault("holds a key larger than any can be", cause: APNS_CAUSE_KEY_UNFIT)
+    }
     guard let key = EVP_PKCS82PKEY(opened) else { return nil }
     return try checked(key, count, source)
   }
@@ -136,7 +144,9 @@ enum PrivateKey {
     guard copenssl_is_quick(key, count) == 1 else {
       EVP_PKEY_free(key)
       try source.settle()
-      throw source.fault("holds a key that is neither RSA nor EC, or larger than any can be")
+      throw source.fault(
+        "holds a key that is neither RSA nor EC, or larger than any can be",
+        cause: APNS_CAUSE_KEY_UNFIT)
     }
     return key
   }
@@ -172,13 +182,18 @@ enum PrivateKey {
     _ source: borrowing CredentialSource, _ passphrase: borrowing Passphrase, _ errors: TLSErrors
   ) -> Failure {
     if !passphrase.wasNeeded { return source.fault("holds a key that cannot be read", errors) }
-    if passphrase.isMissing { return source.fault("holds a key that needs a passphrase", errors) }
-    return source.fault("holds a key that the passphrase does not open", errors)
+    if passphrase.isMissing {
+      return source.fault(
+        "holds a key that needs a passphrase", errors, cause: APNS_CAUSE_PASSPHRASE_MISSING)
+    }
+    return source.fault(
+      "holds a key that the passphrase does not open", errors, cause: APNS_CAUSE_PASSPHRASE_WRONG)
   }
 
   @inline(never)
   static func needsLegacy(_ source: borrowing CredentialSource) -> Failure {
     source.fault(
-      "is encrypted with RC2 or DES, which takes OpenSSL's legacy provider; it is not installed")
+      "is encrypted with RC2 or DES, which takes OpenSSL's legacy provider; it is not installed",
+      cause: APNS_CAUSE_LEGACY_PROVIDER)
   }
 }

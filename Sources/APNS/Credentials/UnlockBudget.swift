@@ -25,7 +25,8 @@ struct UnlockBudget {
     default:
       // It may be that there was no memory to read what it is.
       try source.settle()
-      throw source.fault("is encrypted by an algorithm whose cost is not known")
+      throw source.fault(
+        "is encrypted by an algorithm whose cost is not known", cause: APNS_CAUSE_UNLOCK_COST)
     }
     let (sum, overflow) = spent.addingReportingOverflow(work.ns)
     guard !overflow, sum <= Self.most, work.memory <= Self.mostMemory else {
@@ -39,7 +40,7 @@ struct UnlockBudget {
   private static func failure(
     _ work: copenssl_work_t, after count: Int, _ source: borrowing CredentialSource
   ) -> Failure {
-    Failure(APNS_ERR_CREDENTIALS) {
+    Failure(APNS_ERR_CREDENTIALS, cause: APNS_CAUSE_UNLOCK_COST) {
       source.append(to: &$0)
       if work.memory > mostMemory, work.ns <= most {
         $0.append(" takes too much memory to open: ")

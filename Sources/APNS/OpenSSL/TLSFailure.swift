@@ -54,6 +54,20 @@ struct TLSErrors {
     return alert == 0 ? nil : alert
   }
 
+  /// What they say about the handshake; an alert by the peer is one of several.
+  var cause: apns_cause_t {
+    switch copenssl_alert(code) {
+    case 0: break
+    case 42...46, 48, 49: return APNS_CAUSE_CERTIFICATE_REFUSED
+    case 70: return APNS_CAUSE_TLS_VERSION
+    case 116: return APNS_CAUSE_CERTIFICATE_WANTED
+    case 120: return APNS_CAUSE_NO_HTTP2
+    default: return APNS_CAUSE_ALERT
+    }
+    if copenssl_is_not_tls(code) != 0 { return APNS_CAUSE_NOT_TLS }
+    return copenssl_is_other_version(code) != 0 ? APNS_CAUSE_TLS_VERSION : APNS_CAUSE_TLS_FAILED
+  }
+
   /// An alert by which peers say that they miss a certificate, among other things (RFC 5246,
   /// 7.2.2; RFC 8446, 6.2): handshake_failure, bad_certificate, certificate_unknown,
   /// access_denied, certificate_required.
@@ -71,9 +85,14 @@ struct TLSErrors {
 
   /// The failure of what they say, with `status` where nothing ran out. Not all of OpenSSL's
   /// functions say so: where there is no memory now, that is the reason.
-  func failure(_ status: apns_status_t, describe: (inout Message) -> Void) -> Failure {
+  func failure(
+    _ status: apns_status_t, cause: apns_cause_t = APNS_CAUSE_NONE,
+    describe: (inout Message) -> Void
+  ) -> Failure {
     let isExhausted = isExhausted || csystem_is_exhausted() != 0
-    var failure = Failure(isExhausted ? APNS_ERR_MEMORY : status) {
+    var failure = Failure(
+      isExhausted ? APNS_ERR_MEMORY : status, cause: isExhausted ? APNS_CAUSE_NONE : cause
+    ) {
       describe(&$0)
       if isExhausted { $0.append(": out of memory") } else { append(to: &$0) }
     }
@@ -103,18 +122,6 @@ struct TLSErrors {
         ERR_error_string_n(code, buffer.baseAddress, buffer.count)
         message.append(buffer.baseAddress)
       }
-    }
-  }
-}
-
-extension Failure {
-  /// The peer turned the provider's certificate down, so that it looked at
-  /// nothing that was sent (RFC 8446, 6.2: the alerts about certificates).
-  var refusesProvider: Bool {
-    guard status == APNS_ERR_TLS else { return false }
-    switch copenssl_alert(tlsCode) {
-    case 42...46, 48, 49, 116: return true
-    default: return false
     }
   }
 }

@@ -129,11 +129,26 @@ struct Endpoint: ~Copyable {
     proxy.host == nil ? nil : try ProxyTunnel(request: proxy.request(to: host, port: port))
   }
 
+  private func cause(unreachable systemError: CInt) -> apns_cause_t {
+    switch systemError {
+    // Of these it is the machine that has no more.
+    case EMFILE, ENFILE, ENOMEM, ENOBUFS: return APNS_CAUSE_NONE
+    default: if proxy.host != nil { return APNS_CAUSE_PROXY_UNREACHABLE }
+    }
+    switch systemError {
+    case ECONNREFUSED: return APNS_CAUSE_CONNECTION_REFUSED
+    case ENETUNREACH, EHOSTUNREACH, ENETDOWN: return APNS_CAUSE_UNREACHABLE
+    case ETIMEDOUT: return APNS_CAUSE_CONNECT_TIMEOUT
+    default: return APNS_CAUSE_CONNECTION_FAILED
+    }
+  }
+
   /// What to say when nobody answered there.
   @inline(never)
   func unreachable(_ systemError: CInt) -> Failure {
     Failure(
-      systemError == ETIMEDOUT ? APNS_ERR_TIMEOUT : APNS_ERR_NETWORK, systemError: systemError
+      systemError == ETIMEDOUT ? APNS_ERR_TIMEOUT : APNS_ERR_NETWORK, systemError: systemError,
+      cause: cause(unreachable: systemError)
     ) {
       $0.append("cannot connect to ")
       if proxy.host == nil { append(to: &$0) } else { appendProxy(to: &$0) }

@@ -104,7 +104,7 @@ struct Feedback: ~Copyable {
         return
       case .waits(let readiness, let time):
         if ends.hasPassed {
-          throw Failure(APNS_ERR_TIMEOUT) {
+          throw Failure(APNS_ERR_TIMEOUT, cause: APNS_CAUSE_CONNECT_TIMEOUT) {
             $0.append("still connecting to ")
             endpoint.append(to: &$0)
           }
@@ -129,7 +129,7 @@ struct Feedback: ~Copyable {
             return tuple
           }
           breakOff(
-            Failure(APNS_ERR_PROTOCOL) {
+            Failure(APNS_ERR_PROTOCOL, cause: APNS_CAUSE_FLOOD) {
               $0.append("more devices than the ")
               $0.append(limits.tuples)
               $0.append(" that tuples_max allows come from ")
@@ -182,14 +182,14 @@ struct Feedback: ~Copyable {
     }
     if vainReads > Self.mostVainReads {
       return breakOff(
-        Failure(APNS_ERR_PROTOCOL) {
+        Failure(APNS_ERR_PROTOCOL, cause: APNS_CAUSE_FLOOD) {
           $0.append("without end, and without a device in it, something comes from ")
           endpoint.append(to: &$0)
         })
     }
     if last.hasPassed {
       return breakOff(
-        Failure(APNS_ERR_PROTOCOL) {
+        Failure(APNS_ERR_PROTOCOL, cause: APNS_CAUSE_FLOOD) {
           $0.append("the feedback list has no end after ")
           $0.append(Int(limits.list))
           $0.append(" ms: ")
@@ -228,7 +228,7 @@ struct Feedback: ~Copyable {
       return
     }
     final = .failed(
-      Failure(APNS_ERR_PROTOCOL) {
+      Failure(APNS_ERR_PROTOCOL, cause: failure?.cause ?? APNS_CAUSE_CONNECTION_LOST) {
         $0.append("the feedback list broke off ")
         $0.append(left)
         $0.append(" bytes into a tuple, after ")

@@ -42,7 +42,13 @@ struct NameLookup {
   @inline(never)
   private static func failure(_ host: UnsafePointer<CChar>, _ code: CInt) -> Failure {
     let system = code == EAI_SYSTEM ? csystem_errno() : 0
-    return Failure(code == EAI_MEMORY || system == ENOMEM ? APNS_ERR_MEMORY : APNS_ERR_NETWORK) {
+    let isExhausted = code == EAI_MEMORY || system == ENOMEM
+    return Failure(
+      isExhausted ? APNS_ERR_MEMORY : APNS_ERR_NETWORK,
+      cause: isExhausted
+        ? APNS_CAUSE_MEMORY
+        : csystem_is_unknown_name(code) != 0 ? APNS_CAUSE_NAME_NOT_FOUND : APNS_CAUSE_LOOKUP_FAILED
+    ) {
       $0.append("cannot resolve ")
       $0.append(host)
       $0.append(": ")
@@ -58,7 +64,7 @@ struct NameLookup {
   /// No answer came in time.
   @inline(never)
   static func outOfTime(_ host: UnsafePointer<CChar>) -> Failure {
-    Failure(APNS_ERR_TIMEOUT) {
+    Failure(APNS_ERR_TIMEOUT, cause: APNS_CAUSE_LOOKUP_TIMEOUT) {
       $0.append("cannot resolve ")
       $0.append(host)
       $0.append(" in time")

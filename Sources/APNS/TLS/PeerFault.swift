@@ -12,6 +12,25 @@ struct PeerFault {
   /// What the peer showed where a pinned key was asked for.
   var unpinnedKey: KeyDigest?
 
+  var cause: apns_cause_t {
+    if unpinnedKey != nil { return APNS_CAUSE_PEER_NOT_PINNED }
+    switch code {
+    case X509_V_ERR_CERT_HAS_EXPIRED: return APNS_CAUSE_PEER_EXPIRED
+    case X509_V_ERR_CERT_NOT_YET_VALID: return APNS_CAUSE_PEER_NOT_YET_VALID
+    case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
+      return APNS_CAUSE_PEER_NAME
+    case X509_V_ERR_CERT_REVOKED: return APNS_CAUSE_PEER_REVOKED
+    case X509_V_ERR_UNABLE_TO_GET_CRL, X509_V_ERR_UNABLE_TO_GET_CRL_ISSUER,
+      X509_V_ERR_CRL_NOT_YET_VALID, X509_V_ERR_CRL_HAS_EXPIRED, X509_V_ERR_CRL_SIGNATURE_FAILURE:
+      return APNS_CAUSE_PEER_REVOCATION_LIST
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
+      X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN,
+      X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_UNTRUSTED:
+      return APNS_CAUSE_PEER_NOT_TRUSTED
+    default: return APNS_CAUSE_PEER_UNFIT
+    }
+  }
+
   /// Certificate and reason, as the check leaves them.
   @inline(never)
   mutating func note(_ store: OpaquePointer) {

@@ -162,13 +162,13 @@ struct PeerRules: ~Copyable {
     let errors = TLSErrors.take()
     if errors.isNoMorePEM {
       if count > 0 { return }
-      throw Failure(APNS_ERR_CREDENTIALS) {
+      throw Failure(APNS_ERR_CREDENTIALS, cause: APNS_CAUSE_REVOCATION_LIST) {
         $0.append("crl file ")
         $0.append(file)
         $0.append(" holds no revocation list in PEM")
       }
     }
-    throw errors.failure(APNS_ERR_CREDENTIALS) {
+    throw errors.failure(APNS_ERR_CREDENTIALS, cause: APNS_CAUSE_REVOCATION_LIST) {
       $0.append("crl file ")
       $0.append(file)
       $0.append(" has a broken revocation list")

@@ -69,7 +69,7 @@ struct ProxyTunnel: ~Copyable {
   private static func failure(
     _ endpoint: borrowing Endpoint, _ text: StaticString, systemError: CInt = 0
   ) -> Failure {
-    Failure(APNS_ERR_NETWORK, systemError: systemError) {
+    Failure(APNS_ERR_NETWORK, systemError: systemError, cause: APNS_CAUSE_PROXY_LOST) {
       endpoint.appendProxy(to: &$0)
       $0.append(text)
     }
@@ -82,6 +82,13 @@ struct ProxyTunnel: ~Copyable {
         || answer[count &- 2] == 0x0D && answer[count &- 3] == 0x0A)
   }
 
+  /// Of a proxy that answers in HTTP and refuses.
+  private var cause: apns_cause_t {
+    if answer[9] == 0x35 { return APNS_CAUSE_PROXY_NO_ROUTE }
+    return answer[9] == 0x34 && answer[10] == 0x30 && answer[11] == 0x37
+      ? APNS_CAUSE_PROXY_AUTHENTICATION : APNS_CAUSE_PROXY_REFUSED
+  }
+
   /// "HTTP/1.1 200 Connection established": any 2xx opens the way.
   private func judge(_ endpoint: borrowing Endpoint) throws(Failure) {
     var end = 0
@@ -92,7 +99,7 @@ struct ProxyTunnel: ~Copyable {
     if isHTTP, answer[9] == 0x32 { return }
     // Said to be static: a String, converted, brings 8 KB of the standard library along.
     let verdict: StaticString = isHTTP ? " refused: " : " does not speak HTTP: "
-    throw Failure(APNS_ERR_NETWORK) {
+    throw Failure(APNS_ERR_NETWORK, cause: isHTTP ? cause : APNS_CAUSE_PROXY_NOT_HTTP) {
       endpoint.appendProxy(to: &$0)
       $0.append(verdict)
       $0.append(text: UnsafeRawBufferPointer(rebasing: answer[min(isHTTP ? 9 : 0, end)..<end]))

@@ -177,7 +177,7 @@ struct TLSConnection: ~Copyable {
     }
     if let wanted = try tunnel?.advance(on: state.pointee.descriptor, to: endpoint) {
       guard deadline.hasPassed else { return .waits(wanted, until: deadline) }
-      throw Failure(APNS_ERR_TIMEOUT) {
+      throw Failure(APNS_ERR_TIMEOUT, cause: APNS_CAUSE_PROXY_TIMEOUT) {
         endpoint.appendProxy(to: &$0)
         $0.append(" took too long to connect to ")
         endpoint.append(to: &$0)
@@ -187,7 +187,7 @@ struct TLSConnection: ~Copyable {
     if let wanted = try shakeHands(endpoint) { return .waits(wanted, until: deadline) }
     #if APNS_HTTP2
       if endpoint.speaksHTTP2, copenssl_has_http2(ssl) == 0 {
-        throw Failure(APNS_ERR_PROTOCOL) {
+        throw Failure(APNS_ERR_PROTOCOL, cause: APNS_CAUSE_NO_HTTP2) {
           $0.append("no HTTP/2 is spoken at ")
           endpoint.append(to: &$0)
         }
@@ -235,7 +235,7 @@ struct TLSConnection: ~Copyable {
     default: throw handshakeFailure(endpoint)
     }
     guard deadline.hasPassed else { return wanted }
-    throw Failure(APNS_ERR_TIMEOUT) {
+    throw Failure(APNS_ERR_TIMEOUT, cause: APNS_CAUSE_HANDSHAKE_TIMEOUT) {
       $0.append("the TLS handshake took too long with ")
       endpoint.append(to: &$0)
     }
@@ -251,25 +251,30 @@ struct TLSConnection: ~Copyable {
     }
     let fault = state.pointee.peerFault
     if fault.code != 0 {
-      var failure = Failure(APNS_ERR_TLS) { $0.append(fault, host: endpoint.serverName) }
+      var failure = Failure(APNS_ERR_TLS, cause: fault.cause) {
+        $0.append(fault, host: endpoint.serverName)
+      }
       failure.tlsCode = errors.code
       return failure
     }
     if state.pointee.systemError != 0 {
       return explain(
-        Failure(APNS_ERR_NETWORK, systemError: state.pointee.systemError) {
+        Failure(
+          APNS_ERR_NETWORK, systemError: state.pointee.systemError,
+          cause: APNS_CAUSE_HANDSHAKE_ENDED
+        ) {
           $0.append("the TLS handshake broke off with ")
           endpoint.append(to: &$0)
         })
     }
     if state.pointee.hasEnded && (errors.code == 0 || errors.isEndWithoutClose) {
       return explain(
-        Failure(APNS_ERR_NETWORK) {
+        Failure(APNS_ERR_NETWORK, cause: APNS_CAUSE_HANDSHAKE_ENDED) {
           $0.append("the peer closed during the TLS handshake: ")
           endpoint.append(to: &$0)
         })
     }
-    let failure = errors.failure(APNS_ERR_TLS) {
+    let failure = errors.failure(APNS_ERR_TLS, cause: errors.cause) {
       $0.append("the TLS handshake failed with ")
       endpoint.append(to: &$0)
     }
@@ -280,9 +285,14 @@ struct TLSConnection: ~Copyable {
   @inline(never)
   private func explain(_ failure: Failure) -> Failure {
     guard state.pointee.lacksCertificate else { return failure }
-    return failure.saying {
+    var longer = failure.saying {
       $0.append("; no certificate was shown, though the peer asked for one")
     }
+    // Once the connection is open, handshake_failure is no verdict on a certificate.
+    if failure.status == APNS_ERR_TLS, !isOpen || failure.refusesProvider {
+      longer.cause = APNS_CAUSE_CERTIFICATE_WANTED
+    }
+    return longer
   }
 
   /// Memory ran out: OpenSSL says so, or says nothing, for that takes memory too.
@@ -294,7 +304,9 @@ struct TLSConnection: ~Copyable {
   }
 
   private var flood: Failure {
-    Failure(APNS_ERR_PROTOCOL, "the peer floods the connection with TLS records that carry nothing")
+    Failure(
+      APNS_ERR_PROTOCOL, "the peer floods the connection with TLS records that carry nothing",
+      cause: APNS_CAUSE_FLOOD)
   }
 
   // MARK: Reading and writing
@@ -365,9 +377,13 @@ struct TLSConnection: ~Copyable {
       // Of a connection that was resumed it is no verdict on the provider: the next one, which
       // is not, will tell.
       if wasResumed {
-        return errors.failure(APNS_ERR_NETWORK) { $0.append("the peer ended a resumed connection") }
+        return errors.failure(APNS_ERR_NETWORK, cause: APNS_CAUSE_ALERT) {
+          $0.append("the peer ended a resumed connection")
+        }
       }
-      let failure = errors.failure(APNS_ERR_TLS) { $0.append("the peer ended the connection") }
+      let failure = errors.failure(APNS_ERR_TLS, cause: errors.cause) {
+        $0.append("the peer ended the connection")
+      }
       return errors.mayMissCertificate ? explain(failure) : failure
     }
     if state.pointee.systemError != 0 {

@@ -107,8 +107,6 @@ struct TLSNetwork: Network, ~Copyable {
     lines[line]?.failure() ?? Failure(APNS_ERR_NETWORK, "the connection ended")
   }
 
-  static func refusesProvider(_ failure: Failure) -> Bool { failure.refusesProvider }
-
   func hasNews(_ line: Int) -> Bool { lines[line]?.look(for: .reading) != nil }
 
   mutating func sayGoodbye(_ line: Int) { lines[line]?.sayGoodbye() }

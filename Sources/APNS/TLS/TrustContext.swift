@@ -110,7 +110,7 @@ struct TrustContext: ~Copyable {
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, notePeerFault)
     if options.ca_file == nil, options.ca_directory == nil {
       guard SSL_CTX_set_default_verify_paths(context) == 1 else {
-        throw TLSErrors.take().failure(APNS_ERR_CREDENTIALS) {
+        throw TLSErrors.take().failure(APNS_ERR_CREDENTIALS, cause: APNS_CAUSE_CA_MISSING) {
           $0.append("the system's trust store cannot be read")
         }
       }
@@ -136,7 +136,7 @@ struct TrustContext: ~Copyable {
       SSL_CTX_load_verify_locations(context, options.ca_file, options.ca_directory) == 1
         || SSL_CTX_load_verify_locations(context, options.ca_file, options.ca_directory) == 1
     else {
-      throw TLSErrors.take().failure(APNS_ERR_CREDENTIALS) {
+      throw TLSErrors.take().failure(APNS_ERR_CREDENTIALS, cause: APNS_CAUSE_CA_MISSING) {
         $0.append("no certificate to trust in ")
         $0.append(options.ca_file ?? options.ca_directory)
       }

@@ -22,10 +22,6 @@ protocol Network: ~Copyable {
   /// Why `read` or `write` found the line broken; until it is dropped.
   func failure(_ line: Int) -> Failure
 
-  /// The peer turned the provider's certificate down, so that it looked at nothing that was
-  /// sent.
-  static func refusesProvider(_ failure: Failure) -> Bool
-
   /// Something may be there to be read.
   func hasNews(_ line: Int) -> Bool
 

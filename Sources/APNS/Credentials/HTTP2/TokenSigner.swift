@@ -37,7 +37,8 @@ struct TokenSigner: ~Copyable {
     guard copenssl_is_p256(key) == 1 else {
       EVP_PKEY_free(key)
       TLSErrors.clear()
-      throw source.fault("holds a key that is not EC P-256, as Apple's are")
+      throw source.fault(
+        "holds a key that is not EC P-256, as Apple's are", cause: APNS_CAUSE_KEY_UNFIT)
     }
     guard let memory = calloc(2, Self.identifierLength &+ 1) else {
       EVP_PKEY_free(key)
@@ -74,7 +75,7 @@ struct TokenSigner: ~Copyable {
       }
     }
     guard given != nil, count == identifierLength, isPlain else {
-      throw Failure(APNS_ERR_ARGUMENT) {
+      throw Failure(APNS_ERR_ARGUMENT, cause: APNS_CAUSE_TOKEN_IDENTIFIER) {
         $0.append(option)
         if given == nil {
           $0.append(" is not given with the token_key")
@@ -136,7 +137,7 @@ struct TokenSigner: ~Copyable {
       copenssl_sign_es256(context, key, bytes, count, $0.baseAddress)
     }
     guard fine == 1 else {
-      throw TLSErrors.take().failure(APNS_ERR_CREDENTIALS) {
+      throw TLSErrors.take().failure(APNS_ERR_CREDENTIALS, cause: APNS_CAUSE_KEY_UNFIT) {
         $0.append("the provider token cannot be signed")
       }
     }

@@ -150,7 +150,7 @@ extension BinarySession where Net: ~Copyable {
     _ lane: UnsafeMutablePointer<Lane>, _ failure: Failure?
   ) throws(Failure) {
     close(lane)
-    if let failure, Net.refusesProvider(failure) {
+    if let failure, failure.refusesProvider {
       let hadSomething = lane.pointee.window.hasInFlight
       lane.pointee.window.connectionRefused()
       lane.pointee.isUnwelcome =

@@ -27,7 +27,7 @@ extension BinarySession where Net: ~Copyable {
     }
     lane.pointee.vainHearings &+= 1
     guard lane.pointee.vainHearings > Self.mostVainHearings else { return }
-    let failure = Failure(APNS_ERR_PROTOCOL) {
+    let failure = Failure(APNS_ERR_PROTOCOL, cause: APNS_CAUSE_FLOOD) {
       $0.append("without end, and without a word in it, something comes from ")
       network.append(to: &$0)
     }

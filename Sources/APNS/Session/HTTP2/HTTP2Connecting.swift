@@ -56,7 +56,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     _ lane: UnsafeMutablePointer<PushLane>, _ failure: Failure?
   ) throws(Failure) {
     let owed = lane.pointee.http.pointee.inFlight
-    let refuses = failure.map(Net.refusesProvider) ?? false
+    let refuses = failure?.refusesProvider ?? false
     close(lane)
     if refuses {
       // It looked at nothing.

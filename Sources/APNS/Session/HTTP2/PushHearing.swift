@@ -123,7 +123,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   }
 
   private var flooded: Failure {
-    Failure(APNS_ERR_PROTOCOL) {
+    Failure(APNS_ERR_PROTOCOL, cause: APNS_CAUSE_FLOOD) {
       $0.append("more than ")
       $0.append(Int(FloodBudget.most >> 10))
       $0.append(" KiB that answer nothing came from ")

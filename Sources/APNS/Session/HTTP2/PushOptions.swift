@@ -12,7 +12,7 @@ struct PushNames: ~Copyable {
   static func make(_ given: apns_session_options_t) throws(Failure) -> PushNames {
     let topicCount = try PushRequest.topic(given.topic, reject: APNS_REJECT_NONE).count
     if given.topic != nil, topicCount == 0 {
-      throw Failure(APNS_ERR_ARGUMENT, "topic is empty")
+      throw Failure(APNS_ERR_ARGUMENT, "topic is empty", cause: APNS_CAUSE_TOPIC)
     }
     let usual: StaticString = "api.push.apple.com"
     let host =

@@ -19,7 +19,16 @@ struct OutOfTime {
     on network: borrowing Net, pausingAfter fruitless: Int?, unresolved: Int,
     reason: Failure? = nil
   ) -> Failure {
-    Failure(APNS_ERR_TIMEOUT) {
+    Failure(
+      APNS_ERR_TIMEOUT,
+      // Why the last connection failed is why time ran out.
+      cause: reason?.cause
+        ?? (isStalled
+          ? APNS_CAUSE_WRITE_TIMEOUT
+          : isOpening
+            ? APNS_CAUSE_CONNECT_TIMEOUT
+            : fruitless == nil ? APNS_CAUSE_ANSWER_TIMEOUT : APNS_CAUSE_RECONNECT_PAUSE)
+    ) {
       if isStalled {
         $0.append("time ran out while writing to ")
         network.append(to: &$0)
@@ -55,7 +64,7 @@ struct OutOfTime {
   static func stalled<Net: Network & ~Copyable>(
     for time: Int64, on network: borrowing Net
   ) -> Failure {
-    Failure(APNS_ERR_TIMEOUT) {
+    Failure(APNS_ERR_TIMEOUT, cause: APNS_CAUSE_WRITE_TIMEOUT) {
       $0.append("the peer took nothing for ")
       $0.append(Int(time / 1_000_000))
       $0.append(" ms: ")
