@@ -227,11 +227,11 @@ class Provider {
       if (event.is_accepted())
         accepted_++, std::cout << "accepted";
       else if (event.is_rejected())
-        rejected_++, std::cout << "rejected: " << event.reason_text();
-      else if (unknown_++, event.answer_text().empty())
+        rejected_++, std::cout << "rejected: " << event.why();
+      else if (unknown_++, event.reason_text().empty())
         std::cout << "unknown: the connection ended first";
       else
-        std::cout << "unknown: " << event.answer_text();
+        std::cout << "unknown: " << event.reason_text();
       if (!event.id().empty()) std::cout << ", apns-id " << event.id();
       std::cout << std::endl;
     }

@@ -70,8 +70,8 @@ static void a_notification_says_what_it_was_given(void **) {
   assert_true(event.is_accepted());
   assert_int_equal(event.http_status, 200);
   assert_text(uuid, event.id());
-  assert_int_equal(event.answer_reason(), APNS_REASON_NONE);
-  assert_text("", event.answer_text());
+  assert_int_equal(event.reason(), APNS_REASON_NONE);
+  assert_text("", event.reason_text());
   session.send({token_of(1), json});
   assert_true(only_event(session).is_accepted());
   service.stop();
@@ -106,10 +106,11 @@ static void a_rejection_says_why(void **) {
     session.send({token_of(1), json});
     const apns::Event event = only_event(session);
     assert_true(event.is_rejected());
-    assert_int_equal(event.answer_reason(), APNS_REASON_UNREGISTERED);
-    assert_int_equal(event.reason(), APNS_REJECT_NONE);
+    assert_int_equal(event.reason(), APNS_REASON_UNREGISTERED);
+    assert_int_equal(event.reject(), APNS_REJECT_NONE);
     assert_int_equal(event.http_status, 410);
     assert_text("Unregistered", event.reason_text());
+    assert_text("Unregistered", event.why());
     assert_true(event.gone_since() ==
                 std::chrono::system_clock::time_point{} + std::chrono::seconds{1454402113});
     // The loop that cleans up after the feedback service goes on working.
@@ -127,9 +128,9 @@ static void a_rejection_says_why(void **) {
   apns::Session session(apns::Credentials(provider_options()), service.session_options());
   session.send({token_of(1), json});
   const apns::Event event = only_event(session);
-  assert_int_equal(event.answer_reason(), APNS_REASON_OTHER);
-  assert_text("SomethingNew", event.answer_text());
+  assert_int_equal(event.reason(), APNS_REASON_OTHER);
   assert_text("SomethingNew", event.reason_text());
+  assert_text("SomethingNew", event.why());
 }
 
 static std::vector<char> make_token_key() {

@@ -96,7 +96,7 @@ static void sessions(void **) {
   auto events = session.try_events(seconds(0), &error);
   int count = 0;
   for (const apns::Event &event : events) {
-    assert_true(event.is_rejected() && event.reason() == APNS_REJECT_INVALID_TOKEN);
+    assert_true(event.is_rejected() && event.reject() == APNS_REJECT_INVALID_TOKEN);
     assert_int_equal(event.identifier, identifier);
     count++;
   }

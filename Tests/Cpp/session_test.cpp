@@ -100,7 +100,11 @@ static void every_notification_ends_and_is_told(void **) {
     assert_int_equal(event.is_rejected(), count == 1);
     assert_int_equal(event.is_accepted(), count != 1);
     assert_false(event.is_unknown());
-    if (count == 1) assert_text("invalid token", event.reason_text());
+    if (count == 1) {
+      assert_text("invalid token", event.reject_text());
+      assert_text("invalid token", event.why());
+      assert_text("", event.reason_text());
+    }
     count++;
   }
   assert_int_equal(count, 3);

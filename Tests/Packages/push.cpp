@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
     const auto line = reinterpret_cast<std::uintptr_t>(event.user_data);
     if (event.kind == APNS_EVENT_REJECTED) {
       rejected++;
-      std::cout << "line " << line << ": rejected: " << event.reason_text() << '\n';
+      std::cout << "line " << line << ": rejected: " << event.why() << '\n';
     } else if (event.kind == APNS_EVENT_UNKNOWN) {
       unknown++;
       std::cout << "line " << line << ": unknown\n";

@@ -1,6 +1,7 @@
 """Whatever a program hands over: an exception, and the process lives."""
 
 import copy
+import gc
 import importlib
 import importlib.util
 import itertools
@@ -12,6 +13,8 @@ import random
 import subprocess
 import sys
 import threading
+import typing
+import weakref
 
 import apns
 import pytest
@@ -304,50 +307,123 @@ try:
     import _interpreters as interpreters
 except ImportError:
     import _xxsubinterpreters as interpreters
+kind, provider, ca, port = sys.argv[1:]
 if sys.version_info >= (3, 13):
-    make = lambda: interpreters.create("legacy")
+    make = lambda: interpreters.create(kind)
 elif sys.version_info >= (3, 12):
-    make = lambda: interpreters.create(isolated=False)
+    make = lambda: interpreters.create(isolated=kind == "isolated")
 else:
     make = interpreters.create
-attempt = '''
-for _ in range(2):
-    try:
-        import apns
-    except ImportError as error:
-        print("refused:", error, flush=True)
+work = f'''
+import sys
+sys.path[:] = {sys.path!r}
+import apns
+who = apns.Credentials(certificate_file={provider!r}, ca_file={ca!r})
+with apns.Session(who, host="127.0.0.1", port={port}, report_accepted=True) as session:
+    session.send(bytes(32), {{"aps": {{"alert": "x"}}}}, user_data=session)
+    session.send_many([(bytes(32), apns.Payload(alert="x")), ("ff", b"{{}}")])
+assert [event.kind.text for event in session] == ["accepted", "accepted", "rejected"]
+assert session.stats().taken == 3 and isinstance(session.stats(), apns.Stats)
+try:
+    session.send(bytes(32), b"{{}}")
+except apns.ClosedError as error:
+    assert isinstance(error, apns.Error)
+try:
+    apns.token_from_hex("x")
+except apns.ArgumentError:
+    print("well", flush=True)
+apns.kept = session
 '''
+import apns
 for _ in range(2):
     other = make()
-    interpreters.run_string(other, attempt)
+    failure = interpreters.run_string(other, work)
+    assert not failure, failure
     interpreters.destroy(other)
-    import apns
-    print(apns.Payload(alert="x").write(), flush=True)
+    exec(work)
+first, second = make(), make()
+for other in (first, second, first):
+    assert not interpreters.run_string(other, work)
+interpreters.destroy(first)
+assert not interpreters.run_string(second, work)
+interpreters.destroy(second)
+exec(work)
 """
 
-
-@pytest.mark.skipif(
-    not any(map(importlib.util.find_spec, ("_interpreters", "_xxsubinterpreters"))),
-    reason="this Python has no module for other interpreters",
-)
-def test_another_interpreter_is_refused():
-    refused = "refused: apns works in the main interpreter only, not in another\n"
-    assert run(OTHER_INTERPRETERS) == 2 * (2 * refused + "b'{\"aps\":{\"alert\":\"x\"}}'\n")
+INTERPRETERS = any(map(importlib.util.find_spec, ("_interpreters", "_xxsubinterpreters")))
 
 
-def test_imported_again():
-    before = apns.Payload(alert="x")
+@pytest.mark.parametrize("kind", ["legacy", "isolated"])
+def test_other_interpreters(start, certificates, kind):
+    """Each has types and classes of its own, and takes them along when it ends."""
+    if not INTERPRETERS:
+        pytest.skip("this Python has no module for other interpreters")
+    if kind == "isolated" and sys.version_info < (3, 12):
+        pytest.skip("interpreters with a lock of their own came with Python 3.12")
+    simulator = start(faults={"bad_tokens": ["ff"]})
+    said = run(OTHER_INTERPRETERS, kind, certificates / "provider.pem", certificates / "ca.pem", simulator.gateway[1])
+    assert said == 9 * "well\n"
+
+
+def import_again():
+    """The package, imported as if it had not been; the one that the tests use stays in place."""
     kept = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "apns"}
     try:
         for name in kept:
             del sys.modules[name]
-        again = importlib.import_module("apns")
-        assert again is not apns and again.Payload is apns.Payload
-        assert type(again.Payload(alert="y")) is type(before)
-        with pytest.raises(apns.ArgumentError):
-            again.token_from_hex("x")
+        return importlib.import_module("apns")
     finally:
+        for name in [name for name in sys.modules if name.split(".")[0] == "apns"]:
+            del sys.modules[name]
         sys.modules.update(kept)
+
+
+def test_imported_again(start, certificates):
+    """Two imports have nothing in common, and each goes on working."""
+    simulator = start(faults={"bad_tokens": ["ff"]})
+    again = import_again()
+    assert again is not apns and again.Session is not apns.Session and again.Error is not apns.Error
+    for package, other in ((apns, again), (again, apns)):
+        who = package.Credentials(certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem")
+        with pytest.raises(TypeError, match="apns.Credentials"):
+            other.Session(who)
+        with package.Session(who, host="127.0.0.1", port=simulator.gateway[1]) as session:
+            session.send_many([(TOKEN, package.Payload(alert="x")), (b"\xff", b"{}")])
+            with pytest.raises(TypeError):
+                session.send(TOKEN, other.Payload(alert="x"))
+        (event,) = session
+        assert type(event) is package.Event and type(event.reject) is package.Reject
+        with pytest.raises(package.ArgumentError):
+            package.token_from_hex("x")
+
+
+def test_an_import_is_freed():
+    """With the last that refers to it, be that an object of one of its types."""
+    again = import_again()
+    module, payload = weakref.ref(again._core), again.Payload(alert="x")
+    session = again.Session(again.Credentials(dangerously_accept_any_peer=True))
+    del again
+    gc.collect()
+    assert payload.write() == b'{"aps":{"alert":"x"}}' and session.stats().taken == 0
+    with pytest.raises(Exception, match="closed"):
+        session.close()
+        session.flush()
+    del payload, session
+    for clear in typing._cleanups:  # Union remembers what it was given
+        clear()
+    gc.collect()
+    assert module() is None
+
+
+def test_a_type_without_its_module():
+    again = import_again()
+    for wrong in (None, sys, apns._core, 5):
+        again.Session._module = wrong
+        with pytest.raises(SystemError, match="_module"):
+            again.Session(apns.Credentials())
+    del again.Session._module
+    with pytest.raises(AttributeError, match="_module"):
+        again.Session(apns.Credentials())
 
 
 UNTIL_THE_END = """

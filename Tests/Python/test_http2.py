@@ -174,7 +174,7 @@ def test_a_device_that_is_gone(start, push):
 
 
 def test_the_binary_interface_tells_by_feedback(who):
-    with pytest.raises(apns.ArgumentError, match="by Feedback"):
+    with pytest.raises(apns.ArgumentError, match="over the binary interface, Feedback lists"):
         apns.Session(who).gone()
 
 

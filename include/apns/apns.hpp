@@ -8,7 +8,7 @@
  *     session.send({token, json});
  *     session.drain(std::chrono::seconds{5});
  *     for (const apns::Event &event : session.events())
- *       std::cerr << event.identifier << ": " << event.reason_text() << '\n';
+ *       std::cerr << event.identifier << ": " << event.why() << '\n';
  *
  * It is a header and nothing else: every function is one of the C header's, inline.
  * What a call means, its limits and its errors stand there; here stands what C++ adds.
@@ -1185,19 +1185,20 @@ struct Event : apns_event_t {
   bool is_rejected() const noexcept { return kind == APNS_EVENT_REJECTED; }
   bool is_unknown() const noexcept { return kind == APNS_EVENT_UNKNOWN; }
 
-  /** Why the gateway rejected it. */
-  apns_reject_t reason() const noexcept { return static_cast<apns_reject_t>(reject); }
-  std::string_view reason_text() const noexcept {
-    return *answer_text().data() ? answer_text() : apns_reject_text(reason());
-  }
+  /** Why it was rejected, as the binary interface says it. */
+  apns_reject_t reject() const noexcept { return static_cast<apns_reject_t>(apns_event_t::reject); }
+  std::string_view reject_text() const noexcept { return apns_reject_text(reject()); }
 
   /* What today's service answered, beside http_status; HTTP/2 only. */
 
-  apns_reason_t answer_reason() const noexcept {
-    return static_cast<apns_reason_t>(apns_event_t::reason);
+  /** Why it was rejected, as HTTP/2 says it. */
+  apns_reason_t reason() const noexcept { return static_cast<apns_reason_t>(apns_event_t::reason); }
+  /** The reason as the service wrote it, also one that is not listed; "" where it wrote none. */
+  std::string_view reason_text() const noexcept { return apns_event_t::reason_text; }
+  /** Why in words, over both interfaces: reason_text(), or reject_text() where that is "". */
+  std::string_view why() const noexcept {
+    return reason_text().empty() ? reject_text() : reason_text();
   }
-  /** As it was written, for a reason that is not listed too. */
-  std::string_view answer_text() const noexcept { return apns_event_t::reason_text; }
   std::string_view id() const noexcept { return apns_id; }
   /** Since when the device is gone; the epoch where that was not said. */
   std::chrono::system_clock::time_point gone_since() const noexcept {

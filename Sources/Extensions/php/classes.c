@@ -6,6 +6,9 @@
 #include "zend_attributes.h"
 #include "zend_interfaces.h"
 
+/* After what it needs. */
+#include "constants.h"
+
 php_apns_classes php_apns_class;
 
 /* Passphrases are not for backtraces; what is one too many is the last parameter's. Before 8.2 PHP
@@ -19,6 +22,13 @@ static void hide(zend_class_entry *ce, const char *method, uint32_t first, uint3
 #else
   (void)ce, (void)method, (void)first, (void)last;
 #endif
+}
+
+static void add_constants(void) {
+  for (size_t index = 0; index < sizeof constants / sizeof *constants; index++) {
+    zend_declare_class_constant_long(*constants[index].owner, constants[index].name,
+                                     strlen(constants[index].name), constants[index].value);
+  }
 }
 
 void php_apns_classes_register(void) {
@@ -46,6 +56,7 @@ void php_apns_classes_register(void) {
   all->session = register_class_Apns_Session(zend_ce_aggregate);
   all->feedback_entry = register_class_Apns_FeedbackEntry();
   all->feedback = register_class_Apns_Feedback(zend_ce_aggregate);
+  add_constants();
   hide(all->credentials, "__construct", 0, 4);
   hide(all->session, "__construct", 0, 3);
   hide(all->session, "persistent", 1, 4);

@@ -41,7 +41,7 @@ if test "$PHP_APNS" != "no"; then
   esac
   PHP_SUBST([APNS_SHARED_LIBADD])
   PHP_NEW_EXTENSION([apns],
-    [apns.c classes.c credentials.c event.c failure.c feedback.c iterator.c line.c names.c notes.c options.c passphrase.c payload.c persistent.c sending.c session.c strings.c token.c words.c],
+    [apns.c classes.c credentials.c event.c failure.c feedback.c iterator.c names.c options.c passphrase.c payload.c persistent.c records.c sending.c session.c strings.c token.c tracked_session.c why.c],
     [$ext_shared],, [-std=gnu11 -fvisibility=hidden -fstack-protector-strong $apns_fortify -DZEND_ENABLE_STATIC_TSRMLS_CACHE=1])
   PHP_ADD_EXTENSION_DEP([apns], [hash])
   PHP_ADD_EXTENSION_DEP([apns], [json])

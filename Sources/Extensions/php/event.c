@@ -37,30 +37,30 @@ static void tell_answer(zend_object *event, const php_apns_answer *answer) {
 
 bool php_apns_event_take(zend_object *session, bool of_others, int32_t timeout_ms, zval *out) {
   ZVAL_NULL(out);
-  php_apns_line *line = php_apns_session_line(session);
-  if (!line) return false;
-  php_apns_note *note = php_apns_line_next(line, of_others, timeout_ms);
-  if (!note || EG(exception)) return !EG(exception);
+  php_apns_tracked *tracked = php_apns_session_tracked(session);
+  if (!tracked) return false;
+  php_apns_record *record = php_apns_tracked_next(tracked, of_others, timeout_ms);
+  if (!record || EG(exception)) return !EG(exception);
   /* Stays in its list until all memory is there, so that nothing is lost for want of it. */
   zval event;
   object_init_ex(&event, php_apns_class.event);
   zend_object *made = Z_OBJ(event);
-  ZVAL_LONG(OBJ_PROP_NUM(made, KIND), note->kind);
-  ZVAL_LONG(OBJ_PROP_NUM(made, REJECT), note->reject);
-  tell_answer(made, note->answer);
-  ZVAL_LONG(OBJ_PROP_NUM(made, IDENTIFIER), note->identifier);
-  ZVAL_STR(OBJ_PROP_NUM(made, TOKEN), php_apns_token_hex(note->token, note->token_length));
-  php_apns_note_user_data(note, OBJ_PROP_NUM(made, USER_DATA));
-  if (note->request) {
-    ZVAL_STRINGL(OBJ_PROP_NUM(made, REQUEST), ZSTR_VAL(note->request->name),
-                 ZSTR_LEN(note->request->name));
+  ZVAL_LONG(OBJ_PROP_NUM(made, KIND), record->kind);
+  ZVAL_LONG(OBJ_PROP_NUM(made, REJECT), record->reject);
+  tell_answer(made, record->answer);
+  ZVAL_LONG(OBJ_PROP_NUM(made, IDENTIFIER), record->identifier);
+  ZVAL_STR(OBJ_PROP_NUM(made, TOKEN), php_apns_token_hex(record->token, record->token_length));
+  php_apns_record_user_data(record, OBJ_PROP_NUM(made, USER_DATA));
+  if (record->request) {
+    ZVAL_STRINGL(OBJ_PROP_NUM(made, REQUEST), ZSTR_VAL(record->request->name),
+                 ZSTR_LEN(record->request->name));
   } else {
     ZVAL_NULL(OBJ_PROP_NUM(made, REQUEST));
   }
-  ZVAL_STRING(OBJ_PROP_NUM(made, KIND_TEXT), php_apns_kind_text(note->kind));
-  ZVAL_STR(OBJ_PROP_NUM(made, WHY), php_apns_why(note));
-  php_apns_notes_remove(of_others ? &line->left : &line->own, note);
-  php_apns_note_free(note);
+  ZVAL_STRING(OBJ_PROP_NUM(made, KIND_TEXT), php_apns_kind_text(record->kind));
+  ZVAL_STR(OBJ_PROP_NUM(made, WHY), php_apns_why(record));
+  php_apns_records_remove(of_others ? &tracked->left : &tracked->own, record);
+  php_apns_record_free(record);
   ZVAL_COPY_VALUE(out, &event);
   return true;
 }

@@ -1,5 +1,7 @@
 #include "php_apns.h"
 
+#include "feedback_options.h"
+
 #include "zend_exceptions.h"
 #include "zend_interfaces.h"
 
@@ -18,22 +20,10 @@ typedef struct settings {
   apns_feedback_options_t options;
 } settings;
 
-#define FIELD(name, type) \
-  { #name, PHP_APNS_##type, XtOffsetOf(settings, options.name), true, NULL }
-static const php_apns_option fields[] = {
-    FIELD(host, TEXT),
-    FIELD(server_name, TEXT),
-    FIELD(port, U16),
-    FIELD(connect_timeout_ms, U32),
-    FIELD(read_timeout_ms, U32),
-    FIELD(list_timeout_ms, U32),
-    FIELD(tuples_max, U32),
-    FIELD(proxy_host, TEXT),
-    FIELD(proxy_user, TEXT),
-    FIELD(proxy_password, TEXT),
-    FIELD(proxy_port, U16),
-};
-#undef FIELD
+#define OPTION(name, type, words) \
+  {#name, PHP_APNS_##type, XtOffsetOf(settings, options.name), true, words},
+static const php_apns_option fields[] = {PHP_APNS_FEEDBACK_OPTIONS(OPTION)};
+#undef OPTION
 const php_apns_options php_apns_feedback_options = {"Apns\\Feedback", fields,
                                                     sizeof fields / sizeof *fields};
 

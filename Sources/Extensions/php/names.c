@@ -102,28 +102,8 @@ void php_apns_no_word(const char *what, const php_apns_name *words, const zend_s
                    nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
-const php_apns_name php_apns_protocols[] = {
-    {"binary", APNS_PROTOCOL_BINARY}, {"http2", APNS_PROTOCOL_HTTP2}, {NULL, 0}};
-const php_apns_name php_apns_formats[] = {{"simple", APNS_FORMAT_SIMPLE},
-                                          {"enhanced", APNS_FORMAT_ENHANCED},
-                                          {"framed", APNS_FORMAT_FRAMED},
-                                          {NULL, 0}};
-const php_apns_name php_apns_ambiguous[] = {
-    {"resend", APNS_AMBIGUOUS_RESEND}, {"report", APNS_AMBIGUOUS_REPORT}, {NULL, 0}};
-const php_apns_name php_apns_tls_versions[] = {
-    {"1.2", APNS_TLS_1_2}, {"1.3", APNS_TLS_1_3}, {NULL, 0}};
-const php_apns_name php_apns_push_types[] = {{"alert", APNS_PUSH_TYPE_ALERT},
-                                             {"background", APNS_PUSH_TYPE_BACKGROUND},
-                                             {"location", APNS_PUSH_TYPE_LOCATION},
-                                             {"voip", APNS_PUSH_TYPE_VOIP},
-                                             {"complication", APNS_PUSH_TYPE_COMPLICATION},
-                                             {"fileprovider", APNS_PUSH_TYPE_FILEPROVIDER},
-                                             {"mdm", APNS_PUSH_TYPE_MDM},
-                                             {"liveactivity", APNS_PUSH_TYPE_LIVEACTIVITY},
-                                             {"pushtotalk", APNS_PUSH_TYPE_PUSHTOTALK},
-                                             {"widgets", APNS_PUSH_TYPE_WIDGETS},
-                                             {"controls", APNS_PUSH_TYPE_CONTROLS},
-                                             {NULL, 0}};
+#include "words.h"
+
 const php_apns_name php_apns_checks[] = {{"all", APNS_CHECK_ALL},
                                          {"payload", APNS_CHECK_PAYLOAD},
                                          {"expiry", APNS_CHECK_EXPIRY},

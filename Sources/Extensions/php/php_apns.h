@@ -41,7 +41,7 @@ ZEND_BEGIN_MODULE_GLOBALS(apns)
   zend_long write_timeout_ms;
   zend_long close_timeout_ms;
   zend_long checks;      /* of apns_check_t */
-  HashTable *persistent; /* of php_apns_line *, by name; NULL: none yet */
+  HashTable *persistent; /* of php_apns_tracked *, by name; NULL: none yet */
   uint64_t requests;     /* begun by this process */
 ZEND_END_MODULE_GLOBALS(apns)
 
@@ -97,7 +97,7 @@ typedef const char *(*php_apns_name_at)(const void *names, size_t index);
 /* The name that was probably meant; NULL: none is near. */
 const char *php_apns_nearest(const char *given, php_apns_name_at name_at, const void *names);
 
-/* What a caller gave, short and in one line. */
+/* What a caller gave, short and on one line. */
 #define PHP_APNS_SHOWN 68
 const char *php_apns_shown(const zend_string *given, char out[PHP_APNS_SHOWN]);
 
@@ -185,7 +185,7 @@ bool php_apns_read_option(const php_apns_options *options, const char *name, zva
 typedef struct php_apns_fingerprint {
   unsigned char bytes[PHP_APNS_FINGERPRINT];
 } php_apns_fingerprint;
-/* Adds what the options came to, so that sessions made with other ones can be told. */
+/* Adds the values of the options, so that sessions made with other ones can be told apart. */
 void php_apns_fingerprint_options(php_apns_fingerprint *fingerprint, const php_apns_option *options,
                                   size_t count, const void *values);
 
@@ -230,9 +230,9 @@ bool php_apns_content_from(php_apns_content *content, zval *given);
 
 void php_apns_strings_register(void);
 
-/* ---- Notes: what is kept of each notification ---------------------------- */
+/* ---- records.c: what is kept of each notification ------------------------ */
 
-/* The name of a request, shared by its notes; outlives the request. */
+/* The name of a request, shared by its records; outlives the request. */
 typedef struct php_apns_request {
   uint32_t references;
   zend_string *name;
@@ -246,8 +246,8 @@ typedef struct php_apns_answer {
   char apns_id[40], reason_text[64];
 } php_apns_answer;
 
-typedef struct php_apns_note {
-  struct php_apns_note *before, *after;
+typedef struct php_apns_record {
+  struct php_apns_record *before, *after;
   php_apns_request *request; /* NULL: the session is not persistent */
   zval user_data;            /* persistent: of memory that outlives the request */
   uint32_t identifier;
@@ -256,35 +256,35 @@ typedef struct php_apns_note {
   php_apns_answer *answer; /* NULL: there is none */
   uint8_t token_length;
   uint8_t token[];
-} php_apns_note;
+} php_apns_record;
 
-typedef struct php_apns_notes {
-  php_apns_note *first, *last;
+typedef struct php_apns_records {
+  php_apns_record *first, *last;
   size_t count;
-} php_apns_notes;
+} php_apns_records;
 
 /* NULL: no memory, or user data that cannot be kept; an exception says so. */
-php_apns_note *php_apns_note_new(const uint8_t *token, size_t token_length, zval *user_data,
-                                 php_apns_request *request);
-void php_apns_note_free(php_apns_note *note);
-void php_apns_notes_append(php_apns_notes *notes, php_apns_note *note);
-void php_apns_notes_remove(php_apns_notes *notes, php_apns_note *note);
-void php_apns_notes_free(php_apns_notes *notes);
+php_apns_record *php_apns_record_new(const uint8_t *token, size_t token_length, zval *user_data,
+                                     php_apns_request *request);
+void php_apns_record_free(php_apns_record *record);
+void php_apns_records_append(php_apns_records *records, php_apns_record *record);
+void php_apns_records_remove(php_apns_records *records, php_apns_record *record);
+void php_apns_records_free(php_apns_records *records);
 /* A copy that the script may have. */
-void php_apns_note_user_data(const php_apns_note *note, zval *out);
+void php_apns_record_user_data(const php_apns_record *record, zval *out);
 
 php_apns_request *php_apns_request_new(const char *name, size_t length);
 void php_apns_request_release(php_apns_request *request);
 
-/* ---- Lines: a session of the library with its notes ----------------------- */
+/* ---- tracked_session.c: a session of the library, with the records of what it sent ---- */
 
-typedef struct php_apns_line {
+typedef struct php_apns_tracked {
   apns_session_t *session;
-  uint32_t references; /* of the objects, and of the table of persistent ones */
-  size_t prune_at;     /* look for notes that are no longer needed when so many are there */
-  php_apns_notes sent; /* no outcome has been taken for them */
-  php_apns_notes own;  /* outcomes that wait for this request */
-  php_apns_notes left; /* outcomes of earlier requests */
+  uint32_t references;   /* of the objects, and of the table of persistent ones */
+  size_t prune_at;       /* look for records that are no longer needed when so many are there */
+  php_apns_records sent; /* no outcome has been taken for them */
+  php_apns_records own;  /* outcomes that wait for this request */
+  php_apns_records left; /* outcomes of earlier requests */
   bool is_persistent;
   bool is_closed;
   bool holds_back; /* something waits for more */
@@ -292,23 +292,25 @@ typedef struct php_apns_line {
   zend_string *name;         /* persistent */
   php_apns_request *request; /* the current one; persistent */
   php_apns_fingerprint fingerprint;
-} php_apns_line;
+} php_apns_tracked;
 
-/* The line owns the session from here on. */
-php_apns_line *php_apns_line_new(apns_session_t *session, const apns_session_options_t *options);
-void php_apns_line_release(php_apns_line *line);
+/* Takes over the session. */
+php_apns_tracked *php_apns_tracked_new(apns_session_t *session,
+                                       const apns_session_options_t *options);
+void php_apns_tracked_release(php_apns_tracked *tracked);
 /* The process is not the one that made the session. */
-bool php_apns_line_is_foreign(const php_apns_line *line);
-/* Drops the notes of what has its end and will not be an outcome. */
-void php_apns_line_prune(php_apns_line *line);
+bool php_apns_tracked_is_inherited(const php_apns_tracked *tracked);
+/* Drops the records of what has its end and will not be an outcome. */
+void php_apns_tracked_prune(php_apns_tracked *tracked);
 /* The next outcome, still in its list; NULL: none, or an exception. */
-php_apns_note *php_apns_line_next(php_apns_line *line, bool of_others, int32_t timeout_ms);
+php_apns_record *php_apns_tracked_next(php_apns_tracked *tracked, bool of_others,
+                                       int32_t timeout_ms);
 /* Puts all outcomes that are there in their lists, without waiting. */
-void php_apns_line_collect(php_apns_line *line);
+void php_apns_tracked_collect(php_apns_tracked *tracked);
 /* From here on outcomes are another request's. */
-void php_apns_line_leave_request(php_apns_line *line);
+void php_apns_tracked_leave_request(php_apns_tracked *tracked);
 /* Learns what can be learned within apns.close_timeout_ms, and closes. */
-void php_apns_line_finish(php_apns_line *line);
+void php_apns_tracked_finish(php_apns_tracked *tracked);
 
 /* So many outcomes of earlier requests are kept before send() is refused. */
 #define PHP_APNS_LEFT_MAX 65536
@@ -322,11 +324,11 @@ typedef struct php_apns_session_settings {
 
 void php_apns_session_register(void);
 /* NULL, and an exception: nobody constructed it. */
-php_apns_line *php_apns_session_line(zend_object *object);
+php_apns_tracked *php_apns_session_tracked(zend_object *object);
 /* Throws why there is no session with these options, php.ini's topic by its name there. */
 void php_apns_session_refused(const apns_session_options_t *options, const apns_error_t *error);
-/* A Session object of a line that has been counted for it. */
-void php_apns_session_object(zval *out, php_apns_line *line);
+/* A Session object, which takes over a reference to the session. */
+void php_apns_session_object(zval *out, php_apns_tracked *tracked);
 
 void php_apns_event_register(void);
 /* The next outcome as an object; null: there is none; false: an exception. */
@@ -334,9 +336,9 @@ bool php_apns_event_take(zend_object *session, bool of_others, int32_t timeout_m
 /* Events, to go over with foreach. */
 void php_apns_events_new(zend_object *session, bool of_others, int32_t timeout_ms, zval *out);
 
-/* words.c */
+/* why.c */
 const char *php_apns_kind_text(int32_t kind);
-zend_string *php_apns_why(const php_apns_note *note);
+zend_string *php_apns_why(const php_apns_record *record);
 
 void php_apns_feedback_register(void);
 /* Makes an Apns\FeedbackEntry of it. */
@@ -350,10 +352,10 @@ zend_object_iterator *php_apns_iterator_new(zend_object *owner, php_apns_take ta
 
 /* ---- Persistent sessions -------------------------------------------------- */
 
-/* The line of that name, counted for the caller; NULL, and an exception. */
-php_apns_line *php_apns_persistent_line(zend_string *name, php_apns_identity *identity,
-                                        const php_apns_session_settings *settings,
-                                        const php_apns_fingerprint *fingerprint);
+/* The session of that name, with a reference for the caller; NULL, and an exception. */
+php_apns_tracked *php_apns_persistent_session(zend_string *name, php_apns_identity *identity,
+                                              const php_apns_session_settings *settings,
+                                              const php_apns_fingerprint *fingerprint);
 /* The end of a request: what was held back is written, outcomes are put aside. */
 void php_apns_persistent_end_request(void);
 /* The end of the process: closes gently, and logs outcomes that nobody took. */

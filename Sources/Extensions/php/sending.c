@@ -69,43 +69,44 @@ static uint32_t send_letter(zend_object *object, const letter *letter, bool more
   uint8_t token[APNS_TOKEN_MAX];
   if (!php_apns_token_bytes(letter->token, token, &notification.token_length)) return 0;
   if (!take_headers(letter, &notification)) return 0;
-  /* May run the script, so the line is looked at only behind it. */
+  /* May run the script, so the session is looked at only afterwards. */
   php_apns_content content;
   if (!php_apns_content_from(&content, letter->payload)) return 0;
   uint32_t identifier = 0;
-  php_apns_note *note = NULL;
-  php_apns_line *line = php_apns_session_line(object);
-  if (line && line->left.count >= PHP_APNS_LEFT_MAX) {
+  php_apns_record *record = NULL;
+  php_apns_tracked *tracked = php_apns_session_tracked(object);
+  if (tracked && tracked->left.count >= PHP_APNS_LEFT_MAX) {
     error.status = APNS_ERR_FULL;
     snprintf(error.message, sizeof error.message,
              "%zu outcomes of earlier requests wait to be taken with leftEvents()",
-             line->left.count);
+             tracked->left.count);
     php_apns_throw(&error);
-  } else if (line) {
-    note = php_apns_note_new(token, notification.token_length, letter->user_data, line->request);
+  } else if (tracked) {
+    record =
+        php_apns_record_new(token, notification.token_length, letter->user_data, tracked->request);
   }
-  if (note) {
+  if (record) {
     notification.token = token;
-    notification.user_data = note;
+    notification.user_data = record;
     notification.expiry = letter->expiry;
     apns_status_t status;
     const uint32_t flags = more ? APNS_SEND_MORE : 0;
     if (content.builder) {
-      status = apns_session_send_payload(line->session, &notification, content.builder, flags,
+      status = apns_session_send_payload(tracked->session, &notification, content.builder, flags,
                                          &identifier, NULL, &error);
     } else {
       notification.payload = ZSTR_VAL(content.json);
       notification.payload_length = ZSTR_LEN(content.json);
-      status = apns_session_send(line->session, &notification, flags, &identifier, &error);
+      status = apns_session_send(tracked->session, &notification, flags, &identifier, &error);
     }
     if (status == APNS_OK) {
-      note->identifier = identifier;
-      php_apns_notes_append(&line->sent, note);
-      line->holds_back = more;
-      if (line->sent.count >= line->prune_at) php_apns_line_prune(line);
+      record->identifier = identifier;
+      php_apns_records_append(&tracked->sent, record);
+      tracked->holds_back = more;
+      if (tracked->sent.count >= tracked->prune_at) php_apns_tracked_prune(tracked);
     } else {
       identifier = 0;
-      php_apns_note_free(note);
+      php_apns_record_free(record);
       php_apns_throw(&error);
     }
   }
@@ -249,7 +250,7 @@ PHP_METHOD(Apns_Session, sendMany) {
   bool more = false;
   mailing mailing = {Z_OBJ_P(ZEND_THIS), 0};
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "z|b", &list, &more) == FAILURE) return;
-  if (!php_apns_session_line(mailing.session)) return;
+  if (!php_apns_session_tracked(mailing.session)) return;
   if (Z_TYPE_P(list) == IS_ARRAY) {
     zval *element;
     ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(list), element) {
@@ -263,11 +264,11 @@ PHP_METHOD(Apns_Session, sendMany) {
     zend_argument_type_error(1, "must be of type iterable, %s given", zend_zval_type_name(list));
     return;
   }
-  php_apns_line *line = php_apns_session_line(mailing.session);
-  if (line && !more && line->holds_back) {
+  php_apns_tracked *tracked = php_apns_session_tracked(mailing.session);
+  if (tracked && !more && tracked->holds_back) {
     /* What was taken is written whatever ended the loop; a failure loses nothing, and
        the next call meets it again. */
-    line->holds_back = apns_session_flush(line->session, NULL) != APNS_OK;
+    tracked->holds_back = apns_session_flush(tracked->session, NULL) != APNS_OK;
   }
   php_apns_tell_taken(mailing.taken);
   RETURN_LONG((zend_long)mailing.taken);

@@ -1,10 +1,11 @@
 #include "php_apns.h"
 
+#include "session_options.h"
 #include "zend_exceptions.h"
 #include "zend_interfaces.h"
 
 typedef struct session_object {
-  php_apns_line *line; /* NULL until constructed */
+  php_apns_tracked *tracked; /* NULL until constructed */
   zend_object std;
 } session_object;
 
@@ -14,51 +15,19 @@ static session_object *of(zend_object *object) {
   return (session_object *)((char *)object - XtOffsetOf(session_object, std));
 }
 
-php_apns_line *php_apns_session_line(zend_object *object) {
-  php_apns_line *line = of(object)->line;
-  if (!line) php_apns_throw_unconstructed(object);
-  return line;
+php_apns_tracked *php_apns_session_tracked(zend_object *object) {
+  php_apns_tracked *tracked = of(object)->tracked;
+  if (!tracked) php_apns_throw_unconstructed(object);
+  return tracked;
 }
 
 /* ---- Options ------------------------------------------------------------- */
 
-#define FIELD(name, type) \
-  { #name, PHP_APNS_##type, XtOffsetOf(php_apns_session_settings, options.name), true, NULL }
-#define WORDS(name, words) \
-  { #name, PHP_APNS_I32, XtOffsetOf(php_apns_session_settings, options.name), true, words }
-static const php_apns_option fields[] = {
-    FIELD(host, TEXT),
-    FIELD(server_name, TEXT),
-    FIELD(port, U16),
-    WORDS(format, php_apns_formats),
-    FIELD(connect_timeout_ms, U32),
-    FIELD(write_timeout_ms, U32),
-    FIELD(answer_timeout_ms, U32),
-    FIELD(window_bytes, U32),
-    FIELD(payload_max, U32),
-    WORDS(ambiguous, php_apns_ambiguous),
-    FIELD(report_accepted, SWITCH),
-    FIELD(quiet_period_ms, U32),
-    FIELD(zero_proves, SWITCH),
-    FIELD(connections, U32),
-    FIELD(no_standby, SWITCH),
-    FIELD(connects_per_minute, U32),
-    FIELD(reconnect_pause_max_ms, U32),
-    FIELD(keepalive_s, I32),
-    FIELD(proxy_host, TEXT),
-    FIELD(proxy_user, TEXT),
-    FIELD(proxy_password, TEXT),
-    FIELD(proxy_port, U16),
-    WORDS(protocol, php_apns_protocols),
-    FIELD(topic, TEXT),
-    FIELD(ping_after_ms, I32),
-    FIELD(retry_timeout_ms, U32),
-    FIELD(prove_after_ms, I32),
-    FIELD(checks, CHECKS),
-    {"request", PHP_APNS_OTHER, XtOffsetOf(php_apns_session_settings, request), true, NULL},
-};
-#undef FIELD
-#undef WORDS
+#define OPTION(name, type, words) \
+  {#name, PHP_APNS_##type, XtOffsetOf(php_apns_session_settings, options.name), true, words},
+static const php_apns_option fields[] = {PHP_APNS_SESSION_OPTIONS(OPTION){
+    "request", PHP_APNS_OTHER, XtOffsetOf(php_apns_session_settings, request), true, NULL}};
+#undef OPTION
 static const size_t field_count = sizeof fields / sizeof *fields;
 /* The last one is for persistent sessions. */
 const php_apns_options php_apns_session_options = {"Apns\\Session", fields,
@@ -146,7 +115,7 @@ void php_apns_session_refused(const apns_session_options_t *options, const apns_
 
 static zend_object *create(zend_class_entry *ce) {
   session_object *own = zend_object_alloc(sizeof *own, ce);
-  own->line = NULL;
+  own->tracked = NULL;
   zend_object_std_init(&own->std, ce);
   object_properties_init(&own->std, ce);
   own->std.handlers = &handlers;
@@ -155,28 +124,28 @@ static zend_object *create(zend_class_entry *ce) {
 
 /* Nothing that was sent is destroyed by the connection's end. */
 static void end(zend_object *object) {
-  php_apns_line *line = of(object)->line;
-  if (line && !line->is_persistent) php_apns_line_finish(line);
+  php_apns_tracked *tracked = of(object)->tracked;
+  if (tracked && !tracked->is_persistent) php_apns_tracked_finish(tracked);
 }
 
 static void destroy(zend_object *object) {
   session_object *own = of(object);
-  php_apns_line *line = own->line;
-  own->line = NULL;
-  if (line) php_apns_line_release(line);
+  php_apns_tracked *tracked = own->tracked;
+  own->tracked = NULL;
+  if (tracked) php_apns_tracked_release(tracked);
   zend_object_std_dtor(object);
 }
 
 /* User data may refer to the session. */
 static HashTable *collect(zend_object *object, zval **table, int *count) {
   zend_get_gc_buffer *buffer = zend_get_gc_buffer_create();
-  php_apns_line *line = of(object)->line;
-  if (line && !line->is_persistent) {
-    for (php_apns_note *note = line->sent.first; note; note = note->after) {
-      zend_get_gc_buffer_add_zval(buffer, &note->user_data);
+  php_apns_tracked *tracked = of(object)->tracked;
+  if (tracked && !tracked->is_persistent) {
+    for (php_apns_record *record = tracked->sent.first; record; record = record->after) {
+      zend_get_gc_buffer_add_zval(buffer, &record->user_data);
     }
-    for (php_apns_note *note = line->own.first; note; note = note->after) {
-      zend_get_gc_buffer_add_zval(buffer, &note->user_data);
+    for (php_apns_record *record = tracked->own.first; record; record = record->after) {
+      zend_get_gc_buffer_add_zval(buffer, &record->user_data);
     }
   }
   zend_get_gc_buffer_use(buffer, table, count);
@@ -200,9 +169,9 @@ void php_apns_session_register(void) {
   handlers.compare = zend_objects_not_comparable;
 }
 
-void php_apns_session_object(zval *out, php_apns_line *line) {
+void php_apns_session_object(zval *out, php_apns_tracked *tracked) {
   object_init_ex(out, php_apns_class.session);
-  of(Z_OBJ_P(out))->line = line;
+  of(Z_OBJ_P(out))->tracked = tracked;
 }
 
 /* ---- Making ------------------------------------------------------------------- */
@@ -224,13 +193,13 @@ static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
   if (php_apns_identity_make(&identity) &&
       read_settings(&settings, given, named, password, false)) {
     take_topic(&settings, &identity);
-    if (own->line) {
+    if (own->tracked) {
       zend_throw_error(NULL, "Apns\\Session is constructed already");
     } else if (apns_session_new(&settings.options, identity.credentials, &session, &error) !=
                APNS_OK) {
       php_apns_session_refused(&settings.options, &error);
     } else {
-      own->line = php_apns_line_new(session, &settings.options);
+      own->tracked = php_apns_tracked_new(session, &settings.options);
     }
   }
   php_apns_identity_end(&identity);
@@ -252,8 +221,9 @@ static void find_persistent(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
     take_topic(&settings, &identity);
     php_apns_fingerprint fingerprint = identity.fingerprint;
     php_apns_fingerprint_options(&fingerprint, fields, field_count, &settings);
-    php_apns_line *line = php_apns_persistent_line(name, &identity, &settings, &fingerprint);
-    if (line) php_apns_session_object(return_value, line);
+    php_apns_tracked *tracked =
+        php_apns_persistent_session(name, &identity, &settings, &fingerprint);
+    if (tracked) php_apns_session_object(return_value, tracked);
   }
   php_apns_identity_end(&identity);
 }
@@ -265,20 +235,20 @@ PHP_APNS_METHOD(Apns_Session, persistent, find_persistent)
 PHP_METHOD(Apns_Session, connect) {
   apns_error_t error = APNS_ERROR_INIT;
   if (zend_parse_parameters_none() == FAILURE) return;
-  php_apns_line *line = php_apns_session_line(Z_OBJ_P(ZEND_THIS));
-  if (line && apns_session_connect(line->session, &error) != APNS_OK) php_apns_throw(&error);
+  php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
+  if (tracked && apns_session_connect(tracked->session, &error) != APNS_OK) php_apns_throw(&error);
 }
 
 PHP_METHOD(Apns_Session, flush) {
   apns_error_t error = APNS_ERROR_INIT;
   if (zend_parse_parameters_none() == FAILURE) return;
-  php_apns_line *line = php_apns_session_line(Z_OBJ_P(ZEND_THIS));
-  if (!line) return;
-  if (apns_session_flush(line->session, &error) != APNS_OK) {
+  php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
+  if (!tracked) return;
+  if (apns_session_flush(tracked->session, &error) != APNS_OK) {
     php_apns_throw(&error);
     return;
   }
-  line->holds_back = false;
+  tracked->holds_back = false;
 }
 
 PHP_METHOD(Apns_Session, drain) {
@@ -287,12 +257,12 @@ PHP_METHOD(Apns_Session, drain) {
   apns_error_t error = APNS_ERROR_INIT;
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "|l", &given) == FAILURE) return;
   if (!php_apns_timeout(given, 1, &timeout)) return;
-  php_apns_line *line = php_apns_session_line(Z_OBJ_P(ZEND_THIS));
-  if (!line) return;
-  apns_status_t status = apns_session_drain(line->session, timeout, NULL, &error);
+  php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
+  if (!tracked) return;
+  apns_status_t status = apns_session_drain(tracked->session, timeout, NULL, &error);
   if (status == APNS_OK) {
-    line->holds_back = false;
-    php_apns_line_prune(line);
+    tracked->holds_back = false;
+    php_apns_tracked_prune(tracked);
   } else {
     php_apns_throw(&error);
   }
@@ -314,7 +284,7 @@ static void events(INTERNAL_FUNCTION_PARAMETERS, bool of_others) {
   int32_t timeout;
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "|l", &given) == FAILURE) return;
   if (!php_apns_timeout(given, 1, &timeout)) return;
-  if (!php_apns_session_line(Z_OBJ_P(ZEND_THIS))) return;
+  if (!php_apns_session_tracked(Z_OBJ_P(ZEND_THIS))) return;
   php_apns_events_new(Z_OBJ_P(ZEND_THIS), of_others, timeout, return_value);
 }
 
@@ -330,9 +300,9 @@ PHP_METHOD(Apns_Session, stats) {
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
   apns_error_t error = APNS_ERROR_INIT;
   if (zend_parse_parameters_none() == FAILURE) return;
-  php_apns_line *line = php_apns_session_line(Z_OBJ_P(ZEND_THIS));
-  if (!line) return;
-  if (apns_session_stats(line->session, &stats, &error) != APNS_OK) {
+  php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
+  if (!tracked) return;
+  if (apns_session_stats(tracked->session, &stats, &error) != APNS_OK) {
     php_apns_throw(&error);
     return;
   }
@@ -353,7 +323,7 @@ PHP_METHOD(Apns_Session, stats) {
   COUNT(first_unresolved);
 #undef COUNT
   /* Of the outcomes, those that this object keeps rather than the library. */
-  add_assoc_long(return_value, "left", (zend_long)line->left.count);
+  add_assoc_long(return_value, "left", (zend_long)tracked->left.count);
 }
 
 PHP_METHOD(Apns_Session, gone) {
@@ -362,11 +332,11 @@ PHP_METHOD(Apns_Session, gone) {
   apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
   apns_feedback_t *feedback = NULL;
   if (zend_parse_parameters_none() == FAILURE) return;
-  php_apns_line *line = php_apns_session_line(Z_OBJ_P(ZEND_THIS));
-  if (!line) return;
-  options.session = line->session;
+  php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
+  if (!tracked) return;
+  options.session = tracked->session;
   /* Of the binary interface's there are none: Feedback asks the service. */
-  if (!line->speaks_http2) {
+  if (!tracked->speaks_http2) {
     error.status = APNS_ERR_ARGUMENT;
     snprintf(error.message, sizeof error.message,
              "the binary interface tells of devices that are gone by Apns\\Feedback");
@@ -386,9 +356,9 @@ PHP_METHOD(Apns_Session, gone) {
 
 PHP_METHOD(Apns_Session, request) {
   if (zend_parse_parameters_none() == FAILURE) return;
-  php_apns_line *line = php_apns_session_line(Z_OBJ_P(ZEND_THIS));
-  if (!line || !line->request) RETURN_NULL();
-  RETURN_STRINGL(ZSTR_VAL(line->request->name), ZSTR_LEN(line->request->name));
+  php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
+  if (!tracked || !tracked->request) RETURN_NULL();
+  RETURN_STRINGL(ZSTR_VAL(tracked->request->name), ZSTR_LEN(tracked->request->name));
 }
 
 PHP_METHOD(Apns_Session, close) {
@@ -397,13 +367,13 @@ PHP_METHOD(Apns_Session, close) {
   apns_error_t error = APNS_ERROR_INIT;
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "|l", &given) == FAILURE) return;
   if (!php_apns_timeout(given, 1, &timeout)) return;
-  php_apns_line *line = php_apns_session_line(Z_OBJ_P(ZEND_THIS));
-  if (!line) return;
-  if (apns_session_close(line->session, timeout, &error) != APNS_OK) {
+  php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
+  if (!tracked) return;
+  if (apns_session_close(tracked->session, timeout, &error) != APNS_OK) {
     php_apns_throw(&error);
     return;
   }
-  line->is_closed = true;
-  line->holds_back = false;
-  php_apns_line_prune(line);
+  tracked->is_closed = true;
+  tracked->holds_back = false;
+  php_apns_tracked_prune(tracked);
 }

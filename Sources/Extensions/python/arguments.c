@@ -1,9 +1,9 @@
-/* What Python hands over, as C has it, or an exception that names the argument. */
+/* Python's arguments as C values, or an exception that names the argument. */
 #include <math.h>
 
 #include "core.h"
 
-static bool wrong_type(const char *name, const char *expected, PyObject *given) {
+bool wrong_type(const char *name, const char *expected, PyObject *given) {
   PyObject *type = PyObject_GetAttrString((PyObject *)Py_TYPE(given), "__name__");
   if (type) PyErr_Format(PyExc_TypeError, "%s must be %s, not %U", name, expected, type);
   Py_XDECREF(type);
@@ -13,7 +13,7 @@ static bool wrong_type(const char *name, const char *expected, PyObject *given) 
 PyObject *utf8_of(PyObject *text, const char *name) {
   PyObject *bytes = PyUnicode_AsUTF8String(text);
   if (!bytes && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
-    /* Python's own holds the text, which may be a passphrase, for whoever prints its repr. */
+    /* Python's own exception has the text, which may be a passphrase, in its repr. */
     PyErr_Clear();
     PyErr_Format(PyExc_ValueError, "%s has a lone surrogate in it", name);
   }
@@ -84,12 +84,12 @@ bool integer_argument(PyObject *given, const char *name, long long least, long l
   return true;
 }
 
-bool word_argument(PyObject *given, const char *name, const char *const *words, size_t count,
+bool word_argument(PyObject *given, const char *name, const char *const *words,
                    long long *value_out) {
   if (!given || !PyUnicode_Check(given)) {
     return integer_argument(given, name, INT32_MIN, INT32_MAX, value_out);
   }
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; words[i]; i++) {
     if (PyUnicode_CompareWithASCIIString(given, words[i]) == 0) {
       *value_out = (long long)i;
       return true;
@@ -142,7 +142,7 @@ PyObject *bytes_argument(PyObject *given, const char *name, const char *expected
     Py_INCREF(given);
     return given;
   }
-  /* A copy: the thread that owns it may write to it while the library reads. */
+  /* A copy, since another thread may write to the object while the library reads. */
   PyObject *view = PyMemoryView_FromObject(given);
   if (!view) {
     if (!PyErr_ExceptionMatches(PyExc_TypeError)) return NULL;

@@ -1,10 +1,12 @@
 /*
- * What the files of the extension share. The limited API of Python 3.9: one
- * binary for that and all later versions.
+ * What the files of the extension share. It uses the limited API of Python 3.9: one binary
+ * serves that and all later versions.
  *
- * Locks. Objects that may wait have a gate. Nobody waits at one while he has the
- * interpreter lock, and nobody runs Python code inside, so the two cannot block
- * each other.
+ * Nothing of Python's is in a static variable, so each interpreter of a process, and each new
+ * import, has types and classes of its own: see state.c.
+ *
+ * Locks. Objects that may wait have an object lock. No thread waits for one while it holds the
+ * interpreter lock, and none runs Python code while it holds one, so the two cannot deadlock.
  */
 #ifndef APNS_PYTHON_CORE_H
 #define APNS_PYTHON_CORE_H
@@ -16,19 +18,52 @@
 #include <structmember.h>
 #include <sys/types.h>
 
-/* ---- errors.c ------------------------------------------------------------ */
+/* ---- state.c: what one import of the module has ----------------------------- */
 
-bool errors_load(void);
-/* Sets the exception of the error's status; NULL, to be returned. */
-void *raise_error(const apns_error_t *error);
-/* Gives the exception that is set an attribute of this number. */
+typedef struct module_state {
+  PyObject *module; /* borrowed: the state is a part of it */
+  PyTypeObject *credentials, *description, *device, *event, *events, *feedback, *finding, *payload,
+      *session, *stats, *strings;
+  PyObject *exception_classes; /* by status */
+  PyObject *log_changes;
+  PyObject *event_kinds[APNS_EVENT_UNKNOWN + 1];
+  PyObject *severities[APNS_FINDING_WARNING + 1];
+  PyObject *reject_class, *reason_class;
+  PyObject *rejects[256], *reasons[256]; /* members of the classes, made when first needed */
+} module_state_t;
+
+extern struct PyModuleDef module_definition;
+module_state_t *state_of_module(PyObject *module);
+/* The state of a type of the module, for functions that are given no object and no module. */
+module_state_t *state_of_type(PyTypeObject *type);
+int state_traverse(PyObject *module, visitproc visit, void *arg);
+void state_free(void *module);
+
+/* Makes a type and adds it to the module; a new reference. */
+PyTypeObject *load_type(PyObject *module, PyType_Spec *spec);
+/* The same of a tuple with names. */
+PyTypeObject *load_tuple_type(PyObject *module, PyStructSequence_Desc *shape);
+/* An attribute of another module of the package. */
+PyObject *load_attribute(const char *module, const char *name);
+/* Memory of an object, and its end. */
+void *object_alloc(PyTypeObject *type);
+void object_free(PyObject *object);
+
+/* ---- errors.c --------------------------------------------------------------- */
+
+bool errors_load(module_state_t *state);
+/* Sets the exception of the error's status. NULL, for the caller to return. */
+void *raise_error(const module_state_t *state, const apns_error_t *error);
+/* Gives the exception that is set an attribute with this number. */
 void annotate_exception(const char *name, size_t number);
 
-/* ---- arguments.c: None is the library's default ---------------------------- */
+/* ---- arguments.c: None is the library's default ------------------------------ */
 
+/* A TypeError that says what was expected; false. */
+bool wrong_type(const char *name, const char *expected, PyObject *given);
 /* A text or a path as a C string, which lives as long as `*owner_out`. */
 bool text_argument(PyObject *given, const char *name, const char **text_out, PyObject **owner_out);
-/* The text in UTF-8, or an exception without it. */
+/* The text in UTF-8. An exception does not contain the text. */
 PyObject *utf8_of(PyObject *text, const char *name);
 /* A list or tuple of texts, as many as there is room for. */
 bool texts_argument(PyObject *given, const char *name, const char **texts, size_t capacity,
@@ -38,8 +73,8 @@ bool integer_argument(PyObject *given, const char *name, long long least, long l
                       long long *value_out);
 /* Seconds, as a number, in ms; at least one. */
 bool option_ms_argument(PyObject *given, const char *name, uint32_t *ms_out);
-/* A number, or a word of `words`, where a word's number is its place. */
-bool word_argument(PyObject *given, const char *name, const char *const *words, size_t count,
+/* A number, or a word of `words`, which ends with NULL; the number of a word is its index. */
+bool word_argument(PyObject *given, const char *name, const char *const *words,
                    long long *value_out);
 /* How long a call waits; None: -1. */
 bool timeout_argument(PyObject *given, int32_t *ms_out);
@@ -47,87 +82,122 @@ bool timeout_argument(PyObject *given, int32_t *ms_out);
    `expected`. */
 PyObject *bytes_argument(PyObject *given, const char *name, const char *expected);
 
-/* ---- json.c --------------------------------------------------------------- */
+/* ---- options.c: tables of options --------------------------------------------- */
 
-bool json_load(void);
-/* JSON as bytes, of anything that json.dumps() takes. */
+typedef enum option_kind {
+  OPTION_TEXT,          /* const char *, from str */
+  OPTION_U16,           /* uint16_t */
+  OPTION_U32,           /* uint32_t */
+  OPTION_I32,           /* int32_t */
+  OPTION_COUNT,         /* uint32_t, at least 1 */
+  OPTION_SECONDS,       /* uint32_t in ms, from seconds as a number */
+  OPTION_WHOLE_SECONDS, /* int32_t in ms, from whole seconds; -1: never */
+  OPTION_SWITCH,        /* int32_t, from a truth value */
+  OPTION_SWITCH_OFF,    /* int32_t, from the opposite of a truth value */
+  OPTION_WORD,          /* int32_t, from a number or a word */
+  OPTION_BITS           /* uint32_t, from a number; True is none */
+} option_kind_t;
+
+typedef struct option {
+  const char *name;
+  option_kind_t kind;
+  size_t offset;            /* of the field, in the structure that is filled in */
+  const char *const *words; /* of an OPTION_WORD: by number, then NULL */
+} option_t;
+
+typedef struct option_table {
+  const char *owner; /* the class, for errors */
+  const option_t *list;
+  size_t count;
+} option_table_t;
+
+/* Reads the arguments of a class whose only positional argument is `credentials`, all others
+   being options. `*owners_out` is a list that keeps alive what the structure points into. */
+bool options_read(const module_state_t *state, const option_table_t *table, PyObject *args,
+                  PyObject *keywords, void *structure, PyObject **credentials_out,
+                  PyObject **owners_out);
+
+/* ---- json.c ------------------------------------------------------------------- */
+
+/* JSON as bytes, from anything that json.dumps() takes. */
 PyObject *json_bytes(PyObject *value);
 
-/* ---- clock.c ------------------------------------------------------------- */
+/* ---- clock.c ------------------------------------------------------------------ */
 
-/* A point of the monotonic clock in ms. */
+/* The monotonic clock in ms. */
 int64_t clock_ms(void);
-/* What a timeout of the library's options comes to; 0: its default. */
+/* How long a timeout of the library's options is; 0: its default. */
 int32_t whole_ms(uint32_t option_ms);
-/* Waits are cut into slices, so that signals are seen to in between. */
+/* Waits are cut into slices, so that signals are handled in between. */
 #define SLICE_MS 50
 /* How long the next slice of a wait is; the last one ends with the wait. */
 int32_t slice_before(int64_t deadline);
 /* The call stopped because its slice was over, and there is more time. */
 bool was_cut(apns_status_t status, int64_t deadline);
 
-/* ---- lookup.c -------------------------------------------------------------- */
+/* ---- lookup.c ------------------------------------------------------------------ */
 
 /* A name that is being looked up. */
-typedef struct search search_t;
+typedef struct lookup lookup_t;
 
-/* An apns_lookup_t; its context is a `search_t *` that is NULL while nothing is looked up. */
-int search_name(const char *host, struct addrinfo **list_out, void *context);
-/* Waits for no answer any more. */
-void search_end(search_t **place);
+/* An apns_lookup_t; its context is a `lookup_t *` that is NULL while nothing is looked up. */
+int lookup_name(const char *host, struct addrinfo **list_out, void *context);
+/* Gives a lookup up without waiting for its answer. */
+void lookup_end(lookup_t **place);
 
-/* ---- gate.c: one thread at a time ------------------------------------------ */
+/* ---- object_lock.c: one thread at a time ---------------------------------------- */
 
-typedef struct gate {
+typedef struct object_lock {
+  const module_state_t *state;
   PyThread_type_lock lock;
-  PyThread_type_lock door; /* the next one's, so that who left does not come before him */
-  pid_t owner;
-} gate_t;
+  PyThread_type_lock next; /* held by the thread that gets `lock` next, so that the one that just
+                              released it does not get it again first */
+  pid_t process;
+} object_lock_t;
 
-bool gate_init(gate_t *gate);
-void gate_free(gate_t *gate);
-/* False where this is another process than the one that made the object. */
-bool gate_is_home(const gate_t *gate);
-/* Comes in, letting other threads run while it waits; false with ForkedError set, or the
-   exception of a signal. */
-bool gate_enter(gate_t *gate, const char *what);
-void gate_leave(gate_t *gate);
+bool object_lock_init(object_lock_t *lock, const module_state_t *state);
+void object_lock_free(object_lock_t *lock);
+/* False in a child of the process that made the object. */
+bool object_lock_is_of_this_process(const object_lock_t *lock);
+/* Lets other threads run while it waits. False with ForkedError, or the exception of a signal
+   handler. */
+bool object_lock_acquire(object_lock_t *lock, const char *what);
+void object_lock_release(object_lock_t *lock);
 
-/* ---- keepsakes.c: what belongs to a notification that has no end yet -------- */
+/* ---- pending.c: what is kept of each notification without an outcome -------------- */
 
-/* A token that is longer lies outside, and its address in its place. */
-#define KEEPSAKE_TOKEN 39
+/* A longer token is allocated, and its address stored in its place. */
+#define PENDING_TOKEN_INLINE 39
 
 /* 48 bytes for each notification in the window. */
-typedef struct keepsake {
-  uintptr_t
-      object; /* the user_data, or 0; of a free place the next one shifted up, with bit 0 set */
+typedef struct pending {
+  uintptr_t object; /* the user_data, or 0; in a free entry the number of the next free one, shifted
+                       left, with bit 0 set */
   uint8_t token_length;
-  uint8_t token[KEEPSAKE_TOKEN];
-} keepsake_t;
+  uint8_t token[PENDING_TOKEN_INLINE];
+} pending_t;
 
-/* Keepsakes by the number under which the library knows them. */
-typedef struct keepsakes {
-  keepsake_t *places;
+/* The library knows each entry by its number, from 1. */
+typedef struct pending_table {
+  pending_t *entries;
   size_t capacity;
   uintptr_t free;
-} keepsakes_t;
+} pending_table_t;
 
-/* Copies the token and takes a reference to the object, which may be NULL; 0 where there is no
-   memory. */
-uintptr_t keepsakes_put(keepsakes_t *keepsakes, PyObject *object, const void *token,
-                        size_t token_length);
-/* Hands the keepsake over, to be freed; false where there is none of that number. */
-bool keepsakes_take(keepsakes_t *keepsakes, uintptr_t number, keepsake_t *keepsake_out);
-const uint8_t *keepsake_token(const keepsake_t *keepsake);
-void keepsake_free(keepsake_t *keepsake);
-void keepsakes_drop(keepsakes_t *keepsakes, uintptr_t number);
-int keepsakes_traverse(const keepsakes_t *keepsakes, visitproc visit, void *arg);
-/* Gives the objects up; the places stay taken, with their tokens. */
-void keepsakes_clear(keepsakes_t *keepsakes);
-void keepsakes_free(keepsakes_t *keepsakes);
+/* Copies the token and takes a reference to the object, which may be NULL; 0: no memory. */
+uintptr_t pending_add(pending_table_t *table, PyObject *object, const void *token,
+                      size_t token_length);
+/* Moves the entry to the caller, who frees it; false: there is none with that number. */
+bool pending_take(pending_table_t *table, uintptr_t number, pending_t *entry_out);
+const uint8_t *pending_token(const pending_t *entry);
+void pending_free(pending_t *entry);
+void pending_drop(pending_table_t *table, uintptr_t number);
+int pending_traverse(const pending_table_t *table, visitproc visit, void *arg);
+/* Releases the objects; the entries stay in use, with their tokens. */
+void pending_clear(pending_table_t *table);
+void pending_table_free(pending_table_t *table);
 
-/* ---- outcomes.c: ends taken from the library, not yet by the program -------- */
+/* ---- outcomes.c: outcomes taken from the library, not yet by the program ----------- */
 
 /* What the service answered; HTTP/2 only. */
 typedef struct answer {
@@ -138,8 +208,8 @@ typedef struct answer {
 } answer_t;
 
 typedef struct outcome {
-  uintptr_t keepsake;
-  answer_t *answer; /* from malloc; NULL: it said nothing */
+  uintptr_t pending; /* number of the entry */
+  answer_t *answer;  /* from malloc; NULL: there was none */
   uint32_t identifier;
   uint8_t kind;
   uint8_t reject;
@@ -153,70 +223,67 @@ typedef struct outcomes {
 static inline size_t outcomes_count(const outcomes_t *outcomes) {
   return outcomes->end - outcomes->start;
 }
-/* Room for one more; needs no interpreter lock. */
+/* Makes room for one more; needs no interpreter lock. */
 bool outcomes_reserve(outcomes_t *outcomes);
 void outcomes_put(outcomes_t *outcomes, outcome_t outcome);
-/* The event as it is kept. `answer`, which may be NULL, is room for what the service said; where
-   that is nothing it is given back. */
+/* The event as it is kept. `answer`, which may be NULL, is memory for the service's answer, freed
+   where there was none. */
 outcome_t outcome_make(const apns_event_t *event, answer_t *answer);
 bool outcomes_take(outcomes_t *outcomes, outcome_t *outcome_out);
 void outcomes_free(outcomes_t *outcomes);
 
-bool events_load(PyObject *module);
-/* The event as Python has it; takes over the outcome's answer, and the keepsake. */
-PyObject *event_make(outcome_t outcome, keepsake_t *keepsake);
+/* ---- event.c ----------------------------------------------------------------------- */
 
-/* ---- tokens.c ------------------------------------------------------------ */
+bool event_load(module_state_t *state);
+/* An apns.Event. Frees the outcome's answer and the entry. */
+PyObject *event_make(module_state_t *state, outcome_t outcome, pending_t *entry);
+
+/* ---- tokens.c ---------------------------------------------------------------------- */
 
 extern PyMethodDef token_functions[];
-/* False with an exception where the bytes are the hex digits of a token, and not the token. */
-bool token_check(const void *token, size_t length);
-/* A device token as bytes: of hex, or bytes as they are. Writes at most APNS_TOKEN_MAX. */
-bool token_argument(PyObject *given, uint8_t *buffer, const void **token_out, size_t *length_out,
-                    PyObject **owner_out);
+/* False with an exception: the bytes are the hex digits of a token, not the token itself. */
+bool token_check(const module_state_t *state, const void *token, size_t length);
+/* A device token as bytes, from hex or bytes. Writes at most APNS_TOKEN_MAX. */
+bool token_argument(const module_state_t *state, PyObject *given, uint8_t *buffer,
+                    const void **token_out, size_t *length_out, PyObject **owner_out);
 
-/* ---- notification.c -------------------------------------------------------- */
+/* ---- notification.c ----------------------------------------------------------------- */
 
-/* What may be said of a notification, as send() names it; NULL is as good as None. */
-typedef struct manner {
+/* The optional arguments of send(); NULL is as None. */
+typedef struct push_options {
   PyObject *expiry, *priority, *topic, *push_type, *collapse_id, *apns_id;
-} manner_t;
+} push_options_t;
 
 /* What a notification's pointers point into. */
-typedef struct parcel {
+typedef struct push_buffers {
   PyObject *token_owner, *payload_owner, *topic_owner, *collapse_owner, *id_owner;
   uint8_t token[APNS_TOKEN_MAX];
-} parcel_t;
+} push_buffers_t;
 
-bool parcel_pack(parcel_t *parcel, apns_notification_t *push, PyObject *token, PyObject *payload,
-                 const manner_t *manner);
-/* Of a notification that points into nothing of the parcel's. */
-void parcel_leave_empty(parcel_t *parcel);
-void parcel_free(parcel_t *parcel);
+bool notification_read(const module_state_t *state, push_buffers_t *buffers,
+                       apns_notification_t *push, PyObject *token, PyObject *payload,
+                       const push_options_t *options);
+void push_buffers_init(push_buffers_t *buffers);
+void push_buffers_free(push_buffers_t *buffers);
 
-/* ---- The types ------------------------------------------------------------- */
+/* ---- The types ------------------------------------------------------------------------ */
 
-bool credentials_load(PyObject *module);
-bool payload_load(PyObject *module);
-bool strings_load(PyObject *module);
-bool session_load(PyObject *module);
-bool feedback_load(PyObject *module);
+bool credentials_load(module_state_t *state);
+bool payload_load(module_state_t *state);
+bool strings_load(module_state_t *state);
+bool session_load(module_state_t *state);
+bool feedback_load(module_state_t *state);
+
 /* An apns.Device. */
-PyObject *device_make(uint32_t timestamp, const void *token, size_t length);
+PyObject *device_make(const module_state_t *state, uint32_t timestamp, const void *token,
+                      size_t length);
 
 extern PyMethodDef payload_functions[];
-bool is_payload(PyObject *object);
+bool is_payload(const module_state_t *state, PyObject *object);
 PyObject *payload_bytes(PyObject *payload);
 
-extern PyTypeObject *credentials_type;
-/* Lends the credentials to a call that may wait; NULL with an exception where they are closed. */
+/* Lends the credentials to a call that may wait; NULL with an exception: they are closed. */
 const apns_credentials_t *credentials_lend(PyObject *credentials);
 void credentials_return(PyObject *credentials);
-
-/* Makes a type and puts it into the module. */
-PyTypeObject *load_type(PyObject *module, PyType_Spec *spec);
-/* Memory of a type's object, and the end of it. */
-void *object_alloc(PyTypeObject *type);
-void object_free(PyObject *object);
 
 #endif

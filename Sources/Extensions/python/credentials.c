@@ -2,12 +2,10 @@
 
 typedef struct credentials {
   PyObject_HEAD apns_credentials_t *credentials;
+  const module_state_t *state;
   size_t borrowers; /* calls that wait with them */
   bool closed;
 } credentials_t;
-
-PyTypeObject *credentials_type;
-static PyTypeObject *description_type;
 
 /* ---- The passphrase ------------------------------------------------------- */
 
@@ -118,7 +116,7 @@ static bool make(credentials_t *self, const apns_credentials_options_t *options,
   apns_status_t status = apns_credentials_new(options, &self->credentials, &error);
   PyEval_RestoreThread(asking->state);
   if (PyErr_Occurred()) return false; /* the callable's */
-  if (status) raise_error(&error);
+  if (status) raise_error(self->state, &error);
   return status == APNS_OK;
 }
 
@@ -150,8 +148,10 @@ static PyObject *credentials_new(PyTypeObject *type, PyObject *args, PyObject *k
                                    &crl_directory, &pinned_keys, &security_level)) {
     return NULL;
   }
-  credentials_t *self = object_alloc(type);
+  const module_state_t *state = state_of_type(type);
+  credentials_t *self = state ? object_alloc(type) : NULL;
   if (!self) return NULL;
+  self->state = state;
   bool fine = path_argument(certificate_file, &options.certificate_file, &owners[CERTIFICATE]) &&
               take_bytes(certificate, "certificate", &options.certificate_bytes,
                          &options.certificate_length, &owners[CERTIFICATE_BYTES]) &&
@@ -202,7 +202,7 @@ const apns_credentials_t *credentials_lend(PyObject *object) {
     apns_error_t error = APNS_ERROR_INIT;
     error.status = APNS_ERR_CLOSED;
     PyOS_snprintf(error.message, sizeof error.message, "the credentials were closed");
-    return raise_error(&error);
+    return raise_error(self->state, &error);
   }
   self->borrowers++;
   return self->credentials;
@@ -277,11 +277,12 @@ static PyObject *credentials_describe(PyObject *object, PyObject *none) {
   apns_error_t error = APNS_ERROR_INIT;
   apns_credentials_description_t said = APNS_CREDENTIALS_DESCRIPTION_INIT;
   (void)none;
+  const module_state_t *state = ((credentials_t *)object)->state;
   const apns_credentials_t *credentials = credentials_lend(object);
   if (!credentials) return NULL;
   PyObject *values[8] = {NULL}, *description = NULL;
   if (apns_credentials_describe(credentials, &said, &error)) {
-    raise_error(&error);
+    raise_error(state, &error);
   } else {
     values[0] = text_of(said.subject);
     values[1] = topics_of(&said);
@@ -291,7 +292,7 @@ static PyObject *credentials_describe(PyObject *object, PyObject *none) {
     values[5] = PyLong_FromUnsignedLong(said.chain_length);
     values[6] = text_of(said.key_id);
     values[7] = text_of(said.team_id);
-    description = PyStructSequence_New(description_type);
+    description = PyStructSequence_New(state->description);
   }
   credentials_return(object);
   for (int i = 0; i < 8; i++) {
@@ -376,10 +377,10 @@ static PyType_Slot slots[] = {{Py_tp_new, credentials_new}, {Py_tp_dealloc, cred
 
 static PyType_Spec spec = {"apns.Credentials", sizeof(credentials_t), 0, Py_TPFLAGS_DEFAULT, slots};
 
-bool credentials_load(PyObject *module) {
-  credentials_type = load_type(module, &spec);
-  description_type = credentials_type ? PyStructSequence_NewType(&description_shape) : NULL;
-  if (!description_type) return false;
-  Py_INCREF(description_type);
-  return PyModule_AddObject(module, "Description", (PyObject *)description_type) == 0;
+bool credentials_load(module_state_t *state) {
+  state->credentials = load_type(state->module, &spec);
+  if (state->credentials) {
+    state->description = load_tuple_type(state->module, &description_shape);
+  }
+  return state->description != NULL;
 }

@@ -1,20 +1,15 @@
-/* Failures of the library as exceptions: which class is whose is said in apns/_errors.py. */
+/* Failures of the library as exceptions. apns/_errors.py says which class each status has. */
 #include "core.h"
 
-static PyObject *classes; /* by status */
-
-bool errors_load(void) {
-  PyObject *module = PyImport_ImportModule("apns._errors");
-  if (!module) return false;
-  classes = PyObject_GetAttrString(module, "_BY_STATUS");
-  Py_DECREF(module);
-  return classes != NULL;
+bool errors_load(module_state_t *state) {
+  state->exception_classes = load_attribute("apns._errors", "_BY_STATUS");
+  return state->exception_classes != NULL;
 }
 
-void *raise_error(const apns_error_t *error) {
+void *raise_error(const module_state_t *state, const apns_error_t *error) {
   if (error->status == APNS_ERR_MEMORY) return PyErr_NoMemory();
   PyObject *status = PyLong_FromLong(error->status);
-  PyObject *type = status ? PyObject_GetItem(classes, status) : NULL;
+  PyObject *type = status ? PyObject_GetItem(state->exception_classes, status) : NULL;
   Py_XDECREF(status);
   if (!type) return NULL;
   PyObject *message =
@@ -36,7 +31,7 @@ void annotate_exception(const char *name, size_t number) {
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
   PyObject *count = PyLong_FromSize_t(number);
-  /* One that takes no attribute is the better told without. */
+  /* An exception that takes no attribute is raised without it. */
   if (!count || !value || PyObject_SetAttrString(value, name, count)) PyErr_Clear();
   Py_XDECREF(count);
   PyErr_Restore(type, value, trace);

@@ -1,29 +1,19 @@
 #include "core.h"
+#include "feedback_options.h"
 
 typedef struct feedback {
-  PyObject_HEAD apns_feedback_t *feedback; /* NULL: closed; inside the gate */
-  gate_t gate;
+  PyObject_HEAD apns_feedback_t *feedback; /* NULL: closed; with the lock */
+  const module_state_t *state;
+  object_lock_t lock;
   int32_t read_ms; /* read_timeout */
-  search_t *search;
+  lookup_t *lookup;
 } feedback_t;
 
-static PyTypeObject *feedback_type, *device_type;
-
-enum { HOST, SERVER_NAME, PROXY_HOST, PROXY_USER, PROXY_PASSWORD, OWNERS };
-
-static bool take_port(PyObject *given, const char *name, uint16_t *port) {
-  long long number = 0;
-  if (!integer_argument(given, name, 0, UINT16_MAX, &number)) return false;
-  *port = (uint16_t)number;
-  return true;
-}
-
-static bool take_count(PyObject *given, const char *name, uint32_t *count) {
-  long long number = 0;
-  if (!integer_argument(given, name, 0, UINT32_MAX, &number)) return false;
-  *count = (uint32_t)number;
-  return true;
-}
+#define OPTION(name, kind, field, words) \
+  {name, OPTION_##kind, offsetof(apns_feedback_options_t, field), words},
+static const option_t option_list[] = {FEEDBACK_OPTIONS(OPTION)};
+static const option_table_t option_table = {"Feedback", option_list,
+                                            sizeof option_list / sizeof *option_list};
 
 static bool open_feedback(feedback_t *self, apns_feedback_options_t *options,
                           PyObject *credentials) {
@@ -32,8 +22,8 @@ static bool open_feedback(feedback_t *self, apns_feedback_options_t *options,
   const apns_credentials_t *lent = credentials_lend(credentials);
   if (!lent) return false;
   options->wait_max_ms = SLICE_MS;
-  options->lookup = search_name;
-  options->lookup_context = &self->search;
+  options->lookup = lookup_name;
+  options->lookup_context = &self->lookup;
   self->read_ms = whole_ms(options->read_timeout_ms);
   int64_t deadline = clock_ms() + whole_ms(options->connect_timeout_ms);
   Py_BEGIN_ALLOW_THREADS;
@@ -49,43 +39,21 @@ static bool open_feedback(feedback_t *self, apns_feedback_options_t *options,
     if (was_cut(status, deadline)) status = APNS_OK;
     if (PyErr_CheckSignals()) return false;
   }
-  raise_error(&error);
+  raise_error(self->state, &error);
   return false;
 }
 
 static PyObject *feedback_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-  static char *names[] = {
-      "credentials",  "host",       "server_name", "port",       "connect_timeout",
-      "read_timeout", "proxy_host", "proxy_port",  "proxy_user", "proxy_password",
-      "list_timeout", "tuples_max", NULL};
-  PyObject *credentials, *host = NULL, *server_name = NULL, *port = NULL, *connect_timeout = NULL;
-  PyObject *read_timeout = NULL, *proxy_host = NULL, *proxy_port = NULL, *proxy_user = NULL;
-  PyObject *proxy_password = NULL, *list_timeout = NULL, *tuples_max = NULL;
-  PyObject *owners[OWNERS] = {NULL};
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!|$OOOOOOOOOOO:Feedback", names,
-                                   credentials_type, &credentials, &host, &server_name, &port,
-                                   &connect_timeout, &read_timeout, &proxy_host, &proxy_port,
-                                   &proxy_user, &proxy_password, &list_timeout, &tuples_max)) {
-    return NULL;
-  }
-  feedback_t *self = object_alloc(type);
+  PyObject *credentials, *owners = NULL;
+  const module_state_t *state = state_of_type(type);
+  feedback_t *self = state ? object_alloc(type) : NULL;
   if (!self) return NULL;
-  bool fine =
-      gate_init(&self->gate) && text_argument(host, "host", &options.host, &owners[HOST]) &&
-      text_argument(server_name, "server_name", &options.server_name, &owners[SERVER_NAME]) &&
-      take_port(port, "port", &options.port) &&
-      option_ms_argument(connect_timeout, "connect_timeout", &options.connect_timeout_ms) &&
-      option_ms_argument(read_timeout, "read_timeout", &options.read_timeout_ms) &&
-      text_argument(proxy_host, "proxy_host", &options.proxy_host, &owners[PROXY_HOST]) &&
-      take_port(proxy_port, "proxy_port", &options.proxy_port) &&
-      text_argument(proxy_user, "proxy_user", &options.proxy_user, &owners[PROXY_USER]) &&
-      text_argument(proxy_password, "proxy_password", &options.proxy_password,
-                    &owners[PROXY_PASSWORD]) &&
-      option_ms_argument(list_timeout, "list_timeout", &options.list_timeout_ms) &&
-      take_count(tuples_max, "tuples_max", &options.tuples_max) &&
-      open_feedback(self, &options, credentials);
-  for (int i = 0; i < OWNERS; i++) Py_XDECREF(owners[i]);
+  self->state = state;
+  bool fine = object_lock_init(&self->lock, state) &&
+              options_read(state, &option_table, args, keywords, &options, &credentials, &owners) &&
+              open_feedback(self, &options, credentials);
+  Py_XDECREF(owners);
   if (fine) return (PyObject *)self;
   Py_DECREF(self);
   return NULL;
@@ -94,15 +62,16 @@ static PyObject *feedback_new(PyTypeObject *type, PyObject *args, PyObject *keyw
 static void feedback_dealloc(PyObject *object) {
   feedback_t *self = (feedback_t *)object;
   apns_feedback_free(self->feedback);
-  search_end(&self->search);
-  gate_free(&self->gate);
+  lookup_end(&self->lookup);
+  object_lock_free(&self->lock);
   object_free(object);
 }
 
-PyObject *device_make(uint32_t timestamp, const void *token, size_t length) {
+PyObject *device_make(const module_state_t *state, uint32_t timestamp, const void *token,
+                      size_t length) {
   PyObject *seconds = PyLong_FromUnsignedLong(timestamp);
   PyObject *bytes = PyBytes_FromStringAndSize((const char *)token, (Py_ssize_t)length);
-  PyObject *device = seconds && bytes ? PyStructSequence_New(device_type) : NULL;
+  PyObject *device = seconds && bytes ? PyStructSequence_New(state->device) : NULL;
   if (!device) {
     Py_XDECREF(seconds);
     Py_XDECREF(bytes);
@@ -121,21 +90,22 @@ static PyObject *feedback_next(PyObject *object) {
     apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
     uint8_t token[UINT16_MAX]; /* the longest that a tuple can say */
     apns_status_t status = APNS_ERR_CLOSED;
-    if (!gate_enter(&self->gate, "feedback")) return NULL;
+    if (!object_lock_acquire(&self->lock, "feedback")) return NULL;
     Py_BEGIN_ALLOW_THREADS;
     if (self->feedback) {
       status = apns_feedback_next(self->feedback, &tuple, &error);
-      /* Another thread may take the next one before this one is looked at. */
+      /* Copied, since another thread may take the next one before this one is used. */
       if (status == APNS_OK) memcpy(token, tuple.token, tuple.token_length);
     } else {
       error.status = APNS_ERR_CLOSED;
       PyOS_snprintf(error.message, sizeof error.message, "the feedback was closed");
     }
-    gate_leave(&self->gate);
+    object_lock_release(&self->lock);
     Py_END_ALLOW_THREADS;
-    if (status == APNS_OK) return device_make(tuple.timestamp, token, tuple.token_length);
+    if (status == APNS_OK)
+      return device_make(self->state, tuple.timestamp, token, tuple.token_length);
     if (status == APNS_DONE) return NULL;
-    if (!was_cut(status, deadline)) return raise_error(&error);
+    if (!was_cut(status, deadline)) return raise_error(self->state, &error);
     if (PyErr_CheckSignals()) return NULL;
   }
 }
@@ -143,10 +113,10 @@ static PyObject *feedback_next(PyObject *object) {
 static PyObject *feedback_close(PyObject *object, PyObject *none) {
   feedback_t *self = (feedback_t *)object;
   (void)none;
-  if (!gate_enter(&self->gate, "feedback")) return NULL;
+  if (!object_lock_acquire(&self->lock, "feedback")) return NULL;
   apns_feedback_t *feedback = self->feedback;
   self->feedback = NULL;
-  gate_leave(&self->gate);
+  object_lock_release(&self->lock);
   apns_feedback_free(feedback);
   Py_RETURN_NONE;
 }
@@ -159,7 +129,7 @@ static PyObject *feedback_enter(PyObject *self, PyObject *none) {
 
 static PyObject *feedback_exit(PyObject *object, PyObject *args) {
   (void)args;
-  if (!gate_is_home(&((feedback_t *)object)->gate)) Py_RETURN_NONE;
+  if (!object_lock_is_of_this_process(&((feedback_t *)object)->lock)) Py_RETURN_NONE;
   return feedback_close(object, NULL);
 }
 
@@ -189,10 +159,8 @@ static PyGetSetDef properties[] = {
     {NULL, NULL, NULL, NULL, NULL}};
 
 static const char doc[] =
-    "Feedback(credentials, *, host=None, server_name=None, port=0, connect_timeout=None, "
-    "read_timeout=None, proxy_host=None, proxy_port=0, proxy_user=None, proxy_password=None, "
-    "list_timeout=None, tuples_max=0)"
-    "\n--\n\n"
+    "Feedback(credentials, *, " FEEDBACK_SIGNATURE
+    ")\n--\n\n"
     "The feedback service's list of devices that are gone. Making it connects; iterating\n"
     "over it reads the list, a Device at a time, and clears it there.\n\n"
     "host, server_name, port\n"
@@ -218,10 +186,8 @@ static PyType_Slot slots[] = {{Py_tp_new, feedback_new},       {Py_tp_dealloc, f
 
 static PyType_Spec spec = {"apns.Feedback", sizeof(feedback_t), 0, Py_TPFLAGS_DEFAULT, slots};
 
-bool feedback_load(PyObject *module) {
-  feedback_type = load_type(module, &spec);
-  device_type = feedback_type ? PyStructSequence_NewType(&device_shape) : NULL;
-  if (!device_type) return false;
-  Py_INCREF(device_type);
-  return PyModule_AddObject(module, "Device", (PyObject *)device_type) == 0;
+bool feedback_load(module_state_t *state) {
+  state->feedback = load_type(state->module, &spec);
+  if (state->feedback) state->device = load_tuple_type(state->module, &device_shape);
+  return state->device != NULL;
 }

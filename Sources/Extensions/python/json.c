@@ -11,13 +11,6 @@
 #define DEEPEST 512
 #define INTEGER_MAX 20 /* characters of a long long */
 
-static PyObject *integer_repr; /* int.__repr__, whatever a subclass has in its place */
-
-bool json_load(void) {
-  integer_repr = PyObject_GetAttrString((PyObject *)&PyLong_Type, "__repr__");
-  return integer_repr != NULL;
-}
-
 /* ---- The text so far ----------------------------------------------------------- */
 
 typedef struct text {
@@ -133,7 +126,8 @@ static bool put_string(text_t *text, PyObject *string) {
 static bool put_long_integer(text_t *text, PyObject *integer) {
   char *bytes;
   Py_ssize_t length;
-  PyObject *repr = PyObject_CallFunctionObjArgs(integer_repr, integer, NULL);
+  /* As int.__repr__() writes it, whatever a subclass does. */
+  PyObject *repr = PyNumber_ToBase(integer, 10);
   PyObject *utf8 = repr ? PyUnicode_AsUTF8String(repr) : NULL;
   bool fine = utf8 && PyBytes_AsStringAndSize(utf8, &bytes, &length) == 0 &&
               put(text, bytes, (size_t)length);
@@ -185,7 +179,7 @@ typedef struct level {
 
 static bool put_value(text_t *text, PyObject *value, const level_t *above);
 
-static bool wrong_type(const char *format, PyObject *value) {
+static bool not_json(const char *format, PyObject *value) {
   PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(value), "__name__");
   if (name) PyErr_Format(PyExc_TypeError, format, name);
   Py_XDECREF(name);
@@ -200,7 +194,7 @@ static bool put_key(text_t *text, PyObject *key) {
   if (key == Py_False) return put(text, "\"false\"", 7);
   bool is_float = PyFloat_Check(key);
   if (!is_float && !PyLong_Check(key)) {
-    return wrong_type("keys must be str, int, float, bool or None, not %U", key);
+    return not_json("keys must be str, int, float, bool or None, not %U", key);
   }
   return put_byte(text, '"') && (is_float ? put_double(text, key) : put_integer(text, key)) &&
          put_byte(text, '"');
@@ -304,7 +298,7 @@ static bool put_value(text_t *text, PyObject *value, const level_t *above) {
   if (PyDict_Check(value) || PyList_Check(value) || PyTuple_Check(value)) {
     return put_container(text, value, above);
   }
-  return wrong_type("Object of type %U is not JSON serializable", value);
+  return not_json("Object of type %U is not JSON serializable", value);
 }
 
 PyObject *json_bytes(PyObject *value) {

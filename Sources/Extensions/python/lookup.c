@@ -10,7 +10,7 @@
 
 #include "core.h"
 
-struct search {
+struct lookup {
   PyThread_type_lock done; /* free once the thread has its answer */
   int holders;             /* the thread, and who asks */
   int code, sys_errno;
@@ -18,11 +18,11 @@ struct search {
   char host[];
 };
 
-static void leave(search_t *search) {
-  if (__atomic_sub_fetch(&search->holders, 1, __ATOMIC_ACQ_REL) > 0) return;
-  if (search->list) freeaddrinfo(search->list);
-  PyThread_free_lock(search->done);
-  free(search);
+static void leave(lookup_t *lookup) {
+  if (__atomic_sub_fetch(&lookup->holders, 1, __ATOMIC_ACQ_REL) > 0) return;
+  if (lookup->list) freeaddrinfo(lookup->list);
+  PyThread_free_lock(lookup->done);
+  free(lookup);
 }
 
 static int resolve(const char *host, int flags, struct addrinfo **list_out) {
@@ -31,61 +31,61 @@ static int resolve(const char *host, int flags, struct addrinfo **list_out) {
 }
 
 static void run(void *given) {
-  search_t *search = given;
-  search->code = resolve(search->host, 0, &search->list);
-  search->sys_errno = errno;
-  PyThread_release_lock(search->done);
-  leave(search);
+  lookup_t *lookup = given;
+  lookup->code = resolve(lookup->host, 0, &lookup->list);
+  lookup->sys_errno = errno;
+  PyThread_release_lock(lookup->done);
+  leave(lookup);
 }
 
 /* PYTHREAD_INVALID_THREAD_ID, which the limited API leaves out. */
 #define NO_THREAD ((unsigned long)-1)
 
 /* NULL where there is no memory, or no thread to be had. */
-static search_t *begin(const char *host) {
+static lookup_t *begin(const char *host) {
   size_t size = strlen(host) + 1;
-  search_t *search = malloc(sizeof *search + size);
-  if (!search) return NULL;
-  search->done = PyThread_allocate_lock();
-  if (!search->done) {
-    free(search);
+  lookup_t *lookup = malloc(sizeof *lookup + size);
+  if (!lookup) return NULL;
+  lookup->done = PyThread_allocate_lock();
+  if (!lookup->done) {
+    free(lookup);
     return NULL;
   }
-  PyThread_acquire_lock(search->done, NOWAIT_LOCK);
-  search->holders = 2;
-  search->list = NULL;
-  memcpy(search->host, host, size);
-  if (PyThread_start_new_thread(run, search) == NO_THREAD) {
-    search->holders = 1;
-    leave(search);
+  PyThread_acquire_lock(lookup->done, NOWAIT_LOCK);
+  lookup->holders = 2;
+  lookup->list = NULL;
+  memcpy(lookup->host, host, size);
+  if (PyThread_start_new_thread(run, lookup) == NO_THREAD) {
+    lookup->holders = 1;
+    leave(lookup);
     return NULL;
   }
-  return search;
+  return lookup;
 }
 
-int search_name(const char *host, struct addrinfo **list_out, void *context) {
-  search_t **place = context, *search = *place;
+int lookup_name(const char *host, struct addrinfo **list_out, void *context) {
+  lookup_t **place = context, *lookup = *place;
   /* Most are known within that time: in /etc/hosts, or to a resolver on this machine. */
   enum { MOST_MICROSECONDS = 2000 };
-  if (!search) {
+  if (!lookup) {
     int code = resolve(host, AI_NUMERICHOST, list_out);
     if (code != EAI_NONAME) return code;
-    search = begin(host);
-    if (!search) return resolve(host, 0, list_out);
-    *place = search;
+    lookup = begin(host);
+    if (!lookup) return resolve(host, 0, list_out);
+    *place = lookup;
   }
-  if (PyThread_acquire_lock_timed(search->done, MOST_MICROSECONDS, 0) != PY_LOCK_ACQUIRED) {
+  if (PyThread_acquire_lock_timed(lookup->done, MOST_MICROSECONDS, 0) != PY_LOCK_ACQUIRED) {
     return APNS_LOOKUP_PENDING;
   }
-  int code = search->code, sys_errno = search->sys_errno;
-  *list_out = search->list;
-  search->list = NULL;
-  search_end(place);
+  int code = lookup->code, sys_errno = lookup->sys_errno;
+  *list_out = lookup->list;
+  lookup->list = NULL;
+  lookup_end(place);
   errno = sys_errno; /* which EAI_SYSTEM is about */
   return code;
 }
 
-void search_end(search_t **place) {
+void lookup_end(lookup_t **place) {
   if (*place) leave(*place);
   *place = NULL;
 }

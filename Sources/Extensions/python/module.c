@@ -1,29 +1,5 @@
 #include "core.h"
 
-void *object_alloc(PyTypeObject *type) {
-  allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-  return alloc(type, 0);
-}
-
-void object_free(PyObject *object) {
-  PyTypeObject *type = Py_TYPE(object);
-  freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
-  release(object);
-  Py_DECREF(type);
-}
-
-PyTypeObject *load_type(PyObject *module, PyType_Spec *spec) {
-  PyObject *type = PyType_FromSpec(spec);
-  if (!type) return NULL;
-  Py_INCREF(type);
-  if (PyModule_AddObject(module, strrchr(spec->name, '.') + 1, type)) {
-    Py_DECREF(type);
-    Py_DECREF(type);
-    return NULL;
-  }
-  return (PyTypeObject *)type;
-}
-
 static PyObject *version(PyObject *module, PyObject *none) {
   (void)module, (void)none;
   return PyUnicode_FromString(apns_version());
@@ -99,35 +75,36 @@ static PyMethodDef functions[] = {
      "ensure_ascii=False, separators=(\",\", \":\") and allow_nan=False."},
     {NULL, NULL, 0, NULL}};
 
-/* What every import has: types and classes are known by static variables. */
-static PyObject *loaded;
-
 static int load(PyObject *module) {
-  int64_t interpreter = PyInterpreterState_GetID(PyInterpreterState_Get());
-  if (interpreter != 0) {
-    if (interpreter > 0) {
-      PyErr_SetString(PyExc_ImportError, "apns works in the main interpreter only, not in another");
-    }
-    return -1;
-  }
-  if (loaded) return PyDict_Update(PyModule_GetDict(module), PyModule_GetDict(loaded));
-  if (PyModule_AddFunctions(module, token_functions) ||
-      PyModule_AddFunctions(module, payload_functions) || !errors_load() || !json_load() ||
-      !events_load(module) || !credentials_load(module) || !payload_load(module) ||
-      !strings_load(module) || !session_load(module) || !feedback_load(module)) {
-    return -1;
-  }
-  Py_INCREF(module);
-  loaded = module;
-  return 0;
+  module_state_t *state = state_of_module(module);
+  state->module = module;
+  bool fine = PyModule_AddFunctions(module, token_functions) == 0 &&
+              PyModule_AddFunctions(module, payload_functions) == 0 && errors_load(state) &&
+              event_load(state) && credentials_load(state) && payload_load(state) &&
+              strings_load(state) && session_load(state) && feedback_load(state);
+  return fine ? 0 : -1;
 }
 
-static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)load}, {0, NULL}};
+/* Py_mod_multiple_interpreters and Py_MOD_PER_INTERPRETER_GIL_SUPPORTED of Python 3.12, which
+   the limited API of 3.9 does not have, and older ones refuse. */
+#define SLOT_MULTIPLE_INTERPRETERS 3
+#define OWN_LOCK_SUPPORTED ((void *)2)
 
-static struct PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)load}, {0, NULL}};
+static PyModuleDef_Slot slots_from_3_12[] = {
+    {Py_mod_exec, (void *)load}, {SLOT_MULTIPLE_INTERPRETERS, OWN_LOCK_SUPPORTED}, {0, NULL}};
+
+struct PyModuleDef module_definition = {.m_base = PyModuleDef_HEAD_INIT,
                                         .m_name = "apns._core",
                                         .m_doc = "What apns is made of; import apns instead.",
+                                        .m_size = sizeof(module_state_t),
                                         .m_methods = functions,
-                                        .m_slots = slots};
+                                        .m_slots = slots,
+                                        .m_traverse = state_traverse,
+                                        .m_free = state_free};
 
-PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&definition); }
+PyMODINIT_FUNC PyInit__core(void) {
+  PyObject *version = PySys_GetObject("hexversion"); /* borrowed */
+  if (version && PyLong_AsLong(version) >= 0x030c0000) module_definition.m_slots = slots_from_3_12;
+  return PyModuleDef_Init(&module_definition);
+}

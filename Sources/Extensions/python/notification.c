@@ -1,25 +1,20 @@
 #include "core.h"
+#include "words.h"
 
-static PyObject *payload_argument(PyObject *given) {
+static PyObject *payload_argument(const module_state_t *state, PyObject *given) {
   if (PyUnicode_Check(given)) return PyUnicode_AsUTF8String(given);
   if (PyDict_Check(given)) return json_bytes(given);
   /* A copy, and not apns_session_send_payload(): another thread may change the Payload while
      the session has let go of the interpreter lock, and a lock of its own would cost each
      set() as much as the copy does, a fiftieth of a send(). */
-  if (is_payload(given)) return payload_bytes(given);
+  if (is_payload(state, given)) return payload_bytes(given);
   return bytes_argument(given, "payload", "bytes, str, dict or Payload");
 }
 
-/* An integer, or the word that APNs has for it, such as "alert". */
+/* A number, or a word such as "alert". */
 static bool push_type_argument(PyObject *given, uint8_t *type_out) {
-  static const char *words[APNS_PUSH_TYPE_CONTROLS + 1];
   long long number = 0;
-  if (!words[0]) {
-    for (int i = APNS_PUSH_TYPE_CONTROLS; i >= 0; i--) {
-      words[i] = apns_push_type_text((apns_push_type_t)i);
-    }
-  }
-  if (!word_argument(given, "push_type", words, APNS_PUSH_TYPE_CONTROLS + 1, &number)) return false;
+  if (!word_argument(given, "push_type", push_type_words, &number)) return false;
   if (number < 0 || number > UINT8_MAX) {
     PyErr_SetString(PyExc_ValueError, "push_type is not 0 to 255");
     return false;
@@ -28,35 +23,36 @@ static bool push_type_argument(PyObject *given, uint8_t *type_out) {
   return true;
 }
 
-/* What has to be looked at only where something is said. */
-static bool pack_manner(parcel_t *parcel, apns_notification_t *push, const manner_t *manner) {
+static bool read_push_options(push_buffers_t *buffers, apns_notification_t *push,
+                              const push_options_t *options) {
   long long number = 0;
-  if (!integer_argument(manner->expiry, "expiry", INT64_MIN, INT64_MAX, &number)) return false;
+  if (!integer_argument(options->expiry, "expiry", INT64_MIN, INT64_MAX, &number)) return false;
   push->expiry = number;
   number = 0;
-  if (!integer_argument(manner->priority, "priority", 0, UINT8_MAX, &number)) return false;
+  if (!integer_argument(options->priority, "priority", 0, UINT8_MAX, &number)) return false;
   push->priority = (uint8_t)number;
-  return push_type_argument(manner->push_type, &push->push_type) &&
-         text_argument(manner->topic, "topic", &push->topic, &parcel->topic_owner) &&
-         text_argument(manner->collapse_id, "collapse_id", &push->collapse_id,
-                       &parcel->collapse_owner) &&
-         text_argument(manner->apns_id, "apns_id", &push->apns_id, &parcel->id_owner);
+  return push_type_argument(options->push_type, &push->push_type) &&
+         text_argument(options->topic, "topic", &push->topic, &buffers->topic_owner) &&
+         text_argument(options->collapse_id, "collapse_id", &push->collapse_id,
+                       &buffers->collapse_owner) &&
+         text_argument(options->apns_id, "apns_id", &push->apns_id, &buffers->id_owner);
 }
 
-bool parcel_pack(parcel_t *parcel, apns_notification_t *push, PyObject *token, PyObject *payload,
-                 const manner_t *manner) {
+bool notification_read(const module_state_t *state, push_buffers_t *buffers,
+                       apns_notification_t *push, PyObject *token, PyObject *payload,
+                       const push_options_t *options) {
   char *bytes;
   Py_ssize_t length;
-  parcel_leave_empty(parcel);
+  push_buffers_init(buffers);
   *push = (apns_notification_t)APNS_NOTIFICATION_INIT;
-  if (!token_argument(token, parcel->token, &push->token, &push->token_length,
-                      &parcel->token_owner)) {
+  if (!token_argument(state, token, buffers->token, &push->token, &push->token_length,
+                      &buffers->token_owner)) {
     return false;
   }
-  parcel->payload_owner = payload_argument(payload);
-  if (!parcel->payload_owner || PyBytes_AsStringAndSize(parcel->payload_owner, &bytes, &length) ||
-      !pack_manner(parcel, push, manner)) {
-    parcel_free(parcel);
+  buffers->payload_owner = payload_argument(state, payload);
+  if (!buffers->payload_owner || PyBytes_AsStringAndSize(buffers->payload_owner, &bytes, &length) ||
+      !read_push_options(buffers, push, options)) {
+    push_buffers_free(buffers);
     return false;
   }
   push->payload = bytes;
@@ -64,15 +60,15 @@ bool parcel_pack(parcel_t *parcel, apns_notification_t *push, PyObject *token, P
   return true;
 }
 
-void parcel_leave_empty(parcel_t *parcel) {
-  parcel->token_owner = parcel->payload_owner = NULL;
-  parcel->topic_owner = parcel->collapse_owner = parcel->id_owner = NULL;
+void push_buffers_init(push_buffers_t *buffers) {
+  buffers->token_owner = buffers->payload_owner = NULL;
+  buffers->topic_owner = buffers->collapse_owner = buffers->id_owner = NULL;
 }
 
-void parcel_free(parcel_t *parcel) {
-  Py_CLEAR(parcel->token_owner);
-  Py_CLEAR(parcel->payload_owner);
-  Py_CLEAR(parcel->topic_owner);
-  Py_CLEAR(parcel->collapse_owner);
-  Py_CLEAR(parcel->id_owner);
+void push_buffers_free(push_buffers_t *buffers) {
+  Py_CLEAR(buffers->token_owner);
+  Py_CLEAR(buffers->payload_owner);
+  Py_CLEAR(buffers->topic_owner);
+  Py_CLEAR(buffers->collapse_owner);
+  Py_CLEAR(buffers->id_owner);
 }

@@ -4,8 +4,6 @@ typedef struct payload {
   PyObject_HEAD apns_payload_t *payload;
 } payload_t;
 
-static PyTypeObject *payload_type, *finding_type;
-
 /* ---- Apple's keys ------------------------------------------------------------- */
 
 typedef enum value_kind { TEXT, TEXTS, INTEGER, DOUBLE } value_kind_t;
@@ -63,8 +61,14 @@ static PyObject *utf8(PyObject *given, const char *name, char **text_out, Py_ssi
   return bytes;
 }
 
-static bool succeeded(apns_status_t status, const apns_error_t *error) {
-  if (status) raise_error(error);
+/* The state is looked up only here, which keeps it out of the making of a payload. */
+static void *fail(payload_t *self, const apns_error_t *error) {
+  const module_state_t *state = state_of_type(Py_TYPE((PyObject *)self));
+  return state ? raise_error(state, error) : NULL;
+}
+
+static bool succeeded(payload_t *self, apns_status_t status, const apns_error_t *error) {
+  if (status) fail(self, error);
   return status == APNS_OK;
 }
 
@@ -77,7 +81,8 @@ static bool set_text(payload_t *self, size_t key, PyObject *value) {
   bool is_null = value == Py_None && keys[key].key == APNS_KEY_ACTION_LOC_KEY;
   if (!is_null && !(bytes = utf8(value, keys[key].name, &text, &length))) return false;
   bool fine = succeeded(
-      apns_payload_set_string(self->payload, keys[key].key, text, (size_t)length, &error), &error);
+      self, apns_payload_set_string(self->payload, keys[key].key, text, (size_t)length, &error),
+      &error);
   Py_XDECREF(bytes);
   return fine;
 }
@@ -103,7 +108,8 @@ static bool set_texts(payload_t *self, size_t key, PyObject *value) {
     fine = bytes && PyTuple_SetItem(owners, i, bytes) == 0;
     if (fine) texts[i] = text, lengths[i] = (size_t)length;
   }
-  fine = fine && succeeded(apns_payload_set_strings(self->payload, keys[key].key, texts, lengths,
+  fine = fine && succeeded(self,
+                           apns_payload_set_strings(self->payload, keys[key].key, texts, lengths,
                                                     (size_t)count, &error),
                            &error);
   PyMem_Free(lengths);
@@ -124,12 +130,13 @@ static bool set_key(payload_t *self, size_t key, PyObject *value) {
     case INTEGER:
       if (value == Py_None) break;
       return integer_argument(value, keys[key].name, INT64_MIN, INT64_MAX, &integer) &&
-             succeeded(apns_payload_set_integer(self->payload, keys[key].key, integer, &error),
+             succeeded(self,
+                       apns_payload_set_integer(self->payload, keys[key].key, integer, &error),
                        &error);
     case DOUBLE: {
       double number = PyFloat_AsDouble(value);
       if (number == -1 && PyErr_Occurred()) return false;
-      return succeeded(apns_payload_set_double(self->payload, keys[key].key, number, &error),
+      return succeeded(self, apns_payload_set_double(self->payload, keys[key].key, number, &error),
                        &error);
     }
   }
@@ -179,7 +186,7 @@ static PyObject *payload_new(PyTypeObject *type, PyObject *args, PyObject *given
     if (fine) options.suffix = suffix_text, options.suffix_length = (size_t)suffix_length;
   }
   if (fine) self = object_alloc(type);
-  fine = self && succeeded(apns_payload_new(&options, &self->payload, &error), &error) &&
+  fine = self && succeeded(self, apns_payload_new(&options, &self->payload, &error), &error) &&
          set_keys(self, keywords);
   Py_XDECREF(bytes);
   Py_XDECREF(suffix);
@@ -196,7 +203,9 @@ static void payload_dealloc(PyObject *object) {
   object_free(object);
 }
 
-bool is_payload(PyObject *object) { return Py_TYPE(object) == payload_type; }
+bool is_payload(const module_state_t *state, PyObject *object) {
+  return Py_TYPE(object) == state->payload;
+}
 
 /* ---- Setting --------------------------------------------------------------------- */
 
@@ -206,6 +215,7 @@ static PyObject *payload_set(PyObject *object, PyObject *args, PyObject *keyword
 }
 
 static PyObject *payload_set_critical_sound(PyObject *object, PyObject *args, PyObject *keywords) {
+  payload_t *self = (payload_t *)object;
   static char *names[] = {"name", "volume", NULL};
   apns_error_t error = APNS_ERROR_INIT;
   PyObject *name;
@@ -218,21 +228,21 @@ static PyObject *payload_set_critical_sound(PyObject *object, PyObject *args, Py
   }
   PyObject *bytes = utf8(name, "name", &text, &length);
   if (!bytes) return NULL;
-  bool fine = succeeded(apns_payload_set_critical_sound(((payload_t *)object)->payload, text,
-                                                        (size_t)length, volume, &error),
-                        &error);
+  bool fine = succeeded(
+      self, apns_payload_set_critical_sound(self->payload, text, (size_t)length, volume, &error),
+      &error);
   Py_DECREF(bytes);
   if (!fine) return NULL;
   Py_RETURN_NONE;
 }
 
 static PyObject *payload_remove(PyObject *object, PyObject *names) {
+  payload_t *self = (payload_t *)object;
   for (Py_ssize_t i = 0; i < PyTuple_Size(names); i++) {
     apns_error_t error = APNS_ERROR_INIT;
     size_t key = key_named(PyTuple_GetItem(names, i));
     if (key == KEYS ||
-        !succeeded(apns_payload_remove(((payload_t *)object)->payload, keys[key].key, &error),
-                   &error)) {
+        !succeeded(self, apns_payload_remove(self->payload, keys[key].key, &error), &error)) {
       return NULL;
     }
   }
@@ -295,7 +305,7 @@ static PyObject *payload_add(PyObject *object, PyObject *args) {
       add_value(((payload_t *)object)->payload, text, (size_t)length, value, &error);
   Py_DECREF(bytes);
   if (PyErr_Occurred()) return NULL;
-  if (status) return raise_error(&error);
+  if (status) return fail((payload_t *)object, &error);
   Py_RETURN_NONE;
 }
 
@@ -320,7 +330,7 @@ static PyObject *write_payload(payload_t *self, size_t *cut_out) {
   apns_status_t status =
       apns_payload_write(self->payload, small, sizeof small, &length, cut_out, &error);
   if (status == APNS_OK) return PyBytes_FromStringAndSize(small, (Py_ssize_t)length);
-  if (status != APNS_ERR_BUFFER_SMALL) return raise_error(&error);
+  if (status != APNS_ERR_BUFFER_SMALL) return fail(self, &error);
   PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)length);
   if (!bytes) return NULL;
   size_t written = 0;
@@ -328,7 +338,7 @@ static PyObject *write_payload(payload_t *self, size_t *cut_out) {
       apns_payload_write(self->payload, PyBytes_AsString(bytes), length, &written, cut_out, &error);
   if (status == APNS_OK && written == length) return bytes;
   Py_DECREF(bytes);
-  return raise_error(&error);
+  return fail(self, &error);
 }
 
 PyObject *payload_bytes(PyObject *payload) { return write_payload((payload_t *)payload, NULL); }
@@ -359,15 +369,13 @@ static PyStructSequence_Desc finding_shape = {
     "apns.Finding", "Something about a payload that its maker should know. A tuple with names.",
     finding_fields, 5};
 
-static PyObject *severities[APNS_FINDING_WARNING + 1];
-
-static PyObject *finding_make(const apns_payload_finding_t *found) {
+static PyObject *finding_make(const module_state_t *state, const apns_payload_finding_t *found) {
   PyObject *values[5] = {
-      severities[found->severity], PyLong_FromSize_t(found->offset),
+      state->severities[found->severity], PyLong_FromSize_t(found->offset),
       PyLong_FromUnsignedLong(found->line), PyLong_FromUnsignedLong(found->column),
       PyUnicode_DecodeUTF8(found->message, (Py_ssize_t)strlen(found->message), "replace")};
   Py_XINCREF(values[0]);
-  PyObject *finding = PyStructSequence_New(finding_type);
+  PyObject *finding = PyStructSequence_New(state->finding);
   for (int i = 0; i < 5; i++) {
     if (finding && !values[i]) Py_CLEAR(finding);
     if (finding) {
@@ -379,7 +387,8 @@ static PyObject *finding_make(const apns_payload_finding_t *found) {
   return finding;
 }
 
-static PyObject *list_findings(const char *json, size_t length, size_t limit) {
+static PyObject *list_findings(const module_state_t *state, const char *json, size_t length,
+                               size_t limit) {
   size_t count = 0;
   apns_payload_check(json, length, limit, NULL, 0, &count, NULL);
   apns_payload_finding_t *findings = PyMem_Calloc(count + 1, sizeof *findings);
@@ -389,7 +398,7 @@ static PyObject *list_findings(const char *json, size_t length, size_t limit) {
   apns_payload_check(json, length, limit, findings, count, &again, NULL);
   PyObject *list = PyList_New(0);
   for (size_t i = 0; list && i < count && i < again; i++) {
-    PyObject *finding = finding_make(&findings[i]);
+    PyObject *finding = finding_make(state, &findings[i]);
     if (!finding || PyList_Append(list, finding)) Py_CLEAR(list);
     Py_XDECREF(finding);
   }
@@ -403,7 +412,6 @@ static PyObject *check_payload(PyObject *module, PyObject *args, PyObject *keywo
   long long most = 0;
   char *json;
   Py_ssize_t length;
-  (void)module;
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O:check_payload", names, &given, &limit) ||
       !integer_argument(limit, "limit", 0, INT32_MAX, &most)) {
     return NULL;
@@ -411,7 +419,7 @@ static PyObject *check_payload(PyObject *module, PyObject *args, PyObject *keywo
   bytes = PyUnicode_Check(given) ? PyUnicode_AsUTF8String(given)
                                  : bytes_argument(given, "payload", "bytes or str");
   if (bytes && PyBytes_AsStringAndSize(bytes, &json, &length) == 0) {
-    findings = list_findings(json, (size_t)length, (size_t)most);
+    findings = list_findings(state_of_module(module), json, (size_t)length, (size_t)most);
   }
   Py_XDECREF(bytes);
   return findings;
@@ -496,20 +504,15 @@ static PyType_Slot slots[] = {{Py_tp_new, payload_new},
 
 static PyType_Spec spec = {"apns.Payload", sizeof(payload_t), 0, Py_TPFLAGS_DEFAULT, slots};
 
-bool payload_load(PyObject *module) {
-  PyObject *constants = PyImport_ImportModule("apns._constants");
-  PyObject *severity = constants ? PyObject_GetAttrString(constants, "Severity") : NULL;
-  Py_XDECREF(constants);
-  if (!severity) return false;
-  bool fine = true;
+bool payload_load(module_state_t *state) {
+  PyObject *severity = load_attribute("apns._constants", "Severity");
+  bool fine = severity != NULL;
   for (int i = APNS_FINDING_ERROR; fine && i <= APNS_FINDING_WARNING; i++) {
-    severities[i] = PyObject_CallFunction(severity, "i", i);
-    fine = severities[i] != NULL;
+    state->severities[i] = PyObject_CallFunction(severity, "i", i);
+    fine = state->severities[i] != NULL;
   }
-  Py_DECREF(severity);
-  payload_type = fine ? load_type(module, &spec) : NULL;
-  finding_type = payload_type ? PyStructSequence_NewType(&finding_shape) : NULL;
-  if (!finding_type) return false;
-  Py_INCREF(finding_type);
-  return PyModule_AddObject(module, "Finding", (PyObject *)finding_type) == 0;
+  Py_XDECREF(severity);
+  if (fine) state->payload = load_type(state->module, &spec);
+  if (state->payload) state->finding = load_tuple_type(state->module, &finding_shape);
+  return state->finding != NULL;
 }

@@ -1,7 +1,7 @@
 /* Session.send() and Session.send_many(). */
 #include "session.h"
 
-/* Takes outcomes where the library has no room for more; inside the gate. */
+/* Takes outcomes where the library has no room for more; with the lock. */
 static apns_status_t send_array(session_t *self, const apns_notification_t *pushes, size_t count,
                                 uint32_t flags, size_t *taken_out, apns_error_t *error) {
   apns_status_t status;
@@ -23,7 +23,7 @@ static apns_status_t send_array(session_t *self, const apns_notification_t *push
 static bool keep(session_t *self, apns_notification_t *push, PyObject *user_data) {
   if (push->token_length > APNS_TOKEN_MAX) return true; /* refused by the library */
   if (user_data == Py_None) user_data = NULL;
-  uintptr_t number = keepsakes_put(&self->keepsakes, user_data, push->token, push->token_length);
+  uintptr_t number = pending_add(&self->pending, user_data, push->token, push->token_length);
   if (number == 0) PyErr_NoMemory();
   push->user_data = (void *)number;
   return number != 0;
@@ -41,20 +41,20 @@ static bool send_in_slices(session_t *self, const apns_notification_t *push, uin
                            uint32_t *identifier, apns_status_t *status_out, apns_error_t *error) {
   int64_t deadline = 0;
   for (;;) {
-    aftermath_t aftermath;
+    deferred_t deferred;
     int64_t began, ended;
     *status_out = APNS_ERR_TIMEOUT;
-    if (!gate_enter(&self->gate, "session")) return false;
+    if (!object_lock_acquire(&self->lock, "session")) return false;
     Py_BEGIN_ALLOW_THREADS;
     began = clock_ms();
     do {
       *status_out = apns_session_send(self->session, push, flags, identifier, error);
     } while (*status_out == APNS_ERR_FULL && session_collect(self) > 0);
     session_collect(self);
-    session_leave(self, &aftermath);
+    session_unlock(self, &deferred);
     ended = clock_ms();
     Py_END_ALLOW_THREADS;
-    if (!session_settle(self, &aftermath)) return false;
+    if (!session_run_deferred(self, &deferred)) return false;
     if (ended - began < SLICE_MS) return true;
     begin_waiting(self, &deadline);
     if (PyErr_CheckSignals()) return false;
@@ -67,15 +67,15 @@ static bool send_in_slices(session_t *self, const apns_notification_t *push, uin
    the next call to meet again. False with the exception of a signal. */
 static bool write_rest(session_t *self, int64_t deadline) {
   for (;;) {
-    aftermath_t aftermath;
+    deferred_t deferred;
     apns_status_t status;
-    if (!gate_enter(&self->gate, "session")) return false;
+    if (!object_lock_acquire(&self->lock, "session")) return false;
     Py_BEGIN_ALLOW_THREADS;
     status = apns_session_flush(self->session, NULL);
     session_collect(self);
-    session_leave(self, &aftermath);
+    session_unlock(self, &deferred);
     Py_END_ALLOW_THREADS;
-    if (!session_settle(self, &aftermath)) return false;
+    if (!session_run_deferred(self, &deferred)) return false;
     if (!was_cut(status, deadline)) return true;
     if (PyErr_CheckSignals()) return false;
   }
@@ -116,20 +116,20 @@ PyObject *session_send(PyObject *object, PyObject *args, PyObject *keywords) {
   static char *names[] = {"token", "payload",   "user_data",   "expiry",  "priority", "more",
                           "topic", "push_type", "collapse_id", "apns_id", NULL};
   PyObject *token, *payload, *user_data = NULL;
-  manner_t manner = {NULL};
+  push_options_t options = {NULL};
   int more = 0;
   session_t *self = (session_t *)object;
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|$OOOpOOOO:send", names, &token, &payload,
-                                   &user_data, &manner.expiry, &manner.priority, &more,
-                                   &manner.topic, &manner.push_type, &manner.collapse_id,
-                                   &manner.apns_id)) {
+                                   &user_data, &options.expiry, &options.priority, &more,
+                                   &options.topic, &options.push_type, &options.collapse_id,
+                                   &options.apns_id)) {
     return NULL;
   }
-  parcel_t parcel;
+  push_buffers_t buffers;
   apns_notification_t push;
-  if (!parcel_pack(&parcel, &push, token, payload, &manner)) return NULL;
+  if (!notification_read(self->state, &buffers, &push, token, payload, &options)) return NULL;
   if (!keep(self, &push, user_data)) {
-    parcel_free(&parcel);
+    push_buffers_free(&buffers);
     return NULL;
   }
 
@@ -138,13 +138,13 @@ PyObject *session_send(PyObject *object, PyObject *args, PyObject *keywords) {
   uint32_t identifier = 0;
   bool is_calm =
       send_in_slices(self, &push, more ? APNS_SEND_MORE : 0, &identifier, &status, &error);
-  if (status) keepsakes_drop(&self->keepsakes, (uintptr_t)push.user_data);
-  parcel_free(&parcel);
+  if (status) pending_drop(&self->pending, (uintptr_t)push.user_data);
+  push_buffers_free(&buffers);
   if (!is_calm) {
     annotate_exception("taken", status == APNS_OK);
     return NULL;
   }
-  if (status) return raise_error(&error);
+  if (status) return raise_error(self->state, &error);
   return PyLong_FromUnsignedLong(identifier);
 }
 
@@ -155,8 +155,8 @@ PyObject *session_send(PyObject *object, PyObject *args, PyObject *keywords) {
 typedef struct batch {
   size_t count;
   apns_notification_t pushes[BATCH];
-  PyObject *items[BATCH]; /* keep alive what the parcels do not */
-  parcel_t parcels[BATCH];
+  PyObject *items[BATCH]; /* keep alive what the buffers do not */
+  push_buffers_t buffers[BATCH];
 } batch_t;
 
 /* The usual item, a tuple of bytes and bytes, which keeps them alive by itself. */
@@ -165,11 +165,11 @@ static bool pack_plain(batch_t *batch, PyObject *token, PyObject *payload) {
   Py_ssize_t length;
   if (!PyBytes_CheckExact(token) || !PyBytes_CheckExact(payload)) return false;
   apns_notification_t *push = &batch->pushes[batch->count];
-  parcel_t *parcel = &batch->parcels[batch->count];
+  push_buffers_t *buffers = &batch->buffers[batch->count];
   *push = (apns_notification_t)APNS_NOTIFICATION_INIT;
-  parcel_leave_empty(parcel);
+  push_buffers_init(buffers);
   PyBytes_AsStringAndSize(token, &bytes, &length);
-  if (length > KEEPSAKE_TOKEN) return false; /* looked at more closely */
+  if (length > PENDING_TOKEN_INLINE) return false; /* looked at more closely */
   push->token = bytes;
   push->token_length = (size_t)length;
   PyBytes_AsStringAndSize(payload, &bytes, &length);
@@ -190,18 +190,18 @@ static bool add_item(session_t *self, batch_t *batch, PyObject *item) {
   }
   PyObject *token = PyTuple_GetItem(item, 0), *payload = PyTuple_GetItem(item, 1);
   apns_notification_t *push = &batch->pushes[batch->count];
-  parcel_t *parcel = &batch->parcels[batch->count];
-  manner_t manner = {NULL};
-  PyObject **places[] = {&manner.expiry,    &manner.priority,    &manner.topic,
-                         &manner.push_type, &manner.collapse_id, &manner.apns_id};
+  push_buffers_t *buffers = &batch->buffers[batch->count];
+  push_options_t options = {NULL};
+  PyObject **places[] = {&options.expiry,    &options.priority,    &options.topic,
+                         &options.push_type, &options.collapse_id, &options.apns_id};
   for (Py_ssize_t i = 3; i < size; i++) *places[i - 3] = PyTuple_GetItem(item, i);
   if (!(size <= 3 && pack_plain(batch, token, payload)) &&
-      !parcel_pack(parcel, push, token, payload, &manner)) {
+      !notification_read(self->state, buffers, push, token, payload, &options)) {
     Py_DECREF(item);
     return false;
   }
   if (!keep(self, push, size > 2 ? PyTuple_GetItem(item, 2) : NULL)) {
-    parcel_free(parcel);
+    push_buffers_free(buffers);
     Py_DECREF(item);
     return false;
   }
@@ -214,19 +214,19 @@ static bool send_slices(session_t *self, const batch_t *batch, bool more, size_t
                         apns_status_t *status_out, apns_error_t *error) {
   int64_t deadline = 0;
   for (;;) {
-    aftermath_t aftermath;
+    deferred_t deferred;
     int64_t began, ended;
     size_t before = *taken;
     *status_out = APNS_ERR_TIMEOUT;
-    if (!gate_enter(&self->gate, "session")) return false;
+    if (!object_lock_acquire(&self->lock, "session")) return false;
     Py_BEGIN_ALLOW_THREADS;
     began = clock_ms();
     *status_out =
         send_array(self, batch->pushes, batch->count, more ? APNS_SEND_MORE : 0, taken, error);
-    session_leave(self, &aftermath);
+    session_unlock(self, &deferred);
     ended = clock_ms();
     Py_END_ALLOW_THREADS;
-    if (!session_settle(self, &aftermath)) return false;
+    if (!session_run_deferred(self, &deferred)) return false;
     if (ended - began < SLICE_MS) return true;
     /* The time is that of each notification, as it is in the library. */
     if (*taken > before) deadline = 0;
@@ -253,12 +253,12 @@ static bool send_batch(session_t *self, batch_t *batch, bool more, size_t *total
   size_t count = batch->count;
   batch->count = 0;
   for (size_t i = 0; i < count; i++) {
-    if (i >= taken) keepsakes_drop(&self->keepsakes, (uintptr_t)batch->pushes[i].user_data);
-    parcel_free(&batch->parcels[i]);
+    if (i >= taken) pending_drop(&self->pending, (uintptr_t)batch->pushes[i].user_data);
+    push_buffers_free(&batch->buffers[i]);
     Py_DECREF(batch->items[i]);
   }
   if (!is_calm) return false;
-  if (status) raise_error(&error);
+  if (status) raise_error(self->state, &error);
   return status == APNS_OK;
 }
 

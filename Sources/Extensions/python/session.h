@@ -1,4 +1,4 @@
-/* A session as Python has it, for the two files that are about it. */
+/* A session as Python has it, for the files that implement it. */
 #ifndef APNS_PYTHON_SESSION_H
 #define APNS_PYTHON_SESSION_H
 
@@ -6,38 +6,67 @@
 
 typedef struct session {
   PyObject_HEAD apns_session_t *session;
-  gate_t gate;
+  module_state_t *state;
+  PyObject *module; /* whose the state is */
+  object_lock_t lock;
   PyObject *credentials, *weakrefs;
   PyObject *host;
   uint16_t port;
   bool reports_accepted, speaks_http2, closed;
-  int32_t connect_ms, patience_ms; /* connect_timeout; what a timeout of None is */
+  int32_t connect_ms;  /* connect_timeout */
+  int32_t patience_ms; /* what a timeout of None is */
   size_t events_max;
-  keepsakes_t keepsakes;
-  /* Inside the gate. */
-  outcomes_t outcomes; /* to be taken by the program */
-  outcomes_t ended;    /* accepted, of which only the keepsake has to be given up */
-  apns_session_stats_t told;
-  search_t *search;
+  pending_table_t pending;
+  /* With the lock. */
+  outcomes_t outcomes;         /* for the program to take */
+  outcomes_t unreported;       /* accepted, and no event: their pending entries are to be dropped */
+  apns_session_stats_t logged; /* the counts that were last compared for the log */
+  lookup_t *lookup;
 } session_t;
 
-/* Room for what the service says with the next event; false where there is no memory. */
-bool session_reserve_answer(const session_t *self, answer_t **answer_out);
+/* ---- session_events.c ------------------------------------------------------------ */
 
-/* What a call inside the gate leaves to be done outside of it. */
-typedef struct aftermath {
-  outcomes_t ended;
+/* What a call with the lock leaves to be done without it. */
+typedef struct deferred {
+  outcomes_t unreported;
   apns_session_stats_t before, after;
-} aftermath_t;
+} deferred_t;
 
-/* Moves the library's outcomes to the session's own; their number. Inside the gate,
+/* Moves the library's outcomes to the session's own and returns their number. With the lock;
    needs no interpreter lock. */
 size_t session_collect(session_t *self);
-/* Leaves the gate; needs no interpreter lock. */
-void session_leave(session_t *self, aftermath_t *aftermath);
-/* With the interpreter lock, and no exception set: gives up keepsakes and logs. False with
-   the exception of a signal, which comes to Python code here for the first time. */
-bool session_settle(session_t *self, aftermath_t *aftermath);
+/* Releases the lock; needs no interpreter lock. */
+void session_unlock(session_t *self, deferred_t *deferred);
+/* Drops pending entries and logs. With the interpreter lock and no exception set. False with the
+   exception of a signal handler, which Python runs here first. */
+bool session_run_deferred(session_t *self, deferred_t *deferred);
+
+bool session_events_load(module_state_t *state);
+PyObject *session_next_event(PyObject *self, PyObject *args, PyObject *keywords);
+PyObject *session_events(PyObject *self, PyObject *args, PyObject *keywords);
+PyObject *session_iter(PyObject *self);
+
+/* ---- session_connection.c: connecting, writing, draining, closing ------------------ */
+
+/* The end of a wait; a negative timeout is None. */
+int64_t session_deadline(const session_t *self, int32_t timeout_ms);
+/* The only argument of a method, which is `given` where the program gives none. */
+bool session_timeout(PyObject *args, PyObject *keywords, const char *format, PyObject *given,
+                     int32_t *ms_out);
+PyObject *session_connect(PyObject *self, PyObject *none);
+PyObject *session_flush(PyObject *self, PyObject *none);
+PyObject *session_drain(PyObject *self, PyObject *args, PyObject *keywords);
+PyObject *session_close(PyObject *self, PyObject *args, PyObject *keywords);
+PyObject *session_enter(PyObject *self, PyObject *none);
+PyObject *session_exit(PyObject *self, PyObject *args);
+
+/* ---- session_reports.c: counts, and devices that are gone --------------------------- */
+
+bool session_reports_load(module_state_t *state);
+PyObject *session_stats(PyObject *self, PyObject *none);
+PyObject *session_gone(PyObject *self, PyObject *none);
+
+/* ---- sending.c ----------------------------------------------------------------------- */
 
 extern const char send_doc[], send_many_doc[];
 PyObject *session_send(PyObject *self, PyObject *args, PyObject *keywords);

@@ -2,9 +2,15 @@
 
 typedef struct strings {
   PyObject_HEAD apns_strings_t *strings;
+  const module_state_t *state;
 } strings_t;
 
-static PyTypeObject *strings_type;
+static strings_t *strings_alloc(PyTypeObject *type) {
+  const module_state_t *state = state_of_type(type);
+  strings_t *self = state ? object_alloc(type) : NULL;
+  if (self) self->state = state;
+  return self;
+}
 
 static PyObject *strings_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
   static char *names[] = {"", NULL};
@@ -15,7 +21,7 @@ static PyObject *strings_new(PyTypeObject *type, PyObject *args, PyObject *keywo
   if (!PyArg_ParseTupleAndKeywords(args, keywords, "O:Strings", names, &given)) return NULL;
   PyObject *owner = bytes_argument(given, "strings", "bytes");
   if (!owner) return NULL;
-  strings_t *self = object_alloc(type);
+  strings_t *self = strings_alloc(type);
   if (self && PyBytes_AsStringAndSize(owner, &bytes, &length)) Py_CLEAR(self);
   if (self) {
     apns_status_t status;
@@ -23,7 +29,7 @@ static PyObject *strings_new(PyTypeObject *type, PyObject *args, PyObject *keywo
     status = apns_strings_new(bytes, (size_t)length, &self->strings, &error);
     Py_END_ALLOW_THREADS;
     if (status) {
-      raise_error(&error);
+      raise_error(self->state, &error);
       Py_CLEAR(self);
     }
   }
@@ -40,14 +46,14 @@ static PyObject *strings_open(PyObject *type, PyObject *given) {
     return NULL;
   }
   if (!path_argument(given, &path, &owner)) return NULL;
-  strings_t *self = object_alloc((PyTypeObject *)type);
+  strings_t *self = strings_alloc((PyTypeObject *)type);
   if (self) {
     apns_status_t status;
     Py_BEGIN_ALLOW_THREADS;
     status = apns_strings_open(path, &self->strings, &error);
     Py_END_ALLOW_THREADS;
     if (status) {
-      raise_error(&error);
+      raise_error(self->state, &error);
       Py_CLEAR(self);
     }
   }
@@ -83,7 +89,7 @@ static bool look_up(strings_t *self, PyObject *key, const char **text_out, size_
       apns_strings_get(self->strings, text, (size_t)length, text_out, length_out, &error);
   Py_DECREF(bytes);
   if (status == APNS_OK || status == APNS_ERR_ARGUMENT) return true;
-  raise_error(&error);
+  raise_error(self->state, &error);
   return false;
 }
 
@@ -125,13 +131,14 @@ static PyObject *format_text(strings_t *self, PyObject *key, const char *const *
   apns_status_t status = apns_strings_format(self->strings, name, (size_t)name_length, args, count,
                                              NULL, 0, &length, &error);
   if (status != APNS_ERR_BUFFER_SMALL) {
-    raise_error(&error);
+    raise_error(self->state, &error);
   } else if (!(text = PyMem_Malloc(length))) {
     PyErr_NoMemory();
   } else {
     status = apns_strings_format(self->strings, name, (size_t)name_length, args, count, text,
                                  length, &length, &error);
-    result = status ? raise_error(&error) : PyUnicode_DecodeUTF8(text, (Py_ssize_t)length, NULL);
+    result = status ? raise_error(self->state, &error)
+                    : PyUnicode_DecodeUTF8(text, (Py_ssize_t)length, NULL);
     PyMem_Free(text);
   }
   Py_DECREF(bytes);
@@ -199,7 +206,7 @@ static PyType_Slot slots[] = {{Py_tp_new, strings_new},
 
 static PyType_Spec spec = {"apns.Strings", sizeof(strings_t), 0, Py_TPFLAGS_DEFAULT, slots};
 
-bool strings_load(PyObject *module) {
-  strings_type = load_type(module, &spec);
-  return strings_type != NULL;
+bool strings_load(module_state_t *state) {
+  state->strings = load_type(state->module, &spec);
+  return state->strings != NULL;
 }

@@ -4,7 +4,8 @@ typedef apns_status_t (*reader_t)(const char *, size_t, uint8_t *, size_t, size_
                                   apns_error_t *);
 typedef apns_status_t (*writer_t)(const void *, size_t, char *, size_t, size_t *, apns_error_t *);
 
-static bool read_text(PyObject *text, reader_t reader, uint8_t *buffer, size_t *length_out) {
+static bool read_text(const module_state_t *state, PyObject *text, reader_t reader, uint8_t *buffer,
+                      size_t *length_out) {
   apns_error_t error = APNS_ERROR_INIT;
   char *bytes;
   Py_ssize_t count;
@@ -12,7 +13,7 @@ static bool read_text(PyObject *text, reader_t reader, uint8_t *buffer, size_t *
   if (!utf8) return false;
   bool fine = PyBytes_AsStringAndSize(utf8, &bytes, &count) == 0;
   if (fine && reader(bytes, (size_t)count, buffer, APNS_TOKEN_MAX, length_out, &error)) {
-    raise_error(&error);
+    raise_error(state, &error);
     fine = false;
   }
   Py_DECREF(utf8);
@@ -22,7 +23,7 @@ static bool read_text(PyObject *text, reader_t reader, uint8_t *buffer, size_t *
 /* As short as the hex of no device's token is. */
 #define HEX_LEAST 64
 
-bool token_check(const void *token, size_t length) {
+bool token_check(const module_state_t *state, const void *token, size_t length) {
   const uint8_t *bytes = token;
   size_t digits = 0;
   if (length < HEX_LEAST) return true;
@@ -43,21 +44,21 @@ bool token_check(const void *token, size_t length) {
                 "the token is %d hex digits as bytes, not the %d"
                 " bytes that they stand for: pass them as str",
                 (int)digits, (int)(digits / 2));
-  raise_error(&error);
+  raise_error(state, &error);
   return false;
 }
 
-bool token_argument(PyObject *given, uint8_t *buffer, const void **token_out, size_t *length_out,
-                    PyObject **owner_out) {
+bool token_argument(const module_state_t *state, PyObject *given, uint8_t *buffer,
+                    const void **token_out, size_t *length_out, PyObject **owner_out) {
   char *bytes;
   Py_ssize_t count;
   if (PyUnicode_Check(given)) {
     *token_out = buffer;
-    return read_text(given, apns_token_from_hex, buffer, length_out);
+    return read_text(state, given, apns_token_from_hex, buffer, length_out);
   }
   PyObject *owner = bytes_argument(given, "token", "bytes, or hex in a str");
   if (!owner) return false;
-  if (PyBytes_AsStringAndSize(owner, &bytes, &count) || !token_check(bytes, (size_t)count)) {
+  if (PyBytes_AsStringAndSize(owner, &bytes, &count) || !token_check(state, bytes, (size_t)count)) {
     Py_DECREF(owner);
     return false;
   }
@@ -67,33 +68,35 @@ bool token_argument(PyObject *given, uint8_t *buffer, const void **token_out, si
   return true;
 }
 
-static PyObject *from_text(PyObject *text, reader_t reader) {
+static PyObject *from_text(PyObject *module, PyObject *text, reader_t reader) {
   uint8_t buffer[APNS_TOKEN_MAX];
   size_t length = 0;
   if (!PyUnicode_Check(text)) {
     PyErr_SetString(PyExc_TypeError, "the text of a token must be str");
     return NULL;
   }
-  if (!read_text(text, reader, buffer, &length)) return NULL;
+  if (!read_text(state_of_module(module), text, reader, buffer, &length)) return NULL;
   return PyBytes_FromStringAndSize((const char *)buffer, (Py_ssize_t)length);
 }
 
-static PyObject *to_text(PyObject *token, writer_t writer) {
+static PyObject *to_text(PyObject *module, PyObject *token, writer_t writer) {
+  const module_state_t *state = state_of_module(module);
   apns_error_t error = APNS_ERROR_INIT;
   size_t length = 0;
   char *bytes, *text;
   Py_ssize_t count;
   PyObject *result = NULL, *owner = bytes_argument(token, "token", "bytes");
   if (!owner) return NULL;
-  if (PyBytes_AsStringAndSize(owner, &bytes, &count) == 0 && token_check(bytes, (size_t)count)) {
+  if (PyBytes_AsStringAndSize(owner, &bytes, &count) == 0 &&
+      token_check(state, bytes, (size_t)count)) {
     apns_status_t status = writer(bytes, (size_t)count, NULL, 0, &length, &error);
     if (status != APNS_ERR_BUFFER_SMALL) {
-      raise_error(&error);
+      raise_error(state, &error);
     } else if (!(text = PyMem_Malloc(length))) {
       PyErr_NoMemory();
     } else {
       if (writer(bytes, (size_t)count, text, length, &length, &error)) {
-        raise_error(&error);
+        raise_error(state, &error);
       } else {
         result = PyUnicode_FromStringAndSize(text, (Py_ssize_t)length);
       }
@@ -105,20 +108,16 @@ static PyObject *to_text(PyObject *token, writer_t writer) {
 }
 
 static PyObject *from_hex(PyObject *module, PyObject *text) {
-  (void)module;
-  return from_text(text, apns_token_from_hex);
+  return from_text(module, text, apns_token_from_hex);
 }
 static PyObject *from_base64(PyObject *module, PyObject *text) {
-  (void)module;
-  return from_text(text, apns_token_from_base64);
+  return from_text(module, text, apns_token_from_base64);
 }
 static PyObject *to_hex(PyObject *module, PyObject *token) {
-  (void)module;
-  return to_text(token, apns_token_to_hex);
+  return to_text(module, token, apns_token_to_hex);
 }
 static PyObject *to_base64(PyObject *module, PyObject *token) {
-  (void)module;
-  return to_text(token, apns_token_to_base64);
+  return to_text(module, token, apns_token_to_base64);
 }
 
 PyMethodDef token_functions[] = {

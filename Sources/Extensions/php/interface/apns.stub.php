@@ -6,6 +6,8 @@
  * too, and enumerations by name: protocol "http2", format "enhanced", ambiguous "report",
  * tls_min "1.2", as parse_ini_file() and getenv() give them.
  *
+ * Constants are in constants.h, which Sources/Extensions/generate makes from apns.h.
+ *
  * @generate-class-entries
  */
 
@@ -14,58 +16,7 @@ namespace Apns;
 /** Every failure that the library tells of; which class it is follows from the status. */
 class Exception extends \RuntimeException
 {
-    /**
-     * @var int
-     * @cvalue APNS_ERR_ARGUMENT
-     */
-    public const ARGUMENT = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_ERR_MEMORY
-     */
-    public const MEMORY = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_ERR_TIMEOUT
-     */
-    public const TIMEOUT = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_ERR_NETWORK
-     */
-    public const NETWORK = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_ERR_TLS
-     */
-    public const TLS = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_ERR_CREDENTIALS
-     */
-    public const CREDENTIALS = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_ERR_PROTOCOL
-     */
-    public const PROTOCOL = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_ERR_FULL
-     */
-    public const FULL = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_ERR_CLOSED
-     */
-    public const CLOSED = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_ERR_FORKED
-     */
-    public const FORKED = UNKNOWN;
-
-    /** One of the constants above; the exception's code too. */
+    /** One of the class's constants; the exception's code too. */
     public int $status = 0;
     /** errno, 0 where the system was not at fault. */
     public int $systemError = 0;
@@ -108,67 +59,6 @@ class ForkedException extends Exception {}
 /** Why the gateway rejected a notification: Event::$reject. */
 final class Reject
 {
-    /**
-     * @var int
-     * @cvalue APNS_REJECT_NONE
-     */
-    public const NONE = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REJECT_PROCESSING_ERROR
-     */
-    public const PROCESSING_ERROR = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REJECT_MISSING_TOKEN
-     */
-    public const MISSING_TOKEN = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REJECT_MISSING_TOPIC
-     */
-    public const MISSING_TOPIC = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REJECT_MISSING_PAYLOAD
-     */
-    public const MISSING_PAYLOAD = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REJECT_INVALID_TOKEN_SIZE
-     */
-    public const INVALID_TOKEN_SIZE = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REJECT_INVALID_TOPIC_SIZE
-     */
-    public const INVALID_TOPIC_SIZE = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REJECT_INVALID_PAYLOAD_SIZE
-     */
-    public const INVALID_PAYLOAD_SIZE = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REJECT_INVALID_TOKEN
-     */
-    public const INVALID_TOKEN = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REJECT_SHUTDOWN
-     */
-    public const SHUTDOWN = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REJECT_PROTOCOL_ERROR
-     */
-    public const PROTOCOL_ERROR = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REJECT_UNKNOWN
-     */
-    public const UNKNOWN = UNKNOWN;
-
     /** The reason in words. */
     public static function text(int $reject): string {}
 }
@@ -176,177 +66,6 @@ final class Reject
 /** Why today's APNs refused a notification, in its own words: Event::$reason. HTTP/2 only. */
 final class Reason
 {
-    /**
-     * @var int
-     * @cvalue APNS_REASON_NONE
-     */
-    public const NONE = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_BAD_DEVICE_TOKEN
-     */
-    public const BAD_DEVICE_TOKEN = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_DEVICE_TOKEN_NOT_FOR_TOPIC
-     */
-    public const DEVICE_TOKEN_NOT_FOR_TOPIC = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_MISSING_DEVICE_TOKEN
-     */
-    public const MISSING_DEVICE_TOKEN = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_MISSING_TOPIC
-     */
-    public const MISSING_TOPIC = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_PAYLOAD_EMPTY
-     */
-    public const PAYLOAD_EMPTY = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_BAD_TOPIC
-     */
-    public const BAD_TOPIC = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_PAYLOAD_TOO_LARGE
-     */
-    public const PAYLOAD_TOO_LARGE = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_BAD_COLLAPSE_ID
-     */
-    public const BAD_COLLAPSE_ID = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_BAD_EXPIRATION_DATE
-     */
-    public const BAD_EXPIRATION_DATE = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_BAD_MESSAGE_ID
-     */
-    public const BAD_MESSAGE_ID = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_BAD_PRIORITY
-     */
-    public const BAD_PRIORITY = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_DUPLICATE_HEADERS
-     */
-    public const DUPLICATE_HEADERS = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_INVALID_PUSH_TYPE
-     */
-    public const INVALID_PUSH_TYPE = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_BAD_PATH
-     */
-    public const BAD_PATH = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_METHOD_NOT_ALLOWED
-     */
-    public const METHOD_NOT_ALLOWED = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_IDLE_TIMEOUT
-     */
-    public const IDLE_TIMEOUT = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_EXPIRED_PROVIDER_TOKEN
-     */
-    public const EXPIRED_PROVIDER_TOKEN = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_UNRELATED_KEY_ID_IN_TOKEN
-     */
-    public const UNRELATED_KEY_ID_IN_TOKEN = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_TOPIC_DISALLOWED
-     */
-    public const TOPIC_DISALLOWED = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_BAD_CERTIFICATE
-     */
-    public const BAD_CERTIFICATE = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_BAD_CERTIFICATE_ENVIRONMENT
-     */
-    public const BAD_CERTIFICATE_ENVIRONMENT = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_BAD_ENVIRONMENT_KEY_ID_IN_TOKEN
-     */
-    public const BAD_ENVIRONMENT_KEY_ID_IN_TOKEN = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_FORBIDDEN
-     */
-    public const FORBIDDEN = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_INVALID_PROVIDER_TOKEN
-     */
-    public const INVALID_PROVIDER_TOKEN = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_MISSING_PROVIDER_TOKEN
-     */
-    public const MISSING_PROVIDER_TOKEN = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_UNREGISTERED
-     */
-    public const UNREGISTERED = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_EXPIRED_TOKEN
-     */
-    public const EXPIRED_TOKEN = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_TOO_MANY_PROVIDER_TOKEN_UPDATES
-     */
-    public const TOO_MANY_PROVIDER_TOKEN_UPDATES = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_TOO_MANY_REQUESTS
-     */
-    public const TOO_MANY_REQUESTS = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_INTERNAL_SERVER_ERROR
-     */
-    public const INTERNAL_SERVER_ERROR = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_SERVICE_UNAVAILABLE
-     */
-    public const SERVICE_UNAVAILABLE = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_SHUTDOWN
-     */
-    public const SHUTDOWN = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_REASON_OTHER
-     */
-    public const OTHER = UNKNOWN;
-
     /** As APNs writes it, such as "BadDeviceToken". */
     public static function text(int $reason): string {}
 
@@ -357,62 +76,6 @@ final class Reason
 /** What kind of push a notification is, for HTTP/2. */
 final class PushType
 {
-    /**
-     * @var int
-     * @cvalue APNS_PUSH_TYPE_ALERT
-     */
-    public const ALERT = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_PUSH_TYPE_BACKGROUND
-     */
-    public const BACKGROUND = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_PUSH_TYPE_LOCATION
-     */
-    public const LOCATION = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_PUSH_TYPE_VOIP
-     */
-    public const VOIP = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_PUSH_TYPE_COMPLICATION
-     */
-    public const COMPLICATION = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_PUSH_TYPE_FILEPROVIDER
-     */
-    public const FILEPROVIDER = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_PUSH_TYPE_MDM
-     */
-    public const MDM = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_PUSH_TYPE_LIVEACTIVITY
-     */
-    public const LIVEACTIVITY = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_PUSH_TYPE_PUSHTOTALK
-     */
-    public const PUSHTOTALK = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_PUSH_TYPE_WIDGETS
-     */
-    public const WIDGETS = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_PUSH_TYPE_CONTROLS
-     */
-    public const CONTROLS = UNKNOWN;
-
     /** As APNs reads it, such as "alert". */
     public static function text(int $type): string {}
 }
@@ -455,27 +118,6 @@ final class Token
  */
 final class Credentials
 {
-    /**
-     * @var int
-     * @cvalue APNS_TLS_1_2
-     */
-    public const TLS_1_2 = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_TLS_1_3
-     */
-    public const TLS_1_3 = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_ENVIRONMENT_SANDBOX
-     */
-    public const SANDBOX = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_ENVIRONMENT_PRODUCTION
-     */
-    public const PRODUCTION = UNKNOWN;
-
     /**
      * Options: certificate_file, certificate, key_file, key, passphrase (a string, or a
      * callable that is given the file's name and returns one or null), ca_file,
@@ -572,22 +214,6 @@ final class Strings
  */
 final class Event
 {
-    /**
-     * @var int
-     * @cvalue APNS_EVENT_ACCEPTED
-     */
-    public const ACCEPTED = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_EVENT_REJECTED
-     */
-    public const REJECTED = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_EVENT_UNKNOWN
-     */
-    public const UNKNOWN = UNKNOWN;
-
     /** ACCEPTED, REJECTED or UNKNOWN. */
     public readonly int $kind;
     /** Where it was rejected why, a constant of Apns\Reject; else 0. */
@@ -652,62 +278,6 @@ final class Events implements \IteratorAggregate
  */
 final class Session implements \IteratorAggregate
 {
-    /**
-     * @var int
-     * @cvalue APNS_FORMAT_SIMPLE
-     */
-    public const FORMAT_SIMPLE = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_FORMAT_ENHANCED
-     */
-    public const FORMAT_ENHANCED = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_FORMAT_FRAMED
-     */
-    public const FORMAT_FRAMED = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_AMBIGUOUS_RESEND
-     */
-    public const AMBIGUOUS_RESEND = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_AMBIGUOUS_REPORT
-     */
-    public const AMBIGUOUS_REPORT = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_PROTOCOL_BINARY
-     */
-    public const PROTOCOL_BINARY = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_PROTOCOL_HTTP2
-     */
-    public const PROTOCOL_HTTP2 = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_EXPIRY_ONCE
-     */
-    public const EXPIRY_ONCE = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_CHECK_PAYLOAD
-     */
-    public const CHECK_PAYLOAD = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_CHECK_EXPIRY
-     */
-    public const CHECK_EXPIRY = UNKNOWN;
-    /**
-     * @var int
-     * @cvalue APNS_CHECK_ALL
-     */
-    public const CHECK_ALL = UNKNOWN;
-
     /**
      * Credentials are made once and shared, or given as the array of their options; null
      * takes those of php.ini. Options are the fields of apns_session_options_t.

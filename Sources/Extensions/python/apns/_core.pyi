@@ -85,16 +85,17 @@ class Session:
         cls,
         credentials: Credentials,
         *,
+        # options of a session: generated
         host: str | None = None,
         server_name: str | None = None,
         port: int = 0,
-        format: int = 0,
+        format: int | Literal["simple", "enhanced", "framed"] = 0,
         connect_timeout: float | None = None,
         write_timeout: float | None = None,
         answer_timeout: float | None = None,
         window_bytes: int = 0,
         payload_max: int = 0,
-        ambiguous: int = 0,
+        ambiguous: int | Literal["resend", "report"] = 0,
         report_accepted: bool = False,
         quiet_period: float | None = None,
         zero_proves: bool = False,
@@ -104,16 +105,17 @@ class Session:
         reconnect_pause_max: float | None = None,
         keepalive: int = 0,
         proxy_host: str | None = None,
-        proxy_port: int = 0,
         proxy_user: str | None = None,
         proxy_password: str | None = None,
-        events_max: int = 1048576,
+        proxy_port: int = 0,
         protocol: int | Literal["binary", "http2"] = 0,
         topic: str | None = None,
         ping_after: int = 0,
         retry_timeout: float | None = None,
         prove_after: int = 0,
         checks: int | None = 3,
+        # end of the options of a session
+        events_max: int = 1048576,
     ) -> Self: ...
     @property
     def credentials(self) -> Credentials: ...
@@ -233,17 +235,19 @@ class Feedback:
         cls,
         credentials: Credentials,
         *,
+        # options of a feedback: generated
         host: str | None = None,
         server_name: str | None = None,
         port: int = 0,
         connect_timeout: float | None = None,
         read_timeout: float | None = None,
         proxy_host: str | None = None,
-        proxy_port: int = 0,
         proxy_user: str | None = None,
         proxy_password: str | None = None,
+        proxy_port: int = 0,
         list_timeout: float | None = None,
         tuples_max: int = 0,
+        # end of the options of a feedback
     ) -> Self: ...
     @property
     def closed(self) -> bool: ...

@@ -91,18 +91,18 @@ static void recall(zval *out, const zval *kept) {
 
 /* ---- Notes ------------------------------------------------------------------- */
 
-php_apns_note *php_apns_note_new(const uint8_t *token, size_t token_length, zval *user_data,
-                                 php_apns_request *request) {
-  php_apns_note *note = pemalloc(sizeof *note + token_length, true);
-  memset(note, 0, sizeof *note);
-  memcpy(note->token, token, token_length);
-  note->token_length = (uint8_t)token_length;
-  ZVAL_NULL(&note->user_data);
+php_apns_record *php_apns_record_new(const uint8_t *token, size_t token_length, zval *user_data,
+                                     php_apns_request *request) {
+  php_apns_record *record = pemalloc(sizeof *record + token_length, true);
+  memset(record, 0, sizeof *record);
+  memcpy(record->token, token, token_length);
+  record->token_length = (uint8_t)token_length;
+  ZVAL_NULL(&record->user_data);
   if (request) {
-    note->request = request;
+    record->request = request;
     request->references++;
-    if (user_data && !keep(&note->user_data, user_data, DEEPEST)) {
-      php_apns_note_free(note);
+    if (user_data && !keep(&record->user_data, user_data, DEEPEST)) {
+      php_apns_record_free(record);
       zend_type_error(
           "user data of a persistent session outlives the request: null, bool, int, float, string, "
           "or arrays of these, nested at most %d deep",
@@ -110,54 +110,54 @@ php_apns_note *php_apns_note_new(const uint8_t *token, size_t token_length, zval
       return NULL;
     }
   } else if (user_data) {
-    ZVAL_COPY_DEREF(&note->user_data, user_data);
+    ZVAL_COPY_DEREF(&record->user_data, user_data);
   }
-  return note;
+  return record;
 }
 
-void php_apns_note_free(php_apns_note *note) {
-  if (note->answer) pefree(note->answer, true);
-  if (note->request) {
-    forget(&note->user_data);
-    php_apns_request_release(note->request);
-    pefree(note, true);
+void php_apns_record_free(php_apns_record *record) {
+  if (record->answer) pefree(record->answer, true);
+  if (record->request) {
+    forget(&record->user_data);
+    php_apns_request_release(record->request);
+    pefree(record, true);
     return;
   }
-  /* May run the script's destructor, which must not meet the note. */
+  /* May run the script's destructor, which must not meet the record. */
   zval user_data;
-  ZVAL_COPY_VALUE(&user_data, &note->user_data);
-  pefree(note, true);
+  ZVAL_COPY_VALUE(&user_data, &record->user_data);
+  pefree(record, true);
   zval_ptr_dtor(&user_data);
 }
 
-void php_apns_note_user_data(const php_apns_note *note, zval *out) {
-  if (note->request) {
-    recall(out, &note->user_data);
+void php_apns_record_user_data(const php_apns_record *record, zval *out) {
+  if (record->request) {
+    recall(out, &record->user_data);
   } else {
-    ZVAL_COPY(out, &note->user_data);
+    ZVAL_COPY(out, &record->user_data);
   }
 }
 
-void php_apns_notes_append(php_apns_notes *notes, php_apns_note *note) {
-  note->before = notes->last;
-  note->after = NULL;
-  *(notes->last ? &notes->last->after : &notes->first) = note;
-  notes->last = note;
-  notes->count++;
+void php_apns_records_append(php_apns_records *records, php_apns_record *record) {
+  record->before = records->last;
+  record->after = NULL;
+  *(records->last ? &records->last->after : &records->first) = record;
+  records->last = record;
+  records->count++;
 }
 
-void php_apns_notes_remove(php_apns_notes *notes, php_apns_note *note) {
-  *(note->before ? &note->before->after : &notes->first) = note->after;
-  *(note->after ? &note->after->before : &notes->last) = note->before;
-  note->before = note->after = NULL;
-  notes->count--;
+void php_apns_records_remove(php_apns_records *records, php_apns_record *record) {
+  *(record->before ? &record->before->after : &records->first) = record->after;
+  *(record->after ? &record->after->before : &records->last) = record->before;
+  record->before = record->after = NULL;
+  records->count--;
 }
 
-void php_apns_notes_free(php_apns_notes *notes) {
-  php_apns_note *note;
-  while ((note = notes->first)) {
-    php_apns_notes_remove(notes, note);
-    php_apns_note_free(note);
+void php_apns_records_free(php_apns_records *records) {
+  php_apns_record *record;
+  while ((record = records->first)) {
+    php_apns_records_remove(records, record);
+    php_apns_record_free(record);
   }
 }
 

@@ -1,0 +1,150 @@
+/* A session of the library, with the records of what it sent. */
+#include "php_apns.h"
+
+#include <time.h>
+
+/* Fewer records than this are not worth looking through. */
+#define PRUNE_LEAST 1024
+
+php_apns_tracked *php_apns_tracked_new(apns_session_t *session,
+                                       const apns_session_options_t *options) {
+  php_apns_tracked *tracked = pecalloc(1, sizeof *tracked, true);
+  tracked->session = session;
+  tracked->speaks_http2 = options->protocol == APNS_PROTOCOL_HTTP2;
+  tracked->references = 1;
+  tracked->prune_at = PRUNE_LEAST;
+  return tracked;
+}
+
+void php_apns_tracked_release(php_apns_tracked *tracked) {
+  if (--tracked->references > 0) return;
+  apns_session_free(tracked->session);
+  tracked->session = NULL;
+  php_apns_records_free(&tracked->sent);
+  php_apns_records_free(&tracked->own);
+  php_apns_records_free(&tracked->left);
+  php_apns_request_release(tracked->request);
+  if (tracked->name) zend_string_release_ex(tracked->name, true);
+  pefree(tracked, true);
+}
+
+bool php_apns_tracked_is_inherited(const php_apns_tracked *tracked) {
+  apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
+  return apns_session_stats(tracked->session, &stats, NULL) == APNS_ERR_FORKED;
+}
+
+/* Whether identifier a was given before b; they come round. */
+static bool is_before(uint32_t a, uint32_t b) { return (int32_t)(a - b) < 0; }
+
+/*
+ * Notes go that have their end and no outcome waiting in the library. It tells how far
+ * all have their end, but not which of them wait to be taken; yet the oldest of those is
+ * younger than one just taken, `taken`. By HTTP/2 they come in any order, so that nothing
+ * can be said of those that wait.
+ */
+static void prune(php_apns_tracked *tracked, const uint32_t *taken) {
+  apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
+  php_apns_records dead = {NULL, NULL, 0};
+  php_apns_record *record;
+  if (apns_session_stats(tracked->session, &stats, NULL) != APNS_OK) return;
+  if (stats.events > 0 && (!taken || tracked->speaks_http2)) return;
+  while ((record = tracked->sent.first)) {
+    if (stats.first_unresolved != 0 && !is_before(record->identifier, stats.first_unresolved))
+      break;
+    if (stats.events > 0 && !is_before(record->identifier, *taken)) break;
+    php_apns_records_remove(&tracked->sent, record);
+    php_apns_records_append(&dead, record);
+  }
+  tracked->prune_at = tracked->sent.count < PRUNE_LEAST / 2 ? PRUNE_LEAST : 2 * tracked->sent.count;
+  /* Last, for it may run the script's destructors. */
+  php_apns_records_free(&dead);
+}
+
+void php_apns_tracked_prune(php_apns_tracked *tracked) { prune(tracked, NULL); }
+
+/* Puts one outcome in its list. */
+static apns_status_t pull(php_apns_tracked *tracked, int32_t timeout_ms, apns_error_t *error) {
+  apns_event_t event = APNS_EVENT_INIT;
+  apns_status_t status = apns_session_next_event(tracked->session, &event, timeout_ms, error);
+  if (timeout_ms != 0 && status != APNS_ERR_FORKED) tracked->holds_back = false;
+  if (status != APNS_OK) {
+    if (status == APNS_DONE && tracked->sent.count > 0) prune(tracked, NULL);
+    return status;
+  }
+  php_apns_record *record = (php_apns_record *)event.user_data;
+  record->kind = event.kind;
+  record->reject = event.reject;
+  if (event.http_status != 0) {
+    record->answer = pemalloc(sizeof *record->answer, true);
+    record->answer->timestamp = event.timestamp;
+    record->answer->reason = event.reason;
+    record->answer->http_status = event.http_status;
+    memcpy(record->answer->apns_id, event.apns_id, sizeof event.apns_id);
+    memcpy(record->answer->reason_text, event.reason_text, sizeof event.reason_text);
+  }
+  php_apns_records_remove(&tracked->sent, record);
+  php_apns_records_append(record->request == tracked->request ? &tracked->own : &tracked->left,
+                          record);
+  if (tracked->sent.count >= tracked->prune_at) prune(tracked, &event.identifier);
+  return status;
+}
+
+static int64_t now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+php_apns_record *php_apns_tracked_next(php_apns_tracked *tracked, bool of_others,
+                                       int32_t timeout_ms) {
+  apns_error_t error = APNS_ERROR_INIT;
+  int64_t deadline = now_ms() + timeout_ms;
+  php_apns_records *records = of_others ? &tracked->left : &tracked->own;
+  /* What a child inherited is its parent's to tell. */
+  if (php_apns_tracked_is_inherited(tracked)) {
+    apns_session_flush(tracked->session, &error);
+    php_apns_throw(&error);
+    return NULL;
+  }
+  while (!records->first) {
+    apns_status_t status = pull(tracked, timeout_ms, &error);
+    if (status == APNS_DONE) return records->first;
+    if (status != APNS_OK) {
+      php_apns_throw(&error);
+      return NULL;
+    }
+    if (EG(exception)) return NULL;
+    if (timeout_ms > 0) {
+      int64_t rest = deadline - now_ms();
+      timeout_ms = rest > 0 ? (int32_t)rest : 0;
+    }
+  }
+  return records->first;
+}
+
+void php_apns_tracked_collect(php_apns_tracked *tracked) {
+  while (pull(tracked, 0, NULL) == APNS_OK) continue;
+}
+
+void php_apns_tracked_leave_request(php_apns_tracked *tracked) {
+  php_apns_record *record;
+  while ((record = tracked->own.first)) {
+    php_apns_records_remove(&tracked->own, record);
+    php_apns_records_append(&tracked->left, record);
+  }
+  php_apns_request_release(tracked->request);
+  tracked->request = NULL;
+}
+
+void php_apns_tracked_finish(php_apns_tracked *tracked) {
+  apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
+  int32_t timeout = (int32_t)APNS_G(close_timeout_ms);
+  if (tracked->is_closed || apns_session_stats(tracked->session, &stats, NULL) != APNS_OK) return;
+  tracked->is_closed = true;
+  /* Draining sends again what a rejection before it undid, which closing does not. */
+  if (stats.unresolved > 0 && timeout > 0 &&
+      apns_session_drain(tracked->session, timeout, NULL, NULL) != APNS_OK) {
+    timeout = 0;
+  }
+  apns_session_close(tracked->session, timeout, NULL);
+}

@@ -1,0 +1,229 @@
+/* Outcomes: taken from the library by every call, and from the session by the program. */
+#include <stdlib.h>
+
+#include "session.h"
+
+/* ---- With the lock --------------------------------------------------------------- */
+
+/* Memory for the service's answer in the next event; false: there is none. */
+static bool reserve_answer(const session_t *self, answer_t **answer_out) {
+  *answer_out = self->speaks_http2 ? malloc(sizeof **answer_out) : NULL;
+  return *answer_out || !self->speaks_http2;
+}
+
+/* Keeps what is still needed of an outcome; there is room. */
+static void put_outcome(session_t *self, outcome_t outcome) {
+  if (outcome.kind != APNS_EVENT_ACCEPTED || self->reports_accepted) {
+    outcomes_put(&self->outcomes, outcome);
+    return;
+  }
+  free(outcome.answer);
+  outcome.answer = NULL;
+  if (outcome.pending) outcomes_put(&self->unreported, outcome);
+}
+
+size_t session_collect(session_t *self) {
+  apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
+  if (apns_session_stats(self->session, &stats, NULL)) return 0;
+  size_t collected = 0;
+  while (collected < stats.events && outcomes_count(&self->outcomes) < self->events_max &&
+         outcomes_reserve(&self->outcomes) && outcomes_reserve(&self->unreported)) {
+    apns_event_t event = APNS_EVENT_INIT;
+    answer_t *answer;
+    if (!reserve_answer(self, &answer)) break;
+    if (apns_session_next_event(self->session, &event, 0, NULL)) {
+      free(answer);
+      break;
+    }
+    put_outcome(self, outcome_make(&event, answer));
+    collected++;
+  }
+  return collected;
+}
+
+void session_unlock(session_t *self, deferred_t *deferred) {
+  deferred->unreported = self->unreported;
+  self->unreported = (outcomes_t){0};
+  deferred->before = self->logged;
+  apns_session_stats(self->session, &self->logged, NULL);
+  deferred->after = self->logged;
+  object_lock_release(&self->lock);
+}
+
+static bool log_changes_since(session_t *self, const apns_session_stats_t *before,
+                              const apns_session_stats_t *after) {
+  if (before->connects == after->connects && before->resent == after->resent &&
+      before->rejected == after->rejected && before->unknown == after->unknown) {
+    return true;
+  }
+  /* Otherwise the exception of a signal handler would be taken for the logger's. */
+  if (PyErr_CheckSignals()) return false;
+  PyObject *nothing =
+      PyObject_CallFunction(self->state->log_changes, "OiKKKK", self->host, (int)self->port,
+                            (unsigned long long)(after->connects - before->connects),
+                            (unsigned long long)(after->resent - before->resent),
+                            (unsigned long long)(after->rejected - before->rejected),
+                            (unsigned long long)(after->unknown - before->unknown));
+  Py_XDECREF(nothing);
+  if (nothing) return true;
+  /* The call has done its work, so it returns its result first. */
+  if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+    PyErr_Clear();
+    PyErr_SetInterrupt();
+  } else {
+    PyErr_WriteUnraisable((PyObject *)self);
+  }
+  return true;
+}
+
+bool session_run_deferred(session_t *self, deferred_t *deferred) {
+  outcome_t outcome;
+  while (outcomes_take(&deferred->unreported, &outcome)) {
+    pending_drop(&self->pending, outcome.pending);
+  }
+  outcomes_free(&deferred->unreported);
+  return log_changes_since(self, &deferred->before, &deferred->after);
+}
+
+/* ---- Taking them ------------------------------------------------------------------ */
+
+/* The next outcome; false where none came in time, or with an exception. */
+static bool next_outcome(session_t *self, int32_t timeout_ms, outcome_t *outcome) {
+  apns_error_t error = APNS_ERROR_INIT;
+  int64_t deadline = session_deadline(self, timeout_ms);
+  for (;;) {
+    deferred_t deferred;
+    apns_status_t status;
+    bool cut, found;
+    if (!object_lock_acquire(&self->lock, "session")) return false;
+    /* An outcome that is there needs no system call, and no other thread to run. */
+    if (outcomes_take(&self->outcomes, outcome)) {
+      object_lock_release(&self->lock);
+      return true;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    apns_event_t event = APNS_EVENT_INIT;
+    int64_t began = clock_ms();
+    int32_t slice = slice_before(deadline);
+    answer_t *answer = NULL;
+    status = APNS_ERR_MEMORY;
+    if (outcomes_reserve(&self->outcomes) && outcomes_reserve(&self->unreported) &&
+        reserve_answer(self, &answer)) {
+      status = apns_session_next_event(self->session, &event, slice, &error);
+    } else {
+      error.status = APNS_ERR_MEMORY;
+    }
+    if (status == APNS_OK) {
+      put_outcome(self, outcome_make(&event, answer));
+      session_collect(self);
+    } else {
+      free(answer);
+    }
+    found = outcomes_count(&self->outcomes) > 0;
+    int64_t now = clock_ms();
+    /* An acceptance that is no event does not end the wait. */
+    cut = status == APNS_OK || ((status == APNS_DONE || status == APNS_ERR_TIMEOUT) &&
+                                now - began >= slice && now < deadline);
+    session_unlock(self, &deferred);
+    Py_END_ALLOW_THREADS;
+    if (!session_run_deferred(self, &deferred)) return false;
+    if (found) continue;
+    if (!cut) {
+      /* Another thread's call may be connecting: then a short wait is over without a failure. */
+      bool is_over = status == APNS_ERR_TIMEOUT && clock_ms() >= deadline && timeout_ms >= 0 &&
+                     timeout_ms < self->connect_ms;
+      if (status != APNS_DONE && !is_over) raise_error(self->state, &error);
+      return false;
+    }
+    if (PyErr_CheckSignals()) return false;
+  }
+}
+
+/* NULL without an exception: there is none. */
+static PyObject *next_event(session_t *self, int32_t timeout_ms) {
+  outcome_t outcome;
+  if (!next_outcome(self, timeout_ms, &outcome)) return NULL;
+  pending_t entry;
+  /* Every notification has an entry; without one the event is empty. */
+  if (!pending_take(&self->pending, outcome.pending, &entry)) entry = (pending_t){0};
+  return event_make(self->state, outcome, &entry);
+}
+
+PyObject *session_next_event(PyObject *object, PyObject *args, PyObject *keywords) {
+  int32_t timeout_ms;
+  PyObject *zero = PyLong_FromLong(0);
+  bool fine = zero && session_timeout(args, keywords, "|O:next_event", zero, &timeout_ms);
+  Py_XDECREF(zero);
+  if (!fine) return NULL;
+  PyObject *event = next_event((session_t *)object, timeout_ms);
+  if (event || PyErr_Occurred()) return event;
+  Py_RETURN_NONE;
+}
+
+typedef struct iterator {
+  PyObject_HEAD PyObject *session;
+  int32_t timeout_ms;
+} iterator_t;
+
+static PyObject *iterate(PyObject *session, int32_t timeout_ms) {
+  iterator_t *iterator = object_alloc(((session_t *)session)->state->events);
+  if (!iterator) return NULL;
+  Py_INCREF(session);
+  iterator->session = session;
+  iterator->timeout_ms = timeout_ms;
+  return (PyObject *)iterator;
+}
+
+PyObject *session_events(PyObject *object, PyObject *args, PyObject *keywords) {
+  int32_t timeout_ms;
+  PyObject *zero = PyLong_FromLong(0);
+  bool fine = zero && session_timeout(args, keywords, "|O:events", zero, &timeout_ms);
+  Py_XDECREF(zero);
+  return fine ? iterate(object, timeout_ms) : NULL;
+}
+
+PyObject *session_iter(PyObject *object) { return iterate(object, 0); }
+
+static int iterator_traverse(PyObject *object, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(((iterator_t *)object)->session);
+  return 0;
+}
+
+static int iterator_clear(PyObject *object) {
+  Py_CLEAR(((iterator_t *)object)->session);
+  return 0;
+}
+
+static void iterator_dealloc(PyObject *object) {
+  PyObject_GC_UnTrack(object);
+  iterator_clear(object);
+  object_free(object);
+}
+
+static PyObject *iterator_next(PyObject *object) {
+  iterator_t *self = (iterator_t *)object;
+  PyObject *session = self->session;
+  if (!session) return NULL;
+  Py_INCREF(session);
+  PyObject *event = next_event((session_t *)session, self->timeout_ms);
+  Py_DECREF(session);
+  return event;
+}
+
+static PyType_Slot iterator_slots[] = {{Py_tp_dealloc, iterator_dealloc},
+                                       {Py_tp_traverse, iterator_traverse},
+                                       {Py_tp_clear, iterator_clear},
+                                       {Py_tp_iter, PyObject_SelfIter},
+                                       {Py_tp_iternext, iterator_next},
+                                       {Py_tp_doc, (void *)"The outcomes of a session."},
+                                       {0, NULL}};
+
+static PyType_Spec iterator_spec = {"apns.Events", sizeof(iterator_t), 0,
+                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, iterator_slots};
+
+bool session_events_load(module_state_t *state) {
+  state->log_changes = load_attribute("apns._log", "changes");
+  if (state->log_changes) state->events = load_type(state->module, &iterator_spec);
+  return state->events != NULL;
+}
