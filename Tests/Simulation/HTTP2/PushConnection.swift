@@ -46,6 +46,8 @@ final class PushConnection: Link {
   var highestJudged: Int32 = 0
   /// Streams above that one are not looked at.
   var lastStream = Int32.max
+  /// Since when that is so.
+  var hidesSince: Int64 = 0
   /// It refused streams of which nobody knows whose they were.
   var refusesHidden = false
   /// GOAWAYs that are the model's own; any other says that nghttp2 found fault.

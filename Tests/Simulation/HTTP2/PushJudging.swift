@@ -204,6 +204,11 @@ extension PushWorld {
     if mayHide, !connection.isRefused {
       unseenDrop = clock
       unseenDrops += 1
+      // Until the session hears which streams count, it gives each up that has no answer in time,
+      // and sends it again where nobody sees that either.
+      if connection.hidesSince > 0 {
+        unseenDrops += Int((clock - connection.hidesSince) / max(answerTimeout, 1))
+      }
     }
     for index in connection.requests where index >= 0 {
       see(

@@ -126,6 +126,7 @@ extension PushConnection {
     lastStream = highestJudged + 2 * Int32(world.dice.below(unjudged + 1))
     if lastStream & 1 == 0, lastStream > 0 { lastStream -= 1 }
     lastStream = max(lastStream, highestJudged)
+    if hidesSince == 0 { hidesSince = now }
     goodbyes += 1
     let text: StaticString = "{\"reason\":\"Shutdown\"}"
     nghttp2_submit_goaway(codec, 0, lastStream, error, text.utf8Start, text.utf8CodeUnitCount)
