@@ -1,6 +1,7 @@
 /*
- * The README's C, compiled as it stands there, and run. It goes to Apple's hosts and names its
- * own files: names, ports and trust anchors are this program's to turn to the tests' services.
+ * The C of README.md and Documentation/C.md, compiled as it stands there, and run. It goes to
+ * Apple's hosts and names its own files: this program leads names, ports and trust anchors to the
+ * tests' services.
  */
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -12,9 +13,30 @@
 #include "provider.h"
 #include "Service/service.h"
 
-/* The README's blocks: its first one's main(), and a function of another one. */
-int readme_main(void);
+/* The blocks of Documentation/C.md: the first one's main(), and the function of the second. */
+int page_main(void);
 apns_status_t open_session(apns_session_t **session_out, apns_error_t *error);
+
+#define TOKEN "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
+
+/* The README's ten lines, between the declarations that they need and their end. */
+static int ten_lines(void) {
+  const char *json = "{\"aps\":{\"alert\":\"Hello\"}}";
+  uint8_t token[APNS_TOKEN_MAX];
+  size_t length = 0;
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_event_t event = APNS_EVENT_INIT;
+  apns_credentials_t *credentials = NULL;
+  apns_session_t *session = NULL;
+  assert_ok(apns_token_from_hex(TOKEN, strlen(TOKEN), token, sizeof token, &length, &error),
+            &error);
+  assert_int_equal(length, 32);
+#include "readme/1.c"
+  assert_string_equal(error.message, "");
+  apns_session_free(session);
+  apns_credentials_free(credentials);
+  return 0;
+}
 
 /* ---- The way there ------------------------------------------------------ */
 
@@ -42,13 +64,13 @@ int connect(int descriptor, const struct sockaddr *address, socklen_t size) {
 
 /* ---- Running ------------------------------------------------------------ */
 
-/* What readme_main() prints. */
-static void run(char *said, size_t capacity) {
+/* What the program prints. */
+static void run(int (*program)(void), char *said, size_t capacity) {
   const char *file = identities_write("said", "", 0);
   fflush(stdout);
   int before = dup(STDOUT_FILENO);
   assert_non_null(freopen(file, "w", stdout));
-  int status = readme_main();
+  int status = program();
   fflush(stdout);
   dup2(before, STDOUT_FILENO);
   close(before);
@@ -59,7 +81,7 @@ static void run(char *said, size_t capacity) {
   assert_int_equal(status, 0);
 }
 
-static void is_bearer_of_the_readme(const char *authorization) {
+static void is_bearer_of_the_page(const char *authorization) {
   assert_int_equal(strncmp(authorization, "bearer ", 7), 0);
   unsigned char head[256] = {0};
   char part[256];
@@ -75,7 +97,7 @@ static service_reply_t gone(void *context, const service_push_t *push) {
   return (service_reply_t){.status = 410, .body = "{\"reason\":\"Unregistered\",\"timestamp\":1}"};
 }
 
-static void push_to(service_judge_t judge, const char *expected) {
+static void push_to(int (*program)(void), service_judge_t judge, const char *expected) {
   identity_t apple;
   identity_make(&apple, &(identity_traits_t){.name = "apple",
                                              .alternative_names = "DNS:api.push.apple.com",
@@ -83,33 +105,42 @@ static void push_to(service_judge_t judge, const char *expected) {
   service_t *service = service_start(&(service_options_t){.judge = judge, .identity = &apple});
   char said[256];
   really = service_port(service);
-  run(said, sizeof said);
+  run(program, said, sizeof said);
   service_stop(service);
   assert_contains(said, expected);
   assert_string_equal(asked, "api.push.apple.com");
   assert_int_equal(meant, 443);
   assert_int_equal(service_count(service), 1);
   const service_push_t *push = service_push(service, 0);
-  assert_string_equal(push->path,
-                      "/3/device/5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412");
+  assert_string_equal(push->path, "/3/device/" TOKEN);
   assert_string_equal(push->authority, "api.push.apple.com");
   assert_string_equal(push->topic, "com.example.app");
   assert_string_equal(push->push_type, "alert");
   assert_int_equal(push->payload_length, strlen("{\"aps\":{\"alert\":\"Hello\"}}"));
   assert_memory_equal(push->payload, "{\"aps\":{\"alert\":\"Hello\"}}", push->payload_length);
-  is_bearer_of_the_readme(push->authorization);
+  is_bearer_of_the_page(push->authorization);
   service_free(service);
   identity_drop(&apple);
 }
 
+static void ten_lines_push_to_apple(void **state) {
+  (void)state;
+  push_to(ten_lines, NULL, "accepted\n");
+}
+
+static void ten_lines_say_why_it_was_not_accepted(void **state) {
+  (void)state;
+  push_to(ten_lines, gone, "Unregistered\n");
+}
+
 static void the_first_one_pushes_to_apple(void **state) {
   (void)state;
-  push_to(NULL, "accepted, apns-id ");
+  push_to(page_main, NULL, "accepted, apns-id ");
 }
 
 static void and_says_why_it_was_not_accepted(void **state) {
   (void)state;
-  push_to(gone, "not accepted: 410 Unregistered\n");
+  push_to(page_main, gone, "not accepted: 410 Unregistered\n");
 }
 
 static void the_binary_one_goes_to_a_private_gateway(void **state) {
@@ -136,7 +167,7 @@ static void the_binary_one_goes_to_a_private_gateway(void **state) {
   identity_drop(&private);
 }
 
-/* The files that the README names, in the directory that it runs in. */
+/* The files that the pages name, in the directory that it runs in. */
 static void lay_out_files(void) {
   const identities_t *all = identities_make();
   size_t length = 0;
@@ -158,6 +189,8 @@ static void lay_out_files(void) {
 int main(void) {
   lay_out_files();
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(ten_lines_push_to_apple),
+      cmocka_unit_test(ten_lines_say_why_it_was_not_accepted),
       cmocka_unit_test(the_first_one_pushes_to_apple),
       cmocka_unit_test(and_says_why_it_was_not_accepted),
       cmocka_unit_test(the_binary_one_goes_to_a_private_gateway),

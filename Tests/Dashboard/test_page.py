@@ -462,8 +462,8 @@ def test_it_is_accessible(busy, scheme, width):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pictures_for_the_readme(busy, scheme):
-    """Examples/dashboard has them where PICTURES says so."""
+def test_pictures_for_the_simulator_s_page(busy, scheme):
+    """Documentation/pictures has them where PICTURES says so."""
     page, sock = busy(scheme, width=1440, height=1000)
     page.run("scrollTo(0, 0); document.activeElement.blur(); document.querySelector('.field:nth-child(1)')")
     page.run("document.querySelectorAll('.field')[4].dispatchEvent(new PointerEvent('pointerover', { bubbles: true }))")

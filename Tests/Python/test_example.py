@@ -1,4 +1,4 @@
-"""Examples/python and the README's section: that they say what they promise."""
+"""Examples/python, and the Python of README.md and Documentation: that they say what they promise."""
 
 import pathlib
 import re
@@ -7,6 +7,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).parents[2]
 EXAMPLE = ROOT / "Examples/python"
+PAGE = ROOT / "Documentation/Python.md"
+MOVING = ROOT / "Documentation/MOVING.md"
 sys.path.append(str(ROOT / "Tests/Examples"))
 import readme  # noqa: E402
 
@@ -37,36 +39,49 @@ def test_provider_by_http2(start, tmp_path):
     assert set(re.findall("rejected: (.*)", shown.stdout)) == {"BadDeviceToken", "Unregistered"}, shown.stdout
 
 
-def first_program():
-    """The README's: the program, its output, and what makes it one for the simulator."""
-    section = re.search(r"^## From Python\n(.*?)^## ", (ROOT / "README.md").read_text(), re.S | re.M)[1]
-    program, local = re.findall(r"^```python\n(.*?)^```$", section, re.S | re.M)
-    (promised,) = re.findall(r"^```text\n(.*?)^```$", section, re.S | re.M)
-    return program, local, promised
+def local_lines():
+    """What the page has in the place of two lines of a program, so that it pushes to the simulator."""
+    return readme.blocks(PAGE, "python")[1]
 
 
-def run_first_program(simulator, certificates, **changes):
-    program, local, promised = first_program()
-    local = local.replace("simulator-certificates", str(certificates)).replace("8443", str(simulator.ready["http2_port"]))
-    program = re.sub(r"^who = .*\nwhere = .*\n", lambda _: local, program, flags=re.M)
-    for before, after in changes.items():
-        assert before in program
-        program = program.replace(before, after)
+def run_program(program, simulator, certificates):
+    local = local_lines().replace("simulator-certificates", str(certificates)).replace("8443", str(simulator.ready["http2_port"]))
+    program, count = re.subn(r"^who = .*\nwhere = .*\n", lambda _: local, program, flags=re.M)
+    assert count == 1, program
     shown = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=120)
-    return shown.stdout, promised
+    return shown.stdout
 
 
 @needs_http2
-def test_the_readme_s_first_program(start, certificates):
-    said, promised = run_first_program(start("--http2-port", "0"), certificates)
-    assert said == promised
+def test_the_page_s_first_program(start, certificates):
+    program = readme.blocks(PAGE, "python")[0]
+    said = run_program(program, start("--http2-port", "0"), certificates)
+    assert said == readme.blocks(PAGE)[0]
 
 
 @needs_http2
-def test_the_readme_s_first_program_where_it_is_refused(start, certificates):
+def test_the_page_s_first_program_where_it_is_refused(start, certificates):
     simulator = start("--http2-port", "0", faults={"bad_every": 1, "bad_reason": "TopicDisallowed"})
-    said, _ = run_first_program(simulator, certificates)
-    assert f"`{said.strip()}`" in (ROOT / "README.md").read_text()
+    said = run_program(readme.blocks(PAGE, "python")[0], simulator, certificates)
+    assert f"`{said.strip()}`" in PAGE.read_text()
+
+
+@needs_http2
+def test_the_readme_s_ten_lines(start, certificates):
+    (program,) = readme.blocks(ROOT / "README.md", "python")
+    said = run_program(program, start("--http2-port", "0"), certificates)
+    assert said == readme.blocks(ROOT / "README.md")[0]
+
+
+@needs_http2
+def test_the_page_about_moving(start, certificates):
+    """Its program has a session's arguments by name, and prints those that are not accepted."""
+    simulator = start("--http2-port", "0", faults={"bad_every": 1})
+    (program,) = readme.blocks(MOVING, "python")
+    program = program.replace('protocol="http2", topic="com.example.app"', "**where", 1).replace("\nwith ", "\nwhere = {}\nwith ", 1)
+    token = "token = '5f79cfda4d01aa3a'\n"
+    said = run_program("import apns\n" + token + program, simulator, certificates)
+    assert said.startswith("5f79cfda4d01aa3a rejected: BadDeviceToken (HTTP 400): "), said
 
 
 def write(path, text):

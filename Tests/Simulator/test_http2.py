@@ -484,10 +484,10 @@ def test_h2load(start):
     assert "5000 total, 5000 started, 5000 done, 5000 succeeded" in ran.stdout, ran.stdout
 
 
-def test_the_readmes_curl(start, tmp_path):
+def test_the_page_s_curl(start, tmp_path):
     """What it prints to paste."""
     simulator = start(*HTTP2)
-    (command,) = re.findall(r"^curl --http2 .*(?:\n  .*)*", (ROOT / "README.md").read_text(), re.MULTILINE)
+    (command,) = re.findall(r"^curl --http2 .*(?:\n  .*)*", (ROOT / "Documentation/Simulator.md").read_text(), re.MULTILINE)
     directory = simulator.ready["certificates"]
     command = command.replace("simulator-certificates", directory).replace(":8443", f":{simulator.ready['http2_port']}")
     ran = subprocess.run(command + " --silent --include", shell=True, check=True, capture_output=True, text=True)

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from simulator import ROOT, tool
 
-README = (ROOT / "README.md").read_text()
+PAGE = (ROOT / "Documentation/Simulator.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -103,26 +103,26 @@ def test_every_fault_is_told():
     assert len(told) > 30 and len(set(told)) == len(told)
     # Nothing the terminal would have to break.
     assert max(map(len, ran.stdout.splitlines())) <= 80
-    assert [name for name in told if f"`{name}`" not in README] == []
-    named = re.findall(r"`(\w+)`(?=[^|]*\|)", README[README.index("| faults |") : README.index("All chance")])
+    assert [name for name in told if f"`{name}`" not in PAGE] == []
+    named = re.findall(r"`(\w+)`(?=[^|]*\|)", PAGE[PAGE.index("| faults |") : PAGE.index("Everything random")])
     assert sorted(named) == sorted(told)
 
 
-def test_readme_rules(start, tmp_path):
-    (text,) = re.findall(r"```json\n(.*?)```", README, re.DOTALL)
+def test_page_rules(start, tmp_path):
+    (text,) = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
     path = tmp_path / "rules.json"
     path.write_text(text)
     simulator = start("--rules", path, control=True)
     assert simulator.control("GET", "/faults")[1]["faults"] == json.loads(text)
 
 
-def test_readme_commands(certificates, tmp_path):
+def test_page_commands(certificates, tmp_path):
     """As they stand there, but for the ports."""
-    commands = [line.split("#")[0].split() for line in re.findall(r"^swift run apns .*", README, re.MULTILINE)]
+    commands = [line.split("#")[0].split() for line in re.findall(r"^swift run apns .*", PAGE, re.MULTILINE)]
     assert len(commands) == 7
     (tmp_path / "MyApp" / "fr.lproj").mkdir(parents=True)
     (tmp_path / "MyApp" / "fr.lproj" / "Localizable.strings").write_text('"KEY" = "texte";')
-    (tmp_path / "rules.json").write_text(re.findall(r"```json\n(.*?)```", README, re.DOTALL)[0])
+    (tmp_path / "rules.json").write_text(re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)[0])
     for _, _, _, *words in commands:
         ports = "--gateway-port 0 --feedback-port 0 --certificates".split()
         words = [re.sub("8190|8191|8443", "0", word) for word in words] + (
@@ -135,20 +135,20 @@ def test_readme_commands(certificates, tmp_path):
     assert json.loads((tmp_path / "ledger").read_text())["summary"]["received"] == 0
 
 
-def test_readme_in_tests():
+def test_page_in_tests():
     """The options said there for tests, as a shell takes them."""
-    (options,) = re.findall(r"^In tests: `(.*?)`", README, re.MULTILINE)
+    (options,) = re.findall(r"^In tests: `(.*?)`", PAGE, re.MULTILINE)
     ran = subprocess.run(
         f"exec {tool()} simulate {options} --help", shell=True, check=True, capture_output=True, text=True)
     assert all(word in ran.stdout for word in options.split() if word.startswith("--"))
 
 
-def test_readme_curl(start):
+def test_page_curl(start):
     """As they stand there, one after the other."""
     simulator = start(control=True)
     with simulator.connect():
         simulator.wait("/connections", lambda answer: answer["connections"] != [])
-        lines = re.findall(r"^curl (?!--http2).*", README, re.MULTILINE)
+        lines = re.findall(r"^curl (?!--http2).*", PAGE, re.MULTILINE)
         assert len(lines) >= 10
         for line in lines:
             assert ":8190/" in line

@@ -1,4 +1,4 @@
-"""The README's "From PHP", command by command, in a checkout of its own: built, installed
+"""Documentation/PHP.md, command by command, in a checkout of its own: built, installed
 beside PHP's own files, loaded, and a push whose outcome is printed."""
 
 import os
@@ -9,16 +9,16 @@ import sys
 
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+PAGE = ROOT / "Documentation/PHP.md"
 sys.path += [str(ROOT / "Tests/Simulator"), str(ROOT / "Tests/Examples")]
 from simulator import Simulator
 
 
 def blocks():
-    section = re.search(r"^## From PHP\n(.*?)^## ", (ROOT / "README.md").read_text(), re.S | re.M)[1]
-    return re.findall(r"^```(\w+)\n(.*?)^```$", section, re.S | re.M)
+    return re.findall(r"^```(\w+)\n(.*?)^```$", PAGE.read_text(), re.S | re.M)
 
 
-def test_from_php(tmp_path):
+def test_php_page(tmp_path):
     checkout, installed, settings, bin = (tmp_path / name for name in ("checkout", "root", "conf.d", "bin"))
     for directory in (checkout / "build", settings, bin):
         directory.mkdir(parents=True)
@@ -76,5 +76,5 @@ def test_from_php(tmp_path):
             simulator.kill()
     assert re.search(r"^apns support => enabled$", outcomes[1], re.M), outcomes[1]
     assert re.search(r"^apns.port => 0 => 0$", outcomes[1], re.M), outcomes[1]
-    token = re.search(r"\b[0-9a-f]{64}\b", (ROOT / "README.md").read_text())[0]
+    token = re.search(r"\b[0-9a-f]{64}\b", PAGE.read_text())[0]
     assert outcomes[2:] == [f"{token} accepted (HTTP 200)\n"], outcomes
