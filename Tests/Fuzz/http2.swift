@@ -33,9 +33,10 @@ private final class FuzzedProvider {
     given.connections = head & 4 != 0 ? 2 : 1
     given.payload_max = 2048
     given.window_bytes = head & 8 != 0 ? 32 << 10 : 1 << 20
-    guard let options = try? SessionOptions(given), let names = try? PushNames.make(given),
+    guard let options = try? SessionOptions(given), let defaults = try? RequestDefaults.make(given),
       let made = try? HTTP2Session.make(
-        options, names: names, tokens: nil as ProviderToken?, network: FuzzNetwork(server: server))
+        options, defaults: defaults, tokens: nil as ProviderToken?,
+        network: FuzzNetwork(server: server))
     else { return nil }
     session = .allocate(capacity: 1)
     session.initialize(to: made)
@@ -52,7 +53,7 @@ private final class FuzzedProvider {
     case 1: takeOutcomes(milliseconds: server.takeTimed())
     case 2:
       let time = server.takeTimed()
-      try? session.pointee.pursue(.ends, by: session.pointee.deadline(milliseconds: time))
+      try? session.pointee.run(until: .ends, by: session.pointee.deadline(milliseconds: time))
     case 3:
       _ = server.take()
       try? session.pointee.flush()
@@ -77,7 +78,7 @@ private final class FuzzedProvider {
         // The payload would be read for its kind.
         given.push_type = UInt8(APNS_PUSH_TYPE_ALERT.rawValue)
         guard
-          let push = try? PushRequest(
+          let push = try? HTTP2Request(
             &given, payload: payload, payloadMax: session.pointee.options.payloadMax, topic: nil,
             needsTopic: false)
         else { return require(false, "the notification is as it should be") }

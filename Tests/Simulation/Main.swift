@@ -46,7 +46,7 @@ enum Simulation {
     #endif
     #if PLAYS_HTTP2
       Memory.prepare()
-      worlds.append(("http2", { PushWorld(traces: $0, slot: $1) }))
+      worlds.append(("http2", { HTTP2World(traces: $0, slot: $1) }))
     #endif
     return worlds
   }

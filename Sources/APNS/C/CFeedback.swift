@@ -10,15 +10,15 @@ public func apns_feedback_open(
     guard let feedback else { throw isNull("feedback_out") }
     let given = try adopt(options)
     #if APNS_HTTP2
-      if let session = given.session, case .push(let push) = try ownSession(session) {
-        let listed = try place { () throws(Failure) in HeldFeedback(of: push.pointee.gone) }
+      if let session = given.session, case .http2(let push) = try ownSession(session) {
+        let listed = try place { () throws(Failure) in FeedbackHandle(of: push.pointee.gone) }
         feedback.pointee = OpaquePointer(listed)
         return
       }
     #endif
     try requireCertificate(credentials)
     let opened = try place { () throws(Failure) in
-      HeldFeedback(
+      FeedbackHandle(
         try Feedback.open(
           Endpoint(
             given.host, orHost: "feedback.push.apple.com", serverName: given.server_name,
@@ -42,7 +42,7 @@ public func apns_feedback_connect(
 ) -> apns_status_t {
   answer(error) { () throws(Failure) in
     guard let feedback else { throw isNull("feedback") }
-    let own = UnsafeMutablePointer<HeldFeedback>(feedback)
+    let own = UnsafeMutablePointer<FeedbackHandle>(feedback)
     if own.pointee.isForeign {
       throw Failure(APNS_ERR_FORKED, "the feedback was opened by the parent process")
     }
@@ -60,7 +60,7 @@ public func apns_feedback_next(
     guard let feedback else { throw isNull("feedback") }
     guard let tuple else { throw isNull("tuple_out") }
     _ = try checkedSize(UnsafePointer(tuple))
-    let own = UnsafeMutablePointer<HeldFeedback>(feedback)
+    let own = UnsafeMutablePointer<FeedbackHandle>(feedback)
     if own.pointee.isForeign {
       throw Failure(APNS_ERR_FORKED, "the feedback was opened by the parent process")
     }
@@ -80,7 +80,7 @@ public func apns_feedback_next(
 @_cdecl("apns_feedback_free") @implementation
 public func apns_feedback_free(_ feedback: OpaquePointer?) {
   guard let feedback else { return }
-  let own = UnsafeMutablePointer<HeldFeedback>(feedback)
+  let own = UnsafeMutablePointer<FeedbackHandle>(feedback)
   if own.pointee.isForeign { own.pointee.leaveToParent() }
   discard(own)
 }

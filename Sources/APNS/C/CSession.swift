@@ -15,11 +15,11 @@ public func apns_session_new(
     let checked = try SessionOptions(given)
     if checked.speaksHTTP2 {
       #if APNS_HTTP2
-        session.pointee = try HeldSession.hold { () throws(Failure) in
+        session.pointee = try SessionHandle.store { () throws(Failure) in
           let network = try network(
             given, checked, credentials, orHost: "api.push.apple.com", orPort: APNS_PORT_HTTP2)
           return try HTTP2Session.make(
-            checked, names: PushNames.make(given), tokens: shareToken(credentials),
+            checked, defaults: RequestDefaults.make(given), tokens: shareToken(credentials),
             network: network)
         }
       #else
@@ -29,7 +29,7 @@ public func apns_session_new(
       #endif
     } else {
       try requireCertificate(credentials)
-      session.pointee = try HeldSession.hold { () throws(Failure) in
+      session.pointee = try SessionHandle.store { () throws(Failure) in
         let network = try network(
           given, checked, credentials, orHost: "gateway.push.apple.com", orPort: APNS_PORT_GATEWAY)
         return try ProviderSession.make(checked, network: network)
@@ -38,8 +38,8 @@ public func apns_session_new(
   }
 }
 
-/// The way to the service, with a line for each connection and one more each: its standby,
-/// or one that is left and owes answers.
+/// The way to the service, with two connections for each that the options ask for: the
+/// other is its standby, or one that is left and owes answers.
 private func network(
   _ given: apns_session_options_t, _ checked: SessionOptions, _ credentials: OpaquePointer?,
   orHost: StaticString, orPort: Int32
@@ -53,7 +53,7 @@ private func network(
     lookup: NameLookup(given.lookup, given.lookup_context))
   guard
     let network = try TLSNetwork(
-      lines: 2 &* checked.connections, to: endpoint, trusting: share(credentials))
+      connections: 2 &* checked.connections, to: endpoint, trusting: share(credentials))
   else { throw .outOfMemory }
   return network
 }
@@ -211,7 +211,7 @@ public func apns_session_close(
 @_cdecl("apns_session_free") @implementation
 public func apns_session_free(_ session: OpaquePointer?) {
   guard let session else { return }
-  let own = HeldSession(session)
+  let own = SessionHandle(session)
   if own.isForeign { own.leaveToParent() }
   own.discard()
 }
@@ -222,9 +222,9 @@ public func apns_session_free(_ session: OpaquePointer?) {
 @inline(__always)
 func ownSession(
   _ session: OpaquePointer?
-) throws(Failure) -> HeldSession {
+) throws(Failure) -> SessionHandle {
   guard let session else { throw isNull("session") }
-  let own = HeldSession(session)
+  let own = SessionHandle(session)
   if own.isForeign {
     throw Failure(APNS_ERR_FORKED, "the session was made by the parent process")
   }
@@ -235,7 +235,7 @@ func ownSession(
 @inline(__always)
 private func openSession(
   _ session: OpaquePointer?
-) throws(Failure) -> HeldSession {
+) throws(Failure) -> SessionHandle {
   let own = try ownSession(session)
   if own.isClosed { throw Failure(APNS_ERR_CLOSED, "the session was closed") }
   return own
@@ -253,7 +253,7 @@ private func checkFlags(_ flags: UInt32) throws(Failure) {
 
 @inline(__always)
 private func take(
-  _ session: HeldSession, _ given: UnsafePointer<apns_notification_t>
+  _ session: SessionHandle, _ given: UnsafePointer<apns_notification_t>
 ) throws(Failure) -> UInt32 {
   given.pointee.size == MemoryLayout<apns_notification_t>.size && !given.pointee.usesReserve
     ? try takeChecked(session, given) : try takeOther(session, given)
@@ -262,7 +262,7 @@ private func take(
 /// From a program that knows another version of the structure, or did not set it up.
 @inline(never)
 private func takeOther(
-  _ session: HeldSession, _ given: UnsafePointer<apns_notification_t>
+  _ session: SessionHandle, _ given: UnsafePointer<apns_notification_t>
 ) throws(Failure) -> UInt32 {
   var adopted = try adopt(given)
   return try takeChecked(session, &adopted)
@@ -271,7 +271,7 @@ private func takeOther(
 @_optimize(speed)
 @inline(never)
 private func takeChecked(
-  _ session: HeldSession, _ given: UnsafePointer<apns_notification_t>
+  _ session: SessionHandle, _ given: UnsafePointer<apns_notification_t>
 ) throws(Failure) -> UInt32 {
   guard let payload = given.pointee.payload else {
     throw given.pointee.token == nil
@@ -289,8 +289,8 @@ private func takeChecked(
     }
     return try session.pointee.take(notification, userData: given.pointee.user_data)
   #if APNS_HTTP2
-    case .push(let session):
-      return try takePush(session, given, payload: bytes)
+    case .http2(let session):
+      return try takeHTTP2(session, given, payload: bytes)
   #endif
   }
 }
@@ -298,7 +298,7 @@ private func takeChecked(
 /// Takes a notification whose payload is written to its place in the window.
 @_optimize(speed)
 private func take(
-  _ session: HeldSession, _ given: UnsafePointer<apns_notification_t>,
+  _ session: SessionHandle, _ given: UnsafePointer<apns_notification_t>,
   _ builder: UnsafeMutablePointer<PayloadBuilder>, _ plan: PayloadBuilder.Plan
 ) throws(Failure) -> UInt32 {
   var adopted = try adopt(given)
@@ -321,8 +321,8 @@ private func take(
       return UnsafeRawBufferPointer(start: $0, count: plan.size)
     }
   #if APNS_HTTP2
-    case .push(let session):
-      return try takePush(session, &adopted, builder, plan)
+    case .http2(let session):
+      return try takeHTTP2(session, &adopted, builder, plan)
   #endif
   }
 }
@@ -392,7 +392,7 @@ func refusal(
 /// Writes after the session took something: a failure now is no failure of the
 /// send, for what was taken stays in the window and the next call meets it again.
 @inline(__always)
-private func writeTaken(_ session: HeldSession, _ flags: UInt32) {
+private func writeTaken(_ session: SessionHandle, _ flags: UInt32) {
   if flags & APNS_SEND_MORE != 0, !session.hasFullRecord { return }
   try? session.write(all: flags & APNS_SEND_MORE == 0)
 }

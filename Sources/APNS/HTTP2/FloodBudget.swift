@@ -10,12 +10,12 @@ struct FloodBudget {
   private static let perAnswer: Int64 = 4 << 10
 
   private var left = Self.most
-  private var since: Int64
+  private var since: Nanoseconds
 
-  init(at now: Int64) { since = now }
+  init(at now: Nanoseconds) { since = now }
 
   /// So many bytes came, and so many answers with them; false where that is too much.
-  mutating func take(_ bytes: Int, answers: UInt64, at now: Int64) -> Bool {
+  mutating func take(_ bytes: Int, answers: UInt64, at now: Nanoseconds) -> Bool {
     // Nobody is owed more than a full budget, however long the silence was.
     let span = min(max(now &- since, 0), 60_000_000_000)
     since = now

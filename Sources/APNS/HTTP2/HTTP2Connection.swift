@@ -11,7 +11,7 @@ struct HTTP2Connection {
   fileprivate var codec: OpaquePointer?
   /// Where nghttp2 has its own from.
   fileprivate var memory: UnsafeMutablePointer<StreamMemory>?
-  fileprivate var headers: PushHeaders
+  fileprivate var headers: RequestHeaders
   /// A TLS record's worth (RFC 8446, 5.1), with room for what is filled beyond it, and how
   /// much of it is filled and written.
   fileprivate let record: UnsafeMutablePointer<UInt8>
@@ -34,7 +34,7 @@ struct HTTP2Connection {
   /// Streams that have no answer yet.
   private(set) var inFlight = 0
   /// How much company those have that are in doubt.
-  private var company = Company()
+  private var company = FlightLimit()
   /// The peer has said what it allows.
   private(set) var hasSettings = false
   /// The peer takes no more streams, or the numbers for them have run out.
@@ -49,13 +49,13 @@ struct HTTP2Connection {
 
   static var recordSize: Int { 16 << 10 }
   /// What the headers know stands behind the record.
-  fileprivate static var headersOffset: Int { recordSize &+ PushHeaders.most }
+  fileprivate static var headersOffset: Int { recordSize &+ RequestHeaders.most }
 
   /// Nil where there is no memory.
   static func make(
     number: Int, outbox: UnsafeMutablePointer<Outbox>, showsToken: Bool
   ) -> UnsafeMutablePointer<HTTP2Connection>? {
-    let size = headersOffset &+ PushHeaders.size
+    let size = headersOffset &+ RequestHeaders.size
     guard let record = malloc(size)?.bindMemory(to: UInt8.self, capacity: size) else {
       return nil
     }
@@ -78,7 +78,7 @@ struct HTTP2Connection {
     self.number = UInt16(truncatingIfNeeded: number)
     self.outbox = outbox
     self.record = record
-    headers = PushHeaders(record + Self.headersOffset)
+    headers = RequestHeaders(record + Self.headersOffset)
   }
 
   // MARK: Beginning and ending
@@ -93,7 +93,7 @@ struct HTTP2Connection {
     deferred = 0
     rest = UnsafeRawBufferPointer(start: nil, count: 0)
     (hasSettings, isLeaving, hasAccepted, isAsked) = (false, false, false, false)
-    (answers, company) = (0, Company())
+    (answers, company) = (0, FlightLimit())
     hasFailed = false
     farewell = AnswerText()
   }
@@ -147,7 +147,7 @@ struct HTTP2Connection {
   /// Whether one that was in doubt so often may join those in flight.
   @inline(__always)
   mutating func takes(doubts: UInt8) -> Bool {
-    doubts == 0 || inFlight < Company.most(for: doubts)
+    doubts == 0 || inFlight < FlightLimit.most(for: doubts)
   }
 
   /// Sends a request, whose header fields are written with its frame; its stream, or nil
@@ -209,7 +209,7 @@ struct HTTP2Connection {
   /// Writes the frame with a request's header fields behind what is filled, in the place of
   /// nghttp2's, which has none; false where that cannot be.
   fileprivate mutating func writeHeaders(
-    _ frame: UnsafePointer<UInt8>, of authority: PushAuthority
+    _ frame: UnsafePointer<UInt8>, of authority: CommonHeaders
   ) -> Bool {
     let head = UnsafeRawPointer(frame)
     let stream = Int32(
@@ -507,7 +507,7 @@ extension UnsafeMutablePointer<HTTP2Connection> {
       return false
     }
     pointee.codec = codec
-    pointee.headers = PushHeaders(pointee.record + HTTP2Connection.headersOffset)
+    pointee.headers = RequestHeaders(pointee.record + HTTP2Connection.headersOffset)
     // Without RFC 7540's priorities (RFC 9218, 2.1) streams need no tree.
     var settings = (
       nghttp2_settings_entry(
@@ -530,7 +530,7 @@ extension UnsafeMutablePointer<HTTP2Connection> {
   }
 
   /// Bytes that wait to be written, a record at most; nil where HTTP/2 itself is at its end.
-  func fillRecord(of authority: PushAuthority) -> UnsafeRawBufferPointer? {
+  func fillRecord(of authority: CommonHeaders) -> UnsafeRawBufferPointer? {
     let written = pointee.written
     if written > 0 {
       pointee.filled &-= written
@@ -544,7 +544,7 @@ extension UnsafeMutablePointer<HTTP2Connection> {
   }
 
   /// Has nghttp2 put what waits into frames, until a record is full.
-  func fill(of authority: PushAuthority) {
+  func fill(of authority: CommonHeaders) {
     let record = pointee.record
     while pointee.filled < HTTP2Connection.recordSize {
       if pointee.rest.count == 0 {

@@ -28,7 +28,7 @@ struct Outbox: ~Copyable {
   private var again = OutboxList()
   private var later = InlineArray<6, OutboxList>(repeating: OutboxList())
   /// Seconds until the next try; the last is that of all tries that follow.
-  static let pauses: InlineArray<6, UInt32> = [1, 2, 4, 8, 16, 32]
+  static let pauses: InlineArray<6, Seconds> = [1, 2, 4, 8, 16, 32]
   /// Streams that have ended, to be looked at; and ends, to be taken.
   private var answered = OutboxList()
   private var ended = OutboxList()
@@ -120,7 +120,7 @@ struct Outbox: ~Copyable {
   /// Takes the request that was put at `place`; its slot.
   mutating func commit(
     _ place: Int, size: Int, identifier: UInt32, userData: UnsafeMutableRawPointer?,
-    at second: UInt32
+    at second: Seconds
   ) -> Int {
     let slot = takeEntry()
     let number = UInt32(truncatingIfNeeded: slot &+ 1)
@@ -166,7 +166,7 @@ struct Outbox: ~Copyable {
   // MARK: Sending
 
   /// Something may be sent now.
-  func isDue(at second: UInt32) -> Bool {
+  func isDue(at second: Seconds) -> Bool {
     if !again.isEmpty || fresh != 0 { return true }
     return nextTry.map { Int32(bitPattern: second &- $0) >= 0 } ?? false
   }
@@ -175,7 +175,7 @@ struct Outbox: ~Copyable {
   var hasQueued: Bool { unresolved > inFlight }
 
   /// The second at which the first of those that wait for another try may have it.
-  var nextTry: UInt32? {
+  var nextTry: Seconds? {
     var next: UInt32?
     for index in 0..<later.count where !later[index].isEmpty {
       let due = dueTime(index)
@@ -185,12 +185,12 @@ struct Outbox: ~Copyable {
     return next
   }
 
-  private func dueTime(_ index: Int) -> UInt32 {
+  private func dueTime(_ index: Int) -> Seconds {
     entries[Int(later[index].first) &- 1].sentAt &+ Self.pauses[index]
   }
 
   /// The slot of what is to be sent next.
-  mutating func takeDue(at second: UInt32) -> Int? {
+  mutating func takeDue(at second: Seconds) -> Int? {
     if let slot = entries.takeFirst(of: &again) { return slot }
     for index in 0..<later.count where !later[index].isEmpty {
       if Int32(bitPattern: second &- dueTime(index)) >= 0 {
@@ -212,7 +212,7 @@ struct Outbox: ~Copyable {
     }
   }
 
-  mutating func sent(_ slot: Int, on connection: UInt16, stream: Int32, at second: UInt32) {
+  mutating func sent(_ slot: Int, on connection: UInt16, stream: Int32, at second: Seconds) {
     entries[slot].state = .inFlight
     entries[slot].connection = connection
     entries[slot].stream = stream
@@ -272,7 +272,7 @@ struct Outbox: ~Copyable {
   }
 
   /// So many seconds pass before it would be tried again.
-  func pause(_ slot: Int) -> UInt32 { Self.pauses[pauseIndex(slot)] }
+  func pause(_ slot: Int) -> Seconds { Self.pauses[pauseIndex(slot)] }
 
   private func pauseIndex(_ slot: Int) -> Int {
     min(Int(entries[slot].tries), Self.pauses.count &- 1)

@@ -38,8 +38,8 @@ struct OutboxEntry {
   /// What the service said last where it was to be tried again; 0: nothing.
   var lastStatus: UInt16 = 0
   /// Seconds of the monotonic clock at which it was taken, and at which it was last sent.
-  var takenAt: UInt32
-  var sentAt: UInt32 = 0
+  var takenAt: Seconds
+  var sentAt: Seconds = 0
   /// The apns-id: the caller's, or once there is an answer the one that it gave. All
   /// zero: none.
   var id = InlineArray<16, UInt8>(repeating: 0)
@@ -50,7 +50,7 @@ struct OutboxEntry {
   var outcome = Outcome.unknown
 
   init(
-    userData: UnsafeMutableRawPointer?, identifier: UInt32, place: UInt32, takenAt: UInt32
+    userData: UnsafeMutableRawPointer?, identifier: UInt32, place: UInt32, takenAt: Seconds
   ) {
     self.userData = userData
     self.identifier = identifier

@@ -18,7 +18,7 @@ struct StoredRequest {
 
   private static var headSize: Int { MemoryLayout<Head>.size }
 
-  static func size(of push: PushRequest) -> Int {
+  static func size(of push: HTTP2Request) -> Int {
     headSize &+ push.token.count &+ push.topic.count &+ push.collapse.count
       &+ digits(push.expiry) &+ push.payload.count
   }
@@ -34,7 +34,7 @@ struct StoredRequest {
   }
 
   /// Writes the request, which has been checked, to `target`, which has room for its size.
-  static func write(_ push: PushRequest, to target: UnsafeMutableRawPointer) {
+  static func write(_ push: HTTP2Request, to target: UnsafeMutableRawPointer) {
     let expiryCount = digits(push.expiry)
     target.storeBytes(
       of: Head(

@@ -3,12 +3,12 @@ import CSystem
 
 /// How long and how much a feedback list is read.
 struct FeedbackLimits {
-  /// Milliseconds for one call, and for all calls together.
-  var read: Int64
-  var list: Int64
+  /// For one call, and for all calls together.
+  var read: Milliseconds
+  var list: Milliseconds
   var tuples: Int
-  /// Nanoseconds that no call waits longer than; `max`: as long as it has to.
-  var wait: Int64
+  /// No call waits longer; `max`: as long as it has to.
+  var wait: Nanoseconds
 
   init(_ given: apns_feedback_options_t) {
     read = given.read_timeout_ms == 0 ? 10_000 : Int64(given.read_timeout_ms)
@@ -24,7 +24,7 @@ struct Feedback: ~Copyable {
   private let origin = ProcessOrigin()
   private let limits: FeedbackLimits
   /// Nanoseconds that calls have spent on reading, all together.
-  private var waited: Int64 = 0
+  private var waited: Nanoseconds = 0
   /// Reads in a row that found something there and brought nothing.
   private var vainReads = 0
   /// A whole record may come in so many pieces.
@@ -47,7 +47,7 @@ struct Feedback: ~Copyable {
   }
 
   static func open(
-    _ endpoint: consuming Endpoint, trust: borrowing TrustContext, connectTimeout: Int64,
+    _ endpoint: consuming Endpoint, trust: borrowing TrustContext, connectTimeout: Milliseconds,
     limits: FeedbackLimits
   ) throws(Failure) -> Feedback {
     let connection = try TLSConnection.begin(

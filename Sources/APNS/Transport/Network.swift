@@ -2,16 +2,16 @@
 /// its own, and a clock. No call waits, but `wait`.
 protocol Network: ~Copyable {
   /// Nanoseconds that only grow.
-  var now: Int64 { get }
+  var now: Nanoseconds { get }
 
   /// Its seconds, as far as they are known without much ado: never ahead of `now`.
-  var second: UInt32 { get }
+  var second: Seconds { get }
 
   mutating func random() -> UInt64
 
   /// Begins a connection on a line that has none, to be open by the deadline. A spare
   /// one goes where the last one went, without a name looked up.
-  mutating func open(_ line: Int, isSpare: Bool, by deadline: Int64) throws(Failure)
+  mutating func open(_ line: Int, isSpare: Bool, by deadline: Nanoseconds) throws(Failure)
 
   /// Takes the opening further; after a failure the line is to be dropped.
   mutating func advance(_ line: Int) throws(Failure) -> Opening
@@ -38,10 +38,10 @@ protocol Network: ~Copyable {
   mutating func watch(_ line: Int, for readiness: Readiness)
 
   /// Waits until something watched is ready, or that time; what was watched is forgotten.
-  mutating func wait(until time: Int64)
+  mutating func wait(until time: Nanoseconds)
 
   /// Does nothing for so many ns.
-  mutating func pause(_ time: Int64)
+  mutating func pause(_ time: Nanoseconds)
 
   /// What the last `wait` found the line ready for; told once.
   mutating func readiness(_ line: Int) -> Readiness
@@ -56,11 +56,11 @@ protocol Network: ~Copyable {
 extension Network where Self: ~Copyable {
   func appendAdvice(to message: inout Message) {}
 
-  var second: UInt32 { UInt32(truncatingIfNeeded: now / 1_000_000_000) }
+  var second: Seconds { UInt32(truncatingIfNeeded: now / 1_000_000_000) }
 }
 
 /// How far the opening of a line has come.
 enum Opening {
   case open
-  case waits(Readiness, until: Int64)
+  case waits(Readiness, until: Nanoseconds)
 }

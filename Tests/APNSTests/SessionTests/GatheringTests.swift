@@ -5,7 +5,7 @@ import Testing
 @Suite struct GatheringTests {
   /// The pause after one wait that brought so many answers in so many ns.
   private func pause(inFlight: Int, answers: UInt64, in span: Int64) -> Int64 {
-    var gathering = Gathering()
+    var gathering = ReadDelay()
     _ = gathering.pause(inFlight: inFlight, answers: 7, at: 5_000_000)
     return gathering.pause(inFlight: inFlight, answers: 7 &+ answers, at: 5_000_000 + span)
   }
@@ -52,7 +52,7 @@ import Testing
 
   @Test(arguments: [0, -1, Int64.max, .min])
   func takesAnyClock(_ span: Int64) {
-    var gathering = Gathering()
+    var gathering = ReadDelay()
     _ = gathering.pause(inFlight: .max, answers: 0, at: 0)
     #expect((0...300_000).contains(gathering.pause(inFlight: .max, answers: 1, at: span)))
     #expect((0...300_000).contains(gathering.pause(inFlight: .max, answers: 3, at: 0)))

@@ -34,7 +34,8 @@ struct Caller: Calling, ~Copyable {
     let token = UnsafeMutableRawBufferPointer(rebasing: world.token[0..<sent.tokenLength])
     Token.write(number, token)
     if !session.hasRoom(for: sent.size) { world.met(.fullWindows) }
-    for lane in 0..<options.connections where session.lanes[lane].window.reserve(sent.size) == nil {
+    for lane in 0..<options.connections
+    where session.channels[lane].window.reserve(sent.size) == nil {
       world.ledger.wantProof(world.call)
     }
     let notification = WireNotification(
@@ -97,7 +98,7 @@ struct Caller: Calling, ~Copyable {
 
   mutating func awaitEnds(milliseconds: Int32) throws(Failure) {
     world.ledger.wantProof(world.call)
-    try session.pursue(.ends, by: session.deadline(milliseconds: milliseconds))
+    try session.run(until: .ends, by: session.deadline(milliseconds: milliseconds))
   }
 
   mutating func close(milliseconds: Int32) {

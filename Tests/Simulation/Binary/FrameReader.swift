@@ -47,7 +47,7 @@ struct ReadFrame {
   ) -> ReadFrame? {
     guard bytes.count >= 5 else { return nil }
     let end = 5 + Int(number(bytes, 1, 4))
-    guard end <= Connection.room / 2 else {
+    guard end <= BinaryLink.room / 2 else {
       fault = "a frame of \(end) bytes"
       return nil
     }

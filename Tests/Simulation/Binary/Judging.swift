@@ -111,7 +111,7 @@ extension World {
   }
 
   /// Not all that waits is written, though the peer takes it.
-  private func isHeldBack(_ connection: Connection) -> Bool {
+  private func isHeldBack(_ connection: BinaryLink) -> Bool {
     ledger.lanes[connection.line / 2].last > connection.lastNumber
   }
 

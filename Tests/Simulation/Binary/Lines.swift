@@ -8,8 +8,8 @@ extension World {
 
   // MARK: Opening
 
-  func newConnection(_ line: Int) -> Connection {
-    Connection(line: line, stream: streams + line * Connection.room)
+  func newConnection(_ line: Int) -> BinaryLink {
+    BinaryLink(line: line, stream: streams + line * BinaryLink.room)
   }
 
   func willOpen(_ line: Int, isSpare: Bool) {

@@ -18,7 +18,7 @@ extension World {
     if ledger.lanes[lane].unprovenSince < 0 { ledger.lanes[lane].unprovenSince = clock }
     connection.arrival = max(connection.arrival, clock + dice.around(connection.up))
     act(line, until: connection.arrival)
-    guard connection.streamCount + bytes.count <= Connection.room else {
+    guard connection.streamCount + bytes.count <= BinaryLink.room else {
       return violate("a frame without an end on \(connection)")
     }
     if let start = bytes.baseAddress {
@@ -54,7 +54,7 @@ extension World {
     }
   }
 
-  private func take(_ connection: Connection, _ frame: ReadFrame) {
+  private func take(_ connection: BinaryLink, _ frame: ReadFrame) {
     if frame.token.count == 0 { return takeSentinel(connection, frame) }
     guard let number = Token.number(frame.token), number < ledger.counts.taken else {
       return violate("a notification of nobody on \(connection)")
@@ -70,7 +70,7 @@ extension World {
   }
 
   /// The frame is the one that was sent, in its place, on its lane.
-  private func check(_ connection: Connection, _ frame: ReadFrame, _ number: Int) {
+  private func check(_ connection: BinaryLink, _ frame: ReadFrame, _ number: Int) {
     let sent = ledger.sent[number]
     if frame.token.count != sent.tokenLength || frame.payload.count != sent.payloadLength
       || !Token.isWhole(number, frame.token)
@@ -105,7 +105,7 @@ extension World {
     }
   }
 
-  private func takeSentinel(_ connection: Connection, _ frame: ReadFrame) {
+  private func takeSentinel(_ connection: BinaryLink, _ frame: ReadFrame) {
     say("\(connection) has the sentinel \(frame.identifier ?? 0)")
     if scenario.isQuiet || scenario.isSimple { violate("a sentinel where there is to be none") }
     if connection.hasSentinel { violate("two sentinels on \(connection)") }
@@ -133,7 +133,7 @@ extension World {
 
   // MARK: Judging
 
-  private func judge(_ connection: Connection, _ number: Int) {
+  private func judge(_ connection: BinaryLink, _ number: Int) {
     switch ledger.sent[number].fate {
     case .good: accept(connection, number)
     case .killer:
@@ -154,13 +154,13 @@ extension World {
   }
 
   private func reject(
-    _ connection: Connection, _ number: Int, _ status: UInt8, _ identifier: UInt32, before: Int
+    _ connection: BinaryLink, _ number: Int, _ status: UInt8, _ identifier: UInt32, before: Int
   ) {
     ledger.sent[number].wasRejected = true
     answer(connection, status, identifier, .rejects(after: before, status: status))
   }
 
-  private func accept(_ connection: Connection, _ number: Int) {
+  private func accept(_ connection: BinaryLink, _ number: Int) {
     let sent = ledger.sent + number
     if sent.pointee.acceptor >= 0 {
       met(.duplicates)
@@ -192,7 +192,7 @@ extension World {
   }
 
   /// An enhanced frame is at fault from its token on: the rest may never come.
-  private func judgeAhead(_ connection: Connection, _ rest: UnsafeRawBufferPointer) {
+  private func judgeAhead(_ connection: BinaryLink, _ rest: UnsafeRawBufferPointer) {
     guard !connection.isDeaf, let number = ReadFrame.numberAhead(rest),
       number < ledger.counts.taken, case .bad(let status) = ledger.sent[number].fate
     else { return }
@@ -206,11 +206,11 @@ extension World {
     if lines[line].whimAt <= time { act(lines[line], at: lines[line].whimAt) }
   }
 
-  private func actByBytes(_ connection: Connection, _ count: Int) {
+  private func actByBytes(_ connection: BinaryLink, _ count: Int) {
     if connection.whimAfter < count { act(connection, at: connection.arrival) }
   }
 
-  private func act(_ connection: Connection, at time: Int64) {
+  private func act(_ connection: BinaryLink, at time: Int64) {
     let whim = connection.whim
     (connection.whim, connection.whimAt) = (.serve, .max)
     connection.whimAfter = .max
@@ -239,7 +239,7 @@ extension World {
   }
 
   /// An identifier that means nothing on this connection, nor will.
-  private func stranger(_ connection: Connection) -> UInt32 {
+  private func stranger(_ connection: BinaryLink) -> UInt32 {
     let lane = connection.line / 2
     let taken = ledger.counts.taken
     // One of another lane, or one that has its end.
@@ -254,7 +254,7 @@ extension World {
 
   /// Sends an error packet by what just arrived, and looks at nothing more.
   private func answer(
-    _ connection: Connection, _ status: UInt8, _ identifier: UInt32, _ word: Word,
+    _ connection: BinaryLink, _ status: UInt8, _ identifier: UInt32, _ word: Word,
     at time: Int64? = nil
   ) {
     connection.isDeaf = true
@@ -275,7 +275,7 @@ extension World {
     connection.hasWord = count >= 6
   }
 
-  private func talkNoise(_ connection: Connection, at time: Int64) {
+  private func talkNoise(_ connection: BinaryLink, at time: Int64) {
     var noise = InlineArray<16, UInt8>(repeating: 0)
     for index in 0..<16 { noise[index] = UInt8(truncatingIfNeeded: dice.next()) }
     if noise[0] == 8 { noise[0] = 9 }
@@ -284,7 +284,7 @@ extension World {
 
   /// Bytes on their way, in pieces or in one, and the end behind them.
   private func deliver(
-    _ connection: Connection, _ bytes: InlineArray<16, UInt8>, _ count: Int, from time: Int64
+    _ connection: BinaryLink, _ bytes: InlineArray<16, UInt8>, _ count: Int, from time: Int64
   ) {
     var arrival = time + dice.around(connection.down)
     let splits = dice.below(3) == 0 ? dice.within(1...3) : 0
@@ -302,12 +302,12 @@ extension World {
   }
 
   /// The connection is ended without a word.
-  private func end(_ connection: Connection, at time: Int64) {
+  private func end(_ connection: BinaryLink, at time: Int64) {
     connection.endsAt = min(connection.endsAt, time + connection.down)
     drawEnding(connection)
   }
 
-  private func drawEnding(_ connection: Connection) {
+  private func drawEnding(_ connection: BinaryLink) {
     if connection.ending != .refusal {
       connection.ending = dice.below(2) == 0 ? .goodbye : .broken
     }

@@ -5,7 +5,7 @@ import CSystem
 /// of each, and the ledger by which everything is judged.
 final class World: Stage, Wired, Witness {
   var scenario: Scenario
-  var lines: [Connection] = []
+  var lines: [BinaryLink] = []
   /// Where each line's connection has its bytes.
   let streams: UnsafeMutableRawPointer
   var ledger = Ledger()
@@ -15,7 +15,7 @@ final class World: Stage, Wired, Witness {
   override init(traces: Bool, slot: UnsafeMutablePointer<UInt64>) {
     var dice = Dice(seed: 0)
     scenario = Scenario(&dice)
-    streams = .allocate(byteCount: Self.mostLines * Connection.room, alignment: 16)
+    streams = .allocate(byteCount: Self.mostLines * BinaryLink.room, alignment: 16)
     super.init(traces: traces, slot: slot)
   }
 

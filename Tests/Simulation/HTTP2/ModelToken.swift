@@ -3,9 +3,9 @@ import CSystem
 /// What stands in for the provider token: replaced by the same policy, on the world's clock,
 /// and instead of a signature it says which one it is.
 struct ModelToken: TokenSource, ~Copyable {
-  private let world: PushWorld
+  private let world: HTTP2World
 
-  init(_ world: PushWorld) {
+  init(_ world: HTTP2World) {
     self.world = world
     world.policy = TokenPolicy()
   }

@@ -45,7 +45,7 @@ struct RequestHead {
     } else if Self.same(name, "apns-collapse-id") {
       hasCollapse = Self.same(value, "collapse 1")
     } else if Self.same(name, "apns-id") {
-      identifier = PushIdentifier.read(value)
+      identifier = HTTP2Identifier.read(value)
     } else {
       stranger = true
     }
@@ -88,7 +88,7 @@ struct RequestHead {
 
 /// UUIDs that say whose they are: a notification's own, or the one the service gives with
 /// an answer.
-enum PushIdentifier {
+enum HTTP2Identifier {
   static let count = 36
   private static let own: StaticString = "0b5c0de0-0001-4000-8000-000000000000"
 

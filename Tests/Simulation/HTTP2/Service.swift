@@ -5,7 +5,7 @@ import Glibc
 /// The service's end of a connection: libnghttp2's server. It is given bytes as soon as they
 /// are written, and looks at each request when that has arrived: nothing written later can
 /// change what it does by then.
-extension PushConnection {
+extension HTTP2Link {
   /// The connection is there; its SETTINGS come at once, or late.
   func beginService() {
     now = world.clock
@@ -192,8 +192,8 @@ private let setResetLimit = dlsym(nil, "nghttp2_option_set_stream_reset_rate_lim
 
 // MARK: What nghttp2 calls
 
-private func connection(_ context: UnsafeMutableRawPointer?) -> PushConnection {
-  Unmanaged<PushConnection>.fromOpaque(context!).takeUnretainedValue()
+private func connection(_ context: UnsafeMutableRawPointer?) -> HTTP2Link {
+  Unmanaged<HTTP2Link>.fromOpaque(context!).takeUnretainedValue()
 }
 
 private func requestBegins(

@@ -2,7 +2,7 @@ import CNGHTTP2
 import CSystem
 
 /// What the service does with requests.
-extension PushConnection {
+extension HTTP2Link {
   /// A request's head is there whole: it is the one that was sent, and it may come by now.
   func begin(_ stream: Int32) {
     guard let number = head.number, number < world.ledger.taken else {
@@ -227,13 +227,13 @@ extension PushConnection {
     scratch[1] = 0x30 + UInt8(asked.status / 10 % 10)
     scratch[2] = 0x30 + UInt8(asked.status % 10)
     let isOwn = world.ledger.sent[asked.number].hasIdentifier
-    PushIdentifier.write(isOwn ? asked.number : index, isOwn: isOwn, to: scratch + 8)
+    HTTP2Identifier.write(isOwn ? asked.number : index, isOwn: isOwn, to: scratch + 8)
     fields[0] = nghttp2_nv(
       name: UnsafeMutablePointer(mutating: status.utf8Start), value: scratch,
       namelen: status.utf8CodeUnitCount, valuelen: 3, flags: 0)
     fields[1] = nghttp2_nv(
       name: UnsafeMutablePointer(mutating: name.utf8Start), value: scratch + 8,
-      namelen: name.utf8CodeUnitCount, valuelen: PushIdentifier.count, flags: 0)
+      namelen: name.utf8CodeUnitCount, valuelen: HTTP2Identifier.count, flags: 0)
     body(fields, 2)
   }
 
@@ -274,7 +274,7 @@ private func bodyWanted(
   _ flags: UnsafeMutablePointer<UInt32>?, _ source: UnsafeMutablePointer<nghttp2_data_source>?,
   _ context: UnsafeMutableRawPointer?
 ) -> Int {
-  let connection = Unmanaged<PushConnection>.fromOpaque(context!).takeUnretainedValue()
+  let connection = Unmanaged<HTTP2Link>.fromOpaque(context!).takeUnretainedValue()
   let (count, isLast) = connection.readBody(
     Int(bitPattern: source!.pointee.ptr) - 1, into: buffer!, room)
   if isLast { flags!.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }

@@ -1,7 +1,7 @@
 import CNGHTTP2
 
 /// What a service does out of itself, by a time or a number of requests.
-enum PushWhim {
+enum HTTP2Whim {
   case serve
   case end
   /// GOAWAY in two steps: the first leaves all streams their chance.
@@ -15,7 +15,7 @@ enum PushWhim {
   case vanish
 }
 
-extension PushConnection {
+extension HTTP2Link {
   // MARK: Deeds
 
   /// Does what is to be done by that time.

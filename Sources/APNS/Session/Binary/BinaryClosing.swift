@@ -6,7 +6,7 @@ extension BinarySession where Net: ~Copyable {
   /// connections too; what has no end then becomes unknown. False where the session may wait no
   /// longer in this call: the next one goes on.
   @discardableResult
-  mutating func close(by deadline: Int64) -> Bool {
+  mutating func close(by deadline: Nanoseconds) -> Bool {
     guard !isClosed else { return true }
     let limit = options.limit(deadline, from: network.now)
     if !isLeaving {
@@ -20,8 +20,8 @@ extension BinarySession where Net: ~Copyable {
       network.wait(until: limit)
     }
     for index in 0..<options.connections {
-      close(lanes + index)
-      lanes[index].window.abandon()
+      close(channels + index)
+      channels[index].window.abandon()
     }
     isClosed = true
     return true
@@ -29,28 +29,28 @@ extension BinarySession where Net: ~Copyable {
 
   /// Writes what can be written, and says that it was the last; false where that takes longer
   /// and another call may go on with it.
-  private mutating func writeLast(by limit: Int64, mayGoOn: Bool) -> Bool {
+  private mutating func writeLast(by limit: Nanoseconds, mayGoOn: Bool) -> Bool {
     // What has no connection now gets none any more.
-    for index in 0..<options.connections where lanes[index].use == .opening {
-      close(lanes + index)
+    for index in 0..<options.connections where channels[index].phase == .opening {
+      close(channels + index)
     }
     if hasConnection {
-      for index in 0..<options.connections where lanes[index].use == .open {
-        lanes[index].wantsProof = options.usesSentinel && !lanes[index].window.isEmpty
+      for index in 0..<options.connections where channels[index].phase == .open {
+        channels[index].wantsProof = options.usesSentinel && !channels[index].window.isEmpty
       }
       // What cannot be written any more ends as unknown, like all that has no end.
       do throws(Failure) {
-        try pursue(.lastWriting, by: limit)
+        try run(until: .lastWriting, by: limit)
       } catch {
         if error.status == APNS_ERR_TIMEOUT, mayGoOn { return false }
       }
     }
     for index in 0..<options.connections {
-      dropSpare(lanes + index)
-      if lanes[index].use == .open { network.sayGoodbye(lanes[index].line.number) }
+      dropSpare(channels + index)
+      if channels[index].phase == .open { network.sayGoodbye(channels[index].connection.number) }
     }
-    for index in 0..<options.connections where lanes[index].use == .open {
-      try? hear(lanes + index)
+    for index in 0..<options.connections where channels[index].phase == .open {
+      try? receive(channels + index)
     }
     return true
   }
@@ -58,10 +58,10 @@ extension BinarySession where Net: ~Copyable {
   /// Hears the last words; false when nobody has any more to say.
   private mutating func listen() -> Bool {
     var isListening = false
-    for index in 0..<options.connections where lanes[index].use == .open {
-      try? hearIfDue(lanes + index)
-      if lanes[index].use == .open {
-        network.watch(lanes[index].line.number, for: .reading)
+    for index in 0..<options.connections where channels[index].phase == .open {
+      try? receiveIfDue(channels + index)
+      if channels[index].phase == .open {
+        network.watch(channels[index].connection.number, for: .reading)
         isListening = true
       }
     }

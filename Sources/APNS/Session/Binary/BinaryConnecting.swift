@@ -3,179 +3,180 @@ import CAPNS
 /// Opening lines: the one that is needed, and the spare one that will be.
 extension BinarySession where Net: ~Copyable {
   /// A spare line older than that may have been cut by a firewall without a word.
-  private static var longestSpare: Int64 { 60_000_000_000 }
+  private static var longestSpare: Nanoseconds { 60_000_000_000 }
   /// One that has not come about by then may never do; another is made sooner.
-  private static var longestSpareOpening: Int64 { 2_000_000_000 }
+  private static var longestSpareOpening: Nanoseconds { 2_000_000_000 }
 
-  /// Sees to it that the lane's line is open; false where that takes waiting, or is
+  /// Sees to it that the channel's line is open; false where that takes waiting, or is
   /// not needed.
   @inline(__always)
-  mutating func bringOpen(
-    _ lane: UnsafeMutablePointer<Lane>, _ goal: Goal
+  mutating func ensureOpen(
+    _ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: BinaryGoal
   ) throws(Failure) -> Bool {
-    lane.pointee.use == .open ? true : try reopen(lane, goal)
+    channel.pointee.phase == .open ? true : try openConnection(channel, goal)
   }
 
   @inline(never)
-  private mutating func reopen(
-    _ lane: UnsafeMutablePointer<Lane>, _ goal: Goal
+  private mutating func openConnection(
+    _ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: BinaryGoal
   ) throws(Failure) -> Bool {
-    if lane.pointee.use == .closed {
-      guard needsConnection(lane, goal) else { return false }
-      try takeSpare(lane)
-      if lane.pointee.use == .open { return true }
+    if channel.pointee.phase == .closed {
+      guard needsConnection(channel, goal) else { return false }
+      try takeSpare(channel)
+      if channel.pointee.phase == .open { return true }
     }
     if let time = try reconnects.open(
-      &lane.pointee.line, on: &network, within: options.connectTimeout)
+      &channel.pointee.connection, on: &network, within: options.connectTimeout)
     {
       wake = min(wake, time)
       return false
     }
     connects &+= 1
-    begun(lane)
+    begun(channel)
     return true
   }
 
   /// Moves to the spare line, unless it is none or has gone stale.
   @inline(never)
-  private mutating func takeSpare(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) {
-    guard lane.pointee.spare.use != .closed else { return }
-    let longest = lane.pointee.spare.use == .open ? Self.longestSpare : Self.longestSpareOpening
-    if network.now &- lane.pointee.spare.openedAt > longest {
-      dropSpare(lane)
+  private mutating func takeSpare(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
+    guard channel.pointee.spare.phase != .closed else { return }
+    let longest =
+      channel.pointee.spare.phase == .open ? Self.longestSpare : Self.longestSpareOpening
+    if network.now &- channel.pointee.spare.openedAt > longest {
+      dropSpare(channel)
       return
     }
-    lane.pointee.moveToSpare()
-    if lane.pointee.use == .open {
-      begun(lane)
+    channel.pointee.moveToSpare()
+    if channel.pointee.phase == .open {
+      begun(channel)
       // It may have been ended while nobody listened.
-      try hear(lane)
+      try receive(channel)
     }
   }
 
-  /// The lane's line is another one than before, and open.
+  /// The channel's line is another one than before, and open.
   @inline(never)
-  private mutating func begun(_ lane: UnsafeMutablePointer<Lane>) {
+  private mutating func begun(_ channel: UnsafeMutablePointer<BinaryChannel>) {
     let now = network.now
-    lane.pointee.line.begun(on: &network)
-    lane.pointee.forgetConnection()
-    lane.pointee.lastWrite = now
+    channel.pointee.connection.begun(on: &network)
+    channel.pointee.forgetConnection()
+    channel.pointee.lastWrite = now
   }
 
-  mutating func close(_ lane: UnsafeMutablePointer<Lane>) {
-    lane.pointee.line.close(on: &network)
-    lane.pointee.forgetConnection()
+  mutating func close(_ channel: UnsafeMutablePointer<BinaryChannel>) {
+    channel.pointee.connection.close(on: &network)
+    channel.pointee.forgetConnection()
   }
 
   @inline(never)
-  mutating func dropSpare(_ lane: UnsafeMutablePointer<Lane>) {
-    guard lane.pointee.spare.use != .closed else { return }
-    lane.pointee.spare.close(on: &network)
+  mutating func dropSpare(_ channel: UnsafeMutablePointer<BinaryChannel>) {
+    guard channel.pointee.spare.phase != .closed else { return }
+    channel.pointee.spare.close(on: &network)
   }
 
   /// Where the line will soon be needed no more, the next one is made ready while
   /// this one works, so that moving on costs no handshake.
   @inline(__always)
-  mutating func keepSpare(_ lane: UnsafeMutablePointer<Lane>, _ goal: Goal) {
+  mutating func keepSpare(_ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: BinaryGoal) {
     if case .lastWriting = goal { return }
     guard options.keepsSpare else { return }
-    switch lane.pointee.spare.use {
+    switch channel.pointee.spare.phase {
     case .open: return
-    case .closed where !endsSoon(lane): return
-    case .opening, .closed: makeSpare(lane)
+    case .closed where !endsSoon(channel): return
+    case .opening, .closed: makeSpare(channel)
     }
   }
 
-  private func endsSoon(_ lane: UnsafeMutablePointer<Lane>) -> Bool {
-    lane.pointee.expectsRejection || lane.pointee.window.isHalfFull
-      || lane.pointee.window.hasDoubt
+  private func endsSoon(_ channel: UnsafeMutablePointer<BinaryChannel>) -> Bool {
+    channel.pointee.expectsRejection || channel.pointee.window.isHalfFull
+      || channel.pointee.window.hasDoubt
   }
 
   @inline(never)
-  private mutating func makeSpare(_ lane: UnsafeMutablePointer<Lane>) {
+  private mutating func makeSpare(_ channel: UnsafeMutablePointer<BinaryChannel>) {
     let now = network.now
-    if lane.pointee.spare.use == .closed {
-      guard now >= lane.pointee.nextSpareLook, now >= reconnects.earliest,
-        lane.pointee.window.hasInFlight
+    if channel.pointee.spare.phase == .closed {
+      guard now >= channel.pointee.nextSpareLook, now >= reconnects.earliest,
+        channel.pointee.window.hasInFlight
       else { return }
       do throws(Failure) {
         try network.open(
-          lane.pointee.spare.number, isSpare: true, by: now &+ options.connectTimeout)
+          channel.pointee.spare.number, isSpare: true, by: now &+ options.connectTimeout)
       } catch {
-        spareFailed(lane)
+        spareFailed(channel)
         return
       }
       reconnects.opened(at: network.now)
-      lane.pointee.spare.use = .opening
-      lane.pointee.spare.openedAt = now
-    } else if network.readiness(lane.pointee.spare.number).isEmpty,
-      now < lane.pointee.nextSpareLook,
-      now < lane.pointee.spareUntil
+      channel.pointee.spare.phase = .opening
+      channel.pointee.spare.openedAt = now
+    } else if network.readiness(channel.pointee.spare.number).isEmpty,
+      now < channel.pointee.nextSpareLook,
+      now < channel.pointee.spareUntil
     {
-      awaitSpare(lane)
+      awaitSpare(channel)
       return
     }
-    lane.pointee.nextSpareLook = now &+ Line.lookInterval
+    channel.pointee.nextSpareLook = now &+ SessionConnection.lookInterval
     do throws(Failure) {
-      switch try network.advance(lane.pointee.spare.number) {
+      switch try network.advance(channel.pointee.spare.number) {
       case .open:
-        lane.pointee.spare.use = .open
-        lane.pointee.spare.openedAt = now
+        channel.pointee.spare.phase = .open
+        channel.pointee.spare.openedAt = now
         connects &+= 1
       case .waits(let readiness, let time):
-        lane.pointee.spareWants = readiness
-        lane.pointee.spareUntil = time
-        awaitSpare(lane)
+        channel.pointee.spareWants = readiness
+        channel.pointee.spareUntil = time
+        awaitSpare(channel)
       }
     } catch {
-      spareFailed(lane)
+      spareFailed(channel)
     }
   }
 
-  private mutating func awaitSpare(_ lane: UnsafeMutablePointer<Lane>) {
-    network.watch(lane.pointee.spare.number, for: lane.pointee.spareWants)
-    wake = min(wake, lane.pointee.spareUntil)
+  private mutating func awaitSpare(_ channel: UnsafeMutablePointer<BinaryChannel>) {
+    network.watch(channel.pointee.spare.number, for: channel.pointee.spareWants)
+    wake = min(wake, channel.pointee.spareUntil)
   }
 
   /// The line that works is none the worse for it; when it ends, the reason will be heard.
   @inline(never)
-  private mutating func spareFailed(_ lane: UnsafeMutablePointer<Lane>) {
-    lane.pointee.spare.close(on: &network)
-    lane.pointee.nextSpareLook = network.now &+ Reconnects.shortLife
+  private mutating func spareFailed(_ channel: UnsafeMutablePointer<BinaryChannel>) {
+    channel.pointee.spare.close(on: &network)
+    channel.pointee.nextSpareLook = network.now &+ Reconnects.shortLife
   }
 
   /// The connection is gone without a packet that settles anything.
   @inline(never)
   mutating func connectionEnded(
-    _ lane: UnsafeMutablePointer<Lane>, _ failure: Failure?
+    _ channel: UnsafeMutablePointer<BinaryChannel>, _ failure: Failure?
   ) throws(Failure) {
-    close(lane)
+    close(channel)
     if let failure, failure.refusesProvider {
-      let hadSomething = lane.pointee.window.hasInFlight
-      lane.pointee.window.connectionRefused()
-      lane.pointee.isUnwelcome =
-        options.usesSentinel && hadSomething && lane.pointee.window.hasDoubt
-      if !lane.pointee.window.hasDoubt { lane.pointee.settled() }
+      let hadSomething = channel.pointee.window.hasInFlight
+      channel.pointee.window.connectionRefused()
+      channel.pointee.isUnwelcome =
+        options.usesSentinel && hadSomething && channel.pointee.window.hasDoubt
+      if !channel.pointee.window.hasDoubt { channel.pointee.settled() }
       reconnects.achievedNothing(on: &network)
       throw failure
     }
     if let failure { reconnects.note(failure) }
-    let isInDoubt = lane.pointee.window.hasInFlight
-    lane.pointee.isUnwelcome = false
-    if isInDoubt { lane.pointee.ambiguousEnds &+= 1 }
+    let isInDoubt = channel.pointee.window.hasInFlight
+    channel.pointee.isUnwelcome = false
+    if isInDoubt { channel.pointee.ambiguousEnds &+= 1 }
     if !options.resendsAmbiguous {
-      lane.pointee.window.connectionEnded(resending: .none)
-    } else if lane.pointee.ambiguousEnds
-      < options.fruitlessEndsMax(hasProven: lane.pointee.hasProven)
+      channel.pointee.window.connectionEnded(resending: .none)
+    } else if channel.pointee.ambiguousEnds
+      < options.fruitlessEndsMax(hasProven: channel.pointee.hasProven)
     {
-      lane.pointee.window.connectionEnded(resending: .usual)
+      channel.pointee.window.connectionEnded(resending: .usual)
     } else {
-      lane.pointee.ambiguousEnds = 0
-      lane.pointee.hasProven = false
-      lane.pointee.window.connectionEnded(resending: .undoubted)
+      channel.pointee.ambiguousEnds = 0
+      channel.pointee.hasProven = false
+      channel.pointee.window.connectionEnded(resending: .undoubted)
     }
     // What is sent again is as old as it was, and wanted as much.
-    if !lane.pointee.window.hasDoubt { lane.pointee.settled() }
-    reconnects.lost(lane.pointee.line, leavingDoubt: isInDoubt, on: &network)
+    if !channel.pointee.window.hasDoubt { channel.pointee.settled() }
+    reconnects.lost(channel.pointee.connection, leavingDoubt: isInDoubt, on: &network)
   }
 }

@@ -8,14 +8,14 @@ extension BinarySession where Net: ~Copyable {
     if let outcome = takeOutcome() { return outcome }
     if isClosed { return nil }
     if milliseconds == 0 {
-      for index in 0..<options.connections where lanes[index].use == .open {
-        try look(lanes + index)
+      for index in 0..<options.connections where channels[index].phase == .open {
+        try look(channels + index)
       }
       return takeOutcome()
     }
     let deadline = deadline(milliseconds: milliseconds)
     do throws(Failure) {
-      try pursue(.outcome, by: deadline)
+      try run(until: .outcome, by: deadline)
     } catch {
       // That no outcome came in time is no failure, but that nothing could be written is.
       if error.status != APNS_ERR_TIMEOUT || waitsToWrite { throw error }
@@ -24,27 +24,27 @@ extension BinarySession where Net: ~Copyable {
   }
 
   /// Hears what has come, and proves what has been in flight for long.
-  private mutating func look(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) {
+  private mutating func look(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
     callEnds = network.now
-    lane.pointee.line.lastLook = callEnds
-    if network.hasNews(lane.pointee.line.number) { try hearNews(lane) }
-    guard lane.pointee.use == .open else { return }
-    noteProof(lane, isWanted: false)
-    if lane.pointee.wantsProof { try write(lane, all: true) }
-    try prove(lane, isWanted: false)
+    channel.pointee.connection.lastLook = callEnds
+    if network.hasNews(channel.pointee.connection.number) { try receiveNews(channel) }
+    guard channel.pointee.phase == .open else { return }
+    noteProof(channel, isWanted: false)
+    if channel.pointee.wantsProof { try write(channel, all: true) }
+    try prove(channel, isWanted: false)
   }
 
-  /// The oldest outcome of all lanes.
+  /// The oldest outcome of all channels.
   private mutating func takeOutcome() -> WaitingOutcome? {
-    var oldest: (lane: Int, identifier: UInt32)?
+    var oldest: (channel: Int, identifier: UInt32)?
     for index in 0..<options.connections {
-      guard let identifier = lanes[index].window.firstOutcome else { continue }
+      guard let identifier = channels[index].window.firstOutcome else { continue }
       // Identifiers come round; the nearer one behind is the older.
       if let other = oldest, Int32(bitPattern: identifier &- other.identifier) > 0 { continue }
       oldest = (index, identifier)
     }
     guard let oldest else { return nil }
-    return lanes[oldest.lane].window.takeOutcome()
+    return channels[oldest.channel].window.takeOutcome()
   }
 
   var hasOutcome: Bool { waitingOutcomes > 0 }
@@ -52,14 +52,14 @@ extension BinarySession where Net: ~Copyable {
   var waitingOutcomes: Int { sum { $0.waitingOutcomes } }
   var unresolved: Int { sum { $0.unresolved } }
   private var waitsToWrite: Bool {
-    for index in 0..<options.connections where lanes[index].waitsToWrite { return true }
+    for index in 0..<options.connections where channels[index].waitsToWrite { return true }
     return false
   }
 
-  /// A count of all lanes together.
+  /// A count of all channels together.
   func sum(_ count: (borrowing Window) -> Int) -> Int {
     var sum = 0
-    for index in 0..<options.connections { sum &+= count(lanes[index].window) }
+    for index in 0..<options.connections { sum &+= count(channels[index].window) }
     return sum
   }
 
@@ -70,7 +70,7 @@ extension BinarySession where Net: ~Copyable {
     stats.records = records
     var oldest: UInt32?
     for index in 0..<options.connections {
-      let window = lanes + index
+      let window = channels + index
       stats.taken &+= window.pointee.window.taken
       stats.accepted &+= window.pointee.window.accepted
       stats.rejected &+= window.pointee.window.rejected
@@ -79,7 +79,7 @@ extension BinarySession where Net: ~Copyable {
       stats.unresolved &+= UInt64(window.pointee.window.unresolved.magnitude)
       stats.events &+= UInt64(window.pointee.window.waitingOutcomes.magnitude)
       stats.window &+= UInt64(window.pointee.window.ring.live.magnitude)
-      if window.pointee.use == .open {
+      if window.pointee.phase == .open {
         stats.in_flight &+= UInt64(window.pointee.window.inFlight.magnitude)
       }
       if let identifier = window.pointee.window.firstUnresolved {

@@ -29,29 +29,29 @@ extension BinarySession where Net: ~Copyable {
     guard
       let size = FrameEncoder.size(of: notification, payloadCount: payloadCount, as: command)
     else { throw tooLarge }
-    if options.connections > 1 { chooseLane(size) }
+    if options.connections > 1 { chooseChannel(size) }
     waitsSince = 0
-    if lanes[taking].use != .open {
+    if channels[taking].phase != .open {
       waitsSince = network.now
       try connect()
     }
-    var lane = lanes + taking
-    var free = lane.pointee.window.reserve(size)
+    var channel = channels + taking
+    var free = channel.pointee.window.reserve(size)
     if free == nil {
       free = try makeRoom(size)
-      lane = lanes + taking
+      channel = channels + taking
     }
     guard let place = free else { throw isFull }
     let identifier = takeIdentifier()
     notification.identifier = identifier
-    let frame = lane.pointee.window.ring.address(place)
+    let frame = channel.pointee.window.ring.address(place)
     notification.payload = payload(
       frame + FrameEncoder.payloadOffset(tokenCount: notification.token.count, as: command))
     FrameEncoder.encode(notification, as: command, size: size, into: frame)
-    lane.pointee.window.commit(
+    channel.pointee.window.commit(
       place, size: size, identifier: identifier, userData: userData,
       hasUsualToken: notification.token.count == WireNotification.usualToken)
-    lane.pointee.queuedInTurn &+= size
+    channel.pointee.queuedInTurn &+= size
     return identifier
   }
 
@@ -82,16 +82,16 @@ extension BinarySession where Net: ~Copyable {
 
   /// Connections used side by side take turns, a record each, so that each carries
   /// its share; one that has no room or no connection is passed over.
-  private mutating func chooseLane(_ size: Int) {
-    if lanes[taking].queuedInTurn < Self.recordSize, lanes[taking].use == .open,
-      lanes[taking].window.reserve(size) != nil
+  private mutating func chooseChannel(_ size: Int) {
+    if channels[taking].queuedInTurn < Self.recordSize, channels[taking].phase == .open,
+      channels[taking].window.reserve(size) != nil
     {
       return
     }
-    lanes[taking].queuedInTurn = 0
+    channels[taking].queuedInTurn = 0
     for step in 1...options.connections {
       let index = (taking &+ step) % options.connections
-      if lanes[index].use == .open, lanes[index].window.reserve(size) != nil {
+      if channels[index].phase == .open, channels[index].window.reserve(size) != nil {
         taking = index
         return
       }
@@ -101,12 +101,12 @@ extension BinarySession where Net: ~Copyable {
   /// Learns the fate of what is in flight, so that its room can be used again.
   @inline(never)
   private mutating func makeRoom(_ size: Int) throws(Failure) -> Int? {
-    guard size <= lanes[0].window.largestFrame else { throw tooLarge }
+    guard size <= channels[0].window.largestFrame else { throw tooLarge }
     if areFullOfOutcomes { return nil }
     if waitsSince == 0 { waitsSince = network.now }
-    try pursue(.room(size), by: restOfWait)
+    try run(until: .room(size), by: restOfWait)
     for index in 0..<options.connections {
-      if let place = lanes[index].window.reserve(size) {
+      if let place = channels[index].window.reserve(size) {
         taking = index
         return place
       }
@@ -115,14 +115,14 @@ extension BinarySession where Net: ~Copyable {
   }
 
   func hasRoom(for size: Int) -> Bool {
-    for index in 0..<options.connections where lanes[index].window.reserve(size) != nil {
+    for index in 0..<options.connections where channels[index].window.reserve(size) != nil {
       return true
     }
     return areFullOfOutcomes
   }
 
   private var areFullOfOutcomes: Bool {
-    for index in 0..<options.connections where !lanes[index].window.isFullOfOutcomes {
+    for index in 0..<options.connections where !channels[index].window.isFullOfOutcomes {
       return false
     }
     return true
@@ -130,15 +130,15 @@ extension BinarySession where Net: ~Copyable {
 
   /// A record's worth waits to be written.
   @inline(__always)
-  var hasFullRecord: Bool { lanes[taking].window.ring.unwritten >= Self.recordSize }
+  var hasFullRecord: Bool { channels[taking].window.ring.unwritten >= Self.recordSize }
 
   @inline(never)
   mutating func connect() throws(Failure) {
-    if lanes[taking].use == .open { return }
-    try pursue(.connection, by: network.now &+ options.connectTimeout)
-    // Where the lane whose turn it is has to wait, another takes its place.
-    for index in 0..<options.connections where lanes[taking].use != .open {
-      if lanes[index].use == .open { taking = index }
+    if channels[taking].phase == .open { return }
+    try run(until: .connection, by: network.now &+ options.connectTimeout)
+    // Where the channel whose turn it is has to wait, another takes its place.
+    for index in 0..<options.connections where channels[taking].phase != .open {
+      if channels[index].phase == .open { taking = index }
     }
   }
 
@@ -146,108 +146,113 @@ extension BinarySession where Net: ~Copyable {
   mutating func write(all: Bool) throws(Failure) {
     let rest = restOfWait
     waitsSince = 0
-    try pursue(all ? .sending : .records, by: rest)
+    try run(until: all ? .sending : .records, by: rest)
   }
 
   /// When a call has to end that has waited already.
-  private var restOfWait: Int64? {
+  private var restOfWait: Nanoseconds? {
     waitsSince == 0
       ? nil
       : options.limit(
         waitsSince &+ options.connectTimeout &+ options.writeTimeout, from: waitsSince)
   }
 
-  /// Writes all that waits, on every lane.
-  mutating func flush() throws(Failure) { try pursue(.writing) }
+  /// Writes all that waits, on every channel.
+  mutating func flush() throws(Failure) { try run(until: .writing) }
 
   /// Writes on an open line until nothing is left or the peer takes no more.
   @inline(__always)
-  mutating func write(_ lane: UnsafeMutablePointer<Lane>, all: Bool) throws(Failure) {
-    while isDue(lane, all: all), try writeRecord(lane), lane.pointee.use == .open {
-      guard isDue(lane, all: all) else { break }
-      try hearIfDue(lane)
-      guard lane.pointee.use == .open, !isOverdue(lane) else { return }
+  mutating func write(_ channel: UnsafeMutablePointer<BinaryChannel>, all: Bool) throws(Failure) {
+    while isDue(channel, all: all), try writeRecord(channel), channel.pointee.phase == .open {
+      guard isDue(channel, all: all) else { break }
+      try receiveIfDue(channel)
+      guard channel.pointee.phase == .open, !isOverdue(channel) else { return }
     }
-    if lane.pointee.wantsProof || lane.pointee.window.hasDoubt, lane.pointee.use == .open {
-      try writeSentinel(lane)
+    if channel.pointee.wantsProof || channel.pointee.window.hasDoubt, channel.pointee.phase == .open
+    {
+      try writeSentinel(channel)
     }
   }
 
   /// A peer that takes all there is as fast as it comes keeps no call for long.
   @inline(__always)
-  private func isOverdue(_ lane: UnsafeMutablePointer<Lane>) -> Bool {
-    lane.pointee.line.lastLook &- 50_000_000 >= callEnds
+  private func isOverdue(_ channel: UnsafeMutablePointer<BinaryChannel>) -> Bool {
+    channel.pointee.connection.lastLook &- 50_000_000 >= callEnds
   }
 
   @inline(__always)
-  private func isDue(_ lane: UnsafeMutablePointer<Lane>, all: Bool) -> Bool {
-    lane.pointee.window.hasUnwritten
-      && (all || lane.pointee.window.ring.unwritten >= Self.recordSize)
+  private func isDue(_ channel: UnsafeMutablePointer<BinaryChannel>, all: Bool) -> Bool {
+    channel.pointee.window.hasUnwritten
+      && (all || channel.pointee.window.ring.unwritten >= Self.recordSize)
   }
 
   /// False where that takes waiting.
   @inline(__always)
-  private mutating func writeRecord(_ lane: UnsafeMutablePointer<Lane>) throws(Failure) -> Bool {
-    if lane.pointee.firstWrite == nil || lane.pointee.pace.allowance != .max { pace(lane) }
+  private mutating func writeRecord(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure)
+    -> Bool
+  {
+    if channel.pointee.firstWrite == nil || channel.pointee.pace.allowance != .max { pace(channel) }
     let allowed =
-      lane.pointee.holdsBack ? 0 : lane.pointee.pace.allowance &- lane.pointee.written
-    let record = lane.pointee.window.nextRecord(limit: min(Self.recordSize, allowed))
+      channel.pointee.holdsBack ? 0 : channel.pointee.pace.allowance &- channel.pointee.written
+    let record = channel.pointee.window.nextRecord(limit: min(Self.recordSize, allowed))
     guard record.count > 0 else { return false }
-    switch network.write(lane.pointee.line.number, record) {
+    switch network.write(channel.pointee.connection.number, record) {
     case .bytes(let count):
-      lane.pointee.window.wrote(count)
-      lane.pointee.written &+= count
+      channel.pointee.window.wrote(count)
+      channel.pointee.written &+= count
       bytes &+= UInt64(count)
       records &+= 1
-      if options.quietPeriod > 0 { lane.pointee.lastWrite = network.now }
-      lane.pointee.line.stalledSince = nil
+      if options.quietPeriod > 0 { channel.pointee.lastWrite = network.now }
+      channel.pointee.connection.stalledSince = nil
       return true
-    case .full: try stalled(lane, mustRead: false)
-    case .needsReading: try stalled(lane, mustRead: true)
-    case .broken: try broken(lane, network.failure(lane.pointee.line.number))
+    case .full: try stalled(channel, mustRead: false)
+    case .needsReading: try stalled(channel, mustRead: true)
+    case .broken: try broken(channel, network.failure(channel.pointee.connection.number))
     }
     return false
   }
 
   @inline(never)
   mutating func broken(
-    _ lane: UnsafeMutablePointer<Lane>, _ failure: Failure
+    _ channel: UnsafeMutablePointer<BinaryChannel>, _ failure: Failure
   ) throws(Failure) {
     // The packet that says why may have come before the connection went.
-    try hear(lane)
-    if lane.pointee.use == .open { try connectionEnded(lane, failure) }
+    try receive(channel)
+    if channel.pointee.phase == .open { try connectionEnded(channel, failure) }
   }
 
   /// Sees to what the line may carry by now; a line that is new, or one where rejections come.
   @inline(never)
-  private mutating func pace(_ lane: UnsafeMutablePointer<Lane>) {
+  private mutating func pace(_ channel: UnsafeMutablePointer<BinaryChannel>) {
     let now = network.now
-    if lane.pointee.firstWrite == nil {
-      lane.pointee.firstWrite = now
-      lane.pointee.proveDue = min(
-        lane.pointee.proveDue, later(now, by: options.proveAfter))
-      lane.pointee.pace.begin(window: lane.pointee.window.ring.size)
+    if channel.pointee.firstWrite == nil {
+      channel.pointee.firstWrite = now
+      channel.pointee.proveDue = min(
+        channel.pointee.proveDue, later(now, by: options.proveAfter))
+      channel.pointee.pace.begin(window: channel.pointee.window.ring.size)
     }
-    lane.pointee.pace.grow(at: now, written: lane.pointee.written)
-    if lane.pointee.written >= lane.pointee.pace.allowance {
-      wake = min(wake, lane.pointee.pace.nextGrowth)
+    channel.pointee.pace.grow(at: now, written: channel.pointee.written)
+    if channel.pointee.written >= channel.pointee.pace.allowance {
+      wake = min(wake, channel.pointee.pace.nextGrowth)
     }
   }
 
   @inline(never)
   mutating func stalled(
-    _ lane: UnsafeMutablePointer<Lane>, mustRead: Bool
+    _ channel: UnsafeMutablePointer<BinaryChannel>, mustRead: Bool
   ) throws(Failure) {
     let longest = options.writeTimeout
-    if let time = lane.pointee.line.stalled(mustRead: mustRead, at: network.now, atMost: longest) {
+    if let time = channel.pointee.connection.stalled(
+      mustRead: mustRead, at: network.now, atMost: longest)
+    {
       wake = min(wake, time)
       return
     }
     // An error packet that lies unread is the likeliest reason why nothing goes out.
-    try hear(lane)
-    guard lane.pointee.use == .open else { return }
+    try receive(channel)
+    guard channel.pointee.phase == .open else { return }
     let failure = OutOfTime.stalled(for: longest, on: network)
-    try connectionEnded(lane, failure)
+    try connectionEnded(channel, failure)
     throw failure
   }
 }

@@ -4,25 +4,25 @@ import CSystem
 /// A provider's way to one gateway: queues notifications in the window, writes
 /// them, and turns what the gateway says, or fails to say, into outcomes.
 ///
-/// Nothing waits but `pursue`, which takes every lane as far as it goes, again and
+/// Nothing waits but `run`, which takes every channel as far as it goes, again and
 /// again, until what the caller wants is reached.
 struct BinarySession<Net: Network & ~Copyable>: ~Copyable {
   let options: SessionOptions
   var network: Net
   /// One for each connection that is used side by side.
-  let lanes: UnsafeMutablePointer<Lane>
-  /// The lane that takes the next notification.
+  let channels: UnsafeMutablePointer<BinaryChannel>
+  /// The channel that takes the next notification.
   var taking = 0
   var reconnects: Reconnects
   /// The identifier of the next notification.
   var nextIdentifier: UInt32
   /// When the wait to come has to end at the latest.
-  var wake: Int64 = 0
+  var wake: Nanoseconds = 0
   /// When the call has to end, but for what is done without waiting.
-  var callEnds = Int64.max
+  var callEnds = Nanoseconds.max
   /// When the call that takes a notification began to wait, 0 where it does not: what it
   /// writes then has the rest of the same time.
-  var waitsSince: Int64 = 0
+  var waitsSince: Nanoseconds = 0
   let origin = ProcessOrigin()
   var isClosed = false
   /// Nothing more is taken: only last words are heard.
@@ -36,8 +36,8 @@ struct BinarySession<Net: Network & ~Copyable>: ~Copyable {
     _ options: SessionOptions, network: consuming Net, firstIdentifier: UInt32 = 1
   ) throws(Failure) -> BinarySession {
     guard
-      let lanes = malloc(options.connections &* MemoryLayout<Lane>.stride)?
-        .bindMemory(to: Lane.self, capacity: options.connections)
+      let channels = malloc(options.connections &* MemoryLayout<BinaryChannel>.stride)?
+        .bindMemory(to: BinaryChannel.self, capacity: options.connections)
     else { throw .outOfMemory }
     for index in 0..<options.connections {
       guard
@@ -46,52 +46,55 @@ struct BinarySession<Net: Network & ~Copyable>: ~Copyable {
           reportsAccepted: options.reportsAccepted, zeroProves: options.zeroProves,
           limitsFlights: options.usesSentinel || options.quietPeriod > 0)
       else {
-        lanes.deinitialize(count: index)
-        free(lanes)
+        channels.deinitialize(count: index)
+        free(channels)
         throw .outOfMemory
       }
-      (lanes + index).initialize(
-        to: Lane(window: window, line: Line(2 &* index), spare: Line(2 &* index &+ 1)))
+      (channels + index).initialize(
+        to: BinaryChannel(
+          window: window, connection: SessionConnection(2 &* index),
+          spare: SessionConnection(2 &* index &+ 1)))
     }
-    return BinarySession(options, network, lanes, firstIdentifier)
+    return BinarySession(options, network, channels, firstIdentifier)
   }
 
   private init(
-    _ options: SessionOptions, _ network: consuming Net, _ lanes: UnsafeMutablePointer<Lane>,
+    _ options: SessionOptions, _ network: consuming Net,
+    _ channels: UnsafeMutablePointer<BinaryChannel>,
     _ firstIdentifier: UInt32
   ) {
     self.options = options
     self.network = network
-    self.lanes = lanes
+    self.channels = channels
     nextIdentifier = firstIdentifier == 0 ? 1 : firstIdentifier
     reconnects = Reconnects(
       longestPause: options.longestPause, perMinute: options.connectsPerMinute)
   }
 
   deinit {
-    lanes.deinitialize(count: options.connections)
-    free(lanes)
+    channels.deinitialize(count: options.connections)
+    free(channels)
   }
 
   /// The point of the clock so many ms from now; negative: the session's own timeouts.
-  func deadline(milliseconds: Int32) -> Int64 { network.now &+ options.time(milliseconds) }
+  func deadline(milliseconds: Int32) -> Nanoseconds { network.now &+ options.time(milliseconds) }
 }
 
 // MARK: Pursuing
 
 /// What a call wants to have come about before it returns.
-enum Goal {
-  /// Some lane is connected.
+enum BinaryGoal {
+  /// Some channel is connected.
   case connection
   /// Whole records are handed over, as far as that needs no waiting.
   case records
   /// All that waits is written.
   case writing
-  /// The same, but for lanes that may not connect yet while others are connected.
+  /// The same, but for channels that may not connect yet while others are connected.
   case sending
   /// All that waits on open connections is written; none is made for the rest.
   case lastWriting
-  /// A frame of so many bytes has room in some lane.
+  /// A frame of so many bytes has room in some channel.
   case room(Int)
   /// Some outcome can be taken, or there will be none.
   case outcome
@@ -120,7 +123,7 @@ extension BinarySession where Net: ~Copyable {
   /// the session's own timeouts, for which no clock is read where nothing has to wait.
   @_optimize(speed)
   @inline(never)
-  mutating func pursue(_ goal: Goal, by given: Int64? = nil) throws(Failure) {
+  mutating func run(until goal: BinaryGoal, by given: Nanoseconds? = nil) throws(Failure) {
     var deadline = given ?? .max
     var limit = WaitLimit(options)
     while true {
@@ -129,15 +132,15 @@ extension BinarySession where Net: ~Copyable {
       var failure: Failure?
       for index in 0..<options.connections {
         do throws(Failure) {
-          try advance(lanes + index, goal)
+          try advance(channels + index, goal)
         } catch {
           failure = error
-          // The lane tries again, whatever the others wait for.
+          // The channel tries again, whatever the others wait for.
           wake = min(wake, reconnects.earliest)
         }
       }
       if isReached(goal) { return }
-      // One lane's trouble is the caller's only where no other lane gets on.
+      // One channel's trouble is the caller's only where no other channel gets on.
       if let failure, !getsOn { throw failure }
       if deadline == .max { deadline = self.deadline(milliseconds: -1) }
       let now = network.now
@@ -149,7 +152,7 @@ extension BinarySession where Net: ~Copyable {
   }
 
   @inline(never)
-  private func isReached(_ goal: Goal) -> Bool {
+  private func isReached(_ goal: BinaryGoal) -> Bool {
     switch goal {
     case .records: return true
     case .connection: return hasConnection
@@ -159,13 +162,13 @@ extension BinarySession where Net: ~Copyable {
     }
     for index in 0..<options.connections {
       switch goal {
-      case .sending where lanes[index].use == .closed && hasConnection && isPausing: break
-      case .writing where lanes[index].hasUnwritten: return false
-      case .sending where lanes[index].hasUnwritten: return false
-      case .lastWriting where lanes[index].use == .open && lanes[index].waitsToWrite:
+      case .sending where channels[index].phase == .closed && hasConnection && isPausing: break
+      case .writing where channels[index].hasUnwritten: return false
+      case .sending where channels[index].hasUnwritten: return false
+      case .lastWriting where channels[index].phase == .open && channels[index].waitsToWrite:
         return false
-      case .outcome where lanes[index].window.unresolved > 0: return false
-      case .ends where !lanes[index].window.isEmpty: return false
+      case .outcome where channels[index].window.unresolved > 0: return false
+      case .ends where !channels[index].window.isEmpty: return false
       default: break
       }
     }
@@ -175,20 +178,20 @@ extension BinarySession where Net: ~Copyable {
   private var isPausing: Bool { reconnects.earliest > network.now }
 
   var hasConnection: Bool {
-    for index in 0..<options.connections where lanes[index].use == .open { return true }
+    for index in 0..<options.connections where channels[index].phase == .open { return true }
     return false
   }
 
-  /// Some lane has a connection, or may have one soon.
+  /// Some channel has a connection, or may have one soon.
   private var getsOn: Bool {
-    for index in 0..<options.connections where lanes[index].use != .closed { return true }
+    for index in 0..<options.connections where channels[index].phase != .closed { return true }
     return false
   }
 
   private var outOfTime: Failure {
     @inline(never) get {
       var waiting = OutOfTime()
-      for index in 0..<options.connections { waiting.note(lanes[index].line) }
+      for index in 0..<options.connections { waiting.note(channels[index].connection) }
       let isPausing = !hasConnection && reconnects.earliest > network.now
       return waiting.failure(
         on: network, pausingAfter: isPausing ? reconnects.fruitless : nil,
@@ -196,45 +199,46 @@ extension BinarySession where Net: ~Copyable {
     }
   }
 
-  /// Takes one lane towards the goal, as far as it goes without waiting, and notes
+  /// Takes one channel towards the goal, as far as it goes without waiting, and notes
   /// what has to come before it goes on.
   @inline(__always)
   private mutating func advance(
-    _ lane: UnsafeMutablePointer<Lane>, _ goal: Goal
+    _ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: BinaryGoal
   ) throws(Failure) {
     repeat {
-      guard try bringOpen(lane, goal) else { return }
-      try hearIfDue(lane)
-      if lane.pointee.use == .open { try work(lane, goal) }
-    } while lane.pointee.use == .closed && needsConnection(lane, goal)
-    if lane.pointee.use == .open {
+      guard try ensureOpen(channel, goal) else { return }
+      try receiveIfDue(channel)
+      if channel.pointee.phase == .open { try work(channel, goal) }
+    } while channel.pointee.phase == .closed && needsConnection(channel, goal)
+    if channel.pointee.phase == .open {
       // One that nothing will be written to could be written to all the while.
-      let waitsToWrite = lane.pointee.line.waitsToWrite && goal.writesAll
-      network.watch(lane.pointee.line.number, for: waitsToWrite ? [.reading, .writing] : .reading)
+      let waitsToWrite = channel.pointee.connection.waitsToWrite && goal.writesAll
+      network.watch(
+        channel.pointee.connection.number, for: waitsToWrite ? [.reading, .writing] : .reading)
     }
   }
 
   /// Writes, proves, and keeps a spare line, all on an open line.
   @inline(__always)
   private mutating func work(
-    _ lane: UnsafeMutablePointer<Lane>, _ goal: Goal
+    _ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: BinaryGoal
   ) throws(Failure) {
-    noteProof(lane, isWanted: goal.needsProof)
+    noteProof(channel, isWanted: goal.needsProof)
     switch goal {
     case .connection: break
-    case .records: try write(lane, all: lane.pointee.wantsProof)
-    default: try write(lane, all: true)
+    case .records: try write(channel, all: channel.pointee.wantsProof)
+    default: try write(channel, all: true)
     }
-    try prove(lane, isWanted: goal.needsProof)
-    if case .outcome = goal { awaitAge(lane) }
-    if lane.pointee.use == .open { keepSpare(lane, goal) }
+    try prove(channel, isWanted: goal.needsProof)
+    if case .outcome = goal { awaitAge(channel) }
+    if channel.pointee.phase == .open { keepSpare(channel, goal) }
   }
 
-  func needsConnection(_ lane: UnsafeMutablePointer<Lane>, _ goal: Goal) -> Bool {
+  func needsConnection(_ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: BinaryGoal) -> Bool {
     switch goal {
     case .connection: return true
     case .lastWriting: return false
-    case _ where lane.pointee.window.hasUnwritten: return true
+    case _ where channel.pointee.window.hasUnwritten: return true
     // What is used side by side is there to be used.
     case .records, .writing, .sending, .room: return options.connections > 1
     case .outcome, .ends: return false

@@ -64,7 +64,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   }
 
   /// For the feedback; `time` is in ms, and 0 where the service did not say.
-  private mutating func noteGone(_ slot: Int, since time: Int64) {
+  private mutating func noteGone(_ slot: Int, since time: Nanoseconds) {
     let seconds = time == 0 ? csystem_unix_seconds() : time / 1000
     gone.pointee.note(
       outbox.pointee.request(slot).token, timestamp: UInt32(clamping: seconds))
@@ -92,8 +92,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   private mutating func leaveConnection(_ slot: Int) {
     let number = Int(outbox.pointee.entries[slot].connection)
     // It may have been closed since, and the next one there is not meant.
-    guard number < laneCount, lanes[number].use == .open else { return }
-    lanes[number].http.pointee.leave()
+    guard number < channelCount, channels[number].phase == .open else { return }
+    channels[number].http.pointee.leave()
   }
 
   /// The stream ended without an answer.
@@ -103,7 +103,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       // The service has not looked at it; where that goes on, it is given time.
       if entries[slot].refusals <= 3 { return outbox.pointee.sendAgain(slot) }
       if tryLater(slot) { return }
-    } else if options.resendsAmbiguous, entries[slot].doubts < Company.mostDoubts {
+    } else if options.resendsAmbiguous, entries[slot].doubts < FlightLimit.mostDoubts {
       return outbox.pointee.sendAgain(slot)
     }
     outbox.pointee.end(slot, as: .unknown)

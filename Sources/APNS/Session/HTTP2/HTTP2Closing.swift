@@ -6,23 +6,25 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// the deadline ends as unknown. False where the session may wait no longer in this call: the
   /// next one goes on.
   @discardableResult
-  mutating func close(by deadline: Int64) -> Bool {
+  mutating func close(by deadline: Nanoseconds) -> Bool {
     guard !isClosed else { return true }
     isLeaving = true
     let limit = options.limit(deadline, from: network.now)
-    for number in 0..<laneCount where lanes[number].use == .opening { close(lanes + number) }
+    for number in 0..<channelCount where channels[number].phase == .opening {
+      close(channels + number)
+    }
     if hasConnection {
       do throws(Failure) {
-        try pursue(.lastAnswers, by: limit)
+        try run(until: .lastAnswers, by: limit)
       } catch {
         if error.status == APNS_ERR_TIMEOUT, limit < deadline { return false }
       }
     }
-    for number in 0..<laneCount where lanes[number].use == .open {
-      lanes[number].http.pointee.sayGoodbye()
-      _ = try? writeRecords(lanes + number)
-      if lanes[number].use == .open { network.sayGoodbye(lanes[number].number) }
-      close(lanes + number)
+    for number in 0..<channelCount where channels[number].phase == .open {
+      channels[number].http.pointee.sayGoodbye()
+      _ = try? writeRecords(channels + number)
+      if channels[number].phase == .open { network.sayGoodbye(channels[number].number) }
+      close(channels + number)
     }
     outbox.pointee.abandon()
     isClosed = true

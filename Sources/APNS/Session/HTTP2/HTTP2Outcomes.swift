@@ -8,16 +8,16 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     if hasOutcome { return true }
     if isClosed { return false }
     if milliseconds == 0 {
-      for number in 0..<laneCount where lanes[number].use == .open {
-        if network.hasNews(lanes[number].number) { try hear(lanes + number) }
+      for number in 0..<channelCount where channels[number].phase == .open {
+        if network.hasNews(channels[number].number) { try receive(channels + number) }
         // What HTTP/2 itself owes the peer.
-        if lanes[number].use == .open { _ = try writeRecords(lanes + number) }
+        if channels[number].phase == .open { _ = try writeRecords(channels + number) }
       }
       return hasOutcome
     }
     let deadline = deadline(milliseconds: milliseconds)
     do throws(Failure) {
-      try pursue(.outcome, by: deadline)
+      try run(until: .outcome, by: deadline)
     } catch {
       // That no outcome came in time is no failure, but that nothing could be sent is.
       let isStuck =

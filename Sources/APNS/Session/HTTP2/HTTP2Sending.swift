@@ -6,7 +6,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// Takes a notification; waits only where there is no connection, so that a send that
   /// cannot succeed takes nothing, or where the outbox is full.
   mutating func take(
-    _ push: PushRequest, userData: UnsafeMutableRawPointer?
+    _ push: HTTP2Request, userData: UnsafeMutableRawPointer?
   ) throws(Failure) -> UInt32 {
     let size = StoredRequest.size(of: push)
     guard size <= outbox.pointee.largestRequest else {
@@ -47,8 +47,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   private mutating func makeRoom(_ size: Int) throws(Failure) {
     if waitsSince == 0 { waitsSince = network.now }
     do throws(Failure) {
-      try pursue(
-        .room(max(size, min(HTTP2Connection.recordSize, outbox.pointee.largestRequest / 4))),
+      try run(
+        until: .room(max(size, min(HTTP2Connection.recordSize, outbox.pointee.largestRequest / 4))),
         by: restOfWait)
     } catch {
       if outbox.pointee.reserve(size) == nil { throw error }
@@ -57,7 +57,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   mutating func connect() throws(Failure) {
     if hasConnection { return }
-    try pursue(.connection, by: network.now &+ options.connectTimeout)
+    try run(until: .connection, by: network.now &+ options.connectTimeout)
   }
 
   /// A record's worth waits to be sent.
@@ -68,11 +68,11 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     let rest = restOfWait
     queued = 0
     waitsSince = 0
-    try pursue(all ? .sending : .records, by: rest)
+    try run(until: all ? .sending : .records, by: rest)
   }
 
   /// When a call has to end that has waited already.
-  private var restOfWait: Int64? {
+  private var restOfWait: Nanoseconds? {
     waitsSince == 0
       ? nil
       : options.limit(
@@ -85,14 +85,14 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     try write(all: true)
   }
 
-  /// Begins streams as far as the lane takes them, and writes.
+  /// Begins streams as far as the channel takes them, and writes.
   mutating func send(
-    _ lane: UnsafeMutablePointer<PushLane>, _ goal: PushGoal
+    _ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: HTTP2Goal
   ) throws(Failure) {
     let now = network.now
     let second = Self.second(now)
     // Until now there was nothing to be heard.
-    if lane.pointee.http.pointee.inFlight == 0 { lane.pointee.lastHeard = now }
+    if channel.pointee.http.pointee.inFlight == 0 { channel.pointee.lastReceived = now }
     var isWhole = false
     var turns = Self.mostTurns
     repeat {
@@ -104,11 +104,11 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       // As much as a record holds at a time, so that what is written is heard of soon.
       var begun = 0
       var streams = 0
-      while begun < HTTP2Connection.recordSize, let size = try beginStream(lane, second) {
+      while begun < HTTP2Connection.recordSize, let size = try beginStream(channel, second) {
         begun &+= size
         streams &+= 1
         // nghttp2 keeps what waits in order, which costs less where little does.
-        if streams & 3 == 0 { lane.pointee.http.fill(of: authority) }
+        if streams & 3 == 0 { channel.pointee.http.fill(of: authority) }
       }
       if case .connection = goal {
         isWhole = true
@@ -116,18 +116,18 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         isWhole = begun < HTTP2Connection.recordSize
       }
       // What was begun waits for its answer, so nothing of it may stay behind.
-      guard try writeRecords(lane), lane.pointee.use == .open
+      guard try writeRecords(channel), channel.pointee.phase == .open
       else { return }
-      if !isWhole { try hearIfDue(lane) }
-    } while !isWhole && lane.pointee.use == .open
+      if !isWhole { try receiveIfDue(channel) }
+    } while !isWhole && channel.pointee.phase == .open
   }
 
   /// Begins the stream of what is to be sent next; its size, or nil where there is none,
   /// or none may be.
   private mutating func beginStream(
-    _ lane: UnsafeMutablePointer<PushLane>, _ second: UInt32
+    _ channel: UnsafeMutablePointer<HTTP2Channel>, _ second: Seconds
   ) throws(Failure) -> Int? {
-    let http = lane.pointee.http
+    let http = channel.pointee.http
     guard http.pointee.takes(payloadCount: 1), let slot = outbox.pointee.takeDue(at: second)
     else {
       return nil
@@ -152,15 +152,15 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       return nil
     }
     outbox.pointee.sent(
-      slot, on: UInt16(truncatingIfNeeded: lane.pointee.number), stream: stream, at: second)
+      slot, on: UInt16(truncatingIfNeeded: channel.pointee.number), stream: stream, at: second)
     outbox.pointee.entries[slot].tokenGeneration = bearer.generation
     return 2 &* request.token.count &+ payloadCount &+ 42
   }
 
   /// What is in the header fields of all requests.
   @inline(__always)
-  private var authority: PushAuthority {
-    PushAuthority(authority: names.authority, authorization: bearer.authorization)
+  private var authority: CommonHeaders {
+    CommonHeaders(authority: defaults.authority, authorization: bearer.authorization)
   }
 
   /// No other connection may come to have room for what fits into no window, and the peer
@@ -168,41 +168,41 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   private var isLastResort: Bool {
     if options.connections == 1 { return true }
     var taking = 0
-    for number in 0..<laneCount where lanes[number].isTaking { taking &+= 1 }
+    for number in 0..<channelCount where channels[number].isTaking { taking &+= 1 }
     return outbox.pointee.inFlight == 0 && taking >= options.connections
   }
 
   /// Writes records until nothing is left; false where the peer takes no more.
   mutating func writeRecords(
-    _ lane: UnsafeMutablePointer<PushLane>
+    _ channel: UnsafeMutablePointer<HTTP2Channel>
   ) throws(Failure) -> Bool {
     while true {
-      guard let record = lane.pointee.http.fillRecord(of: authority) else {
+      guard let record = channel.pointee.http.fillRecord(of: authority) else {
         try connectionEnded(
-          lane, Failure(APNS_ERR_PROTOCOL, "HTTP/2 came to its end on this connection"))
+          channel, Failure(APNS_ERR_PROTOCOL, "HTTP/2 came to its end on this connection"))
         return false
       }
       if record.count == 0 { return true }
-      switch network.write(lane.pointee.number, record) {
+      switch network.write(channel.pointee.number, record) {
       case .bytes(let count):
-        lane.pointee.http.pointee.wrote(count)
+        channel.pointee.http.pointee.wrote(count)
         bytes &+= UInt64(count)
         records &+= 1
-        if let since = lane.pointee.line.stalledSince {
-          if network.now &- since >= 1_000_000_000 { lane.pointee.tookAgain = network.second }
-          lane.pointee.line.stalledSince = nil
+        if let since = channel.pointee.connection.stalledSince {
+          if network.now &- since >= 1_000_000_000 { channel.pointee.tookAgain = network.second }
+          channel.pointee.connection.stalledSince = nil
         }
       case .full:
-        try stalled(lane, mustRead: false)
+        try stalled(channel, mustRead: false)
         return false
       case .needsReading:
-        try stalled(lane, mustRead: true)
+        try stalled(channel, mustRead: true)
         return false
       case .broken:
         // What says why may have come before the connection went.
-        try hear(lane)
-        if lane.pointee.use == .open {
-          try connectionEnded(lane, network.failure(lane.pointee.number))
+        try receive(channel)
+        if channel.pointee.phase == .open {
+          try connectionEnded(channel, network.failure(channel.pointee.number))
         }
         return false
       }
@@ -211,17 +211,19 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   @inline(never)
   private mutating func stalled(
-    _ lane: UnsafeMutablePointer<PushLane>, mustRead: Bool
+    _ channel: UnsafeMutablePointer<HTTP2Channel>, mustRead: Bool
   ) throws(Failure) {
     let longest = options.writeTimeout
-    if let time = lane.pointee.line.stalled(mustRead: mustRead, at: network.now, atMost: longest) {
+    if let time = channel.pointee.connection.stalled(
+      mustRead: mustRead, at: network.now, atMost: longest)
+    {
       wake = min(wake, time)
       return
     }
-    try hear(lane)
-    guard lane.pointee.use == .open else { return }
+    try receive(channel)
+    guard channel.pointee.phase == .open else { return }
     let failure = OutOfTime.stalled(for: longest, on: network)
-    try connectionEnded(lane, failure)
+    try connectionEnded(channel, failure)
     throw failure
   }
 }

@@ -4,37 +4,37 @@ import CSystem
 /// A provider's way to today's service: queues notifications in the outbox, sends them as
 /// streams of HTTP/2 on as many connections as that takes, and turns answers into outcomes.
 ///
-/// Nothing waits but `pursue`, as in `BinarySession`.
+/// Nothing waits but `run`, as in `BinarySession`.
 struct HTTP2Session<
   Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable
 >: ~Copyable {
   let options: SessionOptions
   var network: Net
-  let names: PushNames
+  let defaults: RequestDefaults
   /// What the provider shows with each request, and this session's copy; nil where its
   /// certificate says who it is.
   let tokens: Tokens?
   var bearer: BearerText
   let outbox: UnsafeMutablePointer<Outbox>
   let gone: UnsafeMutablePointer<GoneDevices>
-  /// One for each line: those that are used side by side, and as many that are left but
+  /// One for each connection: those that are used side by side, and as many that are left but
   /// owe answers still.
-  let lanes: UnsafeMutablePointer<PushLane>
-  let laneCount: Int
+  let channels: UnsafeMutablePointer<HTTP2Channel>
+  let channelCount: Int
   /// Where what is read comes to first, a record's worth: too much for the stack.
-  let heard: UnsafeMutableRawBufferPointer
+  let readBuffer: UnsafeMutableRawBufferPointer
   /// Where a builder writes a payload; made when the first one does.
   private var draft: UnsafeMutableRawPointer?
   var reconnects: Reconnects
-  var gathering = Gathering()
+  var readDelay = ReadDelay()
   var nextIdentifier: UInt32 = 1
   /// Bytes taken since the last call that wrote.
   var queued = 0
   /// When the call that takes a notification began to wait, 0 where it does not: what it
   /// sends then has the rest of the same time.
-  var waitsSince: Int64 = 0
+  var waitsSince: Nanoseconds = 0
   /// When the wait to come has to end at the latest.
-  var wake: Int64 = 0
+  var wake: Nanoseconds = 0
   let origin = ProcessOrigin()
   var isClosed = false
   /// Nothing more is taken: only answers are waited for.
@@ -45,30 +45,30 @@ struct HTTP2Session<
   var records: UInt64 = 0
 
   static func make(
-    _ options: SessionOptions, names: consuming PushNames, tokens: consuming Tokens?,
+    _ options: SessionOptions, defaults: consuming RequestDefaults, tokens: consuming Tokens?,
     network: consuming Net
   ) throws(Failure) -> HTTP2Session {
     let showsToken = tokens != nil
     let bearer = try BearerText()
-    guard let heard = malloc(HTTP2Connection.recordSize) else { throw .outOfMemory }
+    guard let readBuffer = malloc(HTTP2Connection.recordSize) else { throw .outOfMemory }
     guard
       let outbox = Outbox.make(
         bytes: options.windowBytes, reportsAccepted: options.reportsAccepted)
     else {
-      free(heard)
+      free(readBuffer)
       throw .outOfMemory
     }
     guard let gone = UnsafeMutablePointer<GoneDevices>.make() else {
-      free(heard)
+      free(readBuffer)
       Outbox.end(outbox)
       throw .outOfMemory
     }
     let count = 2 &* options.connections
     guard
-      let lanes = malloc(count &* MemoryLayout<PushLane>.stride)?
-        .bindMemory(to: PushLane.self, capacity: count)
+      let channels = malloc(count &* MemoryLayout<HTTP2Channel>.stride)?
+        .bindMemory(to: HTTP2Channel.self, capacity: count)
     else {
-      free(heard)
+      free(readBuffer)
       gone.release()
       Outbox.end(outbox)
       throw .outOfMemory
@@ -78,43 +78,46 @@ struct HTTP2Session<
         let http = HTTP2Connection.make(
           number: number, outbox: outbox, showsToken: showsToken)
       else {
-        for made in 0..<number { lanes[made].http.end() }
-        free(lanes)
-        free(heard)
+        for made in 0..<number { channels[made].http.end() }
+        free(channels)
+        free(readBuffer)
         gone.release()
         Outbox.end(outbox)
         throw .outOfMemory
       }
-      (lanes + number).initialize(to: PushLane(line: Line(number), http: http))
+      (channels + number).initialize(
+        to: HTTP2Channel(connection: SessionConnection(number), http: http))
     }
-    return HTTP2Session(options, names, tokens, bearer, network, outbox, gone, lanes, count, heard)
+    return HTTP2Session(
+      options, defaults, tokens, bearer, network, outbox, gone, channels, count, readBuffer)
   }
 
   private init(
-    _ options: SessionOptions, _ names: consuming PushNames, _ tokens: consuming Tokens?,
+    _ options: SessionOptions, _ defaults: consuming RequestDefaults, _ tokens: consuming Tokens?,
     _ bearer: consuming BearerText, _ network: consuming Net,
     _ outbox: UnsafeMutablePointer<Outbox>, _ gone: UnsafeMutablePointer<GoneDevices>,
-    _ lanes: UnsafeMutablePointer<PushLane>, _ count: Int, _ heard: UnsafeMutableRawPointer
+    _ channels: UnsafeMutablePointer<HTTP2Channel>, _ count: Int,
+    _ readBuffer: UnsafeMutableRawPointer
   ) {
     self.options = options
-    self.names = names
+    self.defaults = defaults
     self.tokens = tokens
     self.bearer = bearer
     self.network = network
     self.outbox = outbox
     self.gone = gone
-    self.lanes = lanes
-    laneCount = count
-    self.heard = UnsafeMutableRawBufferPointer(
-      start: heard, count: HTTP2Connection.recordSize)
+    self.channels = channels
+    channelCount = count
+    self.readBuffer = UnsafeMutableRawBufferPointer(
+      start: readBuffer, count: HTTP2Connection.recordSize)
     reconnects = Reconnects(
       longestPause: options.longestPause, perMinute: options.connectsPerMinute)
   }
 
   deinit {
-    for number in 0..<laneCount { lanes[number].http.end() }
-    free(lanes)
-    free(heard.baseAddress)
+    for number in 0..<channelCount { channels[number].http.end() }
+    free(channels)
+    free(readBuffer.baseAddress)
     free(draft)
     gone.release()
     Outbox.end(outbox)
@@ -128,10 +131,10 @@ struct HTTP2Session<
     return made
   }
 
-  func deadline(milliseconds: Int32) -> Int64 { network.now &+ options.time(milliseconds) }
+  func deadline(milliseconds: Int32) -> Nanoseconds { network.now &+ options.time(milliseconds) }
 
   /// The outbox keeps its times in seconds.
-  static func second(_ time: Int64) -> UInt32 {
+  static func second(_ time: Nanoseconds) -> UInt32 {
     UInt32(truncatingIfNeeded: time / 1_000_000_000)
   }
 }
@@ -139,8 +142,8 @@ struct HTTP2Session<
 // MARK: Pursuing
 
 /// What a call wants to have come about before it returns.
-enum PushGoal {
-  /// Some lane is connected.
+enum HTTP2Goal {
+  /// Some channel is connected.
   case connection
   /// What fills records is handed over, as far as that needs no waiting.
   case records
@@ -160,30 +163,30 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// Works until the goal is reached or the deadline passed, whichever is first. Nil:
   /// the session's own timeouts.
   @inline(never)
-  mutating func pursue(_ goal: PushGoal, by given: Int64? = nil) throws(Failure) {
+  mutating func run(until goal: HTTP2Goal, by given: Nanoseconds? = nil) throws(Failure) {
     var deadline = given ?? .max
-    // Each lane's turn is bounded, and that of many together by the clock.
-    if deadline == .max, laneCount > 2 { deadline = self.deadline(milliseconds: -1) }
+    // Each channel's turn is bounded, and that of many together by the clock.
+    if deadline == .max, channelCount > 2 { deadline = self.deadline(milliseconds: -1) }
     var limit = WaitLimit(options)
     while true {
       wake = deadline
       // What is to be tried again by now is, as far as there are streams for it.
       let tried = outbox.pointee.nextTry == nil ? nil : Self.second(network.now)
       var failure: Failure?
-      for number in 0..<laneCount {
+      for number in 0..<channelCount {
         if number > 0, isOverdue(deadline) { break }
         do throws(Failure) {
-          try advance(lanes + number, goal)
+          try advance(channels + number, goal)
         } catch {
           failure = error
-          // The lane tries again, whatever the others wait for.
+          // The channel tries again, whatever the others wait for.
           wake = min(wake, reconnects.earliest)
         }
       }
-      // What could not be sent after all may be sent on another lane at once.
+      // What could not be sent after all may be sent on another channel at once.
       if judgeAnswered(), failure == nil { continue }
       if isReached(goal) { return }
-      // One lane's trouble is the caller's only where no other lane gets on.
+      // One channel's trouble is the caller's only where no other channel gets on.
       if let failure, !getsOn { throw failure }
       if deadline == .max { deadline = self.deadline(milliseconds: -1) }
       let now = network.now
@@ -193,7 +196,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       if let tried, let second = outbox.pointee.nextTry, Int32(bitPattern: second &- tried) > 0 {
         wakeUp(at: second, now)
       }
-      let pause = gathering.pause(
+      let pause = readDelay.pause(
         inFlight: outbox.pointee.inFlight,
         answers: outbox.pointee.accepted &+ outbox.pointee.rejected, at: now)
       if pause > 0, pause < wake &- now { network.pause(pause) }
@@ -201,20 +204,20 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
   }
 
-  /// So long after the deadline that lanes whose turn has not come have to do without.
+  /// So long after the deadline that channels whose turn has not come have to do without.
   @inline(__always)
-  private func isOverdue(_ deadline: Int64) -> Bool {
-    deadline != .max && laneCount > 2 && network.now &- deadline > 20_000_000
+  private func isOverdue(_ deadline: Nanoseconds) -> Bool {
+    deadline != .max && channelCount > 2 && network.now &- deadline > 20_000_000
   }
 
   /// Has the wait to come end when that second has begun.
-  mutating func wakeUp(at second: UInt32, _ now: Int64) {
+  mutating func wakeUp(at second: Seconds, _ now: Nanoseconds) {
     let left = Int64(Int32(bitPattern: second &- Self.second(now)))
     wake = min(wake, (now / 1_000_000_000 &+ left) &* 1_000_000_000)
   }
 
   @inline(__always)
-  private func isReached(_ goal: PushGoal) -> Bool {
+  private func isReached(_ goal: HTTP2Goal) -> Bool {
     switch goal {
     case .records: return true
     case .connection: return hasConnection
@@ -232,31 +235,32 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   @inline(__always)
   private var hasUnwritten: Bool {
-    for number in 0..<laneCount where lanes[number].use == .open {
-      if lanes[number].http.pointee.hasUnwritten { return true }
+    for number in 0..<channelCount where channels[number].phase == .open {
+      if channels[number].http.pointee.hasUnwritten { return true }
     }
     return false
   }
 
   @inline(__always)
   var hasConnection: Bool {
-    for number in 0..<laneCount where lanes[number].use == .open && lanes[number].isTaking {
+    for number in 0..<channelCount
+    where channels[number].phase == .open && channels[number].isTaking {
       return true
     }
     return false
   }
 
-  /// Some lane has a connection, or may have one soon.
+  /// Some channel has a connection, or may have one soon.
   @inline(__always)
   private var getsOn: Bool {
-    for number in 0..<laneCount where lanes[number].use != .closed { return true }
+    for number in 0..<channelCount where channels[number].phase != .closed { return true }
     return false
   }
 
   private var outOfTime: Failure {
     @inline(never) get {
       var waiting = OutOfTime()
-      for number in 0..<laneCount { waiting.note(lanes[number].line) }
+      for number in 0..<channelCount { waiting.note(channels[number].connection) }
       let isPausing = !hasConnection && reconnects.earliest > network.now
       return waiting.failure(
         on: network, pausingAfter: isPausing ? reconnects.fruitless : nil,
@@ -264,47 +268,47 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
   }
 
-  /// Takes one lane towards the goal, as far as it goes without waiting, and notes what
+  /// Takes one channel towards the goal, as far as it goes without waiting, and notes what
   /// has to come before it goes on.
   private mutating func advance(
-    _ lane: UnsafeMutablePointer<PushLane>, _ goal: PushGoal
+    _ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: HTTP2Goal
   ) throws(Failure) {
     var turns = Self.mostTurns
     repeat {
       if turns == 0 {
-        // The clock is to be looked at, and other lanes to have their turn.
+        // The clock is to be looked at, and other channels to have their turn.
         wake = 0
         break
       }
       turns &-= 1
-      guard try bringOpen(lane, goal) else { return }
-      try hearIfDue(lane)
-      if lane.pointee.use == .open { try askIfSilent(lane) }
-      if lane.pointee.use == .open { try send(lane, goal) }
-      if lane.pointee.use == .open { try awaitAnswers(lane) }
-    } while lane.pointee.use == .closed
-      ? isNeeded(lane, goal) : lane.pointee.use == .open && lane.pointee.isUnread
-    if lane.pointee.use == .open {
+      guard try ensureOpen(channel, goal) else { return }
+      try receiveIfDue(channel)
+      if channel.pointee.phase == .open { try askIfSilent(channel) }
+      if channel.pointee.phase == .open { try send(channel, goal) }
+      if channel.pointee.phase == .open { try awaitAnswers(channel) }
+    } while channel.pointee.phase == .closed
+      ? isNeeded(channel, goal) : channel.pointee.phase == .open && channel.pointee.isUnread
+    if channel.pointee.phase == .open {
       network.watch(
-        lane.pointee.number,
-        for: lane.pointee.line.waitsToWrite ? [.reading, .writing] : .reading)
+        channel.pointee.number,
+        for: channel.pointee.connection.waitsToWrite ? [.reading, .writing] : .reading)
     }
   }
 
-  /// How often a lane reads and sends a record before the session looks at its clock.
+  /// How often a channel reads and sends a record before the session looks at its clock.
   static var mostTurns: Int { 64 }
 
-  /// A lane is needed where something is to be sent and those that take streams already
+  /// A channel is needed where something is to be sent and those that take streams already
   /// have all they may.
   @inline(never)
-  mutating func isNeeded(_ lane: UnsafeMutablePointer<PushLane>, _ goal: PushGoal) -> Bool {
+  mutating func isNeeded(_ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: HTTP2Goal) -> Bool {
     var taking = 0
-    for number in 0..<laneCount where lanes[number].isTaking {
+    for number in 0..<channelCount where channels[number].isTaking {
       taking &+= 1
       // One that opens will show what it takes.
-      if lanes[number].use == .opening { return false }
+      if channels[number].phase == .opening { return false }
       if case .connection = goal { return false }
-      let http = lanes[number].http
+      let http = channels[number].http
       if http.pointee.isNew || http.pointee.takes(payloadCount: options.payloadMax) {
         return false
       }

@@ -7,9 +7,9 @@ struct OutOfTime {
 
   /// One of the session's lines.
   @inline(never)
-  mutating func note(_ line: Line) {
-    if line.use == .open, line.stalledSince != nil { isStalled = true }
-    if line.use == .opening { isOpening = true }
+  mutating func note(_ connection: SessionConnection) {
+    if connection.phase == .open, connection.stalledSince != nil { isStalled = true }
+    if connection.phase == .opening { isOpening = true }
   }
 
   /// `fruitless` connections in a row, where the pause after them is what keeps from another.
@@ -62,7 +62,7 @@ struct OutOfTime {
   /// That of one call ran out with a peer that has taken nothing for `time`.
   @inline(never)
   static func stalled<Net: Network & ~Copyable>(
-    for time: Int64, on network: borrowing Net
+    for time: Nanoseconds, on network: borrowing Net
   ) -> Failure {
     Failure(APNS_ERR_TIMEOUT, cause: APNS_CAUSE_WRITE_TIMEOUT) {
       $0.append("the peer took nothing for ")

@@ -4,38 +4,38 @@ struct Reconnects {
   /// Connections in a row, made or not, that achieved nothing.
   private(set) var fruitless = 0
   /// When the next may be made.
-  private var notBefore: Int64 = 0
+  private var notBefore: Nanoseconds = 0
   /// Why the last connection was given up that achieved nothing, where that is known: whoever
   /// waits for the next is told.
   private(set) var reason: Failure?
   private var hasReason = false
-  private let longestPause: Int64
+  private let longestPause: Nanoseconds
   /// With a cap, half of a minute's connections may come at once and the other half is
   /// spread over it, so that no minute sees more. How far apart those are; 0: no cap.
-  private let spacing: Int64
+  private let spacing: Nanoseconds
   private let burst: Int64
   /// When all of the burst may be used again.
-  private var wholeAt: Int64 = 0
+  private var wholeAt: Nanoseconds = 0
 
-  private static let firstPause: Int64 = 50_000_000
-  private static let minute: Int64 = 60_000_000_000
+  private static let firstPause: Nanoseconds = 50_000_000
+  private static let minute: Nanoseconds = 60_000_000_000
 
   /// `longestPause` in ns; `perMinute` 0: as many as it takes.
-  init(longestPause: Int64, perMinute: Int64) {
+  init(longestPause: Nanoseconds, perMinute: Int64) {
     self.longestPause = longestPause
     spacing = perMinute > 0 ? Self.minute / max(perMinute / 2, 1) : 0
     burst = max(perMinute &- perMinute / 2, 1)
   }
 
   /// The time at which the next may be made.
-  var earliest: Int64 {
+  var earliest: Nanoseconds {
     @inline(never) get {
       guard spacing > 0 else { return notBefore }
       return max(notBefore, wholeAt &- spacing &* (burst &- 1))
     }
   }
 
-  mutating func opened(at now: Int64) {
+  mutating func opened(at now: Nanoseconds) {
     if spacing > 0 { wholeAt = max(wholeAt, now) &+ spacing }
   }
 
@@ -60,7 +60,7 @@ struct Reconnects {
 
   /// After one that achieved nothing comes a pause, twice as long each time, and
   /// never the same for two providers.
-  mutating func achievedNothing(at now: Int64, random: UInt64) {
+  mutating func achievedNothing(at now: Nanoseconds, random: UInt64) {
     let pause = min(Self.firstPause &<< Int64(min(fruitless, 20)), longestPause)
     fruitless &+= 1
     notBefore = now &+ pause / 2 &+ Int64(random % UInt64(pause / 2 &+ 1))

@@ -4,31 +4,30 @@ import CAPNS
 struct SessionOptions {
   let speaksHTTP2: Bool
   let command: Command
-  /// Times are in ns.
-  let connectTimeout: Int64
-  let writeTimeout: Int64
-  let answerTimeout: Int64
+  let connectTimeout: Nanoseconds
+  let writeTimeout: Nanoseconds
+  let answerTimeout: Nanoseconds
   /// HTTP/2: `max` is never.
-  let pingAfter: Int64
+  let pingAfter: Nanoseconds
   let windowBytes: Int
   let payloadMax: Int
   let resendsAmbiguous: Bool
   let reportsAccepted: Bool
   /// 0: a sentinel proves acceptance, where the format has identifiers.
-  let quietPeriod: Int64
+  let quietPeriod: Nanoseconds
   let zeroProves: Bool
   /// Used side by side.
   let connections: Int
   let keepsSpare: Bool
-  let longestPause: Int64
+  let longestPause: Nanoseconds
   /// 0: any number.
   let connectsPerMinute: Int64
   /// HTTP/2, in seconds: for so long what is to be tried again is.
-  let retrySeconds: UInt32
+  let retrySeconds: Seconds
   /// What is in flight without proof for so long is proven; `max`: never.
-  let proveAfter: Int64
+  let proveAfter: Nanoseconds
   /// No call waits longer; `max`: as long as it has to.
-  let waitMax: Int64
+  let waitMax: Nanoseconds
   /// What each notification is checked for: bits of `apns_check_t`.
   let checks: UInt32
 
@@ -43,12 +42,12 @@ struct SessionOptions {
   var usesSentinel: Bool { quietPeriod == 0 && command != .simple }
 
   /// So many ms in ns; negative: the session's own timeouts.
-  func time(_ milliseconds: Int32) -> Int64 {
+  func time(_ milliseconds: Int32) -> Nanoseconds {
     milliseconds < 0 ? connectTimeout &+ writeTimeout : Int64(milliseconds) &* 1_000_000
   }
 
   /// When a call that begins to wait now, and would until `deadline`, has to end.
-  func limit(_ deadline: Int64, from now: Int64) -> Int64 {
+  func limit(_ deadline: Nanoseconds, from now: Nanoseconds) -> Nanoseconds {
     waitMax == .max ? deadline : min(deadline, now &+ waitMax)
   }
 
@@ -121,7 +120,7 @@ struct SessionOptions {
     }
   }
 
-  private static func nanoseconds(_ milliseconds: UInt32, or fallback: UInt32) -> Int64 {
+  private static func nanoseconds(_ milliseconds: UInt32, or fallback: UInt32) -> Nanoseconds {
     Int64(milliseconds == 0 ? fallback : milliseconds) &* 1_000_000
   }
 

@@ -1,12 +1,12 @@
 /// The session's end of the connections, as far as it is HTTP/2's own.
-extension PushWorld {
+extension HTTP2World {
   /// SETTINGS and PING want an answer.
   var writesInAnyCall: Bool { true }
   var shortestWait: Int64 { 2_000_000 }
 
   // MARK: Opening
 
-  func newConnection(_ line: Int) -> PushConnection { PushConnection(self, line: line) }
+  func newConnection(_ line: Int) -> HTTP2Link { HTTP2Link(self, line: line) }
 
   func willOpen(_ line: Int, isSpare: Bool) {
     if isSpare { violate("a spare connection, by HTTP/2") }

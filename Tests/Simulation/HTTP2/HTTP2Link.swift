@@ -12,8 +12,8 @@ enum Mark {
 }
 
 /// One connection, both ends of it.
-final class PushConnection: Link {
-  unowned(unsafe) let world: PushWorld
+final class HTTP2Link: Link {
+  unowned(unsafe) let world: HTTP2World
   /// It was begun when the faults were over.
   var isSound = false
 
@@ -37,7 +37,7 @@ final class PushConnection: Link {
   /// When the deed is done that is being done.
   var now: Int64 = 0
   var givesPong = true
-  var whim = PushWhim.serve
+  var whim = HTTP2Whim.serve
   var whimAfter = Int.max
   /// Of each stream's request, by half of the stream's number.
   var requests: [Int] = []
@@ -72,7 +72,7 @@ final class PushConnection: Link {
   let scratch = UnsafeMutablePointer<UInt8>.allocate(capacity: 512)
   let fields = UnsafeMutablePointer<nghttp2_nv>.allocate(capacity: 8)
 
-  init(_ world: PushWorld, line: Int) {
+  init(_ world: HTTP2World, line: Int) {
     self.world = world
     super.init(line: line)
   }

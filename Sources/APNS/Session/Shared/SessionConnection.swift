@@ -1,18 +1,18 @@
 /// A line of the network as sessions over either protocol use it: what it is good for at the
 /// moment, when it was looked at, and since when the peer takes nothing.
-struct Line {
+struct SessionConnection {
   let number: Int
-  var use = LineUse.closed
+  var phase = ConnectionPhase.closed
   /// When its connection was opened; that of a spare one: begun, until it is open.
-  var openedAt: Int64 = 0
-  var lastLook: Int64 = 0
+  var openedAt: Nanoseconds = 0
+  var lastLook: Nanoseconds = 0
   /// Since when the peer has taken nothing; nil while it takes.
-  var stalledSince: Int64?
+  var stalledSince: Nanoseconds?
   /// That is so until something was read.
   var mustRead = false
 
   /// A busy connection is looked at that often: one system call in so many ns.
-  static var lookInterval: Int64 { 500_000 }
+  static var lookInterval: Nanoseconds { 500_000 }
 
   init(_ number: Int) { self.number = number }
 
@@ -48,7 +48,9 @@ struct Line {
   /// The peer takes nothing at the moment. Until when that may be so; nil: it has been for
   /// too long.
   @inline(never)
-  mutating func stalled(mustRead: Bool, at now: Int64, atMost longest: Int64) -> Int64? {
+  mutating func stalled(mustRead: Bool, at now: Nanoseconds, atMost longest: Nanoseconds)
+    -> Nanoseconds?
+  {
     self.mustRead = mustRead
     let since = stalledSince ?? now
     stalledSince = since
@@ -58,13 +60,13 @@ struct Line {
   @inline(never)
   mutating func close<Net: Network & ~Copyable>(on network: inout Net) {
     network.drop(number)
-    use = .closed
+    phase = .closed
     stalledSince = nil
   }
 }
 
 /// What a line is good for at the moment.
-enum LineUse {
+enum ConnectionPhase {
   case closed
   case opening
   case open

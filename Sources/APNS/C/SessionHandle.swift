@@ -3,10 +3,10 @@ import CSystem
 
 /// What an `apns_session_t` is: a session over one protocol or the other, behind a word
 /// that says over which.
-enum HeldSession {
+enum SessionHandle {
   case binary(UnsafeMutablePointer<BinarySession<TLSNetwork>>)
   #if APNS_HTTP2
-    case push(UnsafeMutablePointer<HTTP2Session<TLSNetwork, ProviderToken>>)
+    case http2(UnsafeMutablePointer<HTTP2Session<TLSNetwork, ProviderToken>>)
   #endif
 
   /// The word, and the SSL that stands for the session, or 0.
@@ -19,28 +19,28 @@ enum HeldSession {
     let session = base + Self.headSize
     #if APNS_HTTP2
       if base.load(as: Int.self) != 0 {
-        self = .push(session.assumingMemoryBound(to: HTTP2Session<TLSNetwork, ProviderToken>.self))
+        self = .http2(session.assumingMemoryBound(to: HTTP2Session<TLSNetwork, ProviderToken>.self))
         return
       }
     #endif
     self = .binary(session.assumingMemoryBound(to: BinarySession<TLSNetwork>.self))
   }
 
-  static func hold(
+  static func store(
     _ make: () throws(Failure) -> BinarySession<TLSNetwork>
   ) throws(Failure) -> OpaquePointer {
-    try hold(word: 0, make)
+    try store(word: 0, make)
   }
 
   #if APNS_HTTP2
-    static func hold(
+    static func store(
       _ make: () throws(Failure) -> HTTP2Session<TLSNetwork, ProviderToken>
     ) throws(Failure) -> OpaquePointer {
-      try hold(word: 1, make)
+      try store(word: 1, make)
     }
   #endif
 
-  private static func hold<S: ~Copyable>(
+  private static func store<S: ~Copyable>(
     word: Int, _ make: () throws(Failure) -> S
   ) throws(Failure) -> OpaquePointer {
     guard let base = malloc(headSize &+ MemoryLayout<S>.size) else { throw .outOfMemory }
@@ -59,7 +59,7 @@ enum HeldSession {
     switch self {
     case .binary(let session): Self.discard(session)
     #if APNS_HTTP2
-      case .push(let session): Self.discard(session)
+      case .http2(let session): Self.discard(session)
     #endif
     }
   }
@@ -86,7 +86,7 @@ enum HeldSession {
       case .binary(let session):
         try SessionSSL(session.pointee.network.trust.context, of: handle)
       #if APNS_HTTP2
-        case .push(let session):
+        case .http2(let session):
           try SessionSSL(session.pointee.network.trust.context, of: handle)
       #endif
       }
@@ -103,7 +103,7 @@ enum HeldSession {
       switch self {
       case .binary(let session): !session.pointee.origin.isHere
       #if APNS_HTTP2
-        case .push(let session): !session.pointee.origin.isHere
+        case .http2(let session): !session.pointee.origin.isHere
       #endif
       }
     }
@@ -114,7 +114,7 @@ enum HeldSession {
       switch self {
       case .binary(let session): session.pointee.isClosed || session.pointee.isLeaving
       #if APNS_HTTP2
-        case .push(let session): session.pointee.isClosed || session.pointee.isLeaving
+        case .http2(let session): session.pointee.isClosed || session.pointee.isLeaving
       #endif
       }
     }
@@ -125,7 +125,7 @@ enum HeldSession {
     switch self {
     case .binary(let session): session.pointee.network.silence()
     #if APNS_HTTP2
-      case .push(let session): session.pointee.network.silence()
+      case .http2(let session): session.pointee.network.silence()
     #endif
     }
   }
@@ -134,7 +134,7 @@ enum HeldSession {
     switch self {
     case .binary(let session): try session.pointee.connect()
     #if APNS_HTTP2
-      case .push(let session): try session.pointee.connect()
+      case .http2(let session): try session.pointee.connect()
     #endif
     }
   }
@@ -143,7 +143,7 @@ enum HeldSession {
     switch self {
     case .binary(let session): try session.pointee.flush()
     #if APNS_HTTP2
-      case .push(let session): try session.pointee.flush()
+      case .http2(let session): try session.pointee.flush()
     #endif
     }
   }
@@ -151,11 +151,12 @@ enum HeldSession {
   func drain(milliseconds: Int32) throws(Failure) {
     switch self {
     case .binary(let session):
-      try session.pointee.pursue(.ends, by: session.pointee.deadline(milliseconds: milliseconds))
+      try session.pointee.run(
+        until: .ends, by: session.pointee.deadline(milliseconds: milliseconds))
     #if APNS_HTTP2
-      case .push(let session):
-        try session.pointee.pursue(
-          .ends, by: session.pointee.deadline(milliseconds: milliseconds))
+      case .http2(let session):
+        try session.pointee.run(
+          until: .ends, by: session.pointee.deadline(milliseconds: milliseconds))
     #endif
     }
   }
@@ -171,7 +172,7 @@ enum HeldSession {
       event.user_data = next.userData
       Self.tell(next.outcome, &event)
     #if APNS_HTTP2
-      case .push(let session):
+      case .http2(let session):
         // Its own name: the compiler cannot instrument the longer way for the thread sanitizer.
         let outbox = session.pointee.outbox
         guard try session.pointee.awaitOutcome(milliseconds: milliseconds),
@@ -202,7 +203,7 @@ enum HeldSession {
     switch self {
     case .binary(let session): session.pointee.unresolved
     #if APNS_HTTP2
-      case .push(let session): session.pointee.outbox.pointee.unresolved
+      case .http2(let session): session.pointee.outbox.pointee.unresolved
     #endif
     }
   }
@@ -212,7 +213,7 @@ enum HeldSession {
     case .binary(let session):
       session.pointee.close(by: session.pointee.deadline(milliseconds: milliseconds))
     #if APNS_HTTP2
-      case .push(let session):
+      case .http2(let session):
         session.pointee.close(by: session.pointee.deadline(milliseconds: milliseconds))
     #endif
     }
@@ -222,7 +223,7 @@ enum HeldSession {
     switch self {
     case .binary(let session): session.pointee.count(into: &stats)
     #if APNS_HTTP2
-      case .push(let session): session.pointee.count(into: &stats)
+      case .http2(let session): session.pointee.count(into: &stats)
     #endif
     }
   }
@@ -233,7 +234,7 @@ enum HeldSession {
       switch self {
       case .binary(let session): session.pointee.hasFullRecord
       #if APNS_HTTP2
-        case .push(let session): session.pointee.hasFullRecord
+        case .http2(let session): session.pointee.hasFullRecord
       #endif
       }
     }
@@ -244,7 +245,7 @@ enum HeldSession {
     switch self {
     case .binary(let session): try session.pointee.write(all: all)
     #if APNS_HTTP2
-      case .push(let session): try session.pointee.write(all: all)
+      case .http2(let session): try session.pointee.write(all: all)
     #endif
     }
   }

@@ -2,7 +2,7 @@ import CAPNS
 
 /// What a notification asks of APNs by HTTP/2, checked before it costs a stream. Its
 /// texts are the caller's.
-struct PushRequest {
+struct HTTP2Request {
   let token: UnsafeRawBufferPointer
   let payload: UnsafeRawBufferPointer
   let type: PushType

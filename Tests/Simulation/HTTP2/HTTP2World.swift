@@ -3,10 +3,10 @@ import CSystem
 
 /// All that surrounds a session over HTTP/2 in one run: the connections with the service at
 /// the other end of each, and the ledger by which everything is judged.
-final class PushWorld: Stage, Wired, Witness {
-  var scenario: PushScenario
-  var lines: [PushConnection] = []
-  var ledger = PushLedger()
+final class HTTP2World: Stage, Wired, Witness {
+  var scenario: HTTP2Scenario
+  var lines: [HTTP2Link] = []
+  var ledger = HTTP2Ledger()
   /// The provider token's, and the oldest that the service takes.
   var policy = TokenPolicy()
   var oldestToken: UInt32 = 0
@@ -30,7 +30,7 @@ final class PushWorld: Stage, Wired, Witness {
 
   override init(traces: Bool, slot: UnsafeMutablePointer<UInt64>) {
     var dice = Dice(seed: 0)
-    scenario = PushScenario(&dice)
+    scenario = HTTP2Scenario(&dice)
     held.initialize(to: 0)
     super.init(traces: traces, slot: slot)
   }
@@ -44,7 +44,7 @@ final class PushWorld: Stage, Wired, Witness {
 
   override func play(seed: UInt64) {
     begin(seed: seed)
-    scenario = PushScenario(&dice)
+    scenario = HTTP2Scenario(&dice)
     adopt(scenario.given, scenario.faults)
     clearLines()
     ledger.reset()
@@ -55,7 +55,7 @@ final class PushWorld: Stage, Wired, Witness {
     Memory.count(in: held)
     held.pointee = 0
     do throws(Failure) {
-      var caller = try PushCaller.make(self)
+      var caller = try HTTP2Caller.make(self)
       caller.play()
     } catch {
       violate("no session: \(error.status.rawValue)")

@@ -1,41 +1,41 @@
 import CAPNS
 
 /// An event as the caller reads it.
-struct PushEvent {
+struct HTTP2Event {
   var identifier: UInt32
-  var end: PushEnd
+  var end: HTTP2End
   var timestamp: Int64
   /// What its apns-id says; nil: it has none.
   var identifierText: (number: Int, isOwn: Bool)?
 }
 
 /// The caller of a session over HTTP/2.
-struct PushCaller: Calling, ~Copyable {
-  let world: PushWorld
+struct HTTP2Caller: Calling, ~Copyable {
+  let world: HTTP2World
   let options: SessionOptions
-  private var session: HTTP2Session<FakeNetwork<PushWorld>, ModelToken>
+  private var session: HTTP2Session<FakeNetwork<HTTP2World>, ModelToken>
   var lastIdentifier: UInt32 = 0
   static var mostAtOnce: Int { 200 }
   private static let otherTopic: StaticString = "com.example.other"
   private static let collapse: StaticString = "collapse 1"
 
   init(
-    _ world: PushWorld, _ options: SessionOptions,
-    _ session: consuming HTTP2Session<FakeNetwork<PushWorld>, ModelToken>
+    _ world: HTTP2World, _ options: SessionOptions,
+    _ session: consuming HTTP2Session<FakeNetwork<HTTP2World>, ModelToken>
   ) {
     self.world = world
     self.options = options
     self.session = session
   }
 
-  static func make(_ world: PushWorld) throws(Failure) -> PushCaller {
+  static func make(_ world: HTTP2World) throws(Failure) -> HTTP2Caller {
     let options = try SessionOptions(world.given)
     let tokens = world.scenario.showsToken ? ModelToken(world) : nil
     var session = try HTTP2Session.make(
-      options, names: PushNames.make(world.given), tokens: tokens,
+      options, defaults: RequestDefaults.make(world.given), tokens: tokens,
       network: FakeNetwork(world: world))
     session.nextIdentifier = world.scenario.firstIdentifier
-    return PushCaller(world, options, session)
+    return HTTP2Caller(world, options, session)
   }
 
   // MARK: Sending
@@ -62,13 +62,13 @@ struct PushCaller: Calling, ~Copyable {
     sent.identifier = try withUnsafeMutablePointer(to: &text) { (memory) throws(Failure) in
       let start = UnsafeMutableRawPointer(memory)
       if sent.hasIdentifier {
-        PushIdentifier.write(number, isOwn: true, to: start.assumingMemoryBound(to: UInt8.self))
+        HTTP2Identifier.write(number, isOwn: true, to: start.assumingMemoryBound(to: UInt8.self))
         given.apns_id = UnsafePointer(start.assumingMemoryBound(to: CChar.self))
       }
       // As takePush() does.
-      let push = try PushRequest(
+      let push = try HTTP2Request(
         &given, payload: payload, payloadMax: options.payloadMax,
-        topic: session.names.topic, needsTopic: session.tokens != nil)
+        topic: session.defaults.topic, needsTopic: session.tokens != nil)
       do throws(Failure) {
         return try session.take(push, userData: userData)
       } catch {
@@ -97,14 +97,14 @@ struct PushCaller: Calling, ~Copyable {
     UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
   }
 
-  private func draw() -> PushSent {
+  private func draw() -> HTTP2Sent {
     let scenario = world.scenario
     let type = UInt8(world.dice.within(1...4))
     var expiry: Int64 = 0
     if world.dice.below(4) == 0 { expiry = world.dice.pick([-1, 4_000_000_000]) }
     // Long past, so that nothing is to be tried again for it.
     if world.dice.happens(scenario.expiring) { expiry = 1 + Int64(world.dice.below(900)) }
-    return PushSent(
+    return HTTP2Sent(
       tokenLength: world.dice.below(8) == 0 ? world.dice.within(5...100) : 32,
       payloadLength: world.dice.within(scenario.payloadSizes), expiry: expiry,
       // What a background push has, and no other.
@@ -113,7 +113,7 @@ struct PushCaller: Calling, ~Copyable {
       hasIdentifier: world.dice.happens(scenario.ownIdentifiers), fate: drawFate(scenario))
   }
 
-  private func drawFate(_ scenario: PushScenario) -> PushFate {
+  private func drawFate(_ scenario: HTTP2Scenario) -> HTTP2Fate {
     if world.dice.happens(scenario.killers) { return .killer }
     if world.dice.happens(scenario.gone) {
       return .gone(since: 1_600_000_000_000 + Int64(world.dice.below(1 << 36)))
@@ -133,7 +133,7 @@ struct PushCaller: Calling, ~Copyable {
   mutating func write(all: Bool) throws(Failure) { try session.write(all: all) }
 
   mutating func awaitEnds(milliseconds: Int32) throws(Failure) {
-    try session.pursue(.ends, by: session.deadline(milliseconds: milliseconds))
+    try session.run(until: .ends, by: session.deadline(milliseconds: milliseconds))
   }
 
   mutating func close(milliseconds: Int32) {
@@ -143,7 +143,7 @@ struct PushCaller: Calling, ~Copyable {
 
   func count(into stats: inout apns_session_stats_t) { session.count(into: &stats) }
 
-  /// As HeldSession does.
+  /// As SessionHandle does.
   mutating func takeEvent(milliseconds: Int32) throws(Failure) -> Bool {
     guard try session.awaitOutcome(milliseconds: milliseconds),
       let slot = session.outbox.pointee.firstOutcome
@@ -158,7 +158,7 @@ struct PushCaller: Calling, ~Copyable {
 
   private func told(_ entry: OutboxEntry, _ event: apns_event_t) {
     guard let number = number(of: entry.userData) else { return }
-    let end: PushEnd =
+    let end: HTTP2End =
       switch entry.outcome {
       case .accepted: .accepted
       case .rejected:
@@ -166,12 +166,12 @@ struct PushCaller: Calling, ~Copyable {
       case .unknown: .unknown
       }
     let identifier = withUnsafeBytes(of: event.apns_id) {
-      PushIdentifier.read(UnsafeRawBufferPointer(rebasing: $0[0..<PushIdentifier.count]))
+      HTTP2Identifier.read(UnsafeRawBufferPointer(rebasing: $0[0..<HTTP2Identifier.count]))
     }
     world.say("the caller is told of \(number): \(end)")
     world.tell(
       number,
-      PushEvent(
+      HTTP2Event(
         identifier: entry.identifier, end: end, timestamp: event.timestamp,
         identifierText: identifier))
   }

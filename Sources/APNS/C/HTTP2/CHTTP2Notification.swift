@@ -1,14 +1,14 @@
 import CAPNS
 
 /// Takes a notification into a session over HTTP/2.
-func takePush(
+func takeHTTP2(
   _ session: UnsafeMutablePointer<HTTP2Session<TLSNetwork, ProviderToken>>,
   _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer,
   isBuilt: Bool = false
 ) throws(Failure) -> UInt32 {
-  let push = try PushRequest(
+  let push = try HTTP2Request(
     given, payload: payload, payloadMax: session.pointee.options.payloadMax,
-    topic: session.pointee.names.topic, topicCount: session.pointee.names.topicCount,
+    topic: session.pointee.defaults.topic, topicCount: session.pointee.defaults.topicCount,
     needsTopic: session.pointee.tokens != nil)
   if session.pointee.options.checks != 0 {
     try check(given, payload: isBuilt ? nil : payload, session.pointee.options)
@@ -18,7 +18,7 @@ func takePush(
 
 /// The same with a builder's payload, which is read once before it is taken, to see what
 /// kind of push it makes.
-func takePush(
+func takeHTTP2(
   _ session: UnsafeMutablePointer<HTTP2Session<TLSNetwork, ProviderToken>>,
   _ given: UnsafePointer<apns_notification_t>,
   _ builder: UnsafeMutablePointer<PayloadBuilder>, _ plan: PayloadBuilder.Plan
@@ -28,7 +28,7 @@ func takePush(
   }
   let draft = try session.pointee.roomForDraft()
   builder.pointee.write(plan, to: draft)
-  return try takePush(
+  return try takeHTTP2(
     session, given, payload: UnsafeRawBufferPointer(start: draft, count: plan.size),
     isBuilt: true)
 }

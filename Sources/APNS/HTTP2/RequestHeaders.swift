@@ -1,7 +1,7 @@
 import CSystem
 
 /// What all requests of a session have in common.
-struct PushAuthority {
+struct CommonHeaders {
   var authority: UnsafeRawBufferPointer
   /// "bearer …"; empty with a certificate.
   var authorization = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -11,7 +11,7 @@ struct PushAuthority {
 /// requests to APNs) in HPACK (RFC 7541). nghttp2's own would look up each name and value,
 /// and code the device token's hex digits one by one.
 /// What writes is `mutating`, or it would be handed a copy of all this.
-struct PushHeaders {
+struct RequestHeaders {
   /// More than a request's fields come to.
   static var most: Int { 2048 }
   static var size: Int { HuffmanCode.size &+ FieldTable.size }
@@ -31,7 +31,7 @@ struct PushHeaders {
   /// Writes the fields to `target`, which has room for `most` bytes; the end of them. Nil
   /// where there is no room.
   mutating func write(
-    _ request: StoredRequest, id: InlineArray<16, UInt8>, of authority: PushAuthority,
+    _ request: StoredRequest, id: InlineArray<16, UInt8>, of authority: CommonHeaders,
     to target: UnsafeMutableRawPointer
   ) -> UnsafeMutableRawPointer? {
     let texts =

@@ -98,7 +98,7 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
   body(UnsafeRawBufferPointer(memory))
 }
 
-@Suite struct PushRequestTests {
+@Suite struct HTTP2RequestTests {
   /// A notification as a test wants it, and what becomes of it.
   struct Push {
     var token = [UInt8](repeating: 7, count: 32)
@@ -113,7 +113,7 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
     var sessionTopic: String?
     var needsTopic = false
 
-    func check<Result>(_ body: (PushRequest) -> Result) throws(Failure) -> Result {
+    func check<Result>(_ body: (HTTP2Request) -> Result) throws(Failure) -> Result {
       func pointer(_ text: String?) -> UnsafeMutablePointer<CChar>? { text.map { strdup($0)! } }
       let texts = [topic, collapse, id, sessionTopic].map(pointer)
       defer { for text in texts { free(text) } }
@@ -135,7 +135,7 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
       given.collapse_id = UnsafePointer(texts[1])
       given.apns_id = UnsafePointer(texts[2])
       return body(
-        try PushRequest(
+        try HTTP2Request(
           &given, payload: UnsafeRawBufferPointer(copy), payloadMax: payloadMax,
           topic: UnsafePointer(texts[3]), needsTopic: needsTopic))
     }

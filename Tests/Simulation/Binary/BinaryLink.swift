@@ -23,7 +23,7 @@ enum Word {
 }
 
 /// One connection, both ends of it.
-final class Connection: Link {
+final class BinaryLink: Link {
   // The gateway.
   var whim = Whim.serve
   var whimAt = Int64.max

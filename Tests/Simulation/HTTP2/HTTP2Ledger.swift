@@ -1,5 +1,5 @@
 /// How a notification ended over HTTP/2, as the caller was told.
-enum PushEnd: Equatable {
+enum HTTP2End: Equatable {
   case none
   case accepted
   case rejected(status: UInt16, reason: UInt8)
@@ -7,7 +7,7 @@ enum PushEnd: Equatable {
 }
 
 /// What the service makes of a notification wherever it comes, settled when it is sent.
-enum PushFate {
+enum HTTP2Fate {
   case good
   /// It has this answer each time.
   case bad(UInt8)
@@ -21,7 +21,7 @@ extension Seen {
 }
 
 /// What is known of one notification.
-struct PushSent {
+struct HTTP2Sent {
   var identifier: UInt32 = 0
   var tokenLength: Int
   var payloadLength: Int
@@ -31,7 +31,7 @@ struct PushSent {
   var hasTopic: Bool
   var hasCollapse: Bool
   var hasIdentifier: Bool
-  var fate: PushFate
+  var fate: HTTP2Fate
   var takenAt: Int64 = 0
 
   /// Its requests as far as the service saw any, and the newest.
@@ -54,7 +54,7 @@ struct PushSent {
   /// How many connections had been dropped, before it was taken, that may have had requests
   /// of which the service saw nothing.
   var unseenDropsBefore = 0
-  var told = PushEnd.none
+  var told = HTTP2End.none
 }
 
 /// A request's stream, as the session sees it.
@@ -98,9 +98,9 @@ struct Asked {
 }
 
 /// Who was sent, and what became of each.
-struct PushLedger {
+struct HTTP2Ledger {
   static let most = 2000
-  let sent: UnsafeMutablePointer<PushSent>
+  let sent: UnsafeMutablePointer<HTTP2Sent>
   private(set) var taken = 0
   var asked: [Asked] = []
   var connections = 0
@@ -121,7 +121,7 @@ struct PushLedger {
 
   var isFull: Bool { taken == Self.most }
 
-  mutating func take(_ notification: PushSent) {
+  mutating func take(_ notification: HTTP2Sent) {
     (sent + taken).initialize(to: notification)
     taken += 1
   }

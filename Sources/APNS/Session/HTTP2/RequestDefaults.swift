@@ -2,15 +2,15 @@ import CAPNS
 import CSystem
 
 /// What a session over HTTP/2 says in every request.
-struct PushNames: ~Copyable {
+struct RequestDefaults: ~Copyable {
   private let authorityText: UnsafeMutablePointer<CChar>
   private let authorityCount: Int
   private let topicText: UnsafeMutablePointer<CChar>?
   let topicCount: Int
 
-  /// Copies the names; the port is left out where it is the usual one of https.
-  static func make(_ given: apns_session_options_t) throws(Failure) -> PushNames {
-    let topicCount = try PushRequest.topic(given.topic, reject: APNS_REJECT_NONE).count
+  /// Copies the defaults; the port is left out where it is the usual one of https.
+  static func make(_ given: apns_session_options_t) throws(Failure) -> RequestDefaults {
+    let topicCount = try HTTP2Request.topic(given.topic, reject: APNS_REJECT_NONE).count
     if given.topic != nil, topicCount == 0 {
       throw Failure(APNS_ERR_ARGUMENT, "topic is empty", cause: APNS_CAUSE_TOPIC)
     }
@@ -36,12 +36,12 @@ struct PushNames: ~Copyable {
     if given.port != 0, given.port != UInt16(truncatingIfNeeded: APNS_PORT_HTTP2) {
       append(given.port, to: text + length)
     }
-    guard let topic = given.topic else { return PushNames(text, nil, 0) }
+    guard let topic = given.topic else { return RequestDefaults(text, nil, 0) }
     guard let copy = strdup(topic) else {
       free(text)
       throw .outOfMemory
     }
-    return PushNames(text, copy, topicCount)
+    return RequestDefaults(text, copy, topicCount)
   }
 
   private init(
@@ -76,6 +76,6 @@ struct PushNames: ~Copyable {
     UnsafeRawBufferPointer(start: authorityText, count: authorityCount)
   }
 
-  /// What is meant where a notification names no topic.
+  /// What is meant where a notification defaults no topic.
   var topic: UnsafePointer<CChar>? { UnsafePointer(topicText) }
 }

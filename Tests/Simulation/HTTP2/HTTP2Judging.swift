@@ -2,11 +2,11 @@ import CAPNS
 import CNGHTTP2
 
 /// Whether what the session does and tells is what was.
-extension PushWorld {
+extension HTTP2World {
   // MARK: What the session has read
 
   /// What it knows by the bytes that it has read.
-  func noteMarks(_ connection: PushConnection) {
+  func noteMarks(_ connection: HTTP2Link) {
     while connection.nextMark < connection.marks.count,
       connection.marks[connection.nextMark].place <= connection.bytesRead
     {
@@ -16,7 +16,7 @@ extension PushWorld {
     if connection.bytesRead > connection.breachAt { connection.hasReadBreach = true }
   }
 
-  private func note(_ mark: Mark, _ connection: PushConnection) {
+  private func note(_ mark: Mark, _ connection: HTTP2Link) {
     switch mark {
     case .status(let index):
       guard ledger.asked[index].seen == .open else { return }
@@ -88,7 +88,7 @@ extension PushWorld {
   // MARK: Requests
 
   /// Another request for it may come now, and on that connection.
-  func checkBeginning(of number: Int, on connection: PushConnection) {
+  func checkBeginning(of number: Int, on connection: HTTP2Link) {
     let sent = ledger.sent[number]
     // What stood in a record that was not taken for a while may be out of date by now.
     let isLate = connection.everRefused
@@ -131,7 +131,7 @@ extension PushWorld {
 
   /// The more often one was in doubt, the fewer fly with it, so that whoever ends connections
   /// is found before the others have been sent too often.
-  private func checkCompany(of number: Int, on connection: PushConnection) {
+  private func checkCompany(of number: Int, on connection: HTTP2Link) {
     var doubts = ledger.sent[number].doubts
     for index in connection.requests where index >= 0 && ledger.asked[index].seen == .open {
       // It is in doubt now only if this one ends without an answer.
@@ -218,7 +218,7 @@ extension PushWorld {
   }
 
   /// Without a word of its end a connection is left only where that is called for.
-  private func checkGivingUp(_ connection: PushConnection) {
+  private func checkGivingUp(_ connection: HTTP2Link) {
     if connection.hasReadBreach { return met(.breachesHeard) }
     let since = connection.refusedSince
     if since > 0, clock - since >= writeTimeout { return met(.writeTimeouts) }
@@ -258,7 +258,7 @@ extension PushWorld {
   // MARK: Ends
 
   /// The caller was told of an end.
-  func tell(_ number: Int, _ event: PushEvent) {
+  func tell(_ number: Int, _ event: HTTP2Event) {
     let sent = ledger.sent + number
     if sent.pointee.identifier != event.identifier {
       violate("\(number) is told as \(event.identifier), not \(sent.pointee.identifier)")
@@ -294,7 +294,7 @@ extension PushWorld {
   }
 
   private func checkRejected(
-    _ number: Int, _ status: UInt16, _ reason: UInt8, _ event: PushEvent
+    _ number: Int, _ status: UInt16, _ reason: UInt8, _ event: HTTP2Event
   ) {
     let sent = ledger.sent + number
     guard sent.pointee.answered >= 0 else {
@@ -339,7 +339,7 @@ extension PushWorld {
   }
 
   /// There is time for another try, after at most so many.
-  private func hasPatience(_ sent: PushSent, tries: Int) -> Bool {
+  private func hasPatience(_ sent: HTTP2Sent, tries: Int) -> Bool {
     if sent.expiry > 0, sent.expiry < 1000 { return false }
     let pause = Int64(Outbox.pauses[min(max(tries, 0), 5)])
     let retry = given.retry_timeout_ms == 0 ? 60 : Int64(given.retry_timeout_ms / 1000)
@@ -383,7 +383,7 @@ extension PushWorld {
   }
 
   /// The apns-id is the caller's, or one that the service gave it.
-  private func checkIdentifier(_ number: Int, _ event: PushEvent) {
+  private func checkIdentifier(_ number: Int, _ event: HTTP2Event) {
     guard ledger.sent[number].answered >= 0 else { return }
     guard let (told, isOwn) = event.identifierText else {
       if ledger.asked[ledger.sent[number].answered].isEndRead {

@@ -1,5 +1,5 @@
 /// What an `apns_feedback_t` is: the feedback service's list, or a session's.
-struct HeldFeedback: ~Copyable {
+struct FeedbackHandle: ~Copyable {
   private var service: Feedback?
   #if APNS_HTTP2
     private var session: GoneFeedback?

@@ -2,7 +2,7 @@ import CAPNS
 
 /// What kind of session, service and network one run over HTTP/2 has. Each fault is in some
 /// runs and missing in others, so that what only one of them brings about is met too.
-struct PushScenario {
+struct HTTP2Scenario {
   var given = apns_session_options_t()
   var firstIdentifier: UInt32 = 1
   var showsToken = false

@@ -1,10 +1,10 @@
 /// A part of the window with the connection that carries it, and the connection made
 /// ready to carry it next.
-struct Lane: ~Copyable {
+struct BinaryChannel: ~Copyable {
   var window: Window
   /// The line in use and the spare one; they change places.
-  var line: Line
-  var spare: Line
+  var connection: SessionConnection
+  var spare: SessionConnection
   var packet = ErrorPacketReader()
 
   var pace = Pace()
@@ -14,13 +14,13 @@ struct Lane: ~Copyable {
   /// There is to be proof as soon as all that waits is written.
   var wantsProof = false
   /// When there is to be at the latest; `max` while nothing is in flight.
-  var proveDue = Int64.max
+  var proveDue = Nanoseconds.max
   /// With a quiet period: what was written before that time, which is to be proven by it.
   var quietMark: QuietMark?
 
   /// When the connection was first and last written to.
-  var firstWrite: Int64?
-  var lastWrite: Int64 = 0
+  var firstWrite: Nanoseconds?
+  var lastWrite: Nanoseconds = 0
   /// Bytes written on the connection.
   var written = 0
   /// The last connection ended by a word against the provider, with notifications in flight:
@@ -31,19 +31,19 @@ struct Lane: ~Copyable {
   /// Something was proven, since all that was in doubt was last given up.
   var hasProven = false
   /// Hearings in a row that found something and were told nothing, and since when they count.
-  var vainHearings = 0
-  var vainSince: Int64 = 0
+  var emptyReads = 0
+  var emptyReadsSince: Nanoseconds = 0
   /// The last connection ended by a rejection, so this one may too.
   var expectsRejection = false
   /// When the spare line is to be looked at, or tried, next.
-  var nextSpareLook: Int64 = 0
+  var nextSpareLook: Nanoseconds = 0
   /// What the opening of the spare line waits for, and until when.
   var spareWants: Readiness = []
-  var spareUntil: Int64 = 0
-  /// Bytes queued since this lane's turn began.
+  var spareUntil: Nanoseconds = 0
+  /// Bytes queued since this channel's turn began.
   var queuedInTurn = 0
 
-  var use: LineUse { line.use }
+  var phase: ConnectionPhase { connection.phase }
 
   /// No notification goes out on the connection now.
   var holdsBack: Bool { sentinel.isBegun || isUnwelcome }
@@ -54,14 +54,14 @@ struct Lane: ~Copyable {
   var waitsToWrite: Bool { hasUnwritten && !sentinel.isWhole }
   private var hasHalfSentinel: Bool { sentinel.isBegun && !sentinel.isWhole }
 
-  init(window: consuming Window, line: Line, spare: Line) {
+  init(window: consuming Window, connection: SessionConnection, spare: SessionConnection) {
     self.window = window
-    self.line = line
+    self.connection = connection
     self.spare = spare
   }
 
   /// Takes the spare line into use.
-  mutating func moveToSpare() { (line, spare) = (spare, line) }
+  mutating func moveToSpare() { (connection, spare) = (spare, connection) }
 
   /// The connection that is new, or was, has nothing of what another had.
   mutating func forgetConnection() {
@@ -69,7 +69,7 @@ struct Lane: ~Copyable {
     sentinel = Sentinel()
     quietMark = nil
     firstWrite = nil
-    (written, vainHearings) = (0, 0)
+    (written, emptyReads) = (0, 0)
   }
 
   /// All that was in flight has its end, or was not looked at. What the call wants beyond
@@ -83,5 +83,5 @@ struct Lane: ~Copyable {
 /// All before that position was written by that time.
 struct QuietMark {
   var position: Int
-  var time: Int64
+  var time: Nanoseconds
 }

@@ -4,7 +4,7 @@
 /// each of those may be sent five times at most. So the more often one was in doubt, the
 /// fewer fly with it, down to none: the fifth time each is alone, and it is the culprit
 /// that ends as unknown.
-struct Company {
+struct FlightLimit {
   /// How many are in flight that were in doubt once, twice, three times, more often.
   private var doubtful = InlineArray<4, Int32>(repeating: 0)
 

@@ -12,10 +12,10 @@ struct Pace {
   /// Bytes that may be written on the connection by now.
   private(set) var allowance = Int.max
   /// When it grows next; `max`: not before all of it is written.
-  private(set) var nextGrowth = Int64.max
+  private(set) var nextGrowth = Nanoseconds.max
   /// Bytes between rejections, and how long one takes to be heard, both smoothed.
   private var run = 0
-  private var delay: Int64 = 0
+  private var delay: Nanoseconds = 0
   /// Rejections since all was proven.
   private var rejections = 0
   private var hasGrown = false
@@ -27,8 +27,8 @@ struct Pace {
   /// Until so many have come each counts as much as all before it.
   private static let fewRejections = 8
   private static let leastRun = 1024
-  private static let leastDelay: Int64 = 200_000
-  private static let mostDelay: Int64 = 1_000_000_000
+  private static let leastDelay: Nanoseconds = 200_000
+  private static let mostDelay: Nanoseconds = 1_000_000_000
 
   /// A connection's first bytes are about to be written, of a window of so many.
   mutating func begin(window: Int) {
@@ -37,7 +37,7 @@ struct Pace {
   }
 
   /// So many bytes are written. Lets the allowance grow with the silence after that.
-  mutating func grow(at now: Int64, written: Int) {
+  mutating func grow(at now: Nanoseconds, written: Int) {
     guard written >= allowance else { return }
     if nextGrowth == .max {
       nextGrowth = now &+ delay
@@ -49,7 +49,7 @@ struct Pace {
 
   /// A rejection was heard, with so many bytes accepted before it, so long after the
   /// connection's first.
-  mutating func rejected(after bytes: Int, in time: Int64, window: Int) {
+  mutating func rejected(after bytes: Int, in time: Nanoseconds, window: Int) {
     let bytes = max(bytes, Self.leastRun)
     let time = min(max(time, Self.leastDelay), Self.mostDelay)
     if rejections == 0 { (run, delay) = (window, time) }

@@ -1,0 +1,196 @@
+import CAPNS
+
+/// Proof that what is in flight was accepted, for the gateway itself never says so.
+extension BinarySession where Net: ~Copyable {
+  /// Whether there is to be proof: because the call wants it, or because what is in flight
+  /// has been for long.
+  @inline(__always)
+  mutating func noteProof(_ channel: UnsafeMutablePointer<BinaryChannel>, isWanted: Bool) {
+    if isWanted {
+      channel.pointee.wantsProof = !channel.pointee.window.isEmpty
+    } else if channel.pointee.connection.lastLook >= channel.pointee.proveDue {
+      noteAge(channel)
+    }
+  }
+
+  @inline(never)
+  private mutating func noteAge(_ channel: UnsafeMutablePointer<BinaryChannel>) {
+    guard !channel.pointee.window.isEmpty else { return }
+    // A sentinel costs its connection, and the next one has to be allowed.
+    if options.usesSentinel, channel.pointee.connection.lastLook < reconnects.earliest { return }
+    channel.pointee.wantsProof = true
+  }
+
+  /// Listens to what proves.
+  @inline(__always)
+  mutating func prove(
+    _ channel: UnsafeMutablePointer<BinaryChannel>, isWanted: Bool
+  ) throws(Failure) {
+    guard channel.pointee.phase == .open else { return }
+    if channel.pointee.sentinel.isWhole {
+      try awaitAnswer(channel)
+    } else if !options.usesSentinel,
+      channel.pointee.wantsProof || channel.pointee.window.flightNeedsProof
+    {
+      try awaitSilence(channel, isWanted: isWanted)
+    }
+  }
+
+  /// Has a wait end when what is in flight is to be proven.
+  @inline(never)
+  mutating func awaitAge(_ channel: UnsafeMutablePointer<BinaryChannel>) {
+    guard channel.pointee.phase == .open, !channel.pointee.wantsProof,
+      channel.pointee.proveDue != .max,
+      channel.pointee.window.hasInFlight
+    else { return }
+    // Whether it has come is seen as often as the line is looked at.
+    let look = channel.pointee.connection.lastLook &+ SessionConnection.lookInterval
+    wake = min(wake, max(channel.pointee.proveDue, reconnects.earliest, look))
+  }
+
+  // MARK: The sentinel
+
+  /// Writes a notification without a token, which the gateway cannot but answer: it defaults it,
+  /// and thereby proves all that was sent before.
+  @inline(never)
+  mutating func writeSentinel(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
+    guard isSentinelDue(channel) else { return }
+    try withUnsafeTemporaryAllocation(byteCount: Sentinel.room, alignment: 1) {
+      (frame) throws(Failure) in
+      let size = encodeSentinel(channel, frame)
+      while channel.pointee.phase == .open, channel.pointee.sentinel.written < size {
+        let rest = UnsafeRawBufferPointer(
+          rebasing: frame[min(channel.pointee.sentinel.written, size)..<size])
+        switch network.write(channel.pointee.connection.number, rest) {
+        case .bytes(let count):
+          channel.pointee.sentinel.wrote(count)
+          bytes &+= UInt64(count)
+          records &+= 1
+          channel.pointee.lastWrite = network.now
+          channel.pointee.connection.stalledSince = nil
+        case .full: return try stalled(channel, mustRead: false)
+        case .needsReading: return try stalled(channel, mustRead: true)
+        case .broken: return try broken(channel, network.failure(channel.pointee.connection.number))
+        }
+      }
+    }
+  }
+
+  private func isSentinelDue(_ channel: UnsafeMutablePointer<BinaryChannel>) -> Bool {
+    guard options.usesSentinel, !channel.pointee.sentinel.isWhole else { return false }
+    if channel.pointee.sentinel.isBegun || channel.pointee.isUnwelcome { return true }
+    guard channel.pointee.window.hasInFlight else { return false }
+    return channel.pointee.wantsProof && !channel.pointee.window.hasUnwritten
+      || channel.pointee.window.flightNeedsProof
+  }
+
+  /// Its size; the same bytes for the same connection.
+  private mutating func encodeSentinel(
+    _ channel: UnsafeMutablePointer<BinaryChannel>, _ frame: UnsafeMutableRawBufferPointer
+  ) -> Int {
+    withUnsafeTemporaryAllocation(byteCount: 2, alignment: 1) { braces in
+      braces[0] = 0x7B
+      braces[1] = 0x7D
+      var sentinel = WireNotification(
+        token: UnsafeRawBufferPointer(start: nil, count: 0),
+        payload: UnsafeRawBufferPointer(braces), identifier: nextIdentifier)
+      guard let size = FrameEncoder.size(of: sentinel, as: options.command),
+        size <= frame.count, let base = frame.baseAddress
+      else { return 0 }
+      if !channel.pointee.sentinel.isBegun {
+        channel.pointee.sentinel.begin(takeIdentifier(), size: size)
+      }
+      sentinel.identifier = channel.pointee.sentinel.identifier
+      FrameEncoder.encode(sentinel, as: options.command, size: size, into: base)
+      return size
+    }
+  }
+
+  /// The gateway owes an answer to a sentinel. One that does not give it is not there
+  /// any more, whatever its connection looks like.
+  @inline(never)
+  private mutating func awaitAnswer(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure)
+  {
+    let due = channel.pointee.lastWrite &+ options.answerTimeout
+    if network.now < due {
+      wake = min(wake, due)
+      return
+    }
+    // The process may have been put aside since it looked last: what came until then counts.
+    try receive(channel)
+    if channel.pointee.phase == .open { try connectionEnded(channel, nil) }
+  }
+
+  // MARK: Silence
+
+  /// Where there is no sentinel: silence after what was written.
+  @inline(never)
+  private mutating func awaitSilence(
+    _ channel: UnsafeMutablePointer<BinaryChannel>, isWanted: Bool
+  ) throws(Failure) {
+    if options.quietPeriod > 0 { return try awaitQuiet(channel) }
+    guard isWanted, !channel.pointee.window.hasUnwritten, channel.pointee.window.hasInFlight
+    else { return }
+    // It proves nothing, and nothing else will ever come.
+    try receive(channel)
+    guard channel.pointee.phase == .open else { return }
+    channel.pointee.window.giveUpWritten()
+    channel.pointee.settled()
+  }
+
+  private mutating func awaitQuiet(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
+    while channel.pointee.window.hasInFlight {
+      if channel.pointee.quietMark == nil {
+        // What is old is proven though more is written all the while.
+        guard
+          !channel.pointee.window.hasUnwritten || channel.pointee.window.flightNeedsProof
+            || channel.pointee.connection.lastLook >= channel.pointee.proveDue
+        else { return }
+        channel.pointee.quietMark = QuietMark(
+          position: channel.pointee.window.written, time: channel.pointee.lastWrite)
+      }
+      guard let mark = channel.pointee.quietMark else { return }
+      let quiet = mark.time &+ options.quietPeriod
+      if network.now < quiet {
+        wake = min(wake, quiet)
+        return
+      }
+      // The process may have been put aside since it looked last: what came until then counts.
+      try receive(channel)
+      // A packet that has begun is a word too.
+      guard channel.pointee.phase == .open, channel.pointee.packet.count == 0 else { return }
+      channel.pointee.quietMark = nil
+      channel.pointee.window.quietPeriodPassed(after: mark.position)
+      channel.pointee.ambiguousEnds = 0
+      channel.pointee.hasProven = true
+      reconnects.achieved()
+      if channel.pointee.window.hasInFlight {
+        channel.pointee.settled()
+        channel.pointee.proveDue = later(mark.time, by: options.proveAfter)
+      } else {
+        provenByQuiet(channel)
+      }
+      // The next of a flight that was all there may be.
+      if channel.pointee.window.hasUnwritten { try write(channel, all: true) }
+      guard channel.pointee.phase == .open else { return }
+    }
+  }
+
+  /// What is written next on the connection is as on a new one; not where the peer has refused
+  /// a record, which has to come again with as many bytes at least.
+  private func provenByQuiet(_ channel: UnsafeMutablePointer<BinaryChannel>) {
+    channel.pointee.settled()
+    guard channel.pointee.connection.stalledSince == nil else {
+      channel.pointee.proveDue = later(channel.pointee.connection.lastLook, by: options.proveAfter)
+      return
+    }
+    channel.pointee.firstWrite = nil
+    channel.pointee.written = 0
+  }
+
+  /// `max`, and a span of that, are never.
+  func later(_ time: Nanoseconds, by span: Nanoseconds) -> Nanoseconds {
+    let (sum, overflow) = time.addingReportingOverflow(span)
+    return overflow ? .max : sum
+  }
+}

@@ -1,0 +1,98 @@
+import CAPNS
+
+/// Hearing what the gateway says.
+extension BinarySession where Net: ~Copyable {
+  /// Looks where a wait found something, or where the last look is long ago.
+  @inline(__always)
+  mutating func receiveIfDue(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
+    if channel.pointee.connection.hasNews(on: &network) { try receiveNews(channel) }
+  }
+
+  /// So many hearings a minute may come to nothing: the tickets of TLS 1.3, which carry the
+  /// provider's certificate, in the smallest pieces that a network makes of them.
+  private static var emptyReadsMax: Int { 4096 }
+  private static var minute: Nanoseconds { 60_000_000_000 }
+
+  /// Something is there. What never comes to a word keeps a call busy and achieves nothing,
+  /// so a connection that goes on with it is given up.
+  @inline(never)
+  mutating func receiveNews(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
+    let heard = channel.pointee.packet.count
+    try receive(channel)
+    guard channel.pointee.phase == .open else { return }
+    if heard != channel.pointee.packet.count { return }
+    let now = channel.pointee.connection.lastLook
+    if now &- channel.pointee.emptyReadsSince > Self.minute {
+      (channel.pointee.emptyReads, channel.pointee.emptyReadsSince) = (0, now)
+    }
+    channel.pointee.emptyReads &+= 1
+    guard channel.pointee.emptyReads > Self.emptyReadsMax else { return }
+    let failure = Failure(APNS_ERR_PROTOCOL, cause: APNS_CAUSE_FLOOD) {
+      $0.append("without end, and without a word in it, something comes from ")
+      network.append(to: &$0)
+    }
+    try connectionEnded(channel, failure)
+    reconnects.achievedNothing(on: &network)
+    throw failure
+  }
+
+  /// Takes all that is there. Throws where the peer refused the provider itself.
+  @inline(never)
+  mutating func receive(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
+    try withUnsafeTemporaryAllocation(byteCount: 512, alignment: 1) {
+      (buffer) throws(Failure) in
+      while channel.pointee.phase == .open {
+        switch network.read(channel.pointee.connection.number, into: buffer) {
+        case .bytes(let count):
+          try received(
+            channel, UnsafeRawBufferPointer(rebasing: buffer[0..<min(count, buffer.count)]))
+        case .nothing: return
+        case .end: try connectionEnded(channel, nil)
+        case .broken:
+          try connectionEnded(channel, network.failure(channel.pointee.connection.number))
+        }
+      }
+    }
+  }
+
+  @inline(never)
+  private mutating func received(
+    _ channel: UnsafeMutablePointer<BinaryChannel>, _ bytes: UnsafeRawBufferPointer
+  ) throws(Failure) {
+    let packet: ErrorPacket?
+    do throws(WireError) {
+      packet = try channel.pointee.packet.read(bytes)
+    } catch {
+      try connectionEnded(
+        channel,
+        Failure(APNS_ERR_PROTOCOL) {
+          $0.append("not an error packet from ")
+          network.append(to: &$0)
+          $0.append(": it begins with 0x")
+          $0.append(hex: bytes.first ?? 0)
+        })
+      return
+    }
+    guard let packet else { return }
+    switch channel.pointee.window.errorPacket(
+      status: packet.status, identifier: packet.identifier, sentinel: channel.pointee.sentinel)
+    {
+    case .ambiguous: return try connectionEnded(channel, nil)
+    case .proven:
+      channel.pointee.expectsRejection = false
+      channel.pointee.pace.proven()
+    case .rejected(let bytes):
+      channel.pointee.expectsRejection = true
+      channel.pointee.pace.rejected(
+        after: bytes, in: network.now &- (channel.pointee.firstWrite ?? network.now),
+        window: channel.pointee.window.ring.size)
+    }
+    reconnects.achieved()
+    channel.pointee.ambiguousEnds = 0
+    channel.pointee.hasProven = true
+    channel.pointee.isUnwelcome = false
+    channel.pointee.settled()
+    // The gateway discards whatever else was written here.
+    close(channel)
+  }
+}
