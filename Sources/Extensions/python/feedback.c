@@ -30,7 +30,7 @@ static bool open_feedback(feedback_t *self, apns_feedback_options_t *options,
   status = apns_feedback_open(options, lent, &self->feedback, &error);
   Py_END_ALLOW_THREADS;
   credentials_return(credentials);
-  /* Nobody else has the object yet. */
+  /* No other thread has the object yet. */
   while (status == APNS_OK) {
     Py_BEGIN_ALLOW_THREADS;
     status = apns_feedback_connect(self->feedback, &error);
@@ -88,7 +88,7 @@ static PyObject *feedback_next(PyObject *object) {
   for (;;) {
     apns_error_t error = APNS_ERROR_INIT;
     apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
-    uint8_t token[UINT16_MAX]; /* the longest that a tuple can say */
+    uint8_t token[UINT16_MAX]; /* the longest that a tuple can have */
     apns_status_t status = APNS_ERR_CLOSED;
     if (!object_lock_acquire(&self->lock, "feedback")) return NULL;
     Py_BEGIN_ALLOW_THREADS;
