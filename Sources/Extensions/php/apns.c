@@ -15,7 +15,7 @@ ZEND_GET_MODULE(apns)
 
 /* ---- php.ini ------------------------------------------------------------- */
 
-/* PHP itself would go on with the default without a word. */
+/* PHP itself would use the default without a word. */
 static ZEND_INI_MH(update_number) {
   zend_long number = 0;
   char shown[PHP_APNS_SHOWN];
@@ -44,7 +44,7 @@ static ZEND_INI_MH(update_checks) {
   return SUCCESS;
 }
 
-/* A text is not cut at a NUL, and a script sets no path that open_basedir keeps shut. */
+/* Refuses a text with a NUL, and a path that open_basedir forbids to scripts. */
 static ZEND_INI_MH(update_text) {
   if (new_value && strlen(ZSTR_VAL(new_value)) != ZSTR_LEN(new_value)) return FAILURE;
   if (mh_arg3 && new_value && ZSTR_LEN(new_value) > 0 &&
@@ -79,7 +79,7 @@ PHP_INI_BEGIN()
   NUMBER(feedback_port, "0", 65535)
   PATH(certificate_file)
   PATH(key_file)
-  /* Not for ini_set(): what it sets, any script could get. */
+  /* Not for ini_set(), since any script can read what that sets. */
   ZEND_INI_ENTRY_EX("apns.passphrase", "", PHP_INI_SYSTEM | PHP_INI_PERDIR,
                     php_apns_update_passphrase, php_apns_show_passphrase)
   PATH(ca_file)
@@ -104,7 +104,7 @@ static const char *setting_at(const void *names, size_t index) {
   return entries[index].name ? entries[index].name + strlen(PREFIX) : NULL;
 }
 
-/* PHP takes any name, so that a typing error would be a setting without effect. */
+/* PHP takes any name, so a typing error would be a setting without effect. */
 static void tell_unknown_settings(void) {
   char shown[PHP_APNS_SHOWN];
   zend_string *name;
@@ -152,7 +152,7 @@ static PHP_RINIT_FUNCTION(apns) {
 #if defined(ZTS) && defined(COMPILE_DL_APNS)
   ZEND_TSRMLS_CACHE_UPDATE();
 #endif
-  /* A pool of php-fpm and a directory say theirs later than php.ini, and before a request. */
+  /* The settings of a php-fpm pool and of a directory come after php.ini, before a request. */
   php_apns_hide_passphrase();
   APNS_G(requests)++;
   return SUCCESS;
@@ -187,7 +187,7 @@ static PHP_GINIT_FUNCTION(apns) {
 }
 
 #ifdef ZTS
-/* Sessions are a thread's own, and end with it. */
+/* Sessions belong to a thread, and end with it. */
 static PHP_GSHUTDOWN_FUNCTION(apns) {
   (void)apns_globals;
   php_apns_persistent_end();

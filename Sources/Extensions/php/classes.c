@@ -1,4 +1,4 @@
-/* The classes of interface/apns.stub.php, registered. */
+/* Registers the classes of interface/apns.stub.php. */
 #include "php_apns.h"
 
 #include "ext/spl/spl_exceptions.h"
@@ -6,13 +6,13 @@
 #include "zend_attributes.h"
 #include "zend_interfaces.h"
 
-/* After what it needs. */
+/* Last, as it needs the headers above. */
 #include "constants.h"
 
 php_apns_classes php_apns_class;
 
-/* Passphrases are not for backtraces; what is one too many is the last parameter's. Before 8.2 PHP
- * had no way to say so. */
+/* Keeps parameters with secrets out of backtraces; PHP counts surplus arguments as the last
+ * parameter. Before 8.2 it had no way to hide them. */
 static void hide(zend_class_entry *ce, const char *method, uint32_t first, uint32_t last) {
 #if PHP_VERSION_ID >= 80200
   zend_function *function = zend_hash_str_find_ptr(&ce->function_table, method, strlen(method));

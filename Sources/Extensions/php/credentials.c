@@ -22,7 +22,7 @@ typedef struct settings {
   zval *passphrase;
   zval *pinned_keys;
   const char *pins[101];  /* one more than the library takes */
-  bool names_certificate; /* the script does */
+  bool names_certificate; /* the script names one */
 } settings;
 
 #define FIELD(name, type) \
@@ -79,7 +79,7 @@ static bool take_passphrase(settings *settings) {
   return false;
 }
 
-/* An array of strings. An empty one is the library's to refuse. */
+/* An array of strings. The library refuses an empty one. */
 static bool take_pins(settings *settings) {
   zval *given = settings->pinned_keys, *pin;
   apns_credentials_options_t *options = &settings->options;
@@ -109,7 +109,7 @@ static bool take_pins(settings *settings) {
   return true;
 }
 
-/* An id of php.ini's, where the script has said none. */
+/* An id from php.ini, where the script gives none. */
 static bool take_id(const char **id, const char *name, const char *ini) {
   if (*id || !php_apns_configured(ini)) return true;
   if (strlen(ini) != 10 || strspn(ini,
@@ -139,7 +139,7 @@ static bool take_token_key(apns_credentials_options_t *options, bool is_wanted) 
   return true;
 }
 
-/* php.ini first, then what the script says instead. */
+/* php.ini first, then the script's options over it. */
 static bool read_settings(settings *settings, HashTable *given, HashTable *named, zval *passphrase,
                           zval *key, zval *token_key, int32_t protocol) {
   const apns_credentials_options_t nothing = APNS_CREDENTIALS_OPTIONS_INIT;
@@ -175,7 +175,7 @@ static bool read_settings(settings *settings, HashTable *given, HashTable *named
 
 /* ---- Making --------------------------------------------------------------- */
 
-/* A script that is asked for a passphrase. */
+/* A callable of the script that is asked for a passphrase. */
 typedef struct question {
   zval callable;
   bool is_cut_short; /* by a fatal error, whose jump must not cross the library */
@@ -207,7 +207,7 @@ static int ask(const char *file, char *buffer, size_t capacity, void *context) {
   return length;
 }
 
-/* Says that the path which the error is about is php.ini's. */
+/* Adds to the error that its path comes from php.ini. */
 static void name_setting(const settings *settings, apns_error_t *error) {
   const char *path = settings->options.token_key_file;
   char message[sizeof error->message];
@@ -233,7 +233,7 @@ static apns_credentials_t *make(settings *settings) {
   }
   zval_ptr_dtor(&asked.callable);
   if (EG(exception)) {
-    /* The script's own tells more than that there was no passphrase. */
+    /* The callable's exception says more than that there was no passphrase. */
     apns_credentials_free(credentials);
     return NULL;
   }

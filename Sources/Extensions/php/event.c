@@ -41,7 +41,7 @@ bool php_apns_event_take(zend_object *session, bool of_others, int32_t timeout_m
   if (!tracked) return false;
   php_apns_record *record = php_apns_tracked_next(tracked, of_others, timeout_ms);
   if (!record || EG(exception)) return !EG(exception);
-  /* Stays in its list until all memory is there, so that nothing is lost for want of it. */
+  /* The record stays in its list until all memory is there, so that it is not lost without. */
   zval event;
   object_init_ex(&event, php_apns_class.event);
   zend_object *made = Z_OBJ(event);
@@ -65,7 +65,7 @@ bool php_apns_event_take(zend_object *session, bool of_others, int32_t timeout_m
   return true;
 }
 
-/* The number in a property; 0: nobody made the event. */
+/* The number in a property; 0: the event was not constructed. */
 static zend_long number(zval *event, int property) {
   zval *value = OBJ_PROP_NUM(Z_OBJ_P(event), property);
   return Z_TYPE_P(value) == IS_LONG ? Z_LVAL_P(value) : 0;
@@ -111,7 +111,7 @@ PHP_METHOD(Apns_FeedbackEntry, __construct) { zend_parse_parameters_none(); }
 /* ---- Events ---------------------------------------------------------------------- */
 
 typedef struct events_object {
-  zend_object *session; /* NULL: nobody made it */
+  zend_object *session; /* NULL: not constructed */
   bool of_others;
   int32_t timeout_ms;
   zend_object std;

@@ -1,4 +1,4 @@
-/* Exceptions, from what the library says. */
+/* Exceptions, from the library's errors. */
 #include "php_apns.h"
 
 #include "zend_exceptions.h"
@@ -93,7 +93,7 @@ PHP_METHOD(Apns_Exception, isRetryable) {
   RETURN_BOOL(apns_status_is_retryable((apns_status_t)zval_get_long(status)));
 }
 
-/* A number of the library's; -1, which is none, for one that it cannot have. */
+/* A status of the library; -1, which is none, for a number that cannot be one. */
 static int clamped(zend_long number) {
   return number < INT32_MIN || number > INT32_MAX ? -1 : (int)number;
 }

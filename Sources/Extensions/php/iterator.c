@@ -55,7 +55,7 @@ static void move_forward(zend_object_iterator *base) {
   advance(base);
 }
 
-/* What has been taken does not come back: the same as to go on. */
+/* What was taken does not come back, so rewinding only continues. */
 static void rewind_iterator(zend_object_iterator *base) {
   iterator *own = (iterator *)base;
   if (own->has_begun) return;

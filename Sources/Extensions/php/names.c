@@ -1,7 +1,7 @@
 /* Names as people type them: words for numbers, and the name that was probably meant. */
 #include "php_apns.h"
 
-/* Longer names than this are nobody's typing error. */
+/* A longer name is no typing error. */
 #define LONGEST 64
 
 /* The letters and digits of a name, in lower case: userData is user_data. 0: none, or too many. */
@@ -18,7 +18,7 @@ static size_t letters(const char *name, char out[LONGEST]) {
 
 static size_t least(size_t one, size_t other) { return one < other ? one : other; }
 
-/* How many letters are wrong, missing, too many, or in the other order as their neighbour. */
+/* How many letters are wrong, missing, surplus, or swapped with their neighbour. */
 static size_t distance(const char *one, size_t one_length, const char *other, size_t other_length) {
   size_t rows[3][LONGEST + 1];
   size_t *before = rows[0], *last = rows[1], *row = rows[2];

@@ -30,7 +30,7 @@ static bool read_text(const php_apns_option *option, const zend_string *text, ch
     return false;
   }
   if (option->type == PHP_APNS_PATH && php_check_open_basedir(ZSTR_VAL(text))) {
-    if (!EG(exception)) php_apns_throw_argument("open_basedir keeps %s shut", ZSTR_VAL(text));
+    if (!EG(exception)) php_apns_throw_argument("open_basedir does not allow %s", ZSTR_VAL(text));
     return false;
   }
   *(const char **)field = ZSTR_VAL(text);
@@ -214,7 +214,7 @@ static const char *option_at(const void *names, size_t index) {
   return index < options->count ? options->list[index].name : NULL;
 }
 
-/* Whose it is, where it was only put in the wrong array. */
+/* Names the class that has this option, where it is in the wrong array. */
 static void refuse(const php_apns_options *options, const zend_string *name, zend_ulong number) {
   static const php_apns_options *const all[] = {
       &php_apns_credentials_options, &php_apns_session_options, &php_apns_persistent_options,

@@ -13,7 +13,7 @@ static char *copy_of(const zend_string *text) {
   return text && ZSTR_LEN(text) > 0 ? pestrndup(ZSTR_VAL(text), ZSTR_LEN(text), 1) : NULL;
 }
 
-/* ZEND_SECURE_ZERO is explicit_bzero, which takes glibc 2.25. */
+/* ZEND_SECURE_ZERO is explicit_bzero, which needs glibc 2.25. */
 static void drop(char *text) {
   if (text) {
     memset(text, 0, strlen(text));
@@ -42,7 +42,7 @@ ZEND_INI_MH(php_apns_update_passphrase) {
   return SUCCESS;
 }
 
-/* A passphrase is not for phpinfo(). */
+/* phpinfo() must not show a passphrase. */
 ZEND_INI_DISP(php_apns_show_passphrase) {
   const char *text =
       type == ZEND_INI_DISPLAY_ORIG && ini_entry->modified ? configured : APNS_G(passphrase);
@@ -62,7 +62,7 @@ static void empty(zend_string **text) {
 void php_apns_hide_passphrase(void) {
   zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), NAME, sizeof NAME - 1);
   if (!entry) return;
-  /* Unmodified, there is no other; modified, it may be the same one. */
+  /* An unmodified entry has no other value; a modified one may have the same. */
   if (entry->orig_value == entry->value) entry->orig_value = NULL;
   bool was_same = entry->modified && !entry->orig_value;
   empty(&entry->value);

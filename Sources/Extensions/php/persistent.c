@@ -36,7 +36,7 @@ static php_apns_tracked *keep(const zend_string *name, apns_session_t *session,
   return tracked;
 }
 
-/* A session that was closed goes; its outcomes stay. */
+/* Removes a closed session and keeps its outcomes. */
 static bool renew(php_apns_tracked *tracked, php_apns_identity *identity,
                   const php_apns_session_settings *settings) {
   apns_session_t *session = make(identity, settings);
@@ -45,7 +45,7 @@ static bool renew(php_apns_tracked *tracked, php_apns_identity *identity,
   apns_session_free(tracked->session);
   tracked->session = session;
   tracked->is_closed = false;
-  /* What has no outcome by now was accepted. */
+  /* Notifications without an outcome by now were accepted. */
   php_apns_records_free(&tracked->sent);
   return true;
 }
@@ -70,7 +70,7 @@ php_apns_tracked *php_apns_persistent_session(zend_string *name, php_apns_identi
                                               const php_apns_fingerprint *fingerprint) {
   php_apns_tracked *tracked = find(name);
   if (tracked && php_apns_tracked_is_inherited(tracked)) {
-    /* The parent's, and so are its outcomes. */
+    /* The session and its outcomes belong to the parent. */
     zend_hash_str_del(APNS_G(persistent), ZSTR_VAL(name), ZSTR_LEN(name));
     php_apns_tracked_release(tracked);
     tracked = NULL;
@@ -83,7 +83,7 @@ php_apns_tracked *php_apns_persistent_session(zend_string *name, php_apns_identi
   if (!tracked) {
     apns_session_t *session = make(identity, settings);
     if (!session) return NULL;
-    /* A script that was asked for the passphrase may have made it meanwhile. */
+    /* The callable for the passphrase may have made the session meanwhile. */
     tracked = find(name);
     if (tracked) {
       apns_session_free(session);

@@ -1,4 +1,4 @@
-/* What is kept of each notification, until its outcome is handed out. */
+/* What is kept of each notification until the script takes its outcome. */
 #include "php_apns.h"
 
 /* ---- User data that outlives a request -------------------------------------- */
@@ -19,7 +19,7 @@ static void forget(zval *kept) {
   ZVAL_UNDEF(kept);
 }
 
-/* False: it holds what cannot outlive a request. */
+/* False: it contains something that cannot outlive a request. */
 static bool keep(zval *kept, zval *given, int depth) {
   ZVAL_DEREF(given);
   ZVAL_NULL(kept);
@@ -89,7 +89,7 @@ static void recall(zval *out, const zval *kept) {
   }
 }
 
-/* ---- Notes ------------------------------------------------------------------- */
+/* ---- Records ----------------------------------------------------------------- */
 
 php_apns_record *php_apns_record_new(const uint8_t *token, size_t token_length, zval *user_data,
                                      php_apns_request *request) {
@@ -123,7 +123,7 @@ void php_apns_record_free(php_apns_record *record) {
     pefree(record, true);
     return;
   }
-  /* May run the script's destructor, which must not meet the record. */
+  /* The record is freed first, as this may run the script's destructor. */
   zval user_data;
   ZVAL_COPY_VALUE(&user_data, &record->user_data);
   pefree(record, true);

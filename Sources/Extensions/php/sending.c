@@ -1,4 +1,4 @@
-/* What a script sends: one by one, and from arrays and generators. */
+/* Sending: single notifications, and those of arrays and generators. */
 #include "php_apns.h"
 
 #include "ext/spl/spl_iterators.h"
@@ -44,7 +44,7 @@ static bool take_headers(const letter *letter, apns_notification_t *notification
                      &notification->apns_id);
 }
 
-/* A constant of Apns\PushType, or APNs' own word for it. NULL: the payload says. */
+/* A constant of Apns\PushType, or APNs' word for it. NULL: as the payload has it. */
 static bool take_push_type(const zval *given, const char *what, zend_long *out) {
   if (!given) return true;
   if (Z_TYPE_P(given) == IS_LONG) {
@@ -137,7 +137,7 @@ typedef struct mailing {
   size_t taken;
 } mailing;
 
-/* What a notification in an array may have. */
+/* The fields that a notification in an array may have. */
 enum { TOKEN, PAYLOAD, USER_DATA, EXPIRY, PRIORITY, PUSH_TYPE, TOPIC, COLLAPSE_ID, APNS_ID, NONE };
 static const char *const fields[] = {
     [TOKEN] = "token",   [PAYLOAD] = "payload",         [USER_DATA] = "user_data",
@@ -158,7 +158,7 @@ static size_t find_field(const zend_string *name) {
   return index;
 }
 
-/* Finds the fields that there are; false, and an exception. */
+/* Finds the fields; false, and an exception. */
 static bool find_fields(HashTable *table, zval *found[NONE]) {
   zend_ulong number;
   zend_string *name;
@@ -202,7 +202,7 @@ static bool take_string(zval *const found[NONE], size_t field, zend_string **out
   zval *value = found[field];
   if (!value) return true;
   if (Z_TYPE_P(value) != IS_STRING) return wrong_type(field, "string", value);
-  /* The script may take it away while its own code runs. */
+  /* Kept, since the script's own code may remove it. */
   *out = zend_string_copy(Z_STR_P(value));
   return true;
 }
@@ -217,7 +217,7 @@ static bool send_element(mailing *mailing, zval *element) {
     zend_type_error("a notification must be of type array, %s given", zend_zval_type_name(element));
     return false;
   }
-  /* The script may take it away while its own code runs. */
+  /* Kept, since the script's own code may remove it. */
   zval held;
   ZVAL_COPY(&held, element);
   bool is_sent = find_fields(Z_ARRVAL(held), found);

@@ -35,7 +35,7 @@ const php_apns_options php_apns_session_options = {"Apns\\Session", fields,
 const php_apns_options php_apns_persistent_options = {"Apns\\Session::persistent()", fields,
                                                       sizeof fields / sizeof *fields};
 
-/* Whether the script says an option, null aside. */
+/* Whether the script gives an option a value other than null. */
 static bool says(HashTable *given, HashTable *named, const char *name) {
   HashTable *const tables[] = {given, named};
   for (size_t index = 0; index < 2; index++) {
@@ -46,13 +46,13 @@ static bool says(HashTable *given, HashTable *named, const char *name) {
   return false;
 }
 
-/* php.ini's protocol; NULL where it says none, or none that there is. */
+/* php.ini's protocol; NULL where it has none, or an unknown one. */
 static const int32_t *configured_protocol(void) {
   const char *text = php_apns_configured(APNS_G(protocol));
   return text ? php_apns_word(php_apns_protocols, text, strlen(text)) : NULL;
 }
 
-/* php.ini first, then what the script says instead. */
+/* php.ini first, then the script's options over it. */
 static bool read_settings(php_apns_session_settings *settings, HashTable *given, HashTable *named,
                           zval *password, bool is_persistent) {
   const apns_session_options_t nothing = APNS_SESSION_OPTIONS_INIT;
@@ -79,7 +79,7 @@ static bool read_settings(php_apns_session_settings *settings, HashTable *given,
     if (protocol) options->protocol = *protocol;
   }
   if (options->protocol == APNS_PROTOCOL_DEFAULT) options->protocol = APNS_PROTOCOL_BINARY;
-  /* Where the script speaks another than php.ini says, that is another gateway. */
+  /* php.ini's host and port are for php.ini's protocol. */
   if (!protocol || options->protocol == *protocol) {
     if (!says(given, named, "port")) options->port = (uint16_t)APNS_G(port);
     if (!options->host) {
@@ -96,7 +96,7 @@ static bool read_settings(php_apns_session_settings *settings, HashTable *given,
   return true;
 }
 
-/* php.ini's topic, which is for whom php.ini says, or for tokens. */
+/* Takes php.ini's topic, which is for php.ini's certificate, or for provider tokens. */
 static void take_topic(php_apns_session_settings *settings, const php_apns_identity *identity) {
   if (settings->options.topic || settings->options.protocol != APNS_PROTOCOL_HTTP2) return;
   if (!identity->names_certificate) settings->options.topic = php_apns_configured(APNS_G(topic));
@@ -122,7 +122,7 @@ static zend_object *create(zend_class_entry *ce) {
   return &own->std;
 }
 
-/* Nothing that was sent is destroyed by the connection's end. */
+/* Closes gently, so that the end of the connection destroys nothing that was sent. */
 static void end(zend_object *object) {
   php_apns_tracked *tracked = of(object)->tracked;
   if (tracked && !tracked->is_persistent) php_apns_tracked_finish(tracked);
@@ -189,7 +189,7 @@ static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
   if (!php_apns_identity_is_one(who, 1)) return;
   if (!read_settings(&settings, given, named, password, false)) return;
   if (!php_apns_identity_from(&identity, who, settings.options.protocol)) return;
-  /* Again, for a passphrase's callable may have changed what they point to. */
+  /* Read again, as the callable for a passphrase may have changed what they point to. */
   if (php_apns_identity_make(&identity) &&
       read_settings(&settings, given, named, password, false)) {
     take_topic(&settings, &identity);
@@ -322,7 +322,7 @@ PHP_METHOD(Apns_Session, stats) {
   COUNT(window);
   COUNT(first_unresolved);
 #undef COUNT
-  /* Of the outcomes, those that this object keeps rather than the library. */
+  /* The outcomes that this object keeps, not the library. */
   add_assoc_long(return_value, "left", (zend_long)tracked->left.count);
 }
 
@@ -335,7 +335,7 @@ PHP_METHOD(Apns_Session, gone) {
   php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
   if (!tracked) return;
   options.session = tracked->session;
-  /* Of the binary interface's there are none: Feedback asks the service. */
+  /* Empty over the binary interface, where Feedback asks the service. */
   if (!tracked->speaks_http2) {
     error.status = APNS_ERR_ARGUMENT;
     snprintf(error.message, sizeof error.message,

@@ -33,14 +33,14 @@ bool php_apns_tracked_is_inherited(const php_apns_tracked *tracked) {
   return apns_session_stats(tracked->session, &stats, NULL) == APNS_ERR_FORKED;
 }
 
-/* Whether identifier a was given before b; they come round. */
+/* Whether identifier a was given before b; the numbers wrap around. */
 static bool is_before(uint32_t a, uint32_t b) { return (int32_t)(a - b) < 0; }
 
 /*
- * Notes go that have their end and no outcome waiting in the library. It tells how far
- * all have their end, but not which of them wait to be taken; yet the oldest of those is
- * younger than one just taken, `taken`. By HTTP/2 they come in any order, so that nothing
- * can be said of those that wait.
+ * Drops records of notifications that have their end and no outcome waiting in the library. It
+ * tells how far all have their end, but not which of them wait to be taken; yet the oldest of those
+ * is younger than one just taken, `taken`. By HTTP/2 they come in any order, so that nothing can be
+ * said of those that wait.
  */
 static void prune(php_apns_tracked *tracked, const uint32_t *taken) {
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
@@ -100,7 +100,7 @@ php_apns_record *php_apns_tracked_next(php_apns_tracked *tracked, bool of_others
   apns_error_t error = APNS_ERROR_INIT;
   int64_t deadline = now_ms() + timeout_ms;
   php_apns_records *records = of_others ? &tracked->left : &tracked->own;
-  /* What a child inherited is its parent's to tell. */
+  /* The outcomes of an inherited session belong to the parent. */
   if (php_apns_tracked_is_inherited(tracked)) {
     apns_session_flush(tracked->session, &error);
     php_apns_throw(&error);
@@ -141,7 +141,7 @@ void php_apns_tracked_finish(php_apns_tracked *tracked) {
   int32_t timeout = (int32_t)APNS_G(close_timeout_ms);
   if (tracked->is_closed || apns_session_stats(tracked->session, &stats, NULL) != APNS_OK) return;
   tracked->is_closed = true;
-  /* Draining sends again what a rejection before it undid, which closing does not. */
+  /* Draining sends again what a rejection discarded; closing does not. */
   if (stats.unresolved > 0 && timeout > 0 &&
       apns_session_drain(tracked->session, timeout, NULL, NULL) != APNS_OK) {
     timeout = 0;

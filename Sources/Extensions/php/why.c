@@ -37,7 +37,7 @@ static zend_string *tell_answer(const char *beginning, const php_apns_answer *an
   if (answer->reason == APNS_REASON_NONE) {
     return strpprintf(0, "%s: HTTP %u", beginning, answer->http_status);
   }
-  /* What a service says may be no time. */
+  /* A service may send a number that is no time. */
   if (answer->timestamp > 0 && answer->timestamp <= 253402300799 && gmtime_r(&time, &calendar)) {
     strftime(since, sizeof since, ", since %Y-%m-%d %H:%M:%S UTC", &calendar);
   }

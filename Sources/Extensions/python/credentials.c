@@ -3,19 +3,19 @@
 typedef struct credentials {
   PyObject_HEAD apns_credentials_t *credentials;
   const module_state_t *state;
-  size_t borrowers; /* calls that wait with them */
+  size_t borrowers; /* calls that use them without the interpreter lock */
   bool closed;
 } credentials_t;
 
 /* ---- The passphrase ------------------------------------------------------- */
 
-/* A call of the library's that may come back for a passphrase. */
+/* A call of the library that may ask for a passphrase. */
 typedef struct asking {
   PyObject *callable;
   PyThreadState *state; /* of the thread, while it runs without the interpreter lock */
 } asking_t;
 
-/* Writes what the callable says; -1 where it says nothing, or raises. */
+/* Writes what the callable returns; -1 where that is nothing, or it raises. */
 static int ask(PyObject *callable, const char *file, char *buffer, size_t capacity) {
   PyObject *path, *said, *bytes = NULL;
   char *text;
@@ -52,7 +52,7 @@ static int answer(const char *file, char *buffer, size_t capacity, void *context
   asking_t *asking = context;
   int length = -1;
   PyEval_RestoreThread(asking->state);
-  /* After a first exception nobody is asked again. */
+  /* After an exception the callable is not asked again. */
   if (!PyErr_Occurred()) length = ask(asking->callable, file, buffer, capacity);
   asking->state = PyEval_SaveThread();
   return length;
@@ -314,7 +314,7 @@ static PyMethodDef methods[] = {
      "Says what the provider's certificate is for, and how long: a Description."},
     {"close", credentials_close, METH_NOARGS,
      "close($self, /)\n--\n\n"
-     "Frees them. Sessions and feedbacks made with them keep what they need.\n"
+     "Frees them. Sessions and feedbacks that were made with them keep working.\n"
      "Closing them again does nothing."},
     {"__enter__", credentials_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nItself."},
     {"__exit__", credentials_exit, METH_VARARGS,
@@ -338,25 +338,25 @@ static const char doc[] =
     "    blocks in any order, PKCS#12 (what Keychain exports) or a single one in DER.\n"
     "    Neither: the provider shows none.\n"
     "key_file, key\n"
-    "    Its private key, RSA or EC, in PEM or DER. Neither: it stands beside the\n"
+    "    Its private key, RSA or EC, in PEM or DER. Neither: it is in the same file as the\n"
     "    certificate.\n"
     "passphrase\n"
     "    Of the key or the PKCS#12 file, at most 1,024 bytes: str, bytes, or a callable\n"
-    "    that is asked only where there is something to open. It is given the file's\n"
-    "    path, or None for bytes, and returns str or bytes, or None where there is no\n"
-    "    passphrase; what it raises comes out here.\n"
+    "    that is called only where there is something to open. It gets the file's path, or\n"
+    "    None for bytes, and returns str or bytes, or None where there is no passphrase;\n"
+    "    its exceptions are raised here.\n"
     "ca_file, ca_directory\n"
-    "    Whom to trust: a PEM file, a directory as OpenSSL's rehash lays one out, or\n"
+    "    Whom to trust: a PEM file, a directory as OpenSSL's rehash arranges it, or\n"
     "    both. Neither: the system's store.\n"
     "tls_min, tls_max\n"
     "    Of TLSVersion. Default: at least 1.2, at most what OpenSSL knows.\n"
     "dangerously_accept_any_peer\n"
-    "    Whoever answers is taken for the gateway, and anybody on the way can read and\n"
-    "    change what is sent. For a test on one machine, if at all.\n"
+    "    Takes anyone who answers for the gateway, so that anybody on the way can read and\n"
+    "    change what is sent. Only for a test on one machine.\n"
     "accept_expired\n"
-    "    A certificate that has expired or is not yet valid is taken.\n"
+    "    Takes a certificate that has expired or is not yet valid.\n"
     "token_key_file, token_key\n"
-    "    By HTTP/2, instead of a certificate or beside it: the key that signs provider\n"
+    "    HTTP/2, instead of a certificate or beside it: the key that signs provider\n"
     "    tokens, the .p8 that Apple hands out, a file or bytes, not both.\n"
     "key_id, team_id\n"
     "    The key's and whose it is, 10 letters and digits each.\n"

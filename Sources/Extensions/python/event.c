@@ -5,14 +5,16 @@
 
 static PyStructSequence_Field fields[] = {
     {"kind", "How it ended: an EventKind."},
-    {"reject", "Why, where the gateway rejected it: a Reject, NONE where it did not."},
+    {"reject",
+     "The binary interface's status, a Reject; NONE where the gateway did not reject it."},
     {"identifier", "The number that send() returned."},
     {"user_data", "The object that was sent with it, or None."},
-    {"reason", "Why, in APNs' own words: a Reason. HTTP/2, as are all that follow; else NONE."},
-    {"http_status", "What was answered, such as 200; 0: nothing."},
-    {"timestamp", "UNIX seconds since when the device is gone (410); 0: not said."},
-    {"apns_id", "The notification's: the caller's, or what the service gave it; else empty."},
-    {"reason_text", "The reason as it was written, for one that is not listed too."},
+    {"reason",
+     "The reason of HTTP/2, a Reason, else NONE. What follows is for HTTP/2 too, but token."},
+    {"http_status", "Of the answer, such as 200; 0: there was none."},
+    {"timestamp", "UNIX seconds since when the device is gone (410); 0: not given."},
+    {"apns_id", "Of the notification: the caller's, or the one from the service; else empty."},
+    {"reason_text", "The reason as the service wrote it, also one that is not listed."},
     {"token", "The device's, bytes."},
     {NULL, NULL}};
 

@@ -30,7 +30,7 @@ static bool open_feedback(feedback_t *self, apns_feedback_options_t *options,
   status = apns_feedback_open(options, lent, &self->feedback, &error);
   Py_END_ALLOW_THREADS;
   credentials_return(credentials);
-  /* Nobody else has the object yet. */
+  /* No other thread has the object yet. */
   while (status == APNS_OK) {
     Py_BEGIN_ALLOW_THREADS;
     status = apns_feedback_connect(self->feedback, &error);
@@ -88,7 +88,7 @@ static PyObject *feedback_next(PyObject *object) {
   for (;;) {
     apns_error_t error = APNS_ERROR_INIT;
     apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
-    uint8_t token[UINT16_MAX]; /* the longest that a tuple can say */
+    uint8_t token[UINT16_MAX]; /* the longest that a tuple can have */
     apns_status_t status = APNS_ERR_CLOSED;
     if (!object_lock_acquire(&self->lock, "feedback")) return NULL;
     Py_BEGIN_ALLOW_THREADS;
@@ -144,7 +144,7 @@ static PyStructSequence_Field device_fields[] = {
     {NULL, NULL}};
 
 static PyStructSequence_Desc device_shape = {
-    "apns.Device", "A device on which the app no longer is. A tuple with names.", device_fields, 2};
+    "apns.Device", "A device that no longer has the app. A tuple with names.", device_fields, 2};
 
 static PyMethodDef methods[] = {
     {"close", feedback_close, METH_NOARGS,
@@ -161,8 +161,8 @@ static PyGetSetDef properties[] = {
 static const char doc[] =
     "Feedback(credentials, *, " FEEDBACK_SIGNATURE
     ")\n--\n\n"
-    "The feedback service's list of devices that are gone. Making it connects; iterating\n"
-    "over it reads the list, a Device at a time, and clears it there.\n\n"
+    "The feedback service's list of devices that no longer have the app. Making it connects;\n"
+    "iterating over it reads the list, one Device at a time, and clears it at the service.\n\n"
     "host, server_name, port\n"
     "    The service's name or address (default: FEEDBACK_HOST_PRODUCTION), the name its\n"
     "    certificate must carry (default: host), and its port (default: 2196).\n"
@@ -172,12 +172,12 @@ static const char doc[] =
     "proxy_host, proxy_port, proxy_user, proxy_password\n"
     "    As in Session.\n"
     "list_timeout, tuples_max\n"
-    "    A list that has no end is broken off when reading it has taken so many seconds, or\n"
-    "    has told of so many devices. Default: 600 and 10,000,000.\n\n"
-    "Where the connection died, the whole tuples come first, then the error: with\n"
-    "ProtocolError it broke off in the middle of a tuple. The same answer is given from\n"
-    "then on. Other threads run while it waits; Ctrl-C ends the wait, and what was to be\n"
-    "read can be read still. In a child process every method raises ForkedError.";
+    "    Limits for a list that does not end: seconds of reading, and devices. Default: 600\n"
+    "    and 10,000,000.\n\n"
+    "When the connection dies, whole tuples come first, then the error, and the same error\n"
+    "from then on; ProtocolError: it broke in the middle of a tuple. Other threads run while\n"
+    "it waits. Ctrl-C ends the wait, and reading can go on afterwards. In a child process\n"
+    "every method raises ForkedError.";
 
 static PyType_Slot slots[] = {{Py_tp_new, feedback_new},       {Py_tp_dealloc, feedback_dealloc},
                               {Py_tp_iter, PyObject_SelfIter}, {Py_tp_iternext, feedback_next},

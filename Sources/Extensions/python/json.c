@@ -7,7 +7,7 @@
 
 #include "core.h"
 
-/* As the library's own reader has it; json.dumps() ends elsewhere with each version. */
+/* As in the library's own reader. The limit of json.dumps() depends on the version. */
 #define DEEPEST 512
 #define INTEGER_MAX 20 /* characters of a long long */
 
@@ -59,7 +59,7 @@ static inline bool put_byte(text_t *text, char byte) {
 
 /* ---- Strings ----------------------------------------------------------------------- */
 
-/* Without an end before the last byte, so that the compiler looks at many at once. */
+/* Always looks at all bytes, so that the compiler can look at many at once. */
 static bool is_plain(const char *bytes, size_t length) {
   unsigned char odd = 0;
   for (size_t i = 0; i < length; i++) {
@@ -110,7 +110,7 @@ static bool put_utf8(text_t *text, const char *bytes, size_t length) {
   return true;
 }
 
-/* A UnicodeEncodeError says where half of a surrogate pair is. */
+/* Half of a surrogate pair is a UnicodeEncodeError. */
 static bool put_string(text_t *text, PyObject *string) {
   char *bytes;
   Py_ssize_t length;
@@ -170,7 +170,7 @@ static bool put_double(text_t *text, PyObject *number) {
 
 /* ---- What has others in it ---------------------------------------------------------- */
 
-/* A container that is being written, and those it is in. */
+/* A container that is being written, and those around it. */
 typedef struct level {
   const struct level *above;
   PyObject *container;
@@ -186,7 +186,7 @@ static bool not_json(const char *format, PyObject *value) {
   return false;
 }
 
-/* In quotes whatever it is. */
+/* Always in quotes. */
 static bool put_key(text_t *text, PyObject *key) {
   if (PyUnicode_Check(key)) return put_string(text, key);
   if (key == Py_None) return put(text, "\"null\"", 6);
@@ -210,7 +210,7 @@ static bool put_plain_dict(text_t *text, PyObject *dict, const level_t *level) {
   PyObject *key, *value;
   Py_ssize_t place = 0, size = PyDict_Size(dict);
   for (bool is_first = true; PyDict_Next(dict, &place, &key, &value); is_first = false) {
-    /* What is in it may run Python code, and that may take both away. */
+    /* Writing them may run Python code, which may remove both from the dict. */
     Py_INCREF(key);
     Py_INCREF(value);
     bool fine = put_pair(text, key, value, is_first, level);
@@ -225,7 +225,7 @@ static bool put_plain_dict(text_t *text, PyObject *dict, const level_t *level) {
   return true;
 }
 
-/* What is in it and in which order says its items(). */
+/* Its items() gives contents and order. */
 static bool put_other_dict(text_t *text, PyObject *dict, const level_t *level) {
   PyObject *items = PyMapping_Items(dict);
   bool fine = items != NULL;
@@ -253,7 +253,7 @@ static bool put_dict(text_t *text, PyObject *dict, const level_t *level) {
 }
 
 static bool put_sequence(text_t *text, PyObject *given, const level_t *level) {
-  /* Of a subclass its iterator says what is in it. */
+  /* The iterator of a subclass gives its contents. */
   PyObject *sequence = PySequence_Fast(given, "a list or tuple cannot be iterated over");
   if (!sequence) return false;
   bool is_list = PyList_CheckExact(sequence);
@@ -280,7 +280,7 @@ static bool put_container(text_t *text, PyObject *container, const level_t *abov
     PyErr_Format(PyExc_RecursionError, "JSON is nested more than %d deep", DEEPEST);
     return false;
   }
-  /* Python code that this runs may come here again. */
+  /* Python code that this runs may call this function again. */
   if (Py_EnterRecursiveCall(" while encoding a JSON object")) return false;
   bool fine = PyDict_Check(container) ? put_dict(text, container, &level)
                                       : put_sequence(text, container, &level);

@@ -1,7 +1,7 @@
 /*
- * Names looked up on a thread of their own. getaddrinfo() waits as long as it likes, and no
- * signal ends it: a program that is to end does not wait for it. The thread touches nothing of
- * Python's and frees what it found where nobody waits for that any more.
+ * Looks names up on a thread of their own. getaddrinfo() waits as long as it likes, and no
+ * signal ends it, so a program that ends must not wait for it. The thread touches nothing of
+ * Python's, and frees its answer when nobody waits for it any more.
  */
 #include <errno.h>
 #include <netdb.h>

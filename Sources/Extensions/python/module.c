@@ -56,7 +56,7 @@ static PyMethodDef functions[] = {
     {"version", version, METH_NOARGS,
      "version()\n--\n\nThe version of the C library in use, \"0.1.0\"."},
     {"reject_text", reject_text, METH_O,
-     "reject_text(reject, /)\n--\n\nThe gateway's reason in words, such as \"invalid token\"."},
+     "reject_text(reject, /)\n--\n\nThe status in words, such as \"invalid token\"."},
     {"reason_text", reason_text, METH_O,
      "reason_text(reason, /)\n--\n\nThe reason as APNs writes it, such as \"BadDeviceToken\"."},
     {"reason_http_status", reason_http_status, METH_O,

@@ -46,7 +46,7 @@ static size_t key_named(PyObject *name) {
   for (size_t i = 0; i < KEYS; i++) {
     if (PyUnicode_CompareWithASCIIString(name, keys[i].name) == 0) return i;
   }
-  PyErr_Format(PyExc_TypeError, "%R is no key of Apple's; add() is for the app's own", name);
+  PyErr_Format(PyExc_TypeError, "%R is not one of Apple's keys; add() is for the app's own", name);
   return KEYS;
 }
 
@@ -61,7 +61,7 @@ static PyObject *utf8(PyObject *given, const char *name, char **text_out, Py_ssi
   return bytes;
 }
 
-/* The state is looked up only here, which keeps it out of the making of a payload. */
+/* The state is looked up only for errors, so that making a payload costs less. */
 static void *fail(payload_t *self, const apns_error_t *error) {
   const module_state_t *state = state_of_type(Py_TYPE((PyObject *)self));
   return state ? raise_error(state, error) : NULL;
@@ -249,7 +249,7 @@ static PyObject *payload_remove(PyObject *object, PyObject *names) {
   Py_RETURN_NONE;
 }
 
-/* Anything that is no plain value, as JSON. */
+/* Any other value as JSON. */
 static apns_status_t add_json(apns_payload_t *payload, const char *name, size_t name_length,
                               PyObject *value, apns_error_t *error) {
   char *json;
@@ -366,8 +366,8 @@ static PyStructSequence_Field finding_fields[] = {
     {NULL, NULL}};
 
 static PyStructSequence_Desc finding_shape = {
-    "apns.Finding", "Something about a payload that its maker should know. A tuple with names.",
-    finding_fields, 5};
+    "apns.Finding", "An error or a warning about a payload. A tuple with names.", finding_fields,
+    5};
 
 static PyObject *finding_make(const module_state_t *state, const apns_payload_finding_t *found) {
   PyObject *values[5] = {
@@ -432,7 +432,7 @@ PyMethodDef payload_functions[] = {
      "in it, Apple's keys of the right type, at most `limit` bytes (0: 2,048).\n\n"
      "Returns a list of Finding, errors and warnings in order; none where all is well.\n"
      "Warnings are of what a device ignores: a key that Apple has not, with the one that\n"
-     "was probably meant; an alert that is an array; a key that is there twice."},
+     "was probably meant; an alert that is an array; a key that occurs twice."},
     {NULL, NULL, 0, NULL}};
 
 /* ---- The type ---------------------------------------------------------------------- */
@@ -440,19 +440,17 @@ PyMethodDef payload_functions[] = {
 static PyMethodDef methods[] = {
     {"set", (PyCFunction)(void (*)(void))payload_set, METH_VARARGS | METH_KEYWORDS,
      "set($self, /, **keys)\n--\n\n"
-     "Sets Apple's keys, or sets them again: the new value takes the place of the old one.\n"
-     "See Payload for the names. An alert that is a string has no parts, and one with\n"
-     "parts is no string: remove(\"alert\") to go from one to the other. Where one of\n"
-     "several cannot be set, those before it are."},
+     "Sets Apple's keys; a new value replaces the old one. See Payload for the names. An\n"
+     "alert is either a string or has parts: remove(\"alert\") to change from one to the\n"
+     "other. Where one of several keys cannot be set, those before it are set."},
     {"set_critical_sound", (PyCFunction)(void (*)(void))payload_set_critical_sound,
      METH_VARARGS | METH_KEYWORDS,
      "set_critical_sound($self, /, name, volume=1.0)\n--\n\n"
-     "Sets the sound to one that is played though the device is muted, `volume` 0 to 1.\n"
-     "It takes the place of `sound`."},
+     "Sets a sound that plays even on a muted device, `volume` 0 to 1. It replaces `sound`."},
     {"remove", payload_remove, METH_VARARGS,
      "remove($self, /, *names)\n--\n\n"
-     "Takes Apple's keys away; \"alert\" takes the alert away with all its parts. One that\n"
-     "is not set is no error."},
+     "Removes Apple's keys; \"alert\" removes the alert with all its parts. A key that is not\n"
+     "set is no error."},
     {"add", payload_add, METH_VARARGS,
      "add($self, name, value, /)\n--\n\n"
      "Adds a key of the app's own beside `aps`: str, int, float, bool, None, or whatever\n"
@@ -460,9 +458,9 @@ static PyMethodDef methods[] = {
      "see remove_custom()."},
     {"remove_custom", payload_remove_custom, METH_NOARGS,
      "remove_custom($self, /)\n--\n\n"
-     "Takes all keys of the app's own away, to add those of the next device."},
+     "Removes all keys of the app's own, to add those for the next device."},
     {"reset", payload_reset, METH_NOARGS,
-     "reset($self, /)\n--\n\nTakes all keys away and keeps options and memory."},
+     "reset($self, /)\n--\n\nRemoves all keys and keeps options and memory."},
     {"write", payload_write, METH_NOARGS,
      "write($self, /)\n--\n\n"
      "The payload's JSON as bytes. ArgumentError: it is longer than the limit, even with\n"
@@ -477,14 +475,13 @@ static PyMethodDef methods[] = {
 
 static const char doc[] =
     "Payload(*, limit=0, truncate=False, suffix=None, **keys)\n--\n\n"
-    "A payload in the making. It writes compact JSON: UTF-8, nothing escaped that need not\n"
-    "be, `aps` first, and in every object the keys in the order in which they were first\n"
-    "set.\n\n"
+    "Builds a payload and writes compact JSON: UTF-8, only necessary escapes, `aps` first,\n"
+    "and in every object the keys in the order in which they were first set.\n\n"
     "limit\n"
     "    How long it may be, in bytes. Default: PAYLOAD_MAX_FRAMED, 2,048.\n"
     "truncate\n"
-    "    Where it is too long its text is shortened to fit: the alert or its body, or\n"
-    "    where it has neither the last of loc_args.\n"
+    "    Shortens the text of a payload that is too long: the alert or its body, or without\n"
+    "    these the last of loc_args.\n"
     "suffix\n"
     "    Put at the end of a text that was shortened. Default: an ellipsis.\n\n"
     "Keys, here and in set(), are Apple's. str: alert, or title, subtitle, body,\n"
@@ -492,9 +489,9 @@ static const char doc[] =
     "launch_image; sound, category, thread_id, target_content_id, interruption_level,\n"
     "filter_criteria. Sequences of str: title_loc_args, subtitle_loc_args, loc_args,\n"
     "url_args. int: badge, content_available, mutable_content. float: relevance_score.\n\n"
-    "One payload serves for any number of notifications: send it, set what is other for the\n"
-    "next device, send it again. A call that fails changes nothing; ArgumentError names\n"
-    "the key.";
+    "One payload serves any number of notifications: send it, change it for the next\n"
+    "device, send it again. A call that fails changes nothing; ArgumentError names the\n"
+    "key.";
 
 static PyType_Slot slots[] = {{Py_tp_new, payload_new},
                               {Py_tp_dealloc, payload_dealloc},

@@ -11,7 +11,7 @@ static apns_status_t send_array(session_t *self, const apns_notification_t *push
                                     &taken, error);
     *taken_out += taken;
   } while (status == APNS_ERR_FULL && session_collect(self) > 0);
-  /* Nothing is held back for a batch that will not come. */
+  /* No other batch follows, so nothing is held back. */
   if (flags && (status == APNS_ERR_ARGUMENT || status == APNS_ERR_FULL)) {
     apns_session_flush(self->session, NULL);
   }
@@ -19,7 +19,7 @@ static apns_status_t send_array(session_t *self, const apns_notification_t *push
   return status;
 }
 
-/* Keeps what the notification's event is to have: token and user_data. */
+/* Keeps the token and user_data for the notification's event. */
 static bool keep(session_t *self, apns_notification_t *push, PyObject *user_data) {
   if (push->token_length > APNS_TOKEN_MAX) return true; /* refused by the library */
   if (user_data == Py_None) user_data = NULL;
@@ -29,14 +29,15 @@ static bool keep(session_t *self, apns_notification_t *push, PyObject *user_data
   return number != 0;
 }
 
-/* When a call has to end that was cut for the first time. */
+/* Sets the deadline of a call after its first slice. */
 static void begin_waiting(const session_t *self, int64_t *deadline) {
   if (*deadline == 0) *deadline = clock_ms() - SLICE_MS + self->patience_ms;
 }
 
 static bool write_rest(session_t *self, int64_t deadline);
 
-/* Sends one. False with the exception of a signal; `status_out` says whether it was taken. */
+/* Sends one. False with the exception of a signal handler; `status_out` says whether it was
+   taken. */
 static bool send_in_slices(session_t *self, const apns_notification_t *push, uint32_t flags,
                            uint32_t *identifier, apns_status_t *status_out, apns_error_t *error) {
   int64_t deadline = 0;
@@ -63,8 +64,8 @@ static bool send_in_slices(session_t *self, const apns_notification_t *push, uin
   }
 }
 
-/* Writes what a send that was cut has taken and not written; what goes wrong with that is for
-   the next call to meet again. False with the exception of a signal. */
+/* Writes what was taken and not yet written. The next call meets any failure again. False with
+   the exception of a signal handler. */
 static bool write_rest(session_t *self, int64_t deadline) {
   for (;;) {
     deferred_t deferred;
@@ -90,27 +91,26 @@ const char send_doc[] =
     "payload\n"
     "    JSON as bytes or str, a dict that will be JSON, or a Payload.\n"
     "user_data\n"
-    "    Any object; it comes back with the event. The session refers to it until then,\n"
-    "    or until the gateway is known to have accepted where that is no event.\n"
+    "    Any object; it comes back with the event. The session keeps a reference until\n"
+    "    then, or until the gateway has accepted where acceptances are no events.\n"
     "expiry\n"
-    "    UNIX seconds until which the gateway keeps trying. 0: not said; EXPIRY_ONCE:\n"
-    "    tried once.\n"
+    "    UNIX seconds until which the gateway keeps trying. 0: not given; EXPIRY_ONCE: it\n"
+    "    tries once.\n"
     "priority\n"
-    "    10 at once, 5 power-considerate; 0: not said. HTTP/2 knows 1 too.\n"
+    "    10 at once, 5 power-considerate; 0: not given. HTTP/2 has 1 too.\n"
     "more\n"
-    "    Another one follows at once, so this one may wait for it: until it fills a TLS\n"
-    "    record, or the next call that writes.\n"
+    "    Another notification follows at once, so this one may wait until a TLS record is\n"
+    "    full, or for the next call that writes.\n"
     "topic, push_type, collapse_id, apns_id\n"
-    "    By HTTP/2: the app's, where it is not the session's or the certificate's; of\n"
-    "    PushType or its text, default by the payload; at most 64 bytes, and it takes the\n"
-    "    place of one that came before; a UUID, default one that APNs makes.\n\n"
-    "When it returns the session has taken the notification, which will have exactly\n"
-    "one end; an exception says that it was not taken. ArgumentError refuses what the\n"
-    "gateway would. Connects where that is needed, and where the window is full waits\n"
-    "for the gateway's word, both together at most for connect_timeout and write_timeout\n"
-    "and while other threads run. Ctrl-C ends the wait: KeyboardInterrupt then has an\n"
-    "attribute `taken`, 1 where the notification was taken before, else 0. FullError:\n"
-    "events wait to be taken.";
+    "    HTTP/2: the app's topic, by default the session's or the certificate's; one of\n"
+    "    PushType or its text, by default from the payload; at most 64 bytes, and a\n"
+    "    notification replaces an earlier one with the same; a UUID, by default made by APNs.\n\n"
+    "When it returns, the session has taken the notification, which will have exactly one\n"
+    "outcome; an exception says that it was not taken. ArgumentError refuses what the\n"
+    "gateway would refuse. The call connects if needed, and waits for the gateway while the\n"
+    "window is full, together at most for connect_timeout and write_timeout; other threads\n"
+    "run meanwhile. Ctrl-C ends the wait: KeyboardInterrupt then has an attribute `taken`,\n"
+    "1 where the notification was taken before, else 0. FullError: events wait to be taken.";
 
 PyObject *session_send(PyObject *object, PyObject *args, PyObject *keywords) {
   static char *names[] = {"token", "payload",   "user_data",   "expiry",  "priority", "more",
@@ -159,7 +159,7 @@ typedef struct batch {
   push_buffers_t buffers[BATCH];
 } batch_t;
 
-/* The usual item, a tuple of bytes and bytes, which keeps them alive by itself. */
+/* The usual item, a tuple of bytes and bytes, keeps them alive by itself. */
 static bool pack_plain(batch_t *batch, PyObject *token, PyObject *payload) {
   char *bytes;
   Py_ssize_t length;
@@ -228,7 +228,7 @@ static bool send_slices(session_t *self, const batch_t *batch, bool more, size_t
     Py_END_ALLOW_THREADS;
     if (!session_run_deferred(self, &deferred)) return false;
     if (ended - began < SLICE_MS) return true;
-    /* The time is that of each notification, as it is in the library. */
+    /* Each notification has the whole time, as in the library. */
     if (*taken > before) deadline = 0;
     begin_waiting(self, &deadline);
     if (PyErr_CheckSignals()) return false;
@@ -244,7 +244,7 @@ static bool send_batch(session_t *self, batch_t *batch, bool more, size_t *total
   size_t taken = 0;
   bool is_calm;
   if (batch->count == 0 && *total > 0) {
-    /* What it cannot write now, the next call writes. */
+    /* The next call writes what this one cannot. */
     is_calm = write_rest(self, clock_ms() + self->patience_ms);
   } else {
     is_calm = send_slices(self, batch, more, &taken, &status, &error);
@@ -277,14 +277,14 @@ static bool fill_batch(session_t *self, batch_t *batch, PyObject *iterator, bool
 
 const char send_many_doc[] =
     "send_many($self, notifications, /)\n--\n\n"
-    "Sends notifications in order, with the least work for each, and returns how many.\n\n"
+    "Sends notifications in order, with the least work for each, and returns their number.\n\n"
     "Each is a tuple of token and payload, and where wanted user_data, expiry, priority,\n"
     "topic, push_type, collapse_id and apns_id, each as send() takes it; Notification is\n"
-    "such a tuple with names. They may come from any iterable, which is asked for some\n"
-    "hundred at a time.\n\n"
-    "Any exception, be it the library's, the iterable's or Ctrl-C, has an attribute\n"
-    "`taken`: how many the session took. Those have exactly one end each; the one after\n"
-    "them is what the exception is about, and it and all behind it were not taken.";
+    "such a tuple with names. They may come from any iterable, from which some hundred are\n"
+    "taken at a time.\n\n"
+    "Any exception, whether the library's, the iterable's or Ctrl-C, has an attribute\n"
+    "`taken`: how many the session took. Those have exactly one outcome each. The exception\n"
+    "is about the next one; that one and all after it were not taken.";
 
 PyObject *session_send_many(PyObject *object, PyObject *args, PyObject *keywords) {
   static char *names[] = {"", NULL};
@@ -306,7 +306,7 @@ PyObject *session_send_many(PyObject *object, PyObject *args, PyObject *keywords
   while (fine && !ended) {
     fine = fill_batch(self, batch, iterator, &ended);
     if (!fine) {
-      /* What came before the trouble is sent; an error of that comes before it. */
+      /* What came before is sent; its error, if any, replaces this exception. */
       PyObject *type, *value, *trace;
       PyErr_Fetch(&type, &value, &trace);
       if (send_batch(self, batch, false, &total)) {

@@ -179,60 +179,61 @@ static PyGetSetDef properties[] = {
 static PyMethodDef methods[] = {
     {"connect", session_connect, METH_NOARGS,
      "connect($self, /)\n--\n\n"
-     "Connects now, where a mistake in host or credentials is best found: every address\n"
-     "of the name is tried, within connect_timeout. Does nothing on a session that is\n"
-     "connected. Ctrl-C ends the wait."},
+     "Connects now, which is the best place to find a mistake in host or credentials. Tries\n"
+     "every address of the name, within connect_timeout. Does nothing on a connected\n"
+     "session. Ctrl-C ends the wait."},
     {"send", (PyCFunction)(void (*)(void))session_send, METH_VARARGS | METH_KEYWORDS, send_doc},
     {"send_many", (PyCFunction)(void (*)(void))session_send_many, METH_VARARGS | METH_KEYWORDS,
      send_many_doc},
     {"flush", session_flush, METH_NOARGS,
      "flush($self, /)\n--\n\n"
-     "Writes what `more` held back. An error loses nothing: the next call goes on where\n"
+     "Writes what `more` held back. An error loses nothing: the next call continues where\n"
      "this one stopped. Ctrl-C ends the wait."},
     {"drain", (PyCFunction)(void (*)(void))session_drain, METH_VARARGS | METH_KEYWORDS,
      "drain($self, /, timeout=None)\n--\n\n"
-     "Waits until the end of every notification is known, for at most `timeout` seconds;\n"
+     "Waits until the outcome of every notification is known, for at most `timeout` seconds;\n"
      "None: for connect_timeout and write_timeout together.\n\n"
-     "TimeoutError when that passed first, or another error where the gateway cannot be\n"
-     "reached: its `unresolved` says how many have no end yet; they stay in the session.\n"
-     "Other threads run meanwhile, and may use the session in turn; Ctrl-C ends the wait."},
+     "Raises TimeoutError when that time is over, or another error when the gateway cannot\n"
+     "be reached. Its `unresolved` says how many notifications have no outcome yet; they\n"
+     "stay in the session. Other threads run meanwhile, and may use the session in turn;\n"
+     "Ctrl-C ends the wait."},
     {"next_event", (PyCFunction)(void (*)(void))session_next_event, METH_VARARGS | METH_KEYWORDS,
      "next_event($self, /, timeout=0)\n--\n\n"
-     "Takes the next outcome, in the order in which the notifications were sent, or by\n"
-     "HTTP/2 answered: an Event, or None where there is none.\n\n"
+     "Takes the next outcome: an Event, or None where there is none. They come in the order\n"
+     "in which the notifications were sent, or over HTTP/2 answered.\n\n"
      "Waits up to `timeout` seconds for one, and writes and reconnects meanwhile; with 0\n"
-     "it only looks at what has come. Works on a closed session too, and is how the ones\n"
-     "with no known end are got back there. Ctrl-C ends the wait."},
+     "it only takes what has come. A closed session still gives its events, among them\n"
+     "those of notifications whose outcome is unknown. Ctrl-C ends the wait."},
     {"gone", session_gone, METH_NOARGS,
      "gone($self, /)\n--\n\n"
-     "By HTTP/2: takes the list of the devices on which the app no longer is, as the\n"
-     "service said in answers to this session (410), each once: a list of Device, as\n"
-     "Feedback gives them for the binary interface. At most 65,536 wait to be taken."},
+     "HTTP/2: takes the list of devices that no longer have the app, from the service's\n"
+     "answers to this session (410): a list of Device, each once, as Feedback gives them\n"
+     "for the binary interface. At most 65,536 are kept until they are taken."},
     {"events", (PyCFunction)(void (*)(void))session_events, METH_VARARGS | METH_KEYWORDS,
      "events($self, /, timeout=0)\n--\n\n"
-     "Iterates over the outcomes, until none comes within `timeout` seconds. Iterating\n"
-     "over the session itself is the same without waiting."},
+     "Iterates over the outcomes until none comes within `timeout` seconds. Iterating over\n"
+     "the session itself does the same without waiting."},
     {"stats", session_stats, METH_NOARGS,
      "stats($self, /)\n--\n\nCounts since the session was made: Stats."},
     {"close", (PyCFunction)(void (*)(void))session_close, METH_VARARGS | METH_KEYWORDS,
      "close($self, /, timeout=None)\n--\n\n"
      "Ends the connection gently, so that nothing in flight is destroyed, within\n"
      "`timeout` seconds; None: connect_timeout and write_timeout together.\n\n"
-     "What the gateway proves by its last word has its end; what has none then becomes\n"
-     "an event of kind UNKNOWN, for nothing is sent again. Drain first to know all. The\n"
-     "session takes no more notifications. Closing it again does nothing. Ctrl-C ends the\n"
-     "wait, and the session is closed then."},
+     "Nothing is sent again: notifications that the gateway's last answer leaves open\n"
+     "become events of kind UNKNOWN. Drain first to learn all outcomes. A closed session\n"
+     "takes no notifications; closing it again does nothing. Ctrl-C ends the wait, and\n"
+     "the session is closed then."},
     {"__enter__", session_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nItself."},
     {"__exit__", session_exit, METH_VARARGS,
      "__exit__($self, kind, value, trace, /)\n--\n\n"
-     "Drains and closes; after an exception closes without waiting. Events can still be\n"
-     "taken. In a child process, where the session is the parent's, it does nothing."},
+     "Drains and closes; after an exception it closes without waiting. Events can still be\n"
+     "taken. Does nothing in a child process, where the session belongs to the parent."},
     {NULL, NULL, 0, NULL}};
 
 static const char doc[] =
     "Session(credentials, *, " SESSION_SIGNATURE
     ", events_max=1048576)\n--\n\n"
-    "One provider's way to one gateway. It connects with the first send, or connect().\n\n"
+    "A provider's session with one gateway. The first send, or connect(), connects it.\n\n"
     "Every notification that a send method took ends as exactly one of accepted,\n"
     "rejected or unknown. As a context manager it drains and closes at the end of the\n"
     "block. Times are seconds; None and 0 are defaults.\n\n"
@@ -241,74 +242,72 @@ static const char doc[] =
     "    HOST_HTTP2_PRODUCTION), the name its certificate must carry (default: host), and\n"
     "    its port (default: 2195, or 443).\n"
     "format\n"
-    "    Of Format; default: framed.\n"
+    "    Of Format, or \"simple\", \"enhanced\" or \"framed\" (the default).\n"
     "connect_timeout, write_timeout\n"
-    "    For name, connection and handshake together, and for how long the peer may take\n"
-    "    nothing. Default: 10.\n"
+    "    For name lookup, connection and handshake together, and for how long a write may\n"
+    "    make no progress. Default: 10.\n"
     "answer_timeout\n"
-    "    The gateway owes an answer for so long: its connection is taken for dead.\n"
+    "    A connection is taken for dead when the gateway has owed an answer for this long.\n"
     "    Default: 30.\n"
     "window_bytes\n"
-    "    Memory for notifications that have no end yet. Default: 4 MiB; at least 16 KiB.\n"
-    "    For the token that each event has, 48 bytes come on top for each notification\n"
-    "    without an end: with the default at most 1.5 MiB.\n"
+    "    Memory for notifications without an outcome. Default: 4 MiB; at least 16 KiB. Each\n"
+    "    takes 48 bytes more for the token of its event: with the default at most 1.5 MiB.\n"
     "payload_max\n"
-    "    Larger payloads are refused. Default: 2,048, by HTTP/2 what Apple allows the kind\n"
-    "    of push; at most 65,535.\n"
+    "    Larger payloads are refused. Default: 2,048, over HTTP/2 what Apple allows for the\n"
+    "    kind of push; at most 65,535.\n"
     "ambiguous\n"
-    "    Of Ambiguous: what becomes of notifications in flight when a connection ends\n"
-    "    without saying which one failed. Default: sent again, so that some may arrive\n"
-    "    twice; with Format.SIMPLE: reported as unknown.\n"
+    "    Of Ambiguous, or \"resend\" or \"report\": what happens to notifications in flight\n"
+    "    when a connection ends without saying which one failed. Default: they are sent\n"
+    "    again, so some may arrive twice; with Format.SIMPLE they are reported as unknown.\n"
     "report_accepted\n"
-    "    Accepted ones are events too.\n"
+    "    Accepted notifications are events too.\n"
     "quiet_period\n"
     "    None: a notification known to be bad is sent last, and the error packet that\n"
-    "    names it proves all before it. Otherwise, for peers that do not answer such a\n"
-    "    one: silence for so long after the last write is taken for acceptance.\n"
+    "    names it proves all before it. A time is for peers that do not answer a bad\n"
+    "    notification: silence for this long after the last write counts as acceptance.\n"
     "zero_proves\n"
-    "    An error packet with identifier 0 is taken for the answer to that notification.\n"
+    "    An error packet with identifier 0 counts as the answer to that bad notification.\n"
     "connections\n"
-    "    Used side by side, each with its part of the window; order is kept within each\n"
-    "    only. Default: 1; at most 64.\n"
+    "    How many are used side by side, each with its part of the window; order is kept\n"
+    "    within each only. Default: 1; at most 64.\n"
     "standby\n"
-    "    A connection is made ready while the one before it works, so that moving on\n"
+    "    The next connection is made while the current one works, so that changing to it\n"
     "    costs no handshake.\n"
     "connects_per_minute\n"
-    "    Never more than so many connections in a minute. Default: no limit.\n"
+    "    The most connections in a minute. Default: no limit.\n"
     "reconnect_pause_max\n"
-    "    After connections that achieved nothing the next is made later each time, but\n"
-    "    never later than this. Default: 5.\n"
+    "    After connections that achieved nothing the session pauses, longer each time; this\n"
+    "    is the longest pause. Default: 5.\n"
     "keepalive\n"
-    "    After so many seconds of silence TCP asks whether the peer is there. Default:\n"
-    "    60; -1: never.\n"
+    "    Seconds of silence after which TCP asks whether the peer is there. Default: 60;\n"
+    "    -1: never.\n"
     "proxy_host, proxy_port, proxy_user, proxy_password\n"
-    "    An HTTP proxy (CONNECT) to go through, and who asks, told in clear text.\n"
+    "    An HTTP proxy (CONNECT), and its user and password, which are sent in clear text.\n"
     "events_max\n"
-    "    When so many outcomes wait to be taken, and the window is full of more, sending\n"
-    "    is a FullError.\n"
+    "    When this many outcomes wait to be taken, and the window is full of more, sending\n"
+    "    raises FullError.\n"
     "protocol\n"
-    "    Of Protocol, or \"binary\" (the default) or \"http2\": today's APNs. That needs a\n"
-    "    library built with it; format, quiet_period, zero_proves and standby are the\n"
-    "    binary interface's.\n"
+    "    Of Protocol, or \"binary\" (the default) or \"http2\": today's APNs. HTTP/2 needs a\n"
+    "    library built with it; format, quiet_period, zero_proves and standby apply to the\n"
+    "    binary interface only.\n"
     "topic\n"
-    "    By HTTP/2: of notifications that name none. Default: the certificate's.\n"
+    "    HTTP/2: for notifications that name none. Default: the certificate's.\n"
     "ping_after\n"
-    "    By HTTP/2: whole seconds of silence after which a connection is asked whether it\n"
-    "    still is one. Default: an hour; -1: never.\n"
+    "    HTTP/2: whole seconds of silence after which a PING asks whether the connection\n"
+    "    still works. Default: an hour; -1: never.\n"
     "retry_timeout\n"
-    "    By HTTP/2: how long what the service answers by \"later\" is tried again.\n"
-    "    Default: 60.\n"
+    "    HTTP/2: for how long a notification is tried again when the service answers\n"
+    "    \"later\". Default: 60.\n"
     "prove_after\n"
-    "    By the binary interface: whole seconds after which what is in flight without\n"
-    "    proof is proven, in whatever call comes next. Default: 60; -1: only where a call\n"
-    "    needs it.\n"
+    "    Binary interface: whole seconds after which the next call gets proof of what is\n"
+    "    still in flight. Default: 60; -1: only where a call needs proof.\n"
     "checks\n"
-    "    Of Check: what the send methods refuse with ArgumentError, though a gateway or a\n"
-    "    device would only pass over it. Default: all; 0: nothing.\n\n"
-    "Threads: any number may use a session; one at a time is inside, the others wait.\n"
-    "Fork: in a child process every method raises ForkedError and does no I/O; the\n"
-    "parent's connection stays undisturbed whatever the child does. A session that goes\n"
-    "away unclosed while notifications have no end leaves a ResourceWarning.";
+    "    Of Check: mistakes that a gateway or a device would ignore without a word, and the\n"
+    "    send methods refuse with ArgumentError. Default: all; 0: none.\n\n"
+    "Threads: any number may use a session, one at a time; the others wait. Fork: in a\n"
+    "child process every method raises ForkedError and does no I/O, and nothing that the\n"
+    "child does disturbs the parent's connection. A session that is freed unclosed while\n"
+    "notifications have no outcome gives a ResourceWarning.";
 
 static PyType_Slot slots[] = {{Py_tp_new, session_new},
                               {Py_tp_dealloc, session_dealloc},

@@ -77,7 +77,7 @@ static PyObject *key_bytes(PyObject *key, char **text_out, Py_ssize_t *length_ou
   return bytes;
 }
 
-/* The value of a key, borrowed; NULL where there is none, `error` says it. */
+/* The value of a key, borrowed; NULL where there is no such key. */
 static bool look_up(strings_t *self, PyObject *key, const char **text_out, size_t *length_out) {
   apns_error_t error = APNS_ERROR_INIT;
   char *text;
@@ -193,8 +193,8 @@ static const char doc[] =
     "the app's can write the text itself, or see what a loc-key will look like. Never\n"
     "changes once made, and serves any number of threads.\n\n"
     "Reads bytes, UTF-8 or UTF-16 with its byte order mark; Strings.open() reads a file.\n"
-    "Where the device would pass over a mistake or leave out the rest it is an\n"
-    "ArgumentError, and the message says line and column, counted in characters from 1.";
+    "A mistake after which the device would leave something out is an ArgumentError, whose\n"
+    "message says line and column, counted in characters from 1.";
 
 static PyType_Slot slots[] = {{Py_tp_new, strings_new},
                               {Py_tp_dealloc, strings_dealloc},

@@ -1,8 +1,8 @@
 <?php
 
 /**
- * What the extension offers, as PHP sees it. Names and options are those of apns.h,
- * which says what each of them means. Numbers may come as text, switches as "on" and "off"
+ * The classes of the extension. Names and options are those of apns.h, which explains
+ * each of them. Numbers may come as text, switches as "on" and "off"
  * too, and enumerations by name: protocol "http2", format "enhanced", ambiguous "report",
  * tls_min "1.2", as parse_ini_file() and getenv() give them.
  *
@@ -13,7 +13,7 @@
 
 namespace Apns;
 
-/** Every failure that the library tells of; which class it is follows from the status. */
+/** A failure of the library. Each status has a class of its own. */
 class Exception extends \RuntimeException
 {
     /** One of the class's constants; the exception's code too. */
@@ -23,9 +23,9 @@ class Exception extends \RuntimeException
     /** OpenSSL's error code, 0 where there is none. */
     public int $tlsCode = 0;
     /**
-     * What the gateway said, or would have said of a notification, token or payload that was
-     * refused here, so that a script's table of statuses covers both: a constant of Apns\Reject;
-     * 0 for nothing.
+     * The status with which a gateway would have refused the notification, token or payload
+     * that was refused here, so that a script needs one table for both: a constant of
+     * Apns\Reject; 0: there is none.
      */
     public int $reject = 0;
     /** By sendMany(): how many notifications it had taken before. */
@@ -56,14 +56,14 @@ class ClosedException extends Exception {}
 /** Made by another process than this one. */
 class ForkedException extends Exception {}
 
-/** Why the gateway rejected a notification: Event::$reject. */
+/** Why a gateway rejected a notification over the binary interface: Event::$reject. */
 final class Reject
 {
-    /** The reason in words. */
+    /** The status in words. */
     public static function text(int $reject): string {}
 }
 
-/** Why today's APNs refused a notification, in its own words: Event::$reason. HTTP/2 only. */
+/** Why APNs rejected a notification over HTTP/2: Event::$reason. */
 final class Reason
 {
     /** As APNs writes it, such as "BadDeviceToken". */
@@ -159,7 +159,7 @@ final class Payload implements \Stringable
     /** One of Apple's keys, by its name in the JSON; for "alert" an array sets its parts. */
     public function set(string $key, array|string|int|float|bool|null $value): Payload {}
 
-    /** A sound that is played though the device is muted. */
+    /** A sound that plays even on a muted device. */
     public function setCriticalSound(string $name, float $volume = 1.0): Payload {}
 
     /** A key of the app's own: anything that json_encode() takes. */
@@ -181,8 +181,8 @@ final class Payload implements \Stringable
     public function __toString(): string {}
 
     /**
-     * What there is to say of a payload made elsewhere: arrays of severity ("error" or
-     * "warning"), offset, line, column, message. Limit 0 is that of the framed format.
+     * Checks a payload made elsewhere, and returns arrays of severity ("error" or "warning"),
+     * offset, line, column, message. Limit 0 is that of the framed format.
      */
     public static function check(string $json, int $limit = 0): array {}
 }
@@ -216,17 +216,17 @@ final class Event
 {
     /** ACCEPTED, REJECTED or UNKNOWN. */
     public readonly int $kind;
-    /** Where it was rejected why, a constant of Apns\Reject; else 0. */
+    /** The status of the binary interface, a constant of Apns\Reject; else 0. */
     public readonly int $reject;
-    /** Why it was rejected in APNs' own words, a constant of Apns\Reason; HTTP/2 only, else 0. */
+    /** The reason of HTTP/2, a constant of Apns\Reason; else 0. */
     public readonly int $reason;
-    /** What was answered, such as 200; HTTP/2 only, else 0. */
+    /** Of the answer, such as 200; HTTP/2 only, else 0. */
     public readonly int $httpStatus;
-    /** UNIX seconds since when the device is gone (410); 0: not said. */
+    /** UNIX seconds since when the device is gone (410); 0: not given. */
     public readonly int $timestamp;
-    /** The apns-id: the caller's, or what the service gave it; HTTP/2 only, else null. */
+    /** The apns-id: the caller's, or the one from the service; HTTP/2 only, else null. */
     public readonly ?string $apnsId;
-    /** The reason as the service wrote it, for one that is not listed too. */
+    /** The reason as the service wrote it, also one that is not listed. */
     public readonly string $reasonText;
     /** What send() returned. */
     public readonly int $identifier;
@@ -257,7 +257,7 @@ final class Event
 }
 
 /**
- * Outcomes, to go over with foreach; see Session::events().
+ * Outcomes, for foreach; see Session::events().
  *
  * @strict-properties
  * @not-serializable
@@ -270,8 +270,8 @@ final class Events implements \IteratorAggregate
 }
 
 /**
- * One provider's way to one gateway. To go over it with foreach takes the outcomes that
- * have come.
+ * A provider's session with one gateway. A foreach over it takes the outcomes that have
+ * come.
  *
  * @strict-properties
  * @not-serializable
@@ -295,10 +295,10 @@ final class Session implements \IteratorAggregate
     public function __construct(Credentials|array|null $credentials = null, array $options = [], ?string $proxy_password = null, mixed ...$named) {}
 
     /**
-     * The session that this process keeps under a name, made where there is none.
+     * The session that this process keeps under a name, made if there is none.
      *
-     * Option "request" is what this request is called in its events; its number in this
-     * process where not given. Other options than those it was made with are an error.
+     * Option "request" is the name of this request in its events, by default its number in
+     * this process. Options other than those it was made with are an error.
      */
     public static function persistent(string $name, Credentials|array|null $credentials = null, array $options = [], ?string $proxy_password = null, mixed ...$named): Session {}
 
@@ -306,9 +306,9 @@ final class Session implements \IteratorAggregate
 
     /**
      * Takes a notification and returns its identifier. The token is hex or a Token, the
-     * payload JSON, an array or a Payload. With $more it may wait for the next one. What is
-     * behind it is for HTTP/2: topic, a constant of Apns\PushType or its word ("background"),
-     * collapse-id, a UUID.
+     * payload JSON, an array or a Payload. With $more it may wait for the next one. The
+     * parameters after $more are for HTTP/2: topic, a constant of Apns\PushType or its word
+     * ("background"), collapse-id, a UUID.
      */
     public function send(Token|string $token, Payload|array|string $payload, mixed $userData = null, int $expiry = 0, int $priority = 0, bool $more = false, ?string $topic = null, int|string $pushType = 0, ?string $collapseId = null, ?string $apnsId = null): int {}
 
@@ -323,10 +323,10 @@ final class Session implements \IteratorAggregate
     /** Waits until the end of every notification is known. */
     public function drain(int $timeoutMs = -1): void {}
 
-    /** The next outcome, waiting for it so long; null: there is none. */
+    /** Waits up to $timeoutMs for the next outcome; null: there is none. */
     public function nextEvent(int $timeoutMs = 0): ?Event {}
 
-    /** The outcomes, waiting so long for each. */
+    /** The outcomes, waiting up to $timeoutMs for each. */
     public function events(int $timeoutMs = 0): Events {}
 
     /** The next outcome of a notification that an earlier request sent. */
@@ -338,23 +338,23 @@ final class Session implements \IteratorAggregate
     public function getIterator(): \Iterator {}
 
     /**
-     * By HTTP/2: takes the list of the devices on which the app no longer is, as the service
-     * said in answers to this session (410), each once: FeedbackEntry objects, as Feedback
-     * gives them for the binary interface.
+     * HTTP/2: takes the list of devices that no longer have the app, from the service's answers
+     * to this session (410), each once: FeedbackEntry objects, as Feedback gives them for the
+     * binary interface.
      */
     public function gone(): array {}
 
     /** The counts of apns_session_stats_t. */
     public function stats(): array {}
 
-    /** What this request is called in its events; null where the session is not persistent. */
+    /** The name of this request in its events; null where the session is not persistent. */
     public function request(): ?string {}
 
     public function close(int $timeoutMs = -1): void {}
 }
 
 /**
- * A device on which the app no longer is.
+ * A device that no longer has the app.
  *
  * @strict-properties
  * @not-serializable
@@ -370,7 +370,7 @@ final class FeedbackEntry
 }
 
 /**
- * The feedback service's list, as it is read; to go over with foreach.
+ * The feedback service's list while it is read, for foreach.
  *
  * @strict-properties
  * @not-serializable

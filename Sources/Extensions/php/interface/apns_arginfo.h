@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 9860297d52f970ecc589ff138f1513cef0e03952 */
+ * Stub hash: 1b3f48b7292ce8a0f2f2e0c2f362870cbf95dc32 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Exception_isRetryable, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()

@@ -19,11 +19,11 @@ foreach (['certificate_file', 'key_file', 'ca_file', 'ca_directory', 'token_key_
         ini_set("apns.$name", __FILE__) === false ? 'kept' : 'set', "\n";
 }
 --EXPECT--
-Apns\ArgumentException: open_basedir keeps /etc/passwd shut
-Apns\ArgumentException: open_basedir keeps /etc/ssl shut
-Apns\ArgumentException: open_basedir keeps /etc/passwd shut
-Apns\ArgumentException: open_basedir keeps /etc/ssl shut
-Apns\ArgumentException: open_basedir keeps /etc/passwd shut
+Apns\ArgumentException: open_basedir does not allow /etc/passwd
+Apns\ArgumentException: open_basedir does not allow /etc/ssl
+Apns\ArgumentException: open_basedir does not allow /etc/passwd
+Apns\ArgumentException: open_basedir does not allow /etc/ssl
+Apns\ArgumentException: open_basedir does not allow /etc/passwd
 certificate_file is kept, set
 key_file is kept, set
 ca_file is kept, set

@@ -12,15 +12,16 @@ every notification it sent:
         print(event.token.hex(), event.why)
 
 Every notification that a send method took ends as exactly one of accepted, rejected or
-unknown. One that it refused, by an exception, was not taken. Leaving the block waits
-until all ends are known. What goes wrong is an apns.Error.
+unknown. When it raises an exception, it did not take the notification. Leaving the block
+waits until all outcomes are known. Failures are an apns.Error.
 
 Threads: every object may be used by any number of threads. Where one waits, the others
-run. Fork: a session belongs to the process that made it; a child makes its own. Of
-interpreters in one process it is for the main one only.
+run. Fork: a session belongs to the process that made it; a child makes its own. Each
+interpreter of a process has types and classes of its own; objects do not go from one
+to another.
 
-The logger "apns" is told of connections, of notifications sent again or rejected, and
-warned of those that end as unknown.
+The logger "apns" gets messages about connections and about notifications sent again or
+rejected, and warnings about those that end as unknown.
 """
 
 from ._openssl import load_core
@@ -114,7 +115,7 @@ __all__ = [
     "Content", "Notification", "Token",
 ]  # fmt: skip
 
-# What tracebacks, reprs and pickles call them is what a program does.
+# Tracebacks, reprs and pickles use the names that a program uses.
 for _name in __all__:
     _value = globals()[_name]
     if isinstance(_value, type) and _value.__module__.startswith("apns."):

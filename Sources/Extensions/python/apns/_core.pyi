@@ -1,4 +1,4 @@
-"""The part of apns that is C."""
+"""The part of apns that is written in C."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -79,7 +79,7 @@ class Credentials:
 
 @final
 class Session:
-    """One provider's way to one gateway."""
+    """A provider's session with one gateway."""
 
     def __new__(
         cls,
@@ -192,7 +192,7 @@ class _Keys(TypedDict, total=False):
 
 @final
 class Payload:
-    """A payload in the making."""
+    """Builds a payload."""
 
     def __new__(
         cls,
@@ -371,7 +371,7 @@ class Description(structseq[Any], tuple[str | None, tuple[str, ...], int, int, i
 
 @final
 class Device(structseq[Any], tuple[int, bytes]):
-    """A device on which the app no longer is."""
+    """A device that no longer has the app."""
 
     __match_args__: Final = ("timestamp", "token")
     @property
@@ -381,7 +381,7 @@ class Device(structseq[Any], tuple[int, bytes]):
 
 @final
 class Finding(structseq[Any], tuple[Severity, int, int, int, str]):
-    """Something about a payload that its maker should know."""
+    """An error or a warning about a payload."""
 
     __match_args__: Final = ("severity", "offset", "line", "column", "message")
     @property

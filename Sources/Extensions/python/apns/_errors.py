@@ -11,7 +11,7 @@
     +-- ClosedError         the object was closed
     +-- ForkedError         made by another process than this one
 
-No memory is MemoryError, an argument of the wrong type TypeError.
+MemoryError is raised where there is no memory, TypeError for an argument of the wrong type.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Error(Exception):
     tls_code: int
     """OpenSSL's error code, 0 for none."""
     reject: Reject
-    """With which status a gateway would have refused the notification, or the text of a token,
-    that was refused here, so that one table serves for both; NONE: it is about something else."""
+    """The status with which a gateway would have refused the notification, or the text of a token,
+    that was refused here, so that a program needs one table for both; NONE: there is none."""
 
     taken: int
     """Of send_many(): how many notifications the session took."""
     unresolved: int
-    """Of drain(): how many notifications have no end yet."""
+    """Of drain(): how many notifications have no outcome yet."""
 
     def __init__(
         self, message: str = "", status: int = 0, errno: int = 0, tls_code: int = 0, reject: int = 0

@@ -1,4 +1,4 @@
-"""What a session's counts say since the last call, for the logger "apns"."""
+"""Changes of a session's counts since the last call, for the logger "apns"."""
 
 from __future__ import annotations
 

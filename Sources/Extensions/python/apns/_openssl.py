@@ -1,9 +1,9 @@
 """Which OpenSSL the library inside works with: 3, or 1.1.1.
 
-A wheel has the module _core twice, linked with the one and with the other, in directories
-of their names. Which is imported: the one for Python's own OpenSSL, so that a process has
-one only, else the newest that is there. The environment's APNS_OPENSSL, "3" or "1.1.1",
-says it otherwise. A package that was built for one system has one _core, and no choice.
+A wheel has the module _core twice, linked with either OpenSSL, in two directories. The one
+for Python's own OpenSSL is imported, so that a process has one only, else the newest that is
+there. The environment variable APNS_OPENSSL, "3" or "1.1.1", overrides that. A package that
+was built for one system has one _core, and no choice.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _DIRECTORIES = {"3": "_openssl_3", "1.1.1": "_openssl_1_1_1"}
 
 
 def load_core(path: MutableSequence[str]) -> None:
-    """Imports _core, and leaves the directory that it was found in among the package's."""
+    """Imports _core, and adds the directory where it was found to the package's path."""
     if importlib.util.find_spec("apns._core"):
         return
     package, failures = list(path), []
@@ -28,7 +28,7 @@ def load_core(path: MutableSequence[str]) -> None:
             return
         except ImportError as error:
             path[:] = package
-            # Anything else is no matter of which OpenSSL there is.
+            # Any other failure has nothing to do with OpenSSL.
             if "libssl.so" not in str(error) and "libcrypto.so" not in str(error):
                 raise
             failures.append(f"{version} ({error})")
