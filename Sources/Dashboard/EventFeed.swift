@@ -3,9 +3,9 @@ import Simulator
 /// Server-sent events for one page: pushes as they come, and how things stand.
 struct EventFeed: Sendable {
   let service: ControlService
-  let configuration: Dashboard.Configuration
+  let configuration: DashboardServer.Configuration
   let language: String?
-  let wire: WireLog
+  let wire: ConnectionLog
 
   /// What passes between two looks.
   private static let pause = Duration.milliseconds(40)
@@ -43,7 +43,7 @@ struct EventFeed: Sendable {
         if news.last > last {
           last = news.last
           let pushes = news.recentPushes.map {
-            PushText.summary($0, configuration.languages.strings(for: language))
+            PushJSON.summary($0, configuration.languages.strings(for: language))
           }
           try await send(
             "pushes",
@@ -53,7 +53,7 @@ struct EventFeed: Sendable {
         }
       }
       if round % Self.stateEvery == 0 {
-        let now = await StateText.json(of: service)
+        let now = await StateJSON.json(of: service)
         if now != state {
           state = now
           try await send("state", state, to: writer)

@@ -65,7 +65,7 @@ package final class SimulatedGateway: Sendable {
         || configuration.recentPushes != nil,
       keeps: isWatched ? configuration.controlKeeps : 0, recentPushes: configuration.recentPushes)
     let feedback = FeedbackList(configuration.feedback)
-    let gone = UnregisteredDevices(configuration.feedback)
+    let unregistered = UnregisteredDevices(configuration.feedback)
     let records = RecordFiles(
       accepted: configuration.record, ledger: configuration.ledger)
     let gatewayChannels = OpenChannels()
@@ -111,7 +111,7 @@ package final class SimulatedGateway: Sendable {
         keys.append(try configuration.certificates.tokenKey)
         let services = HTTP2Services(
           rules: PushRules(rules: configuration.rules), ledger: ledger, records: records,
-          feedback: feedback, gone: gone, tokens: ProviderTokens(keys))
+          feedback: feedback, unregistered: unregistered, tokens: ProviderTokens(keys))
         listeners.append(
           try await listen(.http2, on: port, configuration.host, group, logger) { channel in
             let peer = channel.remoteAddress?.text ?? ""
@@ -128,7 +128,8 @@ package final class SimulatedGateway: Sendable {
       }
       let (requests, continuation) = AsyncStream.makeStream(of: Void.self)
       let service = ControlService(
-        ledger: ledger, feedback: feedback, gone: gone, faults: faultsInForce, listeners: listeners,
+        ledger: ledger, feedback: feedback, unregistered: unregistered, faults: faultsInForce,
+        listeners: listeners,
         gatewayChannels: gatewayChannels, feedbackChannels: feedbackChannels,
         requestShutdown: { continuation.yield() })
       var controlListener: Listener?

@@ -11,7 +11,7 @@ struct APNSCommand: AsyncParsableCommand {
       """,
     version: "apns \(String(cString: apns_version()))",
     subcommands: [
-      Send.self, Feedback.self, Doctor.self, Payload.self, Token.self, Simulate.self,
+      Send.self, FeedbackCommand.self, Doctor.self, Payload.self, Token.self, Simulate.self,
       Completions.self,
     ])
 }

@@ -284,7 +284,7 @@ struct Simulate: AsyncParsableCommand {
       return handler
     }
     var logger = Logger(label: "apns")
-    let wire = WireLog()
+    let wire = ConnectionLog()
     if dashboardPort != nil {
       // For the page, whatever the level of the log is.
       logger = Logger(label: "apns") { label in
@@ -342,15 +342,16 @@ struct Simulate: AsyncParsableCommand {
   /// Where somebody asked for the page. It goes with the process: browsers ask again and
   /// again, and a server that is taken down under one that connects trips over it.
   private func serveDashboard(
-    _ simulator: SimulatedGateway, _ languages: Languages, _ wire: WireLog,
+    _ simulator: SimulatedGateway, _ languages: Languages, _ wire: ConnectionLog,
     _ announcement: inout Announcement, _ logger: Logger
   ) async throws {
     guard let dashboardPort else { return }
-    var page = Dashboard.Configuration(host: Self.bare(dashboardHost), port: Int(dashboardPort))
+    var page = DashboardServer.Configuration(
+      host: Self.bare(dashboardHost), port: Int(dashboardPort))
     page.languages = languages
     page.gateway = String(announcement.json.dropLast())
     do {
-      announcement.dashboardPort = try await Dashboard.start(
+      announcement.dashboardPort = try await DashboardServer.start(
         page, simulator: simulator, wire: wire)
       announcement.dashboardHost = Self.bare(dashboardHost)
     } catch let error as ListenError {

@@ -34,7 +34,7 @@ package struct ControlService: Sendable {
 
   package let ledger: Ledger
   let feedback: FeedbackList
-  let gone: UnregisteredDevices
+  let unregistered: UnregisteredDevices
   let faults: FaultsInForce
   let listeners: [Listener]
   let gatewayChannels: OpenChannels
@@ -73,10 +73,10 @@ package struct ControlService: Sendable {
       case "/reset":
         ledger.reset()
         _ = feedback.takeAll()
-        gone.forget()
+        unregistered.forget()
         return .ok(counters)
       case "/shutdown": return Answer(status: 202, json: counters, endsRun: true)
-      default: return try unregistered(request)
+      default: return try answerUnregistered(request)
       }
     } catch {
       let place = error.place(in: request.body)
@@ -182,23 +182,24 @@ package struct ControlService: Sendable {
   }
 
   /// A device that is gone is in the feedback once. Pushes to it are accepted, but over HTTP/2.
-  private func unregistered(_ request: Request) throws(JSONError) -> Answer {
+  private func answerUnregistered(_ request: Request) throws(JSONError) -> Answer {
     if request.method == "DELETE" {
       _ = feedback.takeAll()
-      gone.forget()
+      unregistered.forget()
     }
     if request.method == "POST" {
       let json = try JSONParser.read(request.body)
       let entry = try entry(json)
       let reason = try goneReason(json)
       feedback.append(entry)
-      gone.add(entry.token, UnregisteredDevices.Entry(reason: reason, time: entry.milliseconds))
+      unregistered.add(
+        entry.token, UnregisteredDevices.Entry(reason: reason, time: entry.milliseconds))
     }
-    return .ok(unregistered())
+    return .ok(unregisteredList())
   }
 
   /// What the feedback service will tell, of much the newest.
-  package func unregistered(newest limit: Int = .max) -> String {
+  package func unregisteredList(newest limit: Int = .max) -> String {
     let entries = feedback.all.suffix(limit).map {
       "{\"timestamp\":\($0.timestamp),\"token\":\"\(TokenField.hex($0.token))\"}"
     }
@@ -206,7 +207,7 @@ package struct ControlService: Sendable {
   }
 
   /// Why pushes to a device are refused as gone; nil where they are not.
-  package func reasonGone(_ token: [UInt8]) -> String? { gone[token]?.reason.word }
+  package func reasonGone(_ token: [UInt8]) -> String? { unregistered[token]?.reason.word }
 
   private func goneReason(_ json: JSONValue) throws(JSONError) -> PushReason {
     guard let given = json["reason"] else { return .unregistered }

@@ -7,7 +7,7 @@ import NIOSSL
 /// its number, so that what other connections do changes nothing.
 final class ConnectionFaults {
   /// What follows a rejection.
-  struct Aftermath {
+  struct RejectionAnswer {
     /// Until the packet leaves, or the end comes where there is none.
     var delay: TimeAmount
     var packet: ErrorPacket?
@@ -17,7 +17,7 @@ final class ConnectionFaults {
   }
 
   /// What comes over a connection once a notification was accepted.
-  enum Turn { case shutdown, cut }
+  enum ScheduledEnd { case shutdown, cut }
 
   /// Which protocol comes over a connection.
   enum Service { case binary, http2 }
@@ -48,7 +48,7 @@ final class ConnectionFaults {
   private var judged = 0
   private var resets = 0
   private var accepted = 0
-  private var next: (limit: Int, turn: Turn)?
+  private var next: (limit: Int, end: ScheduledEnd)?
 
   init(faultsInForce: FaultsInForce, number: Int, service: Service = .binary) {
     self.faultsInForce = faultsInForce
@@ -64,7 +64,7 @@ final class ConnectionFaults {
     let snapshot = faultsInForce.current
     generation = snapshot.generation
     generator = SplitMix64(
-      seed: SplitMix64.stir(faultsInForce.seed) ^ UInt64(truncatingIfNeeded: number)
+      seed: SplitMix64.mix(faultsInForce.seed) ^ UInt64(truncatingIfNeeded: number)
         &* 0x9e37_79b9_7f4a_7c15
     )
     choose(snapshot)
@@ -74,9 +74,9 @@ final class ConnectionFaults {
     stallTime = draw(faults.stallTime).map(Self.milliseconds)
     cutAfterBytes = draw(faults.cutAfterBytes)
     handshakeDelay = draw(faults.handshakeDelay).map(Self.milliseconds)
-    let cut = draw(faults.cutAfter).map { (limit: $0, turn: Turn.cut) }
-    let shutdown = draw(faults.shutdownAfter).map { (limit: $0, turn: Turn.shutdown) }
-    let goaway = draw(faults.goawayAfter).map { (limit: $0, turn: Turn.shutdown) }
+    let cut = draw(faults.cutAfter).map { (limit: $0, end: ScheduledEnd.cut) }
+    let shutdown = draw(faults.shutdownAfter).map { (limit: $0, end: ScheduledEnd.shutdown) }
+    let goaway = draw(faults.goawayAfter).map { (limit: $0, end: ScheduledEnd.shutdown) }
     next = [service == .http2 ? goaway : shutdown, cut].compactMap { $0 }.min {
       $0.limit < $1.limit
     }
@@ -116,9 +116,9 @@ final class ConnectionFaults {
 
   /// What comes now that one more was accepted; nil where nothing does.
   @inline(__always)
-  func turn() -> Turn? { next == nil ? nil : count() }
+  func endAfterAcceptance() -> ScheduledEnd? { next == nil ? nil : count() }
 
-  private func count() -> Turn? {
+  private func count() -> ScheduledEnd? {
     guard let next else { return nil }
     if faults.counting == .run {
       guard counts?.accept(next.limit) == true else { return nil }
@@ -127,7 +127,7 @@ final class ConnectionFaults {
       if accepted < next.limit { return nil }
       accepted = 0
     }
-    return mayStrike() ? next.turn : nil
+    return mayStrike() ? next.end : nil
   }
 
   /// The status that answers a notification which is well formed; nil where it is accepted.
@@ -156,7 +156,7 @@ final class ConnectionFaults {
 
   /// Of a generator of its own: what is made shall not change what is drawn.
   func identifiers() -> SplitMix64 {
-    SplitMix64(seed: SplitMix64.stir(faultsInForce.seed &+ 1) ^ UInt64(truncatingIfNeeded: number))
+    SplitMix64(seed: SplitMix64.mix(faultsInForce.seed &+ 1) ^ UInt64(truncatingIfNeeded: number))
   }
 
   private func drawn<Choice>(_ choices: [Choice]) -> Choice? {
@@ -169,14 +169,14 @@ final class ConnectionFaults {
     return isBad(token)
   }
 
-  func aftermath(of packet: ErrorPacket?) -> Aftermath {
+  func answer(of packet: ErrorPacket?) -> RejectionAnswer {
     let delay = draw(faults.errorDelay) ?? 0
     let isSilent = generator.happens(faults.noPacket)
     let isNameless = generator.happens(faults.identifierZero)
     let pause = draw(faults.closeDelay)
     var packet = isSilent ? nil : packet
     if isNameless { packet?.identifier = 0 }
-    return Aftermath(
+    return RejectionAnswer(
       delay: Self.milliseconds(delay), packet: packet,
       pause: faults.oneSegment
         ? .zero : pause.map(Self.milliseconds) ?? (packet == nil ? .zero : GentleClose.pause),
@@ -188,7 +188,7 @@ final class ConnectionFaults {
     if faults.badTokenSet.contains(token) { return true }
     if faults.badPrefixes.contains(where: { token.starts(with: $0) }) { return true }
     guard faults.badShare > 0 else { return false }
-    let lot = SplitMix64.stir(TokenSet.hash(token) ^ faultsInForce.seed)
+    let lot = SplitMix64.mix(TokenSet.hash(token) ^ faultsInForce.seed)
     return SplitMix64.fraction(lot) < faults.badShare
   }
 

@@ -2,7 +2,7 @@ import BinaryServer
 import NIOConcurrencyHelpers
 
 /// What became of the notifications of one connection since it was last settled.
-struct Tally {
+struct ConnectionTally {
   var bytes = 0
   var accepted = 0
   var duplicates = 0
@@ -135,7 +135,7 @@ package final class Ledger: Sendable {
   /// True where one with the same token and payload was accepted before. Identifiers
   /// do not count: many clients begin anew on each connection, or give all the same.
   func isDuplicate(_ token: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) -> Bool {
-    let hash = SplitMix64.stir(TokenSet.hash(token) &+ 1) ^ TokenSet.hash(payload)
+    let hash = SplitMix64.mix(TokenSet.hash(token) &+ 1) ^ TokenSet.hash(payload)
     return seen.withLockedValue { !$0.insert(hash).inserted }
   }
 
@@ -145,11 +145,11 @@ package final class Ledger: Sendable {
   ) -> Bool {
     let isRepeated = isDuplicate(token, payload)
     guard var identifier else { return isRepeated }
-    let hash = identifier.withUTF8 { SplitMix64.stir(TokenSet.hash(UnsafeRawBufferPointer($0))) }
+    let hash = identifier.withUTF8 { SplitMix64.mix(TokenSet.hash(UnsafeRawBufferPointer($0))) }
     return seen.withLockedValue { !$0.insert(hash).inserted } || isRepeated
   }
 
-  func add(_ tally: inout Tally, of connection: Int, _ lines: NotificationLines?) {
+  func add(_ tally: inout ConnectionTally, of connection: Int, _ lines: NotificationLines?) {
     state.withLockedValue { state in
       state.totals.accepted += tally.accepted
       if watchesDuplicates {
@@ -175,7 +175,7 @@ package final class Ledger: Sendable {
       }
       if let lines { keep(lines, &state) }
     }
-    tally = Tally()
+    tally = ConnectionTally()
   }
 
   private func keep(_ lines: NotificationLines, _ state: inout State) {

@@ -1,3 +1,4 @@
+import APNSLibrary
 import Simulator
 
 /// What a device makes of a payload.

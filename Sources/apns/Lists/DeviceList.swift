@@ -1,3 +1,4 @@
+import APNSLibrary
 import Simulator
 
 /// A list of devices: CSV with a first line of names, CSV without one where the first field is

@@ -1,3 +1,5 @@
+import APNSLibrary
+
 /// A token as a person wrote it, and what may be wrong with it though it can be read.
 struct ReadToken {
   var bytes: [UInt8]

@@ -1,3 +1,5 @@
+import APNSLibrary
+
 /// A list written without the devices that are gone.
 struct Pruning {
   struct Counts {
@@ -30,7 +32,7 @@ struct Pruning {
     output = try target.map { (path) throws(FileFault) in try OutputFile(path) }
   }
 
-  func run(_ gone: GoneDevices) throws(FileFault) -> Counts {
+  func run(_ gone: GoneDeviceList) throws(FileFault) -> Counts {
     var counts = Counts()
     var text: [UInt8] = []
     if let header = list.header { text += header + list.ending }
@@ -56,7 +58,8 @@ struct Pruning {
     return counts
   }
 
-  private func keeps(_ record: DeviceRecord, _ gone: GoneDevices, _ counts: inout Counts) -> Bool {
+  private func keeps(_ record: DeviceRecord, _ gone: GoneDeviceList, _ counts: inout Counts) -> Bool
+  {
     guard let text = record.text(DeviceList.token), let token = try? DeviceToken.hex(text) else {
       note(record.line, &counts.notRead, &counts.firstNotRead)
       return true

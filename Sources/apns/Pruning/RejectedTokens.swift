@@ -1,3 +1,4 @@
+import APNSLibrary
 import CAPNS
 import Simulator
 
@@ -24,7 +25,7 @@ struct RejectedTokens {
   /// An outcome in the results. The newest word on a token counts.
   mutating func note(_ outcome: JSONValue, of token: [UInt8]) {
     guard case .string(let text)? = outcome["outcome"]?.content,
-      let kind = Outcome.Kind(rawValue: text)
+      let kind = SendOutcome.Kind(rawValue: text)
     else { return }
     switch kind {
     case .accepted:
@@ -52,7 +53,7 @@ extension RejectedTokens.Rejection {
   var json: String {
     var members = JSONMembers()
     members.add("token", text: DeviceToken.hex(of: token))
-    members.add("outcome", text: Outcome.Kind.rejected.rawValue)
+    members.add("outcome", text: SendOutcome.Kind.rejected.rawValue)
     members.add("reason", text: reason)
     members.add("status", number: APNS_REJECT_INVALID_TOKEN.rawValue)
     if let at { members.add("time", number: at) }

@@ -1,3 +1,5 @@
+import APNSLibrary
+
 /// Which of a list's devices have their end, from 1. They end nearly in the list's order, so
 /// this needs little memory however long the list is.
 struct DoneRecords {
@@ -9,7 +11,7 @@ struct DoneRecords {
   /// Ended as rejected or refused, which they stay: nothing is sent to them again.
   private(set) var failed = 0
 
-  mutating func insert(_ number: Int, as kind: Outcome.Kind) {
+  mutating func insert(_ number: Int, as kind: SendOutcome.Kind) {
     if kind == .unknown { doubtful.insert(number) } else { doubtful.remove(number) }
     if kind == .rejected || kind == .refused { failed += 1 }
     guard number > through else { return }

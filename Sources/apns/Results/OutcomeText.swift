@@ -1,5 +1,7 @@
+import APNSLibrary
+
 /// An outcome for machines and for people.
-extension Outcome {
+extension SendOutcome {
   var json: String {
     var members = JSONMembers()
     members.add("n", number: sent.number)

@@ -1,3 +1,4 @@
+import APNSLibrary
 import Glibc
 import Simulator
 
@@ -134,7 +135,7 @@ final class ResultFile {
     }
     if case .number(let number)? = object["n"]?.content, let number = Int(exactly: number),
       case .string(let outcome)? = object["outcome"]?.content,
-      let kind = Outcome.Kind(rawValue: outcome)
+      let kind = SendOutcome.Kind(rawValue: outcome)
     {
       done.insert(number, as: kind)
       return true

@@ -1,3 +1,4 @@
+import APNSLibrary
 import ArgumentParser
 import CAPNS
 
@@ -9,13 +10,13 @@ struct SendRun {
   private static let patienceForWord = 10.0
 
   private let command: Send
-  private let identity: Identity
+  private let credentials: ProviderCredentials
   private let template: Template
   private let source: DeviceSource
   private let results: ResultFile?
-  private let progress: Progress
+  private let progress: ProgressLine
   private var session: PushSession?
-  private var tally = Tally()
+  private var tally = OutcomeCounts()
   private var output = ""
   private var isChecked = false
   private var isConnected = false
@@ -29,11 +30,11 @@ struct SendRun {
   private var failure: LibraryError?
   private var hasSaidInterrupted = false
 
-  init(_ command: Send, _ identity: Identity, _ template: Template) throws {
+  init(_ command: Send, _ credentials: ProviderCredentials, _ template: Template) throws {
     self.command = command
-    self.identity = identity
+    self.credentials = credentials
     self.template = template
-    progress = Progress(
+    progress = ProgressLine(
       every: command.json && Terminal.columns(of: .error) == nil ? 0 : command.progress)
     var list: DeviceList?
     if let path = command.list {
@@ -76,7 +77,7 @@ struct SendRun {
     let session: PushSession
     do throws(LibraryError) {
       session = try PushSession(
-        command.sessionOptions, identity: identity, delivery: command.delivery)
+        command.sessionOptions, credentials: credentials, delivery: command.delivery)
     } catch {
       throw Exit.refusal(error.message)
     }
@@ -143,14 +144,15 @@ struct SendRun {
         }
       case .ready(let number, let token, let payload):
         if isAgain, isAtMostOnce {
-          let sent = Sent(number: number, token: token, isAgain: true)
-          take(Outcome(sent: sent, kind: .unknown, reason: "an interrupted run may have sent it"))
+          let sent = SentNotification(number: number, token: token, isAgain: true)
+          take(
+            SendOutcome(sent: sent, kind: .unknown, reason: "an interrupted run may have sent it"))
         } else {
           if !isChecked { try checkFirst(payload) }
           try connect(session)
           try results?.begin(number)
           try pace(session)
-          let sent = Sent(number: number, token: token, isAgain: isAgain)
+          let sent = SentNotification(number: number, token: token, isAgain: isAgain)
           guard try send(sent, payload, session) else { return }
           taken += 1
           lastSent = max(lastSent, number)
@@ -166,7 +168,7 @@ struct SendRun {
 
   /// False where the service is lost for good.
   private mutating func send(
-    _ sent: Sent, _ payload: [UInt8], _ session: PushSession
+    _ sent: SentNotification, _ payload: [UInt8], _ session: PushSession
   ) throws -> Bool {
     var lostSince: Double?
     while true {
@@ -230,7 +232,7 @@ struct SendRun {
       trouble: session.trouble)
   }
 
-  private mutating func take(_ outcome: Outcome) {
+  private mutating func take(_ outcome: SendOutcome) {
     tally.add(outcome)
     lastWord = Clock.now
     if let results {
@@ -275,7 +277,7 @@ struct SendRun {
     guard Interruption.times > 0, !hasSaidInterrupted else { return }
     hasSaidInterrupted = true
     say(
-      "Interrupted: waiting for the service's word on \(Tally.grouped(session.unresolved)); "
+      "Interrupted: waiting for the service's word on \(OutcomeCounts.grouped(session.unresolved)); "
         + "once more ends at once")
   }
 
@@ -294,7 +296,7 @@ struct SendRun {
 
   private mutating func checkFirst(_ payload: [UInt8]) throws {
     isChecked = true
-    for finding in PayloadFinding.all(in: payload, limit: command.limit) {
+    for finding in LibraryFinding.all(in: payload, limit: command.limit) {
       let text = "payload:\(finding.line):\(finding.column): \(finding.message)"
       if finding.isError { throw Exit.refusal(text) }
       say("Warning: \(text)")
@@ -306,7 +308,7 @@ struct SendRun {
     do throws(LibraryError) {
       // Options that cannot be are found by the session itself.
       session = try PushSession(
-        command.sessionOptions, identity: identity, delivery: command.delivery)
+        command.sessionOptions, credentials: credentials, delivery: command.delivery)
     } catch {
       throw Exit.refusal(error.message)
     }
@@ -316,7 +318,7 @@ struct SendRun {
         switch next.device {
         case .ready(let number, let token, let payload):
           if !isChecked { try checkFirst(payload) }
-          let errors = PayloadFinding.all(in: payload, limit: command.limit).filter { $0.isError }
+          let errors = LibraryFinding.all(in: payload, limit: command.limit).filter { $0.isError }
           if let first = errors.first {
             take(
               .refused(number, token, "payload:\(first.line):\(first.column): \(first.message)"))
@@ -338,9 +340,9 @@ struct SendRun {
       totals.add("refused", number: tally[.refused])
       StandardStream.output.write(totals.object + "\n")
     } else {
-      let subject = (try? identity.describe())?.subject
+      let subject = (try? credentials.describe())?.subject
       StandardStream.error.write(
-        "Dry run: \(Tally.grouped(ready)) could be sent, \(Tally.grouped(tally[.refused])) refused"
+        "Dry run: \(OutcomeCounts.grouped(ready)) could be sent, \(OutcomeCounts.grouped(tally[.refused])) refused"
           + (subject.map { ", as \(Printable.line($0))" } ?? "") + "; nothing was\n")
     }
     return tally[.refused] == 0 && Interruption.times == 0 ? .success : Exit.someRejected
@@ -364,9 +366,11 @@ struct SendRun {
   }
 }
 
-extension Outcome {
-  fileprivate static func refused(_ number: Int, _ token: [UInt8], _ reason: String) -> Outcome {
-    Outcome(
-      sent: Sent(number: number, token: token, isAgain: false), kind: .refused, reason: reason)
+extension SendOutcome {
+  fileprivate static func refused(_ number: Int, _ token: [UInt8], _ reason: String) -> SendOutcome
+  {
+    SendOutcome(
+      sent: SentNotification(number: number, token: token, isAgain: false), kind: .refused,
+      reason: reason)
   }
 }

@@ -1,8 +1,10 @@
+import APNSLibrary
 import ArgumentParser
 import CAPNS
 
-struct Feedback: ParsableCommand {
+struct FeedbackCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "feedback",
     abstract: "List the devices that are gone, and take them out of a list.",
     discussion: """
       What the feedback service has, and the list without those devices:
@@ -125,7 +127,7 @@ struct Feedback: ParsableCommand {
           to: inPlace ? path : output)
       }
     }
-    var gone = GoneDevices(takesRejected: alsoRejected)
+    var gone = GoneDeviceList(takesRejected: alsoRejected)
     var broken: LibraryError?
     if let from {
       try named("--from") { () throws(FileFault) in try gone.read(from) }
@@ -150,12 +152,12 @@ struct Feedback: ParsableCommand {
     guard count > 0 else { return }
     if inPlace, rejected.isDoubtful {
       throw Exit.refusal(
-        "--also-rejected: the results have \(Tally.grouped(rejected.rejections)) such rejections and "
-          + "\(Tally.grouped(rejected.accepted)) accepted, so the mistake is rather the provider's: "
+        "--also-rejected: the results have \(OutcomeCounts.grouped(rejected.rejections)) such rejections and "
+          + "\(OutcomeCounts.grouped(rejected.accepted)) accepted, so the mistake is rather the provider's: "
           + "\(Self.otherCause). Nothing was changed; --output writes a list to look at")
     }
     StandardStream.error.write(
-      "Warning: \(Tally.grouped(count)) tokens are taken for gone that were rejected only: "
+      "Warning: \(OutcomeCounts.grouped(count)) tokens are taken for gone that were rejected only: "
         + "\(Self.otherCause). apns doctor --token asks for one of them\n")
   }
 
@@ -164,16 +166,16 @@ struct Feedback: ParsableCommand {
     + "other, or where the topic is another app's"
 
   /// What the service says; the error where it broke off.
-  private func ask(_ gone: inout GoneDevices) throws -> LibraryError? {
+  private func ask(_ gone: inout GoneDeviceList) throws -> LibraryError? {
     try provider.demand(of: service)
-    let identity = try provider.identity()
+    let credentials = try provider.credentials()
     let file = try named("--save") { () throws(FileFault) in
       try save.map { (path) throws(FileFault) in try OutputFile(path) }
     }
     let stream: FeedbackStream
     do throws(LibraryError) {
       stream = try FeedbackStream(
-        service.peer(sandbox: APNS_FEEDBACK_HOST_SANDBOX), identity: identity)
+        service.peer(sandbox: APNS_FEEDBACK_HOST_SANDBOX), credentials: credentials)
     } catch {
       throw Exit.unreached(error, provider.shown)
     }
@@ -190,7 +192,7 @@ struct Feedback: ParsableCommand {
     return broken
   }
 
-  private func show(_ gone: GoneDevices) {
+  private func show(_ gone: GoneDeviceList) {
     var text = csv ? "token,timestamp\n" : ""
     let rejected = gone.rejected.all
     let isNobody = gone.told.isEmpty && rejected.isEmpty
@@ -230,18 +232,20 @@ struct Feedback: ParsableCommand {
       (output == nil && !inPlace ? StandardStream.error : .output).write(members.object + "\n")
       return
     }
-    var text = "\(Tally.grouped(kept.removed)) removed, \(Tally.grouped(kept.kept)) kept"
+    var text =
+      "\(OutcomeCounts.grouped(kept.removed)) removed, \(OutcomeCounts.grouped(kept.kept)) kept"
     if kept.registeredLater > 0 {
-      text += ", \(Tally.grouped(kept.registeredLater)) of them gone but registered again since"
+      text +=
+        ", \(OutcomeCounts.grouped(kept.registeredLater)) of them gone but registered again since"
     }
     text += "\n"
     if kept.unknown > 0 {
       text +=
-        "Warning: \(Tally.grouped(kept.unknown)) that are gone were kept, for nobody says whether they registered later (first in line \(kept.firstUnknown)): --ignore-registration removes them\n"
+        "Warning: \(OutcomeCounts.grouped(kept.unknown)) that are gone were kept, for nobody says whether they registered later (first in line \(kept.firstUnknown)): --ignore-registration removes them\n"
     }
     if kept.notRead > 0 {
       text +=
-        "Warning: \(Tally.grouped(kept.notRead)) lines were kept that are not understood (first in line \(kept.firstNotRead))\n"
+        "Warning: \(OutcomeCounts.grouped(kept.notRead)) lines were kept that are not understood (first in line \(kept.firstNotRead))\n"
     }
     StandardStream.error.write(text)
   }

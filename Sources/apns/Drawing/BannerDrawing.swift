@@ -1,5 +1,5 @@
 /// A push in a terminal, as a device's banner.
-struct Banner {
+struct BannerDrawing {
   var app: String
 
   private let width: Int

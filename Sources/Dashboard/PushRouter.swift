@@ -1,18 +1,18 @@
 import Simulator
 
 /// What is answered to a request for pushes, apart from how HTTP is served.
-struct PushAnswer: Sendable {
+struct PushesResponse: Sendable {
   var status = 200
   var type = "application/json"
   var bytes: [UInt8]
   /// The name to keep it by; nil where it is shown.
   var fileName: String?
 
-  static func json(_ text: String, status: Int = 200) -> PushAnswer {
-    PushAnswer(status: status, bytes: Array((text + "\n").utf8))
+  static func json(_ text: String, status: Int = 200) -> PushesResponse {
+    PushesResponse(status: status, bytes: Array((text + "\n").utf8))
   }
 
-  static func fault(_ status: Int, _ message: String) -> PushAnswer {
+  static func fault(_ status: Int, _ message: String) -> PushesResponse {
     json("{\"error\":\(JSONLiteral.string(message))}", status: status)
   }
 }
@@ -24,17 +24,17 @@ struct PushAnswer: Sendable {
 ///     GET    /pushes/N/payload, /pushes/N/frame    the bytes as a file
 ///     DELETE /pushes/N
 ///     POST   /pushes/N/repeat                      sent to the gateway once more
-struct PushDesk: Sendable {
+struct PushRouter: Sendable {
   let recentPushes: RecentPushes
   let languages: Languages
-  let repetition: Repetition
+  let repeater: PushRepeater
 
   static let path = "/pushes"
   private static let pageMax = 1000
 
   static func takes(_ path: String) -> Bool { path == Self.path || path.hasPrefix(Self.path + "/") }
 
-  func answer(_ method: String, _ path: String, _ query: [String: String]) async -> PushAnswer {
+  func answer(_ method: String, _ path: String, _ query: [String: String]) async -> PushesResponse {
     if path == Self.path {
       return method == "GET" ? page(query) : .fault(405, "\(path) takes GET")
     }
@@ -57,9 +57,9 @@ struct PushDesk: Sendable {
     switch verb {
     case "payload": return file(Array(push.payloadBytes), "push-\(number)-payload")
     case "frame": return file(push.bytes, "push-\(number)-frame")
-    case "repeat": return await repetition.answer(push)
+    case "repeat": return await repeater.answer(push)
     default:
-      if method == "GET" { return .json(PushText.details(push)) }
+      if method == "GET" { return .json(PushJSON.details(push)) }
       // Somebody else may have been faster.
       return recentPushes.delete(number)
         ? .json("{\"deleted\":\(number)}") : .fault(404, "push \(number) is no longer kept")
@@ -67,11 +67,11 @@ struct PushDesk: Sendable {
   }
 
   /// Never a type that a browser would show: these are a stranger's bytes.
-  private func file(_ bytes: [UInt8], _ name: String) -> PushAnswer {
-    PushAnswer(type: "application/octet-stream", bytes: bytes, fileName: name + ".bin")
+  private func file(_ bytes: [UInt8], _ name: String) -> PushesResponse {
+    PushesResponse(type: "application/octet-stream", bytes: bytes, fileName: name + ".bin")
   }
 
-  private func page(_ query: [String: String]) -> PushAnswer {
+  private func page(_ query: [String: String]) -> PushesResponse {
     var numbers: [String: Int] = [:]
     for name in ["before", "limit"] {
       guard let text = query[name] else { continue }
@@ -83,7 +83,7 @@ struct PushDesk: Sendable {
     let page = recentPushes.page(
       before: numbers["before"] ?? .max, limit: min(numbers["limit"] ?? 100, Self.pageMax))
     let strings = languages.strings(for: query["language"])
-    let pushes = page.recentPushes.map { PushText.summary($0, strings) }
+    let pushes = page.recentPushes.map { PushJSON.summary($0, strings) }
     return .json("{\"older\":\(page.hasOlder),\"pushes\":[\(pushes.joined(separator: ","))]}")
   }
 }

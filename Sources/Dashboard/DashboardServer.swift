@@ -1,7 +1,7 @@
 import Simulator
 
 /// The page that shows what arrived at a simulator, and lets a person be its bad day.
-package enum Dashboard {
+package enum DashboardServer {
   package struct Configuration: Sendable {
     package var host: String
     /// 0 takes a free one.
@@ -19,12 +19,12 @@ package enum Dashboard {
   /// Serves until the process ends, and listens when it comes back with its port. The
   /// simulator has to keep recentPushes.
   package static func start(
-    _ configuration: Configuration, simulator: SimulatedGateway, wire: WireLog
+    _ configuration: Configuration, simulator: SimulatedGateway, wire: ConnectionLog
   ) async throws -> Int {
-    let desk = PageDesk(simulator: simulator, configuration: configuration, wire: wire)
-    let doorkeeper = Doorkeeper(host: configuration.host)
+    let router = PageRouter(simulator: simulator, configuration: configuration, wire: wire)
+    let originCheck = OriginCheck(host: configuration.host)
     do {
-      return try await PageServer { await doorkeeper.answer($0, desk) }
+      return try await PageServer { await originCheck.answer($0, router) }
         .listen(on: configuration.host, configuration.port)
     } catch {
       throw ListenError(error, .dashboard, configuration.host, configuration.port)

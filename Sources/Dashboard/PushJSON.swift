@@ -1,10 +1,10 @@
 import Simulator
 
 /// A notification as JSON for the page.
-enum PushText {
+enum PushJSON {
   /// What a list and a lock screen need.
   static func summary(_ push: RecentPush, _ strings: LocalizedStrings?) -> String {
-    let banner = Banner(push.payloadBytes, strings)?.json ?? "null"
+    let banner = PushBanner(push.payloadBytes, strings)?.json ?? "null"
     return """
       {\(head(push)),"banner":\(banner),\(PayloadFindings.summary(of: push))}
       """

@@ -3,7 +3,7 @@ import Simulator
 import Synchronization
 
 /// What the gateway says of its connections, for whoever looks on: the newest lines only.
-package final class WireLog: Sendable {
+package final class ConnectionLog: Sendable {
   struct Line: Sendable {
     /// Counted from 1.
     var number: Int
@@ -37,11 +37,11 @@ package final class WireLog: Sendable {
   }
 
   /// A log that goes to the page too.
-  package func handler() -> some LogHandler { WireLogHandler(log: self) }
+  package func handler() -> some LogHandler { ConnectionLogHandler(log: self) }
 }
 
-private struct WireLogHandler: LogHandler {
-  let log: WireLog
+private struct ConnectionLogHandler: LogHandler {
+  let log: ConnectionLog
   var metadata: Logger.Metadata = [:]
   var logLevel = Logger.Level.info
 

@@ -1,6 +1,8 @@
+import APNSLibrary
+
 /// How a run goes, on standard error: one line that is drawn again on a terminal, plain lines
 /// now and then elsewhere.
-final class Progress {
+final class ProgressLine {
   private let columns: Int?
   private let interval: Double
   private let began = Clock.now
@@ -17,7 +19,8 @@ final class Progress {
 
   /// `share` of the whole, where that is known; `trouble`: what keeps it waiting.
   func show(
-    _ tally: Tally, sent: Int, waiting: Int, share: Double?, skipped: Double, trouble: String?
+    _ tally: OutcomeCounts, sent: Int, waiting: Int, share: Double?, skipped: Double,
+    trouble: String?
   ) {
     let now = Clock.now
     guard interval > 0, now - last >= interval else { return }
@@ -28,8 +31,9 @@ final class Progress {
       let seconds = elapsed * (1 - share) / (share - skipped)
       left = seconds < 359_999 ? ", \(Self.time(seconds)) left" : ""
     }
-    let counts = Self.counts(tally) + (waiting > 0 ? ", \(Tally.grouped(waiting)) waiting" : "")
-    let speed = "\(Tally.grouped(Int(rate)))/s\(left)"
+    let counts =
+      Self.counts(tally) + (waiting > 0 ? ", \(OutcomeCounts.grouped(waiting)) waiting" : "")
+    let speed = "\(OutcomeCounts.grouped(Int(rate)))/s\(left)"
     guard let columns else {
       let percent = share.map { "\(Int($0 * 100))%, " } ?? ""
       let reason = trouble.map { "; \(Printable.line($0))" } ?? ""
@@ -57,10 +61,10 @@ final class Progress {
     isDrawn = false
   }
 
-  static func counts(_ tally: Tally) -> String {
-    var parts = ["\(Tally.grouped(tally[.accepted])) accepted"]
-    for kind in [Outcome.Kind.rejected, .unknown, .refused] where tally[kind] > 0 {
-      parts.append("\(Tally.grouped(tally[kind])) \(kind.rawValue)")
+  static func counts(_ tally: OutcomeCounts) -> String {
+    var parts = ["\(OutcomeCounts.grouped(tally[.accepted])) accepted"]
+    for kind in [SendOutcome.Kind.rejected, .unknown, .refused] where tally[kind] > 0 {
+      parts.append("\(OutcomeCounts.grouped(tally[kind])) \(kind.rawValue)")
     }
     return parts.joined(separator: ", ")
   }

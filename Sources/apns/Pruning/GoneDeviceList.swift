@@ -1,7 +1,8 @@
+import APNSLibrary
 import Simulator
 
 /// The devices that are gone, each with the last time at which it was found so.
-struct GoneDevices {
+struct GoneDeviceList {
   /// In the order in which they were told.
   private(set) var told: [GoneDevice] = []
   private var last: [[UInt8]: Int64] = [:]

@@ -2,13 +2,13 @@ import NIOHTTP1
 
 /// Who may see the page. What a browser was led here by a foreign name, or sends for a foreign
 /// page, is refused: such a page could read every push and press every button.
-struct Doorkeeper: Sendable {
+struct OriginCheck: Sendable {
   /// Where the page listens.
   let host: String
 
-  func answer(_ request: Request, _ desk: PageDesk) async -> Response {
-    if let fault = fault(of: request) { return JSONAnswer.fault(.forbidden, fault) }
-    var response = await desk.answer(request)
+  func answer(_ request: Request, _ router: PageRouter) async -> Response {
+    if let fault = fault(of: request) { return JSONResponse.fault(.forbidden, fault) }
+    var response = await router.answer(request)
     for (name, value) in Self.headers { response.headers.replaceOrAdd(name: name, value: value) }
     return response
   }

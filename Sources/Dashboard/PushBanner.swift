@@ -1,7 +1,7 @@
 import Simulator
 
 /// A push as a device would show it.
-struct Banner {
+struct PushBanner {
   var title: String?
   var subtitle: String?
   var body: String?

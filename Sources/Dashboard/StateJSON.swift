@@ -1,7 +1,7 @@
 import Simulator
 
 /// How things stand, but for the pushes themselves.
-enum StateText {
+enum StateJSON {
   /// Of what there may be any number the newest.
   private static let most = 200
 
@@ -17,7 +17,7 @@ enum StateText {
     }
     return """
       {"counters":\(service.counters),"connections":\(service.connections(newest: most)),\
-      "faults":\(faults.json),"feedback":\(service.unregistered(newest: most)),\
+      "faults":\(faults.json),"feedback":\(service.unregisteredList(newest: most)),\
       "devices":{"count":\(devices.count),"newest":[\(newest.joined(separator: ","))]}}
       """
   }
