@@ -1,13 +1,13 @@
 import Simulator
 
-/// The page that shows what arrived at a simulator, and lets a person be its bad day.
+/// The page that shows what arrived at a simulator and switches its faults.
 package enum DashboardServer {
   package struct Configuration: Sendable {
     package var host: String
-    /// 0 takes a free one.
+    /// 0 takes a free port.
     package var port: Int
     package var languages = Languages()
-    /// Where the gateway is and with which certificates, as JSON.
+    /// Where the gateway is and which certificates it has, as JSON.
     package var gateway = "null"
 
     package init(host: String = "127.0.0.1", port: Int) {
@@ -16,8 +16,8 @@ package enum DashboardServer {
     }
   }
 
-  /// Serves until the process ends, and listens when it comes back with its port. The
-  /// simulator has to keep recentPushes.
+  /// Listens when it returns its port, and serves until the process ends. The simulator has to keep
+  /// recent pushes.
   package static func start(
     _ configuration: Configuration, simulator: SimulatedGateway, wire: ConnectionLog
   ) async throws -> Int {

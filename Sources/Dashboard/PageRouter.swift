@@ -1,12 +1,12 @@
 import NIOHTTP1
 import Simulator
 
-/// What is served: the page's files, what it shows, and what its buttons do.
+/// Routes requests to the page's files, to what it shows, and to what its buttons do.
 struct PageRouter: Sendable {
   let simulator: SimulatedGateway
   let configuration: DashboardServer.Configuration
   let wire: ConnectionLog
-  /// nil where no pushes are kept.
+  /// nil if no pushes are kept.
   let pushes: PushRouter?
 
   init(
@@ -23,7 +23,7 @@ struct PageRouter: Sendable {
   }
 
   private static let control = "/control"
-  /// What of the control interface is the page's: it does not end the run.
+  /// The parts of the control interface that the page may use. It cannot end the run.
   private static let controls = ["/accepted", "/counters", "/faults", "/reset", "/unregistered"]
   private static let connections = "/connections/"
 
@@ -44,7 +44,7 @@ struct PageRouter: Sendable {
     return JSONResponse.fault(.notFound, "nothing here")
   }
 
-  /// The same as the control interface does, by the same code.
+  /// Does the same as the control interface, with the same code.
   private func control(_ path: String, _ request: Request) async -> Response {
     guard Self.controls.contains(path) || path.hasPrefix(Self.connections) else {
       return JSONResponse.fault(.notFound, "nothing here")

@@ -2,7 +2,7 @@ import Simulator
 
 /// A notification as JSON for the page.
 enum PushJSON {
-  /// What a list and a lock screen need.
+  /// For a list and a lock screen.
   static func summary(_ push: RecentPush, _ strings: LocalizedStrings?) -> String {
     let banner = PushBanner(push.payloadBytes, strings)?.json ?? "null"
     return """
@@ -10,7 +10,7 @@ enum PushJSON {
       """
   }
 
-  /// All there is to tell.
+  /// With all details.
   static func details(_ push: RecentPush) -> String {
     var fields: [FrameMap.Field] = []
     var headers: [RecentPush.Header] = []

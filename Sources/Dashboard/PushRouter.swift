@@ -1,11 +1,11 @@
 import Simulator
 
-/// What is answered to a request for pushes, apart from how HTTP is served.
+/// The answer to a request for pushes.
 struct PushesResponse: Sendable {
   var status = 200
   var type = "application/json"
   var bytes: [UInt8]
-  /// The name to keep it by; nil where it is shown.
+  /// The name to save it under; nil if it is shown.
   var fileName: String?
 
   static func json(_ text: String, status: Int = 200) -> PushesResponse {
@@ -17,7 +17,7 @@ struct PushesResponse: Sendable {
   }
 }
 
-/// The pushes that are kept: read in pages, one shown, downloaded, deleted or sent again.
+/// Lists the recent pushes, shows one, downloads it, deletes it, or sends it again.
 ///
 ///     GET    /pushes?before=N&limit=N&language=L   the newest before N, the oldest first
 ///     GET    /pushes/N                             with all its bytes
@@ -60,13 +60,13 @@ struct PushRouter: Sendable {
     case "repeat": return await repeater.answer(push)
     default:
       if method == "GET" { return .json(PushJSON.details(push)) }
-      // Somebody else may have been faster.
+      // Another page may have deleted it meanwhile.
       return recentPushes.delete(number)
         ? .json("{\"deleted\":\(number)}") : .fault(404, "push \(number) is no longer kept")
     }
   }
 
-  /// Never a type that a browser would show: these are a stranger's bytes.
+  /// Not a type that a browser would show: nobody knows what these bytes are.
   private func file(_ bytes: [UInt8], _ name: String) -> PushesResponse {
     PushesResponse(type: "application/octet-stream", bytes: bytes, fileName: name + ".bin")
   }

@@ -1,8 +1,8 @@
 import Simulator
 
-/// How things stand, but for the pushes themselves.
+/// The simulator's state without its pushes.
 enum StateJSON {
-  /// Of what there may be any number the newest.
+  /// At most so many connections, devices and feedback entries, the newest ones.
   private static let most = 200
 
   static func json(of service: ControlService) async -> String {

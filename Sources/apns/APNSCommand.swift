@@ -19,7 +19,7 @@ struct APNSCommand: AsyncParsableCommand {
 @main
 enum Program {
   static func main() async {
-    // The parser would only call it an unexpected argument.
+    // The parser would only report an unexpected argument.
     if let fault = CommandNames.fault(in: CommandLine.arguments.dropFirst()) {
       let status = Exit.refusal(fault)
       StandardStream.error.write("  See 'apns --help' for more information.\n")

@@ -119,7 +119,7 @@ struct FeedbackCommand: ParsableCommand {
   }
 
   func run() throws {
-    // First what could go wrong here: the service forgets what it has told.
+    // Everything that could fail here comes first: the service tells its list only once.
     let pruning = try named("--prune") { () throws(FileFault) in
       try prune.map { (path) throws(FileFault) in
         try Pruning(
@@ -146,7 +146,7 @@ struct FeedbackCommand: ParsableCommand {
     }
   }
 
-  /// Such a rejection may be the provider's own mistake, and then every token would be lost.
+  /// The provider itself may have caused such rejections, and then every token would be lost.
   private func weigh(_ rejected: RejectedTokens) throws {
     let count = rejected.all.count
     guard count > 0 else { return }
@@ -165,7 +165,7 @@ struct FeedbackCommand: ParsableCommand {
     "the service says the same of good tokens where sandbox and production are mistaken for each "
     + "other, or where the topic is another app's"
 
-  /// What the service says; the error where it broke off.
+  /// The service's list, and the error if it broke off.
   private func ask(_ gone: inout GoneDeviceList) throws -> LibraryError? {
     try provider.demand(of: service)
     let credentials = try provider.credentials()
@@ -250,7 +250,7 @@ struct FeedbackCommand: ParsableCommand {
     StandardStream.error.write(text)
   }
 
-  /// Says which option it was that brought the trouble.
+  /// Adds the option's name to its errors.
   private func named<Value>(_ option: String, _ make: () throws(FileFault) -> Value) throws -> Value
   {
     do throws(FileFault) {

@@ -60,7 +60,7 @@ struct Payload: ParsableCommand {
     } catch {
       throw Exit.refusal("\(error)")
     }
-    // An editor's line feed at the end is not pushed.
+    // Leaves out the line feed that editors put at the end.
     while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
     var localization: StringsFile?
     if let strings {

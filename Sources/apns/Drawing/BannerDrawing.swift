@@ -55,7 +55,7 @@ struct BannerDrawing {
 
   private func spaces(_ count: Int) -> String { String(repeating: " ", count: max(0, count)) }
 
-  /// Broken where the device would break them, at spaces or where there is none.
+  /// Breaks lines at spaces, and words that are too long anywhere.
   private func lines(_ text: String) -> [String] {
     var lines: [String] = []
     for paragraph in text.split(separator: "\n", omittingEmptySubsequences: false) {

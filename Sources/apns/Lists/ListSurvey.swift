@@ -1,7 +1,7 @@
 import APNSLibrary
 import Simulator
 
-/// A list looked through: tokens that are none, and those that are there more than once.
+/// Looks a list through for bad tokens and duplicates.
 struct ListSurvey {
   private var tokens = 0
   private var firstLines: [[UInt8]: Int] = [:]

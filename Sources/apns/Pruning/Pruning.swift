@@ -1,12 +1,12 @@
 import APNSLibrary
 
-/// A list written without the devices that are gone.
+/// Writes a list without the devices that are gone.
 struct Pruning {
   struct Counts {
     var kept = 0
     var removed = 0
     var registeredLater = 0
-    /// Gone, and kept because nobody knows when they registered, or when they were rejected.
+    /// Gone, but kept because it is unknown when they registered or were rejected.
     var unknown = 0
     var firstUnknown = 0
     var notRead = 0
@@ -17,8 +17,8 @@ struct Pruning {
   private let registered: [UInt8]?
   private let output: OutputFile?
 
-  /// `registered` is nil where the time of registration does not matter; `target` where the
-  /// list goes to standard output.
+  /// `registered` is nil if the time of registration does not matter, `target` if the list goes to
+  /// standard output.
   init(_ path: String, token: String, registered: String?, to target: String?) throws(FileFault) {
     list = try DeviceList(path, token: token)
     self.registered = registered.map { Array($0.utf8) }

@@ -2,19 +2,19 @@ import APNSLibrary
 import CAPNS
 import Simulator
 
-/// Tokens that results of apns send call rejected by themselves (BadDeviceToken, invalid token):
-/// of no device, or of another environment or app than was pushed to.
+/// Tokens that results of apns send report as bad (BadDeviceToken, invalid token): they belong to no
+/// device, or to another environment or app.
 struct RejectedTokens {
   struct Rejection {
     var token: [UInt8]
     var reason: String
-    /// UNIX seconds; nil in results of a version that did not write them.
+    /// UNIX seconds; nil in results of older versions.
     var at: Int64?
     fileprivate var order: Int
   }
 
   private var last: [[UInt8]: Rejection] = [:]
-  /// Of the notifications in the results: what speaks for and against the provider's own setup.
+  /// How many notifications in the results speak for and against the provider's own setup.
   private(set) var accepted = 0
   private(set) var rejections = 0
 
@@ -22,7 +22,7 @@ struct RejectedTokens {
 
   var all: [Rejection] { last.values.sorted { $0.order < $1.order } }
 
-  /// An outcome in the results. The newest word on a token counts.
+  /// Notes an outcome in the results. The newest one for a token counts.
   mutating func note(_ outcome: JSONValue, of token: [UInt8]) {
     guard case .string(let text)? = outcome["outcome"]?.content,
       let kind = SendOutcome.Kind(rawValue: text)
@@ -44,12 +44,12 @@ struct RejectedTokens {
     }
   }
 
-  /// Where this is so the provider is more likely wrong than all those tokens.
+  /// If so, the provider's setup is more likely wrong than all those tokens.
   var isDoubtful: Bool { rejections > accepted }
 }
 
 extension RejectedTokens.Rejection {
-  /// As the results have it.
+  /// As in the results.
   var json: String {
     var members = JSONMembers()
     members.add("token", text: DeviceToken.hex(of: token))

@@ -1,10 +1,10 @@
 import APNSLibrary
 
-/// Counts of a run.
+/// The outcomes of a run, counted.
 struct OutcomeCounts {
   private(set) var counts: [SendOutcome.Kind: Int] = [:]
   private(set) var reasons: [String: Int] = [:]
-  /// Sent again, though they may have arrived.
+  /// Sent again although they may have arrived.
   private(set) var again = 0
 
   subscript(kind: SendOutcome.Kind) -> Int { counts[kind] ?? 0 }

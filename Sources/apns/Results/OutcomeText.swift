@@ -1,6 +1,6 @@
 import APNSLibrary
 
-/// An outcome for machines and for people.
+/// An outcome as JSON and as text.
 extension SendOutcome {
   var json: String {
     var members = JSONMembers()

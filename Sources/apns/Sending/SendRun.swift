@@ -2,11 +2,11 @@ import APNSLibrary
 import ArgumentParser
 import CAPNS
 
-/// One run of `apns send`: reads, fills in, sends, and writes down what came of it.
+/// One run of `apns send`: reads the list, fills in the template, sends, and records outcomes.
 struct SendRun {
-  /// After so many sendings outcomes are looked for.
+  /// Looks for outcomes after so many notifications.
   private static let batch = 64
-  /// Where no outcome came for so long the service is asked for its word.
+  /// Asks the service if no outcome came for so long.
   private static let patienceForWord = 10.0
 
   private let command: Send
@@ -97,7 +97,7 @@ struct SendRun {
     return isAll && Interruption.times == 0 ? .success : Exit.someRejected
   }
 
-  /// Not accepted in earlier runs, and not sent again: the status is of the whole list.
+  /// Not accepted in earlier runs, and not sent again. The exit status covers the whole list.
   private var failedBefore: Int {
     guard let done = results?.done else { return 0 }
     return done.failed + (command.atMostOnce ? done.doubtful.count : 0)
@@ -105,7 +105,7 @@ struct SendRun {
 
   // MARK: Sending
 
-  /// Before the first one is sent: where all had their end already nobody has to be there.
+  /// Connects before the first one is sent. If all have outcomes, no connection is needed.
   private mutating func connect(_ session: PushSession) throws {
     guard !isConnected else { return }
     do throws(LibraryError) {
@@ -166,7 +166,7 @@ struct SendRun {
     }
   }
 
-  /// False where the service is lost for good.
+  /// False if the service is lost for good.
   private mutating func send(
     _ sent: SentNotification, _ payload: [UInt8], _ session: PushSession
   ) throws -> Bool {
@@ -198,10 +198,10 @@ struct SendRun {
     }
   }
 
-  /// Waits until the next one is due.
+  /// Waits until the next notification is due.
   private mutating func pace(_ session: PushSession) throws {
     guard let rate = command.rate else { return }
-    // What was lost to waiting is not made up for by a burst.
+    // A delay is not made up for by a burst.
     nextDue = max(nextDue, Clock.now - 0.05)
     while Clock.now < nextDue, Interruption.times == 0 {
       _ = try? session.flush()
@@ -210,7 +210,7 @@ struct SendRun {
     nextDue += 1 / rate
   }
 
-  /// Takes the outcomes that are there, and writes them down before anything else is sent.
+  /// Takes the available outcomes and records them before anything else is sent.
   private mutating func look(_ session: PushSession, within milliseconds: Int32) throws {
     var wait = milliseconds
     do throws(LibraryError) {
@@ -219,7 +219,7 @@ struct SendRun {
         wait = 0
       }
     } catch {
-      // The next sending meets the same trouble, and has the patience for it.
+      // The next notification meets the same error, and waits for it to pass.
       if milliseconds > 0 { Clock.pause(Double(milliseconds) / 1000) }
     }
     if Clock.now - lastWord > Self.patienceForWord {
@@ -252,7 +252,7 @@ struct SendRun {
     output = ""
   }
 
-  /// Waits for the end of all that is on its way.
+  /// Waits for the outcomes of everything that was sent.
   private mutating func settle(_ session: PushSession) throws {
     let began = Clock.now
     _ = try? session.flush()
@@ -281,7 +281,7 @@ struct SendRun {
         + "once more ends at once")
   }
 
-  /// In the library's words, and what an alert of the handshake means.
+  /// The library's message, and what an alert in the handshake means.
   private func explained(_ error: LibraryError) -> String {
     let words = AlertCause.words(error, command.provider.shown)
     return error.message + (words.map { ": \($0)" } ?? "")
@@ -306,7 +306,7 @@ struct SendRun {
   /// --dry-run: everything but the connection.
   private mutating func check() throws -> ExitCode {
     do throws(LibraryError) {
-      // Options that cannot be are found by the session itself.
+      // The session itself finds options that do not fit.
       session = try PushSession(
         command.sessionOptions, credentials: credentials, delivery: command.delivery)
     } catch {

@@ -1,7 +1,7 @@
 import APNSLibrary
 
-/// How a run goes, on standard error: one line that is drawn again on a terminal, plain lines
-/// now and then elsewhere.
+/// Shows a run's progress on standard error: on a terminal as one line that is redrawn, elsewhere as
+/// plain lines from time to time.
 final class ProgressLine {
   private let columns: Int?
   private let interval: Double
@@ -17,7 +17,7 @@ final class ProgressLine {
 
   var elapsed: Double { Clock.now - began }
 
-  /// `share` of the whole, where that is known; `trouble`: what keeps it waiting.
+  /// `share`: how much of the list is done, if known; `trouble`: why it waits.
   func show(
     _ tally: OutcomeCounts, sent: Int, waiting: Int, share: Double?, skipped: Double,
     trouble: String?
@@ -43,7 +43,7 @@ final class ProgressLine {
     let columnsNow = Terminal.columns(of: .error) ?? columns
     var line = "\(counts), \(speed)"
     if let trouble {
-      // How fast it was is of no use now, and the reason is longer than most terminals.
+      // Leaves out the speed, because the reason alone is longer than most terminals.
       line = (share.map { "\(Int($0 * 100))% " } ?? "") + "\(counts); \(Printable.line(trouble))"
     } else if let share {
       let room = columnsNow - line.count - 9
@@ -55,7 +55,7 @@ final class ProgressLine {
     isDrawn = true
   }
 
-  /// Takes the drawn line away, for something else to be said.
+  /// Removes the drawn line so that something else can be printed.
   func clear() {
     if isDrawn { StandardStream.error.write("\r\u{1B}[K") }
     isDrawn = false
