@@ -60,9 +60,11 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOTLS", package: "swift-nio"),
       ]),
+    .target(name: "APNSLibrary", dependencies: ["APNS", "CAPNS"]),
     .target(
       name: "Dashboard",
       dependencies: [
+        "APNSLibrary",
         "Simulator",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -74,6 +76,7 @@ let package = Package(
     .executableTarget(
       name: "apns",
       dependencies: [
+        "APNSLibrary",
         "BinaryServer",
         "Dashboard",
         "Simulator",

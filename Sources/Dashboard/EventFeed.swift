@@ -1,26 +1,25 @@
 import Simulator
 
-/// Server-sent events for one page: pushes as they come, and how things stand.
+/// Server-sent events for one page: pushes as they come, and the simulator's state.
 struct EventFeed: Sendable {
   let service: ControlService
-  let configuration: Dashboard.Configuration
+  let configuration: DashboardServer.Configuration
   let language: String?
-  let wire: WireLog
+  let wire: ConnectionLog
 
-  /// What passes between two looks.
+  /// The time between two looks for news.
   private static let pause = Duration.milliseconds(40)
-  /// So many looks pass between two of how things stand.
+  /// The state is sent with every so many looks.
   private static let stateEvery = 8
-  /// After so many without a word whoever is gone is noticed.
+  /// After so many looks without news something is sent, to notice a browser that is gone.
   private static let silenceMax = 125
-  /// What a page is shown of what was there before it, and at most at once: what came between
-  /// is counted.
+  /// The most pushes sent at once, also when the page is opened. Others are only counted.
   private static let batch = 400
 
   func write(to writer: BodyWriter) async throws {
     var epoch: Int?
     var last = 0
-    // Whoever comes now never saw what was deleted before.
+    // A new page has not seen pushes that were deleted before.
     var deletions = service.ledger.recentPushes?.news(after: .max, limit: 0).deletions ?? 0
     var lastLine = 0
     var state = ""
@@ -43,7 +42,7 @@ struct EventFeed: Sendable {
         if news.last > last {
           last = news.last
           let pushes = news.recentPushes.map {
-            PushText.summary($0, configuration.languages.strings(for: language))
+            PushJSON.summary($0, configuration.languages.strings(for: language))
           }
           try await send(
             "pushes",
@@ -53,7 +52,7 @@ struct EventFeed: Sendable {
         }
       }
       if round % Self.stateEvery == 0 {
-        let now = await StateText.json(of: service)
+        let now = await StateJSON.json(of: service)
         if now != state {
           state = now
           try await send("state", state, to: writer)

@@ -1,6 +1,6 @@
 import Simulator
 
-/// Every fault there is, as the page draws its switches.
+/// All faults as JSON, from which the page draws its switches.
 enum FaultFields {
   static let json: String = {
     let groups = FaultField.groups.map { group in

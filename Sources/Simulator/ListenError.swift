@@ -1,7 +1,7 @@
 import Glibc
 import NIOCore
 
-/// Why a service could not be opened.
+/// Why a service cannot listen.
 package struct ListenError: Error, CustomStringConvertible {
   package enum Service: String, Sendable { case gateway, feedback, http2, control, dashboard }
 
@@ -9,7 +9,7 @@ package struct ListenError: Error, CustomStringConvertible {
   package var host: String
   package var port: Int
   package var message: String
-  /// It is the port that cannot be had, not the host.
+  /// The port is the problem, not the host.
   package var isPort: Bool
 
   package init(_ error: any Error, _ service: Service, _ host: String, _ port: Int) {

@@ -12,16 +12,16 @@ import NIOSSL
 package final class SimulatedGateway: Sendable {
   package let gatewayPort: Int
   package let feedbackPort: Int
-  /// nil where there is no HTTP/2.
+  /// nil if there is no HTTP/2.
   package let http2Port: Int?
-  /// nil where there is no control interface.
+  /// nil if there is no control interface.
   package var controlPort: Int? { controlListener?.port }
   package let ledger: Ledger
   package let feedback: FeedbackList
   package let faults: FaultsInForce
-  /// What the control interface does, for who speaks to it otherwise.
+  /// The control interface without HTTP.
   package let service: ControlService
-  /// Asks for the end of the run, which is not the simulator's to make.
+  /// The control interface asks for the end of the run. The caller decides.
   package let shutdownRequests: AsyncStream<Void>
 
   private let listeners: [Listener]
@@ -50,7 +50,7 @@ package final class SimulatedGateway: Sendable {
     channels = [service.gatewayChannels, service.feedbackChannels]
   }
 
-  /// Listens when it comes back. Certificates are made where there are none.
+  /// Listens when it returns. Makes certificates if there are none.
   package static func start(
     _ configuration: Configuration, logger: Logger
   ) async throws -> SimulatedGateway {
@@ -65,7 +65,7 @@ package final class SimulatedGateway: Sendable {
         || configuration.recentPushes != nil,
       keeps: isWatched ? configuration.controlKeeps : 0, recentPushes: configuration.recentPushes)
     let feedback = FeedbackList(configuration.feedback)
-    let gone = UnregisteredDevices(configuration.feedback)
+    let unregistered = UnregisteredDevices(configuration.feedback)
     let records = RecordFiles(
       accepted: configuration.record, ledger: configuration.ledger)
     let gatewayChannels = OpenChannels()
@@ -111,7 +111,7 @@ package final class SimulatedGateway: Sendable {
         keys.append(try configuration.certificates.tokenKey)
         let services = HTTP2Services(
           rules: PushRules(rules: configuration.rules), ledger: ledger, records: records,
-          feedback: feedback, gone: gone, tokens: ProviderTokens(keys))
+          feedback: feedback, unregistered: unregistered, tokens: ProviderTokens(keys))
         listeners.append(
           try await listen(.http2, on: port, configuration.host, group, logger) { channel in
             let peer = channel.remoteAddress?.text ?? ""
@@ -128,7 +128,8 @@ package final class SimulatedGateway: Sendable {
       }
       let (requests, continuation) = AsyncStream.makeStream(of: Void.self)
       let service = ControlService(
-        ledger: ledger, feedback: feedback, gone: gone, faults: faultsInForce, listeners: listeners,
+        ledger: ledger, feedback: feedback, unregistered: unregistered, faults: faultsInForce,
+        listeners: listeners,
         gatewayChannels: gatewayChannels, feedbackChannels: feedbackChannels,
         requestShutdown: { continuation.yield() })
       var controlListener: Listener?
@@ -148,10 +149,10 @@ package final class SimulatedGateway: Sendable {
     }
   }
 
-  /// Cuts all connections; what they had brought is recorded when it comes back.
+  /// Cuts all connections. Everything they brought is recorded when it returns.
   package func stop() async -> Totals {
-    // Before the loops go: whoever closes then, TLS with its farewell above all, has none to work on.
-    // The control interface goes first, for it may open listeners again.
+    // Before the event loops end: TLS still needs one to send close_notify.
+    // The control interface goes first, because it may reopen listeners.
     await controlListener?.close()
     await visitLoops()
     await service.controlChannels.cut()
@@ -169,12 +170,12 @@ package final class SimulatedGateway: Sendable {
     return totals
   }
 
-  /// Comes back when whoever was let in before is on its loop.
+  /// Returns once all accepted connections are on their event loops.
   private func visitLoops() async {
     for loop in group.makeIterator() { try? await loop.submit {}.get() }
   }
 
-  /// What stands between the socket and who speaks the protocol.
+  /// Adds all handlers from the socket to the protocol.
   private static func addHandlers(
     _ channel: any Channel, _ faults: ConnectionFaults, _ logger: Logger,
     _ handler: some ChannelInboundHandler
@@ -208,7 +209,7 @@ package final class SimulatedGateway: Sendable {
           .serverChannelOption(.backlog, value: 1024)
           .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
           .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-          // Who has said all there is to say may still wait for the answer.
+          // A client that closes its side may still wait for the answer.
           .childChannelOption(.allowRemoteHalfClosure, value: true)
           .childChannelInitializer { channel in
             channel.eventLoop.makeCompletedFuture { try addHandlers(channel) }

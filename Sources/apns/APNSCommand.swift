@@ -11,7 +11,7 @@ struct APNSCommand: AsyncParsableCommand {
       """,
     version: "apns \(String(cString: apns_version()))",
     subcommands: [
-      Send.self, Feedback.self, Doctor.self, Payload.self, Token.self, Simulate.self,
+      Send.self, FeedbackCommand.self, Doctor.self, Payload.self, Token.self, Simulate.self,
       Completions.self,
     ])
 }
@@ -19,7 +19,7 @@ struct APNSCommand: AsyncParsableCommand {
 @main
 enum Program {
   static func main() async {
-    // The parser would only call it an unexpected argument.
+    // The parser would only report an unexpected argument.
     if let fault = CommandNames.fault(in: CommandLine.arguments.dropFirst()) {
       let status = Exit.refusal(fault)
       StandardStream.error.write("  See 'apns --help' for more information.\n")

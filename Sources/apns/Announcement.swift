@@ -2,7 +2,7 @@ import BinaryServer
 import Glibc
 import Simulator
 
-/// What the simulator says when it listens.
+/// What the simulator prints when it listens.
 struct Announcement {
   var host: String
   var gatewayPort: Int
@@ -18,7 +18,7 @@ struct Announcement {
     host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
   }
 
-  /// Where to connect to, which an address that means all of them does not say.
+  /// The address to connect to, if the host means all addresses.
   private var peer: String { Self.reachable(host) }
 
   private static func reachable(_ host: String) -> String {
@@ -50,7 +50,7 @@ struct Announcement {
     """
   }
 
-  /// Every port that is listened on.
+  /// All open ports.
   private var ready: String {
     let services: [(name: String, port: Int?, host: String)] = [
       ("gateway", gatewayPort, host), ("feedback", feedbackPort, host), ("http2", http2Port, host),

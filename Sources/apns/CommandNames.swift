@@ -1,8 +1,8 @@
 import ArgumentParser
 
-/// The names of the subcommands, and which one a misspelt word was meant to be.
+/// The names of the subcommands, and guesses at misspelt ones.
 enum CommandNames {
-  /// What is wrong where a word stands in a subcommand's place and is none; nil otherwise.
+  /// Why a word in a subcommand's place is none; nil if it is one.
   static func fault(in arguments: ArraySlice<String>) -> String? {
     var words = arguments
     guard let first = words.popFirst() else { return nil }
@@ -17,7 +17,7 @@ enum CommandNames {
 
   private static let all = APNSCommand.configuration.subcommands.map { $0._commandName }
 
-  /// What other programs call the same.
+  /// Names that other programs use for the same.
   private static let elsewhere = [
     "push": "send", "notify": "send", "check": "doctor", "diagnose": "doctor", "server": "simulate",
     "gateway": "simulate", "version": "--version", "completion": "completions",
@@ -26,7 +26,7 @@ enum CommandNames {
   private static func nearest(to word: String) -> String? {
     let word = word.lowercased()
     if let known = elsewhere[word] { return known }
-    // More than one slip in three letters is another word.
+    // More than one mistake in three letters makes it a different word.
     let near = all.map { (name: $0, slips: slips(between: word, and: $0)) }
       .filter { $0.slips <= max(1, max(word.count, $0.name.count) / 3) }
       .min { $0.slips < $1.slips }

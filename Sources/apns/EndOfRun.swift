@@ -4,18 +4,18 @@ import Glibc
 /// Waits for SIGINT, SIGTERM or the end of the process that wanted the run.
 struct EndOfRun {
   private let reasons: AsyncStream<String>
-  /// Ends the run for a reason that no signal brings.
+  /// Ends the run for a reason other than a signal.
   let request: @Sendable (String) -> Void
   private let signals: [SignalWatch]
   private let timer: (any DispatchSourceTimer)?
 
-  /// From here on the signals no longer end the process by themselves.
+  /// From here on signals no longer end the process by themselves.
   init(parent: pid_t?) {
     let (stream, continuation) = AsyncStream.makeStream(of: String.self)
     let queue = DispatchQueue(label: "end")
     reasons = stream
     request = { continuation.yield($0) }
-    // A reader of the output that is gone is no reason to end without totals.
+    // If the output's reader is gone, the run still ends with totals.
     signal(SIGPIPE, SIG_IGN)
     signals = [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM")].map { number, name in
       SignalWatch(number, on: queue) { continuation.yield(name) }
@@ -38,7 +38,7 @@ struct EndOfRun {
   }
 }
 
-/// A process told apart from a later one with the same number.
+/// Tells a process from a later one with the same number.
 struct WatchedProcess: Sendable {
   private let pid: pid_t
   private let started: Substring?
@@ -50,7 +50,7 @@ struct WatchedProcess: Sendable {
 
   var isAlive: Bool {
     guard let started, let status = Self.status(pid) else { return false }
-    // One that nobody has waited for yet is still listed.
+    // A process that nobody has waited for is still listed.
     return status.started == started && status.state != "Z" && status.state != "X"
   }
 
@@ -61,7 +61,7 @@ struct WatchedProcess: Sendable {
     var text = [UInt8](repeating: 0, count: 1024)
     let count = read(descriptor, &text, text.count)
     guard count > 0 else { return nil }
-    // The program's name stands in parentheses and may hold anything.
+    // The program's name is in parentheses and may contain anything.
     guard let name = text[..<count].lastIndex(of: UInt8(ascii: ")")) else { return nil }
     let fields = String(decoding: text[(name + 1)..<count], as: UTF8.self).split(separator: " ")
     guard fields.count > 19 else { return nil }

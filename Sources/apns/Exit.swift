@@ -1,7 +1,8 @@
+import APNSLibrary
 import ArgumentParser
 import Glibc
 
-/// What the tool's exit status says.
+/// The tool's exit statuses.
 enum Exit {
   static let someRejected = ExitCode(1)
   static let usage = ExitCode(2)
@@ -13,16 +14,16 @@ enum Exit {
     a file or the credentials cannot be used; 3 where the service could not be reached.
     """
 
-  /// Of a command that only prints.
+  /// For a command that only prints.
   static let ofPrinting =
     "EXIT STATUS: 0 where it was printed; 2 where the command line cannot be used."
 
   static func end(with status: ExitCode) -> Never { exit(status.rawValue) }
 
-  /// Ends as a wrong option does, but the usage would not tell what is wrong in a file.
+  /// Ends as for a wrong option, but without the usage, which would not help with a wrong file.
   static func refusal(_ message: String) -> ExitCode { said(message, usage) }
 
-  /// Ends for what the library says of the service; an alert of the handshake is explained.
+  /// Ends with the library's error about the service, and explains an alert in the handshake.
   static func unreached(_ error: LibraryError, _ shown: AlertCause.Shown) -> ExitCode {
     guard error.isConnection else { return refusal(error.message) }
     let status = said(error.message, unreachable)

@@ -1,8 +1,8 @@
 import Simulator
 
-/// What there is to read of faults and of the control interface.
+/// The help text about faults and the control interface.
 enum FaultText {
-  /// The text's margin.
+  /// The width of the text.
   private static let indent = 6
   private static let width = 78
 
@@ -41,7 +41,7 @@ enum FaultText {
     entry("POST /shutdown", "ends the run"),
   ].joined(separator: "\n")
 
-  /// A name, and below it what it means.
+  /// A name and, below it, its meaning.
   static func entry(_ name: String, _ text: String) -> String {
     let margin = String(repeating: " ", count: indent)
     var lines = ["    " + name]

@@ -1,6 +1,6 @@
 import Glibc
 
-/// How many descriptors the process may have: each connection takes one.
+/// Raises the limit of file descriptors: each connection takes one.
 enum OpenFiles {
   static func raiseLimit() {
     var limit = rlimit()

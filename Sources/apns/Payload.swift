@@ -1,3 +1,4 @@
+import APNSLibrary
 import ArgumentParser
 import CAPNS
 import Simulator
@@ -59,7 +60,7 @@ struct Payload: ParsableCommand {
     } catch {
       throw Exit.refusal("\(error)")
     }
-    // An editor's line feed at the end is not pushed.
+    // Leaves out the line feed that editors put at the end.
     while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
     var localization: StringsFile?
     if let strings {
@@ -69,7 +70,7 @@ struct Payload: ParsableCommand {
         throw Exit.refusal("--strings: \(error.message)")
       }
     }
-    let findings = PayloadFinding.all(in: bytes, limit: limit)
+    let findings = LibraryFinding.all(in: bytes, limit: limit)
     let shown = (try? JSONParser.read(bytes)).flatMap { ShownPush($0, localization) }
     let isWrong = findings.contains { $0.isError } || shown?.problems.isEmpty == false
     StandardStream.output.write(
@@ -77,7 +78,7 @@ struct Payload: ParsableCommand {
     if isWrong { throw Exit.someRejected }
   }
 
-  private func person(_ bytes: [UInt8], _ findings: [PayloadFinding], _ shown: ShownPush?) -> String
+  private func person(_ bytes: [UInt8], _ findings: [LibraryFinding], _ shown: ShownPush?) -> String
   {
     let name = file == "-" ? "payload" : Printable.line(file)
     var text = ""
@@ -87,20 +88,22 @@ struct Payload: ParsableCommand {
     }
     for problem in shown?.problems ?? [] { text += "\(name): error: \(Printable.line(problem))\n" }
     if !text.isEmpty { text += "\n" }
-    text += "\(Tally.grouped(bytes.count)) bytes\n"
-    for limit in PayloadFinding.limits {
-      let number = Tally.grouped(limit.bytes)
+    text += "\(OutcomeCounts.grouped(bytes.count)) bytes\n"
+    for limit in LibraryFinding.limits {
+      let number = OutcomeCounts.grouped(limit.bytes)
       let rest = limit.bytes - bytes.count
       let verdict =
-        rest >= 0 ? "fits, \(Tally.grouped(rest)) left" : "too long by \(Tally.grouped(-rest))"
+        rest >= 0
+        ? "fits, \(OutcomeCounts.grouped(rest)) left"
+        : "too long by \(OutcomeCounts.grouped(-rest))"
       text +=
         String(repeating: " ", count: 7 - number.count) + "\(number)  \(verdict)  (\(limit.of))\n"
     }
-    if let shown { text += "\n" + Banner(app: app).drawn(shown) }
+    if let shown { text += "\n" + BannerDrawing(app: app).drawn(shown) }
     return text
   }
 
-  private func machine(_ bytes: [UInt8], _ findings: [PayloadFinding], _ shown: ShownPush?)
+  private func machine(_ bytes: [UInt8], _ findings: [LibraryFinding], _ shown: ShownPush?)
     -> String
   {
     var members = JSONMembers()

@@ -1,3 +1,4 @@
+import APNSLibrary
 import ArgumentParser
 import CAPNS
 import Glibc
@@ -205,9 +206,9 @@ struct Send: ParsableCommand {
   func run() throws {
     Interruption.watch()
     try provider.demand(of: service)
-    let identity = try provider.identity()
+    let credentials = try provider.credentials()
     let template = try template()
-    var run = try SendRun(self, identity, template)
+    var run = try SendRun(self, credentials, template)
     throw try run.go()
   }
 

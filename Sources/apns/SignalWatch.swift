@@ -1,11 +1,11 @@
 import Dispatch
 
-/// Does something whenever a signal comes, from when it is made until it is cancelled.
+/// Does something whenever a signal comes, until it is cancelled.
 struct SignalWatch {
   private let source: any DispatchSourceSignal
 
-  /// libdispatch takes a signal over on a thread of its own, some time after it was told to.
-  /// Waited for, because one that came before would end the process or, ignored, be lost.
+  /// libdispatch takes over a signal on a thread of its own, some time after the call. This waits for
+  /// it: an earlier signal would end the process or, if ignored, be lost.
   init(_ number: CInt, on queue: DispatchQueue, _ act: @escaping @Sendable () -> Void) {
     let isTaken = DispatchSemaphore(value: 0)
     source = DispatchSource.makeSignalSource(signal: number, queue: queue)

@@ -9,7 +9,7 @@ import Simulator
 extension TLSBound: ExpressibleByArgument {}
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
-/// Which device tokens are taken for well formed.
+/// The device tokens that count as well formed.
 enum TokenSize: String, CaseIterable, ExpressibleByArgument {
   case any
   case bytes32 = "32"
@@ -284,9 +284,9 @@ struct Simulate: AsyncParsableCommand {
       return handler
     }
     var logger = Logger(label: "apns")
-    let wire = WireLog()
+    let wire = ConnectionLog()
     if dashboardPort != nil {
-      // For the page, whatever the level of the log is.
+      // The page gets its lines at any log level.
       logger = Logger(label: "apns") { label in
         var handler = StreamLogHandler.standardError(label: label)
         handler.logLevel = level
@@ -308,7 +308,7 @@ struct Simulate: AsyncParsableCommand {
         StandardStream.output.write(summary(simulator.ledger.totals))
       }
     }
-    // Who reads this may send any of the signals at once.
+    // Signals may come as soon as this is printed.
     StandardStream.output.write(json ? announcement.json : announcement.text)
     let request = end.request
     let requests = Task {
@@ -321,7 +321,7 @@ struct Simulate: AsyncParsableCommand {
     logger.info("ends: \(reason)")
     let totals = await simulator.stop()
     StandardStream.output.write(summary(totals))
-    // A script that believes a record is to know that it is not whole.
+    // A script that relies on a record has to learn that it is incomplete.
     for (option, record) in [
       ("--ledger", configuration.ledger), ("--accepted", configuration.record),
     ] {
@@ -339,18 +339,19 @@ struct Simulate: AsyncParsableCommand {
     return languages
   }
 
-  /// Where somebody asked for the page. It goes with the process: browsers ask again and
-  /// again, and a server that is taken down under one that connects trips over it.
+  /// Starts the page if it is wanted. It ends with the process: browsers reconnect all the time, and
+  /// stopping the server under such a connection makes trouble.
   private func serveDashboard(
-    _ simulator: SimulatedGateway, _ languages: Languages, _ wire: WireLog,
+    _ simulator: SimulatedGateway, _ languages: Languages, _ wire: ConnectionLog,
     _ announcement: inout Announcement, _ logger: Logger
   ) async throws {
     guard let dashboardPort else { return }
-    var page = Dashboard.Configuration(host: Self.bare(dashboardHost), port: Int(dashboardPort))
+    var page = DashboardServer.Configuration(
+      host: Self.bare(dashboardHost), port: Int(dashboardPort))
     page.languages = languages
     page.gateway = String(announcement.json.dropLast())
     do {
-      announcement.dashboardPort = try await Dashboard.start(
+      announcement.dashboardPort = try await DashboardServer.start(
         page, simulator: simulator, wire: wire)
       announcement.dashboardHost = Self.bare(dashboardHost)
     } catch let error as ListenError {
@@ -359,7 +360,7 @@ struct Simulate: AsyncParsableCommand {
     }
   }
 
-  /// An address of IPv6 may stand in brackets, as with a port behind it.
+  /// An IPv6 address may be in brackets, as before a port.
   private static func bare(_ host: String) -> String {
     host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
   }
@@ -411,7 +412,7 @@ struct Simulate: AsyncParsableCommand {
     return configuration
   }
 
-  /// Those of the file first: what stands on the command line is nearer.
+  /// The file's faults come first, so that the command line can change them.
   private func faults() throws -> FaultRules {
     var faults = FaultRules()
     if let rules { faults = try named("--rules") { try FaultRules(at: rules) } }
@@ -441,7 +442,7 @@ struct Simulate: AsyncParsableCommand {
     }
   }
 
-  /// Says which option it was that brought the trouble.
+  /// Adds the option's name to its errors.
   private func named<Value>(_ option: String, _ make: () throws -> Value) throws -> Value {
     do {
       return try make()
@@ -450,7 +451,7 @@ struct Simulate: AsyncParsableCommand {
     }
   }
 
-  /// Ends as a wrong option does, but the usage would not tell what is wrong in a file.
+  /// Ends as for a wrong option, but without the usage, which would not help with a wrong file.
   private func refusal(_ message: String) -> ExitCode {
     StandardStream.error.write("Error: \(message)\n")
     return .validationFailure

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Written through at once: who waits for the ready line may be on a pipe.
+/// Writes without a buffer: whoever waits for the ready line may read from a pipe.
 enum StandardStream: CInt {
   case output = 1
   case error = 2

@@ -1,3 +1,4 @@
+import APNSLibrary
 import ArgumentParser
 import Simulator
 

@@ -106,11 +106,11 @@ import Testing
   func countsAsItIsTold(json: String, struck: [Int]) throws {
     let faultsInForce = try Self.faultsInForce(json)
     let connections = [1, 2].map { ConnectionFaults(faultsInForce: faultsInForce, number: $0) }
-    #expect((1...12).filter { connections[$0 % 2].turn() != nil } == struck)
+    #expect((1...12).filter { connections[$0 % 2].endAfterAcceptance() != nil } == struck)
     // An order begins counts anew.
     try faultsInForce.set(faultsInForce.rules)
     for connection in connections { connection.refresh() }
-    #expect((1...12).filter { connections[$0 % 2].turn() != nil } == struck)
+    #expect((1...12).filter { connections[$0 % 2].endAfterAcceptance() != nil } == struck)
   }
 
   @Test func throwsItsDiceFromSeedAndNumber() throws {

@@ -2,20 +2,19 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// HTTP/1 for the page: one request of a connection after the other, each answered as a whole
-/// before the next is looked at.
+/// HTTP/1 for the page. Answers the requests of a connection one after the other.
 struct PageServer: Sendable {
   typealias Connection = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
 
   let answer: @Sendable (Request) async -> Response
 
-  /// Listens when it comes back with its port, until the process ends.
+  /// Listens when it returns its port, until the process ends.
   func listen(on host: String, _ port: Int) async throws -> Int {
     let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.backlog, value: 256)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-      // Who has said all there is to say may still wait for the answer.
+      // A client that closes its side may still wait for the answer.
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
@@ -24,7 +23,7 @@ struct PageServer: Sendable {
           let connection = try Connection(
             wrappingChannelSynchronously: channel,
             configuration: .init(isOutboundHalfClosureEnabled: true))
-          // Whoever goes without a word is no error of the page's.
+          // A browser that leaves is no error.
           Task { try? await serve(connection) }
         }
       }
@@ -48,13 +47,13 @@ struct PageServer: Sendable {
         try await outbound.write(.head(head))
         try await outbound.write(.end(nil))
       }
-      // Not at once: what is still to be read would make the answer's end a reset.
+      // Not closed at once: unread bytes would turn the end of the answer into a reset.
       outbound.finish()
       try await connection.channel.closeFuture.get()
     }
   }
 
-  /// nil where no other one comes.
+  /// nil if there is no further request.
   private static func next(
     _ parts: inout NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator
   ) async throws -> Request? {

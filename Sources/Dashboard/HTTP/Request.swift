@@ -9,10 +9,10 @@ import NIOHTTP1
 /// One whole request of HTTP/1.
 struct Request: Sendable {
   let head: HTTPRequestHead
-  /// Without its query, as it came.
+  /// As it came, without the query.
   let path: String
   let query: [String: String]
-  /// nil where it is longer than `bodyMax`.
+  /// nil if it is longer than `bodyMax`.
   let body: [UInt8]?
 
   static let bodyMax = 1 << 16

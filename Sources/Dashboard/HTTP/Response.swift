@@ -1,11 +1,11 @@
 import NIOCore
 import NIOHTTP1
 
-/// What answers a request.
+/// The answer to a request.
 struct Response: Sendable {
   enum Body: Sendable {
     case whole([UInt8])
-    /// Written piece by piece, for as long as the browser is there.
+    /// Written piece by piece for as long as the browser stays.
     case stream(@Sendable (BodyWriter) async throws -> Void)
   }
 
@@ -14,7 +14,7 @@ struct Response: Sendable {
   var body: Body
 }
 
-/// The body of a response that is under way. Waits where the browser does not read.
+/// Writes a response's body. Waits if the browser does not read.
 struct BodyWriter {
   private let outbound: NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>
 

@@ -1,6 +1,6 @@
 import APNS
 
-/// Where in a frame each of its fields is, also in one that is none: as far as it can be read.
+/// The fields of a frame and their places, as far as they can be read in a broken one.
 package struct FrameMap: Sendable {
   package struct Field: Sendable {
     package var name: String
@@ -127,7 +127,7 @@ package struct FrameMap: Sendable {
     return range
   }
 
-  /// What can be no field.
+  /// Bytes that are no field.
   private mutating func rest() {
     if offset < bytes.count {
       fields.append(

@@ -17,7 +17,7 @@ final class SimulatedConnection: BinaryConnectionDelegate {
   private let logger: Logger
 
   // What the ledger, the records and the page have not been given yet.
-  private var tally = Tally()
+  private var tally = ConnectionTally()
   private var accepted: NotificationLines?
   private var fates: NotificationLines?
   private var recentPushes: [RecentPush] = []
@@ -100,7 +100,7 @@ final class SimulatedConnection: BinaryConnectionDelegate {
     accepted?.append(frame)
     let isDuplicate = ledger.watchesDuplicates && recordFate(frame)
     if keepsRecentPushes { keep(bytes, frame.length, .accepted, isDuplicate: isDuplicate) }
-    switch faults.turn() {
+    switch faults.endAfterAcceptance() {
     case nil: return .readOn
     case .shutdown:
       tally.shutdowns += 1
@@ -189,33 +189,35 @@ final class SimulatedConnection: BinaryConnectionDelegate {
   }
 
   func close(with packet: ErrorPacket?, _ context: ChannelHandlerContext) {
-    let aftermath = faults.aftermath(of: packet)
-    if aftermath.delay == .zero {
-      answer(aftermath, context)
+    let answer = faults.answer(of: packet)
+    if answer.delay == .zero {
+      send(answer, context)
     } else {
       let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-      context.eventLoop.scheduleTask(in: aftermath.delay) {
+      context.eventLoop.scheduleTask(in: answer.delay) {
         let (me, context) = bound.value
-        if context.channel.isActive { me.answer(aftermath, context) }
+        if context.channel.isActive { me.send(answer, context) }
       }
     }
   }
 
-  private func answer(_ aftermath: ConnectionFaults.Aftermath, _ context: ChannelHandlerContext) {
-    guard let packet = aftermath.packet else {
-      GentleClose.begin(context.channel, after: aftermath.pause, fault: aftermath.ending)
+  private func send(
+    _ answer: ConnectionFaults.RejectionAnswer, _ context: ChannelHandlerContext
+  ) {
+    guard let packet = answer.packet else {
+      GentleClose.begin(context.channel, after: answer.pause, fault: answer.ending)
       return
     }
     let pipeline = context.pipeline.syncOperations
     let segments =
-      aftermath.isJoined ? try? pipeline.context(handlerType: SegmentShaper.self) : nil
+      answer.isJoined ? try? pipeline.context(handlerType: SegmentShaper.self) : nil
     let shaper = segments?.handler as? SegmentShaper
     shaper?.hold()
     BinaryHandler.write(packet, context)
-    GentleClose.begin(context.channel, after: aftermath.pause, fault: aftermath.ending)
+    GentleClose.begin(context.channel, after: answer.pause, fault: answer.ending)
     if let segments {
       // A reset would destroy corked bytes.
-      shaper?.release(context: segments, isCorked: aftermath.ending != .reset)
+      shaper?.release(context: segments, isCorked: answer.ending != .reset)
     }
   }
 }

@@ -9,13 +9,13 @@ package struct CertificateError: Error, CustomStringConvertible {
   package var description: String { "\(path): \(message)" }
 }
 
-/// Where the gateway's certificates are kept, and the provider's that go with them.
+/// The directory of the gateway's certificates and of those for its providers.
 package struct CertificateDirectory: Sendable {
   package let path: String
 
   package init(_ path: String) { self.path = path }
 
-  /// The same wherever it is named; as it is where there is no such directory.
+  /// The absolute path; unchanged if there is no such directory.
   package var absolute: CertificateDirectory {
     guard let resolved = realpath(path, nil) else { return self }
     defer { free(resolved) }
@@ -30,7 +30,7 @@ package struct CertificateDirectory: Sendable {
   package var providerCertificate: String { "\(path)/provider-certificate.pem" }
   package var providerKey: String { "\(path)/provider-key.pem" }
 
-  /// Signs provider tokens, in the names below.
+  /// The key that signs provider tokens, with the identifiers below.
   package var tokenKeyFile: String { "\(path)/provider-token.p8" }
   package static let tokenKeyIdentifier = "SIMULATOR1"
   package static let tokenTeam = "EXAMPLE123"
@@ -39,8 +39,8 @@ package struct CertificateDirectory: Sendable {
     [ca, server, serverKey, provider, providerCertificate, providerKey]
   }
 
-  /// Makes certificates where there are none, and checks those that are there. Of
-  /// several that start at once on an empty directory one makes them and all use them.
+  /// Makes certificates if there are none, and checks existing ones. If several simulators start
+  /// at once on an empty directory, one makes them and all use them.
   package func prepare() throws(CertificateError) {
     try makeDirectory()
     let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -65,9 +65,9 @@ package struct CertificateDirectory: Sendable {
     }
   }
 
-  /// Makes the key for provider tokens where there is none. What `prepare` needs is there.
+  /// Makes the key for provider tokens if there is none. `prepare` has made the directory.
   func prepareTokenKey() throws(CertificateError) {
-    // Whole or not at all: another may start on this directory at the same time.
+    // Linked when complete: another simulator may start on this directory at the same time.
     let draft = "\(tokenKeyFile).\(getpid())"
     if access(tokenKeyFile, F_OK) == 0 { return }
     try write(IssuedCertificates.tokenKey(), to: draft)
@@ -121,7 +121,7 @@ package struct CertificateDirectory: Sendable {
     }
   }
 
-  // MARK: Checking what is there
+  // MARK: Checks of existing files
 
   private func check() throws(CertificateError) {
     let authority = try certificate(at: ca)

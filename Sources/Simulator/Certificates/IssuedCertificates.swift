@@ -1,8 +1,8 @@
 import BinaryServer
 import COpenSSL
 
-/// An authority of the gateway's own, made for the occasion, and what it signed.
-/// Its key is thrown away: nobody can sign in its name later. All as PEM.
+/// A new authority and the certificates it signed, as PEM. Its key is thrown away, so nobody can
+/// sign in its name later.
 struct IssuedCertificates {
   var ca: String
   var server: String
@@ -12,8 +12,8 @@ struct IssuedCertificates {
 
   static let topic = "com.example.app"
 
-  /// Apple's names are among them, for clients that have these wired in and are
-  /// led here by /etc/hosts.
+  /// Includes Apple's names, for clients that have them built in and reach the simulator through
+  /// /etc/hosts.
   private static let names = [
     "DNS:localhost", "IP:127.0.0.1", "IP:::1", "DNS:gateway.push.apple.com",
     "DNS:gateway.sandbox.push.apple.com", "DNS:feedback.push.apple.com",
@@ -21,10 +21,10 @@ struct IssuedCertificates {
     "DNS:api.sandbox.push.apple.com",
   ].joined(separator: ",")
 
-  /// No more is good for a server certificate with some clients.
+  /// Some clients reject server certificates that live longer.
   private static let lifetime = 825 * 86400
 
-  /// RSA throughout: some clients know nothing else.
+  /// All RSA: some clients know nothing else.
   static func issue() throws(CertificateError) -> IssuedCertificates {
     let authority = try Party([
       (NID_commonName, "APNs simulator authority \(UInt32.random(in: 0 ... .max))")
@@ -61,13 +61,13 @@ struct IssuedCertificates {
       provider: provider.certificate.pem, providerKey: provider.key.pem)
   }
 
-  /// A key as Apple gives it for provider tokens.
+  /// A key for provider tokens in the form Apple issues it.
   static func tokenKey() throws(CertificateError) -> String {
     guard let key = KeyPair(.p256) else { throw failure }
     return key.pem
   }
 
-  /// With what OpenSSL says of it.
+  /// Carries OpenSSL's text.
   private static var failure: CertificateError {
     var words = [CChar](repeating: 0, count: 256)
     ERR_error_string_n(ERR_get_error(), &words, words.count)
@@ -97,7 +97,7 @@ struct IssuedCertificates {
         else { throw IssuedCertificates.failure }
       }
       guard X509_set_version(blank, 2) == 1, Self.setSerialNumber(of: blank),
-        // A clock that runs a little behind shall not find them too new.
+        // So that a clock that is a little slow does not find them too new.
         X509_gmtime_adj(X509_getm_notBefore(blank), -86400) != nil,
         X509_gmtime_adj(X509_getm_notAfter(blank), lifetime) != nil,
         X509_set_pubkey(blank, key.handle) == 1

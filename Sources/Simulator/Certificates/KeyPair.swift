@@ -1,7 +1,7 @@
 import BinaryServer
 import COpenSSL
 
-/// A private key with its public half, or that half alone, in OpenSSL's hands.
+/// A private key with its public half, or only the public half, held by OpenSSL.
 final class KeyPair: @unchecked Sendable {
   enum Kind {
     case rsa2048
@@ -9,14 +9,14 @@ final class KeyPair: @unchecked Sendable {
     case p256
   }
 
-  /// Nobody changes it once it is made.
+  /// Never changes once it is made.
   let handle: OpaquePointer
 
   private init(_ handle: OpaquePointer) { self.handle = handle }
 
   deinit { EVP_PKEY_free(handle) }
 
-  /// A new one; nil where OpenSSL cannot make it, which its errors then tell of.
+  /// Makes a new key; nil if OpenSSL fails, whose error queue then tells why.
   init?(_ kind: Kind) {
     let context = EVP_PKEY_CTX_new_id(kind == .rsa2048 ? EVP_PKEY_RSA : EVP_PKEY_EC, nil)
     defer { EVP_PKEY_CTX_free(context) }
@@ -33,10 +33,10 @@ final class KeyPair: @unchecked Sendable {
     handle = made
   }
 
-  /// The first private key in a text; nil where it is encrypted.
+  /// The first private key in a text; nil if it is encrypted.
   static func privateKey(in pem: String) -> KeyPair? {
     MemoryBIO.reading(pem) {
-      // Nobody at the terminal is asked for a passphrase.
+      // Does not ask for a passphrase at the terminal.
       PEM_read_bio_PrivateKey($0, nil, { _, _, _, _ in -1 }, nil)
     }.map(KeyPair.init)
   }
@@ -62,7 +62,7 @@ final class KeyPair: @unchecked Sendable {
     return X509_check_private_key(certificate.handle, handle) == 1
   }
 
-  /// Whether this key made that signature of ES256: two numbers of 32 bytes (RFC 7518, 3.4).
+  /// Whether this key made the ES256 signature: two numbers of 32 bytes (RFC 7518, 3.4).
   func isES256(_ signature: [UInt8], of bytes: [UInt8]) -> Bool {
     guard isP256, signature.count == 64, let der = Self.der(of: signature) else { return false }
     let context = EVP_MD_CTX_new()
@@ -74,7 +74,7 @@ final class KeyPair: @unchecked Sendable {
       && EVP_DigestVerify(context, der, der.count, bytes, bytes.count) == 1
   }
 
-  /// OpenSSL takes the two numbers in DER only.
+  /// OpenSSL only takes the two numbers in DER.
   private static func der(of signature: [UInt8]) -> [UInt8]? {
     guard let numbers = ECDSA_SIG_new() else { return nil }
     defer { ECDSA_SIG_free(numbers) }

@@ -1,10 +1,10 @@
-/// A key that provider tokens may be signed with, and whose it is.
+/// A key that may sign provider tokens, and the team it belongs to.
 package struct ProviderKey: Sendable {
   package var identifier: String
   package var team: String
   let key: KeyPair
 
-  /// Apple gives both ten characters.
+  /// Apple's identifiers have ten characters.
   private static let count = 10
 
   init(identifier: String, team: String, key: KeyPair) {
@@ -13,8 +13,8 @@ package struct ProviderKey: Sendable {
     self.key = key
   }
 
-  /// What an option of the command line has as `key id:team id:file`; the file has the
-  /// private key, as Apple gives it, or the public one, in PEM.
+  /// Reads `key id:team id:file`. The file has the private key, as Apple issues it, or the public
+  /// one, in PEM.
   package init(option: String) throws(ListError) {
     let parts = option.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
       .map(String.init)

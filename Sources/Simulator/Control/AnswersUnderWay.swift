@@ -1,7 +1,7 @@
 import Dispatch
 import NIOCore
 
-/// Answers that are not ready yet. They come back to an event loop, which has to be there.
+/// Answers that are not ready yet. They need their event loop, so it must not end before them.
 final class AnswersUnderWay: Sendable {
   private let group = DispatchGroup()
 
@@ -10,7 +10,7 @@ final class AnswersUnderWay: Sendable {
     answer.whenComplete { _ in self.group.leave() }
   }
 
-  /// Comes back when there are none.
+  /// Returns when there are none.
   func end() async {
     await withCheckedContinuation { continuation in
       group.notify(queue: .global()) { continuation.resume() }

@@ -2,9 +2,8 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// HTTP/1.1 in front of the control service. A page in somebody's browser shall not get at
-/// it: who was led here by a foreign name, or comes from a page of another origin, another
-/// port of this machine too, is refused.
+/// HTTP/1.1 for the control service. Pages in a browser must not reach it: requests with a foreign
+/// host name or from another origin, including another port of this machine, are refused.
 final class ControlHandler: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart
@@ -93,7 +92,7 @@ final class ControlHandler: ChannelInboundHandler {
     }
   }
 
-  /// Why whoever asks is not to be answered.
+  /// Why the request is refused; nil if it is not.
   private static func fault(of head: HTTPRequestHead) -> String? {
     let hosts = head.headers["host"]
     guard hosts.count == 1, isOurs(hosts[0]) else { return "a foreign Host" }
@@ -101,7 +100,7 @@ final class ControlHandler: ChannelInboundHandler {
     where origin.lowercased() != "http://" + hosts[0].lowercased() {
       return "a foreign Origin"
     }
-    // Requests for foreign pages that bring no Origin, images and the like.
+    // Requests of foreign pages without an Origin, such as images.
     for site in head.headers["sec-fetch-site"] where site != "same-origin" && site != "none" {
       return "a foreign page"
     }

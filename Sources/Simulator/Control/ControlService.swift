@@ -1,12 +1,12 @@
 import BinaryServer
 
-/// What the control interface can see and do, apart from HTTP.
+/// What the control interface shows and does, without HTTP.
 package struct ControlService: Sendable {
-  /// An answer: a status of HTTP's and a JSON text.
+  /// An HTTP status and a JSON text.
   package struct Answer: Sendable {
     package var status: Int
     package var json: String
-    /// The run ends once it is sent.
+    /// The run ends once the answer is sent.
     package var endsRun = false
 
     static func ok(_ json: String) -> Answer { Answer(status: 200, json: json) }
@@ -34,12 +34,12 @@ package struct ControlService: Sendable {
 
   package let ledger: Ledger
   let feedback: FeedbackList
-  let gone: UnregisteredDevices
+  let unregistered: UnregisteredDevices
   let faults: FaultsInForce
   let listeners: [Listener]
   let gatewayChannels: OpenChannels
   let feedbackChannels: OpenChannels
-  /// Of those who ask over HTTP.
+  /// Connections to the control interface.
   let controlChannels = OpenChannels()
   let answersUnderWay = AnswersUnderWay()
   let requestShutdown: @Sendable () -> Void
@@ -50,7 +50,7 @@ package struct ControlService: Sendable {
     "/unregistered": ["GET", "POST", "DELETE"],
   ]
 
-  /// A connection's number follows.
+  /// Followed by a connection's number.
   private static let connectionPath = "/connections/"
 
   package func answer(_ request: Request) async -> Answer {
@@ -73,10 +73,10 @@ package struct ControlService: Sendable {
       case "/reset":
         ledger.reset()
         _ = feedback.takeAll()
-        gone.forget()
+        unregistered.forget()
         return .ok(counters)
       case "/shutdown": return Answer(status: 202, json: counters, endsRun: true)
-      default: return try unregistered(request)
+      default: return try answerUnregistered(request)
       }
     } catch {
       let place = error.place(in: request.body)
@@ -89,7 +89,7 @@ package struct ControlService: Sendable {
 
   package var counters: String { String(ledger.totals.json.dropLast()) }
 
-  /// Those that are open, of many the newest.
+  /// The newest open connections.
   package func connections(newest limit: Int = .max) -> String {
     let open = ledger.connections.suffix(limit).map { connection in
       """
@@ -106,7 +106,7 @@ package struct ControlService: Sendable {
     return "{\"connections\":[\(open.joined(separator: ","))]}"
   }
 
-  /// A page: from an index on, at most so many. `next` is where the next one begins.
+  /// One page, from an index on. `next` is where the next page begins.
   private func accepted(_ query: [String: String]) throws(JSONError) -> Answer {
     let from = try number("from", in: query) ?? 0
     let limit = min(try number("limit", in: query) ?? 1000, Self.pageMax)
@@ -130,7 +130,7 @@ package struct ControlService: Sendable {
     return number
   }
 
-  /// Ends the connection of that number.
+  /// Closes the connection of that number.
   private func end(_ request: Request) -> Answer {
     let text = request.path.dropFirst(Self.connectionPath.count)
     guard request.method == "DELETE" else { return .fault(405, "\(request.path) takes DELETE") }
@@ -145,7 +145,7 @@ package struct ControlService: Sendable {
     return .ok("{\"number\":\(number),\"end\":\"\(word)\"}")
   }
 
-  /// PUT sets these and puts all others at rest, PATCH changes these, DELETE ends them all.
+  /// PUT sets these faults and clears all others, PATCH changes these, DELETE clears all.
   private func faults(_ request: Request) async throws(JSONError) -> Answer {
     switch request.method {
     case "PUT": try await set(FaultRules(try JSONParser.read(request.body)), reopens: true)
@@ -161,7 +161,7 @@ package struct ControlService: Sendable {
     return .ok("{\"seed\":\(faults.seed),\"faults\":\(faults.rules.json)}")
   }
 
-  /// In force when it comes back, on open connections too.
+  /// The faults are in force when it returns, on open connections too.
   private func set(_ wanted: FaultRules, reopens: Bool) async throws(JSONError) {
     do {
       try faults.set(wanted)
@@ -181,32 +181,33 @@ package struct ControlService: Sendable {
     }
   }
 
-  /// A device that is gone is in the feedback once. Pushes to it are accepted, but over HTTP/2.
-  private func unregistered(_ request: Request) throws(JSONError) -> Answer {
+  /// A device that is gone is in the feedback once. Only HTTP/2 refuses pushes to it.
+  private func answerUnregistered(_ request: Request) throws(JSONError) -> Answer {
     if request.method == "DELETE" {
       _ = feedback.takeAll()
-      gone.forget()
+      unregistered.forget()
     }
     if request.method == "POST" {
       let json = try JSONParser.read(request.body)
       let entry = try entry(json)
       let reason = try goneReason(json)
       feedback.append(entry)
-      gone.add(entry.token, UnregisteredDevices.Entry(reason: reason, time: entry.milliseconds))
+      unregistered.add(
+        entry.token, UnregisteredDevices.Entry(reason: reason, time: entry.milliseconds))
     }
-    return .ok(unregistered())
+    return .ok(unregisteredList())
   }
 
-  /// What the feedback service will tell, of much the newest.
-  package func unregistered(newest limit: Int = .max) -> String {
+  /// The newest entries that the feedback service will list.
+  package func unregisteredList(newest limit: Int = .max) -> String {
     let entries = feedback.all.suffix(limit).map {
       "{\"timestamp\":\($0.timestamp),\"token\":\"\(TokenField.hex($0.token))\"}"
     }
     return "{\"unregistered\":[\(entries.joined(separator: ","))]}"
   }
 
-  /// Why pushes to a device are refused as gone; nil where they are not.
-  package func reasonGone(_ token: [UInt8]) -> String? { gone[token]?.reason.word }
+  /// Why HTTP/2 refuses pushes to a device as gone; nil if it does not.
+  package func reasonGone(_ token: [UInt8]) -> String? { unregistered[token]?.reason.word }
 
   private func goneReason(_ json: JSONValue) throws(JSONError) -> PushReason {
     guard let given = json["reason"] else { return .unregistered }

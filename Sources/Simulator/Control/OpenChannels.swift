@@ -2,7 +2,7 @@ import BinaryServer
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// The connections of one service by their numbers, so that an order reaches them.
+/// The open connections of one service by number, to send them events.
 final class OpenChannels: Sendable {
   private let channels = NIOLockedValueBox<[Int: any Channel]>([:])
 
@@ -13,7 +13,7 @@ final class OpenChannels: Sendable {
     }
   }
 
-  /// Closes them all without a word; they are closed when it comes back.
+  /// Cuts all connections; they are closed when it returns.
   func cut() async {
     let open = channels.withLockedValue { Array($0.values) }
     for channel in open {
@@ -28,7 +28,7 @@ final class OpenChannels: Sendable {
     }
   }
 
-  /// False where there is no such connection.
+  /// False if there is no such connection.
   func tell(_ event: FaultEvent, to number: Int) -> Bool {
     guard let channel = channels.withLockedValue({ $0[number] }) else { return false }
     channel.pipeline.fireUserInboundEventTriggered(event)

@@ -3,12 +3,12 @@ import BinaryServer
 import NIOCore
 import NIOSSL
 
-/// The faults that come over one connection. All its dice are thrown from the seed and
-/// its number, so that what other connections do changes nothing.
+/// The faults of one connection. Its random numbers follow from the seed and its number, so other
+/// connections have no influence on them.
 final class ConnectionFaults {
-  /// What follows a rejection.
-  struct Aftermath {
-    /// Until the packet leaves, or the end comes where there is none.
+  /// How a rejection is answered.
+  struct RejectionAnswer {
+    /// Passes before the packet leaves, or before the connection closes without one.
     var delay: TimeAmount
     var packet: ErrorPacket?
     var pause: TimeAmount
@@ -16,10 +16,10 @@ final class ConnectionFaults {
     var isJoined: Bool
   }
 
-  /// What comes over a connection once a notification was accepted.
-  enum Turn { case shutdown, cut }
+  /// Why a connection ends after an accepted notification.
+  enum ScheduledEnd { case shutdown, cut }
 
-  /// Which protocol comes over a connection.
+  /// The protocol of a connection.
   enum Service { case binary, http2 }
 
   private let faultsInForce: FaultsInForce
@@ -29,26 +29,26 @@ final class ConnectionFaults {
   private var generator = SplitMix64(seed: 0)
   private var counts: RunCounts?
 
-  /// At rest where this connection is spared.
+  /// No faults if this connection is spared.
   private(set) var faults = Faults()
   private(set) var tls: NIOSSLContext
-  /// In its place, where session tickets are to come right behind the handshake.
+  /// Takes the place of `tls` if session tickets come right behind the handshake.
   private(set) var tickets: OpenSSLServerContext?
   private(set) var isJudging = false
-  /// In bytes of the client's, counted from the handshake or the last change.
+  /// Counts the client's bytes since the handshake or the last change of faults.
   private(set) var stallAfter: Int?
-  /// nil is for good.
+  /// nil: forever.
   private(set) var stallTime: TimeAmount?
   private(set) var cutAfterBytes: Int?
   private(set) var handshakeDelay: TimeAmount?
-  /// The handshake is through.
+  /// The handshake is done.
   var isConnected = false
 
-  // Counted since the faults in force came.
+  // Counted since the faults last changed.
   private var judged = 0
   private var resets = 0
   private var accepted = 0
-  private var next: (limit: Int, turn: Turn)?
+  private var next: (limit: Int, end: ScheduledEnd)?
 
   init(faultsInForce: FaultsInForce, number: Int, service: Service = .binary) {
     self.faultsInForce = faultsInForce
@@ -58,25 +58,25 @@ final class ConnectionFaults {
     refresh()
   }
 
-  /// Takes over what was ordered meanwhile.
+  /// Adopts faults that have changed meanwhile.
   func refresh() {
     if faultsInForce.generation == generation { return }
     let snapshot = faultsInForce.current
     generation = snapshot.generation
     generator = SplitMix64(
-      seed: SplitMix64.stir(faultsInForce.seed) ^ UInt64(truncatingIfNeeded: number)
+      seed: SplitMix64.mix(faultsInForce.seed) ^ UInt64(truncatingIfNeeded: number)
         &* 0x9e37_79b9_7f4a_7c15
     )
     choose(snapshot)
     isJudging = faults.isJudging
-    // Drawn whether or not they are used: one fault more shall not change the others.
+    // Drawn even if they are not used, so that another fault does not change the others.
     stallAfter = draw(faults.stallAfter)
     stallTime = draw(faults.stallTime).map(Self.milliseconds)
     cutAfterBytes = draw(faults.cutAfterBytes)
     handshakeDelay = draw(faults.handshakeDelay).map(Self.milliseconds)
-    let cut = draw(faults.cutAfter).map { (limit: $0, turn: Turn.cut) }
-    let shutdown = draw(faults.shutdownAfter).map { (limit: $0, turn: Turn.shutdown) }
-    let goaway = draw(faults.goawayAfter).map { (limit: $0, turn: Turn.shutdown) }
+    let cut = draw(faults.cutAfter).map { (limit: $0, end: ScheduledEnd.cut) }
+    let shutdown = draw(faults.shutdownAfter).map { (limit: $0, end: ScheduledEnd.shutdown) }
+    let goaway = draw(faults.goawayAfter).map { (limit: $0, end: ScheduledEnd.shutdown) }
     next = [service == .http2 ? goaway : shutdown, cut].compactMap { $0 }.min {
       $0.limit < $1.limit
     }
@@ -85,7 +85,7 @@ final class ConnectionFaults {
     accepted = 0
   }
 
-  /// The first rule that takes this connection in.
+  /// Takes the first rule that matches this connection.
   private func choose(_ snapshot: FaultsInForce.Snapshot) {
     faults = Faults()
     take(snapshot.sparedTLS)
@@ -105,20 +105,20 @@ final class ConnectionFaults {
     tickets = service == .binary ? contexts.tickets : nil
   }
 
-  /// Whether a fault that strikes only so often may do so once more.
+  /// False if the fault has happened as often as `times` allows.
   func mayStrike() -> Bool { counts?.strike() ?? true }
 
-  /// The byte where it ends or stalls is passed over: it has struck often enough.
+  /// Neither closes nor stalls at a byte any more: `times` is used up.
   func spareBytes() {
     stallAfter = nil
     cutAfterBytes = nil
   }
 
-  /// What comes now that one more was accepted; nil where nothing does.
+  /// Counts one more accepted notification. nil if the connection goes on.
   @inline(__always)
-  func turn() -> Turn? { next == nil ? nil : count() }
+  func endAfterAcceptance() -> ScheduledEnd? { next == nil ? nil : count() }
 
-  private func count() -> Turn? {
+  private func count() -> ScheduledEnd? {
     guard let next else { return nil }
     if faults.counting == .run {
       guard counts?.accept(next.limit) == true else { return nil }
@@ -127,56 +127,56 @@ final class ConnectionFaults {
       if accepted < next.limit { return nil }
       accepted = 0
     }
-    return mayStrike() ? next.turn : nil
+    return mayStrike() ? next.end : nil
   }
 
-  /// The status that answers a notification which is well formed; nil where it is accepted.
+  /// The status that answers a well-formed notification; nil accepts it.
   func badStatus(_ token: UnsafeRawBufferPointer) -> UInt8? {
     judge(token) ? drawn(faults.badStatuses) : nil
   }
 
-  /// The same in the words of HTTP/2.
+  /// The same over HTTP/2.
   func badReason(_ token: UnsafeRawBufferPointer) -> PushReason? {
     judge(token) ? drawn(faults.badReasons) : nil
   }
 
-  /// True where the next good one is answered by RST_STREAM.
+  /// True if the next good push is answered by RST_STREAM.
   func isReset() -> Bool {
     resets += 1
     if let every = faults.resetEvery, resets % every == 0 { return true }
     return faults.resetShare > 0 && generator.happens(faults.resetShare)
   }
 
-  /// True where one that is accepted is not answered.
+  /// True if an accepted push gets no answer.
   func isUnanswered() -> Bool { faults.noAnswer > 0 && generator.happens(faults.noAnswer) }
 
   func answerDelay() -> TimeAmount {
     faults.answerDelay == nil ? .zero : Self.milliseconds(draw(faults.answerDelay) ?? 0)
   }
 
-  /// Of a generator of its own: what is made shall not change what is drawn.
+  /// A separate generator: making identifiers must not change what else is drawn.
   func identifiers() -> SplitMix64 {
-    SplitMix64(seed: SplitMix64.stir(faultsInForce.seed &+ 1) ^ UInt64(truncatingIfNeeded: number))
+    SplitMix64(seed: SplitMix64.mix(faultsInForce.seed &+ 1) ^ UInt64(truncatingIfNeeded: number))
   }
 
   private func drawn<Choice>(_ choices: [Choice]) -> Choice? {
     choices.count == 1 ? choices[0] : choices.randomElement(using: &generator)
   }
 
-  /// Counts one more; true where it is bad.
+  /// Counts one more notification; true if it is bad.
   private func judge(_ token: UnsafeRawBufferPointer) -> Bool {
     judged = faults.counting == .run ? counts?.judge() ?? 0 : judged + 1
     return isBad(token)
   }
 
-  func aftermath(of packet: ErrorPacket?) -> Aftermath {
+  func answer(of packet: ErrorPacket?) -> RejectionAnswer {
     let delay = draw(faults.errorDelay) ?? 0
     let isSilent = generator.happens(faults.noPacket)
     let isNameless = generator.happens(faults.identifierZero)
     let pause = draw(faults.closeDelay)
     var packet = isSilent ? nil : packet
     if isNameless { packet?.identifier = 0 }
-    return Aftermath(
+    return RejectionAnswer(
       delay: Self.milliseconds(delay), packet: packet,
       pause: faults.oneSegment
         ? .zero : pause.map(Self.milliseconds) ?? (packet == nil ? .zero : GentleClose.pause),
@@ -188,7 +188,7 @@ final class ConnectionFaults {
     if faults.badTokenSet.contains(token) { return true }
     if faults.badPrefixes.contains(where: { token.starts(with: $0) }) { return true }
     guard faults.badShare > 0 else { return false }
-    let lot = SplitMix64.stir(TokenSet.hash(token) ^ faultsInForce.seed)
+    let lot = SplitMix64.mix(TokenSet.hash(token) ^ faultsInForce.seed)
     return SplitMix64.fraction(lot) < faults.badShare
   }
 

@@ -5,15 +5,15 @@ package struct FaultField: Sendable {
   package let name: String
   package let value: String
   package let text: String
-  /// Its value is tokens or parts of them.
+  /// Its values are tokens or prefixes of tokens.
   let isHex: Bool
   let read: @Sendable (JSONValue, inout Faults) throws(JSONError) -> Void
-  /// As JSON; nil where it is at rest.
+  /// As JSON; nil if the fault is not set.
   let write: @Sendable (Faults) -> String?
 
   package static let all = groups.flatMap(\.fields)
 
-  /// As they belong together.
+  /// By subject.
   package static let groups: [(title: String, fields: [FaultField])] = [
     (
       "Which connections, and how often",
@@ -422,7 +422,7 @@ package struct FaultField: Sendable {
   }
 
   private static func number(_ json: JSONValue, _ least: Int) throws(JSONError) -> Int {
-    // No time or size anyone means is beyond it, and sums stay within an Int.
+    // Nobody means a larger time or size, and sums cannot overflow.
     guard let number = json.integer, number >= least, number <= 1 << 40 else {
       throw JSONError("expected a whole number from \(least) on", at: json.offset)
     }

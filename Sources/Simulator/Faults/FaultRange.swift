@@ -1,9 +1,9 @@
-/// A range as people write it: 10-20, 10..20, 10,20 or as JSON [10,20].
+/// A range as people write it: 10-20, 10..20, 10,20, or [10,20] in JSON.
 enum FaultRange {
-  /// Longer ones first: the shorter is part of the longer.
+  /// The longer ones first, because they contain shorter ones.
   private static let separators = ["...", "..", "…", "–", "-"]
 
-  /// Its two bounds; nil where it is no such text.
+  /// The two bounds; nil if the text is no range.
   static func bounds(in text: String, at offset: Int) -> JSONValue? {
     let text = text.filter { $0 != " " }
     for separator in separators {

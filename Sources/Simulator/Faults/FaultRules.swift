@@ -1,12 +1,12 @@
-/// Faults for some connections, other faults for others: the first whose `connections`
-/// and `connection_share` take a connection in are its faults.
+/// Different faults for different connections: the first rule whose `connections` and
+/// `connection_share` match a connection applies.
 package struct FaultRules: Sendable {
   /// Never empty.
   package private(set) var all = [Faults()]
 
   package init(_ faults: Faults = Faults()) { all = [faults] }
 
-  /// What a JSON text has it: an object of faults, or an array of such objects.
+  /// Reads a JSON object of faults, or an array of such objects.
   package init(_ json: JSONValue) throws(JSONError) {
     guard case .array(let elements) = json.content else {
       all = [try Self.faults(json)]
@@ -17,7 +17,7 @@ package struct FaultRules: Sendable {
     for element in elements { all.append(try Self.faults(element)) }
   }
 
-  /// What a file has it.
+  /// Reads a file.
   package init(at path: String) throws(ListError) {
     let bytes: [UInt8]
     do throws(Errno) {
@@ -34,24 +34,24 @@ package struct FaultRules: Sendable {
     }
   }
 
-  /// Changes in each what the members of a JSON object name.
+  /// Changes the faults that a JSON object names in all rules.
   package mutating func adopt(_ json: JSONValue) throws(JSONError) {
     var changed = all
     for index in changed.indices { try changed[index].adopt(json) }
     all = changed
   }
 
-  /// Changes in each what an option of the command line names.
+  /// Changes the fault that a command line option names in all rules.
   package mutating func adopt(option: String) throws(JSONError) {
     var changed = all
     for index in changed.indices { try changed[index].adopt(option: option) }
     all = changed
   }
 
-  /// How long connections are refused; nil where they are not.
+  /// How long connections are refused; nil if they are not.
   package var refuseTime: Int? { all.compactMap(\.refuseTime).max() }
 
-  /// What was ordered before is no new order.
+  /// An earlier refusal must not begin again.
   mutating func forgetRefusal() {
     for index in all.indices { all[index].refuseTime = nil }
   }

@@ -1,5 +1,5 @@
 extension Faults {
-  /// Changes what the members of a JSON object name and leaves the rest.
+  /// Changes the faults that a JSON object names.
   package mutating func adopt(_ json: JSONValue) throws(JSONError) {
     guard case .object(let members) = json.content else {
       throw JSONError("expected an object of faults", at: json.offset)
@@ -14,8 +14,8 @@ extension Faults {
     self = changed
   }
 
-  /// One fault as the command line has it: `name=value`, the value JSON or one word,
-  /// with commas between several.
+  /// Reads one fault of the command line: `name=value`. The value is JSON or a word; several are
+  /// separated by commas.
   package mutating func adopt(option: String) throws(JSONError) {
     let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2 else { throw JSONError("expected name=value", at: 0) }
@@ -36,7 +36,7 @@ extension Faults {
     return parts.count == 1 ? parts[0] : JSONValue(.array(parts))
   }
 
-  /// Those that are not at rest, as a JSON object.
+  /// The faults that are set, as a JSON object.
   package var json: String {
     let members = FaultField.all.compactMap { field in
       field.write(self).map { "\"\(field.name)\":\($0)" }

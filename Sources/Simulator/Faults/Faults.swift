@@ -1,18 +1,18 @@
 import BinaryServer
 
-/// Everything the gateway may do wrong. As it is made, it does nothing wrong.
+/// Everything the gateway may do wrong. By default it does nothing wrong.
 package struct Faults: Sendable {
-  /// How a connection is brought to an end.
+  /// How a connection ends.
   package enum Ending: String, Sendable, CaseIterable {
     case closeNotify = "close_notify"
-    /// The end of the stream without TLS's word for it.
+    /// FIN without close_notify.
     case fin
     case reset
-    /// It is not: nothing more is read, and nobody hangs up.
+    /// It does not end: nothing more is read, and nobody closes.
     case stall
   }
 
-  /// Whose notifications are counted.
+  /// Over what notifications are counted.
   package enum Counting: String, Sendable, CaseIterable {
     case connection
     case run
@@ -23,47 +23,47 @@ package struct Faults: Sendable {
     case own
     /// With identifier 0.
     case zero
-    /// As if it had not come.
+    /// Not at all.
     case none
   }
 
-  // Over which connections they come, and how often.
+  // Which connections, and how often.
   package var connections: ClosedRange<Int>?
   package var connectionShare = 1.0
   package var counting = Counting.connection
   package var times: Int?
 
-  /// How an HTTP/2 connection is told to end.
+  /// How GOAWAY ends an HTTP/2 connection.
   package enum Goaway: String, Sendable, CaseIterable {
-    /// Ends once all that was taken is answered.
+    /// Closes once all earlier pushes are answered.
     case graceful
-    /// Ends at once.
+    /// Closes at once.
     case immediate
-    /// Does not end.
+    /// Does not close.
     case open
   }
 
-  /// When the answers of HTTP/2 leave.
+  /// When answers over HTTP/2 leave.
   package enum Answers: String, Sendable, CaseIterable {
-    /// Those to what one read brought together.
+    /// The answers to one read together.
     case read
-    /// Each in a write and a TLS record of its own.
+    /// Each in its own write and TLS record.
     case each
-    /// Together with all that come within a time.
+    /// All that come within a time together.
     case batch
   }
 
-  /// Which provider tokens one may come too soon after.
+  /// Which earlier provider tokens a new one must keep its distance from.
   package enum TokenScope: String, Sendable, CaseIterable {
-    /// Those of its connection.
+    /// Those of the same connection.
     case connection
-    /// All of its key.
+    /// All of the same key.
     case key
-    /// All of its key from its address.
+    /// All of the same key from the same address.
     case address
   }
 
-  // Which tokens are bad, beside those of the gateway's rules.
+  // Bad tokens, beside those of the gateway's rules.
   package var badTokens: [[UInt8]] = [] { didSet { badTokenSet = TokenSet(badTokens) } }
   package private(set) var badTokenSet = TokenSet()
   package var badPrefixes: [[UInt8]] = []
@@ -82,12 +82,12 @@ package struct Faults: Sendable {
   package var sentinel = Sentinel.own
   package var sentinelStatus: UInt8 = 2
 
-  // How bytes leave.
+  // How bytes are sent.
   package var recordSize: Int?
   package var segmentSize: Int?
   package var segmentGap: Int?
 
-  // How bytes are taken.
+  // How bytes are read.
   package var readRate: Int?
   package var stallAfter: ClosedRange<Int>?
   package var stallTime: ClosedRange<Int>?
@@ -103,7 +103,7 @@ package struct Faults: Sendable {
   package var tlsMax: TLSBound?
   package var sessionTickets = false
 
-  // HTTP/2: what a connection may carry.
+  // HTTP/2: limits of a connection.
   package var streamsMax: Int?
   package var windowSize: Int?
   package var connectionWindowSize: Int?
@@ -126,7 +126,7 @@ package struct Faults: Sendable {
   package var goawayError: UInt8 = 0
   package var goawayReason: String?
 
-  // HTTP/2: how old a provider token may be and how soon another may follow, in seconds.
+  // HTTP/2: the greatest age of a provider token and the least time between two, in seconds.
   package var tokenAge = 3600
   package var tokenRenewal = 1200
   package var tokenScope = TokenScope.connection

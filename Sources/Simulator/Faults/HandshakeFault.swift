@@ -2,7 +2,7 @@ import BinaryServer
 import Logging
 import NIOCore
 
-/// Leaves the client's hello lying for a while, or answers it with an alert.
+/// Delays the answer to the client's hello, or answers it with an alert.
 final class HandshakeFault: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
@@ -15,7 +15,7 @@ final class HandshakeFault: ChannelInboundHandler, RemovableChannelHandler {
   private var hello = ByteBuffer()
   private var wait: Scheduled<Void>?
 
-  /// nil where these faults leave the handshake alone.
+  /// nil if the faults do not concern the handshake.
   init?(_ faults: ConnectionFaults, logger: Logger) {
     alert = faults.faults.handshakeAlert
     if alert == nil, faults.handshakeDelay == nil { return nil }
@@ -44,7 +44,7 @@ final class HandshakeFault: ChannelInboundHandler, RemovableChannelHandler {
         go(on: context)
       }
     }
-    // Nobody is left to be answered, and TLS has not heard of anybody yet.
+    // The client is gone, and TLS has not seen it yet.
     if case .inputClosed = event as? ChannelEvent { context.close(promise: nil) }
     context.fireUserInboundEventTriggered(event)
   }
@@ -58,7 +58,7 @@ final class HandshakeFault: ChannelInboundHandler, RemovableChannelHandler {
       let record = ByteBuffer(bytes: TLSAlert.record(alert))
       hello.clear()
       context.writeAndFlush(wrapOutboundOut(record), promise: nil)
-      // Beside TLS, which would have something to say of its own.
+      // Closes past TLS, which would send an alert of its own.
       GentleClose.begin(context.channel, after: .zero, ending: .fin)
     } else {
       context.fireChannelRead(wrapInboundOut(hello))

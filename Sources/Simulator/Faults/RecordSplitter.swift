@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Cuts what goes into TLS, so that each piece becomes a record of its own.
+/// Splits what goes into TLS, so that each piece becomes a record of its own.
 final class RecordSplitter: ChannelOutboundHandler {
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer

@@ -1,11 +1,11 @@
 import NIOConcurrencyHelpers
 
-/// What the connections under one rule count together.
+/// Counts over all connections of one rule.
 final class RunCounts: Sendable {
   private struct Counts {
     var judged = 0
     var accepted = 0
-    /// How often it may strike yet; nil is without end.
+    /// How often the fault may still happen; nil: without limit.
     var strikes: Int?
   }
 
@@ -13,7 +13,7 @@ final class RunCounts: Sendable {
 
   init(_ faults: Faults) { counts = NIOLockedValueBox(Counts(strikes: faults.times)) }
 
-  /// The number of one more that is judged.
+  /// Returns the number of one more judged notification.
   func judge() -> Int {
     counts.withLockedValue { counts in
       counts.judged += 1
@@ -21,7 +21,7 @@ final class RunCounts: Sendable {
     }
   }
 
-  /// True for every `limit`-th that is accepted.
+  /// True for every `limit`-th accepted one.
   func accept(_ limit: Int) -> Bool {
     counts.withLockedValue { counts in
       counts.accepted += 1
@@ -31,7 +31,7 @@ final class RunCounts: Sendable {
     }
   }
 
-  /// Takes one of the times that are left; false where none is.
+  /// Takes one of the times that are left; false if there are none.
   func strike() -> Bool {
     counts.withLockedValue { counts in
       guard let left = counts.strikes else { return true }

@@ -1,8 +1,8 @@
 import Glibc
 import NIOCore
 
-/// Stands between TLS and the socket: lets its bytes leave in small pieces one after the
-/// other, or holds them until all can leave at once.
+/// Sits between TLS and the socket. Sends bytes in small pieces one after the other, or holds them
+/// until all can leave at once.
 final class SegmentShaper: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
@@ -22,10 +22,10 @@ final class SegmentShaper: ChannelDuplexHandler {
 
   init(faults: ConnectionFaults) { self.faults = faults }
 
-  /// From here on nothing leaves, until `release`.
+  /// Sends nothing until `release`.
   func hold() { isHolding = true }
 
-  /// Corked, even the FIN of an end that comes now is in the segment of what was held.
+  /// When corked, the FIN of a close leaves in the same segment as the held bytes.
   func release(context: ChannelHandlerContext, isCorked: Bool) {
     isHolding = false
     if isCorked { cork(context, 1) }

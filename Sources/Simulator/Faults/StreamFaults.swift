@@ -3,21 +3,21 @@ import Logging
 import NIOCore
 import NIOTLS
 
-/// Stands between TLS and the protocol and spoils how the client's bytes are taken:
-/// slowly, not at all from some byte on, or up to one where the connection ends.
+/// Sits between TLS and the protocol. Reads the client's bytes slowly, stops reading at some byte,
+/// or closes the connection there.
 final class StreamFaults: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
-  /// Small enough that a gateway which does not read is felt by who writes.
+  /// Small enough that a client notices when the gateway stops reading.
   static let receiveBuffer: SocketOptionValue = 32768
 
   private enum Phase: Equatable {
     case open
     case stalled(Stall)
-    /// Beyond where it ends.
+    /// The connection is closing.
     case cut
   }
 
@@ -25,16 +25,16 @@ final class StreamFaults: ChannelDuplexHandler {
   private let logger: Logger
   private var phase = Phase.open
   private var hasStalled = false
-  /// Bytes passed on since the faults of this generation came.
+  /// Bytes passed on since the faults last changed.
   private var count = 0
   private var generation: Int
-  /// Came while it stalls, or faster than it reads.
+  /// Came during a stall, or faster than it may read.
   private var held = ByteBuffer()
   private var wantsRead = false
-  /// What was passed on last has its time yet.
+  /// Waits before it may pass on more.
   private var isPacing = false
   private var end: Scheduled<Void>?
-  /// The client has closed its side, which whoever reads slowly learns later.
+  /// The client has closed its side. A slow reader is told later.
   private var isLeft = false
 
   init(faults: ConnectionFaults, logger: Logger) {
@@ -89,7 +89,7 @@ final class StreamFaults: ChannelDuplexHandler {
 
   private var isStalled: Bool { if case .stalled = phase { true } else { false } }
 
-  /// Goes by the faults that came meanwhile; a stall that is none of theirs is over.
+  /// Adopts changed faults. A stall that they do not ask for ends.
   private func adapt(_ context: ChannelHandlerContext) {
     faults.refresh()
     if faults.generation == generation { return }
@@ -111,7 +111,7 @@ final class StreamFaults: ChannelDuplexHandler {
     }
   }
 
-  /// What is due at byte 0 waits for no byte.
+  /// A fault at byte 0 does not wait for a byte.
   private func strikeAtOnce(_ context: ChannelHandlerContext) {
     if faults.cutAfterBytes == 0 || faults.stallAfter == 0 {
       var nothing = ByteBuffer()
@@ -119,13 +119,13 @@ final class StreamFaults: ChannelDuplexHandler {
     }
   }
 
-  /// Passes on some of what is held, and more when that has had its time.
+  /// Passes on some of the held bytes, and more after a while.
   private func pace(_ context: ChannelHandlerContext) {
     guard phase == .open, !isPacing, held.readableBytes > 0 else { return }
     let rate = faults.faults.readRate
     let share = min(rate.map { max(1, $0 / 20) } ?? .max, held.readableBytes)
     guard var piece = held.readSlice(length: share) else { return }
-    // Before it is passed on: whoever takes it may want to read at once.
+    // Set first, because the next handler may want to read at once.
     isPacing = rate != nil
     pass(&piece, context)
     context.fireChannelReadComplete()
@@ -148,7 +148,7 @@ final class StreamFaults: ChannelDuplexHandler {
     }
   }
 
-  /// Leaves in `buffer` what a stall keeps back.
+  /// Leaves in `buffer` the bytes that a stall keeps back.
   private func pass(_ buffer: inout ByteBuffer, _ context: ChannelHandlerContext) {
     let toCut = faults.cutAfterBytes.map { max(0, $0 - count) } ?? .max
     let toStall = hasStalled ? .max : faults.stallAfter.map { max(0, $0 - count) } ?? .max
@@ -163,7 +163,7 @@ final class StreamFaults: ChannelDuplexHandler {
     if share > 0, let piece = buffer.readSlice(length: share) {
       count += share
       context.fireChannelRead(wrapInboundOut(piece))
-      // What came with it may have brought an end of its own.
+      // These bytes may have ended the connection.
       if phase != .open { return }
     }
     if !faults.mayStrike() {
@@ -184,7 +184,7 @@ final class StreamFaults: ChannelDuplexHandler {
     end?.cancel()
     logger.info("ends after \(count) bytes: \(ending.rawValue)")
     GentleClose.begin(context.channel, after: .zero, fault: ending)
-    // Whoever stalled is to see the client go.
+    // Reads on, to notice when the client leaves.
     readOn(context)
   }
 
@@ -221,11 +221,11 @@ final class StreamFaults: ChannelDuplexHandler {
     readOn(context)
   }
 
-  /// Tells that the client has closed its side once all it sent is passed on.
+  /// Reports that the client has closed its side, once all its bytes are passed on.
   private func passLeave(_ context: ChannelHandlerContext) {
     guard isLeft else { return }
     if isStalled, end == nil || phase == .stalled(.end) {
-      // It would be kept for good.
+      // Otherwise it would stay open forever.
       context.close(promise: nil)
     } else if phase == .cut || phase == .open && !isPacing && held.readableBytes == 0 {
       isLeft = false

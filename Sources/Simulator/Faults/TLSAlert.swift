@@ -1,4 +1,4 @@
-/// Alerts by the names of RFC 8446.
+/// TLS alerts by their names in RFC 8446.
 enum TLSAlert {
   private static let all: [(name: String, number: UInt8)] = [
     ("handshake_failure", 40), ("bad_certificate", 42), ("certificate_revoked", 44),
@@ -11,6 +11,6 @@ enum TLSAlert {
 
   static func number(of name: String) -> UInt8? { all.first { $0.name == name }?.number }
 
-  /// A fatal one, before any keys are agreed on.
+  /// The record of a fatal alert before encryption begins.
   static func record(_ number: UInt8) -> [UInt8] { [21, 3, 1, 0, 2, 2, number] }
 }

@@ -1,4 +1,4 @@
-/// Bytes as a JWT writes them (RFC 4648, 5), without padding.
+/// Base64url without padding (RFC 4648, 5), as in a JWT.
 enum Base64URL {
   static func bytes(of text: some Collection<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []
@@ -14,7 +14,7 @@ enum Base64URL {
         bytes.append(UInt8(truncatingIfNeeded: group >> UInt32(bits)))
       }
     }
-    // One character alone is no byte.
+    // A single character is no byte.
     return bits == 6 ? nil : bytes
   }
 

@@ -1,22 +1,22 @@
-/// In whose name a connection pushes, and what to.
+/// Who pushes over a connection, and to which topics.
 final class ConnectionAuthority {
-  /// Of the client's certificate; nil where it showed none.
+  /// The topics of the client's certificate; nil if it showed none.
   let topics: [String]?
-  /// Those whose kinds it is for as well.
+  /// Apps whose topics with a suffix it covers as well.
   private let apps: [String]
   private let tokens: ProviderTokens
   private var origin: TokenOrigin
 
-  /// That of the first push.
+  /// The key of the first push.
   private var key: String?
-  /// The header's value that was good last, and what it said.
+  /// The last good header, and its token.
   private var last: (authorization: String, token: ReceivedProviderToken)?
 
   init(topics: [String]?, rule: TopicRule?, tokens: ProviderTokens, address: String) {
     self.topics = topics
-    // A certificate that lists several topics has the kinds of its app among them.
+    // A certificate that lists several topics lists those with a suffix too.
     var apps = topics?.count == 1 ? topics ?? [] : []
-    // No second certificate can be had here for the other apps of the gateway.
+    // The simulator issues one certificate only, so it covers the gateway's other apps too.
     if case .only(let names)? = rule, topics?.contains(where: names.contains) == true {
       apps += names
     }
@@ -28,7 +28,7 @@ final class ConnectionAuthority {
   /// The key that the last good token was signed with.
   var lastKey: String? { last?.token.key }
 
-  /// Why nobody may push so; nil where one may. With a certificate the header means nothing.
+  /// Why the provider may not push; nil if it may. With a certificate the header means nothing.
   func fault(of request: ReceivedPush, at now: Int64, _ faults: Faults) -> PushReason? {
     if topics != nil { return nil }
     guard let authorization = request.authorization else { return .missingProviderToken }
@@ -45,7 +45,7 @@ final class ConnectionAuthority {
     }
   }
 
-  /// The topic that is pushed to, or why there is none.
+  /// The push's topic, or why there is none.
   func topic(of request: ReceivedPush) -> Result<String, PushFault> {
     if let topic = request.topic {
       guard let topics, !topics.contains(topic),

@@ -1,8 +1,7 @@
 import NIOCore
 
-/// Stands between TLS and HTTP/2: once GOAWAY is sent, frames of streams above the last one are
-/// not processed. HTTP/2 here would answer them with errors. Sees which SETTINGS the client
-/// acknowledges.
+/// Sits between TLS and NIO's HTTP/2. After GOAWAY it drops frames of streams above the last one,
+/// which NIO would answer with errors. Notes which SETTINGS the client acknowledges.
 final class FrameFilter: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
@@ -17,17 +16,17 @@ final class FrameFilter: ChannelInboundHandler {
   private let faults: ConnectionFaults
   private let limit: StreamsLimit
   private var hasBegun = false
-  /// The client's first SETTINGS are on their way to HTTP/2 here: those of its own that the
-  /// client never sees can be acknowledged behind them.
+  /// NIO's first SETTINGS never reach the client. They are acknowledged in its place behind its own
+  /// first SETTINGS.
   private var owesAck = false
-  /// Less than the head of a frame.
+  /// Part of a frame's head.
   private var pending = ByteBuffer()
-  /// Of the frame that was begun.
+  /// Bytes left of the current frame.
   private var left = preface
   private var isDropping = false
-  /// nil lets all pass.
+  /// nil: everything passes.
   private var last: UInt32?
-  /// Requests begun that were not let through.
+  /// Requests that were dropped.
   private var dropped = 0
   private var droppedData = 0
 
@@ -36,16 +35,16 @@ final class FrameFilter: ChannelInboundHandler {
     self.limit = limit
   }
 
-  /// From here on lets no stream above this one pass.
+  /// Drops the frames of streams above this one.
   func close(above last: UInt32) { self.last = last }
 
-  /// What was dropped since this was asked last.
+  /// Requests dropped since the last call.
   func takeDropped() -> Int {
     defer { dropped = 0 }
     return dropped
   }
 
-  /// Bytes of a dropped DATA frame are of the connection's window all the same.
+  /// Bytes of dropped DATA frames, which count against the connection's window.
   func takeDroppedData() -> Int {
     defer { droppedData = 0 }
     return droppedData
@@ -58,7 +57,7 @@ final class FrameFilter: ChannelInboundHandler {
       bytes = pending
       pending = ByteBuffer()
     }
-    // What leads to GOAWAY may be in the midst of it, so it goes on frame by frame.
+    // A frame among these bytes may lead to GOAWAY, so they are passed on one by one.
     if last != nil || faults.faults.goawayAfter != nil || owesAck || !hasBegun || limit.isWaiting {
       while let frame = piece(&bytes) { context.fireChannelRead(wrapInboundOut(frame)) }
     } else if let whole = frames(&bytes) {
@@ -68,7 +67,7 @@ final class FrameFilter: ChannelInboundHandler {
     pending.writeBuffer(&bytes)
   }
 
-  /// All but the beginning of a head at the end.
+  /// All bytes up to an incomplete head.
   private func frames(_ bytes: inout ByteBuffer) -> ByteBuffer? {
     var at = bytes.readerIndex
     let end = bytes.writerIndex
@@ -79,13 +78,13 @@ final class FrameFilter: ChannelInboundHandler {
       guard end - at >= Self.headSize, let size = Self.size(bytes, at) else { break }
       left = Self.headSize + size
     }
-    // Within a frame that was let pass.
+    // Ends within a frame that passes.
     let count = (left > 0 ? end : at) - bytes.readerIndex
     isDropping = false
     return count > 0 ? bytes.readSlice(length: count) : nil
   }
 
-  /// What is there of the next frame that is let pass.
+  /// The available part of the next frame that passes.
   private func piece(_ bytes: inout ByteBuffer) -> ByteBuffer? {
     if owesAck, left == 0 {
       owesAck = false
@@ -103,7 +102,7 @@ final class FrameFilter: ChannelInboundHandler {
     return nil
   }
 
-  /// Looks at the head that stands there; false where it is not all there.
+  /// Reads a frame's head; false if it is incomplete.
   private func begin(_ bytes: ByteBuffer) -> Bool {
     let at = bytes.readerIndex
     guard bytes.readableBytes >= Self.headSize, let size = Self.size(bytes, at),

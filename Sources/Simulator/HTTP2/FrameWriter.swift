@@ -1,8 +1,8 @@
 import NIOCore
 
-/// Stands between HTTP/2 and TLS: what is written between two flushes leaves as one, for TLS
-/// would make a record of each frame. Adds to SETTINGS how many streams there may be. By order
-/// keeps the answers to PING to itself.
+/// Sits between NIO's HTTP/2 and TLS. Joins what is written between two flushes, because TLS would
+/// make a record of each frame. Adds the limit of streams to SETTINGS. Drops the answers to PING if
+/// a fault says so.
 final class FrameWriter: ChannelOutboundHandler {
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
@@ -27,7 +27,7 @@ final class FrameWriter: ChannelOutboundHandler {
     self.limit = limit
   }
 
-  /// Frames come one by one, or a frame's head and then its data.
+  /// NIO writes frames one by one, or a frame's head and then its data.
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     var bytes = unwrapOutboundIn(data)
     if faults.faults.noPong, Self.isPong(bytes) {
@@ -35,8 +35,8 @@ final class FrameWriter: ChannelOutboundHandler {
       return
     }
     if Self.isSettings(bytes) {
-      // The first tell HTTP/2 here, not the client, that there is no limit; `FrameFilter`
-      // acknowledges them.
+      // NIO's own first SETTINGS, which take its limit away, are not for the client.
+      // `FrameFilter` acknowledges them.
       guard hasBegun else {
         hasBegun = true
         promise?.succeed()
@@ -48,8 +48,7 @@ final class FrameWriter: ChannelOutboundHandler {
     if let promise { promises.append(promise) }
   }
 
-  /// A GOAWAY that HTTP/2 here does not know of: it would end with it, by an error for the next
-  /// frame that comes.
+  /// Sends GOAWAY without NIO's knowledge: NIO would answer the next frame with an error.
   func goAway(last: UInt32, error: UInt8, reason: String?) {
     guard let context else { return }
     let text = reason.map { "{\"reason\":\(JSONLiteral.string($0))}" } ?? ""
@@ -81,7 +80,7 @@ final class FrameWriter: ChannelOutboundHandler {
     for promise in left { promise.fail(ChannelError.ioOnClosedChannel) }
   }
 
-  /// Not an acknowledgement, which is HTTP/2's own.
+  /// False for an acknowledgement of SETTINGS.
   private static func isSettings(_ frame: ByteBuffer) -> Bool {
     let start = frame.readerIndex
     return frame.readableBytes >= headSize

@@ -1,10 +1,10 @@
 import NIOCore
 import NIOHTTP2
 
-/// HTTP/2 itself, with as much patience as tests of clients need.
+/// NIO's HTTP/2, with limits high enough for tests of clients.
 enum HTTP2Limits {
-  /// In half a minute. A client may well send on for a while after GOAWAY, give up a thousand
-  /// streams at once, or PING much.
+  /// Per half minute. A client may send on after GOAWAY, cancel a thousand streams at once, or send
+  /// many PINGs.
   private static let most = 4000
 
   static func handler(_ settings: HTTP2Settings) -> NIOHTTP2Handler {
@@ -12,7 +12,7 @@ enum HTTP2Limits {
     connection.initialSettings = settings
     connection.maximumSequentialEmptyDataFrames = 100
     connection.maximumConnectionGlitches = most
-    // What a client still sends on streams that were refused is no error.
+    // Clients may still send on streams that were refused.
     connection.maximumRecentlyResetStreams = most
     connection.controlFrameRateLimit.maximumCount = most
     var stream = NIOHTTP2Handler.StreamConfiguration()

@@ -6,6 +6,6 @@ struct HTTP2Services: Sendable {
   var ledger: Ledger
   var records: RecordFiles
   var feedback: FeedbackList
-  var gone: UnregisteredDevices
+  var unregistered: UnregisteredDevices
   var tokens: ProviderTokens
 }

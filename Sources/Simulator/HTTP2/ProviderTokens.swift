@@ -1,15 +1,15 @@
 import NIOConcurrencyHelpers
 
-/// What the provider tokens of a connection are judged by, beside their age.
+/// Where provider tokens come from.
 struct TokenOrigin: Sendable {
-  /// Those of this connection, by key.
+  /// Tokens of this connection, by key.
   var connection: [String: TokenRenewals] = [:]
-  /// Where it comes from, without the port.
+  /// The client's address without the port.
   var address: String
 }
 
-/// The provider tokens that were good, and how soon one may follow the other: on each
-/// connection, or for all that share a key, or a key and an address.
+/// The provider tokens that were good, and when others may follow: on each connection, or for all
+/// connections that share a key, or a key and an address.
 final class ProviderTokens: Sendable {
   enum Verdict {
     case good(ReceivedProviderToken)
@@ -22,9 +22,9 @@ final class ProviderTokens: Sendable {
     var byAddress: [String: [String: TokenRenewals]] = [:]
   }
 
-  /// How far a clock may be ahead of ours.
+  /// How far the provider's clock may be ahead.
   private static let ahead: Int64 = 300
-  /// More than anyone has in use.
+  /// More than anyone uses.
   private static let most = 10_000
 
   private let keys: [String: ProviderKey]
@@ -43,7 +43,7 @@ final class ProviderTokens: Sendable {
     }
     if text.isEmpty { return .refused(.missingProviderToken) }
     let name = String(text)
-    // Its signature is looked at once, whoever brings it.
+    // The signature is verified once for all connections.
     guard
       let token = state.withLockedValue({ $0.good[name] })
         ?? ReceivedProviderToken(text, keys: keys),
@@ -51,7 +51,7 @@ final class ProviderTokens: Sendable {
     else {
       return .refused(.invalidProviderToken)
     }
-    // One that is refused is no renewal.
+    // A refused token is no renewal.
     if isExpired(token, now, from: &origin, faults) { return .refused(.expiredProviderToken) }
     let isTaken = renewals(of: token, from: &origin, faults) {
       $0.take(name, issued: token.issued, renewal: Int64(faults.tokenRenewal))
@@ -64,7 +64,7 @@ final class ProviderTokens: Sendable {
     return .good(token)
   }
 
-  /// Whoever is told so may renew at once.
+  /// A provider with an expired token may renew it at once.
   func isExpired(
     _ token: ReceivedProviderToken, _ now: Int64, from origin: inout TokenOrigin, _ faults: Faults
   ) -> Bool {
@@ -73,7 +73,7 @@ final class ProviderTokens: Sendable {
     return true
   }
 
-  /// Those that `token` may come too soon after.
+  /// The tokens that `token` has to keep its distance from.
   private func renewals<Result>(
     of token: ReceivedProviderToken, from origin: inout TokenOrigin, _ faults: Faults,
     _ act: (inout TokenRenewals) -> Result
@@ -94,7 +94,7 @@ final class ProviderTokens: Sendable {
     }
   }
 
-  /// What follows `bearer`; nil where it is another scheme.
+  /// The text behind `bearer`; nil for another scheme.
   private static func token(in authorization: String) -> Substring? {
     let parts = authorization.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts[0].lowercased() == "bearer" else { return nil }

@@ -6,26 +6,29 @@ import NIOHTTP2
 import NIOSSL
 import NIOTLS
 
-/// One provider's connection to the HTTP/2 gateway. Takes the frames of all its streams: a
-/// channel for each would cost several times as much.
+/// One provider's connection to the HTTP/2 gateway. Handles the frames of all its streams itself:
+/// a channel for each stream would cost several times as much.
+///
+/// `PushJudge` decides what becomes of a push, `AnswerScheduler` when its answer leaves,
+/// `PushRecorder` counts and records it, `FlowControl` gives credit for what was read.
 final class PushHandler: ChannelDuplexHandler {
   typealias InboundIn = HTTP2Frame
   typealias OutboundIn = Never
   typealias OutboundOut = HTTP2Frame
 
   private enum Phase {
-    /// In the handshake.
+    /// Before the end of the handshake, and after the end of the connection.
     case closed
     case judging
-    /// By order leaves what comes next where it is.
+    /// Keeps what comes next for later.
     case stalled
-    /// GOAWAY is sent, and what came before it is answered yet.
+    /// GOAWAY is sent. Streams that came before it are still answered.
     case leaving
-    /// Counts and throws away whatever else comes.
+    /// Counts and discards whatever comes.
     case discarding
   }
 
-  /// How long whoever was told to go may take: answers are on their way, and RST destroys them.
+  /// How long a client may take to leave after GOAWAY: RST would destroy answers under way.
   private static let patience = TimeAmount.seconds(10)
 
   private let connection: Int
@@ -34,65 +37,51 @@ final class PushHandler: ChannelDuplexHandler {
   private let logger: Logger
 
   private var phase = Phase.closed
-  private var authority: ConnectionAuthority?
-  /// With a certificate, or once a provider token was good.
+  private var judge: PushJudge?
+  /// The client has a certificate, or an answer to a good provider token has left.
   private var isAuthorized = false
   private var settings: PushSettings?
   private var streams: [HTTP2StreamID: PushStream] = [:]
-  /// Came while it stalls.
+  /// Came while it is stalled.
   private var held: [HTTP2Frame] = []
-  private let gate: FrameFilter
+  private let filter: FrameFilter
   private let writer: FrameWriter
-  private var answers: PushAnswers
-  private var credit = WindowCredit()
-  private var use = WindowUse()
+  private lazy var scheduler = AnswerScheduler(faults: faults, sender: self)
+  private let recorder: PushRecorder
+  private var flow: FlowControl
   private let limit = StreamsLimit()
   /// As the protocol counts them.
   private var openStreams = 0
   /// The highest stream that was begun.
-  private var begun = HTTP2StreamID.rootStream
-  /// Were one too many when they began.
+  private var lastBegun = HTTP2StreamID.rootStream
+  /// Streams that were too many when they began.
   private var excess: Set<HTTP2StreamID> = []
-  /// The highest stream whose request was looked at.
-  private var last = HTTP2StreamID.rootStream
+  /// The highest stream whose request was judged.
+  private var lastJudged = HTTP2StreamID.rootStream
   private var identifiers: SplitMix64
-  private var count = 0
-  /// An order or an error is to end the connection.
-  private var isEnding = false
-  /// The client has closed its side.
-  private var isLeft = false
-  private var hasGoneAway = false
-  private var isReading = false
+  /// A fault or an error closes the connection.
+  private var isClosing = false
+  private var hasClientClosed = false
+  private var hasSentGoAway = false
   private var wantsRead = false
-
-  // What the ledger and the records have not been given yet.
-  private var tally = Tally()
-  private var accepted: NotificationLines?
-  private var fates: NotificationLines?
-  private var recentPushes: [RecentPush] = []
-  private let isSeen: Bool
 
   init(connection: Int, services: HTTP2Services, faults: ConnectionFaults, logger: Logger) {
     self.connection = connection
     self.services = services
     self.faults = faults
     self.logger = logger
-    gate = FrameFilter(faults: faults, limit: limit)
+    filter = FrameFilter(faults: faults, limit: limit)
     writer = FrameWriter(faults: faults, limit: limit)
-    answers = PushAnswers()
+    recorder = PushRecorder(connection: connection, services: services)
+    flow = FlowControl(faults: faults)
     identifiers = faults.identifiers()
-    isSeen = services.ledger.recentPushes != nil
-    if services.records.accepted != nil || services.ledger.keeps > 0 {
-      accepted = NotificationLines(tellsFate: false)
-    }
-    if services.records.ledger != nil { fates = NotificationLines(tellsFate: true) }
   }
 
-  // MARK: How it begins and ends
+  // MARK: Beginning and end
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     switch event {
-    // These come with every push, and nobody else wants them.
+    // These come with every push, and no other handler wants them.
     case let event as StreamClosedEvent:
       streams[event.streamID] = nil
       openStreams -= 1
@@ -101,14 +90,16 @@ final class PushHandler: ChannelDuplexHandler {
       openStreams += 1
       return
     case let event as NIOHTTP2WindowUpdatedEvent:
-      if event.streamID == .rootStream, let left = event.inboundWindowSize { use.left = left }
+      if event.streamID == .rootStream, let left = event.inboundWindowSize {
+        flow.windowUpdated(left)
+      }
       return
     case TLSUserEvent.handshakeCompleted(let negotiated): begin(context, negotiated)
     case FaultEvent.changed: adapt(context)
-    case is ReadingResumed: wake(context)
+    case is ReadingResumed: resume(context)
     case ChannelEvent.inputClosed:
-      isLeft = true
-      leaveIfDone(context)
+      hasClientClosed = true
+      closeIfDone(context)
     default: break
     }
     context.fireUserInboundEventTriggered(event)
@@ -124,9 +115,10 @@ final class PushHandler: ChannelDuplexHandler {
     let pipeline = context.pipeline.syncOperations
     let certificate = try? pipeline.nioSSL_peerCertificate()
     let topics = certificate.map(CertificateTopics.all)
-    authority = ConnectionAuthority(
+    let authority = ConnectionAuthority(
       topics: topics, rule: services.rules.rules.topic, tokens: services.tokens,
       address: context.channel.remoteAddress?.host ?? "")
+    judge = PushJudge(authority: authority, services: services, faults: faults)
     isAuthorized = topics != nil
     if services.ledger.tellsConnections {
       let peer = PeerIdentity(context)
@@ -138,7 +130,7 @@ final class PushHandler: ChannelDuplexHandler {
     logger.debug("connected")
     do {
       try pipeline.addHandlers(
-        [writer, gate] as [any ChannelHandler], position: .before(self))
+        [writer, filter] as [any ChannelHandler], position: .before(self))
       try pipeline.addHandler(HTTP2Limits.handler(PushSettings.ours), position: .before(self))
     } catch {
       return context.close(promise: nil)
@@ -146,17 +138,14 @@ final class PushHandler: ChannelDuplexHandler {
     limit.set(settings.streams)
     write(.settings(.settings(settings.initial)), on: .rootStream, context)
     context.flush()
-    guard let window = faults.faults.connectionWindowSize else { return }
-    let difference = min(window, Int(Int32.max)) - PushSettings.window
-    if difference > 0 {
-      grant(difference, on: .rootStream, context)
+    let credit = flow.begin()
+    if credit > 0 {
+      grant(credit, on: .rootStream, context)
       context.flush()
-    } else {
-      credit.withhold(-difference)
     }
   }
 
-  /// Goes by the faults that came meanwhile.
+  /// Tells the client of settings that have changed.
   private func adapt(_ context: ChannelHandlerContext) {
     guard phase != .closed, let old = settings else { return }
     let new = PushSettings(faults.faults, isAuthorized: isAuthorized)
@@ -164,14 +153,14 @@ final class PushHandler: ChannelDuplexHandler {
     if new == old { return }
     if new.streams != old.streams { limit.set(new.streams) }
     write(.settings(.settings(new.changes(from: old))), on: .rootStream, context)
-    if !isReading { context.flush() }
+    if !scheduler.isReading { context.flush() }
   }
 
   func channelInactive(context: ChannelHandlerContext) {
     phase = .closed
     streams = [:]
     held = []
-    answers.forget()
+    scheduler.forget()
     logger.debug("closed")
     services.ledger.close(connection)
     context.fireChannelInactive()
@@ -183,37 +172,37 @@ final class PushHandler: ChannelDuplexHandler {
       logger.info("stream \(Int(error.streamID)): \(error.baseError)")
     case is any NIOHTTP2Error:
       logger.info("the connection broke: \(error)")
-      // GOAWAY is on its way.
-      end(context, .closeNotify)
+      // NIO has sent GOAWAY.
+      close(context, .closeNotify)
     default:
       if ConnectionErrors.log(error, to: logger) { services.ledger.refuse() }
-      // Whether that is the end is said by an event.
+      // After a half close an event tells whether the connection ends.
       if !ConnectionErrors.isHalfClose(error) { context.close(promise: nil) }
     }
   }
 
-  private func end(_ context: ChannelHandlerContext, _ ending: Faults.Ending) {
-    if isEnding { return }
-    isEnding = true
+  private func close(_ context: ChannelHandlerContext, _ ending: Faults.Ending) {
+    if isClosing { return }
+    isClosing = true
     phase = .discarding
-    answers.forget()
+    scheduler.forget()
     GentleClose.begin(
       context.channel, after: .zero, fault: ending,
-      patience: hasGoneAway ? Self.patience : GentleClose.patience)
+      patience: hasSentGoAway ? Self.patience : GentleClose.patience)
   }
 
-  /// Who has closed its side, or was told to go, has its answers first.
-  private func leaveIfDone(_ context: ChannelHandlerContext) {
+  /// A client that closed its side, or was told to go, gets its answers first.
+  private func closeIfDone(_ context: ChannelHandlerContext) {
     if phase == .leaving, streams.isEmpty {
-      end(context, faults.faults.ending)
-    } else if isLeft, !isEnding, answers.waiting == 0, phase != .stalled {
+      close(context, faults.faults.ending)
+    } else if hasClientClosed, !isClosing, scheduler.isEmpty, phase != .stalled {
       context.close(promise: nil)
     }
   }
 
   // MARK: Reading
 
-  /// Whoever does not read is not read from: its answers would pile up.
+  /// Does not read while the client does not: the answers would pile up.
   func read(context: ChannelHandlerContext) {
     if context.channel.isWritable { context.read() } else { wantsRead = true }
   }
@@ -228,304 +217,207 @@ final class PushHandler: ChannelDuplexHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     if phase == .closed { return }
-    if !isReading {
-      isReading = true
-      beginBatch()
+    if !scheduler.isReading {
+      scheduler.isReading = true
+      recorder.beginBatch()
     }
     let frame = unwrapInboundIn(data)
     switch frame.payload {
-    case .headers where frame.streamID > begun:
-      begun = frame.streamID
+    case .headers where frame.streamID > lastBegun:
+      lastBegun = frame.streamID
       if openStreams >= limit.inForce { excess.insert(frame.streamID) }
-    case .data(let data): use.count(Self.size(of: data))
+    case .data(let data): flow.received(FlowControl.size(of: data))
     default: break
     }
     if phase == .stalled { held.append(frame) } else { take(frame, context) }
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
-    isReading = false
-    settle()
-    let dropped = gate.takeDroppedData() + use.takeIgnored()
+    scheduler.isReading = false
+    endBatch()
+    let dropped = filter.takeDroppedData() + flow.takeIgnored()
     if dropped > 0 {
-      refill(dropped, .rootStream, isLast: true, context)
+      giveCredit(for: dropped, .rootStream, isLast: true, context)
       context.flush()
     }
-    if faults.faults.answers != .batch { send(context) }
-    leaveIfDone(context)
+    scheduler.endRead(context)
+    closeIfDone(context)
     context.fireChannelReadComplete()
   }
 
-  private func wake(_ context: ChannelHandlerContext) {
+  private func resume(_ context: ChannelHandlerContext) {
     guard phase == .stalled else { return }
     phase = .judging
     let frames = held
     held = []
-    beginBatch()
+    recorder.beginBatch()
     for frame in frames {
       if phase == .stalled { held.append(frame) } else { take(frame, context) }
     }
-    settle()
-    if faults.faults.answers != .batch { send(context) }
+    endBatch()
+    if faults.faults.answers != .batch { scheduler.sendAll(context) }
     context.flush()
-    leaveIfDone(context)
+    closeIfDone(context)
+  }
+
+  private func endBatch() {
+    recorder.discard(filter.takeDropped())
+    recorder.endBatch()
   }
 
   private func take(_ frame: HTTP2Frame, _ context: ChannelHandlerContext) {
     let id = frame.streamID
     switch frame.payload {
     case .headers(let headers):
-      tally.bytes += headers.headers.count
+      recorder.receive(headers.headers.count)
       if excess.remove(id) != nil { return refuseStream(id, headers.headers, context) }
-      if streams[id] == nil {
-        streams[id] = PushStream(request: ReceivedPush(headers.headers))
-        if isSeen { streams[id]?.request.headers = headers.headers }
-      }
+      if streams[id] == nil { streams[id] = PushStream(request: received(headers.headers)) }
       if headers.endStream { finish(id, context) }
     case .data(let data):
       guard case .byteBuffer(var bytes) = data.data else { return }
-      tally.bytes += bytes.readableBytes
-      let size = Self.size(of: data)
+      recorder.receive(bytes.readableBytes)
       streams[id]?.request.append(&bytes)
-      refill(size, id, isLast: data.endStream, context)
+      giveCredit(for: FlowControl.size(of: data), id, isLast: data.endStream, context)
       if data.endStream { finish(id, context) }
     case .rstStream: streams[id] = nil
     default: break
     }
   }
 
-  /// What it takes of a window.
-  private static func size(of data: HTTP2Frame.FramePayload.Data) -> Int {
-    data.data.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0)
+  private func received(_ headers: HPACKHeaders) -> ReceivedPush {
+    var request = ReceivedPush(headers)
+    if recorder.keepsRecentPushes { request.headers = headers }
+    return request
   }
 
-  /// Gives credit for what was read, once it is time.
-  private func refill(
-    _ size: Int, _ id: HTTP2StreamID, isLast: Bool, _ context: ChannelHandlerContext
+  private func giveCredit(
+    for size: Int, _ id: HTTP2StreamID, isLast: Bool, _ context: ChannelHandlerContext
   ) {
-    let share = faults.faults.creditShare
-    let whole = faults.faults.connectionWindowSize ?? PushSettings.window
-    let grantable = credit.use(size, of: whole, share: share)
-    if grantable > 0 { grant(grantable, on: .rootStream, context) }
+    let credit = flow.use(size)
+    if credit > 0 { grant(credit, on: .rootStream, context) }
     guard !isLast, let window = settings?.window else { return }
-    let more = streams[id]?.credit.use(size, of: window, share: share) ?? 0
+    let more = streams[id]?.credit.use(size, of: window, share: flow.share) ?? 0
     if more > 0 { grant(more, on: id, context) }
   }
 
-  private func grant(_ size: Int, on id: HTTP2StreamID, _ context: ChannelHandlerContext) {
-    write(.windowUpdate(windowSizeIncrement: size), on: id, context)
-    // What HTTP/2 told of the window before is told by now.
-    if id == .rootStream { use.grant(size) }
+  private func grant(_ credit: Int, on id: HTTP2StreamID, _ context: ChannelHandlerContext) {
+    write(.windowUpdate(windowSizeIncrement: credit), on: id, context)
+    // Not before: while it writes, NIO may still report the window as it was.
+    if id == .rootStream { flow.granted(credit) }
   }
 
-  // MARK: Judging
+  // MARK: One push
 
-  /// All of a request has come.
+  /// The whole request has come.
   private func finish(_ id: HTTP2StreamID, _ context: ChannelHandlerContext) {
     guard let stream = streams[id], !stream.isWhole else { return }
     streams[id]?.isWhole = true
     let request = stream.request
-    // Kept for its answer only.
+    // From here on the stream only waits for its answer.
     streams[id]?.request.payload = ByteBuffer()
-    let identifier = request.identifier ?? PushIdentifier.make(&identifiers)
+    var push = Push(id: id, request: request, identifier: identifier(of: request))
     if phase == .discarding {
-      tally.discarded += 1
-      fates?.append(
-        request, stream: Int(id), identifier: identifier, topic: request.topic, key: nil,
-        token: [], .discarded)
-      see(Push(id: id, request: request, identifier: identifier, topic: request.topic), .discarded)
+      push.topic = request.topic
+      recorder.discard(push, key: judge?.lastKey)
       streams[id] = nil
       return
     }
-    last = max(last, id)
-    let push = Push(id: id, request: request, identifier: identifier)
-    judge(push, context)
-  }
-
-  private struct Push {
-    var id: HTTP2StreamID
-    var request: ReceivedPush
-    var identifier: String
-    var topic: String?
-    var token: [UInt8] = []
-  }
-
-  private func judge(_ push: Push, _ context: ChannelHandlerContext) {
-    var push = push
-    if let reason = fault(of: &push) { return refuse(push, reason, since: nil, context) }
-    if let gone = services.gone[push.token] {
-      return refuse(push, gone.reason, since: gone.time, context)
+    lastJudged = max(lastJudged, id)
+    switch judge?.judge(&push) ?? .refused(.missingProviderToken, since: nil) {
+    case .accepted: accept(push, context)
+    case .refused(let reason, let time): refuse(push, reason, since: time, context)
+    case .reset: reset(push, context)
     }
-    if faults.isJudging, let reason = push.token.withUnsafeBytes(faults.badReason) {
-      var time: Int64?
-      if reason.tellsTime {
-        time = WallClock.milliseconds
-        services.feedback.append(
-          FeedbackEntry(timestamp: WallClock.seconds, token: push.token))
-      }
-      return refuse(push, reason, since: time, context)
-    }
-    if faults.isReset() { return reset(push, context) }
-    accept(push, context)
   }
 
-  /// Why it is refused for what it is. Fills in its token and topic.
-  private func fault(of push: inout Push) -> PushReason? {
-    guard let authority else { return .missingProviderToken }
-    let rules = services.rules
-    let form = rules.fault(of: push.request, &push.token)
-    if form == .badPath || form == .methodNotAllowed || form == .duplicateHeaders { return form }
-    let now = Int64(WallClock.seconds)
-    if let reason = authority.fault(of: push.request, at: now, faults.faults) { return reason }
-    isProven = true
-    if let form { return form }
-    switch authority.topic(of: push.request) {
-    case .failure(let fault): return fault.reason
-    case .success(let topic): push.topic = topic
-    }
-    return rules.fault(ofToken: push.token) ?? rules.fault(ofTopic: push.topic ?? "")
-      ?? push.request.payload.withUnsafeReadableBytes(rules.fault(ofPayload:))
+  private func identifier(of request: ReceivedPush) -> String {
+    request.identifier ?? PushIdentifier.make(&identifiers)
   }
-
-  /// A provider token was good, or there is a certificate: more streams once that is answered.
-  private var isProven = false
 
   private func accept(_ push: Push, _ context: ChannelHandlerContext) {
-    tally.accepted += 1
-    count += 1
-    note(push)
-    // It is said once.
-    switch hasGoneAway ? nil : faults.turn() {
+    recorder.accept(push, key: judge?.lastKey)
+    // GOAWAY is sent once.
+    switch hasSentGoAway ? nil : faults.endAfterAcceptance() {
     case nil: answer(push, nil, since: nil, context)
     case .shutdown: goAway(push, context)
     case .cut: cut(push, context)
     }
   }
 
-  private func note(_ push: Push) {
-    let key = authority?.lastKey
-    accepted?.append(
-      push.request, stream: Int(push.id), identifier: push.identifier, topic: push.topic, key: key,
-      token: push.token)
-    guard services.ledger.watchesDuplicates else { return see(push, .accepted) }
-    let isDuplicate = push.token.withUnsafeBytes { token in
-      push.request.payload.withUnsafeReadableBytes { payload in
-        services.ledger.isDuplicate(token, payload, identifier: push.request.identifier)
-      }
-    }
-    if isDuplicate { tally.duplicates += 1 }
-    fates?.append(
-      push.request, stream: Int(push.id), identifier: push.identifier, topic: push.topic, key: key,
-      token: push.token, .accepted, isDuplicate: isDuplicate)
-    see(push, .accepted, isDuplicate: isDuplicate)
-  }
-
-  /// Keeps what came for those who look on.
-  private func see(_ push: Push, _ fate: Fate, isDuplicate: Bool = false) {
-    if !isSeen { return }
-    let payload = Array(push.request.payload.readableBytesView)
-    let headers = (push.request.headers ?? [:]).map { name, value, _ in
-      RecentPush.Header(
-        name: name,
-        value: name == "authorization"
-          ? "\(value.prefix(7))… (\(value.utf8.count) bytes\(authority?.lastKey.map { ", key \($0)" } ?? ""))"
-          : value)
-    }
-    var recentPush = RecentPush(
-      time: WallClock.milliseconds, connection: connection,
-      form: .http2(stream: Int(push.id), identifier: push.identifier, headers: headers),
-      topic: push.topic ?? push.request.topic, token: push.token, bytes: payload,
-      payload: payload.indices, fate: "", isDuplicate: isDuplicate)
-    recentPush.take(fate)
-    recentPushes.append(recentPush)
-  }
-
   private func refuse(
     _ push: Push, _ reason: PushReason, since time: Int64?, _ context: ChannelHandlerContext
   ) {
-    tally.reasons[reason.word, default: 0] += 1
     logger.info("stream \(Int(push.id)) refused: \(reason.status) \(reason.word)")
-    fates?.append(
-      push.request, stream: Int(push.id), identifier: push.identifier, topic: push.request.topic,
-      key: authority?.lastKey, token: push.token, .refused(reason))
-    see(push, .refused(reason))
+    recorder.refuse(push, reason, key: judge?.lastKey)
     answer(push, reason, since: time, context)
   }
 
-  /// It is one stream too many. What is still sent on it is not processed.
+  /// Refuses a stream that is one too many. What the client still sends on it is not processed.
   private func refuseStream(
     _ id: HTTP2StreamID, _ headers: HPACKHeaders, _ context: ChannelHandlerContext
   ) {
-    var request = ReceivedPush(headers)
-    if isSeen { request.headers = headers }
+    let request = received(headers)
     var push = Push(
-      id: id, request: request,
-      identifier: request.identifier ?? PushIdentifier.make(&identifiers), topic: request.topic)
-    // For the record alone: the stream is refused whatever it asks for.
+      id: id, request: request, identifier: identifier(of: request), topic: request.topic)
+    // Only to fill in the token: the stream is refused whatever it asks for.
     _ = services.rules.fault(of: request, &push.token)
-    ignore(push)
+    recorder.ignore(push, key: judge?.lastKey)
     logger.info("stream \(Int(id)) refused: more than \(limit.inForce) at once")
     write(.rstStream(.refusedStream), on: id, context)
-  }
-
-  private func ignore(_ push: Push) {
-    tally.ignored += 1
-    fates?.append(
-      push.request, stream: Int(push.id), identifier: push.identifier, topic: push.topic,
-      key: authority?.lastKey, token: push.token, .ignored)
-    see(push, .ignored)
   }
 
   private func reset(_ push: Push, _ context: ChannelHandlerContext) {
     let code = HTTP2ErrorCode(networkCode: Int(faults.faults.resetCode))
     if code == .refusedStream {
-      ignore(push)
+      recorder.ignore(push, key: judge?.lastKey)
     } else {
-      tally.accepted += 1
-      note(push)
+      recorder.accept(push, key: judge?.lastKey)
     }
     logger.info("stream \(Int(push.id)) reset: \(code)")
     streams[push.id] = nil
     write(.rstStream(code), on: push.id, context)
   }
 
-  // MARK: Ends by order
+  // MARK: Closing by order
 
   private func goAway(_ push: Push, _ context: ChannelHandlerContext) {
-    tally.shutdowns += 1
-    hasGoneAway = true
+    recorder.shutDown()
+    hasSentGoAway = true
     let manner = faults.faults.goaway
-    logger.info("GOAWAY, \(manner.rawValue), after \(count) accepted, stream \(Int(last))")
+    logger.info(
+      "GOAWAY, \(manner.rawValue), after \(recorder.acceptedCount) accepted, stream \(Int(lastJudged))"
+    )
     if manner != .immediate { answer(push, nil, since: nil, context) }
-    settle()
-    send(context)
-    let above = streams.keys.filter { $0 > last }
-    tally.discarded += above.count
+    endBatch()
+    scheduler.sendAll(context)
+    let above = streams.keys.filter { $0 > lastJudged }
+    recorder.discard(above.count)
     for id in above { streams[id] = nil }
-    gate.close(above: manner == .immediate ? 0 : UInt32(Int(last)))
+    filter.close(above: manner == .immediate ? 0 : UInt32(Int(lastJudged)))
     writer.goAway(
-      last: UInt32(Int(last)), error: faults.faults.goawayError,
+      last: UInt32(Int(lastJudged)), error: faults.faults.goawayError,
       reason: faults.faults.goawayReason)
     switch manner {
     case .open: break
     case .graceful: phase = .leaving
-    case .immediate: end(context, faults.faults.ending)
+    case .immediate: close(context, faults.faults.ending)
     }
   }
 
-  /// Ends, or stalls, without a word.
+  /// Closes or stalls without a word.
   private func cut(_ push: Push, _ context: ChannelHandlerContext) {
     let ending = faults.faults.cutEnding
-    logger.info("\(ending.rawValue) after \(count) accepted, stream \(Int(push.id))")
-    // What was answered before it is known; it is not.
-    settle()
-    send(context)
+    logger.info(
+      "\(ending.rawValue) after \(recorder.acceptedCount) accepted, stream \(Int(push.id))")
+    // Earlier pushes get their answers; this one does not.
+    endBatch()
+    scheduler.sendAll(context)
     if ending == .stall {
       answer(push, nil, since: nil, context)
       phase = .stalled
       context.pipeline.fireUserInboundEventTriggered(FaultEvent.stall(.notifications))
     } else {
-      end(context, ending)
+      close(context, ending)
     }
   }
 
@@ -534,76 +426,19 @@ final class PushHandler: ChannelDuplexHandler {
   private func answer(
     _ push: Push, _ reason: PushReason?, since time: Int64?, _ context: ChannelHandlerContext
   ) {
-    let answer = PushAnswer(identifier: push.identifier, reason: reason, time: time)
     if reason == nil, faults.isUnanswered() { return }
-    let delay = faults.answerDelay()
-    if delay == .zero {
-      answers.add(push.id, answer)
-      if !isReading || faults.faults.answers == .batch { schedule(context) }
-      return
-    }
-    answers.late += 1
-    let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-    context.eventLoop.scheduleTask(in: delay) {
-      let (me, context) = bound.value
-      guard me.phase != .closed, !me.isEnding else { return }
-      me.answers.late -= 1
-      me.answers.add(push.id, answer)
-      me.schedule(context)
-    }
+    let answer = PushAnswer(identifier: push.identifier, reason: reason, time: time)
+    scheduler.add(answer, on: push.id, context)
   }
 
-  /// Sends what waits: in a while where answers are to leave together, else now, or with the
-  /// others of this read.
-  private func schedule(_ context: ChannelHandlerContext) {
-    if faults.faults.answers != .batch {
-      if !isReading {
-        send(context)
-        leaveIfDone(context)
-      }
-    } else if !answers.isTimed {
-      answers.isTimed = true
-      let time = Int64(faults.faults.answerBatchTime ?? 20)
-      let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-      context.eventLoop.scheduleTask(in: .milliseconds(time)) {
-        let (me, context) = bound.value
-        me.answers.isTimed = false
-        guard me.phase != .closed, !me.isEnding else { return }
-        me.send(context)
-        me.leaveIfDone(context)
-      }
-    }
-  }
-
-  private func send(_ context: ChannelHandlerContext) {
-    let due = answers.take()
-    if due.isEmpty { return }
-    let isEach = faults.faults.answers == .each
-    for (id, answer) in due where streams[id] != nil {
-      streams[id] = nil
-      respond(id, answer, context)
-      if isProven, !isAuthorized {
-        isAuthorized = true
-        adapt(context)
-      }
-      if isEach { context.flush() }
-    }
-    if !isEach { context.flush() }
-  }
-
-  private func respond(
-    _ id: HTTP2StreamID, _ answer: PushAnswer, _ context: ChannelHandlerContext
+  private func write(
+    _ answer: PushAnswer, on id: HTTP2StreamID, _ context: ChannelHandlerContext
   ) {
-    var headers = HPACKHeaders()
-    headers.reserveCapacity(2)
-    headers.add(name: ":status", value: answer.reason.map { "\($0.status)" } ?? "200")
-    headers.add(name: "apns-id", value: answer.identifier, indexing: .nonIndexable)
     let body = answer.body
-    write(.headers(.init(headers: headers, endStream: body == nil)), on: id, context)
+    write(.headers(.init(headers: answer.headers, endStream: body == nil)), on: id, context)
     if let body {
-      write(
-        .data(.init(data: .byteBuffer(ByteBuffer(string: body)), endStream: true)), on: id,
-        context)
+      let data = IOData.byteBuffer(ByteBuffer(string: body))
+      write(.data(.init(data: data, endStream: true)), on: id, context)
     }
   }
 
@@ -612,25 +447,24 @@ final class PushHandler: ChannelDuplexHandler {
   ) {
     context.write(wrapOutboundOut(HTTP2Frame(streamID: id, payload: payload)), promise: nil)
   }
+}
 
-  // MARK: Keeping record
+extension PushHandler: AnswerSender {
+  var isAnswering: Bool { phase != .closed && !isClosing }
 
-  private func beginBatch() {
-    accepted?.beginBatch(connection: connection)
-    fates?.beginBatch(connection: connection)
-  }
+  func sentLate(_ context: ChannelHandlerContext) { closeIfDone(context) }
 
-  /// Passes on what came of this batch, so that no push costs a lock.
-  private func settle() {
-    tally.discarded += gate.takeDropped()
-    let ledger = services.ledger
-    ledger.add(&tally, of: connection, ledger.keeps > 0 ? accepted : nil)
-    ledger.recentPushes?.add(&recentPushes)
-    if let record = services.records.accepted {
-      accepted?.hand(to: record)
-    } else {
-      accepted?.clear()
+  func send(_ answers: [(HTTP2StreamID, PushAnswer)], _ context: ChannelHandlerContext) {
+    let isEach = faults.faults.answers == .each
+    for (id, answer) in answers where streams[id] != nil {
+      streams[id] = nil
+      write(answer, on: id, context)
+      if judge?.isAuthorityProven == true, !isAuthorized {
+        isAuthorized = true
+        adapt(context)
+      }
+      if isEach { context.flush() }
     }
-    if let record = services.records.ledger { fates?.hand(to: record) }
+    if !isEach { context.flush() }
   }
 }

@@ -1,8 +1,8 @@
 import NIOHTTP2
 
-/// What a connection is told of how much it may carry.
+/// The limits that a connection's SETTINGS tell.
 struct PushSettings: Equatable {
-  /// As Apple's were seen to be.
+  /// As seen at Apple's gateway.
   private static let streamsMax = 1000
   static let window = 65535
   private static let headersMax = 8000
@@ -16,17 +16,17 @@ struct PushSettings: Equatable {
     window = min(faults.windowSize ?? Self.window, Int(Int32.max))
   }
 
-  /// What HTTP/2 here is told before all else: it would end a connection for a stream too many.
+  /// NIO's own settings: with a limit it would close the connection for one stream too many.
   static let ours: HTTP2Settings = [
     HTTP2Setting(parameter: .maxConcurrentStreams, value: StreamsLimit.none)
   ]
 
-  /// Those of the first frame, but for how many streams there may be.
+  /// The first SETTINGS without the limit of streams.
   var initial: HTTP2Settings {
     changes(from: nil) + [HTTP2Setting(parameter: .maxHeaderListSize, value: Self.headersMax)]
   }
 
-  /// Those that are not as they were, but for how many streams there may be.
+  /// The settings that differ from `old`, without the limit of streams.
   func changes(from old: PushSettings?) -> HTTP2Settings {
     window == old?.window
       ? [] : [HTTP2Setting(parameter: .initialWindowSize, value: window)]

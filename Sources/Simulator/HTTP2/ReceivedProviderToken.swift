@@ -1,11 +1,11 @@
-/// What a JWT says, once its signature is found to be of the key it names.
+/// A JWT whose signature was verified with the key it names.
 struct ReceivedProviderToken: Sendable {
   var key: String
   var team: String
   /// UNIX seconds.
   var issued: Int64
 
-  /// nil where it is no such thing.
+  /// nil if the text is no such token.
   init?(_ text: Substring, keys: [String: ProviderKey]) {
     let parts = text.utf8.split(
       separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)

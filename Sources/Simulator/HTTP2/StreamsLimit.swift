@@ -1,35 +1,36 @@
-/// How many streams a client may have open at once, as far as it can know: a lower limit holds
-/// once the client has acknowledged the SETTINGS that tell it, a higher one as soon as it is told.
+/// How many streams a client may have open at once, as far as the client can know: a lower limit
+/// applies once it has acknowledged the SETTINGS, a higher one as soon as they are sent.
 ///
-/// HTTP/2 here ends the connection of a client that opens one stream too many. So it is told of
-/// no limit, SETTINGS get theirs on the way out, and `PushHandler` refuses the stream alone.
+/// NIO closes the connection of a client that opens one stream too many. So NIO has no limit,
+/// `FrameWriter` adds it to SETTINGS, and `PushHandler` refuses only the stream.
 final class StreamsLimit {
-  /// What HTTP/2 here is told.
+  /// NIO's own limit.
   static let none = Int(UInt32.max)
-  /// Before the first SETTINGS are acknowledged; whoever never does so shall not fill the memory.
+  /// Applies until the first SETTINGS are acknowledged, so that a client that never does so cannot
+  /// fill the memory.
   static let firstFlight = 4000
 
   private var known = firstFlight
-  /// Of SETTINGS that were sent, the oldest first; nil where they say nothing of streams.
+  /// The limits in unacknowledged SETTINGS, the oldest first; nil for SETTINGS without one.
   private var told: [Int?] = []
-  /// What the next SETTINGS tell.
+  /// The limit for the next SETTINGS.
   private var untold: Int?
 
   var inForce: Int { told.reduce(known) { max($0, $1 ?? 0) } }
 
-  /// The answer to SETTINGS is still to come.
+  /// SETTINGS are not acknowledged yet.
   var isWaiting: Bool { !told.isEmpty }
 
   func set(_ most: Int) { untold = most }
 
-  /// SETTINGS are sent now; what they have to say of streams.
+  /// SETTINGS are sent now. Returns the limit to put into them.
   func tell() -> Int? {
     defer { untold = nil }
     told.append(untold)
     return untold
   }
 
-  /// The client has made the oldest of them its own.
+  /// The client has acknowledged the oldest SETTINGS.
   func acknowledge() {
     if told.isEmpty { return }
     if let most = told.removeFirst() { known = most }

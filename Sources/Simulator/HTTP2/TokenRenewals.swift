@@ -1,13 +1,13 @@
 /// How soon one provider token may follow another.
 struct TokenRenewals: Sendable {
-  /// More than anyone has in use.
+  /// More than anyone uses.
   private static let most = 1000
 
   private var good: Set<String> = []
-  /// When the newest of them was issued.
+  /// When the newest one was issued.
   private var newest: Int64?
 
-  /// False where it comes too soon after another. One that was taken before is no renewal.
+  /// False if it comes too soon after another. A known token is no renewal.
   mutating func take(_ name: String, issued: Int64, renewal: Int64) -> Bool {
     if good.contains(name) { return true }
     if let newest, abs(issued - newest) < renewal { return false }
@@ -17,7 +17,7 @@ struct TokenRenewals: Sendable {
     return true
   }
 
-  /// The newest of them is too old to be used.
+  /// The newest one has expired.
   mutating func expire(_ issued: Int64) {
     if let newest, newest <= issued { self.newest = nil }
   }

@@ -1,8 +1,8 @@
 import BinaryServer
 import NIOConcurrencyHelpers
 
-/// The devices that HTTP/2 answers with 410. The feedback service tells of them once, and its
-/// list is its own.
+/// The devices that HTTP/2 answers with 410. The feedback service has a list of its own, which it
+/// tells once.
 final class UnregisteredDevices: Sendable {
   struct Entry: Sendable {
     var reason: PushReason

@@ -1,9 +1,8 @@
-/// How much of a window was used since credit for it was given.
+/// How much of a window is used for which no credit was given yet.
 struct WindowCredit {
   private var used = 0
 
-  /// What is to be given back now, 0 where it is not yet time: once that share of the window
-  /// is used.
+  /// The credit to give now: everything used, once that is `share` of the window; else 0.
   mutating func use(_ count: Int, of window: Int, share: Double) -> Int {
     used += count
     guard used > 0, used >= Int(Double(window) * share) else { return 0 }
@@ -11,19 +10,19 @@ struct WindowCredit {
     return used
   }
 
-  /// A window smaller than the one the protocol begins with: so much less is given back.
+  /// Gives so much less credit, for a window smaller than the protocol's first one.
   mutating func withhold(_ count: Int) { used -= count }
 }
 
-/// What HTTP/2 here took of the connection's window without passing it on, as it does with the
-/// data of streams that were reset: credit for it has to be given all the same.
+/// Finds the bytes that NIO took from the connection's window without passing them on, such as data
+/// of streams that were reset. They need credit too.
 struct WindowUse {
-  /// Of the window, by HTTP/2's own account.
+  /// What is left of the window according to NIO.
   var left = PushSettings.window
   private var granted = PushSettings.window
   private var used = 0
 
-  /// HTTP/2 tells the window again once something is taken of it, not when credit is given.
+  /// NIO reports the window when bytes are taken from it, not when credit is given.
   mutating func grant(_ count: Int) {
     granted += count
     left += count
@@ -31,7 +30,7 @@ struct WindowUse {
 
   mutating func count(_ size: Int) { used += size }
 
-  /// How much that was since this was asked last.
+  /// The bytes found since the last call.
   mutating func takeIgnored() -> Int {
     let ignored = granted - left - used
     used += ignored

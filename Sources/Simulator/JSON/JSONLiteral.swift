@@ -1,4 +1,4 @@
-/// Text as JSON has it between quotes.
+/// Writes strings as JSON.
 package enum JSONLiteral {
   static let hexDigits = Array("0123456789abcdef".utf8)
 

@@ -1,6 +1,6 @@
-/// Reads JSON as RFC 8259 has it and nothing that is merely like it.
+/// Reads JSON strictly as RFC 8259 defines it.
 package struct JSONParser {
-  /// How deep arrays and objects may stand in each other: the stack has an end.
+  /// How deep arrays and objects may nest, to protect the stack.
   private static let deepest = 128
 
   private let bytes: UnsafeRawBufferPointer
@@ -165,7 +165,7 @@ package struct JSONParser {
     return whole
   }
 
-  /// What `\u` stands for; two of them where it is a pair of surrogates.
+  /// The character of a `\u` escape, or of two that are a pair of surrogates.
   private mutating func scalar() throws(JSONError) -> Character {
     let start = offset - 2
     let first = try unit()

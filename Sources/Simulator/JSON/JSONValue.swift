@@ -1,4 +1,4 @@
-/// A JSON text taken apart; every value knows where it began.
+/// A parsed JSON text. Every value knows where it began.
 package struct JSONValue: Sendable {
   package enum Content: Sendable {
     case null
@@ -16,7 +16,7 @@ package struct JSONValue: Sendable {
   }
 
   package var content: Content
-  /// Counted in bytes from the text's first.
+  /// In bytes from the beginning of the text.
   package var offset: Int
 
   package init(_ content: Content, at offset: Int = 0) {
@@ -24,7 +24,7 @@ package struct JSONValue: Sendable {
     self.offset = offset
   }
 
-  /// Of several members of that name the last.
+  /// The last member of that name.
   package subscript(name: String) -> JSONValue? {
     guard case .object(let members) = content else { return nil }
     return members.last { $0.name == name }?.value
@@ -41,7 +41,7 @@ package struct JSONValue: Sendable {
   }
 }
 
-/// Why a text is not the JSON it should be, and where it stopped being so.
+/// Why a text is not the expected JSON, and where.
 package struct JSONError: Error, Equatable {
   package var message: String
   package var offset: Int

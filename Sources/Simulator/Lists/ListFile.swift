@@ -3,7 +3,7 @@ import BinaryServer
 /// Why a list cannot be read, and where it stopped making sense.
 package struct ListError: Error, CustomStringConvertible {
   package var path: String
-  /// Both counted from 1; 0 where the file as a whole is meant.
+  /// Both counted from 1; 0 for the file as a whole.
   package var line = 0
   package var column = 0
   package var message: String
@@ -44,7 +44,7 @@ package enum ListFile {
     return entries
   }
 
-  /// Hands over each line that says something, without what surrounds it.
+  /// Hands over each line that is not empty, without blanks and comment.
   private static func eachLine(
     of path: String, _ take: (ArraySlice<UInt8>) throws(TextFault) -> Void
   ) throws(ListError) {

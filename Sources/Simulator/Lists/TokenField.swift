@@ -1,14 +1,14 @@
 import APNS
 
-/// Why a piece of text is not what it should be, and where.
+/// Why a piece of text cannot be read, and where.
 struct TextFault: Error, Equatable {
   var message: String
-  /// Counted in bytes from the text's first.
+  /// In bytes from the beginning of the text.
   var offset: Int
 }
 
-/// A device token where an operator writes one: hex as the core reads it, and tabs
-/// beside its spaces.
+/// A device token as an operator writes it: hex as the core reads it, with tabs allowed beside
+/// spaces.
 package enum TokenField {
   static func bytes(of text: some Collection<UInt8>) throws(TextFault) -> [UInt8] {
     let spaced = text.map { $0 == UInt8(ascii: "\t") ? UInt8(ascii: " ") : $0 }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the system said.
+/// An error of the system.
 struct Errno: Error, CustomStringConvertible {
   var code: CInt
 
@@ -10,7 +10,7 @@ struct Errno: Error, CustomStringConvertible {
   var description: String { String(cString: strerror(code)) }
 }
 
-/// A file read in one go.
+/// Reads whole files.
 enum WholeFile {
   static func read(_ path: String) throws(Errno) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)

@@ -1,21 +1,21 @@
-/// Which notifications were deleted, in the order in which they were, for pages that show them.
+/// The numbers of deleted notifications in the order of deletion, for pages that show them.
 struct DeletedNumbers: Sendable {
   private static let keeps = 20_000
 
   private var numbers: [Int] = []
-  /// How many there were before the first of them.
+  /// How many were dropped before the first one kept.
   private var dropped = 0
 
   mutating func add(_ number: Int) {
     numbers.append(number)
-    // Seldom, for it moves all that stay.
+    // Not every time, because it moves everything that stays.
     if numbers.count > 2 * Self.keeps {
       numbers.removeFirst(Self.keeps)
       dropped += Self.keeps
     }
   }
 
-  /// Those after the first so many, and how many there were.
+  /// All after the first `count`, and how many there were in all.
   func numbers(after count: Int) -> ([Int], Int) {
     let from = min(max(0, count - dropped), numbers.count)
     return (Array(numbers[from...]), dropped + numbers.count)

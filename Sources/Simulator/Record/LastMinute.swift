@@ -9,7 +9,7 @@ package struct LastMinute: Sendable {
 
   package static let length = 60
 
-  /// By UNIX second modulo sixty; a place belongs to the second that it names.
+  /// Indexed by UNIX second modulo sixty; `time` tells which second a place is for.
   private var places = [(time: Int64, second: Second)](
     repeating: (.min, Second()), count: length)
 
@@ -21,7 +21,7 @@ package struct LastMinute: Sendable {
   mutating func add(_ recentPush: RecentPush) {
     let time = recentPush.time / 1000
     let place = Self.place(of: time)
-    // Batches of several connections come a little late, never a minute.
+    // Batches of several connections may come a little late, but never a minute.
     if time < places[place].time { return }
     if time > places[place].time { places[place] = (time, Second()) }
     switch recentPush.fate {
@@ -31,7 +31,7 @@ package struct LastMinute: Sendable {
     }
   }
 
-  /// The sixty seconds that end with this one, the oldest first.
+  /// The sixty seconds up to `now`, the oldest first.
   func seconds(until now: Int64) -> [Second] {
     (0..<Int64(Self.length)).map { index in
       let time = now - Int64(Self.length) + 1 + index

@@ -1,8 +1,8 @@
 import BinaryServer
 import NIOConcurrencyHelpers
 
-/// What became of the notifications of one connection since it was last settled.
-struct Tally {
+/// What one connection has not reported to the ledger yet.
+struct ConnectionTally {
   var bytes = 0
   var accepted = 0
   var duplicates = 0
@@ -10,13 +10,13 @@ struct Tally {
   var ignored = 0
   var shutdowns = 0
   var rejected: [UInt8: Int] = [:]
-  /// Those of HTTP/2, by the reason's word.
+  /// Over HTTP/2, by reason.
   var reasons: [String: Int] = [:]
 }
 
 /// What happened so far, over all connections.
 package struct Totals: Sendable, Equatable {
-  /// Those that got past the handshake.
+  /// Connections whose handshake succeeded.
   package var connections = 0
   package var refused = 0
   package var feedbackConnections = 0
@@ -24,15 +24,15 @@ package struct Totals: Sendable, Equatable {
   package var accepted = 0
   /// By status.
   package var rejected: [UInt8: Int] = [:]
-  /// Those of HTTP/2, by the reason's word.
+  /// Over HTTP/2, by reason.
   package var reasons: [String: Int] = [:]
-  /// Came after a rejection, a shutdown or a cut, on the same connection.
+  /// Came behind a rejection, a shutdown or a cut on the same connection.
   package var discarded = 0
-  /// Sentinels that were left unanswered, and what HTTP/2 refused with RST_STREAM.
+  /// Unanswered sentinels, and pushes that HTTP/2 refused with RST_STREAM.
   package var ignored = 0
-  /// Accepted though one with the same token and payload had been; nil where nobody watched.
+  /// Accepted although one with the same token and payload had been; nil if that is not watched.
   package var duplicates: Int?
-  /// Error packets of status 10, and GOAWAY by order.
+  /// Error packets with status 10, and GOAWAY frames that a fault asked for.
   package var shutdowns = 0
 
   package init() {}
@@ -42,16 +42,16 @@ package struct Totals: Sendable, Equatable {
   }
 }
 
-/// A connection to the gateway that is open.
+/// An open connection to the gateway.
 struct OpenConnection {
   var number: Int
   var isHTTP2: Bool
   var peer: String
   /// UNIX seconds.
   var since: String
-  /// The version of TLS; nil before the handshake is over.
+  /// The version of TLS; nil during the handshake.
   var tls: String?
-  /// Of the client's certificate.
+  /// The subject of the client's certificate.
   var subject: String?
   var bytes = 0
   var accepted = 0
@@ -59,26 +59,26 @@ struct OpenConnection {
   var discarded = 0
 }
 
-/// Gathers what the connections report.
+/// Counts what all connections report, and remembers accepted notifications.
 package final class Ledger: Sendable {
   private struct State {
     var totals = Totals()
     var opened = 0
     var open: [Int: OpenConnection] = [:]
-    /// Accepted ones as lines of JSON, the oldest first.
+    /// Accepted notifications as lines of JSON, the oldest first.
     var kept: [[UInt8]] = []
-    /// How many were kept before the first of them.
+    /// How many were dropped before the first one kept.
     var dropped = 0
   }
 
   private let state = NIOLockedValueBox(State())
-  /// Of token and payload of all that were accepted.
+  /// Hashes of token and payload of everything accepted.
   private let seen = NIOLockedValueBox(Set<UInt64>())
-  /// Whether it remembers what it has seen.
+  /// Whether duplicates are recognized.
   let watchesDuplicates: Bool
-  /// How many accepted ones are kept for whoever asks.
+  /// How many accepted notifications are kept for the control interface.
   let keeps: Int
-  /// nil where nobody looks on.
+  /// nil if there is no page.
   package let recentPushes: RecentPushes?
 
   package init(watchesDuplicates: Bool = false, keeps: Int = 0, recentPushes: RecentPushes? = nil) {
@@ -94,7 +94,7 @@ package final class Ledger: Sendable {
     state.withLockedValue { $0.open.values.sorted { $0.number < $1.number } }
   }
 
-  /// The number of a connection, counted from 1.
+  /// Returns the connection's number, counted from 1.
   func open(from peer: String = "", isHTTP2: Bool = false) -> Int {
     let since = WallClock.secondsText()
     return state.withLockedValue { state in
@@ -108,7 +108,7 @@ package final class Ledger: Sendable {
   /// Whether anybody can ask who is connected.
   var tellsConnections: Bool { keeps > 0 || recentPushes != nil }
 
-  /// Says who an open connection is.
+  /// Notes who the client of an open connection is.
   func identify(_ connection: Int, tls: String?, subject: String?) {
     state.withLockedValue { state in
       guard let index = state.open.index(forKey: connection) else { return }
@@ -132,24 +132,24 @@ package final class Ledger: Sendable {
     }
   }
 
-  /// True where one with the same token and payload was accepted before. Identifiers
-  /// do not count: many clients begin anew on each connection, or give all the same.
+  /// True if one with the same token and payload was accepted before. Identifiers do not count:
+  /// many clients start over on each connection, or use one for all.
   func isDuplicate(_ token: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) -> Bool {
-    let hash = SplitMix64.stir(TokenSet.hash(token) &+ 1) ^ TokenSet.hash(payload)
+    let hash = SplitMix64.mix(TokenSet.hash(token) &+ 1) ^ TokenSet.hash(payload)
     return seen.withLockedValue { !$0.insert(hash).inserted }
   }
 
-  /// True where one with the same `apns-id`, or the same token and payload, was accepted before.
+  /// True if one with the same `apns-id`, or the same token and payload, was accepted before.
   func isDuplicate(
     _ token: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer, identifier: String?
   ) -> Bool {
     let isRepeated = isDuplicate(token, payload)
     guard var identifier else { return isRepeated }
-    let hash = identifier.withUTF8 { SplitMix64.stir(TokenSet.hash(UnsafeRawBufferPointer($0))) }
+    let hash = identifier.withUTF8 { SplitMix64.mix(TokenSet.hash(UnsafeRawBufferPointer($0))) }
     return seen.withLockedValue { !$0.insert(hash).inserted } || isRepeated
   }
 
-  func add(_ tally: inout Tally, of connection: Int, _ lines: NotificationLines?) {
+  func add(_ tally: inout ConnectionTally, of connection: Int, _ lines: NotificationLines?) {
     state.withLockedValue { state in
       state.totals.accepted += tally.accepted
       if watchesDuplicates {
@@ -175,7 +175,7 @@ package final class Ledger: Sendable {
       }
       if let lines { keep(lines, &state) }
     }
-    tally = Tally()
+    tally = ConnectionTally()
   }
 
   private func keep(_ lines: NotificationLines, _ state: inout State) {
@@ -184,7 +184,7 @@ package final class Ledger: Sendable {
       state.kept.append(Array(lines.text[start..<end - 1]))
       start = end
     }
-    // Seldom, for it moves all that stay.
+    // Not every time, because it moves everything that stays.
     if state.kept.count > keeps + keeps / 2 + 64 {
       let surplus = state.kept.count - keeps
       state.kept.removeFirst(surplus)
@@ -192,7 +192,7 @@ package final class Ledger: Sendable {
     }
   }
 
-  /// Accepted ones from the one with that index on, as JSON; indices are counted from 0.
+  /// Accepted notifications from an index on, as JSON. Indices are counted from 0.
   func accepted(from index: Int, limit: Int) -> (first: Int, lines: [[UInt8]], total: Int) {
     state.withLockedValue { state in
       let first = max(index, state.dropped)
@@ -202,7 +202,7 @@ package final class Ledger: Sendable {
     }
   }
 
-  /// Forgets all but which connections are open.
+  /// Forgets everything but the open connections.
   func reset() {
     state.withLockedValue { state in
       state.totals = Totals()

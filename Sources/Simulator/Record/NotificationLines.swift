@@ -4,11 +4,11 @@ import APNS
 enum Fate {
   case accepted
   case rejected(UInt8)
-  /// In HTTP/2.
+  /// Rejected over HTTP/2.
   case refused(PushReason)
   /// Came after a rejection.
   case discarded
-  /// Left unanswered by order.
+  /// A fault left it unanswered.
   case ignored
 }
 
@@ -18,7 +18,7 @@ struct NotificationLines {
   private(set) var text: [UInt8] = []
   /// Where each line ends, its newline included.
   private(set) var ends: [Int] = []
-  /// What every line of a batch begins with: its clock reading and connection.
+  /// Every line of a batch begins with it: time and connection.
   private var head: [UInt8] = []
 
   init(tellsFate: Bool) { self.tellsFate = tellsFate }
@@ -39,7 +39,7 @@ struct NotificationLines {
     end(fate, isDuplicate)
   }
 
-  /// One of HTTP/2: its headers as they came, and the `apns-id` and topic it went by.
+  /// A push over HTTP/2: its headers as they came, and its actual `apns-id` and topic.
   mutating func append(
     _ request: ReceivedPush, stream: Int, identifier: String, topic: String?, key: String?,
     token: [UInt8], _ fate: Fate = .accepted, isDuplicate: Bool = false
@@ -78,7 +78,7 @@ struct NotificationLines {
     text.append(UInt8(ascii: "\""))
   }
 
-  /// One of which no more than this could be read.
+  /// A notification of which nothing else could be read.
   mutating func append(command: UInt8, identifier: UInt32?, _ fate: Fate) {
     begin()
     number(UInt32(command))

@@ -1,13 +1,13 @@
 import Glibc
 
-/// Files that may hold device tokens: one that is made is its owner's alone, and one that is
-/// there keeps its mode, has to be the user's own, and is reached by no link.
+/// Files that may hold device tokens. A new file is readable by its owner only. An existing file
+/// keeps its mode, has to belong to the user, and must not be a link.
 package enum PrivateFile {
   package struct Refusal: Error {
     package let message: String
   }
 
-  /// Opens it for what `flags` say, and makes it where it is not yet. Nothing of it is lost.
+  /// Opens the file with `flags`, and creates it if it is missing. Its contents stay.
   package static func open(_ path: String, _ flags: CInt) throws(Refusal) -> CInt {
     let descriptor = Glibc.open(path, flags | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
@@ -24,7 +24,7 @@ package enum PrivateFile {
     return descriptor
   }
 
-  /// What another file is to be moved over; nil where nothing is there.
+  /// The status of a file that another one is about to replace; nil if there is none.
   package static func status(of path: String) throws(Refusal) -> stat? {
     var status = stat()
     guard lstat(path, &status) == 0 else { return nil }
@@ -44,7 +44,8 @@ package enum PrivateFile {
     try check(status)
   }
 
-  /// Who laid a file or a pipe out in a directory of everybody's reads what is written to it.
+  /// In a directory open to everybody, another user may have put a file or pipe there to read what
+  /// is written.
   private static func check(_ status: stat) throws(Refusal) {
     let kind = status.st_mode & S_IFMT
     guard kind == S_IFREG || kind == S_IFIFO else { return }

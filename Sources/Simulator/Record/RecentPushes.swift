@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 package struct RecentPush: Sendable {
   package enum Form: Sendable {
     case binary(command: UInt8, identifier: UInt32?, expiry: UInt32?, priority: UInt8?)
-    /// The headers as they came; the secret of a provider token is not among them.
+    /// The headers as they came, without the secret of a provider token.
     case http2(stream: Int, identifier: String, headers: [Header])
   }
 
@@ -22,15 +22,15 @@ package struct RecentPush: Sendable {
   package var form: Form
   package var topic: String?
   package var token: [UInt8]
-  /// The frame; in HTTP/2 the payload alone.
+  /// The frame; over HTTP/2 only the payload.
   package var bytes: [UInt8]
-  /// Where in the bytes the payload is; empty where none could be found.
+  /// Where the payload is in the bytes; empty if there is none.
   package var payload: Range<Int>
   /// accepted, rejected, discarded or ignored.
   package var fate: String
-  /// Of an error packet or of HTTP.
+  /// The status of an error packet or of HTTP.
   package var status: Int?
-  /// Apple's word for it, or what the gateway found.
+  /// Apple's reason, or what the gateway found.
   package var reason: String?
   package var isDuplicate = false
 
@@ -58,18 +58,18 @@ package struct PushedDevice: Sendable {
   package var token: [UInt8]
   package var topic: String?
   package var pushes = 0
-  /// The number of the last one.
+  /// The number of the last push.
   package var last = 0
   /// UNIX milliseconds.
   package var time: Int64 = 0
   package var fate = ""
 }
 
-/// The newest notifications with all their bytes, for whoever looks on. The ledger counts them
-/// all; here they give way.
+/// The newest notifications with all their bytes, for the page. Older ones are dropped here; the
+/// ledger has counted them all.
 package final class RecentPushes: Sendable {
   private struct State {
-    /// The oldest first; what a person deleted leaves a gap.
+    /// The oldest first. Deleted ones leave gaps in the numbers.
     var kept: [RecentPush] = []
     var last = 0
     /// Goes up with every reset.
@@ -78,7 +78,7 @@ package final class RecentPushes: Sendable {
     var deleted = DeletedNumbers()
     var minute = LastMinute()
 
-    /// Where the first one after `number` is kept.
+    /// The index of the first one after `number`.
     func index(after number: Int) -> Int {
       var low = 0
       var high = kept.count
@@ -89,7 +89,7 @@ package final class RecentPushes: Sendable {
       return low
     }
 
-    /// Where that one is kept; nil where it is not.
+    /// nil if it is not kept.
     func index(of number: Int) -> Int? {
       let index = index(after: number) - 1
       return kept.indices.contains(index) && kept[index].number == number ? index : nil
@@ -115,7 +115,7 @@ package final class RecentPushes: Sendable {
         state.minute.add(recentPushes[index])
       }
       state.kept += recentPushes
-      // Seldom, for it moves all that stay.
+      // Not every time, because it moves everything that stays.
       if state.kept.count > keeps + keeps / 2 + 64 {
         state.kept.removeFirst(state.kept.count - keeps)
       }
@@ -138,20 +138,20 @@ package final class RecentPushes: Sendable {
     }
   }
 
-  /// What somebody who looks on has not been told yet.
+  /// What a page has not been told yet.
   package struct News: Sendable {
     package var epoch = 0
     package var last = 0
     package var recentPushes: [RecentPush] = []
-    /// Came too, and is kept or has given way; nobody deleted it.
+    /// How many others came, which are kept or were dropped, but not deleted.
     package var skipped = 0
-    /// Numbers that were deleted since.
+    /// Numbers deleted since.
     package var deleted: [Int] = []
-    /// How many were ever deleted, to ask for those after.
+    /// How many were ever deleted. Asking with it brings the later ones.
     package var deletions = 0
   }
 
-  /// Those after `number`, of these the newest, and what was deleted after so many deletions.
+  /// The newest pushes after `number`, and the numbers deleted after the first `deletions`.
   package func news(after number: Int, deletions: Int = 0, limit: Int) -> News {
     state.withLockedValue { state in
       var news = News(epoch: state.epoch, last: state.last)
@@ -165,7 +165,7 @@ package final class RecentPushes: Sendable {
     }
   }
 
-  /// The newest of those before `number`, the oldest first, and whether there are older ones.
+  /// The newest pushes before `number`, the oldest first, and whether there are older ones.
   package func page(before number: Int, limit: Int) -> (recentPushes: [RecentPush], hasOlder: Bool)
   {
     state.withLockedValue { state in
@@ -175,7 +175,7 @@ package final class RecentPushes: Sendable {
     }
   }
 
-  /// False where it is not kept. Counters, ledger and control interface still have it.
+  /// False if it is not kept. Counters, ledger and control interface still have it.
   package func delete(_ number: Int) -> Bool {
     state.withLockedValue { state in
       guard let index = state.index(of: number) else { return false }
@@ -185,18 +185,18 @@ package final class RecentPushes: Sendable {
     }
   }
 
-  /// Pushes of the last minute by the second and by what became of them.
+  /// How many pushes each second of the last minute brought.
   package func lastMinute() -> [LastMinute.Second] {
     let now = WallClock.milliseconds / 1000
     return state.withLockedValue { $0.minute.seconds(until: now) }
   }
 
-  /// nil where it has given way, or was deleted.
+  /// nil if it was dropped or deleted.
   package subscript(number: Int) -> RecentPush? {
     state.withLockedValue { state in state.index(of: number).map { state.kept[$0] } }
   }
 
-  /// Those pushed to last, the newest first, and how many there are.
+  /// The devices pushed to last, the newest first, and how many there are.
   package func devices(limit: Int) -> (newest: [PushedDevice], count: Int) {
     let all = state.withLockedValue { Array($0.devices.values) }
     return (Array(all.sorted { $0.last > $1.last }.prefix(limit)), all.count)

@@ -3,8 +3,7 @@ import Glibc
 import Logging
 import NIOConcurrencyHelpers
 
-/// A file of lines, written behind the back of whoever appends: an event loop
-/// never waits for a disk.
+/// A file of lines, written in the background so that no event loop waits for a disk.
 package final class RecordFile: Sendable {
   private struct State {
     var waiting: [UInt8] = []
@@ -18,14 +17,14 @@ package final class RecordFile: Sendable {
   private let writer = DispatchQueue(label: "record")
   private let state = NIOLockedValueBox(State())
 
-  /// Opens it anew: what an earlier run left there is gone.
+  /// Opens the file and empties it.
   package init(path: String, logger: Logger) throws {
     do throws(PrivateFile.Refusal) {
       descriptor = try PrivateFile.open(path, O_WRONLY | O_APPEND)
     } catch {
       throw ListError(path: path, message: error.message)
     }
-    // Not by O_TRUNC: only now it is known whose file it is. What is no file has no length.
+    // Not with O_TRUNC: only now we know whose file it is. A pipe has no length.
     guard ftruncate(descriptor, 0) == 0 || errno == EINVAL else {
       let failure = Errno.last
       Glibc.close(descriptor)
@@ -46,14 +45,14 @@ package final class RecordFile: Sendable {
     if mustSchedule { writer.async { self.writeOut() } }
   }
 
-  /// Why something that was appended is not in the file; nil where all of it is or will be.
+  /// Why appended lines are missing from the file; nil if none are.
   package var failure: ListError? {
     state.withLockedValue { $0.failure }.map {
       ListError(path: path, message: "\($0); what came after is not recorded")
     }
   }
 
-  /// Comes back when all that was appended is in the file.
+  /// Returns once everything appended is in the file.
   package func flush() { writer.sync { writeOut() } }
 
   private func writeOut() {

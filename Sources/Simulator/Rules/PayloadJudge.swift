@@ -1,10 +1,10 @@
 import APNS
 
-/// What a payload must be beyond its size. Whoever breaks it is answered with status 1,
-/// processing error: Apple's list has no status of its own for it, 4 and 7 mean that it
-/// is missing or too large, 128 that the frame is none.
+/// Judges payloads beyond their size. A bad one is answered with status 1, processing error: in
+/// Apple's list 4 and 7 mean that the payload is missing or too large, and 128 that the frame is
+/// broken.
 enum PayloadJudge {
-  /// What is wrong; nil where nothing is.
+  /// What is wrong; nil if nothing is.
   static func fault(of notification: WireNotification) -> String? {
     switch read(notification.payload) {
     case .wrong(let fault): return fault
@@ -17,14 +17,14 @@ enum PayloadJudge {
     }
   }
 
-  /// The same of a payload alone.
+  /// The same for a payload without a frame.
   static func fault(of payload: UnsafeRawBufferPointer) -> String? {
     if case .wrong(let fault) = read(payload) { fault } else { nil }
   }
 
   private enum Content {
     case wrong(String)
-    /// For a device's management, which knows no aps: {"mdm": "…"}.
+    /// For device management, which has no aps: {"mdm": "…"}.
     case mdm
     case aps([JSONValue.Member])
   }

@@ -1,6 +1,6 @@
 import BinaryServer
 
-/// Why a push is refused: a status of HTTP's and Apple's word for it.
+/// Why a push is refused: an HTTP status and Apple's word for it.
 package struct PushReason: Sendable, Hashable {
   package var status: Int
   package var word: String
@@ -34,7 +34,7 @@ package struct PushReason: Sendable, Hashable {
   static let unregistered = PushReason(410, "Unregistered")
   static let tooManyProviderTokenUpdates = PushReason(429, "TooManyProviderTokenUpdates")
 
-  /// All that Apple lists. Those without a name above come by order only.
+  /// All that Apple lists. Those without a name above only come as faults.
   package static let all: [PushReason] = [
     badCollapseId, badDeviceToken, badExpirationDate, badMessageId, badPriority, badTopic,
     deviceTokenNotForTopic, duplicateHeaders, PushReason(400, "IdleTimeout"), invalidPushType,
@@ -48,7 +48,7 @@ package struct PushReason: Sendable, Hashable {
     PushReason(503, "Shutdown"),
   ]
 
-  /// One of Apple's by its word, or any other as `status word`.
+  /// Reads one of Apple's by its word, or any other as `status word`.
   init?(text: String) {
     if let known = Self.all.first(where: { $0.word == text }) {
       self = known
@@ -64,6 +64,6 @@ package struct PushReason: Sendable, Hashable {
   /// As `init(text:)` reads it.
   var text: String { Self.all.contains(self) ? word : "\(status) \(word)" }
 
-  /// The device is gone, and since when is told.
+  /// The device is gone, and the answer tells since when.
   var tellsTime: Bool { status == 410 }
 }

@@ -1,6 +1,6 @@
 import APNS
 
-/// What the HTTP/2 gateway takes and what it refuses. Judges requests; knows no channel.
+/// Which requests the HTTP/2 gateway accepts. Judges requests and knows no connection.
 struct PushRules {
   var rules: GatewayRules
 
@@ -16,7 +16,7 @@ struct PushRules {
   private static let topicBytes = Set(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_".utf8)
 
-  /// Why it is refused, whoever asks; nil where it is well formed. Fills in the token.
+  /// Why the request is malformed; nil if it is not. Fills in the token.
   func fault(of request: ReceivedPush, _ token: inout [UInt8]) -> PushReason? {
     guard let text = request.tokenText else { return .badPath }
     if request.method != "POST" { return .methodNotAllowed }
@@ -51,20 +51,20 @@ struct PushRules {
     return nil
   }
 
-  /// Why the device is not to be had; nil where it is.
+  /// Why pushes to the device are refused; nil if they are not.
   func fault(ofToken token: [UInt8]) -> PushReason? {
     if !rules.frames.tokenSizes.contains(token.count) { return .badDeviceToken }
     return token.withUnsafeBytes(rules.frames.badTokens.contains) ? .badDeviceToken : nil
   }
 
-  /// Why the payload is not taken, where payloads are looked at; Apple's list has no word
-  /// of its own for it.
+  /// Why the payload is refused, if payloads are checked at all. Apple's list has no reason of its
+  /// own for that.
   func fault(ofPayload payload: UnsafeRawBufferPointer) -> PushReason? {
     guard rules.checksPayloads else { return nil }
     return PayloadJudge.fault(of: payload) == nil ? nil : .payloadEmpty
   }
 
-  /// Why the topic is none of those that device tokens belong to, where there are such.
+  /// Why no device token belongs to the topic; nil if they do or if no topics are set.
   func fault(ofTopic topic: String) -> PushReason? {
     guard case .only(let names)? = rules.topic else { return nil }
     return names.contains { TopicKind.belongs(topic, to: $0) } ? nil : .deviceTokenNotForTopic

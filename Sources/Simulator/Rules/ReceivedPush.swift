@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHPACK
 
-/// What a provider asks for in one stream.
+/// A provider's request on one stream.
 struct ReceivedPush {
   var method = ""
   var path = ""
@@ -12,16 +12,16 @@ struct ReceivedPush {
   var expiration: String?
   var priority: String?
   var collapse: String?
-  /// All of them, for those who look on.
+  /// All headers, for the page.
   var headers: HPACKHeaders?
-  /// One of these came twice.
+  /// One of the headers above came twice.
   var hasDuplicates = false
 
   var payload = ByteBuffer()
-  /// All of it, though what is beyond the largest is not kept.
+  /// The length of the whole payload, even if not all of it is kept.
   var payloadCount = 0
 
-  /// More than any payload that is taken.
+  /// More than the largest payload that is accepted.
   private static let kept = 8192
 
   init(_ headers: HPACKHeaders) {
@@ -41,7 +41,7 @@ struct ReceivedPush {
     }
   }
 
-  /// True where there was one.
+  /// True if the field was already set.
   private static func take(_ value: String, _ field: inout String?) -> Bool {
     defer { field = value }
     return field != nil
@@ -60,7 +60,7 @@ struct ReceivedPush {
 
   private static let device = "/3/device/"
 
-  /// The device's token as the path has it in hex; nil where the path is another.
+  /// The device token in the path, in hex; nil if the path is a different one.
   var tokenText: Substring? {
     if path.hasPrefix(Self.device) { return path.dropFirst(Self.device.count) }
     return path == "/3/device" ? "" : nil

@@ -1,3 +1,5 @@
+import APNSLibrary
+
 /// What a service means that answers the handshake with an alert (RFC 8446, 6.2).
 enum AlertCause {
   static func finding(_ alert: UInt8, about: String, _ shown: Shown) -> Finding {

@@ -1,3 +1,4 @@
+import APNSLibrary
 import CAPNS
 import Glibc
 

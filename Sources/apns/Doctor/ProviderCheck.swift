@@ -1,8 +1,9 @@
+import APNSLibrary
 import Simulator
 
 /// The provider's certificate and key, as files.
 struct ProviderCheck {
-  var sources: Identity.Sources
+  var sources: ProviderCredentials.Sources
   var target: PushTarget
   var topic: String?
 
@@ -13,16 +14,16 @@ struct ProviderCheck {
     let keyFile = sources.key.flatMap { CredentialFile($0) }
     report.add(file?.exposure)
     report.add(keyFile?.exposure)
-    var only = Identity.Sources()
+    var only = ProviderCredentials.Sources()
     only.certificate = sources.certificate
     only.key = sources.key
     only.passphrase = sources.passphrase
     only.ask = sources.ask
     // What time says comes from here, and does not hide the rest.
     only.acceptsExpired = true
-    let said: Identity.Description
+    let said: ProviderCredentials.Description
     do throws(LibraryError) {
-      said = try Identity(only).describe()
+      said = try ProviderCredentials(only).describe()
     } catch {
       let isKeys = error.message.hasPrefix("key file")
       report.add(
@@ -50,7 +51,7 @@ struct ProviderCheck {
     return time
   }
 
-  private func environment(_ said: Identity.Description, _ path: String) -> Finding? {
+  private func environment(_ said: ProviderCredentials.Description, _ path: String) -> Finding? {
     guard let isSandbox = target.isSandbox, said.isForSandbox || said.isForProduction,
       isSandbox ? !said.isForSandbox : !said.isForProduction
     else { return nil }
@@ -64,7 +65,7 @@ struct ProviderCheck {
     )
   }
 
-  private func topics(_ said: Identity.Description, _ path: String) -> Finding? {
+  private func topics(_ said: ProviderCredentials.Description, _ path: String) -> Finding? {
     if let topic {
       guard !said.topics.isEmpty, !said.topics.contains(topic) else { return nil }
       return Finding(
@@ -90,7 +91,7 @@ struct ProviderCheck {
       remedy: "give the push certificate; this one is a server's or for signing")
   }
 
-  private func text(of said: Identity.Description) -> String {
+  private func text(of said: ProviderCredentials.Description) -> String {
     var words = [said.subject ?? "a certificate", "its key fits"]
     if !said.topics.isEmpty { words.append("for " + said.topics.joined(separator: ", ")) }
     switch (said.isForSandbox, said.isForProduction) {

@@ -1,3 +1,5 @@
+import APNSLibrary
+
 /// One silent push to a device, for the service's word on who pushes and where to.
 struct PushAttempt {
   private static let payload = Array(#"{"aps":{"content-available":1}}"#.utf8)
@@ -8,7 +10,7 @@ struct PushAttempt {
   var answerMS: Int32
   var isByToken: Bool
 
-  func run(_ report: inout Report, _ identity: () throws(LibraryError) -> Identity) {
+  func run(_ report: inout Report, _ credentials: () throws(LibraryError) -> ProviderCredentials) {
     let about = "push"
     var options = options
     options.topic = topic
@@ -16,8 +18,8 @@ struct PushAttempt {
     var delivery = Delivery()
     delivery.priority = 5
     do throws(LibraryError) {
-      let session = try PushSession(options, identity: identity(), delivery: delivery)
-      try session.send(Sent(number: 1, token: token, isAgain: false), Self.payload)
+      let session = try PushSession(options, credentials: credentials(), delivery: delivery)
+      try session.send(SentNotification(number: 1, token: token, isAgain: false), Self.payload)
       try session.flush()
       _ = try session.drain(within: answerMS)
       guard let outcome = try session.next(within: 0) else {

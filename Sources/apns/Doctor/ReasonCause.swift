@@ -1,6 +1,8 @@
+import APNSLibrary
+
 /// What to do about the service's word on a push.
 enum ReasonCause {
-  static func finding(_ outcome: Outcome, about: String) -> Finding {
+  static func finding(_ outcome: SendOutcome, about: String) -> Finding {
     let known = all.first { $0.reasons.contains(outcome.reason) }
     return Finding(
       cause: outcome.kind == .rejected ? "push-" + dashed(outcome.reason) : "push-unknown",

@@ -1,8 +1,9 @@
+import APNSLibrary
 import CAPNS
 
 /// The way to the service: name, connection, proxy, TLS, and what it says to the provider.
 struct ServiceCheck {
-  var sources: Identity.Sources
+  var sources: ProviderCredentials.Sources
   var peer: Peer
   var isHTTP2: Bool
   /// What of the sources can be used.
@@ -42,7 +43,7 @@ struct ServiceCheck {
         let attempt = PushAttempt(
           token: device, topic: topic, options: options, answerMS: Int32(peer.connectTimeoutMS),
           isByToken: hasTokenKey)
-        attempt.run(&report) { () throws(LibraryError) in try identity() }
+        attempt.run(&report) { () throws(LibraryError) in try credentials() }
       }
     }
     return look.certificates.first.map { CertificateTime($0, whose: "the service's certificate") }
@@ -52,7 +53,7 @@ struct ServiceCheck {
   private func connect(belowTLS13: Bool = false) -> LibraryError? {
     do throws(LibraryError) {
       let session = try PushSession(
-        options, identity: identity(belowTLS13: belowTLS13), delivery: Delivery())
+        options, credentials: credentials(belowTLS13: belowTLS13), delivery: Delivery())
       try session.connect()
       session.close(within: 0)
       return nil
@@ -68,7 +69,7 @@ struct ServiceCheck {
     return options
   }
 
-  private func identity(belowTLS13: Bool = false) throws(LibraryError) -> Identity {
+  private func credentials(belowTLS13: Bool = false) throws(LibraryError) -> ProviderCredentials {
     var usable = sources
     usable.acceptsExpired = true
     usable.staysBelowTLS13 = belowTLS13
@@ -76,7 +77,7 @@ struct ServiceCheck {
     if !hasTokenKey {
       (usable.tokenKey, usable.keyIdentifier, usable.team) = (nil, nil, nil)
     }
-    return try Identity(usable)
+    return try ProviderCredentials(usable)
   }
 
   /// With TLS 1.3 a service judges the provider's certificate when the handshake is over
@@ -95,7 +96,7 @@ struct ServiceCheck {
     var peer = peer
     (peer.host, peer.port) = (place.host, place.port)
     do throws(LibraryError) {
-      _ = try FeedbackStream(peer, identity: identity(), readTimeoutMS: 1000).next()
+      _ = try FeedbackStream(peer, credentials: credentials(), readTimeoutMS: 1000).next()
       return nil
     } catch {
       return error

@@ -1,3 +1,4 @@
+import APNSLibrary
 import CAPNS
 
 /// Where the service is, with what the library takes for granted said.

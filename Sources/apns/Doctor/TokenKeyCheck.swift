@@ -1,20 +1,22 @@
+import APNSLibrary
+
 /// The key that signs provider tokens, as a file.
 struct TokenKeyCheck {
-  var sources: Identity.Sources
+  var sources: ProviderCredentials.Sources
 
   /// Whether it can be used.
   func run(_ report: inout Report) -> Bool {
     guard let path = sources.tokenKey else { return false }
     let file = CredentialFile(path)
     report.add(file?.exposure)
-    var only = Identity.Sources()
+    var only = ProviderCredentials.Sources()
     only.tokenKey = path
     only.keyIdentifier = sources.keyIdentifier
     only.team = sources.team
     only.passphrase = sources.passphrase
     only.ask = sources.ask
     do throws(LibraryError) {
-      _ = try Identity(only)
+      _ = try ProviderCredentials(only)
     } catch {
       report.add(CredentialsCause.finding(error, about: path, file: file))
       return false

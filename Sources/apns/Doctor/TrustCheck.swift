@@ -1,17 +1,18 @@
+import APNSLibrary
 import BinaryServer
 import Glibc
 import Simulator
 
 /// Whom the provider trusts.
 struct TrustCheck {
-  var sources: Identity.Sources
+  var sources: ProviderCredentials.Sources
 
   /// Whether it can be used.
   func run(_ report: inout Report) -> Bool {
-    var only = Identity.Sources()
+    var only = ProviderCredentials.Sources()
     only.ca = sources.ca
     do throws(LibraryError) {
-      _ = try Identity(only)
+      _ = try ProviderCredentials(only)
     } catch {
       let path = sources.ca ?? "the system's store"
       report.add(
@@ -31,10 +32,10 @@ struct TrustCheck {
   }
 
   private func pinsAreRead(_ report: inout Report) -> Bool {
-    var only = Identity.Sources()
+    var only = ProviderCredentials.Sources()
     only.pins = sources.pins
     do throws(LibraryError) {
-      _ = try Identity(only)
+      _ = try ProviderCredentials(only)
       return true
     } catch {
       report.add(
@@ -49,10 +50,10 @@ struct TrustCheck {
 
   private func listsAreRead(_ report: inout Report) -> Bool {
     guard let path = sources.revocations else { return true }
-    var only = Identity.Sources()
+    var only = ProviderCredentials.Sources()
     only.revocations = path
     do throws(LibraryError) {
-      _ = try Identity(only)
+      _ = try ProviderCredentials(only)
       return true
     } catch {
       report.add(CredentialsCause.finding(error, about: path, file: nil))

@@ -1,6 +1,7 @@
+import APNSLibrary
 import Simulator
 
-/// What a device makes of a payload.
+/// What a device shows for a payload.
 struct ShownPush {
   private(set) var title: String?
   private(set) var subtitle: String?
@@ -11,9 +12,9 @@ struct ShownPush {
   private(set) var isSilent = false
   private(set) var wakesApp = false
   private(set) var notes: [String] = []
-  /// Keys that the strings have not.
+  /// Keys that are missing from the strings.
   private(set) var missing: [String] = []
-  /// Texts that cannot be filled in.
+  /// Texts whose arguments do not fit.
   private(set) var problems: [String] = []
 
   init?(_ payload: JSONValue, _ strings: StringsFile?) {
@@ -46,7 +47,7 @@ struct ShownPush {
     isSilent = title == nil && subtitle == nil && body == nil && badge == nil && sound == nil
   }
 
-  /// The part called so, localized where it is a key; "" is the body, whose key has no name.
+  /// The text of a part, localized if it has a key. "" is the body, whose key has no prefix.
   private mutating func text(
     of alert: JSONValue, _ part: String, _ strings: StringsFile?
   ) -> String? {

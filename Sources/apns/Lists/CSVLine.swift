@@ -1,6 +1,6 @@
-/// A record of CSV (RFC 4180) taken apart.
+/// Reads and writes a record of CSV (RFC 4180).
 enum CSVLine {
-  /// Which of them there is most of in a list's first line.
+  /// The separator that is most frequent in a list's first line.
   static func separator(of line: [UInt8]) -> UInt8 {
     var best = UInt8(ascii: ",")
     var most = 0
@@ -11,7 +11,7 @@ enum CSVLine {
     return best
   }
 
-  /// Nil where a quoted field goes on in the next line.
+  /// nil if a quoted field goes on in the next line.
   static func fields(of line: [UInt8], separator: UInt8) throws(CSVFault) -> [[UInt8]]? {
     let quote = UInt8(ascii: "\"")
     if !line.contains(quote) {
@@ -54,7 +54,7 @@ enum CSVLine {
     }
   }
 
-  /// As a record has it: quoted where it must be.
+  /// A field as it is written: quoted if necessary.
   static func written(_ field: [UInt8], separator: UInt8) -> [UInt8] {
     let quote = UInt8(ascii: "\"")
     let mustBe = field.contains { $0 == separator || $0 == quote || $0 == 0x0A || $0 == 0x0D }

@@ -1,3 +1,4 @@
+import APNSLibrary
 import Simulator
 
 /// A list of devices: CSV with a first line of names, CSV without one where the first field is
@@ -14,9 +15,9 @@ final class DeviceList {
   private var kind: Kind?
   private var held: (text: [UInt8], line: Int)?
   private var number = 0
-  /// The first line, of names, as it stands there; nil where the list has none.
+  /// The first line with the names, unchanged; nil if the list has none.
   private(set) var header: [UInt8]?
-  /// The record as it stands in the file, without the end of its last line.
+  /// The record as it is in the file, without the end of its last line.
   private(set) var source: [UInt8] = []
 
   /// `token`: the name under which the list has the tokens.
@@ -61,10 +62,10 @@ final class DeviceList {
   var path: String { lines.path }
   var size: Int? { lines.size }
   var position: Int { lines.position }
-  /// Of the line last read, CRLF or LF.
+  /// The end of the line read last, CRLF or LF.
   var ending: [UInt8] { lines.ending }
 
-  /// Names of the columns; nil where each line has its own.
+  /// The names of the columns; nil if each line has its own.
   var names: [[UInt8]]? {
     if case .csv(_, let names) = kind { return names }
     return nil
@@ -135,7 +136,7 @@ final class DeviceList {
     }
     var record = DeviceRecord(number: number, line: line, names: [], fields: [])
     for (index, member) in members.enumerated() {
-      // What stands between a value and the next name, or the end, is blanks and one sign.
+      // Between a value and the next name, or the end, there are blanks and one sign.
       let isLast = index + 1 == members.count
       var raw = text[member.value.offset..<(isLast ? text.count : members[index + 1].offset)]
       while let last = raw.last, Self.isBlank(last) { raw.removeLast() }

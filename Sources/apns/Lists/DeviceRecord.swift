@@ -1,12 +1,12 @@
 import Simulator
 
-/// One device of a list, with what the list says of it.
+/// One device of a list, with its fields.
 struct DeviceRecord {
-  /// What a list says under one name.
+  /// The value of one field.
   enum Field {
-    /// Of CSV, where all is text.
+    /// In CSV everything is text.
     case text([UInt8])
-    /// Of JSON, as it stands there.
+    /// JSON as it is in the list.
     case json([UInt8])
   }
 
@@ -22,7 +22,7 @@ struct DeviceRecord {
     return fields[index]
   }
 
-  /// A field's text, whichever kind of list it is of; nil where there is none.
+  /// A field's text in either kind of list; nil if there is none.
   func text(_ name: [UInt8]) -> [UInt8]? {
     switch self[name] {
     case nil: return nil

@@ -3,7 +3,7 @@ import Glibc
 /// Why a file cannot be used, and where in it.
 struct FileFault: Error, CustomStringConvertible {
   var path: String
-  /// Counted from 1; 0 where the file as a whole is meant.
+  /// Counted from 1; 0 for the file as a whole.
   var line = 0
   var column = 0
   var message: String

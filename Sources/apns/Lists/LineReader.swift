@@ -2,16 +2,16 @@ import Glibc
 
 /// A file of any length, line by line, in constant memory. "-" is standard input.
 final class LineReader {
-  /// A line that is longer is none of a list.
+  /// No list has longer lines.
   static let longest = 1 << 20
 
   let path: String
-  /// In bytes; nil where it has no end that is known, as a pipe.
+  /// In bytes; nil if unknown, as for a pipe.
   let size: Int?
   private(set) var line = 0
   /// Bytes handed out so far.
   private(set) var position = 0
-  /// The last line's own, CRLF or LF.
+  /// The end of the last line, CRLF or LF.
   private(set) var ending: [UInt8] = [0x0A]
   private let descriptor: CInt
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 1)

@@ -1,6 +1,7 @@
+import APNSLibrary
 import Simulator
 
-/// A list looked through: tokens that are none, and those that are there more than once.
+/// Looks a list through for bad tokens and duplicates.
 struct ListSurvey {
   private var tokens = 0
   private var firstLines: [[UInt8]: Int] = [:]
@@ -48,12 +49,13 @@ struct ListSurvey {
     for one in duplicates {
       text += "line \(one.line): as line \(one.first): \(DeviceToken.hex(of: one.token))\n"
     }
-    text += "\(Tally.grouped(tokens)) tokens, \(Tally.grouped(firstLines.count)) devices"
     text +=
-      ", \(Tally.grouped(duplicates.count)) duplicates, \(Tally.grouped(wrong.count)) not tokens\n"
+      "\(OutcomeCounts.grouped(tokens)) tokens, \(OutcomeCounts.grouped(firstLines.count)) devices"
+    text +=
+      ", \(OutcomeCounts.grouped(duplicates.count)) duplicates, \(OutcomeCounts.grouped(wrong.count)) not tokens\n"
     if lengths.count > 1 {
       let each = lengths.sorted { $0.key < $1.key }.map {
-        "\(Tally.grouped($0.value)) of \($0.key)"
+        "\(OutcomeCounts.grouped($0.value)) of \($0.key)"
       }
       text += "Their lengths differ: \(each.joined(separator: ", ")) bytes\n"
     }

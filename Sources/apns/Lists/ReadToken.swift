@@ -1,4 +1,6 @@
-/// A token as a person wrote it, and what may be wrong with it though it can be read.
+import APNSLibrary
+
+/// A token as a person wrote it, with hints at what may be wrong with it.
 struct ReadToken {
   var bytes: [UInt8]
   var isBase64: Bool
@@ -13,7 +15,7 @@ struct ReadToken {
     do throws(LibraryError) {
       self.init(bytes: try DeviceToken.hex(characters), isBase64: false)
     } catch let fault {
-      // A slip in hex may well be base64: only what is plainly no hex is taken for it.
+      // Misspelt hex may be valid base64, so only a text that is clearly no hex is read as such.
       let strange = characters.count {
         !UnicodeScalar($0).properties.isASCIIHexDigit && !" <>=".utf8.contains($0)
       }

@@ -1,3 +1,4 @@
+import APNSLibrary
 import ArgumentParser
 import Glibc
 
@@ -116,18 +117,18 @@ struct ProviderOptions: ParsableArguments {
   }
 
   /// The library's credentials; what cannot be used of them is a matter of the command line.
-  func identity() throws -> Identity {
+  func credentials() throws -> ProviderCredentials {
     let sources = try sources()
     do {
-      return try Identity(sources)
+      return try ProviderCredentials(sources)
     } catch {
       throw Exit.refusal("\(error)")
     }
   }
 
   /// What they are made of.
-  func sources() throws -> Identity.Sources {
-    var sources = Identity.Sources()
+  func sources() throws -> ProviderCredentials.Sources {
+    var sources = ProviderCredentials.Sources()
     sources.certificate = certificate ?? p12
     sources.key = key
     sources.ca = authority

@@ -1,7 +1,7 @@
 import Glibc
 import Simulator
 
-/// A file that is there whole or not at all: written beside its place and then moved there.
+/// A file that appears complete or not at all: it is written beside its place and moved there.
 final class OutputFile {
   private let path: String
   private let made: String
@@ -16,13 +16,13 @@ final class OutputFile {
       throw FileFault(path: path, message: error.message)
     }
     var name = Array((path + ".XXXXXX").utf8CString)
-    // Its owner's alone.
+    // Readable by its owner only.
     descriptor = mkstemp(&name)
     guard descriptor >= 0 else { throw FileFault.system(path) }
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     self.path = path
     made = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    // Who widened the mode of the file it replaces meant it; a group, that group.
+    // Keeps the mode of the file it replaces, and its group.
     if let replaced, replaced.st_mode & S_IFMT == S_IFREG {
       let isSameGroup = fchown(descriptor, uid_t.max, replaced.st_gid) == 0
       fchmod(descriptor, replaced.st_mode & (isSameGroup ? 0o777 : 0o707))

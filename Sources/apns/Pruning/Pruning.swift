@@ -1,10 +1,12 @@
-/// A list written without the devices that are gone.
+import APNSLibrary
+
+/// Writes a list without the devices that are gone.
 struct Pruning {
   struct Counts {
     var kept = 0
     var removed = 0
     var registeredLater = 0
-    /// Gone, and kept because nobody knows when they registered, or when they were rejected.
+    /// Gone, but kept because it is unknown when they registered or were rejected.
     var unknown = 0
     var firstUnknown = 0
     var notRead = 0
@@ -15,8 +17,8 @@ struct Pruning {
   private let registered: [UInt8]?
   private let output: OutputFile?
 
-  /// `registered` is nil where the time of registration does not matter; `target` where the
-  /// list goes to standard output.
+  /// `registered` is nil if the time of registration does not matter, `target` if the list goes to
+  /// standard output.
   init(_ path: String, token: String, registered: String?, to target: String?) throws(FileFault) {
     list = try DeviceList(path, token: token)
     self.registered = registered.map { Array($0.utf8) }
@@ -30,7 +32,7 @@ struct Pruning {
     output = try target.map { (path) throws(FileFault) in try OutputFile(path) }
   }
 
-  func run(_ gone: GoneDevices) throws(FileFault) -> Counts {
+  func run(_ gone: GoneDeviceList) throws(FileFault) -> Counts {
     var counts = Counts()
     var text: [UInt8] = []
     if let header = list.header { text += header + list.ending }
@@ -56,7 +58,8 @@ struct Pruning {
     return counts
   }
 
-  private func keeps(_ record: DeviceRecord, _ gone: GoneDevices, _ counts: inout Counts) -> Bool {
+  private func keeps(_ record: DeviceRecord, _ gone: GoneDeviceList, _ counts: inout Counts) -> Bool
+  {
     guard let text = record.text(DeviceList.token), let token = try? DeviceToken.hex(text) else {
       note(record.line, &counts.notRead, &counts.firstNotRead)
       return true

@@ -1,19 +1,20 @@
+import APNSLibrary
 import CAPNS
 import Simulator
 
-/// Tokens that results of apns send call rejected by themselves (BadDeviceToken, invalid token):
-/// of no device, or of another environment or app than was pushed to.
+/// Tokens that results of apns send report as bad (BadDeviceToken, invalid token): they belong to no
+/// device, or to another environment or app.
 struct RejectedTokens {
   struct Rejection {
     var token: [UInt8]
     var reason: String
-    /// UNIX seconds; nil in results of a version that did not write them.
+    /// UNIX seconds; nil in results of older versions.
     var at: Int64?
     fileprivate var order: Int
   }
 
   private var last: [[UInt8]: Rejection] = [:]
-  /// Of the notifications in the results: what speaks for and against the provider's own setup.
+  /// How many notifications in the results speak for and against the provider's own setup.
   private(set) var accepted = 0
   private(set) var rejections = 0
 
@@ -21,10 +22,10 @@ struct RejectedTokens {
 
   var all: [Rejection] { last.values.sorted { $0.order < $1.order } }
 
-  /// An outcome in the results. The newest word on a token counts.
+  /// Notes an outcome in the results. The newest one for a token counts.
   mutating func note(_ outcome: JSONValue, of token: [UInt8]) {
     guard case .string(let text)? = outcome["outcome"]?.content,
-      let kind = Outcome.Kind(rawValue: text)
+      let kind = SendOutcome.Kind(rawValue: text)
     else { return }
     switch kind {
     case .accepted:
@@ -43,16 +44,16 @@ struct RejectedTokens {
     }
   }
 
-  /// Where this is so the provider is more likely wrong than all those tokens.
+  /// If so, the provider's setup is more likely wrong than all those tokens.
   var isDoubtful: Bool { rejections > accepted }
 }
 
 extension RejectedTokens.Rejection {
-  /// As the results have it.
+  /// As in the results.
   var json: String {
     var members = JSONMembers()
     members.add("token", text: DeviceToken.hex(of: token))
-    members.add("outcome", text: Outcome.Kind.rejected.rawValue)
+    members.add("outcome", text: SendOutcome.Kind.rejected.rawValue)
     members.add("reason", text: reason)
     members.add("status", number: APNS_REJECT_INVALID_TOKEN.rawValue)
     if let at { members.add("time", number: at) }

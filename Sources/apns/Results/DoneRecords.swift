@@ -1,15 +1,17 @@
-/// Which of a list's devices have their end, from 1. They end nearly in the list's order, so
-/// this needs little memory however long the list is.
+import APNSLibrary
+
+/// Which of a list's devices have an outcome, counted from 1. Outcomes come nearly in the list's
+/// order, so this needs little memory even for a long list.
 struct DoneRecords {
-  /// All up to here.
+  /// All up to this one are done.
   private(set) var through = 0
   private var beyond: Set<Int> = []
-  /// Ended as unknown: whether they arrived nobody knows.
+  /// Outcome unknown: nobody knows whether they arrived.
   private(set) var doubtful: Set<Int> = []
-  /// Ended as rejected or refused, which they stay: nothing is sent to them again.
+  /// Rejected or refused. Nothing is sent to them again.
   private(set) var failed = 0
 
-  mutating func insert(_ number: Int, as kind: Outcome.Kind) {
+  mutating func insert(_ number: Int, as kind: SendOutcome.Kind) {
     if kind == .unknown { doubtful.insert(number) } else { doubtful.remove(number) }
     if kind == .rejected || kind == .refused { failed += 1 }
     guard number > through else { return }
@@ -23,7 +25,7 @@ struct DoneRecords {
 
   func contains(_ number: Int) -> Bool { number <= through || beyond.contains(number) }
 
-  /// How many have no end among the first so many.
+  /// How many of the first ones have no outcome.
   func missing(in first: Int) -> Int {
     max(0, first - through - beyond.count { $0 <= first })
   }

@@ -1,6 +1,6 @@
 import Simulator
 
-/// A JSON object in the writing.
+/// Builds a JSON object.
 struct JSONMembers {
   private var members: [String] = []
 

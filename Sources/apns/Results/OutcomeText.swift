@@ -1,5 +1,7 @@
-/// An outcome for machines and for people.
-extension Outcome {
+import APNSLibrary
+
+/// An outcome as JSON and as text.
+extension SendOutcome {
   var json: String {
     var members = JSONMembers()
     members.add("n", number: sent.number)

@@ -1,20 +1,21 @@
+import APNSLibrary
 import Glibc
 import Simulator
 
-/// What became of each device, a JSON object to a line, and what a later run needs to go on
-/// where this one was interrupted, however it was.
+/// The outcome of each device, one JSON object per line, and what a later run needs to go on after
+/// any interruption.
 ///
 /// Before a device is sent to, a line says how far the list may have been sent ("sending_to").
 /// An outcome is written before anything more is sent. So whatever has no outcome and is no
 /// later than "sending_to" may have arrived, and that is never more than the session's window.
 final class ResultFile {
-  /// How far ahead "sending_to" is said.
+  /// How far ahead "sending_to" is written.
   private static let step = 1024
 
   struct Beginning {
     var list: String
     var size: Int?
-    /// Of all that would make it another run.
+    /// Covers everything that would make it a different run.
     var fingerprint: UInt64
   }
 
@@ -22,12 +23,12 @@ final class ResultFile {
   private let descriptor: CInt
   private var waiting: [UInt8] = []
   private(set) var done = DoneRecords()
-  /// What earlier runs may have sent.
+  /// The last device that earlier runs may have sent to.
   private(set) var sentBefore = 0
   private var mark = 0
   private(set) var isResumed = false
 
-  /// Writes a new file, or goes on with one: a line that was cut off is taken away.
+  /// Writes a new file, or goes on with one. A line that was cut off is removed.
   init(_ path: String, _ beginning: Beginning, resumes: Bool) throws(FileFault) {
     self.path = path
     do throws(PrivateFile.Refusal) {
@@ -60,14 +61,14 @@ final class ResultFile {
 
   deinit { close(descriptor) }
 
-  /// Of the devices that earlier runs may have sent to: the ones without an end.
+  /// How many devices without an outcome earlier runs may have sent to.
   var inDoubt: Int { done.missing(in: sentBefore) + done.doubtful.count }
 
   func isInDoubt(_ number: Int) -> Bool {
     done.doubtful.contains(number) || (number <= sentBefore && !done.contains(number))
   }
 
-  /// To be said before that device is sent to.
+  /// Call it before sending to that device.
   func begin(_ number: Int) throws(FileFault) {
     guard number > mark else { return }
     mark = number + Self.step - 1
@@ -75,7 +76,7 @@ final class ResultFile {
     try flush()
   }
 
-  /// Says how far it was really sent, for a run that ends in order.
+  /// Corrects "sending_to" when a run ends in order.
   func end(_ lastSent: Int) throws(FileFault) {
     waiting += "{\"sending_to\":\(max(sentBefore, lastSent))}\n".utf8
     try flush()
@@ -105,7 +106,7 @@ final class ResultFile {
     let lines = try LineReader(path)
     var whole = 0
     while let line = try lines.next() {
-      // What has no line feed behind it was cut off.
+      // A line without a line feed was cut off.
       guard lines.position > whole + line.count else { break }
       if lines.line == 1 {
         guard line == first else {
@@ -125,16 +126,16 @@ final class ResultFile {
     mark = sentBefore
   }
 
-  /// False where it is nothing that this file has.
+  /// False if the line does not belong in such a file.
   private func take(_ object: JSONValue) -> Bool {
     if case .number(let to)? = object["sending_to"]?.content {
-      // The last word: a run that ended in order has taken back what it said too much.
+      // The last one counts: a run that ended in order has corrected it.
       sentBefore = Int(exactly: to) ?? 0
       return true
     }
     if case .number(let number)? = object["n"]?.content, let number = Int(exactly: number),
       case .string(let outcome)? = object["outcome"]?.content,
-      let kind = Outcome.Kind(rawValue: outcome)
+      let kind = SendOutcome.Kind(rawValue: outcome)
     {
       done.insert(number, as: kind)
       return true
@@ -143,7 +144,7 @@ final class ResultFile {
   }
 }
 
-/// FNV-1a, of what must not change between the runs of one list.
+/// FNV-1a over what must not change between the runs of one list.
 struct Fingerprint {
   private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 

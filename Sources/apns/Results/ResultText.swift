@@ -1,4 +1,4 @@
-/// What there is to read of the members of an outcome.
+/// The help text about the members of an outcome.
 enum ResultText {
   static let members = [
     entry("n", "the device's place in the list, or among the tokens named, from 1"),

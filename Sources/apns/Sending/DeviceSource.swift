@@ -1,3 +1,5 @@
+import APNSLibrary
+
 /// The devices of one run, from the command line or from a list, each with its payload.
 final class DeviceSource {
   /// A device to send to, or why there is none.

@@ -1,6 +1,8 @@
+import APNSLibrary
+
 /// What a run came to, for machines and for people.
 struct RunReport {
-  var tally: Tally
+  var tally: OutcomeCounts
   var elapsed: Double
   var passedOver = 0
   /// Of those passed over: what earlier runs did not get accepted.
@@ -14,27 +16,28 @@ struct RunReport {
   /// The list came to its end.
   var isWhole = true
 
-  init(tally: Tally, elapsed: Double) {
+  init(tally: OutcomeCounts, elapsed: Double) {
     self.tally = tally
     self.elapsed = elapsed
   }
 
   var lines: [String] {
-    var lines = [Progress.counts(tally) + " in " + Self.seconds(elapsed)]
+    var lines = [ProgressLine.counts(tally) + " in " + Self.seconds(elapsed)]
     for (reason, count) in tally.reasons.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
-      lines.append("  rejected: \(reason), \(Tally.grouped(count))")
+      lines.append("  rejected: \(reason), \(OutcomeCounts.grouped(count))")
     }
     if passedOver > 0 {
       lines.append(
-        "Passed over: \(Tally.grouped(passedOver)) that had their end"
-          + (failedBefore > 0 ? ", \(Tally.grouped(failedBefore)) of them not accepted" : ""))
+        "Passed over: \(OutcomeCounts.grouped(passedOver)) that had their end"
+          + (failedBefore > 0
+            ? ", \(OutcomeCounts.grouped(failedBefore)) of them not accepted" : ""))
     }
     if inDoubt > 0 {
       lines.append(
         isAtMostOnce
-          ? "In doubt: \(Tally.grouped(inDoubt)) that an earlier run may have sent; not sent again"
-          : "In doubt: \(Tally.grouped(inDoubt)) that an earlier run may have sent; sent again, "
-            + "\(Tally.grouped(tally.again)) accepted now and perhaps before")
+          ? "In doubt: \(OutcomeCounts.grouped(inDoubt)) that an earlier run may have sent; not sent again"
+          : "In doubt: \(OutcomeCounts.grouped(inDoubt)) that an earlier run may have sent; sent again, "
+            + "\(OutcomeCounts.grouped(tally.again)) accepted now and perhaps before")
     }
     if let failure { lines.append("Error: \(failure)") }
     if !isWhole {
@@ -49,7 +52,7 @@ struct RunReport {
   var json: String {
     var totals = JSONMembers()
     totals.add("done", json: isWhole ? "true" : "false")
-    for kind in [Outcome.Kind.accepted, .rejected, .unknown, .refused] {
+    for kind in [SendOutcome.Kind.accepted, .rejected, .unknown, .refused] {
       totals.add(kind.rawValue, number: tally[kind])
     }
     var reasons = JSONMembers()

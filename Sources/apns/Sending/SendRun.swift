@@ -1,21 +1,22 @@
+import APNSLibrary
 import ArgumentParser
 import CAPNS
 
-/// One run of `apns send`: reads, fills in, sends, and writes down what came of it.
+/// One run of `apns send`: reads the list, fills in the template, sends, and records outcomes.
 struct SendRun {
-  /// After so many sendings outcomes are looked for.
+  /// Looks for outcomes after so many notifications.
   private static let batch = 64
-  /// Where no outcome came for so long the service is asked for its word.
+  /// Asks the service if no outcome came for so long.
   private static let patienceForWord = 10.0
 
   private let command: Send
-  private let identity: Identity
+  private let credentials: ProviderCredentials
   private let template: Template
   private let source: DeviceSource
   private let results: ResultFile?
-  private let progress: Progress
+  private let progress: ProgressLine
   private var session: PushSession?
-  private var tally = Tally()
+  private var tally = OutcomeCounts()
   private var output = ""
   private var isChecked = false
   private var isConnected = false
@@ -29,11 +30,11 @@ struct SendRun {
   private var failure: LibraryError?
   private var hasSaidInterrupted = false
 
-  init(_ command: Send, _ identity: Identity, _ template: Template) throws {
+  init(_ command: Send, _ credentials: ProviderCredentials, _ template: Template) throws {
     self.command = command
-    self.identity = identity
+    self.credentials = credentials
     self.template = template
-    progress = Progress(
+    progress = ProgressLine(
       every: command.json && Terminal.columns(of: .error) == nil ? 0 : command.progress)
     var list: DeviceList?
     if let path = command.list {
@@ -76,7 +77,7 @@ struct SendRun {
     let session: PushSession
     do throws(LibraryError) {
       session = try PushSession(
-        command.sessionOptions, identity: identity, delivery: command.delivery)
+        command.sessionOptions, credentials: credentials, delivery: command.delivery)
     } catch {
       throw Exit.refusal(error.message)
     }
@@ -96,7 +97,7 @@ struct SendRun {
     return isAll && Interruption.times == 0 ? .success : Exit.someRejected
   }
 
-  /// Not accepted in earlier runs, and not sent again: the status is of the whole list.
+  /// Not accepted in earlier runs, and not sent again. The exit status covers the whole list.
   private var failedBefore: Int {
     guard let done = results?.done else { return 0 }
     return done.failed + (command.atMostOnce ? done.doubtful.count : 0)
@@ -104,7 +105,7 @@ struct SendRun {
 
   // MARK: Sending
 
-  /// Before the first one is sent: where all had their end already nobody has to be there.
+  /// Connects before the first one is sent. If all have outcomes, no connection is needed.
   private mutating func connect(_ session: PushSession) throws {
     guard !isConnected else { return }
     do throws(LibraryError) {
@@ -143,14 +144,15 @@ struct SendRun {
         }
       case .ready(let number, let token, let payload):
         if isAgain, isAtMostOnce {
-          let sent = Sent(number: number, token: token, isAgain: true)
-          take(Outcome(sent: sent, kind: .unknown, reason: "an interrupted run may have sent it"))
+          let sent = SentNotification(number: number, token: token, isAgain: true)
+          take(
+            SendOutcome(sent: sent, kind: .unknown, reason: "an interrupted run may have sent it"))
         } else {
           if !isChecked { try checkFirst(payload) }
           try connect(session)
           try results?.begin(number)
           try pace(session)
-          let sent = Sent(number: number, token: token, isAgain: isAgain)
+          let sent = SentNotification(number: number, token: token, isAgain: isAgain)
           guard try send(sent, payload, session) else { return }
           taken += 1
           lastSent = max(lastSent, number)
@@ -164,9 +166,9 @@ struct SendRun {
     }
   }
 
-  /// False where the service is lost for good.
+  /// False if the service is lost for good.
   private mutating func send(
-    _ sent: Sent, _ payload: [UInt8], _ session: PushSession
+    _ sent: SentNotification, _ payload: [UInt8], _ session: PushSession
   ) throws -> Bool {
     var lostSince: Double?
     while true {
@@ -196,10 +198,10 @@ struct SendRun {
     }
   }
 
-  /// Waits until the next one is due.
+  /// Waits until the next notification is due.
   private mutating func pace(_ session: PushSession) throws {
     guard let rate = command.rate else { return }
-    // What was lost to waiting is not made up for by a burst.
+    // A delay is not made up for by a burst.
     nextDue = max(nextDue, Clock.now - 0.05)
     while Clock.now < nextDue, Interruption.times == 0 {
       _ = try? session.flush()
@@ -208,7 +210,7 @@ struct SendRun {
     nextDue += 1 / rate
   }
 
-  /// Takes the outcomes that are there, and writes them down before anything else is sent.
+  /// Takes the available outcomes and records them before anything else is sent.
   private mutating func look(_ session: PushSession, within milliseconds: Int32) throws {
     var wait = milliseconds
     do throws(LibraryError) {
@@ -217,7 +219,7 @@ struct SendRun {
         wait = 0
       }
     } catch {
-      // The next sending meets the same trouble, and has the patience for it.
+      // The next notification meets the same error, and waits for it to pass.
       if milliseconds > 0 { Clock.pause(Double(milliseconds) / 1000) }
     }
     if Clock.now - lastWord > Self.patienceForWord {
@@ -230,7 +232,7 @@ struct SendRun {
       trouble: session.trouble)
   }
 
-  private mutating func take(_ outcome: Outcome) {
+  private mutating func take(_ outcome: SendOutcome) {
     tally.add(outcome)
     lastWord = Clock.now
     if let results {
@@ -250,7 +252,7 @@ struct SendRun {
     output = ""
   }
 
-  /// Waits for the end of all that is on its way.
+  /// Waits for the outcomes of everything that was sent.
   private mutating func settle(_ session: PushSession) throws {
     let began = Clock.now
     _ = try? session.flush()
@@ -275,11 +277,11 @@ struct SendRun {
     guard Interruption.times > 0, !hasSaidInterrupted else { return }
     hasSaidInterrupted = true
     say(
-      "Interrupted: waiting for the service's word on \(Tally.grouped(session.unresolved)); "
+      "Interrupted: waiting for the service's word on \(OutcomeCounts.grouped(session.unresolved)); "
         + "once more ends at once")
   }
 
-  /// In the library's words, and what an alert of the handshake means.
+  /// The library's message, and what an alert in the handshake means.
   private func explained(_ error: LibraryError) -> String {
     let words = AlertCause.words(error, command.provider.shown)
     return error.message + (words.map { ": \($0)" } ?? "")
@@ -294,7 +296,7 @@ struct SendRun {
 
   private mutating func checkFirst(_ payload: [UInt8]) throws {
     isChecked = true
-    for finding in PayloadFinding.all(in: payload, limit: command.limit) {
+    for finding in LibraryFinding.all(in: payload, limit: command.limit) {
       let text = "payload:\(finding.line):\(finding.column): \(finding.message)"
       if finding.isError { throw Exit.refusal(text) }
       say("Warning: \(text)")
@@ -304,9 +306,9 @@ struct SendRun {
   /// --dry-run: everything but the connection.
   private mutating func check() throws -> ExitCode {
     do throws(LibraryError) {
-      // Options that cannot be are found by the session itself.
+      // The session itself finds options that do not fit.
       session = try PushSession(
-        command.sessionOptions, identity: identity, delivery: command.delivery)
+        command.sessionOptions, credentials: credentials, delivery: command.delivery)
     } catch {
       throw Exit.refusal(error.message)
     }
@@ -316,7 +318,7 @@ struct SendRun {
         switch next.device {
         case .ready(let number, let token, let payload):
           if !isChecked { try checkFirst(payload) }
-          let errors = PayloadFinding.all(in: payload, limit: command.limit).filter { $0.isError }
+          let errors = LibraryFinding.all(in: payload, limit: command.limit).filter { $0.isError }
           if let first = errors.first {
             take(
               .refused(number, token, "payload:\(first.line):\(first.column): \(first.message)"))
@@ -338,9 +340,9 @@ struct SendRun {
       totals.add("refused", number: tally[.refused])
       StandardStream.output.write(totals.object + "\n")
     } else {
-      let subject = (try? identity.describe())?.subject
+      let subject = (try? credentials.describe())?.subject
       StandardStream.error.write(
-        "Dry run: \(Tally.grouped(ready)) could be sent, \(Tally.grouped(tally[.refused])) refused"
+        "Dry run: \(OutcomeCounts.grouped(ready)) could be sent, \(OutcomeCounts.grouped(tally[.refused])) refused"
           + (subject.map { ", as \(Printable.line($0))" } ?? "") + "; nothing was\n")
     }
     return tally[.refused] == 0 && Interruption.times == 0 ? .success : Exit.someRejected
@@ -364,9 +366,11 @@ struct SendRun {
   }
 }
 
-extension Outcome {
-  fileprivate static func refused(_ number: Int, _ token: [UInt8], _ reason: String) -> Outcome {
-    Outcome(
-      sent: Sent(number: number, token: token, isAgain: false), kind: .refused, reason: reason)
+extension SendOutcome {
+  fileprivate static func refused(_ number: Int, _ token: [UInt8], _ reason: String) -> SendOutcome
+  {
+    SendOutcome(
+      sent: SentNotification(number: number, token: token, isAgain: false), kind: .refused,
+      reason: reason)
   }
 }

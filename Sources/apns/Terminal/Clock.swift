@@ -1,8 +1,8 @@
 import Glibc
 
-/// Times as the tool reads, counts and writes them.
+/// Reads, counts and writes times.
 enum Clock {
-  /// Seconds that no one sets.
+  /// Seconds of a clock that nobody sets.
   static var now: Double {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

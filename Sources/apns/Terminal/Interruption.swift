@@ -1,13 +1,13 @@
 import Glibc
 import Synchronization
 
-/// How often the person, or whoever started the tool, has asked it to end.
+/// How often the tool was asked to end.
 enum Interruption {
   private static let count = Atomic<Int>(0)
 
   static var times: Int { count.load(ordering: .relaxed) }
 
-  /// From here on SIGINT and SIGTERM are counted; the third ends the process as ever.
+  /// Counts SIGINT and SIGTERM from here on. The third one ends the process as usual.
   static func watch() {
     var action = sigaction()
     action.__sigaction_handler.sa_handler = { signal in
@@ -15,7 +15,7 @@ enum Interruption {
         Glibc.signal(signal, SIG_DFL)
       }
     }
-    // Without SA_RESTART: a read that waits for the list's next line is to end.
+    // Without SA_RESTART, so that a read waiting for the list's next line ends.
     sigaction(SIGINT, &action, nil)
     sigaction(SIGTERM, &action, nil)
     signal(SIGPIPE, SIG_IGN)

@@ -1,4 +1,4 @@
-/// Text from elsewhere as a terminal may have it: nothing in it moves, hides or turns around.
+/// Makes foreign text safe for a terminal: nothing in it moves, hides or reverses other text.
 enum Printable {
   static func line(_ text: String) -> String {
     var out = ""
@@ -14,10 +14,10 @@ enum Printable {
     return out
   }
 
-  /// How many columns of a terminal it takes.
+  /// How many columns of a terminal it takes up.
   static func width(_ text: String) -> Int { text.reduce(0) { $0 + width($1) } }
 
-  /// As much of it as so many columns have room for.
+  /// As much of it as fits into so many columns.
   static func prefix(_ text: String, columns: Int) -> String {
     var (out, used) = ("", 0)
     for character in text {
@@ -46,7 +46,7 @@ enum Printable {
   private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0..<0x20, 0x7F..<0xA0: false
-    // What turns the direction of writing, and line and paragraph separators.
+    // Marks that change the direction of writing, and line and paragraph separators.
     case 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: false
     default: true
     }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Asks at the terminal, whatever the standard streams are.
+/// Asks at the terminal, wherever the standard streams go.
 enum Prompt {
-  /// Nil where there is no terminal, or nothing was said.
+  /// nil if there is no terminal or no answer.
   static func secret(_ question: String) -> String? {
     let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard terminal >= 0 else { return nil }

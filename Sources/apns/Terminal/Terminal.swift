@@ -1,6 +1,6 @@
 import Glibc
 
-/// What standard error or output is, where it is a terminal.
+/// Properties of the terminal on standard error or output.
 enum Terminal {
   static func columns(of stream: StandardStream) -> Int? {
     guard isatty(stream.rawValue) == 1, getenv("TERM").map({ String(cString: $0) }) != "dumb" else {
@@ -11,7 +11,7 @@ enum Terminal {
     return Int(size.ws_col)
   }
 
-  /// Whether more than ASCII may be drawn.
+  /// Whether it shows more than ASCII.
   static let hasUnicode: Bool = {
     for name in ["LC_ALL", "LC_CTYPE", "LANG"] {
       if let value = getenv(name).map({ String(cString: $0) }), !value.isEmpty {

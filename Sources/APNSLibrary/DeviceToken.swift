@@ -1,19 +1,19 @@
 import CAPNS
 
 /// A device token as bytes, as the library reads and writes it.
-enum DeviceToken {
-  static let longest = Int(APNS_TOKEN_MAX)
+package enum DeviceToken {
+  package static let longest = Int(APNS_TOKEN_MAX)
 
-  static func hex(_ text: [UInt8]) throws(LibraryError) -> [UInt8] {
+  package static func hex(_ text: [UInt8]) throws(LibraryError) -> [UInt8] {
     try read(text, apns_token_from_hex)
   }
 
-  static func base64(_ text: [UInt8]) throws(LibraryError) -> [UInt8] {
+  package static func base64(_ text: [UInt8]) throws(LibraryError) -> [UInt8] {
     try read(text, apns_token_from_base64)
   }
 
-  static func hex(of token: [UInt8]) -> String { written(token, apns_token_to_hex) }
-  static func base64(of token: [UInt8]) -> String { written(token, apns_token_to_base64) }
+  package static func hex(of token: [UInt8]) -> String { written(token, apns_token_to_hex) }
+  package static func base64(of token: [UInt8]) -> String { written(token, apns_token_to_base64) }
 
   private static func read(
     _ text: [UInt8],
@@ -25,7 +25,7 @@ enum DeviceToken {
     var token = [UInt8](repeating: 0, count: longest)
     var length = 0
     let error = text.withUnsafeBytes { text in
-      complaint {
+      libraryError {
         reader(
           text.baseAddress?.assumingMemoryBound(to: CChar.self), text.count, &token, longest,
           &length, $0)

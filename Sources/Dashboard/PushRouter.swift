@@ -1,40 +1,40 @@
 import Simulator
 
-/// What is answered to a request for pushes, apart from how HTTP is served.
-struct PushAnswer: Sendable {
+/// The answer to a request for pushes.
+struct PushesResponse: Sendable {
   var status = 200
   var type = "application/json"
   var bytes: [UInt8]
-  /// The name to keep it by; nil where it is shown.
+  /// The name to save it under; nil if it is shown.
   var fileName: String?
 
-  static func json(_ text: String, status: Int = 200) -> PushAnswer {
-    PushAnswer(status: status, bytes: Array((text + "\n").utf8))
+  static func json(_ text: String, status: Int = 200) -> PushesResponse {
+    PushesResponse(status: status, bytes: Array((text + "\n").utf8))
   }
 
-  static func fault(_ status: Int, _ message: String) -> PushAnswer {
+  static func fault(_ status: Int, _ message: String) -> PushesResponse {
     json("{\"error\":\(JSONLiteral.string(message))}", status: status)
   }
 }
 
-/// The pushes that are kept: read in pages, one shown, downloaded, deleted or sent again.
+/// Lists the recent pushes, shows one, downloads it, deletes it, or sends it again.
 ///
 ///     GET    /pushes?before=N&limit=N&language=L   the newest before N, the oldest first
 ///     GET    /pushes/N                             with all its bytes
 ///     GET    /pushes/N/payload, /pushes/N/frame    the bytes as a file
 ///     DELETE /pushes/N
 ///     POST   /pushes/N/repeat                      sent to the gateway once more
-struct PushDesk: Sendable {
+struct PushRouter: Sendable {
   let recentPushes: RecentPushes
   let languages: Languages
-  let repetition: Repetition
+  let repeater: PushRepeater
 
   static let path = "/pushes"
   private static let pageMax = 1000
 
   static func takes(_ path: String) -> Bool { path == Self.path || path.hasPrefix(Self.path + "/") }
 
-  func answer(_ method: String, _ path: String, _ query: [String: String]) async -> PushAnswer {
+  func answer(_ method: String, _ path: String, _ query: [String: String]) async -> PushesResponse {
     if path == Self.path {
       return method == "GET" ? page(query) : .fault(405, "\(path) takes GET")
     }
@@ -57,21 +57,21 @@ struct PushDesk: Sendable {
     switch verb {
     case "payload": return file(Array(push.payloadBytes), "push-\(number)-payload")
     case "frame": return file(push.bytes, "push-\(number)-frame")
-    case "repeat": return await repetition.answer(push)
+    case "repeat": return await repeater.answer(push)
     default:
-      if method == "GET" { return .json(PushText.details(push)) }
-      // Somebody else may have been faster.
+      if method == "GET" { return .json(PushJSON.details(push)) }
+      // Another page may have deleted it meanwhile.
       return recentPushes.delete(number)
         ? .json("{\"deleted\":\(number)}") : .fault(404, "push \(number) is no longer kept")
     }
   }
 
-  /// Never a type that a browser would show: these are a stranger's bytes.
-  private func file(_ bytes: [UInt8], _ name: String) -> PushAnswer {
-    PushAnswer(type: "application/octet-stream", bytes: bytes, fileName: name + ".bin")
+  /// Not a type that a browser would show: nobody knows what these bytes are.
+  private func file(_ bytes: [UInt8], _ name: String) -> PushesResponse {
+    PushesResponse(type: "application/octet-stream", bytes: bytes, fileName: name + ".bin")
   }
 
-  private func page(_ query: [String: String]) -> PushAnswer {
+  private func page(_ query: [String: String]) -> PushesResponse {
     var numbers: [String: Int] = [:]
     for name in ["before", "limit"] {
       guard let text = query[name] else { continue }
@@ -83,7 +83,7 @@ struct PushDesk: Sendable {
     let page = recentPushes.page(
       before: numbers["before"] ?? .max, limit: min(numbers["limit"] ?? 100, Self.pageMax))
     let strings = languages.strings(for: query["language"])
-    let pushes = page.recentPushes.map { PushText.summary($0, strings) }
+    let pushes = page.recentPushes.map { PushJSON.summary($0, strings) }
     return .json("{\"older\":\(page.hasOlder),\"pushes\":[\(pushes.joined(separator: ","))]}")
   }
 }

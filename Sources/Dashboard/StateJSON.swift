@@ -1,8 +1,8 @@
 import Simulator
 
-/// How things stand, but for the pushes themselves.
-enum StateText {
-  /// Of what there may be any number the newest.
+/// The simulator's state without its pushes.
+enum StateJSON {
+  /// At most so many connections, devices and feedback entries, the newest ones.
   private static let most = 200
 
   static func json(of service: ControlService) async -> String {
@@ -17,7 +17,7 @@ enum StateText {
     }
     return """
       {"counters":\(service.counters),"connections":\(service.connections(newest: most)),\
-      "faults":\(faults.json),"feedback":\(service.unregistered(newest: most)),\
+      "faults":\(faults.json),"feedback":\(service.unregisteredList(newest: most)),\
       "devices":{"count":\(devices.count),"newest":[\(newest.joined(separator: ","))]}}
       """
   }

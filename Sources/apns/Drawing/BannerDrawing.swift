@@ -1,5 +1,5 @@
 /// A push in a terminal, as a device's banner.
-struct Banner {
+struct BannerDrawing {
   var app: String
 
   private let width: Int
@@ -55,7 +55,7 @@ struct Banner {
 
   private func spaces(_ count: Int) -> String { String(repeating: " ", count: max(0, count)) }
 
-  /// Broken where the device would break them, at spaces or where there is none.
+  /// Breaks lines at spaces, and words that are too long anywhere.
   private func lines(_ text: String) -> [String] {
     var lines: [String] = []
     for paragraph in text.split(separator: "\n", omittingEmptySubsequences: false) {

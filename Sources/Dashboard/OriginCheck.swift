@@ -1,19 +1,19 @@
 import NIOHTTP1
 
-/// Who may see the page. What a browser was led here by a foreign name, or sends for a foreign
-/// page, is refused: such a page could read every push and press every button.
-struct Doorkeeper: Sendable {
-  /// Where the page listens.
+/// Decides who may see the page. Requests with a foreign host name or from a foreign page are
+/// refused: such a page could read every push and press every button.
+struct OriginCheck: Sendable {
+  /// The host that the page listens on.
   let host: String
 
-  func answer(_ request: Request, _ desk: PageDesk) async -> Response {
-    if let fault = fault(of: request) { return JSONAnswer.fault(.forbidden, fault) }
-    var response = await desk.answer(request)
+  func answer(_ request: Request, _ router: PageRouter) async -> Response {
+    if let fault = fault(of: request) { return JSONResponse.fault(.forbidden, fault) }
+    var response = await router.answer(request)
     for (name, value) in Self.headers { response.headers.replaceOrAdd(name: name, value: value) }
     return response
   }
 
-  /// The page is made of its own files, and text of a push can be nothing else than text.
+  /// The page only loads its own files, and a push's text stays text.
   private static let headers: [(String, String)] = [
     (
       "content-security-policy",
@@ -28,14 +28,14 @@ struct Doorkeeper: Sendable {
     ("cross-origin-opener-policy", "same-origin"),
   ]
 
-  /// Why whoever asks is not to be answered.
+  /// Why the request is refused; nil if it is not.
   func fault(of request: Request) -> String? {
     let hosts = request.headers["host"]
     guard hosts.count == 1, isOurs(hosts[0]) else { return "a foreign Host" }
     if request.headers["origin"].contains(where: { $0 != "http://\(hosts[0])" }) {
       return "a foreign Origin"
     }
-    // Requests for foreign pages that bring no Origin, images and the like. A link is followed.
+    // Requests of foreign pages without an Origin, such as images. Links are allowed.
     let isForeign = request.headers["sec-fetch-site"].contains {
       $0 != "same-origin" && $0 != "none"
     }
@@ -43,7 +43,8 @@ struct Doorkeeper: Sendable {
     return isForeign && !isLink ? "a foreign page" : nil
   }
 
-  /// Addresses in digits are nobody's name: who listens beyond this machine is reached by them.
+  /// Numeric addresses are allowed if the page listens beyond this machine: no foreign page can
+  /// claim them as its name.
   private func isOurs(_ authority: String) -> Bool {
     guard let name = Self.name(authority) else { return false }
     if ["127.0.0.1", "localhost", "[::1]"].contains(name) || name == host.lowercased() {
@@ -53,7 +54,7 @@ struct Doorkeeper: Sendable {
     return isOpen && Self.isAddress(name)
   }
 
-  /// What is left without the port; nil where it is none.
+  /// The host without the port; nil if the port is no number.
   private static func name(_ authority: String) -> String? {
     let text = authority.lowercased()
     let end = text.hasPrefix("[") ? text.firstIndex(of: "]").map(text.index(after:)) : nil

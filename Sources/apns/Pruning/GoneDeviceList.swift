@@ -1,20 +1,20 @@
+import APNSLibrary
 import Simulator
 
-/// The devices that are gone, each with the last time at which it was found so.
-struct GoneDevices {
-  /// In the order in which they were told.
+/// The devices that are gone, with the last time each was found gone.
+struct GoneDeviceList {
+  /// In the order in which they came.
   private(set) var told: [GoneDevice] = []
   private var last: [[UInt8]: Int64] = [:]
-  /// Rejected by their tokens, of which nobody says that the device is gone; empty unless asked
-  /// for.
+  /// Rejected because of their tokens. Nobody says that these devices are gone. Empty unless wanted.
   private(set) var rejected = RejectedTokens()
   private let takesRejected: Bool
 
   init(takesRejected: Bool = false) { self.takesRejected = takesRejected }
 
-  /// That a device is no more to be pushed to.
+  /// Why a device must no longer be pushed to.
   struct End {
-    /// The last UNIX second of which that is known; nil: nobody said when.
+    /// UNIX seconds of the last report; nil if it had no time.
     var since: Int64?
   }
 
@@ -28,8 +28,8 @@ struct GoneDevices {
     last[device.token] = max(device.since, last[device.token] ?? device.since)
   }
 
-  /// CSV of token and timestamp, or JSON lines with both; results of apns send that have no
-  /// timestamp are of devices that are there.
+  /// Reads CSV of token and timestamp, or JSON lines with both. In results of apns send, devices
+  /// without a timestamp are not gone.
   mutating func read(_ path: String) throws(FileFault) {
     let lines = try LineReader(path)
     var isCSV = false

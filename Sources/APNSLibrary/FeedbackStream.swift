@@ -1,11 +1,13 @@
 import CAPNS
 
-/// The library's feedback: devices on which the app no longer is.
-final class FeedbackStream {
+/// The library's feedback: devices that no longer have the app.
+package final class FeedbackStream {
   private let handle: OpaquePointer
 
-  /// The service may say nothing for so many ms; 0 is the library's default.
-  init(_ peer: Peer, identity: Identity, readTimeoutMS: UInt32 = 0) throws(LibraryError) {
+  /// How long the service may stay silent; 0 is the library's default.
+  package init(_ peer: Peer, credentials: ProviderCredentials, readTimeoutMS: UInt32 = 0)
+    throws(LibraryError)
+  {
     let strings = LentStrings()
     var options = apns_feedback_options_t()
     options.size = MemoryLayout<apns_feedback_options_t>.size
@@ -20,15 +22,15 @@ final class FeedbackStream {
     options.proxy_port = peer.proxyPort
     var handle: OpaquePointer?
     try withExtendedLifetime(strings) { () throws(LibraryError) in
-      try calling { apns_feedback_open(&options, identity.handle, &handle, $0) }
+      try calling { apns_feedback_open(&options, credentials.handle, &handle, $0) }
     }
     self.handle = handle!
   }
 
   deinit { apns_feedback_free(handle) }
 
-  /// Nil where the list has ended.
-  func next() throws(LibraryError) -> GoneDevice? {
+  /// nil when the list has ended.
+  package func next() throws(LibraryError) -> GoneDevice? {
     var tuple = apns_feedback_tuple_t()
     tuple.size = MemoryLayout<apns_feedback_tuple_t>.size
     do throws(LibraryError) {
@@ -44,7 +46,12 @@ final class FeedbackStream {
 }
 
 /// A device, and the UNIX second at which it was found gone.
-struct GoneDevice {
-  var token: [UInt8]
-  var since: Int64
+package struct GoneDevice {
+  package var token: [UInt8]
+  package var since: Int64
+
+  package init(token: [UInt8], since: Int64) {
+    self.token = token
+    self.since = since
+  }
 }

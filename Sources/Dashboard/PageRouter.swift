@@ -1,27 +1,29 @@
 import NIOHTTP1
 import Simulator
 
-/// What is served: the page's files, what it shows, and what its buttons do.
-struct PageDesk: Sendable {
+/// Routes requests to the page's files, to what it shows, and to what its buttons do.
+struct PageRouter: Sendable {
   let simulator: SimulatedGateway
-  let configuration: Dashboard.Configuration
-  let wire: WireLog
-  /// nil where no pushes are kept.
-  let pushes: PushDesk?
+  let configuration: DashboardServer.Configuration
+  let wire: ConnectionLog
+  /// nil if no pushes are kept.
+  let pushes: PushRouter?
 
-  init(simulator: SimulatedGateway, configuration: Dashboard.Configuration, wire: WireLog) {
+  init(
+    simulator: SimulatedGateway, configuration: DashboardServer.Configuration, wire: ConnectionLog
+  ) {
     self.simulator = simulator
     self.configuration = configuration
     self.wire = wire
     pushes = simulator.ledger.recentPushes.map {
-      PushDesk(
+      PushRouter(
         recentPushes: $0, languages: configuration.languages,
-        repetition: Repetition(gateway: configuration.gateway))
+        repeater: PushRepeater(gateway: configuration.gateway))
     }
   }
 
   private static let control = "/control"
-  /// What of the control interface is the page's: it does not end the run.
+  /// The parts of the control interface that the page may use. It cannot end the run.
   private static let controls = ["/accepted", "/counters", "/faults", "/reset", "/unregistered"]
   private static let connections = "/connections/"
 
@@ -30,33 +32,33 @@ struct PageDesk: Sendable {
     if path.hasPrefix(Self.control + "/") {
       return await control(String(path.dropFirst(Self.control.count)), request)
     }
-    if let pushes, PushDesk.takes(path) {
+    if let pushes, PushRouter.takes(path) {
       return response(await pushes.answer(request.method.rawValue, path, request.query))
     }
     guard request.method == .GET else {
-      return JSONAnswer.fault(.methodNotAllowed, "\(path) takes GET")
+      return JSONResponse.fault(.methodNotAllowed, "\(path) takes GET")
     }
     if let file = PageFile.all.first(where: { $0.path == path }) { return file.response }
     if path == "/events" { return events(request) }
-    if path == "/fault-fields" { return JSONAnswer.make(FaultFields.json) }
-    return JSONAnswer.fault(.notFound, "nothing here")
+    if path == "/fault-fields" { return JSONResponse.make(FaultFields.json) }
+    return JSONResponse.fault(.notFound, "nothing here")
   }
 
-  /// The same as the control interface does, by the same code.
+  /// Does the same as the control interface, with the same code.
   private func control(_ path: String, _ request: Request) async -> Response {
     guard Self.controls.contains(path) || path.hasPrefix(Self.connections) else {
-      return JSONAnswer.fault(.notFound, "nothing here")
+      return JSONResponse.fault(.notFound, "nothing here")
     }
     guard let body = request.body else {
-      return JSONAnswer.fault(.payloadTooLarge, "a body of more than \(Request.bodyMax) bytes")
+      return JSONResponse.fault(.payloadTooLarge, "a body of more than \(Request.bodyMax) bytes")
     }
     let answer = await simulator.service.answer(
       ControlService.Request(
         method: request.method.rawValue, path: path, query: request.query, body: body))
-    return JSONAnswer.make(answer.json, status: HTTPResponseStatus(statusCode: answer.status))
+    return JSONResponse.make(answer.json, status: HTTPResponseStatus(statusCode: answer.status))
   }
 
-  private func response(_ answer: PushAnswer) -> Response {
+  private func response(_ answer: PushesResponse) -> Response {
     var headers: HTTPHeaders = ["content-type": answer.type]
     if let name = answer.fileName {
       headers.add(name: "content-disposition", value: "attachment; filename=\"\(name)\"")

@@ -1,65 +1,85 @@
 import CAPNS
 import Glibc
 
-/// One of a list's devices, from its sending to its outcome.
-final class Sent {
-  let number: Int
-  let token: [UInt8]
-  /// It may have been sent by the run that this one goes on from.
-  let isAgain: Bool
+/// A notification between its sending and its outcome.
+package final class SentNotification {
+  package let number: Int
+  package let token: [UInt8]
+  /// An earlier, interrupted run may have sent it already.
+  package let isAgain: Bool
 
-  init(number: Int, token: [UInt8], isAgain: Bool) {
+  package init(number: Int, token: [UInt8], isAgain: Bool) {
     self.number = number
     self.token = token
     self.isAgain = isAgain
   }
 }
 
-/// What is the same for all of a run's notifications.
-struct Delivery {
-  var topic: String?
-  var collapseIdentifier: String?
-  var apnsIdentifier: String?
-  var expiry: Int64 = 0
-  var priority: UInt8 = 0
-  var pushType: apns_push_type_t = APNS_PUSH_TYPE_DEFAULT
+/// What all notifications of a run have in common.
+package struct Delivery {
+  package var topic: String?
+  package var collapseIdentifier: String?
+  package var apnsIdentifier: String?
+  package var expiry: Int64 = 0
+  package var priority: UInt8 = 0
+  package var pushType: apns_push_type_t = APNS_PUSH_TYPE_DEFAULT
+
+  package init() {}
 }
 
 /// How one notification ended.
-struct Outcome {
-  enum Kind: String { case accepted, rejected, unknown, refused }
+package struct SendOutcome {
+  package enum Kind: String { case accepted, rejected, unknown, refused }
 
-  var sent: Sent
-  var kind: Kind
-  var reason = ""
-  var status: Int32 = 0
-  var httpStatus: UInt16 = 0
-  var timestamp: Int64 = 0
-  var apnsIdentifier = ""
-  /// UNIX seconds at which a rejection was heard of.
-  var heard: Int64 = 0
+  package var sent: SentNotification
+  package var kind: Kind
+  package var reason = ""
+  package var status: Int32 = 0
+  package var httpStatus: UInt16 = 0
+  package var timestamp: Int64 = 0
+  /// The service's last word on it, as it came over HTTP/2; empty if there is none.
+  package var lastReason = ""
+  package var apnsIdentifier = ""
+  /// When the rejection came, in UNIX seconds.
+  package var heard: Int64 = 0
+
+  package init(sent: SentNotification, kind: Kind, reason: String = "") {
+    self.sent = sent
+    self.kind = kind
+    self.reason = reason
+  }
 }
 
 /// The library's session.
-final class PushSession {
-  struct Options {
-    var peer = Peer()
-    var isHTTP2 = true
-    var topic: String?
-    var windowBytes: UInt32 = 0
-    var payloadMax: UInt32 = 0
-    var connections: UInt32 = 0
-    var reportsAmbiguous = false
+package final class PushSession {
+  package struct Options {
+    package var peer = Peer()
+    package var isHTTP2 = true
+    package var topic: String?
+    package var windowBytes: UInt32 = 0
+    package var payloadMax: UInt32 = 0
+    package var connections: UInt32 = 0
+    package var reportsAmbiguous = false
+    /// The frames of the binary protocol.
+    package var format = APNS_FORMAT_DEFAULT
+    /// Takes a binary gateway's silence for so long as acceptance; 0 asks it with a sentinel.
+    package var quietPeriodMS: UInt32 = 0
+    /// Sends nothing twice, whatever the service answers, and keeps no second connection ready.
+    package var sendsOnce = false
+
+    package init() {}
   }
 
   private let handle: OpaquePointer
   private let lent = LentStrings()
   private var notification = apns_notification_t()
-  /// Why the service was not reached lately, in the library's words; nil once it was. A
-  /// notification that was taken is no sign of that: it may wait in the window.
-  private(set) var trouble: String?
+  /// Why the service cannot be reached, in the library's words; nil once it was reached. That the
+  /// session took a notification proves nothing: it may wait in the window.
+  package private(set) var trouble: String?
 
-  init(_ wanted: Options, identity: Identity, delivery: Delivery) throws(LibraryError) {
+  package init(_ wanted: Options, credentials: ProviderCredentials, delivery: Delivery)
+    throws(LibraryError)
+  {
     let strings = LentStrings()
     var options = apns_session_options_t()
     options.size = MemoryLayout<apns_session_options_t>.size
@@ -79,9 +99,16 @@ final class PushSession {
     options.report_accepted = 1
     options.ambiguous = Int32(
       (wanted.reportsAmbiguous ? APNS_AMBIGUOUS_REPORT : APNS_AMBIGUOUS_DEFAULT).rawValue)
+    options.format = Int32(wanted.format.rawValue)
+    options.quiet_period_ms = wanted.quietPeriodMS
+    if wanted.sendsOnce {
+      options.ambiguous = Int32(APNS_AMBIGUOUS_REPORT.rawValue)
+      options.no_standby = 1
+      options.retry_timeout_ms = 1
+    }
     var handle: OpaquePointer?
     try withExtendedLifetime(strings) { () throws(LibraryError) in
-      try calling { apns_session_new(&options, identity.handle, &handle, $0) }
+      try calling { apns_session_new(&options, credentials.handle, &handle, $0) }
     }
     self.handle = handle!
     notification.size = MemoryLayout<apns_notification_t>.size
@@ -95,12 +122,12 @@ final class PushSession {
 
   deinit { apns_session_free(handle) }
 
-  func connect() throws(LibraryError) { try reaching { apns_session_connect(handle, $0) } }
+  package func connect() throws(LibraryError) { try reaching { apns_session_connect(handle, $0) } }
 
   private func reaching(
     _ call: (UnsafeMutablePointer<apns_error_t>) -> apns_status_t
   ) throws(LibraryError) {
-    let error = complaint(call)
+    let error = libraryError(call)
     note(error)
     if let error { throw error }
   }
@@ -113,8 +140,8 @@ final class PushSession {
     }
   }
 
-  /// More is to come at once: what waits to be written may wait for it.
-  func send(_ sent: Sent, _ payload: [UInt8]) throws(LibraryError) {
+  /// Does not write at once, because more notifications follow.
+  package func send(_ sent: SentNotification, _ payload: [UInt8]) throws(LibraryError) {
     let held = Unmanaged.passRetained(sent)
     notification.token_length = sent.token.count
     notification.payload_length = payload.count
@@ -123,7 +150,7 @@ final class PushSession {
       payload.withUnsafeBytes { payload in
         notification.token = token.baseAddress
         notification.payload = payload.baseAddress
-        return complaint { apns_session_send(handle, &notification, APNS_SEND_MORE, nil, $0) }
+        return libraryError { apns_session_send(handle, &notification, APNS_SEND_MORE, nil, $0) }
       }
     }
     if let error {
@@ -133,10 +160,10 @@ final class PushSession {
     }
   }
 
-  func flush() throws(LibraryError) { try reaching { apns_session_flush(handle, $0) } }
+  package func flush() throws(LibraryError) { try reaching { apns_session_flush(handle, $0) } }
 
-  /// The next outcome, or nil where none came in so many milliseconds.
-  func next(within milliseconds: Int32) throws(LibraryError) -> Outcome? {
+  /// The next outcome; nil if none comes in time.
+  package func next(within milliseconds: Int32) throws(LibraryError) -> SendOutcome? {
     var event = apns_event_t()
     event.size = MemoryLayout<apns_event_t>.size
     do throws(LibraryError) {
@@ -148,10 +175,11 @@ final class PushSession {
     }
     trouble = nil
     guard let data = event.user_data else { return nil }
-    let sent = Unmanaged<Sent>.fromOpaque(data).takeRetainedValue()
-    var outcome = Outcome(sent: sent, kind: .accepted)
+    let sent = Unmanaged<SentNotification>.fromOpaque(data).takeRetainedValue()
+    var outcome = SendOutcome(sent: sent, kind: .accepted)
     outcome.apnsIdentifier = event.apns_id.0 == 0 ? "" : text(of: &event.apns_id)
     outcome.httpStatus = event.http_status
+    outcome.lastReason = text(of: &event.reason_text)
     switch UInt32(bitPattern: event.kind) {
     case APNS_EVENT_ACCEPTED.rawValue: break
     case APNS_EVENT_REJECTED.rawValue:
@@ -159,7 +187,7 @@ final class PushSession {
       outcome.status = event.reject
       outcome.timestamp = event.timestamp
       outcome.heard = Int64(time(nil))
-      outcome.reason = text(of: &event.reason_text)
+      outcome.reason = outcome.lastReason
       if outcome.reason.isEmpty {
         outcome.reason = String(
           cString: event.reason != 0
@@ -168,7 +196,7 @@ final class PushSession {
       }
     default:
       outcome.kind = .unknown
-      let last = text(of: &event.reason_text)
+      let last = outcome.lastReason
       outcome.reason =
         event.http_status == 0
         ? "the connection ended before the gateway's word"
@@ -177,8 +205,8 @@ final class PushSession {
     return outcome
   }
 
-  /// True once the end of all is known.
-  func drain(within milliseconds: Int32) throws(LibraryError) -> Bool {
+  /// True once all outcomes are known.
+  package func drain(within milliseconds: Int32) throws(LibraryError) -> Bool {
     do throws(LibraryError) {
       try reaching { apns_session_drain(handle, milliseconds, nil, $0) }
       return true
@@ -188,13 +216,13 @@ final class PushSession {
     }
   }
 
-  func close(within milliseconds: Int32) {
+  package func close(within milliseconds: Int32) {
     _ = try? calling { apns_session_close(handle, milliseconds, $0) }
   }
 
-  /// Notifications without an end.
-  var unresolved: Int { stats.unresolved }
-  var resent: Int { stats.resent }
+  /// Notifications without an outcome.
+  package var unresolved: Int { stats.unresolved }
+  package var resent: Int { stats.resent }
 
   private var stats: (unresolved: Int, resent: Int) {
     var stats = apns_session_stats_t()

@@ -1,7 +1,7 @@
 import Simulator
 
 /// A push as a device would show it.
-struct Banner {
+struct PushBanner {
   var title: String?
   var subtitle: String?
   var body: String?
@@ -13,10 +13,10 @@ struct Banner {
   var level: String?
   /// Wakes the app and shows nothing.
   var isSilent = false
-  /// Why it will not look as its maker meant.
+  /// Why it will not look as intended.
   var problems: [String] = []
 
-  /// nil where the payload is none.
+  /// nil if the payload cannot be read.
   init?(_ payload: some Sequence<UInt8>, _ strings: LocalizedStrings?) {
     guard let json = try? JSONParser.read(payload), let aps = json["aps"],
       case .object = aps.content
@@ -42,7 +42,7 @@ struct Banner {
       aps["content-available"]?.integer == 1 && title == nil && subtitle == nil && body == nil
   }
 
-  /// A key comes before a text. One the app has not is shown itself, as its bundle answers.
+  /// A key takes precedence over a text. An unknown key is shown as it is, as on a device.
   private mutating func line(
     _ name: String, of alert: JSONValue, _ strings: LocalizedStrings?
   ) -> String? {

@@ -1,37 +1,37 @@
 import CAPNS
 
-/// Why a call of the library failed, in its own words.
-struct LibraryError: Error, CustomStringConvertible {
-  var status: apns_status_t
-  var message: String
-  /// 0 where the system was not at fault.
-  var systemError: Int32 = 0
-  /// OpenSSL's, 0 where there is none.
-  var tlsCode: UInt64 = 0
+/// Why a call of the library failed, in the library's words.
+package struct LibraryError: Error, CustomStringConvertible {
+  package var status: apns_status_t
+  package var message: String
+  /// errno; 0 if the system was not at fault.
+  package var systemError: Int32 = 0
+  /// OpenSSL's error code, or 0.
+  package var tlsCode: UInt64 = 0
 
-  var description: String { message }
+  package var description: String { message }
 
   /// The alert that the peer sent (RFC 8446, 6): OpenSSL numbers its reasons from 1000 on by them.
-  var alert: UInt8? {
+  package var alert: UInt8? {
     let reason = tlsCode & 0xFFF
     return status == APNS_ERR_TLS && (1000...1255).contains(reason) ? UInt8(reason - 1000) : nil
   }
 
-  /// The gateway could not be reached, or not held: another time it may be.
-  var isConnection: Bool {
+  /// The gateway could not be reached, or the connection was lost. It may work later.
+  package var isConnection: Bool {
     [APNS_ERR_NETWORK, APNS_ERR_TLS, APNS_ERR_TIMEOUT, APNS_ERR_PROTOCOL].contains(status)
   }
 }
 
-/// Calls the library and throws what it said where it is not content.
-func calling(
+/// Calls the library and throws its error.
+package func calling(
   _ call: (UnsafeMutablePointer<apns_error_t>) -> apns_status_t
 ) throws(LibraryError) {
-  if let error = complaint(call) { throw error }
+  if let error = libraryError(call) { throw error }
 }
 
-/// Calls the library; what it said where it is not content.
-func complaint(
+/// Calls the library; its error, if there is one.
+package func libraryError(
   _ call: (UnsafeMutablePointer<apns_error_t>) -> apns_status_t
 ) -> LibraryError? {
   var error = apns_error_t()
@@ -45,6 +45,6 @@ func complaint(
 }
 
 /// The text in an array of characters, which Swift sees as a tuple.
-func text<Characters>(of characters: inout Characters) -> String {
+package func text<Characters>(of characters: inout Characters) -> String {
   withUnsafeBytes(of: &characters) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
 }

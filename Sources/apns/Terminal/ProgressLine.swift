@@ -1,6 +1,8 @@
-/// How a run goes, on standard error: one line that is drawn again on a terminal, plain lines
-/// now and then elsewhere.
-final class Progress {
+import APNSLibrary
+
+/// Shows a run's progress on standard error: on a terminal as one line that is redrawn, elsewhere as
+/// plain lines from time to time.
+final class ProgressLine {
   private let columns: Int?
   private let interval: Double
   private let began = Clock.now
@@ -15,9 +17,10 @@ final class Progress {
 
   var elapsed: Double { Clock.now - began }
 
-  /// `share` of the whole, where that is known; `trouble`: what keeps it waiting.
+  /// `share`: how much of the list is done, if known; `trouble`: why it waits.
   func show(
-    _ tally: Tally, sent: Int, waiting: Int, share: Double?, skipped: Double, trouble: String?
+    _ tally: OutcomeCounts, sent: Int, waiting: Int, share: Double?, skipped: Double,
+    trouble: String?
   ) {
     let now = Clock.now
     guard interval > 0, now - last >= interval else { return }
@@ -28,8 +31,9 @@ final class Progress {
       let seconds = elapsed * (1 - share) / (share - skipped)
       left = seconds < 359_999 ? ", \(Self.time(seconds)) left" : ""
     }
-    let counts = Self.counts(tally) + (waiting > 0 ? ", \(Tally.grouped(waiting)) waiting" : "")
-    let speed = "\(Tally.grouped(Int(rate)))/s\(left)"
+    let counts =
+      Self.counts(tally) + (waiting > 0 ? ", \(OutcomeCounts.grouped(waiting)) waiting" : "")
+    let speed = "\(OutcomeCounts.grouped(Int(rate)))/s\(left)"
     guard let columns else {
       let percent = share.map { "\(Int($0 * 100))%, " } ?? ""
       let reason = trouble.map { "; \(Printable.line($0))" } ?? ""
@@ -39,7 +43,7 @@ final class Progress {
     let columnsNow = Terminal.columns(of: .error) ?? columns
     var line = "\(counts), \(speed)"
     if let trouble {
-      // How fast it was is of no use now, and the reason is longer than most terminals.
+      // Leaves out the speed, because the reason alone is longer than most terminals.
       line = (share.map { "\(Int($0 * 100))% " } ?? "") + "\(counts); \(Printable.line(trouble))"
     } else if let share {
       let room = columnsNow - line.count - 9
@@ -51,16 +55,16 @@ final class Progress {
     isDrawn = true
   }
 
-  /// Takes the drawn line away, for something else to be said.
+  /// Removes the drawn line so that something else can be printed.
   func clear() {
     if isDrawn { StandardStream.error.write("\r\u{1B}[K") }
     isDrawn = false
   }
 
-  static func counts(_ tally: Tally) -> String {
-    var parts = ["\(Tally.grouped(tally[.accepted])) accepted"]
-    for kind in [Outcome.Kind.rejected, .unknown, .refused] where tally[kind] > 0 {
-      parts.append("\(Tally.grouped(tally[kind])) \(kind.rawValue)")
+  static func counts(_ tally: OutcomeCounts) -> String {
+    var parts = ["\(OutcomeCounts.grouped(tally[.accepted])) accepted"]
+    for kind in [SendOutcome.Kind.rejected, .unknown, .refused] where tally[kind] > 0 {
+      parts.append("\(OutcomeCounts.grouped(tally[kind])) \(kind.rawValue)")
     }
     return parts.joined(separator: ", ")
   }

@@ -2,8 +2,8 @@ import Logging
 import Simulator
 import Synchronization
 
-/// What the gateway says of its connections, for whoever looks on: the newest lines only.
-package final class WireLog: Sendable {
+/// The newest lines of the gateway's log about its connections, for the page.
+package final class ConnectionLog: Sendable {
   struct Line: Sendable {
     /// Counted from 1.
     var number: Int
@@ -31,17 +31,17 @@ package final class WireLog: Sendable {
     kept.withLock { kept in
       kept.last += 1
       kept.lines.append(Line(number: kept.last, connection: connection, text: text))
-      // Seldom, for it moves all that stay.
+      // Not every time, because it moves everything that stays.
       if kept.lines.count > 2 * Self.keeps { kept.lines.removeFirst(Self.keeps) }
     }
   }
 
-  /// A log that goes to the page too.
-  package func handler() -> some LogHandler { WireLogHandler(log: self) }
+  /// A log handler that writes to the page.
+  package func handler() -> some LogHandler { ConnectionLogHandler(log: self) }
 }
 
-private struct WireLogHandler: LogHandler {
-  let log: WireLog
+private struct ConnectionLogHandler: LogHandler {
+  let log: ConnectionLog
   var metadata: Logger.Metadata = [:]
   var logLevel = Logger.Level.info
 
@@ -51,7 +51,7 @@ private struct WireLogHandler: LogHandler {
   }
 
   func log(event: LogEvent) {
-    // Other loggers' handlers may want more than this one.
+    // The logger passes on whatever any of its handlers wants.
     if event.level < logLevel { return }
     log.add("\(event.message)", connection: metadata["connection"].map { "\($0)" })
   }

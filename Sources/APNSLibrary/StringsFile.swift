@@ -1,10 +1,11 @@
 import CAPNS
 
-/// A Localizable.strings as the library reads it.
-final class StringsFile {
+/// A Localizable.strings file, read by the library.
+package final class StringsFile: @unchecked Sendable {
+  /// Never changes once it is made, and serves any number of threads.
   private let handle: OpaquePointer
 
-  init(_ path: String) throws(LibraryError) {
+  package init(_ path: String) throws(LibraryError) {
     var handle: OpaquePointer?
     try calling { apns_strings_open(path, &handle, $0) }
     self.handle = handle!
@@ -12,12 +13,18 @@ final class StringsFile {
 
   deinit { apns_strings_free(handle) }
 
-  func has(_ key: String) -> Bool {
+  package func has(_ key: String) -> Bool { value(of: key) != nil }
+
+  /// nil if there is no such key.
+  package func value(of key: String) -> String? {
     var text: UnsafePointer<CChar>?
-    return apns_strings_get(handle, key, key.utf8.count, &text, nil, nil) == APNS_OK
+    var length = 0
+    guard apns_strings_get(handle, key, key.utf8.count, &text, &length, nil) == APNS_OK, let text
+    else { return nil }
+    return String(decoding: UnsafeRawBufferPointer(start: text, count: length), as: UTF8.self)
   }
 
-  func format(_ key: String, _ arguments: [String]) throws(LibraryError) -> String {
+  package func format(_ key: String, _ arguments: [String]) throws(LibraryError) -> String {
     let strings = LentStrings()
     let lent = arguments.map { strings.lend($0) }
     return try withExtendedLifetime(strings) { () throws(LibraryError) in

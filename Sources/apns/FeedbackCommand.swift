@@ -1,8 +1,10 @@
+import APNSLibrary
 import ArgumentParser
 import CAPNS
 
-struct Feedback: ParsableCommand {
+struct FeedbackCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "feedback",
     abstract: "List the devices that are gone, and take them out of a list.",
     discussion: """
       What the feedback service has, and the list without those devices:
@@ -117,7 +119,7 @@ struct Feedback: ParsableCommand {
   }
 
   func run() throws {
-    // First what could go wrong here: the service forgets what it has told.
+    // Everything that could fail here comes first: the service tells its list only once.
     let pruning = try named("--prune") { () throws(FileFault) in
       try prune.map { (path) throws(FileFault) in
         try Pruning(
@@ -125,7 +127,7 @@ struct Feedback: ParsableCommand {
           to: inPlace ? path : output)
       }
     }
-    var gone = GoneDevices(takesRejected: alsoRejected)
+    var gone = GoneDeviceList(takesRejected: alsoRejected)
     var broken: LibraryError?
     if let from {
       try named("--from") { () throws(FileFault) in try gone.read(from) }
@@ -144,18 +146,18 @@ struct Feedback: ParsableCommand {
     }
   }
 
-  /// Such a rejection may be the provider's own mistake, and then every token would be lost.
+  /// The provider itself may have caused such rejections, and then every token would be lost.
   private func weigh(_ rejected: RejectedTokens) throws {
     let count = rejected.all.count
     guard count > 0 else { return }
     if inPlace, rejected.isDoubtful {
       throw Exit.refusal(
-        "--also-rejected: the results have \(Tally.grouped(rejected.rejections)) such rejections and "
-          + "\(Tally.grouped(rejected.accepted)) accepted, so the mistake is rather the provider's: "
+        "--also-rejected: the results have \(OutcomeCounts.grouped(rejected.rejections)) such rejections and "
+          + "\(OutcomeCounts.grouped(rejected.accepted)) accepted, so the mistake is rather the provider's: "
           + "\(Self.otherCause). Nothing was changed; --output writes a list to look at")
     }
     StandardStream.error.write(
-      "Warning: \(Tally.grouped(count)) tokens are taken for gone that were rejected only: "
+      "Warning: \(OutcomeCounts.grouped(count)) tokens are taken for gone that were rejected only: "
         + "\(Self.otherCause). apns doctor --token asks for one of them\n")
   }
 
@@ -163,17 +165,17 @@ struct Feedback: ParsableCommand {
     "the service says the same of good tokens where sandbox and production are mistaken for each "
     + "other, or where the topic is another app's"
 
-  /// What the service says; the error where it broke off.
-  private func ask(_ gone: inout GoneDevices) throws -> LibraryError? {
+  /// The service's list, and the error if it broke off.
+  private func ask(_ gone: inout GoneDeviceList) throws -> LibraryError? {
     try provider.demand(of: service)
-    let identity = try provider.identity()
+    let credentials = try provider.credentials()
     let file = try named("--save") { () throws(FileFault) in
       try save.map { (path) throws(FileFault) in try OutputFile(path) }
     }
     let stream: FeedbackStream
     do throws(LibraryError) {
       stream = try FeedbackStream(
-        service.peer(sandbox: APNS_FEEDBACK_HOST_SANDBOX), identity: identity)
+        service.peer(sandbox: APNS_FEEDBACK_HOST_SANDBOX), credentials: credentials)
     } catch {
       throw Exit.unreached(error, provider.shown)
     }
@@ -190,7 +192,7 @@ struct Feedback: ParsableCommand {
     return broken
   }
 
-  private func show(_ gone: GoneDevices) {
+  private func show(_ gone: GoneDeviceList) {
     var text = csv ? "token,timestamp\n" : ""
     let rejected = gone.rejected.all
     let isNobody = gone.told.isEmpty && rejected.isEmpty
@@ -230,23 +232,25 @@ struct Feedback: ParsableCommand {
       (output == nil && !inPlace ? StandardStream.error : .output).write(members.object + "\n")
       return
     }
-    var text = "\(Tally.grouped(kept.removed)) removed, \(Tally.grouped(kept.kept)) kept"
+    var text =
+      "\(OutcomeCounts.grouped(kept.removed)) removed, \(OutcomeCounts.grouped(kept.kept)) kept"
     if kept.registeredLater > 0 {
-      text += ", \(Tally.grouped(kept.registeredLater)) of them gone but registered again since"
+      text +=
+        ", \(OutcomeCounts.grouped(kept.registeredLater)) of them gone but registered again since"
     }
     text += "\n"
     if kept.unknown > 0 {
       text +=
-        "Warning: \(Tally.grouped(kept.unknown)) that are gone were kept, for nobody says whether they registered later (first in line \(kept.firstUnknown)): --ignore-registration removes them\n"
+        "Warning: \(OutcomeCounts.grouped(kept.unknown)) that are gone were kept, for nobody says whether they registered later (first in line \(kept.firstUnknown)): --ignore-registration removes them\n"
     }
     if kept.notRead > 0 {
       text +=
-        "Warning: \(Tally.grouped(kept.notRead)) lines were kept that are not understood (first in line \(kept.firstNotRead))\n"
+        "Warning: \(OutcomeCounts.grouped(kept.notRead)) lines were kept that are not understood (first in line \(kept.firstNotRead))\n"
     }
     StandardStream.error.write(text)
   }
 
-  /// Says which option it was that brought the trouble.
+  /// Adds the option's name to its errors.
   private func named<Value>(_ option: String, _ make: () throws(FileFault) -> Value) throws -> Value
   {
     do throws(FileFault) {

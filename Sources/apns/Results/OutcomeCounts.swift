@@ -1,15 +1,17 @@
-/// Counts of a run.
-struct Tally {
-  private(set) var counts: [Outcome.Kind: Int] = [:]
+import APNSLibrary
+
+/// The outcomes of a run, counted.
+struct OutcomeCounts {
+  private(set) var counts: [SendOutcome.Kind: Int] = [:]
   private(set) var reasons: [String: Int] = [:]
-  /// Sent again, though they may have arrived.
+  /// Sent again although they may have arrived.
   private(set) var again = 0
 
-  subscript(kind: Outcome.Kind) -> Int { counts[kind] ?? 0 }
+  subscript(kind: SendOutcome.Kind) -> Int { counts[kind] ?? 0 }
 
   var ended: Int { counts.values.reduce(0, +) }
 
-  mutating func add(_ outcome: Outcome) {
+  mutating func add(_ outcome: SendOutcome) {
     counts[outcome.kind, default: 0] += 1
     if outcome.sent.isAgain, outcome.kind == .accepted { again += 1 }
     if outcome.kind == .rejected || reasons.count < 64 {

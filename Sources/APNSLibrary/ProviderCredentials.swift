@@ -1,41 +1,43 @@
 import CAPNS
 import Glibc
 
-/// Who pushes and whom it trusts: the library's credentials.
-final class Identity {
-  struct Sources {
-    var certificate: String?
-    var key: String?
-    var passphrase: String?
-    var ca: String?
+/// The library's credentials: who the provider is, and whom it trusts.
+package final class ProviderCredentials {
+  package struct Sources {
+    package var certificate: String?
+    package var key: String?
+    package var passphrase: String?
+    package var ca: String?
     /// A file or a directory.
-    var revocations: String?
-    var pins: [String] = []
-    var tokenKey: String?
-    var keyIdentifier: String?
-    var team: String?
-    var acceptsAnyPeer = false
-    /// A certificate out of its time is taken.
-    var acceptsExpired = false
-    /// No more than TLS 1.2, where a gateway's word on the certificate is part of the handshake.
-    var staysBelowTLS13 = false
-    /// Asked where something turns out to be encrypted and there is no passphrase.
-    var ask: ((_ file: String) -> String?)?
+    package var revocations: String?
+    package var pins: [String] = []
+    package var tokenKey: String?
+    package var keyIdentifier: String?
+    package var team: String?
+    package var acceptsAnyPeer = false
+    /// Accepts a client certificate that has expired or is not valid yet.
+    package var acceptsExpired = false
+    /// TLS 1.2 at most: there the handshake tells whether the gateway accepts the certificate.
+    package var staysBelowTLS13 = false
+    /// Asked for a passphrase if a file is encrypted and there is none.
+    package var ask: ((_ file: String) -> String?)?
+
+    package init() {}
   }
 
-  struct Description {
-    var subject: String?
-    var topics: [String] = []
-    var notBefore: Int64 = 0
-    var notAfter: Int64 = 0
-    var isForSandbox = false
-    var isForProduction = false
-    var chainLength = 0
+  package struct Description {
+    package var subject: String?
+    package var topics: [String] = []
+    package var notBefore: Int64 = 0
+    package var notAfter: Int64 = 0
+    package var isForSandbox = false
+    package var isForProduction = false
+    package var chainLength = 0
   }
 
-  let handle: OpaquePointer
+  package let handle: OpaquePointer
 
-  init(_ sources: Sources) throws(LibraryError) {
+  package init(_ sources: Sources) throws(LibraryError) {
     let lent = LentStrings()
     var options = apns_credentials_options_t()
     options.size = MemoryLayout<apns_credentials_options_t>.size
@@ -59,12 +61,12 @@ final class Identity {
     options.dangerously_accept_any_peer = sources.acceptsAnyPeer ? 1 : 0
     options.accept_expired = sources.acceptsExpired ? 1 : 0
     if sources.staysBelowTLS13 { options.tls_max = Int32(APNS_TLS_1_2.rawValue) }
-    let asking = Asking(sources.ask)
+    let callback = PassphraseCallback(sources.ask)
     if sources.passphrase == nil, sources.ask != nil {
-      options.passphrase_context = Unmanaged.passUnretained(asking).toOpaque()
+      options.passphrase_context = Unmanaged.passUnretained(callback).toOpaque()
       options.passphrase_callback = { file, buffer, capacity, context in
         guard let buffer, let context,
-          let ask = Unmanaged<Asking>.fromOpaque(context).takeUnretainedValue().ask,
+          let ask = Unmanaged<PassphraseCallback>.fromOpaque(context).takeUnretainedValue().ask,
           let said = ask(file.map { String(cString: $0) } ?? "the key")
         else { return -1 }
         let bytes = Array(said.utf8)
@@ -74,7 +76,7 @@ final class Identity {
       }
     }
     var handle: OpaquePointer?
-    try withExtendedLifetime((lent, asking)) { () throws(LibraryError) in
+    try withExtendedLifetime((lent, callback)) { () throws(LibraryError) in
       try calling { error in
         pins.withUnsafeBufferPointer {
           options.pinned_keys = $0.isEmpty ? nil : $0.baseAddress
@@ -88,7 +90,7 @@ final class Identity {
 
   deinit { apns_credentials_free(handle) }
 
-  func describe() throws(LibraryError) -> Description {
+  package func describe() throws(LibraryError) -> Description {
     var said = apns_credentials_description_t()
     said.size = MemoryLayout<apns_credentials_description_t>.size
     try calling { apns_credentials_describe(handle, &said, $0) }
@@ -104,8 +106,8 @@ final class Identity {
   }
 }
 
-/// A closure where C wants a pointer.
-private final class Asking {
-  let ask: ((String) -> String?)?
-  init(_ ask: ((String) -> String?)?) { self.ask = ask }
+/// Holds a closure, as C wants a pointer.
+private final class PassphraseCallback {
+  package let ask: ((String) -> String?)?
+  package init(_ ask: ((String) -> String?)?) { self.ask = ask }
 }

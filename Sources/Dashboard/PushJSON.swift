@@ -1,16 +1,16 @@
 import Simulator
 
 /// A notification as JSON for the page.
-enum PushText {
-  /// What a list and a lock screen need.
+enum PushJSON {
+  /// For a list and a lock screen.
   static func summary(_ push: RecentPush, _ strings: LocalizedStrings?) -> String {
-    let banner = Banner(push.payloadBytes, strings)?.json ?? "null"
+    let banner = PushBanner(push.payloadBytes, strings)?.json ?? "null"
     return """
       {\(head(push)),"banner":\(banner),\(PayloadFindings.summary(of: push))}
       """
   }
 
-  /// All there is to tell.
+  /// With all details.
   static func details(_ push: RecentPush) -> String {
     var fields: [FrameMap.Field] = []
     var headers: [RecentPush.Header] = []

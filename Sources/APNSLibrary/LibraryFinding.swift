@@ -1,21 +1,28 @@
 import CAPNS
 
-/// What the library finds in a payload.
-struct PayloadFinding {
-  var isError: Bool
-  var line: Int
-  var column: Int
-  var offset: Int
-  var message: String
+/// What the library's check says of a payload.
+package struct LibraryFinding {
+  package var isError: Bool
+  package var line: Int
+  package var column: Int
+  package var offset: Int
+  package var message: String
 
-  static let limits = [
+  package static let limits = [
     (bytes: Int(APNS_PAYLOAD_MAX_LISTING), of: "binary, before iOS 8"),
     (bytes: Int(APNS_PAYLOAD_MAX_FRAMED), of: "binary"),
     (bytes: Int(APNS_PAYLOAD_MAX_HTTP2), of: "HTTP/2"),
     (bytes: Int(APNS_PAYLOAD_MAX_VOIP), of: "HTTP/2, VoIP"),
   ]
 
-  static func all(in json: [UInt8], limit: Int) -> [PayloadFinding] {
+  /// How many findings there are, and whether one is an error. Cheaper than all of them.
+  package static func summary(of json: [UInt8], limit: Int) -> (count: Int, hasError: Bool) {
+    var count = 0
+    let status = apns_payload_check(json, json.count, limit, nil, 0, &count, nil)
+    return (count, status != APNS_OK)
+  }
+
+  package static func all(in json: [UInt8], limit: Int) -> [LibraryFinding] {
     var capacity = 16
     while true {
       var findings = [apns_payload_finding_t](repeating: apns_payload_finding_t(), count: capacity)
@@ -28,7 +35,7 @@ struct PayloadFinding {
       }
       return findings.prefix(count).map { finding in
         var finding = finding
-        return PayloadFinding(
+        return LibraryFinding(
           isError: UInt32(bitPattern: finding.severity) == APNS_FINDING_ERROR.rawValue,
           line: Int(finding.line), column: Int(finding.column), offset: finding.offset,
           message: text(of: &finding.message))

@@ -2,7 +2,7 @@ import NIOHTTP1
 import Simulator
 
 /// A response that is JSON.
-enum JSONAnswer {
+enum JSONResponse {
   static func make(_ json: String, status: HTTPResponseStatus = .ok) -> Response {
     Response(
       status: status, headers: ["content-type": "application/json"],

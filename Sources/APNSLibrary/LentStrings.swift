@@ -1,16 +1,18 @@
 import Glibc
 
-/// Texts that structures of C point to while a call borrows them.
-final class LentStrings {
+/// Copies of texts that C structures point to during a call.
+package final class LentStrings {
   private var copies: [UnsafeMutablePointer<CChar>] = []
 
-  func lend(_ text: String?) -> UnsafePointer<CChar>? {
+  package init() {}
+
+  package func lend(_ text: String?) -> UnsafePointer<CChar>? {
     guard let text, let copy = strdup(text) else { return nil }
     copies.append(copy)
     return UnsafePointer(copy)
   }
 
-  // Passwords are among them.
+  // Wiped, because passwords are among them.
   deinit {
     for copy in copies {
       explicit_bzero(copy, strlen(copy))

@@ -1,0 +1,146 @@
+import APNSLibrary
+import CAPNS
+import Dispatch
+import Glibc
+import Simulator
+import Synchronization
+
+/// Sends a push that came to the gateway once more, with the library and the simulator's own
+/// credentials. The library waits for the answer, so this runs on a thread of its own.
+final class PushRepeater: Sendable {
+  /// Where the gateway is and which certificates it has, in the JSON that the page gets.
+  private let gateway: JSONValue?
+  private let queue = DispatchQueue(label: "repeater")
+  private let waiting = Atomic(0)
+
+  private static let waitingMax = 16
+  private static let connectTimeMS: UInt32 = 5_000
+  private static let answerTimeMS: Int32 = 10_000
+  /// A binary gateway says nothing about what it accepts. A sentinel would prove acceptance, but
+  /// also appear in the list beside the push.
+  private static let quietPeriodMS: UInt32 = 300
+
+  init(gateway: String) { self.gateway = try? JSONParser.read(gateway.utf8) }
+
+  func answer(_ push: RecentPush) async -> PushesResponse {
+    if push.token.isEmpty || push.payload.isEmpty {
+      return .fault(409, "push \(push.number) has no device token or no payload to send again")
+    }
+    guard waiting.add(1, ordering: .relaxed).newValue <= Self.waitingMax else {
+      waiting.subtract(1, ordering: .relaxed)
+      return .fault(429, "\(Self.waitingMax) pushes wait to be sent again already")
+    }
+    defer { waiting.subtract(1, ordering: .relaxed) }
+    return await withCheckedContinuation { continuation in
+      queue.async { continuation.resume(returning: self.send(push)) }
+    }
+  }
+
+  private func send(_ push: RecentPush) -> PushesResponse {
+    var header: [String: String] = [:]
+    if case .http2(_, _, let headers) = push.form {
+      for one in headers { header[one.name] = one.value }
+    }
+    do throws(LibraryError) {
+      let credentials = try ProviderCredentials(sources(isToken: header["authorization"] != nil))
+      let session = try PushSession(
+        options(push), credentials: credentials, delivery: Self.delivery(push, header))
+      let sent = SentNotification(number: push.number, token: push.token, isAgain: true)
+      try session.send(sent, Array(push.payloadBytes))
+      try session.flush()
+      _ = try? session.drain(within: Self.answerTimeMS)
+      guard let outcome = try? session.next(within: 0) else {
+        return .fault(
+          504, "the gateway said nothing of it within \(Self.answerTimeMS / 1000) seconds")
+      }
+      let reason = outcome.kind == .unknown ? outcome.lastReason : outcome.reason
+      return .json(
+        "{\"outcome\":\"\(outcome.kind.rawValue)\",\"reason\":\(JSONLiteral.string(reason))}")
+    } catch {
+      return .fault(502, error.message)
+    }
+  }
+
+  private func sources(isToken: Bool) -> ProviderCredentials.Sources {
+    var sources = ProviderCredentials.Sources()
+    sources.ca = gateway?["ca"]?.string
+    if isToken {
+      sources.tokenKey = gateway?["token_key"]?.string
+      sources.keyIdentifier = gateway?["token_key_id"]?.string
+      sources.team = gateway?["token_team_id"]?.string
+    } else {
+      sources.certificate = gateway?["provider"]?.string
+    }
+    return sources
+  }
+
+  private func options(_ push: RecentPush) -> PushSession.Options {
+    var options = PushSession.Options()
+    options.peer = Peer(host: host)
+    options.peer.connectTimeoutMS = Self.connectTimeMS
+    // Whoever asked can ask again.
+    options.sendsOnce = true
+    switch push.form {
+    case .binary(let command, _, _, _):
+      options.isHTTP2 = false
+      options.peer.port = port("gateway_port")
+      options.format = Self.format(command)
+      options.quietPeriodMS = Self.quietPeriodMS
+      options.payloadMax = UInt32(UInt16.max)
+    case .http2:
+      options.isHTTP2 = true
+      options.peer.port = port("http2_port")
+    }
+    return options
+  }
+
+  private static func delivery(_ push: RecentPush, _ header: [String: String]) -> Delivery {
+    var delivery = Delivery()
+    var expiry: Int64?
+    switch push.form {
+    case .binary(_, _, let seconds, let priority):
+      expiry = seconds.map(Int64.init)
+      delivery.priority = priority ?? 0
+    case .http2:
+      expiry = header["apns-expiration"].flatMap { Int64($0) }
+      delivery.priority = header["apns-priority"].flatMap { UInt8($0) } ?? 0
+      delivery.pushType = pushType(header["apns-push-type"])
+      delivery.topic = header["apns-topic"]
+      delivery.collapseIdentifier = header["apns-collapse-id"]
+    }
+    if let expiry {
+      // It lives as long as the first one did.
+      let left = expiry &- push.time / 1000
+      delivery.expiry = left > 0 ? Int64(time(nil)) &+ left : Int64(APNS_EXPIRY_ONCE)
+    }
+    return delivery
+  }
+
+  private var host: String? {
+    switch gateway?["host"]?.string {
+    case "0.0.0.0": "127.0.0.1"
+    case "::": "::1"
+    case let host: host
+    }
+  }
+
+  private func port(_ name: String) -> UInt16 {
+    gateway?[name]?.integer.flatMap(UInt16.init(exactly:)) ?? 0
+  }
+
+  private static func format(_ command: UInt8) -> apns_format_t {
+    switch command {
+    case 0: APNS_FORMAT_SIMPLE
+    case 1: APNS_FORMAT_ENHANCED
+    default: APNS_FORMAT_FRAMED
+    }
+  }
+
+  private static func pushType(_ text: String?) -> apns_push_type_t {
+    guard let text else { return APNS_PUSH_TYPE_DEFAULT }
+    let known = 1...UInt32(APNS_PUSH_TYPE_CONTROLS.rawValue)
+    return known.lazy.map { apns_push_type_t(rawValue: $0) }.first {
+      String(cString: apns_push_type_text($0)) == text
+    } ?? APNS_PUSH_TYPE_DEFAULT
+  }
+}

@@ -1,0 +1,114 @@
+import BinaryServer
+
+/// Counts and records the pushes of one connection, and hands them over a batch at a time, so
+/// that no push costs a lock.
+final class PushRecorder {
+  private let connection: Int
+  private let ledger: Ledger
+  private let records: RecordFiles
+
+  private var tally = ConnectionTally()
+  private var accepted: NotificationLines?
+  private var fates: NotificationLines?
+  private var recentPushes: [RecentPush] = []
+  /// For the page, which shows headers too.
+  let keepsRecentPushes: Bool
+  /// Accepted on this connection.
+  private(set) var acceptedCount = 0
+
+  init(connection: Int, services: HTTP2Services) {
+    self.connection = connection
+    ledger = services.ledger
+    records = services.records
+    keepsRecentPushes = ledger.recentPushes != nil
+    if records.accepted != nil || ledger.keeps > 0 {
+      accepted = NotificationLines(tellsFate: false)
+    }
+    if records.ledger != nil { fates = NotificationLines(tellsFate: true) }
+  }
+
+  func beginBatch() {
+    accepted?.beginBatch(connection: connection)
+    fates?.beginBatch(connection: connection)
+  }
+
+  func endBatch() {
+    ledger.add(&tally, of: connection, ledger.keeps > 0 ? accepted : nil)
+    ledger.recentPushes?.add(&recentPushes)
+    if let record = records.accepted { accepted?.hand(to: record) } else { accepted?.clear() }
+    if let record = records.ledger { fates?.hand(to: record) }
+  }
+
+  func receive(_ byteCount: Int) { tally.bytes += byteCount }
+  func shutDown() { tally.shutdowns += 1 }
+  /// Streams that were dropped before their requests were whole.
+  func discard(_ count: Int) { tally.discarded += count }
+
+  /// `key` is that of the provider token.
+  func accept(_ push: Push, key: String?) {
+    tally.accepted += 1
+    acceptedCount += 1
+    accepted?.append(
+      push.request, stream: Int(push.id), identifier: push.identifier, topic: push.topic, key: key,
+      token: push.token)
+    guard ledger.watchesDuplicates else { return keep(push, .accepted, key: key) }
+    let isDuplicate = push.token.withUnsafeBytes { token in
+      push.request.payload.withUnsafeReadableBytes { payload in
+        ledger.isDuplicate(token, payload, identifier: push.request.identifier)
+      }
+    }
+    if isDuplicate { tally.duplicates += 1 }
+    record(push, .accepted, key: key, isDuplicate: isDuplicate)
+  }
+
+  func refuse(_ push: Push, _ reason: PushReason, key: String?) {
+    tally.reasons[reason.word, default: 0] += 1
+    fates?.append(
+      push.request, stream: Int(push.id), identifier: push.identifier, topic: push.request.topic,
+      key: key, token: push.token, .refused(reason))
+    keep(push, .refused(reason), key: key)
+  }
+
+  func ignore(_ push: Push, key: String?) {
+    tally.ignored += 1
+    record(push, .ignored, key: key)
+  }
+
+  /// Nobody judged it, so no key of a provider token is recorded with it.
+  func discard(_ push: Push, key: String?) {
+    tally.discarded += 1
+    fates?.append(
+      push.request, stream: Int(push.id), identifier: push.identifier, topic: push.topic, key: nil,
+      token: push.token, .discarded)
+    keep(push, .discarded, key: key)
+  }
+
+  private func record(_ push: Push, _ fate: Fate, key: String?, isDuplicate: Bool = false) {
+    fates?.append(
+      push.request, stream: Int(push.id), identifier: push.identifier, topic: push.topic, key: key,
+      token: push.token, fate, isDuplicate: isDuplicate)
+    keep(push, fate, key: key, isDuplicate: isDuplicate)
+  }
+
+  /// Keeps the push for the page.
+  private func keep(_ push: Push, _ fate: Fate, key: String?, isDuplicate: Bool = false) {
+    if !keepsRecentPushes { return }
+    let payload = Array(push.request.payload.readableBytesView)
+    let headers = (push.request.headers ?? [:]).map { name, value, _ in
+      RecentPush.Header(
+        name: name, value: name == "authorization" ? Self.withoutSecret(value, key: key) : value)
+    }
+    var recent = RecentPush(
+      time: WallClock.milliseconds, connection: connection,
+      form: .http2(stream: Int(push.id), identifier: push.identifier, headers: headers),
+      topic: push.topic ?? push.request.topic, token: push.token, bytes: payload,
+      payload: payload.indices, fate: "", isDuplicate: isDuplicate)
+    recent.take(fate)
+    recentPushes.append(recent)
+  }
+
+  private static func withoutSecret(_ authorization: String, key: String?) -> String {
+    let signer = key.map { ", key \($0)" } ?? ""
+    return "\(authorization.prefix(7))… (\(authorization.utf8.count) bytes\(signer))"
+  }
+}
