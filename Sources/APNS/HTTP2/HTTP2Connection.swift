@@ -33,7 +33,7 @@ struct HTTP2Connection {
   /// Streams without an answer.
   private(set) var inFlight = 0
   /// How many may be in flight together because some are in doubt.
-  private var company = FlightLimit()
+  private var flightLimit = FlightLimit()
   /// The peer's SETTINGS have come.
   private(set) var hasSettings = false
   /// The peer takes no more streams, or their numbers have run out.
@@ -92,7 +92,7 @@ struct HTTP2Connection {
     deferred = 0
     rest = UnsafeRawBufferPointer(start: nil, count: 0)
     (hasSettings, isLeaving, hasAccepted, isAsked) = (false, false, false, false)
-    (answers, company) = (0, FlightLimit())
+    (answers, flightLimit) = (0, FlightLimit())
     hasFailed = false
     farewell = AnswerText()
   }
@@ -131,7 +131,7 @@ struct HTTP2Connection {
         nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
     }
     if isNew { allowed = min(allowed, 1) }
-    if inFlight >= min(allowed, company.most) { return false }
+    if inFlight >= min(allowed, flightLimit.most) { return false }
     // What does not fit is better kept in the outbox, where another connection can take it.
     let window = Int(nghttp2_session_get_remote_window_size(codec))
     return inParts && owed == 0 && window > 0 || window &- owed >= payloadCount
@@ -161,7 +161,7 @@ struct HTTP2Connection {
       return nil
     }
     inFlight &+= 1
-    company.joined(outbox.pointee.entries[slot].doubts)
+    flightLimit.joined(outbox.pointee.entries[slot].doubts)
     owed &+= payloadCount
     return stream
   }
@@ -261,7 +261,7 @@ struct HTTP2Connection {
 
   private mutating func left(_ slot: Int) {
     inFlight &-= 1
-    company.left(outbox.pointee.entries[slot].doubts)
+    flightLimit.left(outbox.pointee.entries[slot].doubts)
   }
 
   /// A request was submitted and can no longer be sent: it never had a stream, and no other will
