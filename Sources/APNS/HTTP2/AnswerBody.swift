@@ -1,9 +1,9 @@
-/// What APNs says in an answer that is no 200, and where it ends a connection:
-/// `{"reason":"…","timestamp":…}`. Whoever wrote it need not have been APNs.
+/// What APNs says in an answer other than 200, and when it ends a connection:
+/// `{"reason":"…","timestamp":…}`. The body may have been written by somebody else than APNs.
 struct AnswerBody {
-  /// `other` where the body is not JSON, or gives no reason.
+  /// `other` when the body is not JSON or gives no reason.
   private(set) var reason = Reason.other
-  /// As it was written; empty where there is none.
+  /// The reason as it was written; empty when there is none.
   private(set) var text = ReasonText()
   /// Milliseconds since 1970 at which the device was found gone; 0: not said.
   private(set) var timestamp: Int64 = 0
@@ -40,7 +40,7 @@ struct AnswerBody {
     _ = try reader.next()
   }
 
-  /// 0 where it is negative, or no number of ours is so large.
+  /// 0 when it is negative or too large for our number.
   private static func number(_ digits: UnsafeRawBufferPointer) -> Int64 {
     var number: Int64 = 0
     for digit in digits {
@@ -54,7 +54,7 @@ struct AnswerBody {
   }
 }
 
-/// A reason as it was written, in one line, as far as there is room; with a NUL behind it.
+/// A reason as it was written, in one line, as much as there is room for, with a NUL behind it.
 struct ReasonText {
   /// Twice as long as the longest reason there is.
   static let capacity = 64
@@ -64,7 +64,7 @@ struct ReasonText {
 
   init() {}
 
-  /// Text as it stands between the quotation marks of JSON that was read.
+  /// Reads the text between the quotation marks of a JSON string.
   init(json: UnsafeRawBufferPointer) {
     var index = 0
     var character: (UInt8, UInt8, UInt8, UInt8) = (0, 0, 0, 0)
@@ -78,7 +78,7 @@ struct ReasonText {
         guard let plain = UTF8Text.decode(json, at: index) else { return }
         (scalar, taken) = plain
       }
-      // It may come to stand in a log.
+      // It may be written to a log.
       if !UTF8Text.isPlain(scalar) { scalar = 0x3F }
       let length = UTF8Text.length(scalar)
       guard count &+ length < Self.capacity else { return }

@@ -1,6 +1,6 @@
 import CSystem
 
-/// A header field that the table may have.
+/// A header field that the table may hold.
 enum TableField: UInt8 {
   case authority, topic, pushType, priority, expiration, collapseID, id
 
@@ -20,12 +20,12 @@ enum TableField: UInt8 {
       """)[Int(number)]
   }
 
-  /// Another value for each notification, or the same for many.
+  /// The value differs for each notification, or is the same for many.
   var varies: Bool { rawValue >= TableField.expiration.rawValue }
 }
 
-/// What HPACK's dynamic table (RFC 7541, 2.3.2) has of one connection's requests: the newest
-/// of what was put into it. The peer may keep more, but not less.
+/// HPACK's dynamic table (RFC 7541, 2.3.2) for one connection's requests: the newest of what was
+/// put into it. The peer may keep more, but not less.
 struct FieldTable {
   private struct Entry {
     var field: UInt8
@@ -34,24 +34,23 @@ struct FieldTable {
   }
 
   private static var most: Int { 16 }
-  /// What its entries may come to by HPACK's count (RFC 7541, 4.1).
+  /// The most that its entries may come to, as HPACK counts (RFC 7541, 4.1).
   private static var largest: Int { 1024 }
   static var size: Int { most &* MemoryLayout<Entry>.stride &+ largest }
 
   private let entries: UnsafeMutablePointer<Entry>
   private let text: UnsafeMutableRawPointer
-  /// Entries count from the first that was ever put in: `first..<end` are there.
+  /// Entries are numbered from the first that was ever put in: `first..<end` are there.
   private var first = 0
   private var end = 0
-  /// Where the next text goes, and what all entries come to.
+  /// Where the next text goes, and the size of all entries.
   private var textEnd = 0
   private var weight = 0
   private var limit = Self.largest
-  /// How much the peer keeps, which is owed the word of it where that has become less
-  /// (RFC 7541, 4.2).
+  /// How much the peer keeps. When that becomes less, the peer has to be told (RFC 7541, 4.2).
   private var kept = 4096
   private(set) var isReduced = false
-  /// One more than the newest of each field, and a digest of what came last.
+  /// For each field, one more than its newest entry, and a digest of the last value.
   private var newest = InlineArray<7, Int>(repeating: 0)
   private var digests = InlineArray<7, UInt32>(repeating: 0)
 
@@ -61,7 +60,7 @@ struct FieldTable {
     text = memory + Self.most &* MemoryLayout<Entry>.stride
   }
 
-  /// What the peer keeps may come to that much.
+  /// The peer allows a table of that size.
   mutating func limit(to size: Int) {
     guard size < kept else { return }
     kept = size
@@ -70,13 +69,13 @@ struct FieldTable {
     while weight > limit { drop() }
   }
 
-  /// What the peer is told that it has to keep.
+  /// The table size to tell the peer.
   mutating func tellLimit() -> Int {
     isReduced = false
     return kept
   }
 
-  /// How the peer counts them: from 62 on, the newest first (RFC 7541, 2.3.3).
+  /// The index as the peer counts it: from 62 on, the newest first (RFC 7541, 2.3.3).
   @inline(__always)
   private func index(_ number: Int) -> Int { 61 &+ end &- number }
 
@@ -90,7 +89,7 @@ struct FieldTable {
     return memcmp(text + Int(entry.start), base, value.count) == 0
   }
 
-  /// The index of that field with that value; nil where it is not there.
+  /// The index of that field with that value; nil when it is not there.
   mutating func find(_ field: TableField, _ value: UnsafeRawBufferPointer) -> Int? {
     let last = newest[Int(field.rawValue)] &- 1
     if last >= first, holds(last, field, value) { return index(last) }
@@ -105,13 +104,13 @@ struct FieldTable {
     return nil
   }
 
-  /// The index of an entry with that name; nil where there is none.
+  /// The index of an entry with that name; nil when there is none.
   mutating func findName(_ field: TableField) -> Int? {
     let last = newest[Int(field.rawValue)] &- 1
     return last >= first ? index(last) : nil
   }
 
-  /// Whether it is worth an entry: a value that varies is, where the one before was the same.
+  /// Whether it is worth an entry. A value that varies is, when the one before was the same.
   mutating func isWorth(_ field: TableField, _ value: UnsafeRawBufferPointer) -> Bool {
     guard field.varies, field != .id else { return true }
     var digest: UInt32 = 2_166_136_261
@@ -121,7 +120,7 @@ struct FieldTable {
     return isAgain
   }
 
-  /// Puts it in, as the peer does; false where there is no room for so much.
+  /// Adds it, as the peer does; false when there is no room for that much.
   mutating func insert(_ field: TableField, _ value: UnsafeRawBufferPointer) -> Bool {
     let size = 32 &+ field.name.count &+ value.count
     guard size <= limit, let base = value.baseAddress else { return false }
@@ -145,7 +144,7 @@ struct FieldTable {
     first &+= 1
   }
 
-  /// Texts lie in the order of their entries: what the oldest left is used again.
+  /// Texts lie in the order of their entries; the room of the oldest is used again.
   private mutating func moveUp() {
     guard first < end else {
       textEnd = 0

@@ -1,17 +1,17 @@
-/// How many notifications fly together on a connection.
+/// How many notifications are in flight together on a connection.
 ///
-/// A notification whose arrival ends its connection puts all in doubt that fly with it, and
-/// each of those may be sent five times at most. So the more often one was in doubt, the
-/// fewer fly with it, down to none: the fifth time each is alone, and it is the culprit
-/// that ends as unknown.
+/// A notification whose arrival ends its connection puts everything in doubt that is in flight with
+/// it, and each notification may be sent five times in doubt. So the more often one was in doubt,
+/// the fewer are in flight with it, down to none: the fifth time each is alone, and only the
+/// culprit ends as unknown.
 struct FlightLimit {
-  /// How many are in flight that were in doubt once, twice, three times, more often.
+  /// How many in flight were in doubt once, twice, three times, and more often.
   private var doubtful = InlineArray<4, Int32>(repeating: 0)
 
-  /// After so many sendings in doubt a notification is not sent again.
+  /// After so many ends in doubt a notification is not sent again.
   static var mostDoubts: UInt8 { 5 }
 
-  /// At most so many fly with one that was in doubt so often, itself included.
+  /// How many may be in flight with one that was in doubt so often, itself included.
   static func most(for doubts: UInt8) -> Int {
     switch doubts {
     case 0: .max
@@ -22,7 +22,7 @@ struct FlightLimit {
     }
   }
 
-  /// At most so many may fly with those that do.
+  /// How many may be in flight with those that are.
   private(set) var most = Int.max
 
   private mutating func update() {

@@ -1,8 +1,8 @@
 /// How many bytes a peer may send that answer nothing.
 ///
-/// A service sends a few of those: SETTINGS, PINGs, windows, the header fields of its
-/// answers. One that sends nothing else would have the session read for ever. So there is a
-/// budget that time and answers fill up again; who is beyond it is given up.
+/// A service sends a few of those: SETTINGS, PINGs, windows, the header fields of its answers. A
+/// peer that sends nothing else would make the session read forever. So there is a budget, which
+/// time and answers refill; a peer that exceeds it is given up.
 struct FloodBudget {
   static let most: Int64 = 1 << 20
   private static let perSecond: Int64 = 64 << 10
@@ -14,9 +14,9 @@ struct FloodBudget {
 
   init(at now: Nanoseconds) { since = now }
 
-  /// So many bytes came, and so many answers with them; false where that is too much.
+  /// So many bytes came, and so many answers with them; false when that is too much.
   mutating func take(_ bytes: Int, answers: UInt64, at now: Nanoseconds) -> Bool {
-    // Nobody is owed more than a full budget, however long the silence was.
+    // The budget is never more than full, however long the silence was.
     let span = min(max(now &- since, 0), 60_000_000_000)
     since = now
     let earned =

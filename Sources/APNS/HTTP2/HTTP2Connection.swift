@@ -1,45 +1,44 @@
 import CNGHTTP2
 import CSystem
 
-/// One connection's HTTP/2: nghttp2's session, fed with what was read and asked for what
-/// is to be written, and the record that is being filled. No I/O and no clock. It stays
-/// where it is in memory, for nghttp2 keeps its address.
+/// HTTP/2 on one connection: nghttp2's session, which is given what was read and asked for what to
+/// write, and the record that is being filled. No I/O and no clock. It stays where it is in memory
+/// because nghttp2 keeps its address.
 struct HTTP2Connection {
   private let outbox: UnsafeMutablePointer<Outbox>
   private let number: UInt16
   private let showsToken: Bool
   fileprivate var codec: OpaquePointer?
-  /// Where nghttp2 has its own from.
+  /// Where nghttp2 gets its memory.
   fileprivate var memory: UnsafeMutablePointer<StreamMemory>?
   fileprivate var headers: RequestHeaders
-  /// A TLS record's worth (RFC 8446, 5.1), with room for what is filled beyond it, and how
-  /// much of it is filled and written.
+  /// A TLS record's worth (RFC 8446, 5.1), with room for what goes beyond it, and how much of it is
+  /// filled and written.
   fileprivate let record: UnsafeMutablePointer<UInt8>
   fileprivate var filled = 0
   fileprivate var written = 0
-  /// What nghttp2 has handed out and the record had no room for.
+  /// What nghttp2 has returned and the record had no room for.
   fileprivate var rest = UnsafeRawBufferPointer(start: nil, count: 0)
   /// nghttp2 has failed for good.
   fileprivate var hasFailed = false
-  /// Payload bytes that nghttp2 has not been able to put into frames yet.
+  /// Payload bytes that nghttp2 has not yet put into frames.
   private var owed = 0
-  /// The stream of which the rest waits for a window worth a frame, 0 where none does, and
-  /// what that takes.
+  /// The stream whose rest waits for a window worth a frame, 0 for none, and what that rest needs.
   private var deferred: Int32 = 0
   private var deferredUntil = 0
-  /// The slots that were answered, and sent, last.
+  /// The slots that were answered last and sent last.
   private var lastAnswered = 0
   fileprivate var lastSent = 0
 
-  /// Streams that have no answer yet.
+  /// Streams without an answer.
   private(set) var inFlight = 0
-  /// How much company those have that are in doubt.
-  private var company = FlightLimit()
-  /// The peer has said what it allows.
+  /// How many may be in flight together because some are in doubt.
+  private var flightLimit = FlightLimit()
+  /// The peer's SETTINGS have come.
   private(set) var hasSettings = false
-  /// The peer takes no more streams, or the numbers for them have run out.
+  /// The peer takes no more streams, or their numbers have run out.
   private(set) var isLeaving = false
-  /// What it said when it said so.
+  /// What the peer said when it stopped taking them.
   private(set) var farewell = AnswerText()
   /// How many streams were answered, and whether one of them was accepted.
   private(set) var answers: UInt64 = 0
@@ -48,10 +47,10 @@ struct HTTP2Connection {
   private(set) var isAsked = false
 
   static var recordSize: Int { 16 << 10 }
-  /// What the headers know stands behind the record.
+  /// What the header encoder knows lies behind the record.
   fileprivate static var headersOffset: Int { recordSize &+ RequestHeaders.most }
 
-  /// Nil where there is no memory.
+  /// Nil when there is no memory.
   static func make(
     number: Int, outbox: UnsafeMutablePointer<Outbox>, showsToken: Bool
   ) -> UnsafeMutablePointer<HTTP2Connection>? {
@@ -83,7 +82,7 @@ struct HTTP2Connection {
 
   // MARK: Beginning and ending
 
-  /// The connection is gone. What it had in flight is for the outbox to be told.
+  /// The connection is gone. The outbox has to be told about what was in flight.
   mutating func end() {
     nghttp2_session_del(codec)
     codec = nil
@@ -93,7 +92,7 @@ struct HTTP2Connection {
     deferred = 0
     rest = UnsafeRawBufferPointer(start: nil, count: 0)
     (hasSettings, isLeaving, hasAccepted, isAsked) = (false, false, false, false)
-    (answers, company) = (0, FlightLimit())
+    (answers, flightLimit) = (0, FlightLimit())
     hasFailed = false
     farewell = AnswerText()
   }
@@ -101,15 +100,15 @@ struct HTTP2Connection {
   /// Begins no more streams here.
   mutating func leave() { isLeaving = true }
 
-  /// Says that no more will come, and why: nothing is the matter.
+  /// Says that no more will come, and that nothing is wrong.
   func sayGoodbye() { _ = nghttp2_session_terminate_session(codec, NGHTTP2_NO_ERROR.rawValue) }
 
-  /// Asks the peer whether it is there; no stream is begun until it says so.
+  /// Asks the peer whether it is there. No stream is begun until it answers.
   mutating func ask() {
     isAsked = nghttp2_submit_ping(codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil) == 0
   }
 
-  /// No answer is wanted to this stream any more.
+  /// The answer to this stream is no longer wanted.
   func cancel(_ stream: Int32) {
     _ = nghttp2_submit_rst_stream(
       codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, NGHTTP2_CANCEL.rawValue)
@@ -117,14 +116,13 @@ struct HTTP2Connection {
 
   // MARK: Asking
 
-  /// It has not shown yet how much it takes at a time: the peer has not said how many
-  /// streams it allows, or, where the provider shows a token, not answered one; or whether
-  /// the peer is still there.
+  /// It is not known yet how much the connection takes: the peer has not said how many streams it
+  /// allows, or it has not answered the first request with a provider token, or a PING is
+  /// unanswered.
   var isNew: Bool { !hasSettings || showsToken && answers == 0 || isAsked }
 
-  /// Whether a request with so large a payload may be sent now; `inParts`, where the
-  /// window has room for some of it. A function that was not `mutating` would be handed a copy
-  /// of the whole connection.
+  /// Whether a request with such a payload may be sent now; `inParts`: when the window has room for
+  /// some of it. It is `mutating` because otherwise it would get a copy of the whole connection.
   mutating func takes(payloadCount: Int, inParts: Bool = false) -> Bool {
     guard let codec, !isLeaving, !isAsked else { return false }
     var allowed = 1
@@ -133,25 +131,25 @@ struct HTTP2Connection {
         nghttp2_session_get_remote_settings(codec, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
     }
     if isNew { allowed = min(allowed, 1) }
-    if inFlight >= min(allowed, company.most) { return false }
-    // What does not fit waits better in the outbox, where another connection can take it.
+    if inFlight >= min(allowed, flightLimit.most) { return false }
+    // What does not fit is better kept in the outbox, where another connection can take it.
     let window = Int(nghttp2_session_get_remote_window_size(codec))
     return inParts && owed == 0 && window > 0 || window &- owed >= payloadCount
   }
 
-  /// It takes not one byte of a payload.
+  /// The connection takes not one byte of a payload.
   var isStarved: Bool {
     mutating get { hasSettings && !isLeaving && !takes(payloadCount: 1) }
   }
 
-  /// Whether one that was in doubt so often may join those in flight.
+  /// Whether a notification that was in doubt so often may join those in flight.
   @inline(__always)
   mutating func takes(doubts: UInt8) -> Bool {
     doubts == 0 || inFlight < FlightLimit.most(for: doubts)
   }
 
-  /// Sends a request, whose header fields are written with its frame; its stream, or nil
-  /// where this connection takes no more.
+  /// Sends a request, whose header fields are written with its frame. Returns its stream, or nil
+  /// when this connection takes no more.
   mutating func submit(_ slot: Int, payloadCount: Int) -> Int32? {
     guard let handle = UnsafeMutableRawPointer(bitPattern: slot &+ 1) else { return nil }
     var source = nghttp2_data_provider()
@@ -163,7 +161,7 @@ struct HTTP2Connection {
       return nil
     }
     inFlight &+= 1
-    company.joined(outbox.pointee.entries[slot].doubts)
+    flightLimit.joined(outbox.pointee.entries[slot].doubts)
     owed &+= payloadCount
     return stream
   }
@@ -176,7 +174,7 @@ struct HTTP2Connection {
     if written >= filled { (filled, written) = (0, 0) }
   }
 
-  /// HTTP/2 has said its last word here, and hears no other.
+  /// HTTP/2 has ended on this connection in both directions.
   var isOver: Bool {
     nghttp2_session_want_read(codec) == 0 && nghttp2_session_want_write(codec) == 0
       && filled == written && rest.count == 0
@@ -196,7 +194,7 @@ struct HTTP2Connection {
     return nil
   }
 
-  /// Mostly the one that was asked for last, or the one behind: answers tend to come in order.
+  /// Usually the one asked for last, or the one behind it: answers tend to come in order.
   @inline(__always)
   private func slot(_ codec: OpaquePointer?, _ stream: Int32, near last: Int) -> Int? {
     if outbox.pointee.isInFlight(last, on: number, stream) { return last }
@@ -206,8 +204,8 @@ struct HTTP2Connection {
     return Int(bitPattern: handle) &- 1
   }
 
-  /// Writes the frame with a request's header fields behind what is filled, in the place of
-  /// nghttp2's, which has none; false where that cannot be.
+  /// Writes the frame with a request's header fields behind what is filled, in place of nghttp2's,
+  /// which has none; false when that is impossible.
   fileprivate mutating func writeHeaders(
     _ frame: UnsafePointer<UInt8>, of authority: CommonHeaders
   ) -> Bool {
@@ -240,17 +238,17 @@ struct HTTP2Connection {
     _ codec: OpaquePointer?, _ stream: Int32, refused: Bool
   ) {
     let entries = outbox.pointee.entries
-    // A request that was not sent has been told of already.
+    // The outbox knows already about a request that was not sent.
     guard let slot = slot(codec, stream), entries[slot].state == .inFlight else { return }
     left(slot)
     if deferred == stream { deferred = 0 }
-    // Nothing else would have the peer say more.
+    // Nothing else would make the peer say more.
     if inFlight == 1 { resume() }
     let payload = outbox.pointee.request(slot).payload.count
     owed = max(0, owed &- (payload &- Int(entries[slot].sent)))
-    // Who has begun to answer has looked at it.
+    // A service that has begun to answer has looked at the request.
     entries[slot].isRefused = refused && entries[slot].status == 0
-    // Where all streams are turned away it is not this one's doing.
+    // When all streams are turned away, this notification is not the reason.
     if entries[slot].isRefused, !isLeaving, entries[slot].refusals < .max {
       entries[slot].refusals &+= 1
     }
@@ -263,11 +261,11 @@ struct HTTP2Connection {
 
   private mutating func left(_ slot: Int) {
     inFlight &-= 1
-    company.left(outbox.pointee.entries[slot].doubts)
+    flightLimit.left(outbox.pointee.entries[slot].doubts)
   }
 
-  /// A request that was submitted and may not be sent any more: there never was a stream,
-  /// and there will be none for another.
+  /// A request was submitted and can no longer be sent: it never had a stream, and no other will
+  /// get one.
   fileprivate mutating func requestNotSent(_ stream: Int32) {
     let (outbox, number) = (outbox, number)
     var found: Int?
@@ -282,8 +280,8 @@ struct HTTP2Connection {
     outbox.pointee.streamEnded(slot)
   }
 
-  /// False where the answer is malformed (RFC 9113, 8.1.1 and 8.3): its stream is reset. What
-  /// nghttp2 would look at beside that changes nothing here: bytes of fields that nobody reads.
+  /// False when the answer is malformed (RFC 9113, 8.1.1 and 8.3); its stream is reset. What
+  /// nghttp2 would check beyond that changes nothing here: the bytes of fields that nobody reads.
   fileprivate mutating func heardHeader(
     _ codec: OpaquePointer?, _ stream: Int32, _ name: UnsafeRawBufferPointer,
     _ value: UnsafeRawBufferPointer
@@ -292,7 +290,7 @@ struct HTTP2Connection {
     let entry = outbox.pointee.entries + slot
     let isAnswered = entry.pointee.status != 0
     if Self.isText(name, ":status") {
-      // There is one, before all other fields, and none behind the body.
+      // There is exactly one, before all other fields, and none behind the body.
       guard !isAnswered, let status = Self.status(value) else { return false }
       entry.pointee.status = status
       return true
@@ -318,7 +316,7 @@ struct HTTP2Connection {
     return memcmp(base, text.utf8Start, name.count) == 0
   }
 
-  /// Nil where it is none, or larger than any body of a service's.
+  /// Nil when it is no number, or larger than any body of a service.
   private static func number(_ text: UnsafeRawBufferPointer) -> UInt32? {
     guard text.count > 0, text.count <= 9 else { return nil }
     var number: UInt32 = 0
@@ -330,8 +328,7 @@ struct HTTP2Connection {
     return number
   }
 
-  /// The answer's last byte is there. One that says another length is malformed (RFC 9113,
-  /// 8.1.1).
+  /// The answer is complete. If it announced another length, it is malformed (RFC 9113, 8.1.1).
   private mutating func answerEnded(_ slot: Int) {
     let entry = outbox.pointee.entries + slot
     guard entry.pointee.status >= 200 else { return }
@@ -340,7 +337,7 @@ struct HTTP2Connection {
     if length > 0, length &- 1 != entry.pointee.bodyHeard { entry.pointee.isReset = true }
   }
 
-  /// Nil where it is none, or one that HTTP/2 has not.
+  /// Nil when it is no status, or one that HTTP/2 does not have.
   @inline(__always)
   private static func status(_ text: UnsafeRawBufferPointer) -> UInt16? {
     guard text.count == 3 else { return nil }
@@ -353,7 +350,7 @@ struct HTTP2Connection {
     return status >= 100 && status != 101 ? status : nil
   }
 
-  /// A text of seven bytes; in words, for it is compared with every field that comes.
+  /// Compares a text of seven bytes as words, because every field is compared with it.
   @inline(__always)
   private static func isText(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
     guard bytes.count == 7, text.utf8CodeUnitCount == 7 else { return false }
@@ -363,7 +360,7 @@ struct HTTP2Connection {
         == other.loadUnaligned(fromByteOffset: 3, as: UInt32.self)
   }
 
-  /// The fields of an answer are all there, or those behind its body.
+  /// All fields of an answer have come, or those behind its body.
   fileprivate mutating func heardHeaders(
     _ codec: OpaquePointer?, _ stream: Int32, isLast: Bool
   ) {
@@ -381,7 +378,7 @@ struct HTTP2Connection {
     entry.pointee.status = 0
   }
 
-  /// The last of an answer's body is there.
+  /// The end of an answer's body has come.
   fileprivate mutating func heardEnd(_ codec: OpaquePointer?, _ stream: Int32) {
     guard let slot = slot(codec, stream) else { return }
     answerEnded(slot)
@@ -390,8 +387,8 @@ struct HTTP2Connection {
   fileprivate mutating func heardReset(
     _ codec: OpaquePointer?, _ stream: Int32, _ error: UInt32
   ) {
-    // A service that needs no more of the request says so by a reset without an error
-    // (RFC 9113, 8.1).
+    // A service that needs no more of the request says so by a reset without an error (RFC 9113,
+    // 8.1).
     guard error != NGHTTP2_NO_ERROR.rawValue, let slot = slot(codec, stream) else { return }
     outbox.pointee.entries[slot].isReset = true
   }
@@ -402,7 +399,7 @@ struct HTTP2Connection {
     guard let slot = slot(codec, stream) else { return }
     let entries = outbox.pointee.entries
     entries[slot].bodyHeard &+= UInt32(clamping: bytes.count)
-    // A 200 has none, or none that matters.
+    // A 200 has no body, or none that matters.
     guard entries[slot].status > 200 else { return }
     if entries[slot].body == nil {
       guard let memory = malloc(MemoryLayout<AnswerText>.size) else { return }
@@ -441,13 +438,13 @@ struct HTTP2Connection {
     deferred = 0
   }
 
-  /// A peer that gives back just what it has read would be sent ever smaller parts, each a
-  /// frame, and each a window of its own (RFC 9293, 3.8.6.2, has the same for TCP). So a part
-  /// is worth a frame, where answers to others are still to come and more room with them.
+  /// A peer that only gives back what it has read would be sent ever smaller parts, each in a frame
+  /// and with a window update of its own (RFC 9293, 3.8.6.2, describes the same for TCP). So a part
+  /// has to be worth a frame, as long as answers to others, and more room with them, are to come.
   private static var leastPart: Int { 1 << 10 }
 
-  /// Whether the rest of a payload is to wait for more than that room in the connection's
-  /// window. What a stream's own window holds back does not wait.
+  /// Whether the rest of a payload waits for more room in the connection's window. What a stream's
+  /// own window holds back does not wait.
   private mutating func defers(_ stream: Int32, rest: Int, room: Int) -> Bool {
     let least = min(rest, Self.leastPart)
     guard room < least, inFlight > 1, deferred == 0,
@@ -457,7 +454,7 @@ struct HTTP2Connection {
     return true
   }
 
-  /// Nil where the stream waits.
+  /// Nil when the stream waits.
   fileprivate mutating func readPayload(
     _ slot: Int, of stream: Int32, into buffer: UnsafeMutableRawPointer, _ room: Int
   ) -> (count: Int, isLast: Bool)? {
@@ -475,13 +472,13 @@ struct HTTP2Connection {
 
 // MARK: What calls back
 
-/// nghttp2 calls back while it works, and what it calls changes the connection: so these
-/// hold on to none of it meanwhile.
+/// nghttp2 calls back while it works, and what it calls changes the connection. So these functions
+/// keep no access to it meanwhile.
 extension UnsafeMutablePointer<HTTP2Connection> {
-  /// SETTINGS_NO_RFC7540_PRIORITIES, which nghttp2 has a name for since 1.48.
+  /// SETTINGS_NO_RFC7540_PRIORITIES; nghttp2 has a name for it since 1.48.
   private static var noPriorities: Int32 { 9 }
 
-  /// Begins HTTP/2 on a new connection; false where there is no memory.
+  /// Begins HTTP/2 on a new connection; false when there is no memory.
   func begin() -> Bool {
     pointee.end()
     var callbacks: OpaquePointer?
@@ -490,9 +487,9 @@ extension UnsafeMutablePointer<HTTP2Connection> {
     defer { nghttp2_session_callbacks_del(callbacks) }
     guard nghttp2_option_new(&option) == 0 else { return false }
     defer { nghttp2_option_del(option) }
-    // They are for a priority tree that nothing here uses.
+    // They belong to a priority tree that nothing here uses.
     nghttp2_option_set_no_closed_streams(option, 1)
-    // What it would check of answers is checked in `heardHeader`, for less.
+    // `heardHeader` checks in answers what nghttp2 would check, for less.
     nghttp2_option_set_no_http_messaging(option, 1)
     nghttp2_session_callbacks_set_on_header_callback(callbacks, heardHeader)
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, heardBody)
@@ -521,7 +518,7 @@ extension UnsafeMutablePointer<HTTP2Connection> {
     }
   }
 
-  /// To be called once, when the connection will not be used again.
+  /// To be called once, when the connection is not used again.
   func end() {
     pointee.end()
     free(pointee.record)
@@ -529,7 +526,7 @@ extension UnsafeMutablePointer<HTTP2Connection> {
     free(self)
   }
 
-  /// Bytes that wait to be written, a record at most; nil where HTTP/2 itself is at its end.
+  /// Bytes that wait to be written, at most a record; nil when HTTP/2 itself has ended.
   func fillRecord(of authority: CommonHeaders) -> UnsafeRawBufferPointer? {
     let written = pointee.written
     if written > 0 {
@@ -543,7 +540,7 @@ extension UnsafeMutablePointer<HTTP2Connection> {
       start: pointee.record, count: min(pointee.filled, HTTP2Connection.recordSize))
   }
 
-  /// Has nghttp2 put what waits into frames, until a record is full.
+  /// Makes nghttp2 put what waits into frames, until a record is full.
   func fill(of authority: CommonHeaders) {
     let record = pointee.record
     while pointee.filled < HTTP2Connection.recordSize {
@@ -569,7 +566,7 @@ extension UnsafeMutablePointer<HTTP2Connection> {
     }
   }
 
-  /// Takes what was read; false where it is not HTTP/2 or the peer broke its rules.
+  /// Takes what was read; false when it is not HTTP/2 or the peer broke its rules.
   func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
     nghttp2_session_mem_recv(
       pointee.codec, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)

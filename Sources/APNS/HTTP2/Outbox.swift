@@ -1,12 +1,11 @@
 import CSystem
 
-/// Every notification of a session over HTTP/2 that has no end yet, its request ready to
-/// be sent again, and the ends nobody has taken yet. No I/O and no clock.
+/// Every notification of a session over HTTP/2 without an end, its request ready to be sent again,
+/// and the outcomes nobody has taken yet. No I/O and no clock.
 ///
-/// Answers come in any order, so each entry has a state of its own and gives its memory
-/// back by itself. Entries that have no end yet are in a list in the order in which they
-/// were taken; those from `fresh` on were never sent. Lists name an entry by one more than
-/// its slot, 0 being none.
+/// Answers come in any order, so each entry has a state of its own and its memory is freed by
+/// itself. Entries without an end are in a list in the order in which they were taken; those from
+/// `fresh` on were never sent. Lists name an entry by its slot plus one; 0 is none.
 struct Outbox: ~Copyable {
   private let memory: UnsafeMutableRawPointer
   let entries: UnsafeMutablePointer<OutboxEntry>
@@ -15,21 +14,21 @@ struct Outbox: ~Copyable {
   private var store: RequestStore
   let reportsAccepted: Bool
 
-  /// The first and the last taken of those that have no end, and the first never sent.
+  /// The first and the last taken of those without an end, and the first never sent.
   private var oldest: UInt32 = 0
   private var newest: UInt32 = 0
   private var fresh: UInt32 = 0
-  /// Entries given back, the first of them to be used first: those of requests that were
-  /// answered in order stay neighbours. Behind `touched` none was ever used.
+  /// Entries given back, reused in that order, so that requests that were answered in order stay
+  /// neighbours. Behind `touched` none was ever used.
   private var unused = OutboxList()
   private var touched = 0
-  /// To be sent again at once; and later, those of each try in a list of their own, so
-  /// that each list is in the order of its times.
+  /// To be sent again at once; and later, with a list for each try, so that each list is in the
+  /// order of its times.
   private var again = OutboxList()
   private var later = InlineArray<6, OutboxList>(repeating: OutboxList())
-  /// Seconds until the next try; the last is that of all tries that follow.
+  /// Seconds until the next try; the last one holds for all further tries.
   static let pauses: InlineArray<6, Seconds> = [1, 2, 4, 8, 16, 32]
-  /// Streams that have ended, to be looked at; and ends, to be taken.
+  /// Streams that have ended and are to be judged; and outcomes to be taken.
   private var answered = OutboxList()
   private var ended = OutboxList()
 
@@ -42,7 +41,7 @@ struct Outbox: ~Copyable {
   private(set) var unknown: UInt64 = 0
   private(set) var resent: UInt64 = 0
 
-  /// `bytes` for requests and bookkeeping together; nil where there is no memory.
+  /// `bytes` for requests and bookkeeping together; nil when there is no memory.
   init?(bytes: Int, reportsAccepted: Bool) {
     // A quarter for the bookkeeping suits requests of 240 bytes and more.
     var count = 32
@@ -56,11 +55,11 @@ struct Outbox: ~Copyable {
     capacity = count
     store = RequestStore(memory + bookkeeping, size: bytes &- bookkeeping)
     self.reportsAccepted = reportsAccepted
-    // Connections look at it before anything was taken.
+    // Connections look at it before anything is taken.
     entries.initialize(to: OutboxEntry(userData: nil, identifier: 0, place: 0, takenAt: 0))
   }
 
-  /// One that stays where it is in memory, until it is ended.
+  /// Makes an outbox that stays where it is in memory until it is ended.
   static func make(bytes: Int, reportsAccepted: Bool) -> UnsafeMutablePointer<Outbox>? {
     guard let memory = malloc(MemoryLayout<Outbox>.size) else { return nil }
     let outbox = memory.bindMemory(to: Outbox.self, capacity: 1)
@@ -78,7 +77,7 @@ struct Outbox: ~Copyable {
   }
 
   deinit {
-    // One that was given back has none.
+    // An entry that was given back has no body.
     for slot in 0..<touched { free(entries[slot].body) }
     free(memory)
   }
@@ -86,12 +85,12 @@ struct Outbox: ~Copyable {
   // MARK: Queueing
 
   var largestRequest: Int { store.size }
-  /// Bytes of requests that have no end yet.
+  /// Bytes of requests without an end.
   var live: Int { store.used }
-  /// Outcomes nobody takes hold half of the entries.
+  /// Outcomes that nobody takes hold half of the entries.
   var isFullOfOutcomes: Bool { waitingOutcomes > capacity / 2 }
 
-  /// Where a request of `size` bytes goes; nil where there is no room now.
+  /// Where a request of `size` bytes goes; nil when there is no room now.
   @inline(__always)
   mutating func reserve(_ size: Int) -> Int? {
     guard !unused.isEmpty || touched < capacity else { return nil }
@@ -117,7 +116,7 @@ struct Outbox: ~Copyable {
   @inline(__always)
   func address(_ place: Int) -> UnsafeMutableRawPointer { store.address(place) }
 
-  /// Takes the request that was put at `place`; its slot.
+  /// Takes the request that was written to `place`; returns its slot.
   mutating func commit(
     _ place: Int, size: Int, identifier: UInt32, userData: UnsafeMutableRawPointer?,
     at second: Seconds
@@ -137,7 +136,7 @@ struct Outbox: ~Copyable {
     return slot
   }
 
-  /// One that nobody uses: `reserve` has seen that there is one.
+  /// An unused entry: `reserve` has seen that there is one.
   @inline(__always)
   private mutating func takeEntry() -> Int {
     if let slot = entries.takeFirst(of: &unused) { return slot }
@@ -149,7 +148,7 @@ struct Outbox: ~Copyable {
     StoredRequest(UnsafeRawPointer(store.address(Int(entries[slot].place))))
   }
 
-  /// The slot taken next behind that one, when that one was last in the list.
+  /// The slot of the next one taken, or that slot itself when it is the last.
   @inline(__always)
   func slot(behind slot: Int) -> Int {
     let next = Int(entries[slot].newer)
@@ -174,7 +173,7 @@ struct Outbox: ~Copyable {
   /// Something waits to be sent, now or later.
   var hasQueued: Bool { unresolved > inFlight }
 
-  /// The second at which the first of those that wait for another try may have it.
+  /// The second at which the first of those that wait for another try may be sent.
   var nextTry: Seconds? {
     var next: UInt32?
     for index in 0..<later.count where !later[index].isEmpty {
@@ -189,7 +188,7 @@ struct Outbox: ~Copyable {
     entries[Int(later[index].first) &- 1].sentAt &+ Self.pauses[index]
   }
 
-  /// The slot of what is to be sent next.
+  /// The slot of the next one to be sent.
   mutating func takeDue(at second: Seconds) -> Int? {
     if let slot = entries.takeFirst(of: &again) { return slot }
     for index in 0..<later.count where !later[index].isEmpty {
@@ -203,7 +202,7 @@ struct Outbox: ~Copyable {
     return slot
   }
 
-  /// It could not be sent after all, and is the next again.
+  /// It could not be sent after all, and is the next one again.
   mutating func putBack(_ slot: Int) {
     if again.isEmpty, entries[slot].sentAt == 0, entries[slot].newer == fresh {
       fresh = UInt32(truncatingIfNeeded: slot &+ 1)
@@ -229,8 +228,8 @@ struct Outbox: ~Copyable {
 
   // MARK: What comes of it
 
-  /// Its stream has ended; what that means is for `takeAnswered` to be asked. Where it was
-  /// neither answered nor refused nobody knows what became of it.
+  /// Its stream has ended; `takeAnswered` returns it to be judged. If it was neither answered nor
+  /// refused, nobody knows what became of it.
   mutating func streamEnded(_ slot: Int) {
     guard entries[slot].state == .inFlight else { return }
     inFlight &-= 1
@@ -244,7 +243,7 @@ struct Outbox: ~Copyable {
 
   mutating func takeAnswered() -> Int? { entries.takeFirst(of: &answered) }
 
-  /// All that a connection had in flight goes the way of what was answered, in order.
+  /// Everything that a connection had in flight is handled like what was answered, in order.
   @inline(never)
   mutating func connectionEnded(_ connection: UInt16) {
     forEachInFlight(on: connection) { $0.streamEnded($1) }
@@ -264,14 +263,14 @@ struct Outbox: ~Copyable {
     }
   }
 
-  /// It is sent again, at once.
+  /// It is sent again at once.
   mutating func sendAgain(_ slot: Int) {
     entries[slot].state = .queued
     forget(slot)
     entries.append(slot, to: &again)
   }
 
-  /// So many seconds pass before it would be tried again.
+  /// The pause in seconds before another try.
   func pause(_ slot: Int) -> Seconds { Self.pauses[pauseIndex(slot)] }
 
   private func pauseIndex(_ slot: Int) -> Int {
@@ -320,7 +319,7 @@ struct Outbox: ~Copyable {
     while oldest != 0 { end(Int(oldest) &- 1, as: .unknown) }
   }
 
-  /// Nobody sends it any more.
+  /// Nobody sends its request any more.
   @inline(__always)
   private mutating func giveBackRequest(_ slot: Int) {
     store.release(request(slot).size)
@@ -352,7 +351,7 @@ struct Outbox: ~Copyable {
     oldest == 0 ? nil : entries[Int(oldest) &- 1].identifier
   }
 
-  /// The slot of the end that came first; it is given back by `taken`.
+  /// The slot of the outcome that came first; `tookOutcome` gives it back.
   var firstOutcome: Int? { ended.isEmpty ? nil : Int(ended.first) &- 1 }
 
   /// The first outcome was taken.

@@ -1,26 +1,25 @@
-/// What the outbox keeps of a notification beside its request.
+/// What the outbox keeps of a notification besides its request.
 struct OutboxEntry {
   var userData: UnsafeMutableRawPointer?
-  /// What the peer said about why; from malloc, nil where it said nothing.
+  /// The body of the answer; from malloc, nil when there is none.
   var body: UnsafeMutablePointer<AnswerText>?
   var identifier: UInt32
   /// Where its request starts in the store.
   var place: UInt32
-  /// Those taken before and after it that have no end either; 0: none, else one more than
-  /// the slot.
+  /// The ones taken before and after it that have no end either, as slot plus one; 0: none.
   var older: UInt32 = 0
   var newer: UInt32 = 0
-  /// The next one of the list it is in; 0: none, else one more than its slot.
+  /// The next one of the list it is in, as slot plus one; 0: none.
   var next: UInt32 = 0
-  /// While it is in flight: its stream, and which connection that is of.
+  /// While it is in flight: its stream, and the number of that stream's connection.
   var stream: Int32 = 0
   var connection: UInt16 = 0
   var state = OutboxState.queued
-  /// How often it was sent and answered by a word that asks for another try.
+  /// How often it was sent and the answer asked for another try.
   var tries: UInt8 = 0
-  /// The answer's status, as far as it has come; 0: none yet.
+  /// The status of the answer so far; 0: none yet.
   var status: UInt16 = 0
-  /// The answer has come to its end.
+  /// The answer is complete.
   var isWhole = false
   /// The peer reset its stream by an error, or its answer is malformed.
   var isReset = false
@@ -30,20 +29,20 @@ struct OutboxEntry {
   var refusals: UInt8 = 0
   /// How often it was sent and nobody knows what became of it.
   var doubts: UInt8 = 0
-  /// How long the answer's body is, and one more, where it says that; and what came of it.
+  /// The announced length of the answer's body plus one, 0 when none was announced; and how much of
+  /// it came.
   var bodyLength: UInt32 = 0
   var bodyHeard: UInt32 = 0
   /// How many bytes of its payload the stream has taken.
   var sent: UInt16 = 0
-  /// What the service said last where it was to be tried again; 0: nothing.
+  /// The last status of the service that asked for another try; 0: none.
   var lastStatus: UInt16 = 0
-  /// Seconds of the monotonic clock at which it was taken, and at which it was last sent.
+  /// Times of the monotonic clock: when it was taken, and when it was last sent.
   var takenAt: Seconds
   var sentAt: Seconds = 0
-  /// The apns-id: the caller's, or once there is an answer the one that it gave. All
-  /// zero: none.
+  /// The apns-id: the caller's, or the one in the answer once that is there. All zero: none.
   var id = InlineArray<16, UInt8>(repeating: 0)
-  /// Which of the provider's tokens it was sent with, and whether one was replaced for it.
+  /// Which provider token it was sent with, and whether one was replaced for it.
   var tokenGeneration: UInt32 = 0
   var hasNewToken = false
   var lastReason = Reason.none
@@ -58,8 +57,8 @@ struct OutboxEntry {
     self.takenAt = takenAt
   }
 
-  /// An answer counts when it is whole: its header fields and the end of the stream, and no
-  /// error in between. Half of one is none.
+  /// Only a whole answer counts: its header fields and the end of the stream, without an error in
+  /// between.
   var isAnswered: Bool { isWhole && !isReset && status >= 200 }
 }
 
@@ -69,7 +68,7 @@ enum OutboxState: UInt8 {
   case inFlight
   /// Its stream has ended; what that means is not decided yet.
   case answered
-  /// It has its end, which waits to be taken.
+  /// It has its outcome, which waits to be taken.
   case ended
   /// Nobody needs it any more.
   case done
@@ -77,12 +76,12 @@ enum OutboxState: UInt8 {
 
 /// The body of an answer that is not 200: a short JSON object.
 struct AnswerText {
-  /// More than any reason of Apple's takes.
+  /// More than any of Apple's reasons takes.
   static let capacity = 255
   var bytes = InlineArray<255, UInt8>(repeating: 0)
   private(set) var count: UInt8 = 0
 
-  /// Calls `body` with what there is.
+  /// Calls `body` with the bytes.
   func read<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     var copy = bytes
     return withUnsafeBytes(of: &copy) {
@@ -100,7 +99,7 @@ struct AnswerText {
   }
 }
 
-/// A list of entries, by slots, first in first out.
+/// A list of entries by slots, first in, first out.
 struct OutboxList {
   /// One more than the slot; 0: none.
   fileprivate(set) var first: UInt32 = 0

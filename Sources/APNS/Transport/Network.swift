@@ -1,55 +1,55 @@
-/// What a session asks of the world: connections to its gateway, each on a line of
-/// its own, and a clock. No call waits, but `wait`.
+/// What a session needs of the world: connections to its gateway, each under a number, and a clock.
+/// No call waits, except `wait`.
 protocol Network: ~Copyable {
   /// Nanoseconds that only grow.
   var now: Nanoseconds { get }
 
-  /// Its seconds, as far as they are known without much ado: never ahead of `now`.
+  /// The clock's seconds, as far as they are known without a system call: never ahead of `now`.
   var second: Seconds { get }
 
   mutating func random() -> UInt64
 
-  /// Begins a connection on a line that has none, to be open by the deadline. A spare
-  /// one goes where the last one went, without a name looked up.
-  mutating func open(_ line: Int, isSpare: Bool, by deadline: Nanoseconds) throws(Failure)
+  /// Begins the connection of that number, which has to be open by the deadline. A spare one goes
+  /// to the same address as the last one, without looking up the name.
+  mutating func open(_ connection: Int, isSpare: Bool, by deadline: Nanoseconds) throws(Failure)
 
-  /// Takes the opening further; after a failure the line is to be dropped.
-  mutating func advance(_ line: Int) throws(Failure) -> Opening
+  /// Continues opening. After a failure the connection has to be dropped.
+  mutating func advance(_ connection: Int) throws(Failure) -> Opening
 
-  mutating func read(_ line: Int, into buffer: UnsafeMutableRawBufferPointer) -> Reading
-  mutating func write(_ line: Int, _ bytes: UnsafeRawBufferPointer) -> Writing
+  mutating func read(_ connection: Int, into buffer: UnsafeMutableRawBufferPointer) -> Reading
+  mutating func write(_ connection: Int, _ bytes: UnsafeRawBufferPointer) -> Writing
 
-  /// Why `read` or `write` found the line broken; until it is dropped.
-  func failure(_ line: Int) -> Failure
+  /// Why `read` or `write` failed; valid until the connection is dropped.
+  func failure(_ connection: Int) -> Failure
 
-  /// Something may be there to be read.
-  func hasNews(_ line: Int) -> Bool
+  /// There may be something to read.
+  func hasNews(_ connection: Int) -> Bool
 
-  /// Says that nothing more will come; the line may still be read from.
-  mutating func sayGoodbye(_ line: Int)
+  /// Says that nothing more will come; the connection can still be read from.
+  mutating func sayGoodbye(_ connection: Int)
 
-  /// Ends the line's connection, if it has one.
-  mutating func drop(_ line: Int)
+  /// Ends the connection, if there is one.
+  mutating func drop(_ connection: Int)
 
-  /// Says nothing more on any line: the connections are another process's.
+  /// Sends nothing more on any connection: they belong to another process.
   mutating func silence()
 
-  /// Has the next `wait` end when the line is ready for that.
-  mutating func watch(_ line: Int, for readiness: Readiness)
+  /// Makes the next `wait` end when the connection is ready for that.
+  mutating func watch(_ connection: Int, for readiness: Readiness)
 
-  /// Waits until something watched is ready, or that time; what was watched is forgotten.
+  /// Waits until something watched is ready, or until that time; then nothing is watched any more.
   mutating func wait(until time: Nanoseconds)
 
-  /// Does nothing for so many ns.
+  /// Does nothing for that long.
   mutating func pause(_ time: Nanoseconds)
 
-  /// What the last `wait` found the line ready for; told once.
-  mutating func readiness(_ line: Int) -> Readiness
+  /// What the last `wait` found the connection ready for; reported once.
+  mutating func readiness(_ connection: Int) -> Readiness
 
-  /// The gateway's name, at the end of a message.
+  /// Appends the gateway's name to a message.
   func append(to message: inout Message)
 
-  /// What to try instead where no connection comes about, if anything, behind that.
+  /// Appends what to try when no connection can be made, if there is advice.
   func appendAdvice(to message: inout Message)
 }
 
@@ -59,7 +59,7 @@ extension Network where Self: ~Copyable {
   var second: Seconds { UInt32(truncatingIfNeeded: now / 1_000_000_000) }
 }
 
-/// How far the opening of a line has come.
+/// How far a connection has been opened.
 enum Opening {
   case open
   case waits(Readiness, until: Nanoseconds)

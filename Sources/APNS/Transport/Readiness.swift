@@ -6,8 +6,8 @@ struct Readiness: OptionSet {
   static let reading = Readiness(rawValue: Int16(POLLIN))
   static let writing = Readiness(rawValue: Int16(POLLOUT))
 
-  /// Nil when the deadline passed first. An error or hang-up counts as readiness:
-  /// the call that follows will tell.
+  /// Nil when the deadline passed first. An error or hang-up counts as readiness: the next call
+  /// finds it.
   static func wait(
     for wanted: Readiness, on descriptor: CInt, until deadline: Deadline
   ) -> Readiness? {

@@ -1,28 +1,28 @@
-/// What came of looking into a connection.
+/// The result of a read.
 enum Reading {
   case bytes(Int)
-  /// Nothing there now.
+  /// Nothing is there now.
   case nothing
   /// The peer said goodbye, or at least ended its stream.
   case end
-  /// It broke: a reset, an alert, noise. The connection is asked for the failure.
+  /// The connection broke: a reset, an alert, invalid data. It can be asked for the failure.
   case broken
 }
 
-/// What came of trying to write.
+/// The result of a write.
 enum Writing {
   case bytes(Int)
   /// The peer takes no more now.
   case full
   /// It has to be read from first (a renegotiation).
   case needsReading
-  /// It broke, as in reading.
+  /// The connection broke, as with reading.
   case broken
 }
 
-/// How far the making of a connection has come.
+/// How far a connection has been made.
 enum Progress {
   case open
-  /// To be taken further when the descriptor is ready, or at that time.
+  /// To be continued when the descriptor is ready, or at that time.
   case waits(Readiness, until: Deadline)
 }

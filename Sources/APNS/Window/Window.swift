@@ -23,7 +23,7 @@ struct Window: ~Copyable {
   private let reportsAccepted: Bool
   /// An identifier of 0 is the sentinel's while there is one, whatever the status.
   private let zeroProves: Bool
-  /// What is in doubt goes out in less company each time; not where nothing can be proven.
+  /// What is in doubt goes out with fewer others each time; not when nothing can be proven.
   private let limitsFlights: Bool
   /// Up to which position some token has a length that may be what a gateway faults.
   private var oddTokensEnd = 0

@@ -34,8 +34,8 @@ struct Caller: Calling, ~Copyable {
     let token = UnsafeMutableRawBufferPointer(rebasing: world.token[0..<sent.tokenLength])
     Token.write(number, token)
     if !session.hasRoom(for: sent.size) { world.met(.fullWindows) }
-    for lane in 0..<options.connections
-    where session.channels[lane].window.reserve(sent.size) == nil {
+    for channel in 0..<options.connections
+    where session.channels[channel].window.reserve(sent.size) == nil {
       world.ledger.wantProof(world.call)
     }
     let notification = WireNotification(
@@ -43,9 +43,9 @@ struct Caller: Calling, ~Copyable {
       expiry: sent.expiry, priority: sent.priority)
     sent.identifier = try session.take(
       notification, userData: UnsafeMutableRawPointer(bitPattern: number + 1))
-    sent.lane = session.taking
+    sent.channel = session.taking
     world.ledger.take(sent)
-    world.say("\(number) is taken as \(sent.identifier) by lane \(sent.lane): \(sent.fate)")
+    world.say("\(number) is taken as \(sent.identifier) by channel \(sent.channel): \(sent.fate)")
     return sent.identifier
   }
 
@@ -62,7 +62,7 @@ struct Caller: Calling, ~Copyable {
     default: size += 18 + (expiry == nil ? 0 : 7) + (priority == nil ? 0 : 4)
     }
     return Sent(
-      identifier: 0, lane: 0, tokenLength: tokenLength, payloadLength: payloadLength,
+      identifier: 0, channel: 0, tokenLength: tokenLength, payloadLength: payloadLength,
       expiry: expiry, priority: priority, size: size, fate: drawFate(scenario))
   }
 

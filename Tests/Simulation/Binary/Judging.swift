@@ -11,9 +11,9 @@ extension World {
     if sent.pointee.told != .none { violate("\(number) is told twice") }
     sent.pointee.told = end
     ledger.counts.told += 1
-    let last = ledger.lanes[sent.pointee.lane].lastTold
+    let last = ledger.channels[sent.pointee.channel].lastTold
     if number <= last { violate("\(number) is told after \(last)") }
-    ledger.lanes[sent.pointee.lane].lastTold = number
+    ledger.channels[sent.pointee.channel].lastTold = number
     switch end {
     case .accepted:
       met(.acceptedEvents)
@@ -23,8 +23,8 @@ extension World {
     }
     checkEnd(number, end)
     guard scenario.isExact else { return }
-    for lane in 0..<Int(given.connections) {
-      let other = ledger.waitingEvent(of: lane, reportsAccepted: reportsAccepted)
+    for channel in 0..<Int(given.connections) {
+      let other = ledger.waitingEvent(of: channel, reportsAccepted: reportsAccepted)
       if let other, other < number { violate("\(number) is told before \(other)") }
     }
   }
@@ -51,7 +51,7 @@ extension World {
     if case .killer = ledger.sent[number].fate { return }
     // So many ends in a row without a proof, as several culprits bring about, are the end of all
     // that is in doubt, as the header says.
-    for lane in 0..<4 where ledger.lanes[lane].hasGivenUp { return }
+    for channel in 0..<4 where ledger.channels[channel].hasGivenUp { return }
     violate("\(number) does not get through beside what ends connections")
   }
 
@@ -61,17 +61,18 @@ extension World {
   func checkWriting(_ line: Int) {
     // Where silence has proven all that may be in flight together, the next follows at once; and
     // after the provider was turned down a sentinel asks whether it is let in.
-    if !call.mayWrite, !isProofDue(line / 2), !scenario.isQuiet, !ledger.lanes[line / 2].wasRefused
+    if !call.mayWrite, !isProofDue(line / 2), !scenario.isQuiet,
+      !ledger.channels[line / 2].wasRefused
     {
       violate("something is written in a call that only looks, by line \(line)")
     }
   }
 
-  func isProofDue(_ lane: Int) -> Bool {
-    let since = ledger.lanes[lane].unprovenSince
+  func isProofDue(_ channel: Int) -> Bool {
+    let since = ledger.channels[channel].unprovenSince
     // The session has looked at the clock before it wrote, or tried to.
-    let slack = 100_000 + faults.lapseMax + (ledger.lanes[lane].wasFull ? writeTimeout : 0)
-    return ledger.lanes[lane].wantsProof || since >= 0 && clock - since >= proveAfter - slack
+    let slack = 100_000 + faults.lapseMax + (ledger.channels[channel].wasFull ? writeTimeout : 0)
+    return ledger.channels[channel].wantsProof || since >= 0 && clock - since >= proveAfter - slack
   }
 
   private var proveAfter: Int64 {
@@ -84,7 +85,7 @@ extension World {
     // Proof costs its connection.
     guard scenario.isExact, mayConnect else { return }
     for connection in lines where connection.phase == .open && connection.frames > 0 {
-      let since = ledger.lanes[connection.line / 2].unprovenSince
+      let since = ledger.channels[connection.line / 2].unprovenSince
       if since >= 0, call.started - since >= proveAfter + 1_000_000, !connection.hasSentinel,
         !connection.isDone, !connection.everRefused, !isHeldBack(connection)
       {
@@ -112,7 +113,7 @@ extension World {
 
   /// Not all that waits is written, though the peer takes it.
   private func isHeldBack(_ connection: BinaryLink) -> Bool {
-    ledger.lanes[connection.line / 2].last > connection.lastNumber
+    ledger.channels[connection.line / 2].last > connection.lastNumber
   }
 
   /// The session waits. What it may hold back is what comes behind many rejections, and that
@@ -123,7 +124,7 @@ extension World {
       guard !connection.hasSentinel, !connection.hasSaidGoodbye, connection.refusedSince == 0,
         connection.rereadAt == 0, connection.endsAt > clock, isHeldBack(connection)
       else { continue }
-      let rejections = ledger.lanes[connection.line / 2].rejections
+      let rejections = ledger.channels[connection.line / 2].rejections
       let held = clock - max(connection.tookAt, call.started)
       if rejections < 3 {
         violate("\(connection) is held back after \(rejections) rejections")

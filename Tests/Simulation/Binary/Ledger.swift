@@ -21,7 +21,7 @@ enum Fate {
 /// What is known of one notification.
 struct Sent {
   var identifier: UInt32
-  var lane: Int
+  var channel: Int
   var tokenLength: Int
   var payloadLength: Int
   var expiry: UInt32?
@@ -29,7 +29,7 @@ struct Sent {
   /// Of its frame.
   var size: Int
   var fate: Fate
-  /// The one that its lane took next; -1 while there is none.
+  /// The one that its channel took next; -1 while there is none.
   var next = -1
   /// The last connection that had it whole, and the one on which it was accepted; -1: none.
   var carrier = -1
@@ -56,8 +56,8 @@ enum Result {
   case gaveUp
 }
 
-/// One for each lane: the notifications it took, as a list.
-struct LaneLedger {
+/// One for each channel: the notifications it took, as a list.
+struct ChannelLedger {
   /// The oldest without an end that is due, and the newest; -1: none.
   var first = -1
   var last = -1
@@ -104,18 +104,18 @@ struct Counts {
 struct Ledger {
   static let most = 3000
   let sent: UnsafeMutablePointer<Sent>
-  let lanes: UnsafeMutablePointer<LaneLedger>
+  let channels: UnsafeMutablePointer<ChannelLedger>
   private(set) var results: [Result] = []
   var counts = Counts()
 
   init() {
     sent = .allocate(capacity: Self.most)
-    lanes = .allocate(capacity: 4)
+    channels = .allocate(capacity: 4)
     reset()
   }
 
   mutating func reset() {
-    lanes.initialize(repeating: LaneLedger(), count: 4)
+    channels.initialize(repeating: ChannelLedger(), count: 4)
     results.removeAll(keepingCapacity: true)
     counts = Counts()
   }
@@ -132,23 +132,23 @@ struct Ledger {
 
   mutating func take(_ notification: Sent) {
     let number = counts.taken
-    let lane = notification.lane
+    let channel = notification.channel
     (sent + number).initialize(to: notification)
     counts.taken += 1
     counts.takenBytes += notification.size
-    if lanes[lane].last >= 0 { sent[lanes[lane].last].next = number }
-    if lanes[lane].first < 0 { lanes[lane].first = number }
-    if lanes[lane].last < 0 { lanes[lane].toBeTold = number }
-    lanes[lane].last = number
-    if notification.tokenLength != 32 { lanes[lane].lastOdd = number }
+    if channels[channel].last >= 0 { sent[channels[channel].last].next = number }
+    if channels[channel].first < 0 { channels[channel].first = number }
+    if channels[channel].last < 0 { channels[channel].toBeTold = number }
+    channels[channel].last = number
+    if notification.tokenLength != 32 { channels[channel].lastOdd = number }
   }
 
-  /// Gives the oldest of a lane without an end its end.
-  mutating func resolveFirst(of lane: Int, as end: End) {
-    let number = lanes[lane].first
+  /// Gives the oldest of a channel without an end its end.
+  mutating func resolveFirst(of channel: Int, as end: End) {
+    let number = channels[channel].first
     guard number >= 0 else { return }
     sent[number].due = end
-    lanes[lane].first = sent[number].next
+    channels[channel].first = sent[number].next
     counts.endedBytes += sent[number].size
     switch end {
     case .accepted: counts.accepted += 1
@@ -159,14 +159,16 @@ struct Ledger {
 
   /// The session was closed: nothing will be known of what has no end.
   mutating func abandon() {
-    for lane in 0..<4 {
-      while lanes[lane].first >= 0 { resolveFirst(of: lane, as: .unknown) }
+    for channel in 0..<4 {
+      while channels[channel].first >= 0 { resolveFirst(of: channel, as: .unknown) }
     }
   }
 
   /// A call wants proof of all that has no end.
   mutating func wantProof(_ call: Call) {
-    for lane in 0..<4 { (lanes[lane].wantsProof, lanes[lane].wantedAt) = (true, call.started) }
+    for channel in 0..<4 {
+      (channels[channel].wantsProof, channels[channel].wantedAt) = (true, call.started)
+    }
   }
 
   /// What a connection had whole was in flight when it ended without a word.
@@ -176,23 +178,23 @@ struct Ledger {
     }
   }
 
-  /// Gives the oldest of a lane that were in doubt so often their end; how many those were.
-  mutating func giveUp(of lane: Int, doubts: Int) -> Int {
+  /// Gives the oldest of a channel that were in doubt so often their end; how many those were.
+  mutating func giveUp(of channel: Int, doubts: Int) -> Int {
     var count = 0
-    while lanes[lane].first >= 0, sent[lanes[lane].first].doubts >= doubts {
-      resolveFirst(of: lane, as: .unknown)
+    while channels[channel].first >= 0, sent[channels[channel].first].doubts >= doubts {
+      resolveFirst(of: channel, as: .unknown)
       count += 1
     }
     return count
   }
 
-  func isInDoubt(_ lane: Int) -> Bool {
-    lanes[lane].first >= 0 && sent[lanes[lane].first].doubts > 0
+  func isInDoubt(_ channel: Int) -> Bool {
+    channels[channel].first >= 0 && sent[channels[channel].first].doubts > 0
   }
 
-  /// The oldest event of a lane that waits to be taken; nil: there is none.
-  mutating func waitingEvent(of lane: Int, reportsAccepted: Bool) -> Int? {
-    var number = lanes[lane].toBeTold
+  /// The oldest event of a channel that waits to be taken; nil: there is none.
+  mutating func waitingEvent(of channel: Int, reportsAccepted: Bool) -> Int? {
+    var number = channels[channel].toBeTold
     while number >= 0 {
       switch sent[number].due {
       case .none: return nil
@@ -202,7 +204,7 @@ struct Ledger {
       }
       guard sent[number].next >= 0 else { return nil }
       number = sent[number].next
-      lanes[lane].toBeTold = number
+      channels[channel].toBeTold = number
     }
     return nil
   }
@@ -210,8 +212,8 @@ struct Ledger {
   /// The oldest notification of all without an end; -1: there is none.
   var firstUnresolved: Int {
     var oldest = -1
-    for lane in 0..<4 where lanes[lane].first >= 0 {
-      if oldest < 0 || lanes[lane].first < oldest { oldest = lanes[lane].first }
+    for channel in 0..<4 where channels[channel].first >= 0 {
+      if oldest < 0 || channels[channel].first < oldest { oldest = channels[channel].first }
     }
     return oldest
   }

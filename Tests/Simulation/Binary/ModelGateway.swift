@@ -9,13 +9,13 @@ extension World {
   func receive(_ line: Int, _ bytes: UnsafeRawBufferPointer) {
     let connection = lines[line]
     if connection.isSpare, connection.offset + connection.streamCount == 0 { met(.sparesUsed) }
-    let lane = line / 2
+    let channel = line / 2
     if connection.firstWrite < 0 {
       connection.firstWrite = clock
-      if connection.everRefused { ledger.lanes[lane].wasFull = true }
+      if connection.everRefused { ledger.channels[channel].wasFull = true }
     }
     checkWriting(line)
-    if ledger.lanes[lane].unprovenSince < 0 { ledger.lanes[lane].unprovenSince = clock }
+    if ledger.channels[channel].unprovenSince < 0 { ledger.channels[channel].unprovenSince = clock }
     connection.arrival = max(connection.arrival, clock + dice.around(connection.up))
     act(line, until: connection.arrival)
     guard connection.streamCount + bytes.count <= BinaryLink.room else {
@@ -69,7 +69,7 @@ extension World {
     if !connection.isDeaf { judge(connection, number) }
   }
 
-  /// The frame is the one that was sent, in its place, on its lane.
+  /// The frame is the one that was sent, in its place, on its channel.
   private func check(_ connection: BinaryLink, _ frame: ReadFrame, _ number: Int) {
     let sent = ledger.sent[number]
     if frame.token.count != sent.tokenLength || frame.payload.count != sent.payloadLength
@@ -91,15 +91,15 @@ extension World {
         violate("\(number) is written with another identifier, expiry or priority")
       }
     }
-    if connection.line / 2 != sent.lane {
-      violate("\(number) of lane \(sent.lane) goes out on line \(connection.line)")
+    if connection.line / 2 != sent.channel {
+      violate("\(number) of channel \(sent.channel) goes out on line \(connection.line)")
     }
     let last = connection.lastNumber
     if last >= number { violate("\(number) after \(last) on \(connection)") }
     if sent.told != .none { violate("\(number) is written after its end was told") }
     guard scenario.isExact else { return }
     if sent.due != .none { violate("\(number) is written after its end") }
-    let due = last < 0 ? ledger.lanes[sent.lane].first : ledger.sent[last].next
+    let due = last < 0 ? ledger.channels[sent.channel].first : ledger.sent[last].next
     if number != due {
       violate("\(number) is written where \(due) is due, on \(connection)")
     }
@@ -109,11 +109,11 @@ extension World {
     say("\(connection) has the sentinel \(frame.identifier ?? 0)")
     if scenario.isQuiet || scenario.isSimple { violate("a sentinel where there is to be none") }
     if connection.hasSentinel { violate("two sentinels on \(connection)") }
-    let lane = connection.line / 2
-    if connection.frames == 0, !ledger.lanes[lane].wasRefused {
+    let channel = connection.line / 2
+    if connection.frames == 0, !ledger.channels[channel].wasRefused {
       violate("a sentinel with nothing to prove")
     }
-    if !isProofDue(lane), !ledger.isInDoubt(lane) { violate("a sentinel that nobody wants") }
+    if !isProofDue(channel), !ledger.isInDoubt(channel) { violate("a sentinel that nobody wants") }
     guard let identifier = frame.identifier, identifier != 0,
       connection.lastNumber < 0
         || identifier != ledger.sent[connection.lastNumber].identifier
@@ -240,12 +240,12 @@ extension World {
 
   /// An identifier that means nothing on this connection, nor will.
   private func stranger(_ connection: BinaryLink) -> UInt32 {
-    let lane = connection.line / 2
+    let channel = connection.line / 2
     let taken = ledger.counts.taken
-    // One of another lane, or one that has its end.
+    // One of another channel, or one that has its end.
     for _ in 0..<4 where taken > 0 {
       let other = ledger.sent[dice.below(taken)]
-      if other.lane != lane || other.told != .none { return other.identifier }
+      if other.channel != channel || other.told != .none { return other.identifier }
     }
     return scenario.firstIdentifier &+ 0x4000_0000 &+ UInt32(dice.below(1 << 20))
   }

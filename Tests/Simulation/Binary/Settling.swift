@@ -47,24 +47,25 @@ extension World {
   /// that says so of all.
   private func answersSentinel(_ line: Int, _ status: UInt8) -> Bool {
     if given.zero_proves != 0 || status == 2 { return true }
-    let lane = ledger.lanes[line / 2]
-    return status == 5 && (lane.first < 0 || lane.lastOdd < lane.first)
+    let channel = ledger.channels[line / 2]
+    return status == 5 && (channel.first < 0 || channel.lastOdd < channel.first)
   }
 
   private func settled(_ line: Int, accepted: Int, rejected: UInt8?) {
-    let lane = line / 2
+    let channel = line / 2
     ledger.end(lines[line].serial, as: .settled)
-    ledger.lanes[lane].ambiguousEnds = 0
-    ledger.lanes[lane].hasProven = true
-    ledger.lanes[lane].unprovenSince = -1
-    if rejected == nil, ledger.lanes[lane].wantedAt != call.started {
-      ledger.lanes[lane].wantsProof = false
+    ledger.channels[channel].ambiguousEnds = 0
+    ledger.channels[channel].hasProven = true
+    ledger.channels[channel].unprovenSince = -1
+    if rejected == nil, ledger.channels[channel].wantedAt != call.started {
+      ledger.channels[channel].wantsProof = false
     }
-    ledger.lanes[lane].rejections = rejected == nil ? 0 : ledger.lanes[lane].rejections + 1
+    ledger.channels[channel].rejections =
+      rejected == nil ? 0 : ledger.channels[channel].rejections + 1
     cameToSomething()
     guard scenario.isExact else { return }
-    for _ in 0..<accepted { ledger.resolveFirst(of: lane, as: .accepted) }
-    if let rejected { ledger.resolveFirst(of: lane, as: .rejected(rejected)) }
+    for _ in 0..<accepted { ledger.resolveFirst(of: channel, as: .accepted) }
+    if let rejected { ledger.resolveFirst(of: channel, as: .rejected(rejected)) }
     let left = lines[line].frames - accepted - (rejected == nil ? 0 : 1)
     if left > 0 {
       met(.resends, left)
@@ -73,61 +74,65 @@ extension World {
   }
 
   private func endedInDoubt(_ line: Int) {
-    let lane = line / 2
+    let channel = line / 2
     let frames = lines[line].frames
     let serial = lines[line].serial
     guard frames > 0 else {
       // A part of a notification is none that the gateway may have accepted.
-      if scenario.isExact, !ledger.isInDoubt(lane) { ledger.lanes[lane].unprovenSince = -1 }
+      if scenario.isExact, !ledger.isInDoubt(channel) {
+        ledger.channels[channel].unprovenSince = -1
+      }
       return ledger.end(serial, as: .settled)
     }
     met(.ambiguousEnds)
     cameToNothing()
     ledger.doubt(serial)
     guard scenario.isExact else { return ledger.end(serial, as: .ambiguous) }
-    ledger.lanes[lane].ambiguousEnds += 1
+    ledger.channels[channel].ambiguousEnds += 1
     var left = frames
     if !resends {
       ledger.end(serial, as: .gaveUp)
-      for _ in 0..<frames { ledger.resolveFirst(of: lane, as: .unknown) }
+      for _ in 0..<frames { ledger.resolveFirst(of: channel, as: .unknown) }
       left = 0
-    } else if ledger.lanes[lane].ambiguousEnds
-      < (ledger.lanes[lane].hasProven ? 64 : 12)
+    } else if ledger.channels[channel].ambiguousEnds
+      < (ledger.channels[channel].hasProven ? 64 : 12)
     {
       ledger.end(serial, as: .ambiguous)
-      left -= giveUpPoison(of: lane)
+      left -= giveUpPoison(of: channel)
     } else {
       met(.givenUp)
       ledger.end(serial, as: .gaveUp)
-      ledger.lanes[lane].ambiguousEnds = 0
-      ledger.lanes[lane].hasProven = false
-      ledger.lanes[lane].hasGivenUp = true
-      _ = ledger.giveUp(of: lane, doubts: 1)
+      ledger.channels[channel].ambiguousEnds = 0
+      ledger.channels[channel].hasProven = false
+      ledger.channels[channel].hasGivenUp = true
+      _ = ledger.giveUp(of: channel, doubts: 1)
       left = 0
     }
-    if !ledger.isInDoubt(lane) { ledger.lanes[lane].unprovenSince = -1 }
+    if !ledger.isInDoubt(channel) { ledger.channels[channel].unprovenSince = -1 }
     met(.resends, left)
     ledger.counts.resent += left
   }
 
   /// Whether anything was looked at nobody knows, so those in flight are in doubt too.
   private func turnedDown(_ line: Int) {
-    let lane = line / 2
+    let channel = line / 2
     guard lines[line].frames > 0 else {
-      if scenario.isExact, !ledger.isInDoubt(lane) { ledger.lanes[lane].unprovenSince = -1 }
+      if scenario.isExact, !ledger.isInDoubt(channel) {
+        ledger.channels[channel].unprovenSince = -1
+      }
       return
     }
-    ledger.lanes[lane].wasRefused = true
+    ledger.channels[channel].wasRefused = true
     ledger.doubt(lines[line].serial)
     guard scenario.isExact else { return }
-    _ = giveUpPoison(of: lane)
-    if !ledger.isInDoubt(lane) { ledger.lanes[lane].unprovenSince = -1 }
+    _ = giveUpPoison(of: channel)
+    if !ledger.isInDoubt(channel) { ledger.channels[channel].unprovenSince = -1 }
   }
 
   /// What is in doubt for the fifth time is so all by itself, for it may be what ends the
   /// connections.
-  private func giveUpPoison(of lane: Int) -> Int {
-    let count = ledger.giveUp(of: lane, doubts: 5)
+  private func giveUpPoison(of channel: Int) -> Int {
+    let count = ledger.giveUp(of: channel, doubts: 5)
     if count > 1 { violate("\(count) are given up together") }
     if count > 0 { met(.poison) }
     return count

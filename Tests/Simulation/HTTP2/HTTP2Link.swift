@@ -26,7 +26,7 @@ final class HTTP2Link: Link {
   var isToBeLeft = false
   /// It has read what breaks HTTP/2's rules.
   var hasReadBreach = false
-  /// Lanes that begin no more requests do not count as connections side by side.
+  /// Channels that begin no more requests do not count as connections side by side.
   var isSettling: Bool { hasReadGoodbye || isToBeLeft || hasReadBreach || everRefused }
   /// When the session asked by a PING that has no answer yet; 0: it did not.
   var pingedAt: Int64 = 0

@@ -1,21 +1,21 @@
-/// A part of the window with the connection that carries it, and the connection made
-/// ready to carry it next.
+/// One connection of a session, with its part of the window and the spare connection that takes
+/// over from it.
 struct BinaryChannel: ~Copyable {
   var window: Window
-  /// The line in use and the spare one; they change places.
+  /// The connection in use and the spare one; they change places.
   var connection: SessionConnection
   var spare: SessionConnection
   var packet = ErrorPacketReader()
 
   var pace = Pace()
 
-  /// What is last on the connection, where there is to be proof.
+  /// The sentinel, which goes out last on a connection when proof is wanted.
   var sentinel = Sentinel()
-  /// There is to be proof as soon as all that waits is written.
+  /// A proof is written as soon as everything that waits is written.
   var wantsProof = false
-  /// When there is to be at the latest; `max` while nothing is in flight.
+  /// When a proof has to be written at the latest; `max` while nothing is in flight.
   var proveDue = Nanoseconds.max
-  /// With a quiet period: what was written before that time, which is to be proven by it.
+  /// With a quiet period: what was written before a certain time, which that period proves.
   var quietMark: QuietMark?
 
   /// When the connection was first and last written to.
@@ -23,21 +23,22 @@ struct BinaryChannel: ~Copyable {
   var lastWrite: Nanoseconds = 0
   /// Bytes written on the connection.
   var written = 0
-  /// The last connection ended by a word against the provider, with notifications in flight:
-  /// the next is to prove, with a sentinel and nothing else, that there is none any more.
+  /// The last connection ended because the peer refused the provider, with notifications in flight.
+  /// The next one carries a sentinel and nothing else, to prove that nothing is in flight any more.
   var isUnwelcome = false
-  /// Ends in a row that took notifications with them and said nothing.
+  /// How many connections in a row ended without a word and took notifications with them.
   var ambiguousEnds = 0
-  /// Something was proven, since all that was in doubt was last given up.
+  /// Something was proven since everything in doubt was last given up.
   var hasProven = false
-  /// Hearings in a row that found something and were told nothing, and since when they count.
+  /// Reads in a row that found something but brought no part of a packet, and the time from which
+  /// they count.
   var emptyReads = 0
   var emptyReadsSince: Nanoseconds = 0
   /// The last connection ended by a rejection, so this one may too.
   var expectsRejection = false
-  /// When the spare line is to be looked at, or tried, next.
+  /// When the spare connection is next looked at, or tried.
   var nextSpareLook: Nanoseconds = 0
-  /// What the opening of the spare line waits for, and until when.
+  /// What the spare connection waits for while it opens, and until when.
   var spareWants: Readiness = []
   var spareUntil: Nanoseconds = 0
   /// Bytes queued since this channel's turn began.
@@ -45,12 +46,12 @@ struct BinaryChannel: ~Copyable {
 
   var phase: ConnectionPhase { connection.phase }
 
-  /// No notification goes out on the connection now.
+  /// The connection may carry no notification now.
   var holdsBack: Bool { sentinel.isBegun || isUnwelcome }
 
-  /// Something waits to be written, be it on the next connection.
+  /// Something waits to be written, if only on the next connection.
   var hasUnwritten: Bool { window.hasUnwritten || hasHalfSentinel }
-  /// The same, but for what waits for the answer to a sentinel.
+  /// The same, without what waits for the answer to a sentinel.
   var waitsToWrite: Bool { hasUnwritten && !sentinel.isWhole }
   private var hasHalfSentinel: Bool { sentinel.isBegun && !sentinel.isWhole }
 
@@ -60,10 +61,10 @@ struct BinaryChannel: ~Copyable {
     self.spare = spare
   }
 
-  /// Takes the spare line into use.
+  /// Puts the spare connection to use.
   mutating func moveToSpare() { (connection, spare) = (spare, connection) }
 
-  /// The connection that is new, or was, has nothing of what another had.
+  /// A new connection, or none, takes nothing over from the one before.
   mutating func forgetConnection() {
     packet = ErrorPacketReader()
     sentinel = Sentinel()
@@ -72,15 +73,15 @@ struct BinaryChannel: ~Copyable {
     (written, emptyReads) = (0, 0)
   }
 
-  /// All that was in flight has its end, or was not looked at. What the call wants beyond
-  /// that it goes on to want.
+  /// Everything in flight has its end, or the peer looked at none of it. What the call wants beyond
+  /// that, it still wants.
   mutating func settled() {
     wantsProof = false
     proveDue = .max
   }
 }
 
-/// All before that position was written by that time.
+/// Everything before that position was written by that time.
 struct QuietMark {
   var position: Int
   var time: Nanoseconds

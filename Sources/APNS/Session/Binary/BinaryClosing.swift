@@ -2,9 +2,9 @@ import CAPNS
 
 /// The gentle end of a session.
 extension BinarySession where Net: ~Copyable {
-  /// Writes what waits, with proof behind it, and listens until the gateway ends the
-  /// connections too; what has no end then becomes unknown. False where the session may wait no
-  /// longer in this call: the next one goes on.
+  /// Writes what waits, with proof behind it, and reads until the gateway ends the connections too.
+  /// What has no end then becomes unknown. False when this call may wait no longer: the next call
+  /// continues.
   @discardableResult
   mutating func close(by deadline: Nanoseconds) -> Bool {
     guard !isClosed else { return true }
@@ -27,10 +27,10 @@ extension BinarySession where Net: ~Copyable {
     return true
   }
 
-  /// Writes what can be written, and says that it was the last; false where that takes longer
-  /// and another call may go on with it.
+  /// Writes what can be written and says that it was the last. False when that takes longer and
+  /// another call may continue.
   private mutating func writeLast(by limit: Nanoseconds, mayGoOn: Bool) -> Bool {
-    // What has no connection now gets none any more.
+    // A connection that is not open yet is given up.
     for index in 0..<options.connections where channels[index].phase == .opening {
       close(channels + index)
     }
@@ -38,7 +38,7 @@ extension BinarySession where Net: ~Copyable {
       for index in 0..<options.connections where channels[index].phase == .open {
         channels[index].wantsProof = options.usesSentinel && !channels[index].window.isEmpty
       }
-      // What cannot be written any more ends as unknown, like all that has no end.
+      // What cannot be written ends as unknown, like everything without an end.
       do throws(Failure) {
         try run(until: .lastWriting, by: limit)
       } catch {
@@ -55,7 +55,7 @@ extension BinarySession where Net: ~Copyable {
     return true
   }
 
-  /// Hears the last words; false when nobody has any more to say.
+  /// Reads what the gateway still says; false when every connection has ended.
   private mutating func listen() -> Bool {
     var isListening = false
     for index in 0..<options.connections where channels[index].phase == .open {

@@ -1,14 +1,13 @@
 import CAPNS
 
-/// Opening lines: the one that is needed, and the spare one that will be.
+/// Opening connections: the one that is needed, and the spare one.
 extension BinarySession where Net: ~Copyable {
-  /// A spare line older than that may have been cut by a firewall without a word.
+  /// A firewall may have cut an older spare connection without telling.
   private static var longestSpare: Nanoseconds { 60_000_000_000 }
-  /// One that has not come about by then may never do; another is made sooner.
+  /// A spare connection that has not opened by then is given up, and another is made.
   private static var longestSpareOpening: Nanoseconds { 2_000_000_000 }
 
-  /// Sees to it that the channel's line is open; false where that takes waiting, or is
-  /// not needed.
+  /// Opens the channel's connection; false when that takes waiting or is not needed.
   @inline(__always)
   mutating func ensureOpen(
     _ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: BinaryGoal
@@ -36,7 +35,7 @@ extension BinarySession where Net: ~Copyable {
     return true
   }
 
-  /// Moves to the spare line, unless it is none or has gone stale.
+  /// Moves to the spare connection, unless there is none or it is too old.
   @inline(never)
   private mutating func takeSpare(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
     guard channel.pointee.spare.phase != .closed else { return }
@@ -49,12 +48,12 @@ extension BinarySession where Net: ~Copyable {
     channel.pointee.moveToSpare()
     if channel.pointee.phase == .open {
       begun(channel)
-      // It may have been ended while nobody listened.
+      // It may have ended while nobody read from it.
       try receive(channel)
     }
   }
 
-  /// The channel's line is another one than before, and open.
+  /// The channel has another connection than before, and it is open.
   @inline(never)
   private mutating func begun(_ channel: UnsafeMutablePointer<BinaryChannel>) {
     let now = network.now
@@ -74,8 +73,8 @@ extension BinarySession where Net: ~Copyable {
     channel.pointee.spare.close(on: &network)
   }
 
-  /// Where the line will soon be needed no more, the next one is made ready while
-  /// this one works, so that moving on costs no handshake.
+  /// When the connection will soon be used up, the next one is made while this one works, so that
+  /// moving on costs no handshake.
   @inline(__always)
   mutating func keepSpare(_ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: BinaryGoal) {
     if case .lastWriting = goal { return }
@@ -138,14 +137,14 @@ extension BinarySession where Net: ~Copyable {
     wake = min(wake, channel.pointee.spareUntil)
   }
 
-  /// The line that works is none the worse for it; when it ends, the reason will be heard.
+  /// The connection in use is not affected; when it ends, its own reason is reported.
   @inline(never)
   private mutating func spareFailed(_ channel: UnsafeMutablePointer<BinaryChannel>) {
     channel.pointee.spare.close(on: &network)
     channel.pointee.nextSpareLook = network.now &+ Reconnects.shortLife
   }
 
-  /// The connection is gone without a packet that settles anything.
+  /// The connection is gone, and no packet settles anything.
   @inline(never)
   mutating func connectionEnded(
     _ channel: UnsafeMutablePointer<BinaryChannel>, _ failure: Failure?
@@ -175,7 +174,7 @@ extension BinarySession where Net: ~Copyable {
       channel.pointee.hasProven = false
       channel.pointee.window.connectionEnded(resending: .undoubted)
     }
-    // What is sent again is as old as it was, and wanted as much.
+    // What is sent again keeps its age, and is wanted as before.
     if !channel.pointee.window.hasDoubt { channel.pointee.settled() }
     reconnects.lost(channel.pointee.connection, leavingDoubt: isInDoubt, on: &network)
   }

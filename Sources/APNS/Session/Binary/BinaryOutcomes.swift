@@ -1,9 +1,9 @@
 import CAPNS
 
-/// What the caller is told: ends, and counts.
+/// What the caller is told: outcomes and counts.
 extension BinarySession where Net: ~Copyable {
-  /// The next outcome; nil when none came by the deadline. With `milliseconds`
-  /// 0 no connection is made, and nothing written but what is to prove.
+  /// The next outcome; nil when none came by the deadline. With `milliseconds` 0 no connection is
+  /// made and nothing but proofs is written.
   mutating func nextOutcome(milliseconds: Int32) throws(Failure) -> WaitingOutcome? {
     if let outcome = takeOutcome() { return outcome }
     if isClosed { return nil }
@@ -17,13 +17,13 @@ extension BinarySession where Net: ~Copyable {
     do throws(Failure) {
       try run(until: .outcome, by: deadline)
     } catch {
-      // That no outcome came in time is no failure, but that nothing could be written is.
+      // It is no failure that no outcome came in time, but it is one that nothing could be written.
       if error.status != APNS_ERR_TIMEOUT || waitsToWrite { throw error }
     }
     return takeOutcome()
   }
 
-  /// Hears what has come, and proves what has been in flight for long.
+  /// Reads what has come, and proves what has been in flight for long.
   private mutating func look(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
     callEnds = network.now
     channel.pointee.connection.lastLook = callEnds
@@ -39,7 +39,7 @@ extension BinarySession where Net: ~Copyable {
     var oldest: (channel: Int, identifier: UInt32)?
     for index in 0..<options.connections {
       guard let identifier = channels[index].window.firstOutcome else { continue }
-      // Identifiers come round; the nearer one behind is the older.
+      // Identifiers wrap around; of two, the nearer one behind is the older.
       if let other = oldest, Int32(bitPattern: identifier &- other.identifier) > 0 { continue }
       oldest = (index, identifier)
     }
@@ -56,14 +56,14 @@ extension BinarySession where Net: ~Copyable {
     return false
   }
 
-  /// A count of all channels together.
+  /// A count over all channels.
   func sum(_ count: (borrowing Window) -> Int) -> Int {
     var sum = 0
     for index in 0..<options.connections { sum &+= count(channels[index].window) }
     return sum
   }
 
-  /// Fills in the counts that the caller is told.
+  /// Fills in the counts for the caller.
   func count(into stats: inout apns_session_stats_t) {
     stats.connects = connects
     stats.bytes = bytes

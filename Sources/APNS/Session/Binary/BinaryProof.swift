@@ -1,9 +1,9 @@
 import CAPNS
 
-/// Proof that what is in flight was accepted, for the gateway itself never says so.
+/// Proof that what is in flight was accepted: the gateway never says so by itself.
 extension BinarySession where Net: ~Copyable {
-  /// Whether there is to be proof: because the call wants it, or because what is in flight
-  /// has been for long.
+  /// Decides whether a proof is wanted: because the call needs one, or because something has been
+  /// in flight for long.
   @inline(__always)
   mutating func noteProof(_ channel: UnsafeMutablePointer<BinaryChannel>, isWanted: Bool) {
     if isWanted {
@@ -16,12 +16,12 @@ extension BinarySession where Net: ~Copyable {
   @inline(never)
   private mutating func noteAge(_ channel: UnsafeMutablePointer<BinaryChannel>) {
     guard !channel.pointee.window.isEmpty else { return }
-    // A sentinel costs its connection, and the next one has to be allowed.
+    // A sentinel costs its connection, so it waits until the next connection may be made.
     if options.usesSentinel, channel.pointee.connection.lastLook < reconnects.earliest { return }
     channel.pointee.wantsProof = true
   }
 
-  /// Listens to what proves.
+  /// Waits for what proves.
   @inline(__always)
   mutating func prove(
     _ channel: UnsafeMutablePointer<BinaryChannel>, isWanted: Bool
@@ -36,22 +36,22 @@ extension BinarySession where Net: ~Copyable {
     }
   }
 
-  /// Has a wait end when what is in flight is to be proven.
+  /// Makes a wait end when what is in flight is due for proof.
   @inline(never)
   mutating func awaitAge(_ channel: UnsafeMutablePointer<BinaryChannel>) {
     guard channel.pointee.phase == .open, !channel.pointee.wantsProof,
       channel.pointee.proveDue != .max,
       channel.pointee.window.hasInFlight
     else { return }
-    // Whether it has come is seen as often as the line is looked at.
+    // The age is checked as often as the connection is looked at.
     let look = channel.pointee.connection.lastLook &+ SessionConnection.lookInterval
     wake = min(wake, max(channel.pointee.proveDue, reconnects.earliest, look))
   }
 
   // MARK: The sentinel
 
-  /// Writes a notification without a token, which the gateway cannot but answer: it defaults it,
-  /// and thereby proves all that was sent before.
+  /// Writes a notification without a token. The gateway has to answer it by name, which proves
+  /// everything sent before it.
   @inline(never)
   mutating func writeSentinel(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
     guard isSentinelDue(channel) else { return }
@@ -84,7 +84,7 @@ extension BinarySession where Net: ~Copyable {
       || channel.pointee.window.flightNeedsProof
   }
 
-  /// Its size; the same bytes for the same connection.
+  /// Returns its size; the bytes are the same each time for the same connection.
   private mutating func encodeSentinel(
     _ channel: UnsafeMutablePointer<BinaryChannel>, _ frame: UnsafeMutableRawBufferPointer
   ) -> Int {
@@ -106,8 +106,8 @@ extension BinarySession where Net: ~Copyable {
     }
   }
 
-  /// The gateway owes an answer to a sentinel. One that does not give it is not there
-  /// any more, whatever its connection looks like.
+  /// The gateway owes an answer to a sentinel. If none comes, it is gone, whatever the connection
+  /// looks like.
   @inline(never)
   private mutating func awaitAnswer(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure)
   {
@@ -116,14 +116,14 @@ extension BinarySession where Net: ~Copyable {
       wake = min(wake, due)
       return
     }
-    // The process may have been put aside since it looked last: what came until then counts.
+    // The process may have been suspended since the last look: what came until then counts.
     try receive(channel)
     if channel.pointee.phase == .open { try connectionEnded(channel, nil) }
   }
 
   // MARK: Silence
 
-  /// Where there is no sentinel: silence after what was written.
+  /// Without a sentinel: silence after what was written.
   @inline(never)
   private mutating func awaitSilence(
     _ channel: UnsafeMutablePointer<BinaryChannel>, isWanted: Bool
@@ -141,7 +141,7 @@ extension BinarySession where Net: ~Copyable {
   private mutating func awaitQuiet(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
     while channel.pointee.window.hasInFlight {
       if channel.pointee.quietMark == nil {
-        // What is old is proven though more is written all the while.
+        // What is old is proven even while more is written.
         guard
           !channel.pointee.window.hasUnwritten || channel.pointee.window.flightNeedsProof
             || channel.pointee.connection.lastLook >= channel.pointee.proveDue
@@ -155,9 +155,9 @@ extension BinarySession where Net: ~Copyable {
         wake = min(wake, quiet)
         return
       }
-      // The process may have been put aside since it looked last: what came until then counts.
+      // The process may have been suspended since the last look: what came until then counts.
       try receive(channel)
-      // A packet that has begun is a word too.
+      // A packet that has begun is an answer too.
       guard channel.pointee.phase == .open, channel.pointee.packet.count == 0 else { return }
       channel.pointee.quietMark = nil
       channel.pointee.window.quietPeriodPassed(after: mark.position)
@@ -170,14 +170,14 @@ extension BinarySession where Net: ~Copyable {
       } else {
         provenByQuiet(channel)
       }
-      // The next of a flight that was all there may be.
+      // The flight was complete; the next one may be written.
       if channel.pointee.window.hasUnwritten { try write(channel, all: true) }
       guard channel.pointee.phase == .open else { return }
     }
   }
 
-  /// What is written next on the connection is as on a new one; not where the peer has refused
-  /// a record, which has to come again with as many bytes at least.
+  /// What is written next counts as if on a new connection. Not when the peer has refused a record:
+  /// it has to be offered again with at least as many bytes.
   private func provenByQuiet(_ channel: UnsafeMutablePointer<BinaryChannel>) {
     channel.pointee.settled()
     guard channel.pointee.connection.stalledSince == nil else {
@@ -188,7 +188,7 @@ extension BinarySession where Net: ~Copyable {
     channel.pointee.written = 0
   }
 
-  /// `max`, and a span of that, are never.
+  /// Adds a span to a time; `max`, as either of them, means never.
   func later(_ time: Nanoseconds, by span: Nanoseconds) -> Nanoseconds {
     let (sum, overflow) = time.addingReportingOverflow(span)
     return overflow ? .max : sum

@@ -1,20 +1,20 @@
 import CAPNS
 
-/// Hearing what the gateway says.
+/// Reading what the gateway says.
 extension BinarySession where Net: ~Copyable {
-  /// Looks where a wait found something, or where the last look is long ago.
+  /// Reads when a wait found something, or when the last look was long ago.
   @inline(__always)
   mutating func receiveIfDue(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
     if channel.pointee.connection.hasNews(on: &network) { try receiveNews(channel) }
   }
 
-  /// So many hearings a minute may come to nothing: the tickets of TLS 1.3, which carry the
-  /// provider's certificate, in the smallest pieces that a network makes of them.
+  /// So many reads a minute may bring nothing: the tickets of TLS 1.3, which carry the provider's
+  /// certificate, in the smallest pieces that a network makes of them.
   private static var emptyReadsMax: Int { 4096 }
   private static var minute: Nanoseconds { 60_000_000_000 }
 
-  /// Something is there. What never comes to a word keeps a call busy and achieves nothing,
-  /// so a connection that goes on with it is given up.
+  /// Something is there. A connection that keeps sending what never becomes a packet keeps calls
+  /// busy and achieves nothing, so it is given up.
   @inline(never)
   mutating func receiveNews(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
     let heard = channel.pointee.packet.count
@@ -36,7 +36,7 @@ extension BinarySession where Net: ~Copyable {
     throw failure
   }
 
-  /// Takes all that is there. Throws where the peer refused the provider itself.
+  /// Reads everything that is there. Throws when the peer refused the provider itself.
   @inline(never)
   mutating func receive(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
     try withUnsafeTemporaryAllocation(byteCount: 512, alignment: 1) {

@@ -5,8 +5,8 @@ extension BinarySession where Net: ~Copyable {
   /// A TLS record carries at most this much (RFC 8446, 5.1).
   private static var recordSize: Int { 16 << 10 }
 
-  /// Takes a notification into the window; waits only where there is no connection, so
-  /// that a send that cannot succeed takes nothing, or where the window is full.
+  /// Takes a notification into the window. Waits only when there is no connection, so that a send
+  /// that cannot succeed takes nothing, or when the window is full.
   @inline(__always)
   mutating func take(
     _ notification: WireNotification, userData: UnsafeMutableRawPointer?
@@ -16,8 +16,8 @@ extension BinarySession where Net: ~Copyable {
     }
   }
 
-  /// The same with a payload that `payload` puts at its place in the frame, which it is
-  /// handed and has room for the count, or has elsewhere.
+  /// The same with a payload that `payload` writes: it gets the place in the frame, with room for
+  /// the count, and returns that place or another that holds the bytes.
   @inline(__always)
   mutating func take(
     _ notification: WireNotification, payloadCount: Int, userData: UnsafeMutableRawPointer?,
@@ -72,7 +72,7 @@ extension BinarySession where Net: ~Copyable {
     }
   }
 
-  /// Unique in the session until it has come round, and never 0.
+  /// Unique in the session until the numbers wrap around, and never 0.
   @inline(__always)
   mutating func takeIdentifier() -> UInt32 {
     let identifier = nextIdentifier
@@ -80,8 +80,8 @@ extension BinarySession where Net: ~Copyable {
     return identifier
   }
 
-  /// Connections used side by side take turns, a record each, so that each carries
-  /// its share; one that has no room or no connection is passed over.
+  /// Connections used side by side take turns, one record each, so that each carries its share. One
+  /// without room or without a connection is skipped.
   private mutating func chooseChannel(_ size: Int) {
     if channels[taking].queuedInTurn < Self.recordSize, channels[taking].phase == .open,
       channels[taking].window.reserve(size) != nil
@@ -98,7 +98,7 @@ extension BinarySession where Net: ~Copyable {
     }
   }
 
-  /// Learns the fate of what is in flight, so that its room can be used again.
+  /// Finds out what became of what is in flight, so that its room can be used again.
   @inline(never)
   private mutating func makeRoom(_ size: Int) throws(Failure) -> Int? {
     guard size <= channels[0].window.largestFrame else { throw tooLarge }
@@ -136,20 +136,20 @@ extension BinarySession where Net: ~Copyable {
   mutating func connect() throws(Failure) {
     if channels[taking].phase == .open { return }
     try run(until: .connection, by: network.now &+ options.connectTimeout)
-    // Where the channel whose turn it is has to wait, another takes its place.
+    // When the channel whose turn it is has to wait, another one takes its place.
     for index in 0..<options.connections where channels[taking].phase != .open {
       if channels[index].phase == .open { taking = index }
     }
   }
 
-  /// Writes what waits: all of it, or whole records as far as the peer takes them.
+  /// Writes what waits: all of it, or whole records as long as the peer takes them.
   mutating func write(all: Bool) throws(Failure) {
     let rest = restOfWait
     waitsSince = 0
     try run(until: all ? .sending : .records, by: rest)
   }
 
-  /// When a call has to end that has waited already.
+  /// When a call that has waited already has to end.
   private var restOfWait: Nanoseconds? {
     waitsSince == 0
       ? nil
@@ -160,7 +160,7 @@ extension BinarySession where Net: ~Copyable {
   /// Writes all that waits, on every channel.
   mutating func flush() throws(Failure) { try run(until: .writing) }
 
-  /// Writes on an open line until nothing is left or the peer takes no more.
+  /// Writes on an open connection until nothing is left or the peer takes no more.
   @inline(__always)
   mutating func write(_ channel: UnsafeMutablePointer<BinaryChannel>, all: Bool) throws(Failure) {
     while isDue(channel, all: all), try writeRecord(channel), channel.pointee.phase == .open {
@@ -174,7 +174,7 @@ extension BinarySession where Net: ~Copyable {
     }
   }
 
-  /// A peer that takes all there is as fast as it comes keeps no call for long.
+  /// A peer that takes everything at once must not keep a call for long.
   @inline(__always)
   private func isOverdue(_ channel: UnsafeMutablePointer<BinaryChannel>) -> Bool {
     channel.pointee.connection.lastLook &- 50_000_000 >= callEnds
@@ -186,7 +186,7 @@ extension BinarySession where Net: ~Copyable {
       && (all || channel.pointee.window.ring.unwritten >= Self.recordSize)
   }
 
-  /// False where that takes waiting.
+  /// False when that takes waiting.
   @inline(__always)
   private mutating func writeRecord(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure)
     -> Bool
@@ -216,12 +216,12 @@ extension BinarySession where Net: ~Copyable {
   mutating func broken(
     _ channel: UnsafeMutablePointer<BinaryChannel>, _ failure: Failure
   ) throws(Failure) {
-    // The packet that says why may have come before the connection went.
+    // The packet that says why may have arrived before the connection ended.
     try receive(channel)
     if channel.pointee.phase == .open { try connectionEnded(channel, failure) }
   }
 
-  /// Sees to what the line may carry by now; a line that is new, or one where rejections come.
+  /// Works out how much the connection may carry by now, when it is new or rejections are coming.
   @inline(never)
   private mutating func pace(_ channel: UnsafeMutablePointer<BinaryChannel>) {
     let now = network.now
@@ -248,7 +248,7 @@ extension BinarySession where Net: ~Copyable {
       wake = min(wake, time)
       return
     }
-    // An error packet that lies unread is the likeliest reason why nothing goes out.
+    // An unread error packet is the likeliest reason why nothing goes out.
     try receive(channel)
     guard channel.pointee.phase == .open else { return }
     let failure = OutOfTime.stalled(for: longest, on: network)

@@ -1,11 +1,11 @@
 import CAPNS
 import CSystem
 
-/// A provider's way to one gateway: queues notifications in the window, writes
-/// them, and turns what the gateway says, or fails to say, into outcomes.
+/// A session over the binary interface: keeps notifications in the window, writes them, and turns
+/// what the gateway says, or does not say, into outcomes.
 ///
-/// Nothing waits but `run`, which takes every channel as far as it goes, again and
-/// again, until what the caller wants is reached.
+/// Only `run` waits. It takes every channel as far as possible, again and again, until the caller's
+/// goal is reached.
 struct BinarySession<Net: Network & ~Copyable>: ~Copyable {
   let options: SessionOptions
   var network: Net
@@ -16,16 +16,16 @@ struct BinarySession<Net: Network & ~Copyable>: ~Copyable {
   var reconnects: Reconnects
   /// The identifier of the next notification.
   var nextIdentifier: UInt32
-  /// When the wait to come has to end at the latest.
+  /// When the next wait has to end at the latest.
   var wake: Nanoseconds = 0
-  /// When the call has to end, but for what is done without waiting.
+  /// When the call has to end. What needs no waiting is still done.
   var callEnds = Nanoseconds.max
-  /// When the call that takes a notification began to wait, 0 where it does not: what it
-  /// writes then has the rest of the same time.
+  /// When the call that takes a notification began to wait; 0 when it did not. The write that
+  /// follows shares the same time.
   var waitsSince: Nanoseconds = 0
   let origin = ProcessOrigin()
   var isClosed = false
-  /// Nothing more is taken: only last words are heard.
+  /// No more notifications are taken; the session only reads what still comes.
   var isLeaving = false
 
   var connects: UInt64 = 0
@@ -76,32 +76,32 @@ struct BinarySession<Net: Network & ~Copyable>: ~Copyable {
     free(channels)
   }
 
-  /// The point of the clock so many ms from now; negative: the session's own timeouts.
+  /// The time so many ms from now; negative: the session's own timeouts.
   func deadline(milliseconds: Int32) -> Nanoseconds { network.now &+ options.time(milliseconds) }
 }
 
-// MARK: Pursuing
+// MARK: Running until a goal is reached
 
-/// What a call wants to have come about before it returns.
+/// What a call wants to be true before it returns.
 enum BinaryGoal {
   /// Some channel is connected.
   case connection
   /// Whole records are handed over, as far as that needs no waiting.
   case records
-  /// All that waits is written.
+  /// Everything that waits is written.
   case writing
-  /// The same, but for channels that may not connect yet while others are connected.
+  /// The same, except for channels that may not connect yet while others are connected.
   case sending
-  /// All that waits on open connections is written; none is made for the rest.
+  /// Everything that waits on open connections is written; no connection is made for the rest.
   case lastWriting
   /// A frame of so many bytes has room in some channel.
   case room(Int)
-  /// Some outcome can be taken, or there will be none.
+  /// An outcome can be taken, or there will be none.
   case outcome
   /// Every notification has its end.
   case ends
 
-  /// The goal is reached only by proof of what is in flight.
+  /// Only proof of what is in flight reaches the goal.
   var needsProof: Bool {
     switch self {
     case .room, .ends: true
@@ -109,7 +109,7 @@ enum BinaryGoal {
     }
   }
 
-  /// All that waits is written meanwhile.
+  /// Everything that waits is written on the way.
   var writesAll: Bool {
     switch self {
     case .connection, .records: false
@@ -119,8 +119,8 @@ enum BinaryGoal {
 }
 
 extension BinarySession where Net: ~Copyable {
-  /// Works until the goal is reached or the deadline passed, whichever is first. Nil:
-  /// the session's own timeouts, for which no clock is read where nothing has to wait.
+  /// Works until the goal is reached or the deadline has passed. Nil stands for the session's own
+  /// timeouts: then the clock is not read unless something has to wait.
   @_optimize(speed)
   @inline(never)
   mutating func run(until goal: BinaryGoal, by given: Nanoseconds? = nil) throws(Failure) {
@@ -135,12 +135,12 @@ extension BinarySession where Net: ~Copyable {
           try advance(channels + index, goal)
         } catch {
           failure = error
-          // The channel tries again, whatever the others wait for.
+          // This channel tries again, whatever the others wait for.
           wake = min(wake, reconnects.earliest)
         }
       }
       if isReached(goal) { return }
-      // One channel's trouble is the caller's only where no other channel gets on.
+      // The caller hears of one channel's trouble only when no other channel makes progress.
       if let failure, !getsOn { throw failure }
       if deadline == .max { deadline = self.deadline(milliseconds: -1) }
       let now = network.now
@@ -182,7 +182,7 @@ extension BinarySession where Net: ~Copyable {
     return false
   }
 
-  /// Some channel has a connection, or may have one soon.
+  /// Some channel has a connection or is opening one.
   private var getsOn: Bool {
     for index in 0..<options.connections where channels[index].phase != .closed { return true }
     return false
@@ -199,8 +199,8 @@ extension BinarySession where Net: ~Copyable {
     }
   }
 
-  /// Takes one channel towards the goal, as far as it goes without waiting, and notes
-  /// what has to come before it goes on.
+  /// Takes one channel towards the goal, as far as possible without waiting, and notes what it
+  /// waits for.
   @inline(__always)
   private mutating func advance(
     _ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: BinaryGoal
@@ -211,14 +211,14 @@ extension BinarySession where Net: ~Copyable {
       if channel.pointee.phase == .open { try work(channel, goal) }
     } while channel.pointee.phase == .closed && needsConnection(channel, goal)
     if channel.pointee.phase == .open {
-      // One that nothing will be written to could be written to all the while.
+      // When nothing will be written, waiting for room to write would end at once.
       let waitsToWrite = channel.pointee.connection.waitsToWrite && goal.writesAll
       network.watch(
         channel.pointee.connection.number, for: waitsToWrite ? [.reading, .writing] : .reading)
     }
   }
 
-  /// Writes, proves, and keeps a spare line, all on an open line.
+  /// Writes, proves and keeps a spare connection, all on an open connection.
   @inline(__always)
   private mutating func work(
     _ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: BinaryGoal
@@ -239,7 +239,7 @@ extension BinarySession where Net: ~Copyable {
     case .connection: return true
     case .lastWriting: return false
     case _ where channel.pointee.window.hasUnwritten: return true
-    // What is used side by side is there to be used.
+    // Connections used side by side are all kept open.
     case .records, .writing, .sending, .room: return options.connections > 1
     case .outcome, .ends: return false
     }

@@ -1,21 +1,21 @@
 import CSystem
 
-/// The devices that the service has said are gone (410), each once, in the order in which
-/// it first did. A session and the feedbacks opened on it share one; the last frees it.
+/// The devices that the service has said are gone (410), each once, in the order in which it first
+/// said so. A session and the feedbacks opened on it share one list; the last of them frees it.
 struct GoneDevices {
-  /// One of them; its token stands behind it.
+  /// A device; its token lies behind it in memory.
   fileprivate struct Device {
     var next: UnsafeMutablePointer<Device>?
-    /// The next one of its bucket.
+    /// The next device in the same bucket.
     var neighbour: UnsafeMutablePointer<Device>?
     var timestamp: UInt32
     var tokenCount: UInt32
   }
 
-  /// What is known already is found by these; there are none before the first is told.
+  /// Finds devices that are known already; made with the first device.
   private typealias Buckets = UnsafeMutablePointer<UnsafeMutablePointer<Device>?>
   private var buckets: Buckets?
-  /// Which tokens are gone is the service's to say.
+  /// A peer chooses which tokens are gone, so the hash has a secret.
   private let hasher = KeyedHash()
   private var first: UnsafeMutablePointer<Device>?
   private var last: UnsafeMutablePointer<Device>?
@@ -23,12 +23,12 @@ struct GoneDevices {
   fileprivate var users: UInt32 = 1
 
   private static var bucketCount: Int { 4096 }
-  /// Of more it is told again with the next push to them.
+  /// More are not noted: the service says so again with the next push to them.
   private static var most: Int { 65_536 }
 
   fileprivate init() {}
 
-  /// Notes a device, by its token. Told again, the later time counts.
+  /// Notes a device by its token. If it is known, the later time counts.
   @inline(never)
   mutating func note(_ token: UnsafeRawBufferPointer, timestamp: UInt32) {
     let count = token.count
@@ -59,7 +59,7 @@ struct GoneDevices {
     self.count &+= 1
   }
 
-  /// The first of them, which is the caller's to free; it is forgotten here.
+  /// Removes the first device, which the caller has to free.
   fileprivate mutating func take() -> UnsafeMutablePointer<Device>? {
     guard let device = first, let buckets else { return nil }
     first = device.pointee.next
@@ -107,7 +107,7 @@ struct GoneDevices {
 }
 
 extension UnsafeMutablePointer<GoneDevices> {
-  /// Nil where there is no memory.
+  /// Nil when there is no memory.
   static func make() -> UnsafeMutablePointer<GoneDevices>? {
     guard
       let devices = malloc(MemoryLayout<GoneDevices>.size)?
@@ -117,10 +117,10 @@ extension UnsafeMutablePointer<GoneDevices> {
     return devices
   }
 
-  /// One more user of it.
+  /// Adds a user.
   fileprivate func share() { _ = csystem_atomic_add(&pointee.users, 1) }
 
-  /// One less.
+  /// Removes a user.
   func release() {
     guard csystem_atomic_add(&pointee.users, .max) == 0 else { return }
     pointee.forgetAll()
@@ -128,11 +128,11 @@ extension UnsafeMutablePointer<GoneDevices> {
   }
 }
 
-/// A session's devices that are gone, as the feedback service would list them.
+/// A session's gone devices, as the feedback service would list them.
 struct GoneFeedback: ~Copyable {
   private let devices: UnsafeMutablePointer<GoneDevices>
   private let origin = ProcessOrigin()
-  /// The last one told, whose token the caller may be looking at.
+  /// The last device told; the caller may still look at its token.
   private var told: UnsafeMutablePointer<GoneDevices.Device>?
 
   init(_ devices: UnsafeMutablePointer<GoneDevices>) {
@@ -147,7 +147,7 @@ struct GoneFeedback: ~Copyable {
 
   var isForeign: Bool { !origin.isHere }
 
-  /// The next device, its token valid until the next call; nil where no other is known.
+  /// The next device, its token valid until the next call; nil when there is no other.
   mutating func next() -> FeedbackTuple? {
     free(told)
     told = devices.pointee.take()

@@ -1,10 +1,10 @@
 import CAPNS
 import CSystem
 
-/// What an answer, or its absence, means for the notification. A function that was not
-/// `mutating` would be handed a copy of the whole session.
+/// What an answer, or a missing one, means for the notification. These functions are `mutating`
+/// because others would get a copy of the whole session.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
-  /// Decides about every stream that has ended; false where there is none.
+  /// Decides about every stream that has ended; false when there is none.
   @discardableResult
   mutating func judgeAnswered() -> Bool {
     var isAny = false
@@ -20,8 +20,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     let status = outbox.pointee.entries[slot].status
     if status < 200 { return unanswered(slot) }
     if status == 200 {
-      // Nothing else says that a connection achieved something: a service in trouble
-      // answers too.
+      // Only a 200 says that a connection achieved something: a service in trouble answers too.
       reconnects.achieved()
       return outbox.pointee.end(slot, as: .accepted)
     }
@@ -46,7 +45,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     outbox.pointee.end(slot, as: .rejected(status: reject))
   }
 
-  /// Has it tried again after a pause, longer each time; false where it would be too late.
+  /// Schedules another try after a pause, which gets longer each time; false when that would be too
+  /// late.
   private mutating func tryLater(_ slot: Int) -> Bool {
     let pause = outbox.pointee.pause(slot)
     let now = network.now
@@ -58,20 +58,20 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       return false
     }
     outbox.pointee.tryLater(slot)
-    // That may be over where the answer took long.
+    // The pause may be over already when the answer took long.
     wakeUp(at: outbox.pointee.entries[slot].sentAt &+ pause, now)
     return true
   }
 
-  /// For the feedback; `time` is in ms, and 0 where the service did not say.
+  /// Notes a device for the feedback. `time` is in ms, and 0 when the service did not say.
   private mutating func noteGone(_ slot: Int, since time: Nanoseconds) {
     let seconds = time == 0 ? csystem_unix_seconds() : time / 1000
     gone.pointee.note(
       outbox.pointee.request(slot).token, timestamp: UInt32(clamping: seconds))
   }
 
-  /// Whether there is another provider token than the one that was refused with this
-  /// notification; once for each.
+  /// Whether there is a newer provider token than the one refused with this notification. Asked
+  /// once for each.
   private mutating func renewToken(_ slot: Int) -> Bool {
     let entry = outbox.pointee.entries + slot
     guard !entry.pointee.hasNewToken else { return false }
@@ -80,7 +80,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     return (try? tokens?.replace(&bearer, refused: refused)) == true
   }
 
-  /// What the service said of one that it did not take.
+  /// What the service said about a notification that it did not take.
   mutating func answer(_ slot: Int) -> AnswerBody {
     guard let text = outbox.pointee.entries[slot].body else {
       return AnswerBody(UnsafeRawBufferPointer(start: nil, count: 0))
@@ -88,10 +88,10 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     return text.pointee.read { AnswerBody($0) }
   }
 
-  /// No more streams are begun where this one was.
+  /// Begins no more streams on the connection where this one was.
   private mutating func leaveConnection(_ slot: Int) {
     let number = Int(outbox.pointee.entries[slot].connection)
-    // It may have been closed since, and the next one there is not meant.
+    // It may have been closed since, and its place may have a new one.
     guard number < channelCount, channels[number].phase == .open else { return }
     channels[number].http.pointee.leave()
   }
@@ -100,7 +100,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   private mutating func unanswered(_ slot: Int) {
     let entries = outbox.pointee.entries
     if entries[slot].isRefused {
-      // The service has not looked at it; where that goes on, it is given time.
+      // The service has not looked at it; if that goes on, it gets time.
       if entries[slot].refusals <= 3 { return outbox.pointee.sendAgain(slot) }
       if tryLater(slot) { return }
     } else if options.resendsAmbiguous, entries[slot].doubts < FlightLimit.mostDoubts {

@@ -1,29 +1,29 @@
-/// A line of the network with the HTTP/2 that is spoken on it.
+/// One connection of a session and the HTTP/2 on it.
 struct HTTP2Channel {
   var connection: SessionConnection
   let http: UnsafeMutablePointer<HTTP2Connection>
-  /// When it was last heard of, or had nothing to be heard.
+  /// When something last arrived, or nothing was expected.
   var lastReceived: Nanoseconds = 0
-  /// When something was last read from it.
+  /// When something was last read.
   var lastRead: Nanoseconds = 0
   /// Since when the peer owes the answer to a PING.
   var askedAt: Nanoseconds?
-  /// Since when it takes nothing, with nothing in flight.
+  /// Since when it takes no stream although nothing is in flight.
   var starvedSince: Nanoseconds?
-  /// When it is next seen to whether some stream waits for its answer too long.
+  /// When its streams are next checked for answers that take too long.
   var nextReview: Nanoseconds = 0
-  /// The second in which the peer took something again after a pause: no stream can have
-  /// waited for its answer since before.
+  /// The second in which the peer took something again after a pause: no stream can have waited for
+  /// its answer for longer.
   var tookAgain: Seconds?
-  /// There may be more to be read, whatever a wait says; and how much was read since it
-  /// was last known that there is nothing.
+  /// There may be more to read, whatever a wait says; and how many bytes were read since nothing
+  /// was left.
   var isUnread = false
   var readOn = 0
-  /// What the peer may still send that answers nothing.
+  /// How much more the peer may send that answers nothing.
   var budget = FloodBudget(at: 0)
 
   var number: Int { connection.number }
   var phase: ConnectionPhase { connection.phase }
-  /// It carries new streams, or will.
+  /// It takes new streams, or will when it is open.
   var isTaking: Bool { phase != .closed && !http.pointee.isLeaving }
 }

@@ -2,9 +2,8 @@ import CAPNS
 
 /// The gentle end of a session over HTTP/2.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
-  /// Sends what the open connections take, and hears the answers to it; what has none by
-  /// the deadline ends as unknown. False where the session may wait no longer in this call: the
-  /// next one goes on.
+  /// Sends what the open connections take and reads the answers. What has no answer by the deadline
+  /// ends as unknown. False when this call may wait no longer: the next call continues.
   @discardableResult
   mutating func close(by deadline: Nanoseconds) -> Bool {
     guard !isClosed else { return true }

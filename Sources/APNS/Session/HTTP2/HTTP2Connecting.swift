@@ -2,8 +2,7 @@ import CAPNS
 
 /// Opening and ending the connections of a session over HTTP/2.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
-  /// Sees to it that the channel's line is open; false where that takes waiting, or is not
-  /// needed.
+  /// Opens the channel's connection; false when that takes waiting or is not needed.
   @inline(__always)
   mutating func ensureOpen(
     _ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: HTTP2Goal
@@ -50,7 +49,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     channel.pointee.http.pointee.end()
   }
 
-  /// The connection is gone; what it had in flight is judged by what it has heard.
+  /// The connection is gone. What it had in flight is judged by what arrived.
   @inline(never)
   mutating func connectionEnded(
     _ channel: UnsafeMutablePointer<HTTP2Channel>, _ failure: Failure?

@@ -1,16 +1,16 @@
 import CAPNS
 
-/// What the caller is told: ends, and counts.
+/// What the caller is told: outcomes and counts.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
-  /// Whether an outcome can be taken: the next, or none came by the deadline. With
-  /// `milliseconds` 0 nothing is sent and no connection made.
+  /// Whether an outcome can be taken; false when none came by the deadline. With `milliseconds` 0
+  /// nothing is sent and no connection is made.
   mutating func awaitOutcome(milliseconds: Int32) throws(Failure) -> Bool {
     if hasOutcome { return true }
     if isClosed { return false }
     if milliseconds == 0 {
       for number in 0..<channelCount where channels[number].phase == .open {
         if network.hasNews(channels[number].number) { try receive(channels + number) }
-        // What HTTP/2 itself owes the peer.
+        // What HTTP/2 itself has to send, such as acknowledgements.
         if channels[number].phase == .open { _ = try writeRecords(channels + number) }
       }
       return hasOutcome
@@ -19,7 +19,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     do throws(Failure) {
       try run(until: .outcome, by: deadline)
     } catch {
-      // That no outcome came in time is no failure, but that nothing could be sent is.
+      // It is no failure that no outcome came in time, but it is one that nothing could be sent.
       let isStuck =
         outbox.pointee.inFlight == 0 && outbox.pointee.isDue(at: Self.second(network.now))
       if error.status != APNS_ERR_TIMEOUT || isStuck { throw error }
@@ -27,7 +27,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     return hasOutcome
   }
 
-  /// Fills in what the service said of the notification.
+  /// Fills in what the service said about the notification.
   mutating func tellAnswer(_ slot: Int, _ event: inout apns_event_t) {
     let entry = outbox.pointee.entries + slot
     if entry.pointee.outcome == .unknown { return tellLastAnswer(entry, &event) }
@@ -46,7 +46,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     withUnsafeMutableBytes(of: &event.reason_text) { answer.text.copy(to: $0) }
   }
 
-  /// Of one whose end nobody knows: why the service had it wait, where it did.
+  /// For a notification whose outcome is unknown: why the service last put it off, if it did.
   private func tellLastAnswer(
     _ entry: UnsafeMutablePointer<OutboxEntry>, _ event: inout apns_event_t
   ) {
@@ -58,7 +58,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
   }
 
-  /// Fills in the counts that the caller is told.
+  /// Fills in the counts for the caller.
   func count(into stats: inout apns_session_stats_t) {
     stats.connects = connects
     stats.bytes = bytes

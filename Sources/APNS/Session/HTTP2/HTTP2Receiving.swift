@@ -1,20 +1,20 @@
 import CAPNS
 
-/// Hearing what the service says.
+/// Reading what the service says.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
-  /// Looks where a wait found something, or where the last look is long ago.
+  /// Reads when a wait found something, or when the last look was long ago.
   mutating func receiveIfDue(_ channel: UnsafeMutablePointer<HTTP2Channel>) throws(Failure) {
     if channel.pointee.connection.hasNews(on: &network, orKnown: channel.pointee.isUnread) {
       try receive(channel, atMost: HTTP2Connection.recordSize)
     }
   }
 
-  /// As much as is heard at a time where the connection is at its end, so that a peer that
-  /// goes on talking holds up no call.
+  /// The most that is read at once when a connection is ending, so that a peer that keeps talking
+  /// delays no call.
   static var lastWords: Int { 1 << 20 }
 
-  /// Takes what is there, and stops behind so many bytes. Throws where the peer refused
-  /// the provider itself.
+  /// Reads what is there, and stops after so many bytes. Throws when the peer refused the provider
+  /// itself.
   @inline(never)
   mutating func receive(
     _ channel: UnsafeMutablePointer<HTTP2Channel>, atMost limit: Int = lastWords
@@ -41,14 +41,14 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         left &-= count
         channel.pointee.readOn &+= count
         if left <= 0 {
-          // The streams that were answered make room for others, which need not wait.
+          // Streams that were answered make room for others, which need not wait.
           channel.pointee.isUnread = true
           return
         }
       case .nothing:
         channel.pointee.isUnread = false
         channel.pointee.readOn = 0
-        // A connection that was left has done its duty when its last answer is there.
+        // A connection that is being left is closed after its last answer.
         if channel.pointee.http.pointee.isLeaving, channel.pointee.http.pointee.inFlight == 0 {
           leave(channel)
         }
@@ -62,16 +62,16 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// More than the answers to all streams of a connection take together.
   private static var mostAnswers: Int { 4 << 20 }
 
-  /// Gives up streams that the service leaves unanswered while it answers others.
+  /// Cancels streams that the service leaves unanswered while it answers others.
   private mutating func review(
     _ channel: UnsafeMutablePointer<HTTP2Channel>, _ now: Nanoseconds
   ) throws(Failure) {
-    // Answers that are there already are to be heard first: they are long behind so much.
+    // Answers that have arrived are read first.
     guard now >= channel.pointee.nextReview,
       !channel.pointee.isUnread || channel.pointee.readOn > Self.mostAnswers
     else { return }
     channel.pointee.nextReview = now &+ 1_000_000_000
-    // What the peer has not taken has no answer, nor has what it took just now.
+    // What the peer has not taken cannot have an answer, nor can what it has only just taken.
     guard channel.pointee.connection.stalledSince == nil else { return }
     let second = Self.second(now)
     let longest = UInt32(clamping: options.answerTimeout / 1_000_000_000 &+ 1)
@@ -84,12 +84,12 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         isAny = true
       }
     }
-    // Until that is said, nghttp2 passes over answers to these streams.
+    // Until the cancellation is sent, nghttp2 ignores answers to these streams.
     if isAny { _ = try writeRecords(channel) }
   }
 
-  /// Asks a connection that has been silent for long whether it still is one, before
-  /// anything is sent that would be in doubt where it is not.
+  /// Asks a connection that has been silent for long whether it still works, before something is
+  /// sent that would be in doubt if it does not.
   @inline(never)
   mutating func askIfSilent(_ channel: UnsafeMutablePointer<HTTP2Channel>) throws(Failure) {
     let now = network.now
@@ -131,12 +131,12 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
   }
 
-  /// With nothing in flight a connection has to take something: one whose windows or streams
-  /// stay shut, though something is to be sent, is replaced.
+  /// With nothing in flight a connection has to take new streams. If its windows or its stream
+  /// limit stay closed although something is due, it is replaced.
   private mutating func leaveIfStarved(
     _ channel: UnsafeMutablePointer<HTTP2Channel>, _ now: Nanoseconds
   ) {
-    // While a PING has no answer it takes nothing either, which says nothing.
+    // A connection with an unanswered PING takes nothing either; that does not count.
     if channel.pointee.http.pointee.isAsked { return }
     guard channel.pointee.http.pointee.isStarved, outbox.pointee.isDue(at: Self.second(now)) else {
       channel.pointee.starvedSince = nil
@@ -152,17 +152,17 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     if !channel.pointee.http.pointee.hasAccepted { reconnects.achievedNothing(on: &network) }
     network.sayGoodbye(channel.pointee.number)
     close(channel)
-    // What was answered here is not to be held against the next connection.
+    // Answers that came on this connection must not count against the next one.
     judgeAnswered()
   }
 
-  /// An answer that is owed and does not come: the stream is given up, and where nothing
-  /// at all comes, the connection.
+  /// Handles answers that do not come: the stream is cancelled, and if nothing comes at all, the
+  /// connection is ended.
   mutating func awaitAnswers(_ channel: UnsafeMutablePointer<HTTP2Channel>) throws(Failure) {
     let now = network.now
     guard channel.pointee.http.pointee.inFlight > 0 else {
       channel.pointee.lastReceived = now
-      // The last answer may not have come but been given up.
+      // The last answer may have been given up rather than received.
       if channel.pointee.http.pointee.isLeaving || channel.pointee.http.pointee.isOver {
         leave(channel)
       } else {
@@ -171,7 +171,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       return
     }
     channel.pointee.starvedSince = nil
-    // The peer broke the rules and was told so: it will not be heard of again.
+    // The peer broke the rules and was told so: it will not answer any more.
     if channel.pointee.http.pointee.isOver { return try connectionEnded(channel, notHTTP2) }
     let due = channel.pointee.lastReceived &+ options.answerTimeout
     if now < due {
@@ -179,12 +179,12 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       wake = min(wake, due, channel.pointee.nextReview)
       return
     }
-    // The process may have been put aside since it looked last: what came until then counts.
+    // The process may have been suspended since the last look: what came until then counts.
     try receive(channel)
     guard channel.pointee.phase == .open, channel.pointee.http.pointee.inFlight > 0,
       channel.pointee.lastReceived &+ options.answerTimeout <= now
     else {
-      // What was heard makes room for others, and the rest is to be waited for anew.
+      // What arrived makes room for others, and the wait for the rest begins anew.
       channel.pointee.isUnread = true
       return
     }

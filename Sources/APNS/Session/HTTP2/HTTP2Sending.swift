@@ -3,8 +3,8 @@ import CNGHTTP2
 
 /// Taking notifications into the outbox, and sending them.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
-  /// Takes a notification; waits only where there is no connection, so that a send that
-  /// cannot succeed takes nothing, or where the outbox is full.
+  /// Takes a notification. Waits only when there is no connection, so that a send that cannot
+  /// succeed takes nothing, or when the outbox is full.
   mutating func take(
     _ push: HTTP2Request, userData: UnsafeMutableRawPointer?
   ) throws(Failure) -> UInt32 {
@@ -41,8 +41,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     return identifier
   }
 
-  /// Waits for room for a record's worth, so that not every answer has to be waited for
-  /// by itself.
+  /// Waits for room for a whole record, so that the caller does not wait for each answer
+  /// separately.
   @inline(never)
   private mutating func makeRoom(_ size: Int) throws(Failure) {
     if waitsSince == 0 { waitsSince = network.now }
@@ -63,7 +63,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// A record's worth waits to be sent.
   var hasFullRecord: Bool { queued >= HTTP2Connection.recordSize }
 
-  /// Sends what waits: all of it, or whole records as far as the peer takes them.
+  /// Sends what waits: all of it, or whole records as long as the peer takes them.
   mutating func write(all: Bool) throws(Failure) {
     let rest = restOfWait
     queued = 0
@@ -71,7 +71,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     try run(until: all ? .sending : .records, by: rest)
   }
 
-  /// When a call has to end that has waited already.
+  /// When a call that has waited already has to end.
   private var restOfWait: Nanoseconds? {
     waitsSince == 0
       ? nil
@@ -79,19 +79,19 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         waitsSince &+ options.connectTimeout &+ options.writeTimeout, from: waitsSince)
   }
 
-  /// Sends all that waits.
+  /// Sends everything that waits.
   mutating func flush() throws(Failure) {
     waitsSince = 0
     try write(all: true)
   }
 
-  /// Begins streams as far as the channel takes them, and writes.
+  /// Begins as many streams as the channel takes, and writes.
   mutating func send(
     _ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: HTTP2Goal
   ) throws(Failure) {
     let now = network.now
     let second = Self.second(now)
-    // Until now there was nothing to be heard.
+    // Nothing was expected until now.
     if channel.pointee.http.pointee.inFlight == 0 { channel.pointee.lastReceived = now }
     var isWhole = false
     var turns = Self.mostTurns
@@ -101,13 +101,13 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         return
       }
       turns &-= 1
-      // As much as a record holds at a time, so that what is written is heard of soon.
+      // One record at a time, so that its answers are read soon.
       var begun = 0
       var streams = 0
       while begun < HTTP2Connection.recordSize, let size = try beginStream(channel, second) {
         begun &+= size
         streams &+= 1
-        // nghttp2 keeps what waits in order, which costs less where little does.
+        // nghttp2 keeps waiting frames in order, which costs less when there are few.
         if streams & 3 == 0 { channel.pointee.http.fill(of: authority) }
       }
       if case .connection = goal {
@@ -115,15 +115,15 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       } else {
         isWhole = begun < HTTP2Connection.recordSize
       }
-      // What was begun waits for its answer, so nothing of it may stay behind.
+      // A stream that was begun waits for its answer, so all of it has to be written.
       guard try writeRecords(channel), channel.pointee.phase == .open
       else { return }
       if !isWhole { try receiveIfDue(channel) }
     } while !isWhole && channel.pointee.phase == .open
   }
 
-  /// Begins the stream of what is to be sent next; its size, or nil where there is none,
-  /// or none may be.
+  /// Begins the next stream that is due and returns its size; nil when nothing is due or the
+  /// channel takes none.
   private mutating func beginStream(
     _ channel: UnsafeMutablePointer<HTTP2Channel>, _ second: Seconds
   ) throws(Failure) -> Int? {
@@ -157,14 +157,14 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     return 2 &* request.token.count &+ payloadCount &+ 42
   }
 
-  /// What is in the header fields of all requests.
+  /// The header fields that all requests share.
   @inline(__always)
   private var authority: CommonHeaders {
     CommonHeaders(authority: defaults.authority, authorization: bearer.authorization)
   }
 
-  /// No other connection may come to have room for what fits into no window, and the peer
-  /// may wait for the rest of a window before it gives any back.
+  /// A payload that fits into no window is sent in parts only if no other connection could have
+  /// room for it: the peer may wait for the rest of a window before it grants more.
   private var isLastResort: Bool {
     if options.connections == 1 { return true }
     var taking = 0
@@ -172,7 +172,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     return outbox.pointee.inFlight == 0 && taking >= options.connections
   }
 
-  /// Writes records until nothing is left; false where the peer takes no more.
+  /// Writes records until nothing is left; false when the peer takes no more.
   mutating func writeRecords(
     _ channel: UnsafeMutablePointer<HTTP2Channel>
   ) throws(Failure) -> Bool {
@@ -199,7 +199,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         try stalled(channel, mustRead: true)
         return false
       case .broken:
-        // What says why may have come before the connection went.
+        // The reason may have arrived before the connection ended.
         try receive(channel)
         if channel.pointee.phase == .open {
           try connectionEnded(channel, network.failure(channel.pointee.number))

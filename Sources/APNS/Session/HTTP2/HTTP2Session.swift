@@ -1,43 +1,43 @@
 import CAPNS
 import CSystem
 
-/// A provider's way to today's service: queues notifications in the outbox, sends them as
-/// streams of HTTP/2 on as many connections as that takes, and turns answers into outcomes.
+/// A session over HTTP/2: keeps notifications in the outbox, sends them as streams on as many
+/// connections as that takes, and turns answers into outcomes.
 ///
-/// Nothing waits but `run`, as in `BinarySession`.
+/// Only `run` waits, as in `BinarySession`.
 struct HTTP2Session<
   Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable
 >: ~Copyable {
   let options: SessionOptions
   var network: Net
   let defaults: RequestDefaults
-  /// What the provider shows with each request, and this session's copy; nil where its
-  /// certificate says who it is.
+  /// Where provider tokens come from, and this session's copy of the last one; nil when the
+  /// certificate says who the provider is.
   let tokens: Tokens?
   var bearer: BearerText
   let outbox: UnsafeMutablePointer<Outbox>
   let gone: UnsafeMutablePointer<GoneDevices>
-  /// One for each connection: those that are used side by side, and as many that are left but
-  /// owe answers still.
+  /// Twice as many as connections are used side by side: the others are being left but still owe
+  /// answers.
   let channels: UnsafeMutablePointer<HTTP2Channel>
   let channelCount: Int
-  /// Where what is read comes to first, a record's worth: too much for the stack.
+  /// Where bytes are read to first, a record at a time: too much for the stack.
   let readBuffer: UnsafeMutableRawBufferPointer
-  /// Where a builder writes a payload; made when the first one does.
+  /// Where a builder writes a payload; made on first use.
   private var draft: UnsafeMutableRawPointer?
   var reconnects: Reconnects
   var readDelay = ReadDelay()
   var nextIdentifier: UInt32 = 1
   /// Bytes taken since the last call that wrote.
   var queued = 0
-  /// When the call that takes a notification began to wait, 0 where it does not: what it
-  /// sends then has the rest of the same time.
+  /// When the call that takes a notification began to wait; 0 when it did not. The send that
+  /// follows shares the same time.
   var waitsSince: Nanoseconds = 0
-  /// When the wait to come has to end at the latest.
+  /// When the next wait has to end at the latest.
   var wake: Nanoseconds = 0
   let origin = ProcessOrigin()
   var isClosed = false
-  /// Nothing more is taken: only answers are waited for.
+  /// No more notifications are taken; the session only waits for answers.
   var isLeaving = false
 
   var connects: UInt64 = 0
@@ -123,7 +123,7 @@ struct HTTP2Session<
     Outbox.end(outbox)
   }
 
-  /// Room for a payload that is read before it is taken.
+  /// Room for a payload that has to be read before the notification is taken.
   mutating func roomForDraft() throws(Failure) -> UnsafeMutableRawPointer {
     if let draft { return draft }
     guard let made = malloc(options.payloadMax) else { throw .outOfMemory }
@@ -139,38 +139,38 @@ struct HTTP2Session<
   }
 }
 
-// MARK: Pursuing
+// MARK: Running until a goal is reached
 
-/// What a call wants to have come about before it returns.
+/// What a call wants to be true before it returns.
 enum HTTP2Goal {
   /// Some channel is connected.
   case connection
-  /// What fills records is handed over, as far as that needs no waiting.
+  /// What fills whole records is handed over, as far as that needs no waiting.
   case records
-  /// All that may be sent by now is sent.
+  /// Everything that may be sent by now is sent.
   case sending
-  /// What was sent has its answers; nothing is begun for the rest.
+  /// What was sent has its answers; nothing more is begun.
   case lastAnswers
   /// A request of so many bytes has room.
   case room(Int)
-  /// Some outcome can be taken, or there will be none.
+  /// An outcome can be taken, or there will be none.
   case outcome
   /// Every notification has its end.
   case ends
 }
 
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
-  /// Works until the goal is reached or the deadline passed, whichever is first. Nil:
-  /// the session's own timeouts.
+  /// Works until the goal is reached or the deadline has passed. Nil stands for the session's own
+  /// timeouts.
   @inline(never)
   mutating func run(until goal: HTTP2Goal, by given: Nanoseconds? = nil) throws(Failure) {
     var deadline = given ?? .max
-    // Each channel's turn is bounded, and that of many together by the clock.
+    // Each channel's turn is bounded; the turns of many are bounded by the clock.
     if deadline == .max, channelCount > 2 { deadline = self.deadline(milliseconds: -1) }
     var limit = WaitLimit(options)
     while true {
       wake = deadline
-      // What is to be tried again by now is, as far as there are streams for it.
+      // Retries whose time has come are sent while streams are free.
       let tried = outbox.pointee.nextTry == nil ? nil : Self.second(network.now)
       var failure: Failure?
       for number in 0..<channelCount {
@@ -179,14 +179,14 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
           try advance(channels + number, goal)
         } catch {
           failure = error
-          // The channel tries again, whatever the others wait for.
+          // This channel tries again, whatever the others wait for.
           wake = min(wake, reconnects.earliest)
         }
       }
-      // What could not be sent after all may be sent on another channel at once.
+      // What could not be sent here may go out on another channel at once.
       if judgeAnswered(), failure == nil { continue }
       if isReached(goal) { return }
-      // One channel's trouble is the caller's only where no other channel gets on.
+      // The caller hears of one channel's trouble only when no other channel makes progress.
       if let failure, !getsOn { throw failure }
       if deadline == .max { deadline = self.deadline(milliseconds: -1) }
       let now = network.now
@@ -204,13 +204,13 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
   }
 
-  /// So long after the deadline that channels whose turn has not come have to do without.
+  /// The deadline is so long past that the remaining channels miss their turn.
   @inline(__always)
   private func isOverdue(_ deadline: Nanoseconds) -> Bool {
     deadline != .max && channelCount > 2 && network.now &- deadline > 20_000_000
   }
 
-  /// Has the wait to come end when that second has begun.
+  /// Makes the next wait end when that second begins.
   mutating func wakeUp(at second: Seconds, _ now: Nanoseconds) {
     let left = Int64(Int32(bitPattern: second &- Self.second(now)))
     wake = min(wake, (now / 1_000_000_000 &+ left) &* 1_000_000_000)
@@ -250,7 +250,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     return false
   }
 
-  /// Some channel has a connection, or may have one soon.
+  /// Some channel has a connection or is opening one.
   @inline(__always)
   private var getsOn: Bool {
     for number in 0..<channelCount where channels[number].phase != .closed { return true }
@@ -268,15 +268,15 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
   }
 
-  /// Takes one channel towards the goal, as far as it goes without waiting, and notes what
-  /// has to come before it goes on.
+  /// Takes one channel towards the goal, as far as possible without waiting, and notes what it
+  /// waits for.
   private mutating func advance(
     _ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: HTTP2Goal
   ) throws(Failure) {
     var turns = Self.mostTurns
     repeat {
       if turns == 0 {
-        // The clock is to be looked at, and other channels to have their turn.
+        // The clock has to be read, and other channels have their turn.
         wake = 0
         break
       }
@@ -295,17 +295,17 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     }
   }
 
-  /// How often a channel reads and sends a record before the session looks at its clock.
+  /// How often a channel reads and sends a record before the session reads the clock.
   static var mostTurns: Int { 64 }
 
-  /// A channel is needed where something is to be sent and those that take streams already
-  /// have all they may.
+  /// A connection is needed when something is due and the open ones already carry all the streams
+  /// they may.
   @inline(never)
   mutating func isNeeded(_ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: HTTP2Goal) -> Bool {
     var taking = 0
     for number in 0..<channelCount where channels[number].isTaking {
       taking &+= 1
-      // One that opens will show what it takes.
+      // One that is opening will show what it takes.
       if channels[number].phase == .opening { return false }
       if case .connection = goal { return false }
       let http = channels[number].http

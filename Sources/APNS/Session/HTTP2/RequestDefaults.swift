@@ -1,14 +1,14 @@
 import CAPNS
 import CSystem
 
-/// What a session over HTTP/2 says in every request.
+/// What every request of a session says: the authority, and the topic of notifications without one.
 struct RequestDefaults: ~Copyable {
   private let authorityText: UnsafeMutablePointer<CChar>
   private let authorityCount: Int
   private let topicText: UnsafeMutablePointer<CChar>?
   let topicCount: Int
 
-  /// Copies the defaults; the port is left out where it is the usual one of https.
+  /// Copies the names. The port is left out when it is the usual one of https.
   static func make(_ given: apns_session_options_t) throws(Failure) -> RequestDefaults {
     let topicCount = try HTTP2Request.topic(given.topic, reject: APNS_REJECT_NONE).count
     if given.topic != nil, topicCount == 0 {
@@ -25,7 +25,7 @@ struct RequestDefaults: ~Copyable {
     if strchr(host, 0x3A) == nil {
       memcpy(text, host, length)
     } else {
-      // An address of IPv6 (RFC 3986, 3.2.2), without the zone, which is nobody else's.
+      // An IPv6 address (RFC 3986, 3.2.2), without the zone, which means nothing to others.
       length = strcspn(host, "%")
       text[0] = 0x5B
       memcpy(text + 1, host, length)
@@ -76,6 +76,6 @@ struct RequestDefaults: ~Copyable {
     UnsafeRawBufferPointer(start: authorityText, count: authorityCount)
   }
 
-  /// What is meant where a notification defaults no topic.
+  /// The topic of notifications that name none.
   var topic: UnsafePointer<CChar>? { UnsafePointer(topicText) }
 }

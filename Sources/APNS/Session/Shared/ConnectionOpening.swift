@@ -1,10 +1,10 @@
-/// Opening the line that is needed, by the pauses that are to lie between connections.
+/// Opening a connection, with the required pauses in between.
 extension Reconnects {
-  /// A connection that ends sooner than that without having been of use is no good sign.
+  /// A connection that ends sooner without having been of use is a bad sign.
   static var shortLife: Nanoseconds { 1_000_000_000 }
 
-  /// Takes a line as far towards being open as it goes without waiting. When it is to be
-  /// taken further at the latest; nil: it is open.
+  /// Opens a connection as far as possible without waiting. Returns when to continue at the latest;
+  /// nil: it is open.
   @inline(never)
   mutating func open<Net: Network & ~Copyable>(
     _ connection: inout SessionConnection, on network: inout Net, within timeout: Nanoseconds
@@ -33,7 +33,7 @@ extension Reconnects {
     }
   }
 
-  /// A connection was lost, which is no good sign where it left something in doubt, or soon.
+  /// A connection was lost. That is a bad sign if it left something in doubt, or ended soon.
   @inline(never)
   mutating func lost<Net: Network & ~Copyable>(
     _ connection: SessionConnection, leavingDoubt: Bool, on network: inout Net

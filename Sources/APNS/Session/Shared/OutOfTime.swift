@@ -1,19 +1,19 @@
 import CAPNS
 
-/// What a call was waiting for when its time ran out, so that the caller can be told.
+/// What a call was waiting for when its time ran out, for the message to the caller.
 struct OutOfTime {
   private var isStalled = false
   private var isOpening = false
 
-  /// One of the session's lines.
+  /// Takes note of one of the session's connections.
   @inline(never)
   mutating func note(_ connection: SessionConnection) {
     if connection.phase == .open, connection.stalledSince != nil { isStalled = true }
     if connection.phase == .opening { isOpening = true }
   }
 
-  /// `fruitless` connections in a row, where the pause after them is what keeps from another.
-  /// `reason`: why the last connection was given up.
+  /// `fruitless`: so many connections in a row achieved nothing, and the pause after them prevents
+  /// another. `reason`: why the last connection was given up.
   @inline(never)
   func failure<Net: Network & ~Copyable>(
     on network: borrowing Net, pausingAfter fruitless: Int?, unresolved: Int,
@@ -59,7 +59,7 @@ struct OutOfTime {
     }
   }
 
-  /// That of one call ran out with a peer that has taken nothing for `time`.
+  /// The failure of a call whose peer has taken nothing for `time`.
   @inline(never)
   static func stalled<Net: Network & ~Copyable>(
     for time: Nanoseconds, on network: borrowing Net

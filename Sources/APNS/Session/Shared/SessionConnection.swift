@@ -1,36 +1,36 @@
-/// A line of the network as sessions over either protocol use it: what it is good for at the
-/// moment, when it was looked at, and since when the peer takes nothing.
+/// A connection as sessions over either protocol use it: its phase, when it was last looked at, and
+/// since when the peer takes nothing. Its number stays when it is closed and opened again.
 struct SessionConnection {
   let number: Int
   var phase = ConnectionPhase.closed
-  /// When its connection was opened; that of a spare one: begun, until it is open.
+  /// When it was opened; for a spare one, when opening began, until it is open.
   var openedAt: Nanoseconds = 0
   var lastLook: Nanoseconds = 0
   /// Since when the peer has taken nothing; nil while it takes.
   var stalledSince: Nanoseconds?
-  /// That is so until something was read.
+  /// It takes nothing until something was read.
   var mustRead = false
 
-  /// A busy connection is looked at that often: one system call in so many ns.
+  /// A busy connection is looked at this often: one system call each time.
   static var lookInterval: Nanoseconds { 500_000 }
 
   init(_ number: Int) { self.number = number }
 
-  /// It could be written to all the while where it has to be read from first.
+  /// Not when it has to be read from first: then it is always ready to be written to.
   var waitsToWrite: Bool { stalledSince != nil && !mustRead }
 
-  /// The line is open, and from now on the one in use.
+  /// The connection is open and in use from now on.
   @inline(never)
   mutating func begun<Net: Network & ~Copyable>(on network: inout Net) {
-    // What it was ready for while it opened is done with.
+    // What it was ready for while it opened no longer counts.
     _ = network.readiness(number)
     lastLook = network.now
     stalledSince = nil
     mustRead = false
   }
 
-  /// Whether there is something to be heard: a wait found it, it is known, or the last look
-  /// is long ago and this one finds it.
+  /// Whether there is something to read: a wait found it, it is known, or the last look was long
+  /// ago and this one finds it.
   @inline(__always)
   mutating func hasNews<Net: Network & ~Copyable>(
     on network: inout Net, orKnown isKnown: Bool = false
@@ -45,8 +45,8 @@ struct SessionConnection {
     return network.hasNews(number)
   }
 
-  /// The peer takes nothing at the moment. Until when that may be so; nil: it has been for
-  /// too long.
+  /// The peer takes nothing at the moment. Returns until when that may last; nil: it has lasted too
+  /// long.
   @inline(never)
   mutating func stalled(mustRead: Bool, at now: Nanoseconds, atMost longest: Nanoseconds)
     -> Nanoseconds?
@@ -65,7 +65,7 @@ struct SessionConnection {
   }
 }
 
-/// What a line is good for at the moment.
+/// How far a connection has come.
 enum ConnectionPhase {
   case closed
   case opening

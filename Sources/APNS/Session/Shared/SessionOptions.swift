@@ -7,7 +7,7 @@ struct SessionOptions {
   let connectTimeout: Nanoseconds
   let writeTimeout: Nanoseconds
   let answerTimeout: Nanoseconds
-  /// HTTP/2: `max` is never.
+  /// HTTP/2; `max`: never.
   let pingAfter: Nanoseconds
   let windowBytes: Int
   let payloadMax: Int
@@ -16,32 +16,31 @@ struct SessionOptions {
   /// 0: a sentinel proves acceptance, where the format has identifiers.
   let quietPeriod: Nanoseconds
   let zeroProves: Bool
-  /// Used side by side.
+  /// How many are used side by side.
   let connections: Int
   let keepsSpare: Bool
   let longestPause: Nanoseconds
   /// 0: any number.
   let connectsPerMinute: Int64
-  /// HTTP/2, in seconds: for so long what is to be tried again is.
+  /// HTTP/2, in seconds: for how long a notification is tried again.
   let retrySeconds: Seconds
-  /// What is in flight without proof for so long is proven; `max`: never.
+  /// After so long in flight without proof, a notification is proven; `max`: never.
   let proveAfter: Nanoseconds
-  /// No call waits longer; `max`: as long as it has to.
+  /// No call waits longer; `max`: as long as it takes.
   let waitMax: Nanoseconds
   /// What each notification is checked for: bits of `apns_check_t`.
   let checks: UInt32
 
-  /// After so many such ends in a row, with nothing proven in between, it is no notification
-  /// that ends the connections. The first culprit is found by the fifth; where several stand
-  /// side by side, each of the others takes one or two. A gateway that has proven nothing yet is
-  /// not waited for so long.
+  /// After so many such ends in a row, with nothing proven in between, no notification is to blame.
+  /// The first culprit is found by the fifth end; where several stand side by side, each of the
+  /// others takes one or two. A gateway that has never proven anything gets fewer.
   func fruitlessEndsMax(hasProven: Bool) -> Int { hasProven ? 64 : 12 }
 
-  /// A sentinel proves, so that nothing has to be waited for; not where the gateway does
-  /// not answer one, or could not name it.
+  /// A sentinel proves, so no quiet period is needed. Not when the gateway does not answer one, or
+  /// could not name it.
   var usesSentinel: Bool { quietPeriod == 0 && command != .simple }
 
-  /// So many ms in ns; negative: the session's own timeouts.
+  /// So many ms; negative: the session's own timeouts.
   func time(_ milliseconds: Int32) -> Nanoseconds {
     milliseconds < 0 ? connectTimeout &+ writeTimeout : Int64(milliseconds) &* 1_000_000
   }
@@ -81,7 +80,7 @@ struct SessionOptions {
     let retry = given.retry_timeout_ms
     retrySeconds = retry == 0 ? 60 : retry / 1000
     quietPeriod = Self.nanoseconds(given.quiet_period_ms, or: 0)
-    // Without identifiers silence alone can prove.
+    // Without identifiers only silence can prove.
     proveAfter =
       given.prove_after_ms < 0 || command == .simple && quietPeriod == 0
       ? .max : Self.nanoseconds(given.prove_after_ms.magnitude, or: 60_000)
@@ -109,8 +108,8 @@ struct SessionOptions {
     if windowBytes < Self.smallestWindow || windowBytes > 1 << 30 {
       throw Self.refusal("window_bytes", windowBytes, "not 16384 to 1073741824")
     }
-    // Each connection has its part. Bookkeeping takes an eighth; two of the largest
-    // frames are to fit.
+    // Each connection has its part. Bookkeeping takes an eighth, and two of the largest frames have
+    // to fit.
     if windowBytes / connections < Self.smallestWindow {
       throw Self.refusal("window_bytes", windowBytes, "less than 16384 for each connection")
     }

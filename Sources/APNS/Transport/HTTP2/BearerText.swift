@@ -1,8 +1,8 @@
 import CSystem
 
-/// A session's copy of the provider token, wiped when done with.
+/// A session's copy of the provider token, wiped when it is freed.
 struct BearerText: ~Copyable {
-  /// "bearer " and the longest token.
+  /// Holds "bearer " and the longest token.
   static let capacity = 256
 
   private let memory: UnsafeMutableRawPointer
@@ -19,10 +19,10 @@ struct BearerText: ~Copyable {
     free(memory)
   }
 
-  /// Which token it is, to be noted with each request that carries it; 0: none yet.
+  /// Which token it is, noted with each request that carries it; 0: none yet.
   var generation: UInt32 { policy.generation }
 
-  /// What the header `authorization` says: "bearer " and the token.
+  /// The value of the header `authorization`: "bearer " and the token.
   var authorization: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: memory, count: count)
   }

@@ -1,22 +1,22 @@
-/// Two clocks, in seconds: that of everybody, since 1970, which may be set, and one that
-/// never goes back.
+/// Two clocks, in seconds: the time since 1970, which may be set, and one that never goes back.
 struct TokenTime {
   var unix: Int64
   var steady: Int64
 }
 
-/// When a provider token is replaced. APNs refuses one that is older than an hour, and
-/// whoever makes another within 20 minutes (Establishing a token-based connection to APNs).
-/// Touches nothing, and knows nothing of what is in the token.
+/// When a provider token is replaced. APNs refuses a token that is older than an hour, and a
+/// provider that makes another within 20 minutes (Establishing a token-based connection to APNs).
+/// Does no I/O and does not know what is in the token.
 struct TokenPolicy {
-  /// A token is not replaced sooner, but for once in that time where it is of no use, and
-  /// once more where its time is yet to come: a clock that was wrong and is set right makes
-  /// a token too many by going wrong and another by going right.
+  /// A token is not replaced sooner, with two exceptions in that time: once if it is refused, and
+  /// once more if it was made in the future. A clock that was wrong and is set right makes one
+  /// token too many by going wrong and another by going right.
   static let leastAge: Int64 = 20 * 60
-  /// It is at this age, or by chance up to ten minutes later, lest many do so at once.
+  /// A token is replaced at this age, or by chance up to ten minutes later, so that many providers
+  /// do not do it at once.
   static let ripeAge: Int64 = 45 * 60
   private static let spread: UInt32 = 10 * 60
-  /// A clock that goes back by less is only put right.
+  /// When the clock goes back by less, nothing is done.
   private static let slack: Int64 = 60
 
   enum Verdict { case keep, replace }
@@ -26,21 +26,21 @@ struct TokenPolicy {
   private var exists = false
   private var made = TokenTime(unix: 0, steady: 0)
   private var lifetime = Self.ripeAge
-  /// When one was last replaced before its time, and when one that was made too late.
+  /// When one was last replaced before its time, and when one that was made in the future was.
   private var hurriedAt: Int64?
   private var correctedAt: Int64?
 
-  /// What to do with the token, of which APNs has said nothing.
+  /// What to do with the token if APNs has said nothing about it.
   func verdict(at now: TokenTime) -> Verdict {
     guard exists else { return .replace }
     let age = max(now.unix &- made.unix, now.steady &- made.steady)
-    // Made at a time that is yet to come, it is as good as none.
+    // A token made in the future is as good as none.
     guard age >= lifetime || isOfTomorrow(now) else { return .keep }
     return mayReplace(at: now) ? .replace : .keep
   }
 
-  /// What to do with the token after APNs took the one of that generation for expired:
-  /// where another session has had it replaced since, the new one serves.
+  /// What to do with the token after APNs refused the one of that generation as expired. If another
+  /// session has replaced it since, the new one is used.
   func verdict(refused generation: UInt32, at now: TokenTime) -> Verdict {
     guard exists, generation == self.generation else { return verdict(at: now) }
     return mayReplace(at: now) ? .replace : .keep
@@ -50,8 +50,8 @@ struct TokenPolicy {
     exists && now.steady &- made.steady < Self.leastAge
   }
 
-  /// The clock was set back behind the time at which it was made: APNs refuses it until
-  /// that has come.
+  /// The clock was set back behind the time at which it was made: APNs refuses it until that time
+  /// has come.
   private func isOfTomorrow(_ now: TokenTime) -> Bool {
     exists && made.unix &- now.unix > Self.slack
   }
@@ -80,6 +80,6 @@ struct TokenPolicy {
     lifetime = Self.ripeAge &+ Int64(chance % (Self.spread &+ 1))
   }
 
-  /// There is none any more.
+  /// There is no token any more.
   mutating func forget() { exists = false }
 }
