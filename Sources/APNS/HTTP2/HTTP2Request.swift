@@ -66,7 +66,7 @@ struct HTTP2Request {
     if needsTopic, topic.count == 0 {
       throw Failure(
         APNS_ERR_ARGUMENT, "there is no topic, and a provider token needs one",
-          reject: APNS_REJECT_MISSING_TOPIC, cause: APNS_CAUSE_TOPIC)
+        reject: APNS_REJECT_MISSING_TOPIC, cause: APNS_CAUSE_TOPIC)
     }
     collapse = try Self.text(
       given.pointee.collapse_id, "collapse_id", most: Self.collapseMax, lowest: 0x20,
@@ -87,8 +87,8 @@ struct HTTP2Request {
   static func topic(
     _ text: UnsafePointer<CChar>?, reject: apns_reject_t = APNS_REJECT_INVALID_TOPIC_SIZE
   ) throws(Failure) -> UnsafeRawBufferPointer {
-      try Self.text(
-        text, "topic", most: Self.topicMax, lowest: 0x21, reject: reject, cause: APNS_CAUSE_TOPIC)
+    try Self.text(
+      text, "topic", most: Self.topicMax, lowest: 0x21, reject: reject, cause: APNS_CAUSE_TOPIC)
   }
 
   @inline(__always)
@@ -125,7 +125,7 @@ struct HTTP2Request {
   @_optimize(speed) @inline(never)
   private static func text(
     _ given: UnsafePointer<CChar>?, _ name: StaticString, most: Int, lowest: UInt8,
-      reject: apns_reject_t, cause: apns_cause_t = APNS_CAUSE_NONE
+    reject: apns_reject_t, cause: apns_cause_t = APNS_CAUSE_NONE
   ) throws(Failure) -> UnsafeRawBufferPointer {
     guard let given else { return UnsafeRawBufferPointer(start: nil, count: 0) }
     var count = 0
@@ -134,7 +134,7 @@ struct HTTP2Request {
       // A space at an end belongs to no header's text (RFC 9110, 5.5).
       guard byte >= lowest, byte != 0x7F, byte != 0x20 || count > 0 && given[count &+ 1] != 0
       else {
-          throw Failure(APNS_ERR_ARGUMENT, reject: reject, cause: cause) {
+        throw Failure(APNS_ERR_ARGUMENT, reject: reject, cause: cause) {
           $0.append(name)
           $0.append(" has character 0x")
           $0.append(hex: byte)
@@ -144,7 +144,7 @@ struct HTTP2Request {
       }
       count &+= 1
       if count > most {
-          throw Failure(APNS_ERR_ARGUMENT, reject: reject, cause: cause) {
+        throw Failure(APNS_ERR_ARGUMENT, reject: reject, cause: cause) {
           $0.append(name)
           $0.append(" has more than ")
           $0.append(most)
