@@ -4,6 +4,8 @@ import CAPNS
 struct LibraryError: Error, CustomStringConvertible {
   var status: apns_status_t
   var message: String
+  /// What exactly went wrong; the message is for people.
+  var cause = APNS_CAUSE_NONE
   /// 0 where the system was not at fault.
   var systemError: Int32 = 0
   /// OpenSSL's, 0 where there is none.
@@ -41,7 +43,8 @@ func complaint(
   var message = text(of: &error.message)
   if message.isEmpty { message = String(cString: apns_status_name(status)) }
   return LibraryError(
-    status: status, message: message, systemError: error.sys_errno, tlsCode: error.tls_code)
+    status: status, message: message, cause: apns_cause_t(rawValue: UInt32(error.cause)),
+    systemError: error.sys_errno, tlsCode: error.tls_code)
 }
 
 /// The text in an array of characters, which Swift sees as a tuple.
