@@ -4,6 +4,8 @@ import CAPNS
 package struct LibraryError: Error, CustomStringConvertible {
   package var status: apns_status_t
   package var message: String
+  /// What exactly went wrong; the message is for people.
+  package var cause = APNS_CAUSE_NONE
   /// errno; 0 if the system was not at fault.
   package var systemError: Int32 = 0
   /// OpenSSL's error code, or 0.
@@ -41,7 +43,8 @@ package func libraryError(
   var message = text(of: &error.message)
   if message.isEmpty { message = String(cString: apns_status_name(status)) }
   return LibraryError(
-    status: status, message: message, systemError: error.sys_errno, tlsCode: error.tls_code)
+    status: status, message: message, cause: apns_cause_t(rawValue: UInt32(error.cause)),
+    systemError: error.sys_errno, tlsCode: error.tls_code)
 }
 
 /// The text in an array of characters, which Swift sees as a tuple.

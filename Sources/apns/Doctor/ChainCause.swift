@@ -1,5 +1,6 @@
 import APNSLibrary
 import BinaryServer
+import CAPNS
 import Simulator
 
 /// Why a service's certificate is not taken: which one is missing, or what is wrong with it.
@@ -8,43 +9,32 @@ struct ChainCause {
   var trust: TrustCheck
 
   func finding(_ error: LibraryError, _ look: TLSLook) -> Finding {
-    let said = error.message.lowercased()
-    if let finding = peerRule(error, said) { return finding }
-    if said.contains("mismatch") { return name(look) }
-    if said.contains("expired") || said.contains("not yet valid") {
-      return time(error, look)
-    }
-    if let chain = chain(look.certificates),
-      said.contains("issuer") || said.contains("self")
-        || said.contains("first certificate")
-    {
-      return missing(chain.own, chain.top, chain.count)
-    }
-    return Finding(
-      cause: "service-not-verified", about: place.name, message: error.message,
-      remedy: "have the service's operator mend its certificate; see that --ca is its authority")
-  }
-
-  /// What --pin and --crl ask for besides.
-  private func peerRule(_ error: LibraryError, _ said: String) -> Finding? {
     func found(_ cause: String, _ remedy: String) -> Finding {
       Finding(cause: cause, about: place.name, message: error.message, remedy: remedy)
     }
-    if said.contains("is pinned") {
+    switch error.cause {
+    case APNS_CAUSE_PEER_NOT_PINNED:
       return found(
         "service-not-pinned",
         "ask its operator whether it has a new key; if so, that one with --pin, else somebody stands in between"
       )
-    }
-    if said.contains("certificate revoked") {
+    case APNS_CAUSE_PEER_REVOKED:
       return found("service-revoked", "its operator has to have a new certificate issued")
-    }
-    if said.contains(": unable to get certificate crl") || said.contains(": crl ") {
+    case APNS_CAUSE_PEER_REVOCATION_LIST:
       return found(
         "revocation-list-missing",
         "give --crl a list of each issuer in its chain, in PEM and of these days")
+    case APNS_CAUSE_PEER_NAME: return name(look)
+    case APNS_CAUSE_PEER_EXPIRED, APNS_CAUSE_PEER_NOT_YET_VALID: return time(error, look)
+    case APNS_CAUSE_PEER_NOT_TRUSTED:
+      if let chain = chain(look.certificates) {
+        return missing(chain.own, chain.top, chain.count)
     }
-    return nil
+    default: break
+    }
+    return found(
+      "service-not-verified",
+      "have the service's operator mend its certificate; see that --ca is its authority")
   }
 
   private func name(_ look: TLSLook) -> Finding {
@@ -72,7 +62,8 @@ struct ChainCause {
           "see that this machine's clock is right (date -u); else its operator has to renew it")
     }
     return Finding(
-      cause: "service-expired", about: place.name, message: error.message,
+      cause: error.cause == APNS_CAUSE_PEER_EXPIRED ? "service-expired" : "service-not-yet-valid",
+      about: place.name, message: error.message,
       remedy: "see that this machine's clock is right (date -u) and --ca is not out of date")
   }
 

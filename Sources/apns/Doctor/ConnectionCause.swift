@@ -12,23 +12,29 @@ struct ConnectionCause {
 
   /// Whether a look at TLS can tell more of this error: its way leads as far as that.
   static func isAtTLS(_ error: LibraryError) -> Bool {
-    if error.status == APNS_ERR_TLS || error.status == APNS_ERR_PROTOCOL { return true }
-    // Whoever was silent in time will be so again.
-    return error.status != APNS_ERR_TIMEOUT && error.message.contains("TLS handshake")
+    // Whoever let the handshake's time run out will do so again.
+    error.status == APNS_ERR_TLS || error.status == APNS_ERR_PROTOCOL
+      || error.cause == APNS_CAUSE_HANDSHAKE_ENDED
   }
 
   func finding(_ error: LibraryError, _ look: TLSLook) -> Finding {
     func found(_ cause: String, _ message: String, _ remedy: String) -> Finding {
       Finding(cause: cause, about: place.name, message: message, remedy: remedy)
     }
-    func says(_ words: String) -> Bool { error.message.contains(words) }
 
-    if says("cannot resolve") { return name(error) }
-    if says("the proxy ") { return proxy(error) }
-    if error.message.contains("is not verified") {
+    switch error.cause {
+    case APNS_CAUSE_NAME_NOT_FOUND, APNS_CAUSE_LOOKUP_FAILED: return name(error)
+    case APNS_CAUSE_PROXY_UNREACHABLE, APNS_CAUSE_PROXY_TIMEOUT, APNS_CAUSE_PROXY_LOST,
+      APNS_CAUSE_PROXY_NOT_HTTP, APNS_CAUSE_PROXY_AUTHENTICATION, APNS_CAUSE_PROXY_REFUSED,
+      APNS_CAUSE_PROXY_NO_ROUTE:
+      return proxy(error)
+    case APNS_CAUSE_PEER_EXPIRED, APNS_CAUSE_PEER_NOT_YET_VALID, APNS_CAUSE_PEER_NAME,
+      APNS_CAUSE_PEER_NOT_TRUSTED, APNS_CAUSE_PEER_REVOKED, APNS_CAUSE_PEER_REVOCATION_LIST,
+      APNS_CAUSE_PEER_NOT_PINNED, APNS_CAUSE_PEER_UNFIT:
       return ChainCause(place: place, trust: trust).finding(error, look)
+    default: break
     }
-    if isHTTP2, error.alert == 120 || error.status == APNS_ERR_PROTOCOL {
+    if isHTTP2, error.cause == APNS_CAUSE_NO_HTTP2 || error.status == APNS_ERR_PROTOCOL {
       return found(
         "no-http2",
         "the service does not speak HTTP/2 (ALPN h2); it took \(look.application ?? "no protocol")",
@@ -47,19 +53,19 @@ struct ConnectionCause {
     if let alert = error.alert {
       return AlertCause.finding(alert, about: place.name, shown)
     }
-    if says("wrong version number") || says("packet length too long") || says("http request") {
+    if error.cause == APNS_CAUSE_NOT_TLS {
       return found(
         "not-tls", "what answers there speaks no TLS: \(error.message)",
         "check --port; where it is a proxy, give it with --proxy and the service with --host")
     }
-    if says("handshake took too long") {
+    if error.cause == APNS_CAUSE_HANDSHAKE_TIMEOUT {
       return found(
         "handshake-timeout",
         "it takes connections and does not answer the handshake",
         "check --port: what listens there may wait for another protocol; a firewall may swallow TLS; else --connect-timeout"
       )
     }
-    if says("handshake broke off") || says("closed during the TLS handshake") {
+    if error.cause == APNS_CAUSE_HANDSHAKE_ENDED {
       return found(
         "handshake-closed", "it closes the connection during the handshake",
         "a list of addresses, a limit or a firewall may turn this machine away: ask its operator; check --port"
@@ -74,7 +80,7 @@ struct ConnectionCause {
   }
 
   private func name(_ error: LibraryError) -> Finding {
-    let isDown = error.message.contains("emporary failure")
+    let isDown = error.cause == APNS_CAUSE_LOOKUP_FAILED
     let name = peer.proxyHost ?? place.host
     return Finding(
       cause: isDown ? "name-service-down" : "name-not-found", about: name,
@@ -86,23 +92,23 @@ struct ConnectionCause {
 
   private func network(_ error: LibraryError) -> Finding {
     let (cause, remedy): (String, String)
-    switch error.systemError {
-    case ECONNREFUSED:
+    switch error.cause {
+    case APNS_CAUSE_CONNECTION_REFUSED:
       (cause, remedy) = (
         "connection-refused",
         "nobody listens there: check --port (\(isHTTP2 ? "443 or 2197" : "2195")), and that the service is up"
       )
-    case ENETUNREACH, EHOSTUNREACH, ENETDOWN:
+    case APNS_CAUSE_UNREACHABLE:
       (cause, remedy) = (
         "no-route",
         "this machine has no way there: see ip route, and IPv6 where the address is of it"
       )
-    case EACCES, EPERM:
+    case _ where error.systemError == EACCES || error.systemError == EPERM:
       (cause, remedy) = ("connection-forbidden", "this machine's own firewall forbids it")
-    case ECONNRESET:
+    case _ where error.systemError == ECONNRESET:
       (cause, remedy) = ("connection-reset", "a firewall or the service turns this machine away")
     default:
-      if error.status == APNS_ERR_TIMEOUT || error.systemError == ETIMEDOUT {
+      if error.status == APNS_ERR_TIMEOUT {
         (cause, remedy) = (
           "connection-timeout",
           "something on the way drops it, mostly a firewall: have port \(place.port) let out\(isHTTP2 ? ", or try --port 2197" : ""), or go through a proxy with --proxy"
@@ -116,31 +122,32 @@ struct ConnectionCause {
 
   private func proxy(_ error: LibraryError) -> Finding {
     let (cause, remedy): (String, String)
-    if error.message.contains("cannot connect to the proxy") {
+    switch error.cause {
+    case APNS_CAUSE_PROXY_UNREACHABLE:
       (cause, remedy) = (
         "proxy-unreachable",
         "check --proxy, and that the proxy is up; leave it away where the service is reached without"
       )
-    } else if error.message.contains("refused: 407") {
+    case APNS_CAUSE_PROXY_AUTHENTICATION:
       (cause, remedy) = (
         "proxy-authentication",
         "the proxy asks who is there: --proxy USER@HOST:PORT, the password in APNS_PROXY_PASSWORD"
       )
-    } else if error.message.contains(" refused: 5") {
+    case APNS_CAUSE_PROXY_NO_ROUTE:
       (cause, remedy) = (
         "proxy-without-way",
         "the proxy does not reach \(place.name) either: check --host and --port; ask its operator"
       )
-    } else if error.message.contains(" refused: ") {
+    case APNS_CAUSE_PROXY_REFUSED:
       (cause, remedy) = (
         "proxy-refused",
         "the proxy lets nobody to \(place.name): have its operator allow CONNECT there"
       )
-    } else if error.message.contains("does not speak HTTP") {
+    case APNS_CAUSE_PROXY_NOT_HTTP:
       (cause, remedy) = ("proxy-not-http", "check the port in --proxy: an HTTP proxy is wanted")
-    } else if error.status == APNS_ERR_TIMEOUT {
+    case APNS_CAUSE_PROXY_TIMEOUT:
       (cause, remedy) = ("proxy-timeout", "the proxy comes not through either: ask its operator")
-    } else {
+    default:
       (cause, remedy) = ("proxy-closed", "check the port in --proxy; ask its operator")
     }
     return Finding(

@@ -1,4 +1,6 @@
 import APNSLibrary
+import CAPNS
+import Glibc
 import Simulator
 
 /// The provider's certificate and key, as files.
@@ -25,7 +27,7 @@ struct ProviderCheck {
     do throws(LibraryError) {
       said = try ProviderCredentials(only).describe()
     } catch {
-      let isKeys = error.message.hasPrefix("key file")
+      let isKeys = isKeys(error, certificate: file)
       report.add(
         CredentialsCause.finding(
           error, about: isKeys ? sources.key ?? path : path, file: isKeys ? keyFile : file))
@@ -49,6 +51,22 @@ struct ProviderCheck {
     judge(usage(file, path))
     if isFine { report.fine(path, text(of: said)) }
     return time
+  }
+
+  /// Whether the key's own file is at fault. The library reads the certificate first.
+  private func isKeys(_ error: LibraryError, certificate: CredentialFile?) -> Bool {
+    guard sources.key != nil, let path = sources.certificate else { return false }
+    switch error.cause {
+    case APNS_CAUSE_CERTIFICATE_MISSING, APNS_CAUSE_CERTIFICATE_UNFIT: return false
+    case APNS_CAUSE_KEY_MISMATCH: return true
+    case APNS_CAUSE_FILE_UNREADABLE: return access(path, R_OK) == 0
+    case APNS_CAUSE_FILE_MALFORMED:
+      guard let certificate, certificate.form != .pkcs12 else { return false }
+      let blocks = certificate.labels.count { $0.hasSuffix("CERTIFICATE") }
+      return certificate.certificates.count == max(blocks, 1)
+    // Of certificates only PKCS#12 has a passphrase or a key to find.
+    default: return certificate?.form != .pkcs12
+    }
   }
 
   private func environment(_ said: ProviderCredentials.Description, _ path: String) -> Finding? {

@@ -1,4 +1,5 @@
 import APNSLibrary
+import CAPNS
 
 /// The key that signs provider tokens, as a file.
 struct TokenKeyCheck {
@@ -18,7 +19,7 @@ struct TokenKeyCheck {
     do throws(LibraryError) {
       _ = try ProviderCredentials(only)
     } catch {
-      report.add(CredentialsCause.finding(error, about: path, file: file))
+      report.add(fault(error, path) ?? CredentialsCause.finding(error, about: path, file: file))
       return false
     }
     report.add(name(path))
@@ -27,6 +28,35 @@ struct TokenKeyCheck {
       "an EC key on P-256; tokens say key \(sources.keyIdentifier ?? ""), team \(sources.team ?? "")"
     )
     return true
+  }
+
+  /// What only a key for tokens can have wrong.
+  private func fault(_ error: LibraryError, _ path: String) -> Finding? {
+    func found(_ cause: String, _ remedy: String) -> Finding {
+      Finding(cause: cause, about: path, message: error.message, remedy: remedy)
+    }
+    switch error.cause {
+    case APNS_CAUSE_KEY_UNFIT:
+      return found(
+        "token-key-not-p256",
+        "give the AuthKey_….p8 of Apple's account page (Keys); a certificate's key goes to --key")
+    // The library looks at key_id first.
+    case APNS_CAUSE_TOKEN_IDENTIFIER where isIdentifier(sources.keyIdentifier):
+      return found(
+        "team-id-invalid",
+        "--team-id is the 10 letters and digits on the account page under Membership")
+    case APNS_CAUSE_TOKEN_IDENTIFIER:
+      return found(
+        "key-id-invalid",
+        "--key-id is the 10 letters and digits in the name AuthKey_<id>.p8, and on the account page"
+      )
+    default: return nil
+    }
+  }
+
+  private func isIdentifier(_ text: String?) -> Bool {
+    guard let text else { return false }
+    return text.utf8.count == 10 && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
   }
 
   /// Apple puts the identifier into the file's name.

@@ -1,0 +1,533 @@
+/*
+ * The cause of each failure that can be provoked on one machine, as a number. Not here:
+ * APNS_CAUSE_MEMORY, UNLOCK_COST, LEGACY_PROVIDER and WRITE_TIMEOUT, and
+ * CONNECTION_FAILED, for which it takes a firewall.
+ */
+#include <netdb.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "keychain.h"
+#include "provider.h"
+#include "proxy.h"
+
+static const identities_t *all;
+
+static void check_cause(const char *what, apns_status_t status, apns_cause_t cause,
+                        apns_status_t found, const apns_error_t *error) {
+  if (found != status || error->status != (int32_t)status || error->cause != (int32_t)cause) {
+    fail_msg("%s: %s and %s, not %s and %s: %s", what, apns_status_name(found),
+             apns_cause_name((apns_cause_t)error->cause), apns_status_name(status),
+             apns_cause_name(cause), error->message);
+  }
+}
+
+/* ---- Certificates, keys and other files ------------------------------------- */
+
+static apns_credentials_options_t who(const char *certificate, const char *key,
+                                      const char *passphrase) {
+  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
+  options.ca_file = all->root.certificate_file;
+  options.certificate_file = certificate;
+  options.key_file = key;
+  options.passphrase = passphrase;
+  return options;
+}
+
+static apns_credentials_options_t with_token_key(const char *key, const char *key_id) {
+  apns_credentials_options_t options = who(NULL, NULL, NULL);
+  options.token_key_file = key;
+  options.key_id = key_id;
+  options.team_id = "DEF123GHIJ";
+  return options;
+}
+
+static apns_credentials_options_t with_bytes(const uint8_t *certificate, size_t length,
+                                             const uint8_t *key, size_t key_length) {
+  apns_credentials_options_t options = who(NULL, NULL, NULL);
+  options.certificate_bytes = certificate;
+  options.certificate_length = length;
+  options.key_bytes = key;
+  options.key_length = key_length;
+  return options;
+}
+
+static void of_files(void **state) {
+  (void)state;
+  const identity_t *own = &all->provider;
+  static const char broken[] = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+  const char *locked = identities_write_encrypted("locked.pem", own, "secret");
+  const char *malformed = strdup(identities_write("malformed.pem", broken, strlen(broken)));
+
+  size_t early_length = 0, plain_length = 0, odd_length = 0;
+  const key_form_t plain = {0};
+  const push_certificate_t tomorrow = {
+      .name = "early", .not_before = time(NULL) + 86400, .not_after = time(NULL) + 2 * 86400};
+  X509 *early = keychain_certificate(&tomorrow, own->key);
+  uint8_t *early_bytes = keychain_certificate_bytes(early, false, &early_length);
+  uint8_t *plain_bytes = keychain_key_bytes(own->key, &plain, &plain_length);
+  EVP_PKEY *odd = keychain_key(true);
+  uint8_t *odd_bytes = keychain_key_bytes(odd, &plain, &odd_length);
+  apns_credentials_options_t by_rsa = with_token_key(NULL, "ABC123DEFG");
+  by_rsa.token_key_bytes = odd_bytes, by_rsa.token_key_length = odd_length;
+  apns_credentials_options_t weak = who(own->together_file, NULL, NULL);
+  weak.security_level = 5;
+  apns_credentials_options_t no_anchor = who(NULL, NULL, NULL);
+  no_anchor.ca_file = own->key_file;
+  apns_credentials_options_t no_list = who(NULL, NULL, NULL);
+  no_list.crl_file = own->key_file;
+
+  const struct {
+    const char *what;
+    apns_status_t status;
+    apns_cause_t cause;
+    apns_credentials_options_t options;
+  } rows[] = {
+      {"no such file", APNS_ERR_CREDENTIALS, APNS_CAUSE_FILE_UNREADABLE,
+       who("/nowhere/provider.pem", NULL, NULL)},
+      {"a broken file", APNS_ERR_CREDENTIALS, APNS_CAUSE_FILE_MALFORMED,
+       who(malformed, own->key_file, NULL)},
+      {"a key for a certificate", APNS_ERR_CREDENTIALS, APNS_CAUSE_CERTIFICATE_MISSING,
+       who(own->key_file, NULL, NULL)},
+      {"a certificate without a key", APNS_ERR_CREDENTIALS, APNS_CAUSE_KEY_MISSING,
+       who(own->certificate_file, NULL, NULL)},
+      {"another one's key", APNS_ERR_CREDENTIALS, APNS_CAUSE_KEY_MISMATCH,
+       who(own->certificate_file, all->gateway.key_file, NULL)},
+      {"no passphrase", APNS_ERR_CREDENTIALS, APNS_CAUSE_PASSPHRASE_MISSING,
+       who(own->certificate_file, locked, NULL)},
+      {"a wrong passphrase", APNS_ERR_CREDENTIALS, APNS_CAUSE_PASSPHRASE_WRONG,
+       who(own->certificate_file, locked, "wrong")},
+      {"an expired certificate", APNS_ERR_CREDENTIALS, APNS_CAUSE_CERTIFICATE_EXPIRED,
+       who(all->gateway_expired.together_file, NULL, NULL)},
+      {"tomorrow's certificate", APNS_ERR_CREDENTIALS, APNS_CAUSE_CERTIFICATE_NOT_YET_VALID,
+       with_bytes(early_bytes, early_length, plain_bytes, plain_length)},
+      {"a weak certificate", APNS_ERR_CREDENTIALS, APNS_CAUSE_CERTIFICATE_UNFIT, weak},
+      {"no trust anchor", APNS_ERR_CREDENTIALS, APNS_CAUSE_CA_MISSING, no_anchor},
+      {"no revocation list", APNS_ERR_CREDENTIALS, APNS_CAUSE_REVOCATION_LIST, no_list},
+#ifdef WITH_HTTP2
+      {"a short key_id", APNS_ERR_ARGUMENT, APNS_CAUSE_TOKEN_IDENTIFIER,
+       with_token_key(own->key_file, "ABC")},
+      {"a token by RSA", APNS_ERR_CREDENTIALS, APNS_CAUSE_KEY_UNFIT, by_rsa},
+#else
+      {"a token", APNS_ERR_ARGUMENT, APNS_CAUSE_HTTP2_NOT_BUILT_IN,
+       with_token_key(own->key_file, "ABC123DEFG")},
+#endif
+  };
+  for (size_t index = 0; index < sizeof rows / sizeof *rows; index++) {
+    apns_credentials_t *credentials = NULL;
+    apns_error_t error = APNS_ERROR_INIT;
+    const apns_status_t found = apns_credentials_new(&rows[index].options, &credentials, &error);
+    check_cause(rows[index].what, rows[index].status, rows[index].cause, found, &error);
+  }
+  X509_free(early);
+  EVP_PKEY_free(odd);
+  free(early_bytes), free(plain_bytes), free(odd_bytes);
+  free((char *)malformed);
+}
+
+static void of_descriptors(void **state) {
+  (void)state;
+  struct rlimit before, none;
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+  none = before;
+  none.rlim_cur = 0;
+  apns_credentials_options_t options = who(NULL, NULL, NULL);
+  options.crl_file = all->provider.together_file;
+  apns_credentials_t *credentials = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const apns_status_t found = apns_credentials_new(&options, &credentials, &error);
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+  check_cause("no descriptor", APNS_ERR_MEMORY, APNS_CAUSE_DESCRIPTORS, found, &error);
+}
+
+/* ---- The way to the peer, TLS, and its certificate -------------------------- */
+
+static int find_nothing(const char *host, struct addrinfo **list, void *context) {
+  (void)host, (void)list;
+  return *(const int *)context;
+}
+
+static const int no_name = EAI_NONAME, no_answer = EAI_AGAIN, not_yet = APNS_LOOKUP_PENDING;
+
+typedef struct connecting {
+  const char *what;
+  apns_status_t status;
+  apns_cause_t cause;
+  int alert; /* that is in tls_code; 0: none */
+  gateway_options_t gateway;
+  const gateway_step_t *script;
+  apns_credentials_options_t who;
+  const char *host;     /* NULL: the gateway's */
+  const int *lookup;    /* what the name's lookup comes to */
+  const char *proxy;    /* its answer; NULL: there is no proxy */
+  bool is_silent_proxy; /* that takes the request and says nothing */
+  bool has_nobody;      /* at the port that is connected to */
+  uint32_t connect_timeout_ms;
+} connecting_t;
+
+static void check_connecting(const connecting_t *row) {
+  gateway_t *gateway = gateway_start(&row->gateway, row->script ? SCRIPTS(row->script) : NULL);
+  const proxy_answer_t answer = {.text = row->proxy, .stays = row->is_silent_proxy};
+  const bool has_proxy = row->proxy || row->is_silent_proxy;
+  proxy_t *proxy = has_proxy ? proxy_start(gateway_port(gateway), &answer, 1) : NULL;
+  apns_session_options_t options = options_for(gateway);
+  options.host = row->host ? row->host : "localhost";
+  if (row->lookup) options.lookup = find_nothing, options.lookup_context = (void *)row->lookup;
+  if (row->connect_timeout_ms) options.connect_timeout_ms = row->connect_timeout_ms;
+  if (proxy) options.proxy_host = "127.0.0.1", options.proxy_port = proxy_port(proxy);
+  if (row->has_nobody) {
+    gateway_accept_no_more(gateway);
+    if (row->cause == APNS_CAUSE_PROXY_UNREACHABLE)
+      options.proxy_host = "127.0.0.1", options.proxy_port = gateway_port(gateway);
+  }
+  apns_credentials_t *credentials = NULL;
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_credentials_new(&row->who, &credentials, &error), &error);
+  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  apns_credentials_free(credentials);
+  const apns_status_t found = apns_session_connect(session, &error);
+  check_cause(row->what, row->status, row->cause, found, &error);
+  if (row->alert) assert_int_equal((int)(error.tls_code & 0xFFF) - 1000, row->alert);
+  apns_session_free(session);
+  if (proxy) proxy_stop(proxy);
+  gateway_stop(gateway);
+}
+
+static void of_connecting(void **state) {
+  (void)state;
+  const apns_credentials_options_t nobody = who(NULL, NULL, NULL);
+  const apns_credentials_options_t stranger =
+      who(all->provider_of_stranger.together_file, NULL, NULL);
+  apns_credentials_options_t newest = nobody, strict = nobody, pinned = nobody, listed = nobody,
+                             unlisted = nobody;
+  newest.tls_min = APNS_TLS_1_3;
+  strict.security_level = 3;
+  const char *pin = identity_pin(&all->provider);
+  pinned.pinned_keys = &pin, pinned.pinned_key_count = 1;
+  char list[PATH_MAX], old[PATH_MAX];
+  snprintf(list, sizeof list, "%s",
+           identities_add_list("revoked.crl", &(list_traits_t){&all->root, &all->gateway, 0, 0}));
+  snprintf(old, sizeof old, "%s",
+           identities_add_list("old.crl", &(list_traits_t){&all->root, NULL, true, 0}));
+  listed.crl_file = list;
+  unlisted.crl_file = old;
+
+  identity_t early = all->gateway, unfit;
+  const push_certificate_t tomorrow = {
+      .name = "localhost", .not_before = time(NULL) + 86400, .not_after = time(NULL) + 2 * 86400};
+  early.certificate = keychain_certificate(&tomorrow, early.key);
+  identity_make(&unfit, &(identity_traits_t){"unfit", "DNS:localhost", &all->root, 0, 0, 2048});
+
+  static const gateway_step_t resets[] = {NO_HANDSHAKE, TAKE_RAW(100), CLOSE_RST, END};
+  static const gateway_step_t stalls[] = {NO_HANDSHAKE, STALL, END};
+  static const gateway_step_t web[] = {NO_HANDSHAKE, TAKE_RAW(100),
+                                       SAY_RAW("HTTP/1.1 400 Bad Request\r\n\r\n", 28), STALL, END};
+  static const gateway_step_t alarms[] = {NO_HANDSHAKE, TAKE_RAW(100),
+                                          SAY_RAW("\x15\x03\x03\x00\x02\x02\x50", 7), STALL, END};
+  static const gateway_step_t babbles[] = {
+      NO_HANDSHAKE, TAKE_RAW(100), SAY_RAW("\x16\x03\x03\x00\x04\x02\x00\x00\x00", 9), STALL, END};
+  const gateway_options_t wanting = {.wants_certificate = true, .tls_version = TLS1_2_VERSION};
+
+  const connecting_t rows[] = {
+      {.what = "no such name",
+       .status = APNS_ERR_NETWORK,
+       .cause = APNS_CAUSE_NAME_NOT_FOUND,
+       .who = nobody,
+       .lookup = &no_name},
+      {.what = "no name server",
+       .status = APNS_ERR_NETWORK,
+       .cause = APNS_CAUSE_LOOKUP_FAILED,
+       .who = nobody,
+       .lookup = &no_answer},
+      {.what = "a slow lookup",
+       .status = APNS_ERR_TIMEOUT,
+       .cause = APNS_CAUSE_LOOKUP_TIMEOUT,
+       .who = nobody,
+       .lookup = &not_yet,
+       .connect_timeout_ms = 100},
+      {.what = "a closed port",
+       .status = APNS_ERR_NETWORK,
+       .cause = APNS_CAUSE_CONNECTION_REFUSED,
+       .who = nobody,
+       .has_nobody = true},
+      {.what = "an address of many",
+       .status = APNS_ERR_NETWORK,
+       .cause = APNS_CAUSE_UNREACHABLE,
+       .who = nobody,
+       .host = "224.0.0.1"},
+      {.what = "a silent peer",
+       .status = APNS_ERR_TIMEOUT,
+       .cause = APNS_CAUSE_HANDSHAKE_TIMEOUT,
+       .who = nobody,
+       .script = stalls,
+       .connect_timeout_ms = 300},
+
+      {.what = "no proxy there",
+       .status = APNS_ERR_NETWORK,
+       .cause = APNS_CAUSE_PROXY_UNREACHABLE,
+       .who = nobody,
+       .has_nobody = true},
+      {.what = "a silent proxy",
+       .status = APNS_ERR_TIMEOUT,
+       .cause = APNS_CAUSE_PROXY_TIMEOUT,
+       .who = nobody,
+       .is_silent_proxy = true,
+       .connect_timeout_ms = 300},
+      {.what = "a proxy that closes",
+       .status = APNS_ERR_NETWORK,
+       .cause = APNS_CAUSE_PROXY_LOST,
+       .who = nobody,
+       .proxy = "HTTP/1.1 200"},
+      {.what = "no HTTP proxy",
+       .status = APNS_ERR_NETWORK,
+       .cause = APNS_CAUSE_PROXY_NOT_HTTP,
+       .who = nobody,
+       .proxy = "220 mail.example ESMTP\r\n\r\n"},
+      {.what = "a proxy's 407",
+       .status = APNS_ERR_NETWORK,
+       .cause = APNS_CAUSE_PROXY_AUTHENTICATION,
+       .who = nobody,
+       .proxy = "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"},
+      {.what = "a proxy's 403",
+       .status = APNS_ERR_NETWORK,
+       .cause = APNS_CAUSE_PROXY_REFUSED,
+       .who = nobody,
+       .proxy = "HTTP/1.1 403 Forbidden\r\n\r\n"},
+      {.what = "a proxy's 502",
+       .status = APNS_ERR_NETWORK,
+       .cause = APNS_CAUSE_PROXY_NO_ROUTE,
+       .who = nobody,
+       .proxy = "HTTP/1.1 502 Bad Gateway\r\n\r\n"},
+
+      {.what = "an expired peer",
+       .status = APNS_ERR_TLS,
+       .cause = APNS_CAUSE_PEER_EXPIRED,
+       .who = nobody,
+       .gateway = {.identity = &all->gateway_expired}},
+      {.what = "tomorrow's peer",
+       .status = APNS_ERR_TLS,
+       .cause = APNS_CAUSE_PEER_NOT_YET_VALID,
+       .who = nobody,
+       .gateway = {.identity = &early}},
+      {.what = "another's name",
+       .status = APNS_ERR_TLS,
+       .cause = APNS_CAUSE_PEER_NAME,
+       .who = nobody,
+       .gateway = {.identity = &all->gateway_elsewhere}},
+      {.what = "another's address",
+       .status = APNS_ERR_TLS,
+       .cause = APNS_CAUSE_PEER_NAME,
+       .who = nobody,
+       .gateway = {.identity = &all->gateway_without_address},
+       .host = "127.0.0.1"},
+      {.what = "a stranger",
+       .status = APNS_ERR_TLS,
+       .cause = APNS_CAUSE_PEER_NOT_TRUSTED,
+       .who = nobody,
+       .gateway = {.identity = &all->gateway_of_stranger}},
+      {.what = "a revoked peer",
+       .status = APNS_ERR_TLS,
+       .cause = APNS_CAUSE_PEER_REVOKED,
+       .who = listed},
+      {.what = "an old list",
+       .status = APNS_ERR_TLS,
+       .cause = APNS_CAUSE_PEER_REVOCATION_LIST,
+       .who = unlisted},
+      {.what = "another key",
+       .status = APNS_ERR_TLS,
+       .cause = APNS_CAUSE_PEER_NOT_PINNED,
+       .who = pinned},
+      {.what = "a weak peer",
+       .status = APNS_ERR_TLS,
+       .cause = APNS_CAUSE_PEER_UNFIT,
+       .who = strict,
+       .gateway = {.identity = &unfit}},
+
+      {.what = "a reset",
+       .status = APNS_ERR_NETWORK,
+       .cause = APNS_CAUSE_HANDSHAKE_ENDED,
+       .who = nobody,
+       .script = resets},
+      {.what = "a web server",
+       .status = APNS_ERR_TLS,
+       .cause = APNS_CAUSE_NOT_TLS,
+       .who = nobody,
+       .script = web},
+      {.what = "another version",
+       .status = APNS_ERR_TLS,
+       .cause = APNS_CAUSE_TLS_VERSION,
+       .who = newest,
+       .gateway = {.tls_version = TLS1_2_VERSION},
+       .alert = 70},
+      {.what = "no certificate",
+       .status = APNS_ERR_TLS,
+       .cause = APNS_CAUSE_CERTIFICATE_WANTED,
+       .who = nobody,
+       .gateway = wanting,
+       .alert = 40},
+      {.what = "a stranger's certificate",
+       .status = APNS_ERR_TLS,
+       .cause = APNS_CAUSE_CERTIFICATE_REFUSED,
+       .who = stranger,
+       .gateway = wanting,
+       .alert = 48},
+      {.what = "an alert",
+       .status = APNS_ERR_TLS,
+       .cause = APNS_CAUSE_ALERT,
+       .who = nobody,
+       .script = alarms,
+       .alert = 80},
+      {.what = "a broken handshake",
+       .status = APNS_ERR_TLS,
+       .cause = APNS_CAUSE_TLS_FAILED,
+       .who = nobody,
+       .script = babbles},
+  };
+  for (size_t index = 0; index < sizeof rows / sizeof *rows; index++)
+    check_connecting(&rows[index]);
+  X509_free(early.certificate);
+  identity_drop(&unfit);
+}
+
+/* ---- Time that runs out, and what a peer says -------------------------------- */
+
+static void of_waiting(void **state) {
+  (void)state;
+  static const gateway_step_t silent[] = {TAKE_ALL, END};
+  static const gateway_step_t ends[] = {TAKE_FRAMES(1), CLOSE_FIN, END};
+  const struct {
+    const char *what;
+    apns_cause_t cause;
+    const gateway_step_t *script;
+    uint32_t connects_per_minute;
+  } rows[] = {
+      {"no word", APNS_CAUSE_ANSWER_TIMEOUT, silent, 0},
+      {"a pause", APNS_CAUSE_RECONNECT_PAUSE, ends, 1},
+  };
+  for (size_t index = 0; index < sizeof rows / sizeof *rows; index++) {
+    const gateway_options_t small = {.receive_buffer = 4096};
+    const gateway_step_t *script = rows[index].script;
+    gateway_t *gateway = gateway_start(&small, SCRIPTS(script, script, script, script));
+    apns_session_options_t options = options_for(gateway);
+    options.connects_per_minute = rows[index].connects_per_minute;
+    apns_session_t *session = session_to(gateway, &options);
+    apns_error_t error = APNS_ERROR_INIT;
+    apns_status_t found = apns_session_send(session, notification(0), 0, NULL, &error);
+    if (found == APNS_OK) found = apns_session_drain(session, 300, NULL, &error);
+    check_cause(rows[index].what, APNS_ERR_TIMEOUT, rows[index].cause, found, &error);
+    apns_session_free(session);
+    gateway_stop(gateway);
+  }
+}
+
+static void of_a_list(void **state) {
+  (void)state;
+  static const char device[] = "\x4f\x00\x00\x00\x00\x01\xaa\x4f\x00\x00\x00\x00\x01\xbb";
+  static const gateway_step_t half[] = {SAY(device, 3), CLOSE_NOTIFY, END};
+  static const gateway_step_t resets[] = {SAY(device, 7), CLOSE_RST, END};
+  static const gateway_step_t empty[] = {SAY("\x4f\x00\x00\x00\x00\x00", 6), TAKE_ALL, END};
+  static const gateway_step_t many[] = {SAY(device, 14), TAKE_ALL, END};
+  static const gateway_step_t stalls[] = {NO_HANDSHAKE, STALL, END};
+  const struct {
+    const char *what;
+    apns_status_t status;
+    apns_cause_t cause;
+    const gateway_step_t *script;
+    uint32_t wait_max_ms;
+  } rows[] = {
+      {"half a tuple", APNS_ERR_PROTOCOL, APNS_CAUSE_CONNECTION_LOST, half, 0},
+      {"a reset", APNS_ERR_NETWORK, APNS_CAUSE_CONNECTION_LOST, resets, 0},
+      {"no token", APNS_ERR_PROTOCOL, APNS_CAUSE_PROTOCOL, empty, 0},
+      {"two devices", APNS_ERR_PROTOCOL, APNS_CAUSE_FLOOD, many, 0},
+      {"a connection under way", APNS_ERR_TIMEOUT, APNS_CAUSE_CONNECT_TIMEOUT, stalls, 50},
+  };
+  for (size_t index = 0; index < sizeof rows / sizeof *rows; index++) {
+    gateway_t *gateway = gateway_start(NULL, SCRIPTS(rows[index].script));
+    apns_credentials_t *credentials = provider_credentials();
+    apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
+    options.host = "localhost";
+    options.port = gateway_port(gateway);
+    options.connect_timeout_ms = AMPLE_MS;
+    options.read_timeout_ms = AMPLE_MS;
+    options.tuples_max = 1;
+    options.wait_max_ms = rows[index].wait_max_ms;
+    apns_feedback_t *feedback = NULL;
+    apns_error_t error = APNS_ERROR_INIT;
+    apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
+    assert_ok(apns_feedback_open(&options, credentials, &feedback, &error), &error);
+    apns_status_t found = APNS_OK;
+    while (found == APNS_OK) found = apns_feedback_next(feedback, &tuple, &error);
+    check_cause(rows[index].what, rows[index].status, rows[index].cause, found, &error);
+    apns_feedback_free(feedback);
+    apns_credentials_free(credentials);
+    gateway_stop(gateway);
+  }
+}
+
+/* ---- HTTP/2 ------------------------------------------------------------------ */
+
+static void of_http2(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_credentials_t *credentials = provider_credentials();
+  apns_session_options_t options = options_for(gateway);
+  options.protocol = APNS_PROTOCOL_HTTP2;
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_status_t found = apns_session_new(&options, credentials, &session, &error);
+#ifdef WITH_HTTP2
+  assert_ok(found, &error);
+  found = apns_session_connect(session, &error);
+  check_cause("no ALPN", APNS_ERR_PROTOCOL, APNS_CAUSE_NO_HTTP2, found, &error);
+  apns_session_free(session);
+  options.topic = "com.example app";
+  found = apns_session_new(&options, credentials, &session, &error);
+  check_cause("a topic with a space", APNS_ERR_ARGUMENT, APNS_CAUSE_TOPIC, found, &error);
+#else
+  check_cause("no HTTP/2", APNS_ERR_ARGUMENT, APNS_CAUSE_HTTP2_NOT_BUILT_IN, found, &error);
+#endif
+  apns_credentials_free(credentials);
+  gateway_stop(gateway);
+}
+
+/* ---- Without a cause, and names ---------------------------------------------- */
+
+static void of_what_the_status_says(void **state) {
+  (void)state;
+  apns_error_t error = APNS_ERROR_INIT;
+  error.cause = APNS_CAUSE_FLOOD;
+  const apns_status_t found = apns_session_connect(NULL, &error);
+  check_cause("NULL", APNS_ERR_ARGUMENT, APNS_CAUSE_NONE, found, &error);
+}
+
+static void names(void **state) {
+  (void)state;
+  assert_string_equal(apns_cause_name(APNS_CAUSE_NONE), "APNS_CAUSE_NONE");
+  assert_string_equal(apns_cause_name(APNS_CAUSE_PEER_EXPIRED), "APNS_CAUSE_PEER_EXPIRED");
+  assert_string_equal(apns_cause_name(APNS_CAUSE_FLOOD), "APNS_CAUSE_FLOOD");
+  assert_string_equal(apns_cause_name(APNS_CAUSE_HTTP2_NOT_BUILT_IN),
+                      "APNS_CAUSE_HTTP2_NOT_BUILT_IN");
+  const int last = APNS_CAUSE_HTTP2_NOT_BUILT_IN;
+  for (int number = 0; number <= last; number++) {
+    assert_memory_equal(apns_cause_name((apns_cause_t)number), "APNS_CAUSE_", 11);
+  }
+  assert_string_equal(apns_cause_name((apns_cause_t)(last + 1)), "unknown cause");
+  assert_string_equal(apns_cause_name((apns_cause_t)-1), "unknown cause");
+}
+
+int main(void) {
+  all = identities_make();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(of_files),
+      cmocka_unit_test(of_descriptors),
+      cmocka_unit_test(of_connecting),
+      cmocka_unit_test(of_waiting),
+      cmocka_unit_test(of_a_list),
+      cmocka_unit_test(of_http2),
+      cmocka_unit_test(of_what_the_status_says),
+      cmocka_unit_test(names),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
