@@ -35,6 +35,7 @@ def header_enum(name):
     [
         ("apns_status", "APNS_", apns.Status),
         ("apns_reject", "APNS_REJECT_", apns.Reject),
+        ("apns_cause", "APNS_CAUSE_", apns.Cause),
         ("apns_event_kind", "APNS_EVENT_", apns.EventKind),
         ("apns_format", "APNS_FORMAT_", apns.Format),
         ("apns_reason", "APNS_REASON_", apns.Reason),
@@ -77,6 +78,8 @@ def test_errors_are_typed_and_say_all(who):
     error = caught.value
     assert isinstance(error, (apns.Error, ConnectionError))
     assert error.status is apns.Status.ERR_NETWORK and error.errno == 111
+    assert error.cause is apns.Cause.CONNECTION_REFUSED
+    assert apns.Error("from a newer library", cause=9999).cause == 9999
     assert error.is_retryable and error.message == str(error) and "127.0.0.1" in str(error)
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is type(error) and vars(again) == vars(error) and again.errno == 111
@@ -109,12 +112,15 @@ def test_pinned_keys_lists_and_levels(start, certificates):
     pin = "sha256//" + base64.b64encode(hashlib.sha256(der).digest()).decode()
     other = "sha256//" + base64.b64encode(bytes(32)).decode()
     connect(pinned_keys=[other, pin], security_level=1)
-    with pytest.raises(apns.TLSError, match="no key of its chain is pinned; its own is sha256//"):
+    with pytest.raises(apns.TLSError, match="no key of its chain is pinned; its own is sha256//") as caught:
         connect(pinned_keys=(other,))
-    with pytest.raises(apns.TLSError, match="unable to get certificate CRL"):
+    assert caught.value.cause is apns.Cause.PEER_NOT_PINNED
+    with pytest.raises(apns.TLSError, match="unable to get certificate CRL") as caught:
         connect(crl_directory=certificates)
-    with pytest.raises(apns.CredentialsError, match="crl file .*nowhere"):
+    assert caught.value.cause is apns.Cause.PEER_REVOCATION_LIST
+    with pytest.raises(apns.CredentialsError, match="crl file .*nowhere") as caught:
         connect(crl_file=certificates / "nowhere")
+    assert caught.value.cause is apns.Cause.FILE_UNREADABLE
     for options, kind, message in (
         ({"pinned_keys": []}, apns.ArgumentError, "1 to 100"),
         ({"pinned_keys": [pin] * 200}, apns.ArgumentError, "1 to 100"),

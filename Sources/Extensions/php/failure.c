@@ -42,6 +42,7 @@ void php_apns_throw(const apns_error_t *error) {
   set_number(thrown, "systemError", error->sys_errno);
   set_number(thrown, "tlsCode", (zend_long)error->tls_code);
   set_number(thrown, "reject", error->reject);
+  set_number(thrown, "cause", error->cause);
 }
 
 static void throw_argument(int32_t reject, const char *format, va_list arguments) {

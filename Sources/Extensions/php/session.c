@@ -103,12 +103,11 @@ static void take_topic(php_apns_session_settings *settings, const php_apns_ident
 }
 
 void php_apns_session_refused(const apns_session_options_t *options, const apns_error_t *error) {
-  if (options->topic && options->topic == APNS_G(topic) &&
-      strncmp(error->message, "topic ", 6) == 0) {
-    php_apns_throw_argument("apns.topic of php.ini: %s", error->message);
-  } else {
-    php_apns_throw(error);
+  apns_error_t named = *error;
+  if (options->topic && options->topic == APNS_G(topic) && error->cause == APNS_CAUSE_TOPIC) {
+    snprintf(named.message, sizeof named.message, "apns.topic of php.ini: %s", error->message);
   }
+  php_apns_throw(&named);
 }
 
 /* ---- Handlers ---------------------------------------------------------------- */

@@ -15,10 +15,10 @@ void *raise_error(const module_state_t *state, const apns_error_t *error) {
   PyObject *message =
       PyUnicode_DecodeUTF8(error->message, (Py_ssize_t)strlen(error->message), "replace");
   PyObject *exception =
-      message
-          ? PyObject_CallFunction(type, "OiiKi", message, (int)error->status, (int)error->sys_errno,
-                                  (unsigned long long)error->tls_code, (int)error->reject)
-          : NULL;
+      message ? PyObject_CallFunction(type, "OiiKii", message, (int)error->status,
+                                      (int)error->sys_errno, (unsigned long long)error->tls_code,
+                                      (int)error->reject, (int)error->cause)
+              : NULL;
   Py_XDECREF(message);
   if (exception) PyErr_SetObject(type, exception);
   Py_XDECREF(exception);

@@ -28,6 +28,11 @@ class Exception extends \RuntimeException
      * Apns\Reject; 0: there is none.
      */
     public int $reject = 0;
+    /**
+     * What exactly went wrong, for programs; the message is for people: one of the CAUSE_
+     * constants. 0, CAUSE_NONE: the status says it all.
+     */
+    public int $cause = 0;
     /** By sendMany(): how many notifications it had taken before. */
     public int $taken = 0;
 

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 1b3f48b7292ce8a0f2f2e0c2f362870cbf95dc32 */
+ * Stub hash: daffee932b115ecaeb60d50dbd2626b8cb05a9a7 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Exception_isRetryable, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
@@ -461,6 +461,12 @@ static zend_class_entry *register_class_Apns_Exception(zend_class_entry *class_e
 	zend_string *property_reject_name = zend_string_init("reject", sizeof("reject") - 1, 1);
 	zend_declare_typed_property(class_entry, property_reject_name, &property_reject_default_value, ZEND_ACC_PUBLIC, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
 	zend_string_release(property_reject_name);
+
+	zval property_cause_default_value;
+	ZVAL_LONG(&property_cause_default_value, 0);
+	zend_string *property_cause_name = zend_string_init("cause", sizeof("cause") - 1, 1);
+	zend_declare_typed_property(class_entry, property_cause_name, &property_cause_default_value, ZEND_ACC_PUBLIC, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_string_release(property_cause_name);
 
 	zval property_taken_default_value;
 	ZVAL_LONG(&property_taken_default_value, 0);

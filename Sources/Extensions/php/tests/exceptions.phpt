@@ -11,7 +11,9 @@ require __DIR__ . '/skip.inc';
 require __DIR__ . '/simulator.inc';
 
 $simulator = new Simulator();
-foreach ((new ReflectionClass('Apns\Exception'))->getConstants() as $name => $value) echo "$name $value ";
+foreach ((new ReflectionClass('Apns\Exception'))->getConstants() as $name => $value) {
+    if (!str_starts_with($name, 'CAUSE_')) echo "$name $value ";
+}
 echo "\n";
 var_dump(new Apns\TimeoutException('mine') instanceof RuntimeException);
 $port = stream_socket_get_name($free = stream_socket_server('tcp://127.0.0.1:0'), false);
@@ -21,10 +23,11 @@ try {
     $session->send(Simulator::token(1), '{"aps":{}}');
 } catch (Apns\Exception $thrown) {
     echo get_class($thrown), ' ', $thrown->getCode() === $thrown->status ? 'same' : 'other', ' ', var_export($thrown->isRetryable(), true), "\n";
+    var_dump($thrown->cause === Apns\Exception::CAUSE_CONNECTION_REFUSED);
 }
 $silent = stream_socket_server('tcp://127.0.0.1:0');
 $session = new Apns\Session($simulator->credentials(), host: '127.0.0.1', port: (int) substr(stream_socket_get_name($silent, false), 10), connect_timeout_ms: 100);
-try { $session->connect(); } catch (Apns\TimeoutException $thrown) { echo get_class($thrown), ' ', $thrown->status === Apns\Exception::TIMEOUT, "\n"; }
+try { $session->connect(); } catch (Apns\TimeoutException $thrown) { echo get_class($thrown), ' ', $thrown->status === Apns\Exception::TIMEOUT, ' ', $thrown->cause === Apns\Exception::CAUSE_HANDSHAKE_TIMEOUT, "\n"; }
 $session = $simulator->session();
 $session->close();
 try { $session->send(Simulator::token(1), '{"aps":{}}'); } catch (Apns\ClosedException $thrown) { echo $thrown->getMessage(), ' ', var_export($thrown->isRetryable(), true), "\n"; }
@@ -36,7 +39,8 @@ var_dump($thrown->isRetryable());
 ARGUMENT -2 MEMORY -4 TIMEOUT -5 NETWORK -6 TLS -7 CREDENTIALS -8 PROTOCOL -9 FULL -10 CLOSED -11 FORKED -12 
 bool(true)
 Apns\NetworkException same true
-Apns\TimeoutException 1
+bool(true)
+Apns\TimeoutException 1 1
 the session was closed false
 invalid token, unlisted status, unlisted status
 bool(false)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from ._numbers import PushTypeNumber, ReasonNumber, RejectNumber, Word
+from ._numbers import CauseNumber, PushTypeNumber, ReasonNumber, RejectNumber, Word
 
 HOST_PRODUCTION = "gateway.push.apple.com"
 HOST_SANDBOX = "gateway.sandbox.push.apple.com"
@@ -123,6 +123,158 @@ class Reason(ReasonNumber):
     SHUTDOWN = 32
     OTHER = 255
     """A reason that is not listed here."""
+
+
+class Cause(CauseNumber):
+    """What exactly went wrong, for a program to switch on: the `cause` of an apns_error_t.
+
+    A number that only a newer library has is a member too, such as UNLISTED_99.
+    """
+
+    NONE = 0
+    """The status says it all: ARGUMENT (the message names the argument), BUFFER_SMALL, FULL,
+    CLOSED or FORKED."""
+    MEMORY = 1
+    """There is no memory (MEMORY). Free some, or try again later."""
+    DESCRIPTORS = 2
+    """The process or the system has no file descriptor left: MEMORY where a file was to be opened,
+    NETWORK where a socket was. Raise the limit (ulimit -n), or look for what is never closed."""
+    NAME_NOT_FOUND = 3
+    """The name service knows no address for the name. Check `host` or `proxy_host` for slips."""
+    LOOKUP_FAILED = 4
+    """The name could not be looked up: no name server answers. Check /etc/resolv.conf and the
+    network, then try again."""
+    CONNECTION_REFUSED = 5
+    """Nobody listens at that port. Check `port`, and that the peer is up."""
+    UNREACHABLE = 6
+    """This machine has no route to the address. Check routes and, for an IPv6 address, IPv6."""
+    CONNECTION_FAILED = 7
+    """The connection could not be made for another reason, which errno tells. EACCES or EPERM: a
+    firewall on this machine."""
+    CONNECTION_LOST = 8
+    """A connection that was open is gone. errno is ECONNRESET where it was reset, and 0 where the
+    peer ended it without a word. A session connects again by itself. Also PROTOCOL: a feedback
+    list that breaks off in the middle of a tuple."""
+    LOOKUP_TIMEOUT = 9
+    """The caller's own apns_lookup_t had no answer within connect_timeout."""
+    CONNECT_TIMEOUT = 10
+    """There was no connection in time. Mostly a firewall drops the packets: let the port out, try
+    another (PORT_HTTP2_OTHER), or go through a proxy."""
+    PROXY_TIMEOUT = 11
+    """The proxy took the connection, and did not connect to the peer in time."""
+    HANDSHAKE_TIMEOUT = 12
+    """The peer took the connection, and did not finish the TLS handshake in time. Check that it is
+    TLS that is spoken at that port."""
+    WRITE_TIMEOUT = 13
+    """The peer took no data for write_timeout, or until the call's time was over."""
+    ANSWER_TIMEOUT = 14
+    """The peer's answer did not come in time: its word on notifications in flight, a feedback
+    tuple, or the end of a connection that is being closed."""
+    RECONNECT_PAUSE = 15
+    """The session pauses before it connects again: see connects_per_minute and
+    reconnect_pause_max."""
+    PROXY_UNREACHABLE = 16
+    """There is no connection to the proxy itself; errno tells why, and the status is TIMEOUT where
+    it is ETIMEDOUT. Check proxy_host and proxy_port."""
+    PROXY_LOST = 17
+    """The proxy closed the connection, or its answer has no end."""
+    PROXY_NOT_HTTP = 18
+    """What answers at proxy_port is no HTTP proxy."""
+    PROXY_AUTHENTICATION = 19
+    """The proxy asks who is there (407). Set proxy_user and proxy_password, or correct them."""
+    PROXY_REFUSED = 20
+    """The proxy does not allow the connection (another answer than 2xx, 407 and 5xx). Have its
+    operator allow CONNECT to the peer."""
+    PROXY_NO_ROUTE = 21
+    """The proxy cannot reach the peer either (5xx)."""
+    PEER_EXPIRED = 22
+    """A certificate of its chain has expired, by this machine's clock."""
+    PEER_NOT_YET_VALID = 23
+    """A certificate of its chain is not yet valid, by this machine's clock."""
+    PEER_NAME = 24
+    """It is for other names than `server_name`, or than `host` where that is NULL."""
+    PEER_NOT_TRUSTED = 25
+    """Its chain does not end at a trust anchor. Set ca_file to the authority that issued it,
+    update the system's store, or have the peer send its whole chain."""
+    PEER_REVOKED = 26
+    """A certificate of its chain is in a revocation list."""
+    PEER_REVOCATION_LIST = 27
+    """crl_file and crl_directory have no list for a certificate of its chain that is valid now."""
+    PEER_NOT_PINNED = 28
+    """Its chain has none of the pinned_keys: the peer has a new key, or it is somebody else."""
+    PEER_UNFIT = 29
+    """It is refused for another reason: a weak key or signature, a certificate that is not for
+    servers. The message has OpenSSL's words."""
+    HANDSHAKE_ENDED = 30
+    """The peer ended or reset the connection during the handshake (NETWORK). A firewall or a list
+    of allowed addresses may do that."""
+    NOT_TLS = 31
+    """What answers there is not TLS. Check `port`."""
+    TLS_VERSION = 32
+    """Peer and provider have no version of TLS in common (alert 70, or the peer chose a version
+    that is below tls_min). Mostly the peer's is too old."""
+    NO_HTTP2 = 33
+    """The peer does not speak HTTP/2: alert 120, or PROTOCOL where the handshake came through."""
+    CERTIFICATE_WANTED = 34
+    """The peer wants a certificate, and the credentials have none to show (alert 116, or any alert
+    by which peers say so after asking for one). Set certificate_file."""
+    CERTIFICATE_REFUSED = 35
+    """The peer refused the certificate that it was shown (alerts 42 to 46, 48 and 49). Check that
+    it is a push certificate, of this app and environment, and has not expired. Where the
+    connection was open before, nothing that was sent on it was looked at."""
+    ALERT = 36
+    """The peer sent another alert. NETWORK: it did so on a connection that was resumed; the next
+    connection makes a whole handshake and tells more."""
+    TLS_FAILED = 37
+    """TLS failed on this side for another reason: no cipher in common, a broken record. The
+    message has OpenSSL's words."""
+    PROTOCOL = 38
+    """It breaks the protocol: not an error packet, not HTTP/2, a tuple without a token. Check
+    `protocol` and `port`."""
+    FLOOD = 39
+    """It sends without end, or far more than it was asked for."""
+    FILE_UNREADABLE = 40
+    """The file cannot be opened or read; errno tells why: ENOENT, EACCES. ARGUMENT for a strings
+    file."""
+    FILE_MALFORMED = 41
+    """What the file holds cannot be read: broken, or too large."""
+    CERTIFICATE_MISSING = 42
+    """The file holds no certificate. ARGUMENT: the binary interface needs a certificate, and the
+    credentials only have a key for provider tokens."""
+    KEY_MISSING = 43
+    """The file holds no private key. Set key_file, or export the certificate with its key."""
+    KEY_MISMATCH = 44
+    """The private key is not the certificate's."""
+    KEY_UNFIT = 45
+    """The key cannot be used: neither RSA nor EC, too large, or, for provider tokens, not EC on
+    P-256."""
+    PASSPHRASE_MISSING = 46
+    """The file is encrypted, and there is no passphrase."""
+    PASSPHRASE_WRONG = 47
+    """The file is encrypted, and the passphrase does not open it."""
+    UNLOCK_COST = 48
+    """Opening the file would take too much time or memory: see apns_credentials_new(). Export it
+    again with fewer rounds."""
+    LEGACY_PROVIDER = 49
+    """The file is encrypted with RC2 or DES, and OpenSSL's legacy provider is not installed.
+    Install it, or export the file again with AES."""
+    CERTIFICATE_EXPIRED = 50
+    """The provider's own certificate has expired, by this machine's clock."""
+    CERTIFICATE_NOT_YET_VALID = 51
+    """The provider's own certificate is not yet valid, by this machine's clock."""
+    CERTIFICATE_UNFIT = 52
+    """OpenSSL refuses the certificate or its chain, mostly for a short key or SHA-1: see
+    security_level."""
+    CA_MISSING = 53
+    """ca_file holds no certificate in PEM, or the system's store cannot be read."""
+    REVOCATION_LIST = 54
+    """crl_file holds no revocation list in PEM, or a broken one."""
+    TOKEN_IDENTIFIER = 55
+    """key_id or team_id is missing, or not 10 letters and digits."""
+    TOPIC = 56
+    """The topic is empty, missing, too long or has a character that no topic has."""
+    HTTP2_NOT_BUILT_IN = 57
+    """HTTP/2 or a provider token is asked for, and this library was built without HTTP/2."""
 
 
 class PushType(PushTypeNumber):

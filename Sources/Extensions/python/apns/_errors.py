@@ -19,15 +19,17 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-from ._constants import Reject, Status
+from ._constants import Cause, Reject, Status
 
 
 class Error(Exception):
     """What went wrong, in detail. Its text is one line and never holds a secret."""
 
     message: str
-    """The line."""
+    """The line, for people."""
     status: Status
+    cause: Cause
+    """What exactly went wrong, for programs; NONE: the status says it all."""
     errno: int
     """The system's, 0 where it was not at fault."""
     tls_code: int
@@ -42,7 +44,13 @@ class Error(Exception):
     """Of drain(): how many notifications have no outcome yet."""
 
     def __init__(
-        self, message: str = "", status: int = 0, errno: int = 0, tls_code: int = 0, reject: int = 0
+        self,
+        message: str = "",
+        status: int = 0,
+        errno: int = 0,
+        tls_code: int = 0,
+        reject: int = 0,
+        cause: int = 0,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -50,11 +58,12 @@ class Error(Exception):
         self.errno = errno
         self.tls_code = tls_code
         self.reject = Reject(reject)
+        self.cause = Cause(cause)
         self.taken = self.unresolved = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
-        detail = (self.message, int(self.status), self.errno, self.tls_code, int(self.reject))
-        return type(self), detail, {"taken": self.taken, "unresolved": self.unresolved}
+        numbers = (int(self.status), self.errno, self.tls_code, int(self.reject), int(self.cause))
+        return type(self), (self.message, *numbers), {"taken": self.taken, "unresolved": self.unresolved}
 
     @property
     def is_retryable(self) -> bool:

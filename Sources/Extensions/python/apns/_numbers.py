@@ -37,6 +37,17 @@ class RejectNumber(Word):
         return reject_text(self.value)
 
 
+class CauseNumber(enum.IntEnum):
+    @classmethod
+    def _missing_(cls, value: object) -> CauseNumber | None:
+        if not isinstance(value, int) or value < 0:
+            return None
+        member = int.__new__(cls, value)
+        member._name_ = f"UNLISTED_{value}"
+        member._value_ = value
+        return member
+
+
 class ReasonNumber(Word):
     @property
     def text(self) -> str:
