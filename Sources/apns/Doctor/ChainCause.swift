@@ -29,7 +29,7 @@ struct ChainCause {
     case APNS_CAUSE_PEER_NOT_TRUSTED:
       if let chain = chain(look.certificates) {
         return missing(chain.own, chain.top, chain.count)
-    }
+      }
     default: break
     }
     return found(

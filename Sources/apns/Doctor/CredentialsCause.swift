@@ -46,7 +46,7 @@ enum CredentialsCause {
       if file?.form == .pkcs12 {
         return found(
           "key-missing", "in Keychain unfold the certificate and export it with the key below it")
-    }
+      }
       if file?.form == .der, file?.certificates.isEmpty == false {
         return found(
           "key-missing",
