@@ -26,6 +26,8 @@ struct HTTP2Connection {
   /// The stream whose rest waits for a window worth a frame, 0 for none, and what that rest needs.
   private var deferred: Int32 = 0
   private var deferredUntil = 0
+  /// Parts of payloads put into frames since that was last asked for.
+  private var partsWritten: UInt64 = 0
   /// The slots that were answered last and sent last.
   private var lastAnswered = 0
   fileprivate var lastSent = 0
@@ -92,7 +94,7 @@ struct HTTP2Connection {
     deferred = 0
     rest = UnsafeRawBufferPointer(start: nil, count: 0)
     (hasSettings, isLeaving, hasAccepted, isAsked) = (false, false, false, false)
-    (answers, flightLimit) = (0, FlightLimit())
+    (answers, partsWritten, flightLimit) = (0, 0, FlightLimit())
     hasFailed = false
     farewell = AnswerText()
   }
@@ -432,6 +434,12 @@ struct HTTP2Connection {
     resume()
   }
 
+  mutating func takePartsWritten() -> UInt64 {
+    let parts = partsWritten
+    partsWritten = 0
+    return parts
+  }
+
   private mutating func resume() {
     guard deferred != 0 else { return }
     _ = nghttp2_session_resume_data(codec, deferred)
@@ -466,6 +474,7 @@ struct HTTP2Connection {
     if let base = payload.baseAddress { memcpy(buffer, base + sent, count) }
     entries[slot].sent = UInt16(truncatingIfNeeded: sent &+ count)
     owed = max(0, owed &- count)
+    partsWritten &+= 1
     return (count, sent &+ count == payload.count)
   }
 }

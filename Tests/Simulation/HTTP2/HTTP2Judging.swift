@@ -365,7 +365,12 @@ extension HTTP2World {
     // A stream that the service refused without our seeing whose it was may have been given up
     // before the session heard of that.
     let isGivenUp = hiddenRefusals > 0 && clock - sent.freeSince >= answerTimeout
-    if !isDoubtful, !isOpen, !isGivenUp {
+    // So may one on a connection that hides which streams count.
+    let isHidden = lines.contains {
+      $0.phase == .open && $0.hidesSince > 0
+        && clock - max($0.hidesSince, sent.freeSince) >= answerTimeout
+    }
+    if !isDoubtful, !isOpen, !isGivenUp, !isHidden {
       return violate("\(number) ends as unknown, and its last stream is \(sent.lastEnd)")
     }
     if scenario.isPoisonOnly, case .good = sent.fate {

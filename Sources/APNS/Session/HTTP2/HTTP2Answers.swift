@@ -25,6 +25,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       return outbox.pointee.end(slot, as: .accepted)
     }
     let answer = self.answer(slot)
+    let isSaidAgain = outbox.pointee.entries[slot].lastReason == answer.reason
     outbox.pointee.entries[slot].lastStatus = status
     outbox.pointee.entries[slot].lastReason = answer.reason
     let reject = answer.reason.reject
@@ -40,7 +41,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       if renewToken(slot) { return outbox.pointee.sendAgain(slot) }
     case .reconnectOnce:
       leaveConnection(slot)
-      if outbox.pointee.entries[slot].tries == 0, tryLater(slot) { return }
+      if !isSaidAgain, tryLater(slot) { return }
     }
     outbox.pointee.end(slot, as: .rejected(status: reject))
   }

@@ -31,7 +31,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         let isHTTP2 = channel.pointee.http.receive(bytes)
         let isOfUse = channel.pointee.budget.take(
           count, answers: channel.pointee.http.pointee.answers &- answers,
-          at: channel.pointee.lastRead)
+          parts: channel.pointee.http.pointee.takePartsWritten(), at: channel.pointee.lastRead)
         judgeAnswered()
         if !isHTTP2 {
           try connectionEnded(channel, notHTTP2)

@@ -1,0 +1,31 @@
+import Testing
+
+@testable import APNS
+
+/// What a peer may send that answers nothing.
+@Suite struct FloodBudgetTests {
+  private let windowUpdates = 2 * 13
+
+  @Test func aPeerThatOnlyOpensWindowsIsGivenUp() {
+    var budget = FloodBudget(at: 0)
+    var taken = 0
+    while taken < 1 << 20, budget.take(windowUpdates, answers: 0, parts: 0, at: 0) { taken += 1 }
+    #expect(taken == Int(FloodBudget.most) / windowUpdates)
+  }
+
+  @Test func windowsForPartsOfPayloadsAreNoFlood() {
+    var budget = FloodBudget(at: 0)
+    var isSound = true
+    for _ in 0..<1 << 18 where isSound {
+      isSound = budget.take(windowUpdates, answers: 0, parts: 1, at: 0)
+    }
+    #expect(isSound)
+  }
+
+  @Test func thePastEarnsNoMoreThanAFullBudget() {
+    var budget = FloodBudget(at: 0)
+    #expect(budget.take(0, answers: .max, parts: .max, at: .max))
+    #expect(budget.take(Int(FloodBudget.most), answers: 0, parts: 0, at: .max))
+    #expect(!budget.take(1, answers: 0, parts: 0, at: .max))
+  }
+}
