@@ -24,8 +24,9 @@ import Testing
 
   @Test func thePastEarnsNoMoreThanAFullBudget() {
     var budget = FloodBudget(at: 0)
-    #expect(budget.take(0, answers: .max, parts: .max, at: .max))
-    #expect(budget.take(Int(FloodBudget.most), answers: 0, parts: 0, at: .max))
-    #expect(!budget.take(1, answers: 0, parts: 0, at: .max))
+    let isRefilled = budget.take(0, answers: .max, parts: .max, at: .max)
+    let isAllThere = budget.take(Int(FloodBudget.most), answers: 0, parts: 0, at: .max)
+    let isMoreThere = budget.take(1, answers: 0, parts: 0, at: .max)
+    #expect(isRefilled && isAllThere && !isMoreThere)
   }
 }
