@@ -28,6 +28,8 @@ struct BinarySession<Net: Network & ~Copyable>: ~Copyable {
   /// No more notifications are taken; the session only reads what still comes.
   var isLeaving = false
 
+  /// What a channel met in the turn that is under way.
+  private var trouble = LastFailure()
   var connects: UInt64 = 0
   var bytes: UInt64 = 0
   var records: UInt64 = 0
@@ -129,19 +131,19 @@ extension BinarySession where Net: ~Copyable {
     while true {
       wake = deadline
       callEnds = deadline
-      var failure: Failure?
+      trouble.forget()
       for index in 0..<options.connections {
         do throws(Failure) {
           try advance(channels + index, goal)
         } catch {
-          failure = error
+          trouble.note(error)
           // This channel tries again, whatever the others wait for.
           wake = min(wake, reconnects.earliest)
         }
       }
       if isReached(goal) { return }
       // The caller hears of one channel's trouble only when no other channel makes progress.
-      if let failure, !getsOn { throw failure }
+      if trouble.isThere, !getsOn, let failure = trouble.failure { throw failure }
       if deadline == .max { deadline = self.deadline(milliseconds: -1) }
       let now = network.now
       limit.apply(to: &deadline, at: now)
@@ -195,7 +197,7 @@ extension BinarySession where Net: ~Copyable {
       let isPausing = !hasConnection && reconnects.earliest > network.now
       return waiting.failure(
         on: network, pausingAfter: isPausing ? reconnects.fruitless : nil,
-        unresolved: unresolved, reason: reconnects.reason)
+        unresolved: unresolved, reason: reconnects.reason.failure)
     }
   }
 

@@ -40,6 +40,8 @@ struct HTTP2Session<
   /// No more notifications are taken; the session only waits for answers.
   var isLeaving = false
 
+  /// What a channel met in the turn that is under way.
+  private var trouble = LastFailure()
   var connects: UInt64 = 0
   var bytes: UInt64 = 0
   var records: UInt64 = 0
@@ -172,22 +174,22 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       wake = deadline
       // Retries whose time has come are sent while streams are free.
       let tried = outbox.pointee.nextTry == nil ? nil : Self.second(network.now)
-      var failure: Failure?
+      trouble.forget()
       for number in 0..<channelCount {
         if number > 0, isOverdue(deadline) { break }
         do throws(Failure) {
           try advance(channels + number, goal)
         } catch {
-          failure = error
+          trouble.note(error)
           // This channel tries again, whatever the others wait for.
           wake = min(wake, reconnects.earliest)
         }
       }
       // What could not be sent here may go out on another channel at once.
-      if judgeAnswered(), failure == nil { continue }
+      if judgeAnswered(), !trouble.isThere { continue }
       if isReached(goal) { return }
       // The caller hears of one channel's trouble only when no other channel makes progress.
-      if let failure, !getsOn { throw failure }
+      if trouble.isThere, !getsOn, let failure = trouble.failure { throw failure }
       if deadline == .max { deadline = self.deadline(milliseconds: -1) }
       let now = network.now
       limit.apply(to: &deadline, at: now)
@@ -264,7 +266,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       let isPausing = !hasConnection && reconnects.earliest > network.now
       return waiting.failure(
         on: network, pausingAfter: isPausing ? reconnects.fruitless : nil,
-        unresolved: outbox.pointee.unresolved, reason: reconnects.reason)
+        unresolved: outbox.pointee.unresolved, reason: reconnects.reason.failure)
     }
   }
 

@@ -7,8 +7,7 @@ struct Reconnects {
   private var notBefore: Nanoseconds = 0
   /// Why the last connection that achieved nothing was given up, if that is known. A caller that
   /// waits for the next one is told.
-  private(set) var reason: Failure?
-  private var hasReason = false
+  private(set) var reason = LastFailure()
   private let longestPause: Nanoseconds
   /// With a cap, half of a minute's connections may be made at once; the other half is spread over
   /// the minute, so that no minute sees more. How far apart those are; 0: no cap.
@@ -42,21 +41,10 @@ struct Reconnects {
   mutating func achieved() {
     fruitless = 0
     notBefore = 0
-    // This is called for each answer, and a failure is large.
-    if hasReason { forgetReason() }
+    reason.forget()
   }
 
-  @inline(never)
-  mutating func note(_ failure: Failure) {
-    reason = failure
-    hasReason = true
-  }
-
-  @inline(never)
-  private mutating func forgetReason() {
-    reason = nil
-    hasReason = false
-  }
+  mutating func note(_ failure: Failure) { reason.note(failure) }
 
   /// A connection that achieved nothing is followed by a pause, twice as long each time, and
   /// different for each provider.
