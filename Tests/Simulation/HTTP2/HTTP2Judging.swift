@@ -240,7 +240,9 @@ extension HTTP2World {
         return met(.pingTimeouts)
       }
       // The PING may not have been taken, or by nobody: who has said GOAWAY may hear none.
-      if since > 0 || connection.isDeaf || connection.lastStream != .max, silence >= unanswered {
+      // What it said before may still be on its way.
+      let unheard = max(silence, clock - connection.tookAt)
+      if since > 0 || connection.isDeaf || connection.lastStream != .max, unheard >= unanswered {
         return met(.pingTimeouts)
       }
       if connection.everRefused { return met(.lefts) }
