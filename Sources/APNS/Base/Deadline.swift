@@ -1,6 +1,6 @@
 import CSystem
 
-/// A point of the monotonic clock by which something has to be done.
+/// A time on the monotonic clock by which something has to be done.
 struct Deadline {
   /// Nanoseconds of the monotonic clock.
   let nanoseconds: Int64

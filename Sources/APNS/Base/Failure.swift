@@ -1,8 +1,8 @@
 import CAPNS
 import CSystem
 
-/// What went wrong, as it will be handed to the caller. A few hundred bytes, which are handed
-/// on by address: what works says that it failed without one, and is asked for it.
+/// What went wrong, as the caller will see it. A failure takes a few hundred bytes and is passed by
+/// address. Code on the busy path only says that it failed and makes the failure when asked.
 #if hasFeature(Sensitive)
   @sensitive
 #endif
@@ -10,12 +10,12 @@ struct Failure: Error {
   var status: apns_status_t
   var systemError: CInt = 0
   var tlsCode: UInt = 0
-  /// The status with which a gateway would have refused the notification it is about.
+  /// The status with which a gateway would have refused the notification.
   let reject: apns_reject_t
   /// What went wrong, for a program to switch on.
   var cause: apns_cause_t
-  /// In the failure itself, however large that makes it: with memory of its own, what fails
-  /// for want of memory could not be said.
+  /// Stored in the failure itself, however large that makes it. A message with memory of its own
+  /// could not report that memory ran out.
   private var message = Message()
 
   @inline(never)
@@ -43,7 +43,7 @@ struct Failure: Error {
     }
   }
 
-  /// The cause where the place of the failure names none.
+  /// The cause, if the code that failed names none.
   private static func cause(of status: apns_status_t, _ systemError: CInt) -> apns_cause_t {
     switch systemError {
     case EMFILE, ENFILE: return APNS_CAUSE_DESCRIPTORS
@@ -66,7 +66,7 @@ struct Failure: Error {
     @inline(never) get { Failure(APNS_ERR_MEMORY, "out of memory") }
   }
 
-  /// The same, with more said.
+  /// The same failure with more text.
   @inline(never)
   func saying(_ more: (inout Message) -> Void) -> Failure {
     var longer = self
@@ -74,7 +74,7 @@ struct Failure: Error {
     return longer
   }
 
-  /// Its line of text, within that of another failure.
+  /// Appends the message to that of another failure.
   @inline(never)
   func append(to other: inout Message) { other.append(message) }
 
@@ -100,8 +100,8 @@ struct Failure: Error {
 }
 
 extension Failure {
-  /// The peer turned the provider's certificate down, so that it looked at
-  /// nothing that was sent (RFC 8446, 6.2: the alerts about certificates).
+  /// The peer refused the provider's certificate, so it looked at nothing that was sent (RFC 8446,
+  /// 6.2: the alerts about certificates).
   var refusesProvider: Bool {
     cause == APNS_CAUSE_CERTIFICATE_REFUSED || cause == APNS_CAUSE_CERTIFICATE_WANTED
   }

@@ -1,7 +1,7 @@
 import CSystem
 
-/// SipHash-1-3 (Aumasson and Bernstein, "SipHash: a fast short-input PRF") with a key of this
-/// process's, so that nobody outside can choose texts that collide.
+/// SipHash-1-3 (Aumasson and Bernstein, "SipHash: a fast short-input PRF") with this process's own
+/// key, so that nobody outside can choose texts that collide.
 struct KeyedHash {
   private let key: (UInt64, UInt64)
 

@@ -1,17 +1,17 @@
 import CSystem
 
-/// One line of text of fixed size, so that saying what failed needs no memory.
-/// Never inlined: what fails is rare, and its code would crowd out what does not.
+/// One line of text of fixed size, so that describing a failure needs no memory. Never inlined:
+/// failures are rare, and their code would crowd out the rest.
 struct Message {
-  /// As `apns_error_t` has room for, with the NUL.
+  /// The room in `apns_error_t`, with the NUL.
   static let capacity = 240
 
   private(set) var bytes = InlineArray<240, UInt8>(repeating: 0)
   private(set) var count = 0
-  /// Something was left off, so nothing may follow.
+  /// Something was left off, so nothing more may be appended.
   private var isFull = false
 
-  /// Appends one character of ours; any other byte becomes a question mark.
+  /// Appends one printable ASCII character; any other byte becomes a question mark.
   @inline(never)
   mutating func append(ascii byte: UInt8) {
     guard !isFull, count < Self.capacity &- 1 else { return }
@@ -19,21 +19,21 @@ struct Message {
     count &+= 1
   }
 
-  /// Appends text, whoever wrote it: the line stays one line of UTF-8 that shows what it says.
-  /// Each byte that is not UTF-8, and each character that would change how the line is shown,
-  /// becomes a question mark; a character is whole or left off. All text comes in this way.
+  /// Appends text from any source. The line stays one line of UTF-8 that shows what it says: each
+  /// byte that is not UTF-8, and each character that would change how the line is shown, becomes a
+  /// question mark. A character that does not fit is left off whole. All text is appended this way.
   @inline(never)
   mutating func append(text: UnsafeRawBufferPointer) {
     if !append(text, before: Self.capacity &- 1) { isFull = true }
   }
 
-  /// Appends a name as far as the line's middle, for what is said of it needs room too.
+  /// Appends a name up to the middle of the line, because the text about it needs room too.
   @inline(never)
   mutating func append(name: UnsafeRawBufferPointer) {
     if !append(name, before: Self.capacity / 2) { append("...") }
   }
 
-  /// False where the text does not end before `end`.
+  /// False if the text does not fit before `end`.
   private mutating func append(_ text: UnsafeRawBufferPointer, before end: Int) -> Bool {
     var index = 0
     while index < text.count, !isFull {
@@ -71,11 +71,11 @@ struct Message {
   @inline(never)
   mutating func append(_ number: UInt32) { append(decimal: UInt64(number)) }
 
-  /// A `size_t`, which Swift imports as a number with a sign.
+  /// Appends a `size_t`, which Swift imports as a signed number.
   @inline(never)
   mutating func append(size: Int) { append(decimal: UInt64(UInt(bitPattern: size))) }
 
-  /// What is wrong with a notification's expiry.
+  /// Appends what is wrong with a notification's expiry.
   @inline(never)
   mutating func append(expiry seconds: Int64) {
     append("expiry is ")
@@ -108,17 +108,17 @@ struct Message {
     withUnsafeBytes(of: &copy) { append(text: UnsafeRawBufferPointer(rebasing: $0[0..<length])) }
   }
 
-  /// The system's words for an error number.
+  /// Appends the system's words for an error number.
   @inline(never)
   mutating func append(systemError code: CInt) {
-    // strerror() is not safe with threads.
+    // strerror() is not thread-safe.
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
       buffer.initialize(repeating: 0)
       append(csystem_error_text(code, buffer.baseAddress, buffer.count))
     }
   }
 
-  /// Copies the line and a NUL, without what has no room: whole characters.
+  /// Copies the line and a NUL: as many whole characters as fit.
   @inline(never)
   func copy(to target: UnsafeMutableRawBufferPointer) {
     guard target.count > 0 else { return }

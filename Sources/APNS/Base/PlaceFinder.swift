@@ -1,4 +1,4 @@
-/// Where in a text in UTF-8 a byte stands, as editors show it.
+/// Finds the line and column of a byte in UTF-8 text, as editors show them.
 struct PlaceFinder {
   private let bytes: UnsafeRawBufferPointer
   private var offset = 0
@@ -6,7 +6,7 @@ struct PlaceFinder {
 
   init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-  /// Goes to another byte, from where it is if that lies before it.
+  /// Moves to another byte, from the start if it lies before the current one.
   mutating func move(to target: Int) {
     if target < offset { self = PlaceFinder(bytes) }
     let end = min(target, bytes.count)

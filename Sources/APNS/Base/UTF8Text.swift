@@ -1,6 +1,6 @@
-/// UTF-8 as the Unicode Standard has it: nothing overlong, no surrogates, nothing above 10FFFF.
+/// UTF-8 as the Unicode Standard defines it: nothing overlong, no surrogates, nothing above 10FFFF.
 enum UTF8Text {
-  /// The character at `offset`, and how many bytes it takes; nil where there is none whole.
+  /// The character at `offset` and its length in bytes; nil if there is no whole one.
   @inline(never)
   static func decode(
     _ bytes: UnsafeRawBufferPointer, at offset: Int
@@ -26,8 +26,8 @@ enum UTF8Text {
     return (scalar, length)
   }
 
-  /// Where the characters beyond ASCII end that stand from `offset` on, all of them whole; where
-  /// one is not, the complement of its place.
+  /// The end of the run of characters beyond ASCII that starts at `offset`. If one of them is not
+  /// whole, the complement of its place.
   @inline(__always)
   static func wholeEnd(_ bytes: UnsafeRawBufferPointer, from offset: Int) -> Int {
     var index = offset
@@ -35,8 +35,8 @@ enum UTF8Text {
       if bytes.count &- index >= 4 {
         let word = UInt32(
           littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt32.self))
-        // Lead and trail bytes; not overlong; no surrogate; not of the last plane's lead byte,
-        // which is looked at more closely.
+        // Lead and trail bytes fit, nothing is overlong, no surrogate. Lead bytes from F4 on are
+        // left to `decode`, which looks more closely.
         if word & 0xC0E0 == 0x80C0, word & 0x1E != 0 {
           index &+= 2
           continue
@@ -56,9 +56,10 @@ enum UTF8Text {
     return index
   }
 
-  /// Shows as itself in a line of text, on a terminal and in a log. Not so control characters
-  /// (C0, DEL, C1), the ends of lines and paragraphs, what changes the direction of writing
-  /// (Unicode Standard Annex 9: marks, embeddings, overrides, isolates), and the byte order mark.
+  /// The character shows as itself in a line of text, on a terminal and in a log. Those that do not
+  /// are control characters (C0, DEL, C1), the ends of lines and paragraphs, characters that change
+  /// the direction of writing (Unicode Standard Annex 9: marks, embeddings, overrides, isolates),
+  /// and the byte order mark.
   @inline(never)
   static func isPlain(_ scalar: UInt32) -> Bool {
     switch scalar {
@@ -73,7 +74,7 @@ enum UTF8Text {
     scalar < 0x80 ? 1 : scalar < 0x800 ? 2 : scalar < 0x10000 ? 3 : 4
   }
 
-  /// Writes the character; `target` has room for four bytes. How many it took.
+  /// Writes the character and returns its length in bytes. `target` has room for four.
   @inline(never)
   static func encode(_ scalar: UInt32, into target: UnsafeMutableRawPointer) -> Int {
     func put(_ value: UInt32, at index: Int) {

@@ -1,7 +1,7 @@
 import CAPNS
 import CSystem
 
-/// Bytes of our own, wiped when done with: there may be a key among them.
+/// Bytes that we own and wipe before freeing: there may be a key among them.
 struct WipedBytes: ~Copyable {
   private let start: UnsafeMutableRawPointer
   let count: Int
@@ -16,8 +16,8 @@ struct WipedBytes: ~Copyable {
     count = given.count
   }
 
-  /// A file read whole, which failures call `name`, with `status`. Not through
-  /// stdio, whose buffer would keep what it read.
+  /// Reads a whole file. Failures call it `name` and have the status `status`. Avoids stdio, whose
+  /// buffer would keep what it read.
   init(
     file: UnsafePointer<CChar>, named name: StaticString, largest: Int, status: apns_status_t
   ) throws(Failure) {
@@ -28,7 +28,7 @@ struct WipedBytes: ~Copyable {
     var (capacity, count) = (4096, 0)
     while true {
       if count == capacity {
-        // Not realloc, which would leave the old bytes behind.
+        // Not realloc, which would leave the old bytes in memory.
         guard capacity < largest, let larger = malloc(capacity &* 2) else {
           Self.drop(bytes, count)
           if capacity < largest { throw .outOfMemory }
@@ -65,7 +65,7 @@ struct WipedBytes: ~Copyable {
   private static func unreadable(
     _ file: UnsafePointer<CChar>, _ name: StaticString, _ status: apns_status_t, _ code: CInt
   ) -> Failure {
-    // What the process has no more of may be there later; the file is none the worse for it.
+    // A resource that ran out may be there later, and the file is not to blame.
     let isExhausted = code == EMFILE || code == ENFILE || code == ENOMEM
     return Failure(
       isExhausted ? APNS_ERR_MEMORY : status, systemError: code,

@@ -1,15 +1,15 @@
 import CAPNS
 
-/// A structure of the C interface: begins with its size, and may come from a
-/// program that knew of fewer fields than we do, or of more.
+/// A structure of the C interface. It begins with its size, and may come from a program that knows
+/// fewer fields than we do, or more.
 protocol SizedStructure {
   init()
   var size: Int { get set }
   static var name: StaticString { get }
-  /// What it had in version 0.1: fields are only ever put behind those.
+  /// The size in version 0.1. New fields are only ever added at the end.
   static var smallest: Int { get }
-  /// The first of its reserved fields that is not zero. What a caller lends to be filled
-  /// may hold anything.
+  /// The name of the first reserved field that is not zero. A structure that the caller lends to be
+  /// filled may hold anything there.
   var usedReserve: StaticString? { get }
 }
 
@@ -50,7 +50,7 @@ extension apns_notification_t: SizedStructure {
   static var smallest: Int { 88 }
   var usedReserve: StaticString? { usesReserve ? "reserved" : nil }
 
-  /// Looked at for each notification, so not byte for byte.
+  /// Checked for each notification, so not byte by byte.
   var usesReserve: Bool {
     @inline(__always) get {
       withUnsafeBytes(of: reserved) {
@@ -86,11 +86,12 @@ extension apns_error_t: SizedStructure {
   static var smallest: Int { 272 }
 }
 
-/// What no structure of ours will ever be as large as: the INIT macro was forgotten.
+/// No structure of ours will ever be as large as this; for such a size the INIT macro was
+/// forgotten.
 private let largestStructure = 4096
 
-/// Copies what the caller knew of and leaves the rest at its defaults. What we
-/// do not know of has to be zero, or it would be ignored without a word.
+/// Copies the fields that the caller knows and leaves the rest at their defaults. Fields that we do
+/// not know have to be zero, or we would ignore them silently.
 func adopt<T: SizedStructure>(_ given: UnsafePointer<T>?) throws(Failure) -> T {
   var adopted = T()
   let ours = MemoryLayout<T>.size
@@ -122,7 +123,7 @@ func adopt<T: SizedStructure>(_ given: UnsafePointer<T>?) throws(Failure) -> T {
   return adopted
 }
 
-/// Writes to the caller's structure as much as it has room for.
+/// Fills as much of the caller's structure as it has room for.
 func fill<T: SizedStructure>(_ target: UnsafeMutablePointer<T>, with value: T) throws(Failure) {
   let size = try checkedSize(UnsafePointer(target))
   var full = value
@@ -133,7 +134,7 @@ func fill<T: SizedStructure>(_ target: UnsafeMutablePointer<T>, with value: T) t
   }
 }
 
-/// What the structure says its size is; a structure to be filled has nothing else to say.
+/// The size that the structure states. In a structure to be filled, nothing else is read.
 func checkedSize<T: SizedStructure>(_ given: UnsafePointer<T>) throws(Failure) -> Int {
   let size = given.pointee.size
   guard hasPossibleSize(given) else {
@@ -147,21 +148,21 @@ func checkedSize<T: SizedStructure>(_ given: UnsafePointer<T>) throws(Failure) -
   return size
 }
 
-/// Each version's structure is at least as large as that of 0.1 and, with its pointers, a
-/// multiple of their size: no other size ends where a field does.
+/// Each version's structure is at least as large as that of 0.1, and its size is a multiple of a
+/// pointer's, because it contains pointers. No other size ends where a field does.
 private func hasPossibleSize<T: SizedStructure>(_ given: UnsafePointer<T>) -> Bool {
   let size = given.pointee.size
   return size >= T.smallest && size <= largestStructure && size % MemoryLayout<T>.alignment == 0
 }
 
-/// The error that a caller lent, nil where it cannot be one: then nobody can say where its
-/// memory ends, and the status has to do.
+/// The error that the caller lent; nil if its size is impossible. We do not know where its memory
+/// ends then, and the caller only gets the status.
 func usable(_ error: UnsafeMutablePointer<apns_error_t>?) -> UnsafeMutablePointer<apns_error_t>? {
   guard let error, hasPossibleSize(UnsafePointer(error)) else { return nil }
   return error
 }
 
-/// A length that no memory has; `name` is the argument's or the field's.
+/// The failure for a length larger than any memory; `name` is the argument or the field.
 @inline(never)
 func isOutOfRange(_ name: StaticString, _ length: Int) -> Failure {
   Failure(APNS_ERR_ARGUMENT) {

@@ -1,7 +1,7 @@
 import CAPNS
 import CSystem
 
-/// Calls, and turns a failure into the status and the caller's error.
+/// Calls `body` and turns a failure into the status and the caller's error.
 @inline(__always)
 func answer(
   _ error: UnsafeMutablePointer<apns_error_t>?, _ body: () throws(Failure) -> Void
@@ -22,12 +22,12 @@ func isNull(_ name: StaticString, reject: apns_reject_t = APNS_REJECT_NONE) -> F
   }
 }
 
-/// An object for the caller to hold: memory of its own, filled by `make`.
+/// Makes an object for the caller to hold, in memory of its own.
 func place<T: ~Copyable>(
   _ make: () throws(Failure) -> T
 ) throws(Failure) -> UnsafeMutablePointer<T> {
-  // malloc's alignment serves every type of ours; and unlike Swift's own
-  // allocation it may fail without ending the program.
+  // malloc aligns for all our types, and unlike Swift's own allocation it may fail without ending
+  // the program.
   guard let memory = malloc(MemoryLayout<T>.size) else { throw .outOfMemory }
   let pointer = memory.bindMemory(to: T.self, capacity: 1)
   do throws(Failure) {

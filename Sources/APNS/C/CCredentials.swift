@@ -34,20 +34,20 @@ public func apns_credentials_free(_ credentials: OpaquePointer?) {
   discard(UnsafeMutablePointer<CredentialsHandle>(credentials))
 }
 
-/// What the credentials hold can be used by the binary interface.
+/// Throws if the binary interface cannot use these credentials.
 func requireCertificate(_ credentials: OpaquePointer?) throws(Failure) {
   guard let credentials else { return }
   try UnsafeMutablePointer<CredentialsHandle>(credentials).pointee.requireCertificate()
 }
 
-/// One more user of what the credentials hold, so that they may be freed first.
+/// Adds a user of what the credentials hold, so that the credentials may be freed first.
 func share(_ credentials: OpaquePointer?) throws(Failure) -> TrustContext {
   guard let credentials else { throw isNull("credentials") }
   return TrustContext(sharing: UnsafeMutablePointer<CredentialsHandle>(credentials).pointee.trust)
 }
 
 #if APNS_HTTP2
-  /// The provider token of the credentials, where they have one.
+  /// The provider token of the credentials, if they have one.
   func shareToken(_ credentials: OpaquePointer?) -> ProviderToken? {
     guard let credentials else { return nil }
     return UnsafeMutablePointer<CredentialsHandle>(credentials).pointee.shareToken()

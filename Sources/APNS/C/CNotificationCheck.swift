@@ -1,8 +1,8 @@
 import CAPNS
 import CSystem
 
-/// What a session's `checks` ask of a notification, before it is taken. Nil for `payload`: a
-/// builder made it, which makes none that is wrong.
+/// Applies a session's `checks` to a notification before it is taken. `payload` is nil if a builder
+/// made it, because a builder makes no wrong one.
 @inline(never)
 func check(
   _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer?,
@@ -11,8 +11,8 @@ func check(
   if options.checks & APNS_CHECK_EXPIRY.rawValue != 0 { try check(expiry: given.pointee.expiry) }
   guard let payload, options.checks & APNS_CHECK_PAYLOAD.rawValue != 0 else { return }
   let isSilent = try check(payload)
-  // Only here does the gateway learn of a priority (Binary Provider API, frame items); over
-  // HTTP/2 it was looked at by the kind of push.
+  // Only this command has a priority (Binary Provider API, frame items); over HTTP/2 the priority
+  // was checked with the push type.
   if isSilent, given.pointee.priority == 10, !options.speaksHTTP2, options.command == .framed {
     throw Failure(
       APNS_ERR_ARGUMENT,
@@ -23,10 +23,10 @@ func check(
 
 /// No time is earlier than this (September 2001), and no duration longer.
 private let earliestTime: Int64 = 1_000_000_000
-/// No time in seconds is later (in the year 5138), and any in milliseconds is.
+/// No time in seconds is later (the year 5138), and every time in milliseconds is.
 private let latestTime: Int64 = 100_000_000_000
 
-/// Looks at a time until which to try; 0 and APNS_EXPIRY_ONCE are none.
+/// Checks the time until which to try; 0 and APNS_EXPIRY_ONCE are not times.
 private func check(expiry: Int64) throws(Failure) {
   guard expiry > 0 else { return }
   let now = csystem_unix_seconds()

@@ -286,7 +286,7 @@ public func apns_payload_write(
   }
 }
 
-/// What will be written; the fault is told in words, and to `tell`.
+/// What will be written. A fault is thrown in words and passed to `tell`.
 @inline(__always)
 func plan(
   of builder: UnsafeMutablePointer<PayloadBuilder>, tell: (PayloadWriteFault) -> Void = { _ in }
@@ -348,13 +348,13 @@ private func known(
   return known
 }
 
-/// Nil where there is no pointer, or a length that no text has, which is not read to see.
+/// Nil if there is no pointer, or if no text has such a length; the text is then not read.
 private func bytes(_ text: UnsafePointer<CChar>?, _ length: Int) -> UnsafeRawBufferPointer? {
   guard let text, length >= 0, length < 1 << 30 else { return nil }
   return UnsafeRawBufferPointer(start: text, count: length)
 }
 
-/// Tells of a fault with one of Apple's keys, which is named.
+/// Reports a fault with one of Apple's keys, and names the key.
 @inline(never)
 private func refuse(
   _ fault: PayloadFault, _ key: apns_payload_key_t, _ error: UnsafeMutablePointer<apns_error_t>?
@@ -372,7 +372,7 @@ private func refuse(
   return failure.status
 }
 
-/// Tells of a fault with a custom key, which is named.
+/// Reports a fault with a custom key, and names the key.
 @inline(never)
 private func refuse(
   _ fault: PayloadFault, _ name: UnsafePointer<CChar>?, _ length: Int,

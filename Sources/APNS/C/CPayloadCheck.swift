@@ -26,8 +26,7 @@ public func apns_payload_check(
   }
 }
 
-/// Looks at the payload of a notification that is to be sent; whether it does no more than wake
-/// the app.
+/// Checks the payload of a notification to be sent. Returns whether it only wakes the app.
 func check(_ payload: UnsafeRawBufferPointer) throws(Failure) -> Bool {
   var list = FindingList(payload, limit: payload.count, isOfNotification: true)
   let isSilent = PayloadCheck.findErrors(payload) { list.append($0) }
@@ -35,8 +34,8 @@ func check(_ payload: UnsafeRawBufferPointer) throws(Failure) -> Bool {
   return isSilent
 }
 
-/// What was found, as far as the array goes that the caller lent. Its elements are of the
-/// size that the first one says, which need be set up in no other.
+/// The findings, as far as the caller's array has room. The first element states the size of all
+/// elements; the others need not be set up.
 private struct FindingList {
   var base: UnsafeMutableRawPointer?
   var stride = 0
@@ -82,7 +81,7 @@ private struct FindingList {
     }
   }
 
-  /// Says the first error in words, which are made here: most payloads have none.
+  /// Throws the first error in words. They are made here, because most payloads have none.
   @inline(never)
   func throwFirstError() throws(Failure) {
     guard let finding = firstError else { return }
@@ -132,7 +131,7 @@ private struct FindingList {
 }
 
 extension PayloadFinding {
-  /// What a gateway that looks into payloads answers; Apple's list has no word for the rest.
+  /// What a gateway that looks into payloads answers; Apple's list has no code for the rest.
   fileprivate var reject: apns_reject_t {
     reason == .size ? APNS_REJECT_INVALID_PAYLOAD_SIZE : APNS_REJECT_PROCESSING_ERROR
   }

@@ -1,6 +1,6 @@
 import CAPNS
 
-// A library built without HTTP/2 meets no reason, and has no list of them.
+// A library built without HTTP/2 never gets a reason, so it has no list of them.
 
 @_cdecl("apns_reason_text") @implementation
 public func apns_reason_text(_ reason: apns_reason_t) -> UnsafePointer<CChar>? {

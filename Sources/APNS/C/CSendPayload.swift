@@ -6,7 +6,7 @@ import CSystem
 private let tokenSize = 32
 /// The largest payload in Apple's listings.
 private let listingLimit = 256
-/// A frame that large goes on the stack.
+/// A frame up to this size goes on the stack.
 private let usualFrame = 1024
 
 @_cdecl("sendPayload") @implementation
@@ -59,7 +59,7 @@ private func send(
     payload: UnsafeRawBufferPointer(start: payload, count: length), identifier: identifier,
     expiry: expiry)
   guard let size = FrameEncoder.size(of: notification, as: command) else { return false }
-  // What is larger than that Swift allocates, and ends the program where there is no memory.
+  // Swift would put anything larger on the heap, and end the program if there is no memory.
   if size <= usualFrame {
     return withUnsafeTemporaryAllocation(byteCount: usualFrame, alignment: 1) { frame in
       guard let base = frame.baseAddress else { return false }
@@ -73,7 +73,7 @@ private func send(
   return HostConnection(ssl).write(UnsafeRawBufferPointer(start: frame, count: size))
 }
 
-/// By the session that the SSL stands for, as this sends it.
+/// Sends through the session that the SSL stands for; the session decides the format.
 private func send(
   _ command: Command, on session: OpaquePointer, _ token: UnsafePointer<CChar>,
   _ payload: UnsafePointer<CChar>, _ length: Int, _ identifier: UInt32, _ expiry: UInt32
@@ -91,7 +91,7 @@ private func send(
   while true {
     let status = apns_session_send(session, &push, 0, nil, nil)
     if status != APNS_ERR_FULL { return status == APNS_OK }
-    // Who has only an SSL takes no outcomes: the oldest gives way.
+    // A caller that only has the SSL never takes outcomes, so the oldest one is dropped.
     var event = apns_event_t()
     event.size = MemoryLayout<apns_event_t>.size
     guard apns_session_next_event(session, &event, 0, nil) == APNS_OK else { return false }

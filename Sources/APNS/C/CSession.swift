@@ -38,8 +38,8 @@ public func apns_session_new(
   }
 }
 
-/// The way to the service, with two connections for each that the options ask for: the
-/// other is its standby, or one that is left and owes answers.
+/// The connections to the service: two for each that the options ask for. The second is a standby,
+/// or one that is being left and still owes answers.
 private func network(
   _ given: apns_session_options_t, _ checked: SessionOptions, _ credentials: OpaquePointer?,
   orHost: StaticString, orPort: Int32
@@ -94,10 +94,10 @@ public func apns_session_send_many(
       throw isOutOfRange("count", count)
     }
     guard let notifications else { throw isNull("notifications") }
-    // An array from a program with another version of the structure has another stride.
+    // In a program with another version of the structure, the array has another stride.
     let stride = notifications.pointee.size
     var next = UnsafeRawPointer(notifications)
-    // What was taken is written whatever ends the loop.
+    // Whatever ends the loop, the notifications taken so far are written.
     defer { writeTaken(session, flags) }
     for index in 0..<count {
       let element = next.assumingMemoryBound(to: apns_notification_t.self)
@@ -165,7 +165,7 @@ public func apns_session_next_event(
   let status = answer(error) { () throws(Failure) in
     let session = try ownSession(session)
     guard let event else { throw isNull("event_out") }
-    // Before an outcome is taken that a wrong structure would lose.
+    // Checked before an outcome is taken, because a wrong structure would lose it.
     _ = try checkedSize(UnsafePointer(event))
     var told = apns_event_t()
     guard try session.nextEvent(&told, milliseconds: timeout) else {
@@ -231,7 +231,7 @@ func ownSession(
   return own
 }
 
-/// The session, if this process made it and nobody closed it.
+/// The session, if this process made it and nobody has closed it.
 @inline(__always)
 private func openSession(
   _ session: OpaquePointer?
@@ -259,7 +259,7 @@ private func take(
     ? try takeChecked(session, given) : try takeOther(session, given)
 }
 
-/// From a program that knows another version of the structure, or did not set it up.
+/// Takes one from a program that knows another version of the structure or did not set it up.
 @inline(never)
 private func takeOther(
   _ session: SessionHandle, _ given: UnsafePointer<apns_notification_t>
@@ -295,7 +295,7 @@ private func takeChecked(
   }
 }
 
-/// Takes a notification whose payload is written to its place in the window.
+/// Takes a notification with a builder's payload, which is written to its place in the window.
 @_optimize(speed)
 private func take(
   _ session: SessionHandle, _ given: UnsafePointer<apns_notification_t>,
@@ -389,8 +389,8 @@ func refusal(
   }
 }
 
-/// Writes after the session took something: a failure now is no failure of the
-/// send, for what was taken stays in the window and the next call meets it again.
+/// Writes after the session took something. A failure here is not a failure of the send: what was
+/// taken stays in the window, and the next call meets the failure again.
 @inline(__always)
 private func writeTaken(_ session: SessionHandle, _ flags: UInt32) {
   if flags & APNS_SEND_MORE != 0, !session.hasFullRecord { return }

@@ -161,7 +161,7 @@ extension Message {
     append(": ")
   }
 
-  /// As much of a key as leaves room for the rest.
+  /// Appends a key in quotation marks, cut so that the rest has room.
   fileprivate mutating func append(quoting bytes: UnsafeRawBufferPointer) {
     append("\"")
     append(name: bytes)

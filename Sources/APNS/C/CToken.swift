@@ -62,7 +62,7 @@ public func apns_token_to_base64(
   }
 }
 
-/// Reads a token from text in whichever notation `decode` knows.
+/// Reads a token from text in the notation that `decode` knows.
 @inline(never)
 private func read(
   _ text: UnsafePointer<CChar>?, _ textLength: Int, _ token: UnsafeMutablePointer<UInt8>?,
@@ -102,7 +102,7 @@ private func checked(
   return UnsafeRawBufferPointer(start: token, count: length)
 }
 
-/// The caller's buffer, where it has room for so many characters and a NUL, which is set.
+/// The caller's buffer, if it has room for that many characters and a NUL, which is written.
 @inline(never)
 private func room(
   for characters: Int, _ text: UnsafeMutablePointer<CChar>?, _ capacity: Int,

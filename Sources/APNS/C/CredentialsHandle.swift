@@ -32,8 +32,8 @@ struct CredentialsHandle: ~Copyable {
     #endif
   }
 
-  /// The binary interface knows no provider tokens (Apple: Establishing a token-based connection
-  /// to APNs), and without a certificate there is nothing else to show.
+  /// The binary interface has no provider tokens (Apple: Establishing a token-based connection to
+  /// APNs), so without a certificate there is nothing to show.
   func requireCertificate() throws(Failure) {
     #if APNS_HTTP2
       switch description {
@@ -77,7 +77,7 @@ struct CredentialsHandle: ~Copyable {
   }
 
   #if APNS_HTTP2
-    /// For one more session; nil where the provider shows its certificate and no token.
+    /// The token for one more session; nil if the provider shows its certificate and has no token.
     func shareToken() -> ProviderToken? {
       switch token {
       case .some(let token): ProviderToken(sharing: token)

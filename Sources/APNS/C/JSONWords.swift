@@ -1,6 +1,5 @@
 extension JSONFault.Reason {
-  /// What was wrong with JSON.
-  /// In the order of the cases.
+  /// What is wrong with the JSON, in the order of the cases.
   var words: UnsafeRawBufferPointer {
     WordList(
       """

@@ -1,15 +1,15 @@
 import CAPNS
 import CSystem
 
-/// What an `apns_session_t` is: a session over one protocol or the other, behind a word
-/// that says over which.
+/// What an `apns_session_t` is: a word that says which protocol the session speaks, and behind it
+/// the session.
 enum SessionHandle {
   case binary(UnsafeMutablePointer<BinarySession<TLSNetwork>>)
   #if APNS_HTTP2
     case http2(UnsafeMutablePointer<HTTP2Session<TLSNetwork, ProviderToken>>)
   #endif
 
-  /// The word, and the SSL that stands for the session, or 0.
+  /// The word, and the SSL that stands for the session, or NULL.
   private static var headSize: Int { 16 }
   private static var sslOffset: Int { 8 }
 
@@ -73,7 +73,7 @@ enum SessionHandle {
     free(base)
   }
 
-  /// The SSL that stands for the session: made by the first call, and the same for each.
+  /// The SSL that stands for the session. The first call makes it; every call returns the same one.
   func ssl(_ handle: OpaquePointer) throws(Failure) -> OpaquePointer {
     let base = UnsafeMutableRawPointer(handle)
     if let ssl = base.load(
@@ -120,7 +120,7 @@ enum SessionHandle {
     }
   }
 
-  /// The connections are the parent's: not a byte may be said on them from here.
+  /// The connections belong to the parent process: this one must not send a byte on them.
   func leaveToParent() {
     switch self {
     case .binary(let session): session.pointee.network.silence()
@@ -161,7 +161,7 @@ enum SessionHandle {
     }
   }
 
-  /// Fills in the next event; false where there is none.
+  /// Fills in the next event; false if there is none.
   func nextEvent(_ event: inout apns_event_t, milliseconds: Int32) throws(Failure) -> Bool {
     switch self {
     case .binary(let session):
@@ -173,7 +173,7 @@ enum SessionHandle {
       Self.tell(next.outcome, &event)
     #if APNS_HTTP2
       case .http2(let session):
-        // Its own name: the compiler cannot instrument the longer way for the thread sanitizer.
+        // In a variable: the compiler cannot instrument the longer form for the thread sanitizer.
         let outbox = session.pointee.outbox
         guard try session.pointee.awaitOutcome(milliseconds: milliseconds),
           let slot = outbox.pointee.firstOutcome
@@ -228,7 +228,7 @@ enum SessionHandle {
     }
   }
 
-  /// What was taken with SEND_MORE fills a record.
+  /// The notifications taken with SEND_MORE fill a record.
   var hasFullRecord: Bool {
     @inline(__always) get {
       switch self {

@@ -2,7 +2,7 @@ import CAPNS
 import COpenSSL
 import CSystem
 
-/// What a certificate says of the provider, as C strings in memory of its own.
+/// What a certificate says about the provider, as C strings in memory of its own.
 struct CertificateDescription: ~Copyable {
   /// First the pointers to the topics and a NULL, then the bytes of every text.
   private let memory: UnsafeMutableRawPointer
@@ -80,12 +80,12 @@ struct CertificateDescription: ~Copyable {
   }
 }
 
-/// Topics as they are found, each once, behind one another in a memory BIO.
+/// Collects the topics, each once, one after the other in a memory BIO.
 private struct TopicList {
   private let texts: OpaquePointer
   private(set) var count = 0
   private(set) var isOutOfMemory = false
-  /// Each is compared with those before it.
+  /// A limit, because each topic is compared with those before it.
   private static let most = 1000
   private var seen = 0
 
@@ -132,7 +132,7 @@ private struct TopicList {
     let length = Int(ASN1_STRING_to_UTF8(&bytes, text))
     guard let bytes else { return }
     defer { copenssl_free(bytes) }
-    // No topic has a NUL in it, and a C string could not say so.
+    // No topic contains a NUL, and a C string could not hold one.
     guard length > 0, memchr(bytes, 0, length) == nil, !contains(bytes, length) else { return }
     if BIO_write(texts, bytes, CInt(truncatingIfNeeded: length)) == length,
       BIO_write(texts, copenssl_empty_text(), 1) == 1
@@ -143,7 +143,7 @@ private struct TopicList {
     }
   }
 
-  /// The subject before the topics is passed over.
+  /// Whether the topic is there already. The subject before the topics is skipped.
   private func contains(_ bytes: UnsafePointer<UInt8>, _ length: Int) -> Bool {
     var start: UnsafeMutablePointer<CChar>?
     guard copenssl_written(texts, &start) > 0, var next = start else { return false }

@@ -2,9 +2,9 @@ import CAPNS
 import COpenSSL
 import CSystem
 
-/// Where a certificate or a key comes from: a file or memory, in whichever form.
+/// Where a certificate or a key comes from: a file or memory, in any format.
 struct CredentialSource: ~Copyable {
-  /// Keychain exports are a few KB; far more than that is some other file.
+  /// Keychain exports are a few KB; a file far larger than that is something else.
   private static let largest = 1 << 20
 
   private let content: WipedBytes
@@ -46,14 +46,14 @@ struct CredentialSource: ~Copyable {
     self.name = name
   }
 
-  /// PEM is text around its blocks; what has none is DER.
+  /// PEM is text with marked blocks; content without a block is DER.
   var isPEM: Bool { contains("-----BEGIN ") }
 
   func contains(_ text: StaticString) -> Bool {
     csystem_contains(bytes.baseAddress, bytes.count, text.utf8Start, text.utf8CodeUnitCount) != 0
   }
 
-  /// The bytes for OpenSSL to read from the start; the caller frees it.
+  /// A BIO that reads the bytes from the start; the caller frees it.
   @inline(never)
   func reader() throws(Failure) -> OpaquePointer {
     guard let bio = BIO_new_mem_buf(bytes.baseAddress, CInt(truncatingIfNeeded: bytes.count)) else {
@@ -74,7 +74,8 @@ struct CredentialSource: ~Copyable {
     }
   }
 
-  /// What OpenSSL could not read is something else, unless memory ran out on the way.
+  /// Called when OpenSSL could not read the bytes: throws if memory ran out, else they are
+  /// something else.
   @inline(never)
   func settle() throws(Failure) {
     if TLSErrors.takeExhausted() { throw .outOfMemory }
@@ -100,7 +101,7 @@ struct CredentialSource: ~Copyable {
 }
 
 extension Message {
-  /// The certificate's subject, as far as it fits.
+  /// Appends the certificate's subject, as far as it fits.
   mutating func append(subjectOf certificate: OpaquePointer) {
     guard let bio = BIO_new(BIO_s_mem()) else { return }
     defer { BIO_free(bio) }

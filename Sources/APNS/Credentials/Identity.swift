@@ -24,10 +24,11 @@ struct Identity: ~Copyable {
 
   func certificate(_ index: CInt) -> OpaquePointer? { copenssl_certificate(certificates, index) }
 
-  /// A chain has a handful; each is compared with the key, and shown in every handshake.
+  /// A chain has a handful of certificates. Each is compared with the key and shown in every
+  /// handshake.
   private static let most: CInt = 100
 
-  /// Takes the certificate over, whatever comes of it.
+  /// Takes over the certificate, even if this fails.
   @inline(never)
   mutating func append(
     _ certificate: OpaquePointer, from source: borrowing CredentialSource
@@ -36,8 +37,8 @@ struct Identity: ~Copyable {
       X509_free(certificate)
       throw source.fault("holds more than 100 certificates")
     }
-    // OpenSSL takes one whose key it could not look at for want of memory, and later finds that
-    // key too weak.
+    // If memory ran out while OpenSSL looked at the certificate's key, it takes the certificate and
+    // later finds the key too weak.
     guard !TLSErrors.takeExhausted(), !Self.lacksKeyForMemory(certificate),
       copenssl_append_certificate(certificates, certificate) > 0
     else {
@@ -46,8 +47,8 @@ struct Identity: ~Copyable {
     }
   }
 
-  /// A certificate whose key could not be read for want of memory looks like one with a key of
-  /// a kind that OpenSSL does not know, and will: one that is read anew tells.
+  /// A certificate whose key could not be read because memory ran out looks like one with an
+  /// unknown kind of key, and keeps looking so. A fresh copy of the certificate tells which it is.
   private static func lacksKeyForMemory(_ certificate: OpaquePointer) -> Bool {
     defer { TLSErrors.clear() }
     if X509_get0_pubkey(certificate) != nil { return false }
@@ -56,13 +57,13 @@ struct Identity: ~Copyable {
     return X509_get0_pubkey(again) != nil
   }
 
-  /// Takes the key over.
+  /// Takes over the key.
   mutating func adopt(_ key: OpaquePointer) {
     EVP_PKEY_free(self.key)
     self.key = key
   }
 
-  /// Every certificate of the source, in its order, and from PKCS#12 the key with them.
+  /// Reads every certificate of the source, in its order, and from PKCS#12 also the key.
   @inline(never)
   mutating func read(
     _ source: borrowing CredentialSource, _ passphrase: inout Passphrase
@@ -104,21 +105,22 @@ struct Identity: ~Copyable {
       if errors.isNoMorePEM {
         throw source.fault("holds no PEM certificate", cause: APNS_CAUSE_CERTIFICATE_MISSING)
       }
-      // Silence is want of memory too, for what is to be said takes some.
+      // No error also means that memory ran out, because reporting one takes memory.
       if errors.code == 0 { throw .outOfMemory }
       throw source.fault("cannot be read", errors)
     }
-    // Behind the last certificate OpenSSL finds no more; any other error is a broken one.
+    // After the last certificate OpenSSL finds no more; any other error means a broken one.
     if !errors.isNoMorePEM { throw source.fault("has a broken certificate in its chain", errors) }
   }
 
-  /// Brings the key's certificate to the front; `source` is where the key stood.
+  /// Moves the key's certificate to the front; `source` is where the key came from.
   @inline(never)
   mutating func matchKey(from source: borrowing CredentialSource) throws(Failure) {
     TLSErrors.clear()
     for index in 0..<count {
       if X509_check_private_key(certificate(index), key) != 1 {
-        // Another key's: or memory ran out, of which OpenSSL does not always tell.
+        // The certificate belongs to another key, or memory ran out, which OpenSSL does not always
+        // report.
         if copenssl_is_other_key(ERR_peek_last_error()) != 0 { continue }
         try source.settle()
         guard X509_check_private_key(certificate(index), key) == 1 else { continue }
@@ -134,7 +136,7 @@ struct Identity: ~Copyable {
       .take(), certificate: certificate(0), cause: APNS_CAUSE_KEY_MISMATCH)
   }
 
-  /// The gateway would refuse a certificate out of its time.
+  /// The gateway would refuse a certificate outside its time of validity.
   func checkDates(_ source: borrowing CredentialSource) throws(Failure) {
     guard let certificate = certificate(0) else { return }
     if X509_cmp_current_time(X509_get0_notBefore(certificate)) > 0 {
@@ -149,7 +151,7 @@ struct Identity: ~Copyable {
     }
   }
 
-  /// The first certificate is shown as the provider's, the others as its chain.
+  /// Shows the first certificate as the provider's, the others as its chain.
   @inline(never)
   func use(
     in context: OpaquePointer, _ source: borrowing CredentialSource
@@ -174,8 +176,8 @@ struct Identity: ~Copyable {
   }
 }
 
-/// A certificate has no passphrase; without this OpenSSL would ask on the terminal
-/// where a block claims to be encrypted.
+/// A certificate has no passphrase. Without this callback OpenSSL would ask on the terminal if a
+/// block claims to be encrypted.
 func refusePassphrase(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: CInt, _ writing: CInt,
   _ request: UnsafeMutableRawPointer?

@@ -5,7 +5,7 @@ import COpenSSL
 struct PKCS12File: ~Copyable {
   private let file: OpaquePointer
 
-  /// Nil where the bytes are something else.
+  /// Nil if the bytes are something else.
   init?(_ source: borrowing CredentialSource) throws(Failure) {
     TLSErrors.clear()
     let decoded = try Self.decode(source, nil)
@@ -51,12 +51,12 @@ struct PKCS12File: ~Copyable {
       }
       errors = TLSErrors.take()
     }
-    // Silence is want of memory too, for what is to be said takes some.
+    // No error also means that memory ran out, because reporting one takes memory.
     if errors.code == 0 { throw .outOfMemory }
     throw source.fault("is PKCS#12 that cannot be read", errors)
   }
 
-  /// The passphrase that the file's checksum confirms, nil for none.
+  /// The passphrase that the file's checksum confirms; nil for no passphrase.
   @inline(never)
   private func unlock(
     _ source: borrowing CredentialSource, _ passphrase: inout Passphrase
@@ -65,7 +65,7 @@ struct PKCS12File: ~Copyable {
     guard PKCS12_mac_present(file) == 1 else {
       throw source.fault("is PKCS#12 without a checksum")
     }
-    // No passphrase and an empty one are two things, and some write this and some that.
+    // No passphrase and an empty one differ, and programs write either.
     let work = copenssl_mac_work(file)
     try passphrase.budget.charge(work, source)
     if PKCS12_verify_mac(file, nil, 0) == 1 { return nil }
@@ -82,8 +82,8 @@ struct PKCS12File: ~Copyable {
     }
     try passphrase.budget.charge(work, source)
     if PKCS12_verify_mac(file, text, -1) == 1 { return text }
-    // Where it is the passphrase there is no error. OpenSSL does not always tell that it was
-    // memory that another is for.
+    // A wrong passphrase leaves no error. Any other error may mean that memory ran out, which
+    // OpenSSL does not always report, so this tries once more.
     if ERR_peek_error() != 0 {
       try source.settle()
       try passphrase.budget.charge(work, source)
@@ -93,8 +93,8 @@ struct PKCS12File: ~Copyable {
       "is PKCS#12 that the passphrase does not open", .take(), cause: APNS_CAUSE_PASSPHRASE_WRONG)
   }
 
-  /// False where OpenSSL cannot; its errors say why. OpenSSL 3.0's own PKCS12_parse()
-  /// looks for a key's cipher in the program's context only.
+  /// Adds the first key and all certificates to `identity`. False if OpenSSL cannot; its errors say
+  /// why. OpenSSL 3.0's own PKCS12_parse() looks for a key's cipher only in the program's context.
   @inline(never)
   private static func take(
     _ file: OpaquePointer, _ source: borrowing CredentialSource, _ text: UnsafePointer<CChar>?,
@@ -118,7 +118,7 @@ struct PKCS12File: ~Copyable {
         case NID_pkcs8ShroudedKeyBag where identity.key == nil:
           try budget.charge(copenssl_bag_work(bag), source)
           guard let opened = copenssl_unlock_key(bag, text, legacy) else { return false }
-          // Wipes what it holds.
+          // This wipes the key too.
           defer { PKCS8_PRIV_KEY_INFO_free(opened) }
           guard let key = try PrivateKey.make(of: opened, source) else { return false }
           identity.adopt(key)

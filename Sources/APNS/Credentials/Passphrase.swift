@@ -2,7 +2,7 @@ import CAPNS
 import COpenSSL
 import CSystem
 
-/// The passphrase to one source: asked for when it is first needed, once, and wiped.
+/// The passphrase for one source. It is asked for once, when it is first needed, and wiped.
 struct Passphrase: ~Copyable {
   /// As much as OpenSSL has room for.
   private static let capacity = 1024
@@ -33,7 +33,7 @@ struct Passphrase: ~Copyable {
     free(answer)
   }
 
-  /// The passphrase, which ends in NUL; nil where there is none.
+  /// The passphrase, which ends in NUL; nil if there is none.
   mutating func text() -> UnsafePointer<CChar>? {
     defer { wasNeeded = true }
     if let given { return strlen(given) <= Self.capacity ? given : nil }
@@ -42,7 +42,7 @@ struct Passphrase: ~Copyable {
     memset(memory, 0, Self.capacity &+ 1)
     let buffer = memory.bindMemory(to: CChar.self, capacity: Self.capacity &+ 1)
     let length = Int(ask(file, buffer, Self.capacity, context))
-    // A NUL inside would be a shorter passphrase to some of OpenSSL's functions.
+    // A NUL inside would end the passphrase early for some of OpenSSL's functions.
     if length >= 0, length <= Self.capacity, memchr(memory, 0, length) == nil {
       buffer[length] = 0
       answer = buffer
@@ -52,7 +52,7 @@ struct Passphrase: ~Copyable {
     return UnsafePointer(answer)
   }
 
-  /// There was none to be had.
+  /// A passphrase was needed and there was none.
   var isMissing: Bool { wasNeeded && given == nil && answer == nil }
 }
 

@@ -13,8 +13,8 @@ enum PrivateKey {
     return try readDER(source, &passphrase)
   }
 
-  /// Block by block: OpenSSL's own function opens what is encrypted before anybody could look
-  /// at what that costs, and more than once.
+  /// Reads block by block: OpenSSL's own function decrypts before anybody can check what that
+  /// costs, and does so more than once.
   private static func readPEM(
     _ source: borrowing CredentialSource, _ passphrase: inout Passphrase
   ) throws(Failure) -> OpaquePointer {
@@ -48,7 +48,7 @@ enum PrivateKey {
         defer { X509_SIG_free(locked) }
         return try unlock(locked, source, &passphrase)
       }
-      // The older way to encrypt one hashes the passphrase once (RFC 1421, 4.6).
+      // The older encryption hashes the passphrase once (RFC 1421, 4.6).
       var cipher = EVP_CIPHER_INFO()
       guard PEM_get_EVP_CIPHER_INFO(header, &cipher) == 1,
         withUnsafeMutablePointer(
@@ -59,14 +59,14 @@ enum PrivateKey {
     }
   }
 
-  /// What the name of a PEM block says of it.
+  /// What the name of a PEM block says about it.
   private enum BlockKind {
-    /// PKCS#8, encrypted.
+    /// Encrypted PKCS#8.
     case locked
-    /// PKCS#8, or one of the forms before it.
+    /// PKCS#8, or an older form.
     case plain
 
-    /// Nil where it is no private key.
+    /// Nil if it is not a private key.
     init?(_ name: UnsafePointer<CChar>) {
       let ending: StaticString = "PRIVATE KEY"
       let (length, wanted) = (strlen(name), ending.utf8CodeUnitCount)
@@ -97,13 +97,13 @@ enum PrivateKey {
     throw source.fault("holds no PEM private key, and none in DER", cause: APNS_CAUSE_KEY_MISSING)
   }
 
-  // MARK: Of what is not encrypted, or no longer
+  // MARK: Keys that are not encrypted, or no longer
 
   /// More than an RSA key of 16,384 bits takes in any form.
   private static let largest = 16 << 10
 
-  /// The key that stands in these bytes, in PKCS#8 or a form before it; nil where there is none,
-  /// and OpenSSL's errors say why.
+  /// The key in these bytes, in PKCS#8 or an older form. Nil if there is none; OpenSSL's errors say
+  /// why.
   private static func make(
     of bytes: UnsafePointer<UInt8>, _ count: Int, _ source: borrowing CredentialSource
   ) throws(Failure) -> OpaquePointer? {
@@ -121,7 +121,7 @@ enum PrivateKey {
     return try checked(key, count, source)
   }
 
-  /// The same of PKCS#8 that has been read.
+  /// The key in PKCS#8 that has been read.
   @inline(never)
   static func make(
     of opened: OpaquePointer?, _ source: borrowing CredentialSource
@@ -137,7 +137,7 @@ enum PrivateKey {
     return try checked(key, count, source)
   }
 
-  /// One with which signing takes no longer than it does with keys of its kind.
+  /// Accepts a key only if signing with it takes no longer than usual for its kind.
   private static func checked(
     _ key: OpaquePointer, _ count: Int, _ source: borrowing CredentialSource
   ) throws(Failure) -> OpaquePointer {
@@ -151,7 +151,7 @@ enum PrivateKey {
     return key
   }
 
-  /// Decrypts PKCS#8. The key is of the program's own context whatever opened it.
+  /// Decrypts PKCS#8. The key belongs to the program's own context, whichever context decrypted it.
   @inline(never)
   private static func unlock(
     _ locked: OpaquePointer, _ source: borrowing CredentialSource, _ passphrase: inout Passphrase
@@ -169,7 +169,7 @@ enum PrivateKey {
       errors = TLSErrors.take()
     }
     guard let opened else { throw unopened(source, passphrase, errors) }
-    // Wipes what it holds.
+    // This wipes the key too.
     defer { PKCS8_PRIV_KEY_INFO_free(opened) }
     guard let key = try make(of: opened, source) else {
       throw unopened(source, passphrase, .take())

@@ -1,16 +1,17 @@
 import CAPNS
 import COpenSSL
 
-/// What opening one source by its passphrase may cost, all its parts and attempts together.
-/// How often a passphrase is hashed is the file's to say, and a file of a few hundred bytes may
-/// say "for years"; so each time is charged before it is spent.
+/// What opening one source with its passphrase may cost, for all its parts and attempts together.
+/// The file decides how often a passphrase is hashed, and a file of a few hundred bytes may ask for
+/// years of hashing. So each hashing is charged before it is done.
 struct UnlockBudget {
-  /// About a second of an ordinary core. An export with 600,000 rounds in each of its parts
-  /// takes less.
+  /// About a second on an ordinary core. An export with 600,000 rounds in each of its parts takes
+  /// less.
   private static let most: UInt64 = 1_200_000_000
   /// As much as OpenSSL allows for scrypt.
   private static let mostMemory: UInt64 = 32 << 20
-  /// What each costs besides, in looking up algorithms; for files of thousands of parts.
+  /// What each hashing costs besides, to look up algorithms; it matters for files of thousands of
+  /// parts.
   private static let least: UInt64 = 20_000
 
   private var spent: UInt64 = 0
@@ -23,7 +24,7 @@ struct UnlockBudget {
     case COPENSSL_PLAIN: return
     case COPENSSL_ROUNDS, COPENSSL_SCRYPT: break
     default:
-      // It may be that there was no memory to read what it is.
+      // Perhaps there was no memory to read the algorithm.
       try source.settle()
       throw source.fault(
         "is encrypted by an algorithm whose cost is not known", cause: APNS_CAUSE_UNLOCK_COST)

@@ -2,29 +2,29 @@ import CAPNS
 import COpenSSL
 import CSystem
 
-/// What OpenSSL's error queue holds, turned into a failure; the queue is empty afterwards.
+/// The contents of OpenSSL's error queue, to make a failure from. Taking them empties the queue.
 struct TLSErrors {
   /// The first error, which is the cause; 0 when the queue was empty.
   let code: UInt
-  /// One of them says that this OpenSSL, or a provider of it, has not got a cipher.
+  /// One of the errors says that this OpenSSL, or one of its providers, lacks a cipher.
   private(set) var isUnsupported = false
-  /// One of them, or errno, says that memory, or file descriptors, ran out: whatever the others
-  /// make of it.
+  /// One of the errors, or errno, says that memory or file descriptors ran out. That holds whatever
+  /// the other errors say.
   private(set) var isExhausted = false
-  /// One of them is OpenSSL's own fault, which is want of memory by another name.
+  /// One of the errors is internal to OpenSSL, which means that memory ran out.
   private(set) var isInternal = false
 
   static var none: TLSErrors { TLSErrors(code: 0) }
 
-  /// Looks first: emptying an empty queue costs more than a notification's frame.
+  /// Looks first: emptying an empty queue costs more than encoding a notification.
   @inline(never)
   static func clear() {
     if ERR_peek_error() != 0 { ERR_clear_error() }
     csystem_set_errno(0)
   }
 
-  /// An allocation failed since the queue was emptied. OpenSSL itself often says only what it
-  /// could not do without it.
+  /// An allocation failed since the queue was emptied. OpenSSL itself often only reports what it
+  /// could not do without the memory.
   static var isOutOfMemory: Bool { csystem_errno() == ENOMEM }
 
   @inline(never)
@@ -42,19 +42,19 @@ struct TLSErrors {
     return errors
   }
 
-  /// Empties the queue; whether it said that memory ran out.
+  /// Empties the queue. Returns whether it said that memory ran out.
   @inline(never)
   static func takeExhausted() -> Bool {
     isOutOfMemory || ERR_peek_error() != 0 && take().isExhausted
   }
 
-  /// The alert the peer sent, such as 48 for "unknown CA"; nil when it was none.
+  /// The alert the peer sent, such as 48 for "unknown CA"; nil if the error is not an alert.
   var alert: CInt? {
     let alert = copenssl_alert(code)
     return alert == 0 ? nil : alert
   }
 
-  /// What they say about the handshake; an alert by the peer is one of several.
+  /// What the errors say about a handshake. A peer's alert can mean one of several causes.
   var cause: apns_cause_t {
     switch copenssl_alert(code) {
     case 0: break
@@ -68,9 +68,9 @@ struct TLSErrors {
     return copenssl_is_other_version(code) != 0 ? APNS_CAUSE_TLS_VERSION : APNS_CAUSE_TLS_FAILED
   }
 
-  /// An alert by which peers say that they miss a certificate, among other things (RFC 5246,
-  /// 7.2.2; RFC 8446, 6.2): handshake_failure, bad_certificate, certificate_unknown,
-  /// access_denied, certificate_required.
+  /// An alert that peers send when they miss a certificate, among other reasons (RFC 5246, 7.2.2;
+  /// RFC 8446, 6.2): handshake_failure, bad_certificate, certificate_unknown, access_denied,
+  /// certificate_required.
   var mayMissCertificate: Bool {
     switch copenssl_alert(code) {
     case 40, 42, 46, 49, 116: true
@@ -83,8 +83,8 @@ struct TLSErrors {
 
   var isEndWithoutClose: Bool { copenssl_is_end_without_close(code) != 0 }
 
-  /// The failure of what they say, with `status` where nothing ran out. Not all of OpenSSL's
-  /// functions say so: where there is no memory now, that is the reason.
+  /// The failure that the errors describe, with `status` unless something ran out. Not all of
+  /// OpenSSL's functions report that, so if there is no memory now, that is the reason.
   func failure(
     _ status: apns_status_t, cause: apns_cause_t = APNS_CAUSE_NONE,
     describe: (inout Message) -> Void
@@ -100,7 +100,7 @@ struct TLSErrors {
     return failure
   }
 
-  /// The failure where memory ran out, whether they say so or not.
+  /// The failure when memory ran out, whether the errors say so or not.
   func exhausted(describe: (inout Message) -> Void) -> Failure {
     var failure = Failure(APNS_ERR_MEMORY) {
       describe(&$0)

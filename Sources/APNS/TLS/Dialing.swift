@@ -1,27 +1,27 @@
 import CAPNS
 import CSystem
 
-/// The way to a connected TCP socket: the addresses of a name, one after the other.
+/// Connects a TCP socket: tries the addresses of a name one after the other.
 struct Dialing: ~Copyable {
   private var list: UnsafeMutablePointer<addrinfo>?
   private var next: UnsafeMutablePointer<addrinfo>?
-  /// The name, while it has not been found yet, and who looks for it.
+  /// The name while its addresses are not known yet, and what looks them up.
   private var sought: UnsafePointer<CChar>?
   private let lookup: NameLookup
   private var known: PeerAddress?
-  /// Addresses that have not been tried.
+  /// How many addresses have not been tried.
   private var left: Int64 = 0
   private let port: UInt16
   private let keepAlive: KeepAlive
   private let deadline: Deadline
-  /// Until when the present address may take: a dead one may not eat the time of
-  /// those behind it.
+  /// When the current address has to have answered: a dead one must not use up the time of the
+  /// addresses after it.
   private var share: Deadline
   private var descriptor: CInt = -1
   private var lastError = ETIMEDOUT
 
-  /// Looks the name up, which has to outlive it. libc gives that no deadline; what it took
-  /// counts all the same.
+  /// Looks up the name, whose string has to outlive this object. libc's lookup has no deadline, but
+  /// the time it takes still counts.
   init(
     host: UnsafePointer<CChar>, port: UInt16, keepAlive: KeepAlive, lookup: NameLookup,
     by deadline: Deadline
@@ -32,7 +32,7 @@ struct Dialing: ~Copyable {
     if let failure = find(host) { throw failure }
   }
 
-  /// Asks for the name's addresses; the reason where there are none.
+  /// Asks for the addresses of the name. Returns the failure if there are none or no time is left.
   @inline(never)
   private mutating func find(_ host: UnsafePointer<CChar>) -> Failure? {
     switch lookup.ask(for: host) {
@@ -49,7 +49,7 @@ struct Dialing: ~Copyable {
     }
   }
 
-  /// Goes to an address that answered before.
+  /// Connects to an address that answered before.
   init(_ address: PeerAddress, keepAlive: KeepAlive, by deadline: Deadline) {
     (list, next, known, left, port) = (nil, nil, address, 1, 0)
     (sought, lookup) = (nil, .libc)
@@ -61,11 +61,11 @@ struct Dialing: ~Copyable {
     if let list { freeaddrinfo(list) }
   }
 
-  /// The socket being connected, to wait on; -1 where there is none.
+  /// The socket that is being connected, to wait on; -1 if there is none.
   var pending: CInt { descriptor }
 
   enum Step {
-    /// The socket is the caller's now.
+    /// The caller owns the socket now.
     case connected(CInt)
     case waits(until: Deadline)
     case failed(systemError: CInt)
@@ -101,7 +101,7 @@ struct Dialing: ~Copyable {
     }
   }
 
-  /// Begins with the next address; false when there is none, or no time.
+  /// Starts connecting to the next address; false if there is none, or no time.
   private mutating func begin() -> Bool {
     while !deadline.hasPassed, let address = nextAddress() {
       let left = deadline.nanoseconds &- Deadline.now
@@ -111,7 +111,7 @@ struct Dialing: ~Copyable {
         lastError = csystem_errno()
         continue
       }
-      // A lone notification leaves at once; several are put together before they are written.
+      // A single notification goes out at once; several are joined before they are written.
       _ = csystem_enable(made, CInt(IPPROTO_TCP), TCP_NODELAY)
       keepAlive.apply(to: made)
       switch address.connect(made) {

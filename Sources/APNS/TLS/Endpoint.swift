@@ -8,27 +8,27 @@ struct Endpoint: ~Copyable {
   let port: UInt16
   private let proxy: Proxy
   private let keepAlive: KeepAlive
-  /// The peer is to be asked for HTTP/2 (RFC 7301: ALPN), and has to agree.
+  /// The peer is asked for HTTP/2 (RFC 7301: ALPN) and has to agree.
   let speaksHTTP2: Bool
   private let lookup: NameLookup
 
-  /// Copies the names; `orHost` and `orPort` are for what the caller left out.
+  /// Copies the names. `orHost` and `orPort` are the defaults for what the caller left out.
   init(
     _ given: UnsafePointer<CChar>?, orHost: StaticString,
     serverName: UnsafePointer<CChar>?, port: UInt16, orPort: Int32,
     through proxy: consuming Proxy, keepAlive: KeepAlive, speaksHTTP2: Bool = false,
     lookup: NameLookup
   ) throws(Failure) {
-    // A string literal ends in a NUL. (A Swift String would bring its Unicode tables.)
+    // A string literal ends in a NUL. (A Swift String would pull in its Unicode tables.)
     let host =
       given ?? UnsafeRawPointer(orHost.utf8Start).assumingMemoryBound(to: CChar.self)
     guard host.pointee != 0 else { throw Failure(APNS_ERR_ARGUMENT, "host is empty") }
     if let serverName, serverName.pointee == 0 {
       throw Failure(APNS_ERR_ARGUMENT, "server_name is empty")
     }
-    // To OpenSSL such a name is any host of the domain.
+    // OpenSSL takes such a name for any host of the domain.
     if (serverName ?? host).pointee == 0x2E {
-      // Said to be static: a String would take memory of Swift's own.
+      // Declared as StaticString: a String would use memory that Swift allocates.
       let option: StaticString = serverName == nil ? "host" : "server_name"
       throw Failure(APNS_ERR_ARGUMENT) {
         $0.append(option)
@@ -72,12 +72,12 @@ struct Endpoint: ~Copyable {
     message.append(Int(proxy.port))
   }
 
-  /// It is one of Apple's by the binary interface, which nobody answers there any more.
+  /// True for Apple's hosts over the binary interface: nothing answers there any more.
   private var isSwitchedOff: Bool {
     !speaksHTTP2 && (Self.isApples(host) || Self.isApples(serverName))
   }
 
-  /// The name is push.apple.com or ends in it, with or without the root's dot.
+  /// The name is push.apple.com or a subdomain, with or without the dot of the root.
   private static func isApples(_ name: UnsafePointer<CChar>) -> Bool {
     let domain: StaticString = "push.apple.com"
     var count = strlen(name)
@@ -85,7 +85,7 @@ struct Endpoint: ~Copyable {
     let rest = count &- domain.utf8CodeUnitCount
     guard rest == 0 || rest > 0 && name[rest &- 1] == 0x2E else { return false }
     for index in 0..<domain.utf8CodeUnitCount {
-      // Of letters the other case; of the dots nothing else.
+      // A letter matches in either case. A dot matches only a dot.
       let byte = UInt8(bitPattern: name[rest &+ index])
       if byte != domain.utf8Start[index], byte | 0x20 != domain.utf8Start[index] || byte == 0x0E {
         return false
@@ -94,26 +94,26 @@ struct Endpoint: ~Copyable {
     return true
   }
 
-  /// What to try instead, where no connection can be hoped for.
+  /// Adds what to try instead, if no connection is possible any more.
   @inline(never)
   func appendAdvice(to message: inout Message) {
     guard isSwitchedOff else { return }
     message.append("; Apple switched its binary interface off in 2021: set the option protocol to")
     message.append(" HTTP/2 (api.")
-    // Said to be static, as above.
+    // Declared as StaticString, as above.
     let sandbox: StaticString = strstr(host, "sandbox") == nil ? "" : "sandbox."
     message.append(sandbox)
     message.append("push.apple.com)")
   }
 
-  /// The failure of a connection there, with that.
+  /// The failure of a connection to this endpoint, with that advice.
   @inline(never)
   func explain(_ failure: Failure) -> Failure {
     guard isSwitchedOff else { return failure }
     return failure.saying { appendAdvice(to: &$0) }
   }
 
-  /// Begins the way there, or to the proxy before it; `known` spares looking the name up.
+  /// Starts connecting to the endpoint, or to the proxy before it. `known` saves the name lookup.
   @inline(never)
   func dial(_ known: PeerAddress?, by deadline: Deadline) throws(Failure) -> Dialing {
     if let known { return Dialing(known, keepAlive: keepAlive, by: deadline) }
@@ -124,14 +124,14 @@ struct Endpoint: ~Copyable {
     return try Dialing(host: host, port: port, keepAlive: keepAlive, lookup: lookup, by: deadline)
   }
 
-  /// Asks the proxy for a way on, where there is one.
+  /// The request for a tunnel through the proxy; nil if there is no proxy.
   func tunnel() throws(Failure) -> ProxyTunnel? {
     proxy.host == nil ? nil : try ProxyTunnel(request: proxy.request(to: host, port: port))
   }
 
   private func cause(unreachable systemError: CInt) -> apns_cause_t {
     switch systemError {
-    // Of these it is the machine that has no more.
+    // With these errors the machine ran out of something.
     case EMFILE, ENFILE, ENOMEM, ENOBUFS: return APNS_CAUSE_NONE
     default: if proxy.host != nil { return APNS_CAUSE_PROXY_UNREACHABLE }
     }
@@ -143,7 +143,7 @@ struct Endpoint: ~Copyable {
     }
   }
 
-  /// What to say when nobody answered there.
+  /// The failure when nothing answered there.
   @inline(never)
   func unreachable(_ systemError: CInt) -> Failure {
     Failure(

@@ -1,13 +1,13 @@
 import CAPNS
 import CSystem
 
-/// How long and how much a feedback list is read.
+/// How long a feedback list may take to read, and how long it may be.
 struct FeedbackLimits {
   /// For one call, and for all calls together.
   var read: Milliseconds
   var list: Milliseconds
   var tuples: Int
-  /// No call waits longer; `max`: as long as it has to.
+  /// The longest wait of one call; `max`: as long as it has to.
   var wait: Nanoseconds
 
   init(_ given: apns_feedback_options_t) {
@@ -23,24 +23,24 @@ struct Feedback: ~Copyable {
   private let endpoint: Endpoint
   private let origin = ProcessOrigin()
   private let limits: FeedbackLimits
-  /// Nanoseconds that calls have spent on reading, all together.
+  /// How long calls have spent on reading, all together.
   private var waited: Nanoseconds = 0
-  /// Reads in a row that found something there and brought nothing.
+  /// Reads in a row that got nothing although the socket was ready.
   private var vainReads = 0
-  /// A whole record may come in so many pieces.
+  /// A whole record may come in this many pieces.
   private static let mostVainReads = 4096
   private var connection: TLSConnection
   private var isOpen = false
-  /// When the tuple that is waited for has to be whole, over all calls that wait for it.
+  /// When the tuple being waited for has to be complete, over all calls that wait for it.
   private var tupleDue: Deadline?
   private let buffer: UnsafeMutableRawBufferPointer
-  /// What has been read and not taken.
+  /// What has been read and not decoded yet.
   private var start = 0
   private var end = 0
   private var tuples = 0
   private var final: Final?
 
-  /// How the list ended; the same answer for good.
+  /// How the list ended. Every later call gives the same answer.
   private enum Final {
     case done
     case failed(Failure)
@@ -53,7 +53,7 @@ struct Feedback: ~Copyable {
     let connection = try TLSConnection.begin(
       to: endpoint, trusting: trust, resuming: TLSOffer(), at: nil,
       by: Deadline(milliseconds: connectTimeout))
-    // Room for the longest tuple behind a record's worth.
+    // Room for the content of a whole record and the longest tuple.
     let capacity = FeedbackTuple.longest &+ 16 << 10
     guard let memory = malloc(capacity) else { throw .outOfMemory }
     var feedback = Feedback(
@@ -77,10 +77,10 @@ struct Feedback: ~Copyable {
 
   var isForeign: Bool { !origin.isHere }
 
-  /// The connection is the parent's: not a byte may be said on it from here.
+  /// The connection belongs to the parent process: this one must not send a byte on it.
   mutating func leaveToParent() { connection.silence() }
 
-  /// When a call that begins to wait now has to end.
+  /// When a call that starts to wait now has to return.
   private var callEnds: Deadline {
     Deadline(nanoseconds: limits.wait == .max ? .max : Deadline.now &+ limits.wait)
   }
@@ -114,7 +114,7 @@ struct Feedback: ~Copyable {
     }
   }
 
-  /// The next tuple, its token valid until the next call; nil when the list has ended.
+  /// The next tuple; its token is valid until the next call. Nil when the list has ended.
   mutating func next() throws(Failure) -> FeedbackTuple? {
     if !isOpen { try connect() }
     let ends = callEnds
@@ -155,7 +155,7 @@ struct Feedback: ~Copyable {
     }
   }
 
-  /// Takes more of the list, where there is more by then.
+  /// Reads more of the list, if more arrives in time.
   private mutating func fill(by ends: Deadline) throws(Failure) {
     if start > 0, let base = buffer.baseAddress {
       memmove(base, base + start, end &- start)
@@ -172,7 +172,7 @@ struct Feedback: ~Copyable {
     }
   }
 
-  /// Waits until there may be more, or the call has to end.
+  /// Waits until more may have arrived or the call has to return.
   private mutating func awaitMore(by ends: Deadline) throws(Failure) {
     let deadline = tupleDue ?? Deadline(milliseconds: limits.read)
     tupleDue = deadline
@@ -212,13 +212,13 @@ struct Feedback: ~Copyable {
     }
   }
 
-  /// The list is read no further, though it may go on.
+  /// Stops reading the list, though it may go on.
   private mutating func breakOff(_ failure: Failure) {
     final = .failed(failure)
     (start, end) = (0, 0)
   }
 
-  /// The list broke off, by `failure` or with half a tuple left.
+  /// Ends a list that broke off with `failure` or in the middle of a tuple.
   private mutating func finish(_ failure: Failure?) {
     guard final == nil else { return }
     let left = end &- start

@@ -1,18 +1,18 @@
 import COpenSSL
 import CSystem
 
-/// The host's own SSL, as pasted provider code made it. Only written to.
+/// The host program's own SSL, made by provider code that was pasted into it. We only write to it.
 struct HostConnection {
   private let ssl: OpaquePointer
-  /// How long a peer on a non-blocking socket may take nothing.
+  /// How many milliseconds a peer on a non-blocking socket may accept nothing.
   private static let patience: Int64 = 30_000
 
   init(_ ssl: OpaquePointer) { self.ssl = ssl }
 
-  /// Writes all of it, or says that the connection is of no more use.
+  /// Writes all the bytes; false if the connection can no longer be used.
   func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    // The socket is behind OpenSSL's BIO, which has no way to write without a
-    // SIGPIPE; so the signal is held back for this thread.
+    // OpenSSL's BIO owns the socket and can only write in a way that may raise SIGPIPE, so this
+    // thread blocks the signal.
     let undo = csystem_block_sigpipe()
     TLSErrors.clear()
     let written = writeAll(bytes)

@@ -1,31 +1,32 @@
-/// What a peer sent that came to nothing for the session: records which TLS keeps to itself, such
-/// as tickets and new keys. A peer has to send some, and may not go on with it.
+/// Counts the bytes of a peer that carried nothing for the session: records that TLS handles
+/// itself, such as tickets and key updates. A peer has to send some of them, but may not keep
+/// sending them.
 struct IdleBytes {
   private var count = 0
-  /// When some of it was last forgotten.
+  /// When the count was last lowered for time that passed.
   private var forgottenAt: Int64 = 0
 
-  /// As much may come at once: dozens of tickets, some thousand new keys.
+  /// This much may come at once: dozens of tickets, or several thousand key updates.
   private static var most: Int { 128 << 10 }
-  /// As much makes a handshake: OpenSSL takes a chain of 100 KB.
+  /// A handshake may take this much: OpenSSL accepts a certificate chain of 100 KB.
   private static var mostOfHandshake: Int { 512 << 10 }
-  /// So much is forgotten each second.
+  /// The count falls by this much each second.
   private static var perSecond: Int64 { 1 << 10 }
-  /// What a record takes beside what it carries, by any of TLS's ciphers.
+  /// The most that a record takes besides its content, with any TLS cipher.
   private static var overhead: Int { 512 }
 
-  /// So many bytes were read, and so many of them are for the session. With read-ahead the ones
-  /// may come calls before the others.
+  /// Notes that `bytes` were read, of which `carried` are for the session. With read-ahead, bytes
+  /// may be read some calls before their content is handed on.
   @inline(__always)
   mutating func read(_ bytes: Int, of carried: Int) {
     count &+= bytes &- carried
     if carried > 0 { count = max(0, count &- Self.overhead) }
   }
 
-  /// It is more than a handshake.
+  /// More came than a handshake needs.
   var isFloodOfHandshakes: Bool { count > Self.mostOfHandshake }
 
-  /// It is more than can be meant.
+  /// More came than an honest peer sends.
   var isFlood: Bool {
     @inline(__always) mutating get { count > Self.most && remains(at: Deadline.now) }
   }

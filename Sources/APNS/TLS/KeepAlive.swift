@@ -1,17 +1,17 @@
 import CSystem
 
-/// How soon a connection that was cut without a word is found to be dead.
+/// How soon we find out that a connection was cut without notice.
 struct KeepAlive {
   /// Seconds of silence before the first probe; 0: no probes.
   private let idle: CInt
 
   private static let usual: CInt = 60
-  /// As much as Linux takes.
+  /// The most that Linux accepts.
   private static let longest: CInt = 32767
   /// Probes that go unanswered before the connection is given up.
   private static let probes: CInt = 3
 
-  /// As the caller's option has it: 0 is the usual, below it is none.
+  /// Takes the caller's option: 0 is the default, a negative number means no probes.
   init(seconds: Int32) {
     idle = seconds == 0 ? Self.usual : min(max(seconds, 0), Self.longest)
   }
@@ -24,7 +24,7 @@ struct KeepAlive {
     _ = csystem_set(descriptor, tcp, TCP_KEEPIDLE, idle)
     _ = csystem_set(descriptor, tcp, TCP_KEEPINTVL, interval)
     _ = csystem_set(descriptor, tcp, TCP_KEEPCNT, Self.probes)
-    // Probes are for silence only: what was written and goes unacknowledged has its own.
+    // Probes only cover silence; data that is not acknowledged has a timeout of its own.
     _ = csystem_set(
       descriptor, tcp, TCP_USER_TIMEOUT, (idle &+ interval &* Self.probes) &* 1000)
   }

@@ -1,7 +1,7 @@
 import CAPNS
 import CSystem
 
-/// Who looks names up: libc, which waits, or a function of the caller's, which does not.
+/// Looks names up: with libc, which waits, or with the caller's function, which does not.
 struct NameLookup {
   private let function: apns_lookup_t?
   private let context: UnsafeMutableRawPointer?
@@ -12,11 +12,11 @@ struct NameLookup {
 
   static var libc: NameLookup { NameLookup(nil, nil) }
 
-  /// How often one that has no answer is asked again, in ns.
+  /// The pause before a pending lookup is asked again, in ns.
   static let pause: Int64 = 5_000_000
 
   enum Answer {
-    /// The list is the asker's.
+    /// The list belongs to whoever asked.
     case found(UnsafeMutablePointer<addrinfo>)
     case pending
     case failed(Failure)
@@ -35,7 +35,7 @@ struct NameLookup {
       code = getaddrinfo(host, nil, &hints, &list)
     }
     if code == 0, let list { return .found(list) }
-    // A function that finds nothing may call that a success.
+    // A function that finds nothing may report success.
     return .failed(Self.failure(host, code == 0 ? EAI_NONAME : code))
   }
 
@@ -61,7 +61,7 @@ struct NameLookup {
     }
   }
 
-  /// No answer came in time.
+  /// The failure when no answer came in time.
   @inline(never)
   static func outOfTime(_ host: UnsafePointer<CChar>) -> Failure {
     Failure(APNS_ERR_TIMEOUT, cause: APNS_CAUSE_LOOKUP_TIMEOUT) {

@@ -1,11 +1,11 @@
 import CSystem
 
-/// The address of a peer, from which a second connection needs no name looked up.
+/// The address of a peer. A second connection to it needs no name lookup.
 struct PeerAddress {
   private var storage = sockaddr_storage()
   private var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
 
-  /// Who is at the other end; nil where nobody is.
+  /// The peer of a connected socket; nil if there is none.
   init?(of descriptor: CInt) {
     guard
       withUnsafeMutablePointer(
@@ -14,7 +14,7 @@ struct PeerAddress {
     else { return nil }
   }
 
-  /// A copy of what a name came to.
+  /// A copy of an address that a name resolved to.
   init?(_ address: UnsafePointer<sockaddr>?, size: socklen_t, port: UInt16) {
     guard let address, size <= self.size else { return nil }
     self.size = size
@@ -26,7 +26,7 @@ struct PeerAddress {
 
   var family: CInt { CInt(storage.ss_family) }
 
-  /// Begins a connection; 0 or errno.
+  /// Starts connecting; 0 or errno.
   func connect(_ descriptor: CInt) -> CInt {
     withUnsafePointer(to: storage) {
       csystem_connect(descriptor, UnsafeRawPointer($0), size) == 0 ? 0 : csystem_errno()

@@ -2,14 +2,14 @@ import CAPNS
 import COpenSSL
 import CSystem
 
-/// Which certificate failed which check, noted while the handshake fails by it.
+/// Which certificate failed which check, noted when that makes the handshake fail.
 struct PeerFault {
   /// X509_V_OK while nothing failed.
   var code: CInt = 0
-  /// In the chain, 0 being the gateway's own.
+  /// The place in the chain; 0 is the gateway's own certificate.
   var depth: CInt = 0
   var subject = Message()
-  /// What the peer showed where a pinned key was asked for.
+  /// The key that the peer showed when a pinned one was required.
   var unpinnedKey: KeyDigest?
 
   var cause: apns_cause_t {
@@ -31,7 +31,7 @@ struct PeerFault {
     }
   }
 
-  /// Certificate and reason, as the check leaves them.
+  /// Notes the certificate and the reason that the check leaves behind.
   @inline(never)
   mutating func note(_ store: OpaquePointer) {
     code = X509_STORE_CTX_get_error(store)

@@ -5,26 +5,26 @@ import CSystem
 /// SHA-256 of a certificate's SubjectPublicKeyInfo.
 typealias KeyDigest = InlineArray<32, UInt8>
 
-/// What a peer has to fulfil beyond a chain to a trust anchor: pinned keys and lists of
-/// revoked certificates. OpenSSL's callbacks read it while the context is in use, so it
-/// lives as long as the last user of that.
+/// What a peer has to satisfy besides a chain to a trust anchor: pinned keys and lists of revoked
+/// certificates. OpenSSL's callbacks read this while a context is in use, so it lives as long as
+/// the last user of the context.
 struct PeerRules: ~Copyable {
-  /// More than anybody has issuers; a count beyond it is no count.
+  /// Nobody has this many issuers; a larger count is a mistake.
   private static let mostPins = 100
-  /// The lists of large authorities are some MB.
+  /// The lists of large authorities take a few MB.
   private static let largestFile = 64 << 20
 
   private struct Shared {
     var users: UInt32
     var pinCount: Int
-    /// An X509_STORE of lists and nothing else; nil where none is to be looked into.
+    /// An X509_STORE that holds only lists; nil if none are checked.
     var lists: OpaquePointer?
   }
 
-  /// The pins stand behind it.
+  /// The pins follow it in memory.
   private let shared: UnsafeMutablePointer<Shared>
 
-  /// Nil where the options ask for nothing.
+  /// Nil if the options ask for nothing.
   @inline(never)
   init?(_ options: apns_credentials_options_t) throws(Failure) {
     if options.pinned_keys == nil, options.pinned_key_count == 0,
@@ -53,7 +53,7 @@ struct PeerRules: ~Copyable {
     self.shared = shared
   }
 
-  /// One more user of the same.
+  /// Adds a user of the same rules.
   init(sharing other: borrowing PeerRules) {
     shared = other.shared
     _ = csystem_atomic_add(&shared.pointee.users, 1)
@@ -83,7 +83,7 @@ struct PeerRules: ~Copyable {
     if options.pinned_keys == nil {
       throw Failure(APNS_ERR_ARGUMENT, "pinned_keys is NULL, but pinned_key_count is not 0")
     }
-    // Who asks for pins and has none must not be left without.
+    // A caller that asks for pins and lists none must not end up without the check.
     guard count >= 1, count <= mostPins else {
       throw Failure(APNS_ERR_ARGUMENT, "pinned_key_count is not 1 to 100")
     }
@@ -95,7 +95,7 @@ struct PeerRules: ~Copyable {
   ) throws(Failure) -> KeyDigest {
     let prefix: StaticString = "sha256//"
     let start = prefix.utf8CodeUnitCount
-    // 43 digits and a padding.
+    // 43 digits and one padding character.
     if let text, strlen(text) == start &+ 44, memcmp(text, prefix.utf8Start, start) == 0,
       let digest = decode(digits: text + start)
     {
@@ -114,7 +114,7 @@ struct PeerRules: ~Copyable {
       guard let bytes = buffer.baseAddress else { return nil }
       let again = bytes + 33
       let given = UnsafeRawPointer(digits).assumingMemoryBound(to: UInt8.self)
-      // OpenSSL passes over spaces and much else: what it read has to be written so.
+      // OpenSSL's decoder skips spaces and much else, so the result has to encode to the same text.
       guard EVP_DecodeBlock(bytes, given, 44) == 33, EVP_EncodeBlock(again, bytes, 32) == 44,
         memcmp(again, given, 44) == 0
       else { return nil }
@@ -124,7 +124,7 @@ struct PeerRules: ~Copyable {
     }
   }
 
-  /// Nil where there is neither file nor directory.
+  /// Nil if there is neither a file nor a directory.
   private static func readLists(
     _ options: apns_credentials_options_t
   ) throws(Failure) -> OpaquePointer? {
@@ -140,7 +140,7 @@ struct PeerRules: ~Copyable {
     return lists
   }
 
-  /// Reads every list of a file. What else stands there is passed over.
+  /// Reads every list in a file and skips everything else in it.
   private static func read(
     _ file: UnsafePointer<CChar>, into lists: OpaquePointer
   ) throws(Failure) {
@@ -178,7 +178,7 @@ struct PeerRules: ~Copyable {
   private static func add(
     _ directory: UnsafePointer<CChar>, to lists: OpaquePointer
   ) throws(Failure) {
-    // OpenSSL looks into it only when it verifies.
+    // OpenSSL looks into the directory only when it verifies, so we check that it is there.
     guard access(directory, R_OK | X_OK) == 0 else {
       let code = csystem_errno()
       throw Failure(APNS_ERR_CREDENTIALS, systemError: code) {
@@ -191,7 +191,7 @@ struct PeerRules: ~Copyable {
 
   // MARK: Verifying
 
-  /// Makes the context's connections ask them.
+  /// Makes the connections of the context check the rules.
   static func apply(
     _ rules: borrowing PeerRules?, to context: OpaquePointer, acceptsAnyone: Bool
   ) {
@@ -212,7 +212,7 @@ struct PeerRules: ~Copyable {
     }
   }
 
-  /// Whether one of the certificates has a pinned key, where there are pins.
+  /// Whether a certificate has a pinned key; without pins, always found.
   @inline(never)
   fileprivate static func check(
     _ rules: UnsafeMutableRawPointer, _ chain: OpaquePointer?, _ own: OpaquePointer?
@@ -222,7 +222,7 @@ struct PeerRules: ~Copyable {
     if pinCount == 0 { return .found }
     var seen = KeyDigest(repeating: 0)
     let count = chain == nil ? 1 : copenssl_certificate_count(chain)
-    // The peer's own comes last, so that its key is the one that is left to be shown.
+    // The peer's own certificate comes last, so that a failure shows its key.
     for place in 0..<count {
       let index = count &- 1 &- place
       guard let certificate = index == 0 ? own : copenssl_certificate(chain, index),
@@ -248,7 +248,7 @@ private enum PinVerdict {
   case noMemory
 }
 
-/// OpenSSL's callback for a whole chain: its own verification, then the pins.
+/// OpenSSL's callback for a whole chain: runs its own verification, then checks the pins.
 private func verifyPeer(_ store: OpaquePointer?, _ rules: UnsafeMutableRawPointer?) -> CInt {
   guard let store else { return 0 }
   copenssl_compare_names_strictly(store)
@@ -259,8 +259,8 @@ private func verifyPeer(_ store: OpaquePointer?, _ rules: UnsafeMutableRawPointe
     PeerRules.check(rules, copenssl_verified_chain(store), X509_STORE_CTX_get0_cert(store)))
 }
 
-/// The same where anybody is accepted: the peer has proven that the certificate it shows is
-/// its own, and no more.
+/// The same if any peer is accepted: the peer has proven only that the certificate it shows is its
+/// own.
 private func lookForPin(_ store: OpaquePointer?, _ rules: UnsafeMutableRawPointer?) -> CInt {
   guard let store, let rules else { return 0 }
   return judge(store, PeerRules.check(rules, nil, X509_STORE_CTX_get0_cert(store)))
@@ -290,7 +290,7 @@ private func judge(_ store: OpaquePointer, _ verdict: PinVerdict) -> CInt {
 }
 
 extension Message {
-  /// As `pinned_keys` has it.
+  /// Appends the digest in the notation of `pinned_keys`.
   @inline(never)
   mutating func append(pin digest: KeyDigest) {
     append("sha256//")

@@ -2,13 +2,13 @@ import CAPNS
 import COpenSSL
 import CSystem
 
-/// An HTTP proxy between the provider and its gateway (RFC 9110, 9.3.6), and who
-/// the provider is to it (RFC 7617).
+/// An HTTP proxy between the provider and its gateway (RFC 9110, 9.3.6), and the provider's
+/// credentials for it (RFC 7617).
 struct Proxy: ~Copyable {
-  /// NULL: none.
+  /// NULL: no proxy.
   let host: UnsafeMutablePointer<CChar>?
   let port: UInt16
-  /// "user:password" in base64 with a NUL, wiped when done with; NULL: nobody asks.
+  /// "user:password" in base64 with a NUL, wiped at the end; NULL: the proxy asks for none.
   private let credentials: UnsafeMutablePointer<CChar>?
 
   @inline(never)
@@ -85,7 +85,7 @@ struct Proxy: ~Copyable {
     return text.assumingMemoryBound(to: CChar.self)
   }
 
-  /// The request for a way to a host, in memory the caller wipes and frees.
+  /// The request for a tunnel to a host, in memory that the caller wipes and frees.
   func request(
     to host: UnsafePointer<CChar>, port: UInt16
   ) throws(Failure) -> UnsafeMutableRawBufferPointer {
@@ -108,7 +108,7 @@ struct Proxy: ~Copyable {
   }
 }
 
-/// A request as it is put together; what has no room is left off.
+/// A request while it is put together. What does not fit is left off.
 private struct RequestText {
   private let room: UnsafeMutableRawBufferPointer
   private(set) var count = 0

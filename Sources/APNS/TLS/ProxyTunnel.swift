@@ -2,7 +2,7 @@ import CAPNS
 import COpenSSL
 import CSystem
 
-/// A proxy being asked for a way to the gateway, on a socket connected to the proxy.
+/// Asks a proxy for a tunnel to the gateway, on a socket connected to the proxy.
 struct ProxyTunnel: ~Copyable {
   private let request: UnsafeMutableRawBufferPointer
   private var sent = 0
@@ -12,7 +12,7 @@ struct ProxyTunnel: ~Copyable {
   /// The longest answer that is read: status line and header fields.
   private static let longestAnswer = 8192
 
-  /// Takes the request over.
+  /// Takes over the request.
   init(request: UnsafeMutableRawBufferPointer) throws(Failure) {
     guard let memory = malloc(Self.longestAnswer) else {
       OPENSSL_cleanse(request.baseAddress, request.count)
@@ -29,7 +29,7 @@ struct ProxyTunnel: ~Copyable {
     free(answer.baseAddress)
   }
 
-  /// Asks, and reads the answer; nil when the way is free, else what to wait for.
+  /// Sends the request and reads the answer. Nil when the tunnel is open, else what to wait for.
   mutating func advance(
     on descriptor: CInt, to endpoint: borrowing Endpoint
   ) throws(Failure) -> Readiness? {
@@ -44,7 +44,7 @@ struct ProxyTunnel: ~Copyable {
       }
     }
     while true {
-      // One byte at a time: what comes after the answer is the gateway's.
+      // Reads one byte at a time: what follows the answer comes from the gateway.
       guard count < answer.count, let base = answer.baseAddress else {
         throw Self.failure(endpoint, " gave an answer longer than 8192 bytes")
       }
@@ -82,14 +82,14 @@ struct ProxyTunnel: ~Copyable {
         || answer[count &- 2] == 0x0D && answer[count &- 3] == 0x0A)
   }
 
-  /// Of a proxy that answers in HTTP and refuses.
+  /// The cause when a proxy answers in HTTP and refuses.
   private var cause: apns_cause_t {
     if answer[9] == 0x35 { return APNS_CAUSE_PROXY_NO_ROUTE }
     return answer[9] == 0x34 && answer[10] == 0x30 && answer[11] == 0x37
       ? APNS_CAUSE_PROXY_AUTHENTICATION : APNS_CAUSE_PROXY_REFUSED
   }
 
-  /// "HTTP/1.1 200 Connection established": any 2xx opens the way.
+  /// "HTTP/1.1 200 Connection established": any 2xx opens the tunnel.
   private func judge(_ endpoint: borrowing Endpoint) throws(Failure) {
     var end = 0
     while end < count, answer[end] != 0x0D, answer[end] != 0x0A { end &+= 1 }
@@ -97,7 +97,7 @@ struct ProxyTunnel: ~Copyable {
       end >= 12 && answer[0] == 0x48 && answer[1] == 0x54 && answer[2] == 0x54
       && answer[3] == 0x50 && answer[4] == 0x2F && answer[8] == 0x20
     if isHTTP, answer[9] == 0x32 { return }
-    // Said to be static: a String, converted, brings 8 KB of the standard library along.
+    // Declared as StaticString: converting a String pulls in 8 KB of the standard library.
     let verdict: StaticString = isHTTP ? " refused: " : " does not speak HTTP: "
     throw Failure(APNS_ERR_NETWORK, cause: isHTTP ? cause : APNS_CAUSE_PROXY_NOT_HTTP) {
       endpoint.appendProxy(to: &$0)

@@ -1,16 +1,16 @@
 import COpenSSL
 import CSystem
 
-/// An SSL that stands for a session in code which knows nothing but SSLs. There is no
-/// connection behind it: its BIO can neither read nor write, so OpenSSL's own functions fail.
+/// An SSL that stands for a session in code that only knows SSLs. There is no connection behind it:
+/// its BIO can neither read nor write, so OpenSSL's own functions fail.
 struct SessionSSL: ~Copyable {
   let ssl: OpaquePointer
   private let method: OpaquePointer
   private let link: UnsafeMutablePointer<Link>
 
-  /// What the BIO leads to.
+  /// What the BIO points to.
   private struct Link {
-    /// Another copy of the library in the same process has another.
+    /// Different for another copy of the library in the same process.
     var copy: UnsafePointer<UInt8>
     var session: OpaquePointer
   }
@@ -49,7 +49,7 @@ struct SessionSSL: ~Copyable {
     free(link)
   }
 
-  /// Whose SSL it is; nil where it is the host's own.
+  /// The session that an SSL stands for; nil if the SSL is the host program's own.
   static func session(of ssl: OpaquePointer) -> OpaquePointer? {
     guard let bio = SSL_get_rbio(ssl), BIO_method_type(bio) == BIO_TYPE_SOURCE_SINK | 0x7E,
       let name = BIO_method_name(bio),

@@ -1,7 +1,7 @@
 import COpenSSL
 import CSystem
 
-/// What OpenSSL's callbacks know of a connection. It stays where it is in memory.
+/// What OpenSSL's callbacks know about a connection. It never moves in memory.
 struct SocketState {
   /// -1 until there is a socket.
   var descriptor: CInt = -1
@@ -11,23 +11,23 @@ struct SocketState {
   var hasEnded = false
   /// The peer asked for the provider's certificate, and there was none to show.
   var lacksCertificate = false
-  /// An allocation failed between what was read and written, which OpenSSL does not always tell.
+  /// An allocation failed between two socket calls. OpenSSL does not always report that.
   private(set) var ranOut = false
   var peerFault = PeerFault()
-  /// So many bytes may be read before the call that reads has to return: OpenSSL itself goes on
-  /// for as long as the peer sends records that it keeps to itself.
+  /// How many bytes may be read before the reading call has to return. OpenSSL itself goes on for
+  /// as long as the peer sends records that OpenSSL handles on its own.
   var allowance = 0
 
-  /// A whole record's, or some hundred of the smallest, for which OpenSSL needs 50 ms.
+  /// Enough for a whole record, or for several hundred of the smallest, which take OpenSSL 50 ms.
   static var wholeAllowance: Int { 16 << 10 }
 
-  /// Before errno says something else.
+  /// Call this before errno changes.
   mutating func noteMemory() { if TLSErrors.isOutOfMemory { ranOut = true } }
 }
 
-/// A BIO of our own over a socket: OpenSSL's would write() and so raise SIGPIPE.
+/// Our own BIO over a socket: OpenSSL's would call write() and so raise SIGPIPE.
 enum SocketBIO {
-  /// Made for each connection: a shared one would need a lock to be made once.
+  /// Made for each connection: making a shared one only once would need a lock.
   static func makeMethod() -> OpaquePointer? {
     guard let method = BIO_meth_new(BIO_TYPE_SOURCE_SINK | 0x7F, "socket without SIGPIPE") else {
       return nil
@@ -80,7 +80,7 @@ private func readFromSocket(
   copenssl_clear_retry(bio)
   state.pointee.noteMemory()
   if state.pointee.allowance <= 0 {
-    // The socket stays readable, so that a wait for it ends at once.
+    // The socket stays readable, so a wait for it ends at once.
     copenssl_retry_read(bio)
     return -1
   }

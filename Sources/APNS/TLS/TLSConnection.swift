@@ -2,29 +2,29 @@ import CAPNS
 import COpenSSL
 import CSystem
 
-/// One TLS connection over one socket. It waits for nothing, but where it says so,
-/// and never raises SIGPIPE.
+/// One TLS connection over one socket. It never waits, except where it says so, and never raises
+/// SIGPIPE.
 struct TLSConnection: ~Copyable {
   private let ssl: OpaquePointer
   private let method: OpaquePointer
   private let state: UnsafeMutablePointer<SocketState>
-  /// How far it has come: dialing, then asking a proxy, then shaking hands.
+  /// How far it has come: connecting, then asking a proxy, then the handshake.
   private var dialing: Dialing?
   private var tunnel: ProxyTunnel?
   private var isOpen = false
-  /// By when it has to be open.
+  /// When it has to be open.
   let deadline: Deadline
-  /// Set while nothing may be said to the peer.
+  /// Set while nothing may be sent to the peer.
   private var isSilent = true
   /// What OpenSSL said when reading or writing failed.
   private var brokenBy = TLSErrors.none
   private var isFlooded = false
-  /// Bytes read that came to nothing.
+  /// Counts bytes that were read and carried nothing.
   private var idle = IdleBytes()
   /// The number of the session that was offered; 0: none was.
   private let offer: UInt32
 
-  /// Begins a connection, at the address `known` or any that the name has.
+  /// Starts a connection to the address `known`, or to any address of the name.
   @inline(never)
   static func begin(
     to endpoint: borrowing Endpoint, trusting trust: borrowing TrustContext,
@@ -63,7 +63,7 @@ struct TLSConnection: ~Copyable {
     #if APNS_HTTP2
       if endpoint.speaksHTTP2 {
         guard copenssl_offer_http2(ssl) == 1 else { throw .outOfMemory }
-        // Answers are short records, and many are there at once.
+        // Answers are short records, and many arrive at once.
         SSL_set_read_ahead(ssl, 1)
       }
     #endif
@@ -84,8 +84,8 @@ struct TLSConnection: ~Copyable {
 
   deinit {
     if !isSilent {
-      // What lies unread would make the kernel reset the connection and destroy
-      // what is still on its way to the peer.
+      // Unread data would make the kernel reset the connection and destroy what is still on its way
+      // to the peer.
       TLSErrors.clear()
       _ = SSL_shutdown(ssl)
       csystem_discard(state.pointee.descriptor, Self.mostUnread)
@@ -97,15 +97,15 @@ struct TLSConnection: ~Copyable {
     free(state)
   }
 
-  /// As much as a socket holds, and no more: a peer that goes on sending is not waited for.
+  /// As much as a socket holds, and no more: we do not wait for a peer that keeps sending.
   private static let mostUnread = 8 << 20
 
-  /// Leaves behind what spares the next connection to the same peer work; to be asked
-  /// for when this one is done with.
+  /// Keeps the TLS session, which saves work for the next connection to the same peer, or drops one
+  /// that did not help. Call this when the connection is no longer used.
   @inline(never)
   func leave(in offer: inout TLSOffer) {
-    // Only a handshake that is whole has verified the peer, and an error since then, the peer's
-    // alert or ours, says that something is wrong with what was agreed upon.
+    // Only a complete handshake has verified the peer. An error since then, the peer's alert or
+    // ours, means that something is wrong with what both sides agreed on.
     if isOpen, !isFlooded, brokenBy.code == 0 {
       if let mine = TLSSession(of: ssl) { offer.renew(with: mine) }
     } else {
@@ -113,27 +113,26 @@ struct TLSConnection: ~Copyable {
     }
   }
 
-  /// What this one offered, if anything, did not serve.
+  /// Drops the session that this connection offered, if any: it did not help.
   @inline(never)
   private func forget(in offer: inout TLSOffer) {
     if self.offer != 0, isOpen || hasBegunHandshake { offer.forget(self.offer) }
   }
 
-  /// Something was, or may have been, said of TLS.
+  /// Something was sent over TLS, or may have been.
   private var hasBegunHandshake: Bool { SSL_in_before(ssl) == 0 }
 
-  /// It ended in a handshake with an offer in it, for which the offer may be to blame: another
-  /// one without it is in order. Not where time or memory ran out or the peer's certificate is
-  /// to blame.
+  /// It ended during a handshake with an offer, and the offer may be to blame: another try without
+  /// it makes sense. False if time or memory ran out or the peer's certificate is to blame.
   func failedByOffer(_ status: apns_status_t) -> Bool {
     offer != 0 && !isOpen && hasBegunHandshake && state.pointee.peerFault.code == 0
       && (status == APNS_ERR_TLS || status == APNS_ERR_NETWORK)
   }
 
-  /// The peer took up what was offered.
+  /// The peer accepted the offered session.
   var wasResumed: Bool { offer != 0 && SSL_session_reused(ssl) == 1 }
 
-  /// What to wait on; -1 where there is nothing.
+  /// What to wait on; -1 if there is nothing.
   var descriptor: CInt {
     switch dialing {
     case .some(let dialing): dialing.pending
@@ -141,17 +140,17 @@ struct TLSConnection: ~Copyable {
     }
   }
 
-  /// Where it leads; nil before there is a connection.
+  /// The peer's address; nil before there is a connection.
   var address: PeerAddress? { PeerAddress(of: state.pointee.descriptor) }
 
-  /// Nothing is said to the peer any more, not even goodbye: the connection is
-  /// another process's, or dead.
+  /// Sends nothing more to the peer, not even a goodbye: the connection belongs to another process,
+  /// or is dead.
   mutating func silence() { isSilent = true }
 
   // MARK: Opening
 
-  /// Takes the opening as far as it goes without waiting. After a failure the
-  /// connection is of no more use.
+  /// Opens the connection as far as possible without waiting. After a failure the connection can no
+  /// longer be used.
   @inline(never)
   mutating func advance(_ endpoint: borrowing Endpoint) throws(Failure) -> Progress {
     if isOpen { return .open }
@@ -204,7 +203,7 @@ struct TLSConnection: ~Copyable {
     let isAddress = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name) == 1
     TLSErrors.clear()
     if isAddress { return }
-    // RFC 6066 has no addresses in SNI.
+    // RFC 6066 allows no addresses in SNI.
     guard SSL_set1_host(ssl, name) == 1, copenssl_set_server_name(ssl, name) == 1 else {
       throw TLSErrors.take().failure(APNS_ERR_ARGUMENT) {
         $0.append("no name for a certificate: ")
@@ -213,7 +212,7 @@ struct TLSConnection: ~Copyable {
     }
   }
 
-  /// Nil when both have shaken hands, else what that waits for.
+  /// Nil when the handshake is complete, else what to wait for.
   private mutating func shakeHands(_ endpoint: borrowing Endpoint) throws(Failure) -> Readiness? {
     TLSErrors.clear()
     state.pointee.allowance = SocketState.wholeAllowance
@@ -221,7 +220,7 @@ struct TLSConnection: ~Copyable {
     idle.read(SocketState.wholeAllowance &- state.pointee.allowance, of: 0)
     state.pointee.noteMemory()
     if result == 1 {
-      // Without memory OpenSSL may have shown no certificate, of which the peer's word comes late.
+      // Without memory OpenSSL may have shown no certificate, and the peer complains only later.
       if state.pointee.ranOut { throw handshakeFailure(endpoint) }
       TLSErrors.clear()
       idle = IdleBytes()
@@ -281,7 +280,7 @@ struct TLSConnection: ~Copyable {
     return errors.mayMissCertificate ? explain(failure) : failure
   }
 
-  /// Says what is missing where the peer asked for a certificate and was shown none.
+  /// Says so if the peer asked for a certificate and was shown none.
   @inline(never)
   private func explain(_ failure: Failure) -> Failure {
     guard state.pointee.lacksCertificate else { return failure }
@@ -295,7 +294,7 @@ struct TLSConnection: ~Copyable {
     return longer
   }
 
-  /// Memory ran out: OpenSSL says so, or says nothing, for that takes memory too.
+  /// Memory ran out: OpenSSL says so, or says nothing because that takes memory too.
   private func isExhausted(_ errors: TLSErrors) -> Bool {
     errors.isExhausted || errors.isInternal || state.pointee.ranOut
       || state.pointee.peerFault.code == X509_V_ERR_OUT_OF_MEM
@@ -311,7 +310,7 @@ struct TLSConnection: ~Copyable {
 
   // MARK: Reading and writing
 
-  /// Takes what is there without waiting.
+  /// Reads what is there, without waiting.
   mutating func read(into buffer: UnsafeMutableRawBufferPointer) -> Reading {
     TLSErrors.clear()
     var count = 0
@@ -339,8 +338,8 @@ struct TLSConnection: ~Copyable {
     }
   }
 
-  /// Hands a record to the socket as far as it goes without waiting. After
-  /// `full` the same bytes, or more, have to come first again.
+  /// Writes a record to the socket as far as possible without waiting. After `full`, the next write
+  /// has to begin with the same bytes.
   mutating func write(_ bytes: UnsafeRawBufferPointer) -> Writing {
     TLSErrors.clear()
     var count = 0
@@ -365,7 +364,7 @@ struct TLSConnection: ~Copyable {
     Readiness.look(for: wanted, on: descriptor)
   }
 
-  /// Why reading or writing found it broken.
+  /// Why reading or writing failed.
   @inline(never)
   func failure() -> Failure {
     let errors = brokenBy
@@ -374,8 +373,8 @@ struct TLSConnection: ~Copyable {
       return errors.exhausted { $0.append("the connection broke") }
     }
     if errors.alert != nil {
-      // Of a connection that was resumed it is no verdict on the provider: the next one, which
-      // is not, will tell.
+      // On a resumed connection an alert is no verdict on the provider: the next connection, which
+      // is not resumed, will tell.
       if wasResumed {
         return errors.failure(APNS_ERR_NETWORK, cause: APNS_CAUSE_ALERT) {
           $0.append("the peer ended a resumed connection")
@@ -398,8 +397,8 @@ struct TLSConnection: ~Copyable {
 
   // MARK: Closing
 
-  /// Says that nothing more will come, so that what was sent is not destroyed. The
-  /// peer may still be read from.
+  /// Tells the peer that nothing more will come, so that what was sent is not destroyed. The peer's
+  /// data can still be read.
   @inline(never)
   mutating func sayGoodbye() {
     guard !isSilent else { return }

@@ -1,13 +1,13 @@
 import CAPNS
 import CSystem
 
-/// The world as it is: TLS connections to one endpoint, and the system's clock.
+/// The real network: TLS connections to one endpoint, and the system's clock.
 struct TLSNetwork: Network, ~Copyable {
   private let endpoint: Endpoint
   let trust: TrustContext
   private let count: Int
   private let connections: UnsafeMutablePointer<TLSConnection?>
-  /// What is watched, and what the last wait found: one for each connection.
+  /// What to watch and what the last wait found, one entry for each connection.
   private let watches: UnsafeMutablePointer<pollfd>
   /// Left by the last connection for the next.
   private var resumption = TLSOffer()
@@ -47,7 +47,7 @@ struct TLSNetwork: Network, ~Copyable {
   var now: Nanoseconds { Deadline.now }
   var second: Seconds { csystem_monotonic_seconds() }
 
-  /// Spreads the reconnects of many providers; nothing secret hangs on it.
+  /// Spreads the reconnects of many providers; no secret depends on it.
   @inline(never)
   mutating func random() -> UInt64 {
     seed &+= 0x9E37_79B9_7F4A_7C15
@@ -81,8 +81,8 @@ struct TLSNetwork: Network, ~Copyable {
     }
   }
 
-  /// Begins anew, without a session to resume, where the offer of one may have been the reason.
-  /// The time goes on, and nobody is told.
+  /// Connects again without a session to resume, if offering one may have caused the failure. The
+  /// deadline stays, and the caller is not told.
   @inline(never)
   private mutating func reopenWithoutOffer(_ number: Int, after failure: Failure) throws(Failure) {
     guard connections[number]?.failedByOffer(failure.status) ?? false else { throw failure }
@@ -144,7 +144,7 @@ struct TLSNetwork: Network, ~Copyable {
     let found = watches[number].revents
     watches[number].revents = 0
     let known = Readiness(rawValue: found).intersection([.reading, .writing])
-    // An error or a hang-up is readiness too: the call that follows will tell.
+    // An error or a hang-up counts as ready too: the next call reports it.
     return found != 0 && known.isEmpty ? .reading : known
   }
 

@@ -2,8 +2,8 @@ import CAPNS
 import COpenSSL
 import CSystem
 
-/// OpenSSL's callback where a peer asks for a certificate and none was set, or none that can
-/// be shown, as without memory: notes that, and shows none.
+/// OpenSSL's callback when a peer asks for a certificate and none is set, or none can be shown, as
+/// without memory. Notes that and shows none.
 private func noteMissingCertificate(
   _ ssl: OpaquePointer?, _ certificate: UnsafeMutablePointer<OpaquePointer?>?,
   _ key: UnsafeMutablePointer<OpaquePointer?>?
@@ -20,10 +20,10 @@ private func noteMissingCertificate(
 /// connections: an SSL_CTX, which counts its users and locks by itself.
 struct TrustContext: ~Copyable {
   let context: OpaquePointer
-  /// What its callbacks read; nil where there is nothing.
+  /// What the context's callbacks read; nil if there are no rules.
   private let rules: PeerRules?
 
-  /// One more user of the same context.
+  /// Adds a user of the same context.
   init(sharing other: borrowing TrustContext) {
     SSL_CTX_up_ref(other.context)
     context = other.context
@@ -56,7 +56,7 @@ struct TrustContext: ~Copyable {
     self.rules = rules
   }
 
-  /// Before any certificate or key comes in, which are held to it too.
+  /// Called before any certificate or key is loaded, because the level applies to them too.
   private static func limitStrength(
     _ context: OpaquePointer, _ options: apns_credentials_options_t
   ) throws(Failure) {
@@ -116,7 +116,8 @@ struct TrustContext: ~Copyable {
       }
       return
     }
-    // OpenSSL looks into a directory only when it verifies, so a missing one would say nothing here.
+    // OpenSSL looks into a directory only when it verifies, so it would not report a missing one
+    // here.
     if let directory = options.ca_directory, access(directory, R_OK | X_OK) != 0 {
       let code = csystem_errno()
       throw Failure(APNS_ERR_CREDENTIALS, systemError: code) {
@@ -131,7 +132,7 @@ struct TrustContext: ~Copyable {
         $0.append(file)
       }
     }
-    // Once more: OpenSSL does not always tell that it was memory that it failed for.
+    // Tried twice: OpenSSL does not always say when memory was what it lacked.
     guard
       SSL_CTX_load_verify_locations(context, options.ca_file, options.ca_directory) == 1
         || SSL_CTX_load_verify_locations(context, options.ca_file, options.ca_directory) == 1

@@ -16,8 +16,7 @@ func takeHTTP2(
   return try session.pointee.take(push, userData: given.pointee.user_data)
 }
 
-/// The same with a builder's payload, which is read once before it is taken, to see what
-/// kind of push it makes.
+/// The same with a builder's payload. It is read once before it is taken, to find the push type.
 func takeHTTP2(
   _ session: UnsafeMutablePointer<HTTP2Session<TLSNetwork, ProviderToken>>,
   _ given: UnsafePointer<apns_notification_t>,

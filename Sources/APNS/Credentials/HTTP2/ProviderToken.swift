@@ -7,11 +7,11 @@ extension TokenTime {
   }
 }
 
-/// The provider token of some credentials, one for all their sessions in whichever threads:
-/// each asks for it by a text of its own. Needs no OpenSSL to be used.
+/// The provider token of some credentials, shared by all their sessions in any thread. Each session
+/// asks for it with a text of its own. Using it needs no OpenSSL.
 struct ProviderToken: TokenSource, ~Copyable {
-  /// What is shared, behind three numbers that are read and written whole: how many
-  /// users it has, whose thread is in it, and the token's generation.
+  /// Three atomic numbers before the shared part: how many users it has, which process's thread is
+  /// in it, and the token's generation.
   let numbers: UnsafeMutablePointer<UInt32>
   private static let users = 0
   static let holder = 1
@@ -29,7 +29,7 @@ struct ProviderToken: TokenSource, ~Copyable {
   }
   private static var size: Int { offset &+ MemoryLayout<Shared>.size }
 
-  /// Nil where the options have no key for tokens.
+  /// Nil if the options have no key for tokens.
   @inline(never)
   init?(_ options: apns_credentials_options_t) throws(Failure) {
     guard let signer = try TokenSigner(options) else { return nil }
@@ -39,7 +39,7 @@ struct ProviderToken: TokenSource, ~Copyable {
     csystem_atomic_store(numbers + Self.users, 1)
   }
 
-  /// One more user of the same.
+  /// Adds a user of the same token.
   init(sharing other: borrowing ProviderToken) {
     numbers = other.numbers
     _ = csystem_atomic_add(numbers + Self.users, 1)
@@ -123,8 +123,8 @@ struct ProviderToken: TokenSource, ~Copyable {
     csystem_atomic_store(numbers + Self.generation, shared.pointee.policy.generation)
   }
 
-  /// One thread at a time, which is in it for a signature's time at most, and that twice an
-  /// hour. No mutex: a child would for ever wait for a thread that only its parent has.
+  /// Lets in one thread at a time, for one signature at most and twice an hour. No mutex: a forked
+  /// child would wait forever for a thread that only its parent has.
   private func enter() {
     let own = UInt32(bitPattern: getpid())
     while true {
@@ -134,7 +134,7 @@ struct ProviderToken: TokenSource, ~Copyable {
         continue
       }
       guard csystem_atomic_replace(numbers + Self.holder, holder, own) == 1 else { continue }
-      // What the parent's thread was at is half done here.
+      // The parent's thread left its work here half done.
       if holder != 0 { shared.pointee.policy.forget() }
       return
     }

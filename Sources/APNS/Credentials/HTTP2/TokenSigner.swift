@@ -4,20 +4,20 @@ import CSystem
 
 /// Makes provider tokens: JSON Web Tokens (RFC 7519), signed by ES256 (RFC 7518, 3.4).
 struct TokenSigner: ~Copyable {
-  /// What `key_id` and `team_id` have.
+  /// The length of `key_id` and `team_id`.
   private static let identifierLength = 10
-  /// More than a token takes with the time at its largest: 205 bytes.
+  /// More than a token with the largest possible time takes: 205 bytes.
   static let capacity = 256
 
   /// An EVP_PKEY.
   private let key: OpaquePointer
-  /// Key and team, each with a NUL behind it.
+  /// Key and team, each followed by a NUL.
   private let identifiers: UnsafeMutablePointer<CChar>
 
   var keyID: UnsafePointer<CChar> { UnsafePointer(identifiers) }
   var teamID: UnsafePointer<CChar> { UnsafePointer(identifiers + (Self.identifierLength &+ 1)) }
 
-  /// Nil where the options have no key for tokens.
+  /// Nil if the options have no key for tokens.
   @inline(never)
   init?(_ options: apns_credentials_options_t) throws(Failure) {
     guard
@@ -58,7 +58,7 @@ struct TokenSigner: ~Copyable {
     free(identifiers)
   }
 
-  /// It will stand in JSON, in quotation marks.
+  /// Checks an identifier that goes into JSON, in quotation marks.
   @inline(never)
   private static func check(
     _ given: UnsafePointer<CChar>?, _ option: StaticString
@@ -90,8 +90,8 @@ struct TokenSigner: ~Copyable {
     }
   }
 
-  /// Writes "bearer " and a token made at that time; its length, and a number nobody
-  /// can foretell. `target` has room for `capacity` bytes.
+  /// Writes "bearer " and a token made at that time. Returns the length, and a number that nobody
+  /// can predict. `target` has room for `capacity` bytes.
   @inline(never)
   func write(
     at unix: Int64, to target: UnsafeMutablePointer<UInt8>
@@ -123,10 +123,10 @@ struct TokenSigner: ~Copyable {
     return (end, chance)
   }
 
-  /// What stands before the token in the header.
+  /// The length of what stands before the token in the header.
   static let prefixLength = 7
 
-  /// The two numbers of the signature, 32 bytes each.
+  /// Makes the two numbers of the signature, 32 bytes each.
   private func sign(
     _ bytes: UnsafePointer<UInt8>, _ count: Int, _ signature: inout InlineArray<64, UInt8>
   ) throws(Failure) {
@@ -152,7 +152,7 @@ struct TokenSigner: ~Copyable {
     }
   }
 
-  /// base64url without padding (RFC 4648, 5). What OpenSSL writes is up to three bytes longer.
+  /// base64url without padding (RFC 4648, 5). OpenSSL writes up to three bytes more.
   private static func encode(
     _ bytes: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>
   ) -> Int {
