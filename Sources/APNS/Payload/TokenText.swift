@@ -22,14 +22,19 @@ package enum TokenText {
     var position = 0
     while position < text.count {
       // Eight digits at a time, as they mostly come; anything else by itself.
-      if digits & 1 == 0, text.count &- position >= 8, target.count &- digits / 2 >= 4,
-        let bytes = Self.bytes(
-          ofDigits: text.loadUnaligned(fromByteOffset: position, as: UInt64.self))
-      {
-        target.storeBytes(of: bytes, toByteOffset: digits / 2, as: UInt32.self)
-        digits &+= 8
-        position &+= 8
-        continue
+      if digits & 1 == 0 {
+        let start = position
+        let most = min((text.count &- position) / 8, (target.count &- digits / 2) / 4)
+        let end = position &+ 8 &* most
+        while position < end,
+          let bytes = Self.bytes(
+            ofDigits: text.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+        {
+          target.storeBytes(of: bytes, toByteOffset: digits / 2, as: UInt32.self)
+          digits &+= 8
+          position &+= 8
+        }
+        if position > start { continue }
       }
       let byte = text[position]
       position &+= 1
