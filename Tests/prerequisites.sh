@@ -1,8 +1,7 @@
-# Sourced by the two commands of the README: finds what they need, installs the
-# Debian packages that are missing where it may, and says what is missing where
-# it may not.
+# Sourced by the two commands of the README. Finds what they need, installs missing Debian
+# packages if it may, and otherwise says what is missing.
 
-# need PACKAGE TEST...: notes the package where the test fails.
+# need PACKAGE TEST...: notes the package if the test fails.
 missing_packages=()
 need() {
   local package=$1
@@ -10,19 +9,19 @@ need() {
   "$@" >/dev/null 2>&1 || missing_packages+=("$package")
 }
 
-# A header that the C compiler finds.
+# The C compiler finds the header.
 has_header() { echo "#include <$1>" | ${CC:-cc} -E -x c - ; }
 
-# The last of several headers, which needs the others before it.
+# The same for the last of several headers, which needs the others before it.
 has_header_after() { printf "#include <%s>\n" "$@" | ${CC:-cc} -E -x c - ; }
 
-# Debian's has its version in its name.
+# Debian's php-fpm has its version in its name.
 find_php_fpm() { [ -n "$(compgen -c php-fpm)" ]; }
 
-# Some PATHs lack what administrators run.
+# Some PATHs lack the administrators' directories.
 find_server() { PATH=$PATH:/usr/sbin command -v "$1"; }
 
-# A python3 with pytest and with HTTP/2, for tests of the simulator, in pytest_python.
+# Sets pytest_python to a python3 with pytest and with HTTP/2, for the tests of the simulator.
 find_pytest_python() {
   for pytest_python in python3 /usr/bin/python3; do
     "$pytest_python" -c 'import pytest, h2, httpx' 2>/dev/null && return
@@ -34,7 +33,7 @@ find_pytest_python() {
 
 find_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
 
-# Large, and for one part only: that is skipped where it cannot be had.
+# Chromium is large and only one part needs it, so that part is skipped if it cannot be installed.
 try_chromium() {
   find_chromium >/dev/null && return
   (missing_packages=(chromium) && install_missing) || true
@@ -66,7 +65,7 @@ install_missing() {
   missing_packages=()
 }
 
-# Swift is no Debian package: it can only be asked for.
+# Swift is not a Debian package, so the script can only ask for it.
 need_swift() {
   local version
   if version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\)\.\([0-9]*\).*/\1 \2/p') &&

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Memory between two pages that nobody may touch. Bytes laid against one of them
-/// end in a crash for whoever reads or writes past them, sanitizer or not.
+/// Memory between two pages that nobody may touch. If bytes lie against one of them,
+/// reading or writing past them crashes even without a sanitizer.
 final class GuardedMemory {
   enum Side: CaseIterable { case first, last }
 
@@ -22,14 +22,14 @@ final class GuardedMemory {
 
   deinit { munmap(base, size + 2 * page) }
 
-  /// Room of that size, against the first guard or the last.
+  /// Memory of that size, against the first guard or the last.
   func room(_ count: Int, at side: Side) -> UnsafeMutableRawBufferPointer {
     precondition(count <= size)
     let start = side == .first ? base + page : base + page + size - count
     return UnsafeMutableRawBufferPointer(start: start, count: count)
   }
 
-  /// A copy of the bytes, good until the next.
+  /// A copy of the bytes, valid until the next call.
   func copy(_ bytes: some Collection<UInt8>, at side: Side) -> UnsafeRawBufferPointer {
     let room = room(bytes.count, at: side)
     room.copyBytes(from: bytes)

@@ -7,7 +7,8 @@ import Testing
     bytes.withUnsafeBytes { KeyedHash(key: key).hash($0.baseAddress, $0.count) }
   }
 
-  /// SipHash-1-3 of the bytes 0, 1, 2 ... with the key 0 to 15, as its authors' program has it.
+  /// SipHash-1-3 of the bytes 0, 1, 2 ... with the key 0 to 15. The values are from its
+  /// authors' program.
   @Test func vectors() {
     let key: (UInt64, UInt64) = (0x0706_0504_0302_0100, 0x0F0E_0D0C_0B0A_0908)
     let expected: [UInt64] = [
@@ -22,7 +23,8 @@ import Testing
     }
   }
 
-  /// The process's key is one: the same hash each time, and not that of a key of zeros.
+  /// The process has one key: the hash is the same each time, and differs from the hash
+  /// with a key of zeros.
   @Test func ofThisProcess() {
     let text = Array("com.example".utf8)
     let one = text.withUnsafeBytes { KeyedHash().hash($0.baseAddress, $0.count) }

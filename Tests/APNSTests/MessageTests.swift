@@ -2,7 +2,7 @@ import Testing
 
 @testable import APNS
 
-/// A line of text of fixed size: valid whatever comes into it, and wherever it is cut.
+/// A text of fixed size stays valid whatever is appended and wherever it is cut.
 @Suite struct MessageTests {
   private static let pieces: [[UInt8]] = [
     Array("a".utf8), Array("ß".utf8), Array("€".utf8), Array("😀".utf8), [0xFF], [0xE2, 0x80],
@@ -43,13 +43,13 @@ import Testing
         let text = String(validating: told, as: UTF8.self)
         #expect(text != nil)
         #expect(expected.utf8.starts(with: told))
-        // No more is left off than the character that has no room.
+        // Only the character that does not fit is left off.
         #expect(told.count + 4 > min(expected.utf8.count, max(0, min(room, 240) - 1)))
       }
     }
   }
 
-  /// What is behind something that was cut would seem to belong to it.
+  /// Text after a cut would seem to belong to what was cut.
   @Test func nothingBehindACut() {
     var message = Message()
     for _ in 0..<238 { message.append("x") }

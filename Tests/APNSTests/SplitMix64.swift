@@ -1,4 +1,4 @@
-/// Steele, Lea and Flood's generator: the same numbers for the same seed, everywhere.
+/// Steele, Lea and Flood's generator: it gives the same numbers for the same seed on every machine.
 struct SplitMix64: RandomNumberGenerator {
   private var state: UInt64
 

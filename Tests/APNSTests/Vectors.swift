@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The files of Tests/Vectors. What they expect was written down without this library.
+/// The files of Tests/Vectors. Their expected results were written without this library.
 enum Vectors {
   static func frames() throws -> [FrameVector] { try load("frames") }
   static func errorPackets() throws -> [ErrorPacketVector] { try load("error-packets") }
@@ -25,7 +25,7 @@ enum Vectors {
   }
 }
 
-/// How a vector says what is to come of its bytes.
+/// The expected result of a vector's bytes.
 enum Verdict: String, Decodable {
   case valid, invalid
   /// More bytes are needed to know.
@@ -63,7 +63,7 @@ struct FrameVector: Vector {
     var offset: Int
     var identifier: UInt32?
     var status: UInt8
-    /// How many bytes are enough to know.
+    /// How many bytes it takes to know.
     var after: Int
   }
 
@@ -166,7 +166,7 @@ struct AnswerBodyVector: Vector {
   var timestamp: Int64
 }
 
-/// Bytes that stand in JSON as hex.
+/// Bytes that JSON holds as hex.
 @propertyWrapper
 struct Hex: Decodable, Equatable, Sendable {
   var wrappedValue: [UInt8]
@@ -188,7 +188,7 @@ struct Hex: Decodable, Equatable, Sendable {
 }
 
 extension Hex: CustomStringConvertible {
-  /// Short enough to be read in a failure.
+  /// Short enough to read in a failure message.
   var description: String {
     let digits = wrappedValue.prefix(40).map { byte in
       (byte < 16 ? "0" : "") + String(byte, radix: 16)

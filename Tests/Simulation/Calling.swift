@@ -1,6 +1,6 @@
 import CAPNS
 
-/// Who uses the session: sends, waits, asks, takes its events, and checks every answer.
+/// The program that uses the session: it sends, waits, asks, takes events and checks every answer.
 protocol Calling: ~Copyable {
   associatedtype Surroundings: Witness
   var world: Surroundings { get }
@@ -8,14 +8,14 @@ protocol Calling: ~Copyable {
   var lastIdentifier: UInt32 { get set }
   static var mostAtOnce: Int { get }
 
-  /// Draws a notification and has the session take it; its identifier.
+  /// Draws a notification, passes it to the session and returns its identifier.
   mutating func take() throws(Failure) -> UInt32
-  /// Takes an event and checks it; false where there is none in time.
+  /// Takes an event and checks it; false if none comes in time.
   mutating func takeEvent(milliseconds: Int32) throws(Failure) -> Bool
-  /// What else is to be known when all is over.
+  /// Checks the rest once everything is over.
   mutating func checkRest()
 
-  // The session's own.
+  // The session's own functions.
   var hasFullRecord: Bool { get }
   mutating func connect() throws(Failure)
   mutating func write(all: Bool) throws(Failure)
@@ -25,7 +25,7 @@ protocol Calling: ~Copyable {
 }
 
 extension Calling where Self: ~Copyable {
-  /// One run from its first send to the last event.
+  /// Plays one run from the first send to the last event.
   mutating func play() {
     for _ in 0..<world.actions {
       act()
@@ -66,7 +66,7 @@ extension Calling where Self: ~Copyable {
     checkStats()
   }
 
-  /// To connect and to write.
+  /// Time to connect and to write.
   private var bothTimeouts: Int64 { options.connectTimeout + options.writeTimeout }
 
   private func time(_ milliseconds: Int32) -> Int64 {
@@ -75,7 +75,7 @@ extension Calling where Self: ~Copyable {
 
   // MARK: Sending
 
-  /// As apns_session_send() does.
+  /// Does what apns_session_send() does.
   private mutating func sendOne() {
     guard !world.isFull, world.violation == nil else { return }
     world.met(.singles)
@@ -86,7 +86,7 @@ extension Calling where Self: ~Copyable {
     writeTaken(isMore: isMore)
   }
 
-  /// As apns_session_send_many() does.
+  /// Does what apns_session_send_many() does.
   private mutating func sendMany(_ count: Int) {
     world.met(.arrays)
     let isMore = world.dice.below(3) == 0
@@ -100,7 +100,7 @@ extension Calling where Self: ~Copyable {
     writeTaken(isMore: isMore)
   }
 
-  /// What is not a whole record waits where more is to come.
+  /// If more is to come, bytes that do not fill a record wait.
   private mutating func writeTaken(isMore: Bool) {
     if isMore, !hasFullRecord { return }
     world.expecting { () throws(Failure) in try write(all: !isMore) }
@@ -146,7 +146,7 @@ extension Calling where Self: ~Copyable {
     world.expecting { () throws(Failure) in try write(all: true) }
   }
 
-  /// True where everything has its end.
+  /// True if every notification has its outcome.
   @discardableResult
   private mutating func drain(milliseconds: Int32) -> Bool {
     world.beginCall("drain", lasting: time(milliseconds), waits: milliseconds != 0)
@@ -158,7 +158,7 @@ extension Calling where Self: ~Copyable {
     return isDone
   }
 
-  /// Everything works by now, so the end of everything comes to be known.
+  /// From here on everything works, so every outcome becomes known.
   private mutating func drainWhole() {
     for _ in 0..<100 {
       let isDone = drain(milliseconds: 1_000_000_000)
@@ -199,7 +199,7 @@ extension Calling where Self: ~Copyable {
 
   // MARK: Checks
 
-  /// Whose event that is; nil where it is nobody's.
+  /// The notification of the event; nil if it belongs to none.
   func number(of userData: UnsafeMutableRawPointer?) -> Int? {
     let number = Int(bitPattern: userData) - 1
     guard number >= 0, number < world.taken else {

@@ -1,6 +1,6 @@
 import CAPNS
 
-/// What the lines carry: reading and writing.
+/// The traffic on the lines: reading and writing.
 extension Wired {
   // MARK: Reading
 
@@ -45,7 +45,7 @@ extension Wired {
     }
   }
 
-  /// What was just found broken: by a refusal only where reading found that.
+  /// The reason why the connection broke. A refusal counts only if it was found by reading.
   func failure(_ line: Int) -> Failure {
     let connection = lines[line]
     if !connection.isDone, !connection.isBroken {
@@ -72,7 +72,7 @@ extension Wired {
     bringUp(line)
     checkPending(connection, bytes)
     if connection.endsAt <= clock {
-      // Into the void, until the network says that there is nobody.
+      // The bytes are lost until the network reports that nobody is there.
       connection.mayHide = true
       if connection.ending == .goodbye, !connection.writesFail {
         connection.writesFail = dice.below(2) == 0
@@ -115,7 +115,7 @@ extension Wired {
     connection.refusedSince = 0
     connection.tookAt = clock
     if connection.budget != .max { connection.budget -= count }
-    // Some of what is in it may not be whole yet.
+    // Some of the notifications in it may be incomplete.
     connection.mayHide = connection.isDeaf || count < bytes.count || count == 16 << 10
     call.vainWaits = 0
     counts.bytes += count
@@ -135,7 +135,7 @@ extension Wired {
     connection.pendingSum = sum(bytes)
   }
 
-  /// What TLS was given once comes first again, or it fails.
+  /// Bytes that TLS was given once have to come first the next time, or TLS fails.
   private func checkPending(_ connection: Wire, _ bytes: UnsafeRawBufferPointer) {
     let count = connection.pendingCount
     guard count > 0 else { return }

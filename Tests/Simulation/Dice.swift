@@ -1,8 +1,8 @@
-/// Where every choice of a run comes from: one seed, in Steele, Lea and Flood's SplitMix64.
+/// The source of every choice in a run: one seed, in Steele, Lea and Flood's SplitMix64.
 struct Dice {
   private var state: UInt64
 
-  /// Neighbouring seeds have nothing in common.
+  /// Neighbouring seeds lead to unrelated choices.
   init(seed: UInt64) { state = Self.stir(seed &+ 0x9E37_79B9_7F4A_7C15) }
 
   private static func stir(_ value: UInt64) -> UInt64 {
@@ -17,7 +17,7 @@ struct Dice {
     return Self.stir(state)
   }
 
-  /// 0 ..< bound; 0 where there is no bound to stay below.
+  /// A number in 0 ..< bound; 0 if the bound is 0 or less.
   mutating func below(_ bound: Int) -> Int {
     bound > 0 ? Int(next().multipliedFullWidth(by: UInt64(bound)).high) : 0
   }
@@ -30,13 +30,13 @@ struct Dice {
 
   mutating func pick<Choice>(_ choices: [Choice]) -> Choice { choices[below(choices.count)] }
 
-  /// 0 ... limit, a short time as likely as a long one.
+  /// A time in 0 ... limit; short times are as likely as long ones.
   mutating func time(upTo limit: Int64) -> Int64 {
     guard limit > 0 else { return 0 }
     return Int64(below(Int(limit >> Int64(below(14))) + 1))
   }
 
-  /// Some time up to the usual one; most often that.
+  /// A time up to the usual one, and mostly the usual one itself.
   mutating func around(_ usual: Int64) -> Int64 {
     below(4) == 0 ? Int64(below(Int(usual) + 1)) : usual
   }

@@ -1,7 +1,7 @@
-/// How an end looks from the session's side.
+/// How the end of a connection looks to the session.
 enum Ending {
   case goodbye
   case broken
-  /// An alert that turns the provider's certificate down.
+  /// A TLS alert that refuses the provider's certificate.
   case refusal
 }

@@ -1,4 +1,4 @@
-/// The session's network, of which every call is a step of the world.
+/// The session's network. Every call is a step of the world.
 struct FakeNetwork<World: Wired>: Network, ~Copyable {
   let world: World
 

@@ -1,4 +1,4 @@
-/// One connection as the network sees it, whatever is spoken over it.
+/// One connection as the network sees it, whatever protocol it carries.
 class Link: CustomStringConvertible {
   enum Phase {
     case closed
@@ -8,9 +8,9 @@ class Link: CustomStringConvertible {
 
   final let line: Int
   final var phase = Phase.closed
-  /// Counted over the run.
+  /// The connection's number in the run.
   final var serial = -1
-  /// It was begun as a spare one.
+  /// The session opened it as a spare connection.
   final var isSpare = false
 
   // Opening.
@@ -20,39 +20,39 @@ class Link: CustomStringConvertible {
 
   // Towards the peer.
   final var up: Int64 = 0
-  /// When the last byte written gets there.
+  /// When the last written byte arrives.
   final var arrival: Int64 = 0
-  /// So many bytes may be written before the peer takes no more for a while.
+  /// How many bytes may be written before the peer takes no more for a while.
   final var budget = 0
   final var fullUntil: Int64 = 0
-  /// Nothing can be written until something was read, which comes then.
+  /// If set, nothing can be written until something was read, which can be read at this time.
   final var rereadAt: Int64 = 0
-  /// What was refused has to come first again.
+  /// Bytes that were refused once and have to come first again.
   final var pendingCount = 0
   final var pendingSum: UInt64 = 0
   final var hasSaidGoodbye = false
   final var writesFail = false
-  /// When it took something last.
+  /// When it last took bytes.
   final var tookAt: Int64 = 0
-  /// Since when it takes nothing; 0: it takes. And whether it ever did not.
+  /// Since when it has taken nothing; 0: it takes bytes. And whether it ever took nothing.
   final var refusedSince: Int64 = 0
   final var everRefused = false
-  /// The session may have put something into it of which the peer sees nothing.
+  /// The session may have written something to it that the peer will not see.
   final var mayHide = false
 
   // What the session was told.
-  /// Of the connection's end, by whatever says so.
+  /// The session knows, by whatever sign, that the connection has ended.
   final var isDone = false
   final var isRefused = false
-  /// A write failed, and nothing was read since.
+  /// A write failed, and the session has read nothing since.
   final var isBroken = false
   final var isUnread = false
 
   // From the peer.
   final var down: Int64 = 0
-  /// The peer looks at nothing more.
+  /// The peer no longer looks at anything.
   final var isDeaf = false
-  /// Something to read that is no data.
+  /// When there is something to read that is not data.
   final var ticketAt = Int64.max
   final var endsAt = Int64.max
   final var ending = Ending.goodbye
@@ -65,18 +65,18 @@ class Link: CustomStringConvertible {
 
   final var description: String { "line \(line) (connection \(serial))" }
 
-  /// When the peer does something out of itself; `max`: never.
+  /// When the peer next does something of its own accord; `max`: never.
   var nextDeed: Int64 { .max }
 
-  /// When the next bytes come.
+  /// When the next bytes arrive.
   func nextArrival(_ clock: Int64) -> Int64 { .max }
 
-  /// When something is there to be read.
+  /// When there is something to read.
   final func readableAt(_ clock: Int64) -> Int64 {
     let time = min(nextArrival(clock), ticketAt, endsAt)
     return rereadAt > 0 ? min(time, rereadAt) : time
   }
 
-  /// When something can be written, or the attempt will tell that it cannot.
+  /// When something can be written, or a write would report that it cannot.
   final var writableAt: Int64 { min(fullUntil, endsAt) }
 }

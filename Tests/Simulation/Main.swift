@@ -1,6 +1,6 @@
 import Glibc
 
-/// Plays seeds, on several threads, until all are done or one fails.
+/// Plays seeds on several threads until all are done or one fails.
 @main
 enum Simulation {
   static func main() {
@@ -38,7 +38,7 @@ enum Simulation {
     exit(isFine ? 0 : 1)
   }
 
-  /// What was built in.
+  /// The worlds that were compiled in.
   private static var worlds: [(String, Players.Builder)] {
     var worlds: [(String, Players.Builder)] = []
     #if PLAYS_BINARY

@@ -1,23 +1,23 @@
-/// How slow the network is and what goes wrong in it. Times in ns, chances in a thousand.
+/// How slow the network is and what goes wrong in it. Times are in ns, chances in a thousand.
 struct NetworkFaults {
   var delayMax: Int64 = 0
   var openingMax: Int64 = 0
   var failingOpens = 0
   var hangingOpens = 0
-  /// Connections with something to read that is no data: a session ticket.
+  /// Connections that have something to read that is not data: a session ticket.
   var tickets = 0
   var partialWrites = 0
   var stalls = 0
   var endlessStalls = 0
-  /// Writes that have to read first.
+  /// Writes that cannot go on before a read.
   var renegotiations = 0
   var earlyWakes = 0
-  /// The process may be put aside for so long at any call; 0: it is not.
+  /// The process may be suspended for up to this long at any call; 0: never.
   var lapseMax: Int64 = 0
 
   init() {}
 
-  /// In how many runs of a thousand there are tickets, and the process is put aside at all.
+  /// Of a thousand runs, `ticketed` have tickets and `lapsing` suspend the process.
   init(_ dice: inout Dice, ticketed: Int, lapsing: Int) {
     delayMax = dice.pick([100_000, 5_000_000, 50_000_000, 500_000_000])
     openingMax = dice.pick([1_000_000, 50_000_000, 2_000_000_000, 12_000_000_000])

@@ -1,8 +1,8 @@
 import Glibc
 
-/// The threads, each with a world of its own.
+/// The threads. Each has a world of its own.
 final class Players: @unchecked Sendable {
-  /// Makes a world; the seed that is being played is to be written where it is told.
+  /// Makes a world, which writes the seed it plays to `slot`.
   typealias Builder = (_ traces: Bool, _ slot: UnsafeMutablePointer<UInt64>) -> Stage
 
   private let build: Builder
@@ -13,10 +13,10 @@ final class Players: @unchecked Sendable {
   private let traces: Bool
   private let started = Players.seconds
   private static let block: UInt64 = 500
-  /// A run that takes longer goes round in circles in the core itself.
+  /// In seconds. A run that takes longer is stuck in a loop in the core itself.
   private static let longestRun = 60
 
-  // What the threads share, under the lock.
+  // Shared by the threads and protected by the lock.
   private var lock = pthread_mutex_t()
   private var next: UInt64 = 0
   private var running = 0
@@ -32,7 +32,7 @@ final class Players: @unchecked Sendable {
     pthread_mutex_init(&lock, nil)
   }
 
-  /// Whether all went well.
+  /// Returns whether everything went well.
   func play() -> Bool {
     Crash.protocolName = name
     Crash.tellSeeds()
@@ -86,7 +86,7 @@ final class Players: @unchecked Sendable {
     locked { running -= 1 }
   }
 
-  /// The next seeds, for what the last ones met; nil where there are no more.
+  /// Takes the results of the last seeds and returns the next seeds; nil if there are no more.
   private func take(from report: inout Report) -> Range<UInt64>? {
     locked {
       total.add(report)
@@ -98,7 +98,7 @@ final class Players: @unchecked Sendable {
     }
   }
 
-  /// Says how far they are, and ends the program where one is stuck.
+  /// Prints the progress, and ends the program if a thread is stuck.
   private func watch() {
     var seen = [UInt64](repeating: Crash.none, count: jobs)
     var since = [Int](repeating: 0, count: jobs)
@@ -140,7 +140,7 @@ final class Players: @unchecked Sendable {
   }
 }
 
-/// The seeds that are being played, for the case that the core ends the program.
+/// The seeds being played, in case the core ends the program.
 enum Crash {
   static let none = UInt64.max
   nonisolated(unsafe) static var protocolName = ""

@@ -1,4 +1,4 @@
-/// What the runs have met, so that one sees that they reach everything.
+/// What the runs have met. It shows that they reach everything.
 enum Met: Int, CaseIterable {
   case notifications, singles, arrays, connections, spares, sparesUsed
   case refusedConnects, failedHandshakes, openingTimeouts, refusals
@@ -83,7 +83,7 @@ enum Met: Int, CaseIterable {
     }
   }
 
-  /// What only one of the protocols has: the others are met by both.
+  /// What only one of the protocols can meet. Both meet all the others.
   private static let ofBinary: Set<Met> = [
     .spares, .sparesUsed, .rejections, .shutdowns, .sentinels, .sentinelsNamed,
     .sentinelsUnnamed, .sentinelsInDoubt, .nameless, .strangers, .noises, .cutPackets,
@@ -96,7 +96,7 @@ enum Met: Int, CaseIterable {
   }
 }
 
-/// Counts of what was met, of one thread's runs or of all.
+/// Counts of what one thread or all threads met.
 struct Report {
   private(set) var counts = [Int](repeating: 0, count: Met.allCases.count)
   private(set) var statuses = [Int](repeating: 0, count: 1000)

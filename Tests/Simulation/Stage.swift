@@ -1,45 +1,47 @@
 import CAPNS
 import CSystem
 
-/// What surrounds a session whatever it speaks: the clock, the dice, the call that is being
-/// made, and when connections may be; and the first thing that was violated.
+/// The surroundings of a session, whatever protocol it uses: the clock, the dice, the
+/// current call, the rules for opening connections, and the first violation.
 class Stage {
   private(set) var seed: UInt64 = 0
   final var dice = Dice(seed: 0)
   final var given = apns_session_options_t()
   final var faults = NetworkFaults()
   final var clock: Int64 = 0
-  /// Faults are over: what is opened from now on works.
+  /// Faults are over: connections that are opened from now on work.
   final var isHealed = false
-  /// What was violated first; the rest of the run means nothing.
+  /// The first violation. The rest of the run means nothing after it.
   private(set) final var violation: String?
   final let traces: Bool
   /// Room for the token of the next notification.
   final let token = UnsafeMutableRawBufferPointer.allocate(byteCount: 128, alignment: 16)
   final var report = Report()
-  /// Where the seed can be read from outside.
+  /// The seed is written here so that others can read it.
   private final let slot: UnsafeMutablePointer<UInt64>
 
-  /// What its lines carried, which the session's counts have to equal.
+  /// What the lines carried. The session's counts have to equal it.
   final var counts = LineCounts()
 
-  // What the session may do in the present call.
+  // What the session may do in the current call.
   final var call = Call()
   private(set) final var steps = 0
-  /// Calls of the network until the process is put aside for a while.
+  /// Calls of the network before the process is suspended for a while.
   private final var untilLapse = Int.max
 
-  // When connections may be made.
-  /// The times of the last ones, as many as the cap allows in a minute.
+  // The rules for opening connections.
+  /// The times of the newest connections, as many as the cap allows in a minute.
   private final var opened = [Int64](repeating: 0, count: 64)
   private final var openedCount = 0
-  /// Connections in a row that surely achieved nothing, and until when that forbids another.
+  /// How many connections in a row certainly achieved nothing, and until when the next one
+  /// is forbidden.
   private final var fruitless = 0
   private final var pausedUntil: Int64 = 0
-  /// When a line last took nothing for so long that what waited in it may have been given up.
+  /// When a line last took nothing for so long that the session may have given up what
+  /// waited for it.
   final var starvedAt: Int64 = -1
 
-  /// As `--protocol` takes it.
+  /// The name that `--protocol` takes.
   var protocolName: StaticString { "" }
 
   init(traces: Bool, slot: UnsafeMutablePointer<UInt64>) {
@@ -47,7 +49,7 @@ class Stage {
     self.slot = slot
   }
 
-  /// Plays what the seed says, to its end or to the first violation.
+  /// Plays a seed until it ends or something is violated.
   func play(seed: UInt64) {}
 
   final func begin(seed: UInt64) {
@@ -66,7 +68,7 @@ class Stage {
     starvedAt = -1
   }
 
-  /// To be called when the scenario is drawn.
+  /// Call this once the scenario is drawn.
   final func adopt(_ given: apns_session_options_t, _ faults: NetworkFaults) {
     (self.given, self.faults) = (given, faults)
     untilLapse = faults.lapseMax > 0 ? dice.within(1...500) : .max
@@ -93,7 +95,7 @@ class Stage {
 
   // MARK: Time
 
-  /// A call of the network, which takes a little time, now and then a lot of it.
+  /// A call of the network. It takes a little time, and now and then a lot.
   @inline(__always)
   final func tick() {
     steps += 1
@@ -116,26 +118,26 @@ class Stage {
     untilLapse = dice.within(1...500)
   }
 
-  /// The session leaves its lines alone, which it does for a moment at most.
+  /// The session does nothing for a moment, and only for a moment.
   final func pause(_ time: Int64) {
     if !call.mayWait { violate("\(call.name) pauses") }
     if time <= 0 || time > 300_000 { violate("\(call.name) pauses for \(time) ns") }
     if clock + time > call.latest { violate("\(call.name) pauses beyond its deadline") }
     met(.pauses)
-    // The system gives it back when it likes.
+    // The system wakes the process late.
     let late = Int64(dice.below(100_000))
     clock += time + late
     call.spent += late
   }
 
-  /// The session cannot be stopped in the middle of a call, so the program is.
+  /// The session cannot be stopped in the middle of a call, so the program ends.
   @inline(never)
   private final func tooManySteps() {
     violate("more than \(Call.mostSteps) steps in one call: \(call.name)")
     endProgram()
   }
 
-  /// How to see it again.
+  /// Prints how to reproduce the violation.
   final func tellViolation() {
     print("seed \(seed): \(violation ?? "nothing")")
     print(
@@ -171,7 +173,7 @@ class Stage {
     call = Call()
   }
 
-  /// Runs a call that may fail; true where it did not.
+  /// Runs a call that may fail; true if it did not.
   @discardableResult
   final func expecting(_ body: () throws(Failure) -> Void) -> Bool {
     do throws(Failure) {
@@ -183,7 +185,7 @@ class Stage {
     }
   }
 
-  /// A call failed, as it may where the network does.
+  /// A call failed, which it may do when the network fails.
   final func failed(_ failure: Failure) {
     say("\(call.name) fails: \(failure.status.rawValue)")
     switch failure.status {
@@ -193,7 +195,7 @@ class Stage {
     }
   }
 
-  // The options, in ns.
+  // The options' values in ns.
   final var connectTimeout: Int64 { timeout(given.connect_timeout_ms, or: 10_000) }
   final var writeTimeout: Int64 { timeout(given.write_timeout_ms, or: 10_000) }
   final var answerTimeout: Int64 { timeout(given.answer_timeout_ms, or: 30_000) }
@@ -204,7 +206,7 @@ class Stage {
 
   // MARK: Making connections
 
-  /// One is begun; `counts` where it went as far as the network.
+  /// A connection is begun; `counts` is true if the network was asked for it.
   final func checkOpening(counts: Bool) {
     if clock < pausedUntil {
       violate("a connection \((pausedUntil - clock) / 1000) us before the pause is over")
@@ -218,7 +220,7 @@ class Stage {
     openedCount += 1
   }
 
-  /// A connection came to nothing, and the session cannot but know it.
+  /// A connection came to nothing, and the session has to know it.
   final func pauseForNothing() {
     let most = given.reconnect_pause_max_ms
     let longest = Int64(most == 0 ? 5000 : most) * 1_000_000
@@ -233,27 +235,27 @@ class Stage {
   }
 }
 
-/// Connections that were open, and what was written to them.
+/// Connections that were opened, and what was written to them.
 struct LineCounts {
   var connects = 0
   var bytes = 0
   var records = 0
 }
 
-/// The session's present call, and what it may do.
+/// The session's current call, and what it may do.
 struct Call {
   static let mostSteps = 3_000_000
   var name: StaticString = "nothing"
   var started: Int64 = 0
   var longest: Int64 = 0
-  /// Time that passed in it otherwise than by waiting.
+  /// Time that passed in the call without waiting.
   var spent: Int64 = 0
   var mayWait = false
   var mayWrite = false
   var steps = 0
-  /// Waits in a row that ended at once, with nothing read, written or opened in between.
+  /// Waits in a row that ended at once with nothing read, written or opened in between.
   var vainWaits = 0
 
-  /// Later than that it waits for nothing.
+  /// The time after which the call may not wait.
   var latest: Int64 { started + longest + spent }
 }

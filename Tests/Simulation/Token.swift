@@ -1,8 +1,8 @@
 import CSystem
 
-/// Tokens that say which notification they are of, and payloads that tell by their bytes.
+/// Tokens that name their notification, and payloads whose bytes identify it.
 enum Token {
-  /// More than any token or payload, from any start.
+  /// Longer than any token or payload, from any start.
   private static let pattern: UnsafeMutableRawBufferPointer = {
     let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 8 << 10, alignment: 16)
     var dice = Dice(seed: 1)

@@ -1,4 +1,4 @@
-/// How time passes where the session waits, and what it then finds.
+/// How time passes while the session waits, and what it finds afterwards.
 extension Wired {
   func watch(_ line: Int, for readiness: Readiness) { lines[line].watched |= readiness.rawValue }
 
@@ -16,11 +16,11 @@ extension Wired {
     checkWaiting(until: time)
     let started = clock
     if traces { sayWatched(time) }
-    // What a peer does after an early wake it has not done yet.
+    // After an early wake the peer has not done its later deeds yet.
     let isEarly = time > clock && dice.happens(faults.earlyWakes)
     var wake = max(nextWake(isEarly ? clock + dice.time(upTo: time - clock - 1) : time), clock)
     if wake == time {
-      // poll() counts in whole ms. That the wait before was too long is no fault of the next.
+      // poll() counts in whole ms. A wait that ended late does not count against the next one.
       let late = Int64(dice.below(1_000_000))
       wake += late
       call.spent += late
@@ -44,7 +44,7 @@ extension Wired {
     say("waits for \((time - clock) / 1000) us or\(watched.joined(separator: ","))")
   }
 
-  /// When the first line is ready for what it is watched for, or that time.
+  /// When the first line is ready for what it is watched for, but at most the given time.
   private func nextWake(_ time: Int64) -> Int64 {
     while true {
       var wake = time
@@ -53,7 +53,7 @@ extension Wired {
         if connection.watched != 0 { wake = min(wake, readyAt(connection)) }
         if connection.nextDeed < next?.nextDeed ?? .max { next = connection }
       }
-      // What the peer does until then may come sooner.
+      // The peer may do something before that which makes a line ready sooner.
       guard let next, next.nextDeed <= wake else { return wake }
       act(next.line, until: next.nextDeed)
     }

@@ -1,35 +1,36 @@
 import CAPNS
 
-/// A world whose lines the session's network leads to. What the network does is the same
-/// whatever is spoken; what the peer at the other end does is the world's own.
+/// A world whose lines carry the session's connections. The network behaves the same for
+/// every protocol; each world adds its own peer at the other end.
 protocol Wired: Stage {
   associatedtype Wire: Link
-  /// Two for each connection of the session.
+  /// Two lines for each connection of the session.
   var lines: [Wire] { get set }
-  /// A line as it is before it is opened.
+  /// A line that has not been opened.
   func newConnection(_ line: Int) -> Wire
-  /// The session has to answer its peer in any call.
+  /// True if the session has to answer its peer in any call.
   var writesInAnyCall: Bool { get }
-  /// A wait that is shorter achieves nothing unless something else does.
+  /// A shorter wait counts as achieving nothing unless something else happens in between.
   var shortestWait: Int64 { get }
 
-  /// A connection is about to be begun; it was; it is open.
+  /// A connection will be begun, was begun, or is open.
   func willOpen(_ line: Int, isSpare: Bool)
   func begun(_ line: Int)
   func opened(_ line: Int)
-  /// One came to nothing, and the session cannot but know it.
+  /// A connection came to nothing, and the session has to know it.
   func cameToNothing()
-  /// What the end of one means to what it carried, by what the session has read.
+  /// A connection ended. Decides what that means for the notifications it carried, from
+  /// what the session has read.
   func settle(_ line: Int)
 
-  /// The peer does what is to be done by that time.
+  /// The peer does what is due by that time.
   func act(_ line: Int, until time: Int64)
   /// Bytes that the session was told were written.
   func receive(_ line: Int, _ bytes: UnsafeRawBufferPointer)
   func hearGoodbye(_ line: Int)
-  /// Gives out what has arrived; how much that is.
+  /// Hands out the bytes that have arrived, and returns how many.
   func giveOut(_ line: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int
-  /// The session has read it.
+  /// The session has read these bytes.
   func hasRead(_ line: Int)
   func checkWaiting(until time: Int64)
 }
@@ -37,10 +38,10 @@ protocol Wired: Stage {
 extension Wired {
   static var mostLines: Int { 8 }
 
-  /// All lines as they are before a run.
+  /// Resets all lines before a run.
   func clearLines() { lines = (0..<Self.mostLines).map { newConnection($0) } }
 
-  /// All that the peer of a line does until now.
+  /// The peer of a line catches up with the clock.
   @inline(__always)
   func bringUp(_ line: Int) {
     if lines[line].nextDeed <= clock { act(line, until: clock) }
@@ -109,7 +110,7 @@ extension Wired {
 
   private func openingFailed(_ line: Int, _ failure: Failure) -> Failure {
     say("\(lines[line]) does not open")
-    // Whether a spare one is needed by now, only the session knows.
+    // Only the session knows whether it still needs a spare connection.
     if !lines[line].isSpare { cameToNothing() }
     return failure
   }

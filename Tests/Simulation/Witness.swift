@@ -1,19 +1,20 @@
 import CAPNS
 
-/// A world that knows what has to come of the calls, and judges by it.
+/// A world that knows the right result of every call and checks it.
 protocol Witness: Stage {
-  /// How many of them a run makes before its last ones.
+  /// How many actions a run makes before its final ones.
   var actions: Int { get }
-  /// Notifications that the session has taken, and whether there is room for no other.
+  /// Notifications that the session has taken, and whether there is no room for another.
   var taken: Int { get }
   var isFull: Bool { get }
-  /// Of how many the caller was told the end; whether it was of this one's.
+  /// How many outcomes the caller was told, and whether this notification's was among them.
   var told: Int { get }
   func isTold(_ number: Int) -> Bool
-  /// The peer has accepted it; and nothing the session has read says otherwise.
+  /// Whether the peer accepted it; and a check that nothing the session has read
+  /// contradicts that.
   func wasAccepted(_ number: Int) -> Bool
   func checkAccepted(_ number: Int)
-  /// What it knows of the session's counts beyond what holds for any.
+  /// Checks the session's counts beyond what holds for every protocol.
   func checkOwn(_ stats: apns_session_stats_t)
 }
 
@@ -38,7 +39,7 @@ extension Witness {
     if told != UInt64(known) { violate("stats: \(what) is \(told), not \(known)") }
   }
 
-  /// All is over and told: each has exactly one end.
+  /// Everything is over and told: checks that each notification has exactly one outcome.
   func checkEnds(accepted: Int) {
     var silent = 0
     for number in 0..<taken where !isTold(number) {

@@ -1,28 +1,28 @@
 import CAPNS
 
-/// What a notification asks of APNs by HTTP/2, checked before it costs a stream. Its
-/// texts are the caller's.
+/// A notification's request to APNs by HTTP/2, checked before it uses a stream. Its texts
+/// belong to the caller.
 struct HTTP2Request {
   let token: UnsafeRawBufferPointer
   let payload: UnsafeRawBufferPointer
   let type: PushType
-  /// 0: not said.
+  /// 0: not given.
   let priority: UInt8
-  /// UNIX seconds, 0 to be tried once; nil: not said.
+  /// UNIX seconds. 0: try once. Nil: not given.
   let expiry: Int64?
-  /// Empty: there is only one that the certificate is for.
+  /// Empty: the certificate is for one topic only.
   let topic: UnsafeRawBufferPointer
-  /// Empty: none.
+  /// Empty: no collapse identifier.
   let collapse: UnsafeRawBufferPointer
-  /// Nil: APNs makes one.
+  /// Nil: APNs makes an identifier.
   let identifier: MessageID?
 
   static let collapseMax = 64
-  /// No topic of Apple's is nearly as long.
+  /// Apple's topics are never nearly this long.
   static let topicMax = 255
 
-  /// `topic`: what is meant where the notification names none; `topicCount`: its length,
-  /// where it was checked before. `payloadMax`: 0 for what its type allows.
+  /// `topic` is used if the notification names none; `topicCount` is its length if it was
+  /// checked before. `payloadMax` 0 stands for the limit of the push type.
   init(
     _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer,
     payloadMax: Int, topic fallback: UnsafePointer<CChar>?, topicCount: Int? = nil,
@@ -108,7 +108,8 @@ struct HTTP2Request {
     return type
   }
 
-  /// A background push has 5 and no other (Sending notification requests to APNs, apns-priority).
+  /// A background push has to have priority 5 (Sending notification requests to APNs,
+  /// apns-priority).
   @inline(__always)
   private static func priority(_ given: UInt8, of type: PushType) throws(Failure) -> UInt8 {
     if type == .background, given == 0 || given == 5 { return 5 }
@@ -121,7 +122,7 @@ struct HTTP2Request {
     return given
   }
 
-  /// The text of a header, which a control character would end, or begin another.
+  /// Checks the text of a header. A control character could end the header or begin another one.
   @_optimize(speed) @inline(never)
   private static func text(
     _ given: UnsafePointer<CChar>?, _ name: StaticString, most: Int, lowest: UInt8,
@@ -131,7 +132,7 @@ struct HTTP2Request {
     var count = 0
     while given[count] != 0 {
       let byte = UInt8(bitPattern: given[count])
-      // A space at an end belongs to no header's text (RFC 9110, 5.5).
+      // A header's text never begins or ends with a space (RFC 9110, 5.5).
       guard byte >= lowest, byte != 0x7F, byte != 0x20 || count > 0 && given[count &+ 1] != 0
       else {
         throw Failure(APNS_ERR_ARGUMENT, reject: reject, cause: cause) {
@@ -169,12 +170,12 @@ struct HTTP2Request {
   }
 }
 
-/// A UUID as `apns-id` has it: in lower case.
+/// A UUID in lower case, as in `apns-id`.
 struct MessageID {
   static let count = 36
   private(set) var bytes = InlineArray<36, UInt8>(repeating: 0)
 
-  /// Nil where the text is not 8-4-4-4-12 hex digits of either case.
+  /// Nil if the text is not 8-4-4-4-12 hex digits, in either case.
   @inline(never)
   init?(_ text: UnsafePointer<CChar>) {
     for index in 0..<Self.count {

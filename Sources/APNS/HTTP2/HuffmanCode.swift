@@ -1,8 +1,9 @@
-/// HPACK's code for texts (RFC 7541, 5.2 and appendix B), as far as it goes in twelve bits;
-/// a text with other characters is sent as it is.
+/// HPACK's Huffman code (RFC 7541, 5.2 and appendix B) for characters with codes of at most
+/// twelve bits. Texts with other characters are sent plainly.
 struct HuffmanCode {
-  /// The length of each character's code, from the space on: 5, or A for 10; -: longer.
-  /// The codes are given out by length, and those of one length in the characters' order.
+  /// The length of each character's code, from the space on: 5 to 9, A to C for 10 to 12,
+  /// and - for longer codes. Codes are assigned by length, and within one length in the
+  /// characters' order.
   private static var lengths: StaticString {
     """
     6AAC-68BAA8B8666555666666678-6CA-67777777777777777777777878--\
@@ -11,16 +12,16 @@ struct HuffmanCode {
   }
   private static var lowest: UInt8 { 0x20 }
 
-  /// Each with its length in the lowest four bits, 0 where there is none: those of
-  /// characters, and behind them those of bytes as two hex digits.
+  /// The codes of characters, followed by the codes of bytes as two hex digits. Each has
+  /// its length in the lowest four bits, or is 0 if there is no code.
   private let codes: UnsafeMutablePointer<UInt16>
   private static var pairs: Int { 128 }
-  /// What each path begins with: 57 bits.
+  /// The start of each path: 57 bits.
   private var beginning: BitWriter
   private static var path: StaticString { "/3/device/" }
   static var size: Int { (pairs &+ 256) &* MemoryLayout<UInt16>.stride }
 
-  /// `memory` is lent, and has that size.
+  /// `memory` is lent by the caller and has `size` bytes.
   init(_ memory: UnsafeMutableRawPointer) {
     codes = memory.bindMemory(to: UInt16.self, capacity: Self.pairs &+ 256)
     codes.initialize(repeating: 0, count: Self.pairs)
@@ -47,7 +48,7 @@ struct HuffmanCode {
     }
   }
 
-  /// How many bytes the text takes; nil where it has no code.
+  /// The length in bytes of the coded text; nil if a character has no code.
   func size(of text: UnsafeRawBufferPointer) -> Int? {
     var bits = 0
     for byte in text {
@@ -57,8 +58,8 @@ struct HuffmanCode {
     return (bits &+ 7) &>> 3
   }
 
-  /// Writes a text that has a code; the end of it. Up to three bytes behind it are
-  /// overwritten too.
+  /// Writes a text whose characters all have codes, and returns where it ends. It may
+  /// overwrite up to three bytes after the end.
   func write(
     _ text: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer
   ) -> UnsafeMutableRawPointer {
@@ -70,7 +71,7 @@ struct HuffmanCode {
     return bits.end()
   }
 
-  /// The same of a path that ends in a token's hex digits.
+  /// The same for a path that ends in a token's hex digits.
   @_optimize(speed)
   func write(
     pathOf token: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer
@@ -96,10 +97,10 @@ struct HuffmanCode {
   }
 }
 
-/// Bits, the highest of each byte first.
+/// Writes bits, the highest of each byte first.
 private struct BitWriter {
   var next: UnsafeMutableRawPointer
-  /// The lowest `count` of these are not written yet.
+  /// The lowest `count` of these bits are not written yet.
   private var bits: UInt64 = 0
   private var count: UInt64 = 0
 
@@ -112,7 +113,7 @@ private struct BitWriter {
     count &+= length
   }
 
-  /// Leaves fewer than 32; to be called before there are more than 64.
+  /// Leaves fewer than 32 bits. It has to be called before there are more than 64.
   @inline(__always)
   mutating func flush() {
     if count >= 32 {
@@ -127,7 +128,7 @@ private struct BitWriter {
     next += 4
   }
 
-  /// Fills up the last byte with ones.
+  /// Fills the last byte with ones.
   mutating func end() -> UnsafeMutableRawPointer {
     let left = Int(count &+ 7) &>> 3
     put((bits &<< (32 &- count)) | (0xFFFF_FFFF &>> count))

@@ -1,28 +1,28 @@
-/// Why APNs refused: a row of the table of its reasons, by number.
+/// Why APNs refused a notification: the number of a row in the table of reasons.
 struct Reason: Equatable {
-  /// What a session does about it.
+  /// What a session does when APNs gives this reason.
   enum Remedy: UInt8 {
-    /// The notification is rejected.
+    /// Reject the notification.
     case reject
-    /// It is sent again after a while, longer each time.
+    /// Send it again after a while, longer each time.
     case wait
-    /// It is sent again on another connection.
+    /// Send it again on another connection.
     case reconnect
-    /// It is sent again on another connection, once.
+    /// Send it again on another connection, once.
     case reconnectOnce
-    /// It is sent again with a new provider token, once.
+    /// Send it again with a new provider token, once.
     case renewToken
-    /// The device is gone: it is rejected, and told by the feedback.
+    /// The device is gone: reject it, and report it in the feedback.
     case unregistered
   }
 
-  /// As `apns_reason_t` has it.
+  /// The number in `apns_reason_t`.
   private(set) var number: UInt8
 
   static var none: Reason { Reason(number: 0) }
   static var other: Reason { Reason(number: 255) }
 
-  /// In the order of their numbers: the HTTP status, a letter for the binary status (A
+  /// Rows in the order of their numbers: the HTTP status, a letter for the binary status (A
   /// is 0), a letter for the remedy, and the text.
   private static var table: WordList {
     WordList(
@@ -66,7 +66,7 @@ struct Reason: Equatable {
 
   private init(number: UInt8) { self.number = number }
 
-  /// One that is not listed is `other`.
+  /// A text that is not listed becomes `other`.
   init(_ number: UInt32) {
     self.number = UInt8(exactly: number) ?? Self.other.number
     if self != .none, row.count == 0 { self = .other }
@@ -82,14 +82,14 @@ struct Reason: Equatable {
 
   private var row: UnsafeRawBufferPointer { Self.table[Int(number) &- 1] }
 
-  /// Static, with a NUL behind it; nil where it is not listed.
+  /// Static, followed by a NUL; nil if the reason is not listed.
   var text: UnsafeRawBufferPointer? {
     let row = row
     guard row.count > Self.textOffset else { return nil }
     return UnsafeRawBufferPointer(rebasing: row[Self.textOffset...])
   }
 
-  /// The status that APNs answers with; 0 where it is not listed.
+  /// The HTTP status that APNs sends with it; 0 if the reason is not listed.
   var status: Int {
     let row = row
     guard row.count > Self.textOffset else { return 0 }
@@ -98,14 +98,14 @@ struct Reason: Equatable {
     return status
   }
 
-  /// The status of the binary interface that says the same, where it is rejected.
+  /// The equivalent status of the binary interface, if the notification is rejected.
   var reject: UInt8 {
     let row = row
     if row.count > Self.textOffset { return row[3] &- 0x41 }
     return self == .none ? 0 : 255
   }
 
-  /// `answered`: the HTTP status it came with, which says more where the text says nothing.
+  /// `answered` is the HTTP status of the answer, which decides if the text is not known.
   func remedy(answered: Int) -> Remedy {
     let row = row
     if row.count > Self.textOffset { return Remedy(rawValue: row[4] &- 0x41) ?? .reject }

@@ -8,28 +8,28 @@ struct CommonHeaders {
 }
 
 /// Writes the header fields of one connection's requests (Apple: Sending notification
-/// requests to APNs) in HPACK (RFC 7541). nghttp2's own would look up each name and value,
-/// and code the device token's hex digits one by one.
-/// What writes is `mutating`, or it would be handed a copy of all this.
+/// requests to APNs) in HPACK (RFC 7541). nghttp2's encoder would look up each name and
+/// value, and encode the device token's hex digits one by one. The writing functions are
+/// `mutating`, because otherwise they would get a copy of the whole struct.
 struct RequestHeaders {
-  /// More than a request's fields come to.
+  /// More than the fields of one request can take.
   static var most: Int { 2048 }
   static var size: Int { HuffmanCode.size &+ FieldTable.size }
 
   private let code: HuffmanCode
   private var table: FieldTable
 
-  /// `memory` is lent, and has that size.
+  /// `memory` is lent by the caller and has `size` bytes.
   init(_ memory: UnsafeMutableRawPointer) {
     code = HuffmanCode(memory)
     table = FieldTable(memory + HuffmanCode.size)
   }
 
-  /// The peer's table holds that much from now on.
+  /// From now on the peer's table holds at most `size` bytes.
   mutating func limitTable(to size: Int) { table.limit(to: size) }
 
-  /// Writes the fields to `target`, which has room for `most` bytes; the end of them. Nil
-  /// where there is no room.
+  /// Writes the fields to `target`, which has room for `most` bytes, and returns where they
+  /// end. Nil if they do not fit.
   mutating func write(
     _ request: StoredRequest, id: InlineArray<16, UInt8>, of authority: CommonHeaders,
     to target: UnsafeMutableRawPointer
@@ -37,16 +37,17 @@ struct RequestHeaders {
     let texts =
       authority.authority.count &+ authority.authorization.count &+ request.topic.count
       &+ request.token.count &* 2 &+ request.collapse.count
-    // What else there is has its place in the rest.
+    // All other fields fit into the remaining 512 bytes.
     guard texts <= Self.most &- 512 else { return nil }
     var next = target
     if table.isReduced { next = Self.number(table.tellLimit(), 0x20, 5, next) }
-    // :method POST, :scheme https and :path are in the static table (RFC 7541, appendix A).
+    // :method POST, :scheme https and the name :path are in the static table (RFC 7541,
+    // appendix A).
     next.storeBytes(of: UInt32(0x04_87_83).littleEndian, as: UInt32.self)
     next = path(request.token, next + 3)
     next = put(.authority, authority.authority, next)
     if authority.authorization.count > 0 {
-      // Never to be indexed by anybody.
+      // Marked so that no intermediary may ever index it.
       next = string(authority.authorization, Self.number(23, 0x10, 4, next))
     }
     next = put(.topic, request.topic, next)
@@ -71,7 +72,8 @@ struct RequestHeaders {
     UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
   }
 
-  /// The path: as text, for which there is always a code, and that is always shorter.
+  /// Writes the path in Huffman code, which has a code for each of its characters and is
+  /// always shorter.
   @inline(__always)
   private mutating func path(
     _ token: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
@@ -80,7 +82,8 @@ struct RequestHeaders {
     return Self.coded(end - target - 1, target)
   }
 
-  /// Puts the length before a coded text of so many bytes that stands behind its first byte.
+  /// Writes the length of a Huffman-coded text that begins one byte after `target`, and
+  /// returns where the text ends.
   @inline(__always)
   private static func coded(
     _ count: Int, _ target: UnsafeMutableRawPointer
@@ -89,13 +92,13 @@ struct RequestHeaders {
       target.storeBytes(of: 0x80 | UInt8(truncatingIfNeeded: count), as: UInt8.self)
       return target + 1 + count
     }
-    // It is longer than one byte says: the text goes further back.
+    // The length takes more than one byte, so the text moves back to make room.
     let more = count < 0x7F + 0x80 ? 1 : 2
     memmove(target + 1 + more, target + 1, count)
     return number(count, 0x80, 7, target) + count
   }
 
-  /// One that is in the table, or a field for it (RFC 7541, 6).
+  /// Writes an indexed field if the table has it, and a literal field otherwise (RFC 7541, 6).
   @inline(never)
   private mutating func put(
     _ field: TableField, _ value: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
@@ -111,7 +114,7 @@ struct RequestHeaders {
   private mutating func putNew(
     _ field: TableField, _ value: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
   ) -> UnsafeMutableRawPointer {
-    // Only the name of `:authority` is in the static table.
+    // The static table has only the name `:authority`.
     let known = field == .authority ? 1 : table.findName(field)
     var isKept = table.isWorth(field, value)
     if known == nil { isKept = true } else if field == .id { isKept = false }
@@ -121,7 +124,7 @@ struct RequestHeaders {
     return string(value, next)
   }
 
-  /// A text, in whichever way is shorter.
+  /// Writes a text plainly or in Huffman code, whichever is shorter.
   @inline(never)
   private mutating func string(
     _ text: UnsafeRawBufferPointer, _ target: UnsafeMutableRawPointer
@@ -134,8 +137,8 @@ struct RequestHeaders {
     return next + text.count
   }
 
-  /// A number in the lowest bits of a byte, and where it is too large in those that follow
-  /// (RFC 7541, 5.1).
+  /// Writes a number in the lowest bits of a byte and, if it does not fit, in the bytes
+  /// that follow (RFC 7541, 5.1).
   @inline(never)
   private static func number(
     _ number: Int, _ first: UInt8, _ bits: Int, _ target: UnsafeMutableRawPointer

@@ -2,10 +2,10 @@ import CSystem
 
 /// Memory for requests of any size, each in one piece, in the order in which they came.
 ///
-/// A request that ends in the middle leaves a gap. Gaps are closed when room is short, so
-/// that a request that stays costs its own bytes and nothing else. The bytes lie in one
-/// stretch `tail..<head`, or, once it has gone round, in two: `tail..<turn` and then
-/// `0..<head`, with `head` strictly below `tail`.
+/// A request that ends before older ones leaves a gap. Gaps are closed when room is short,
+/// so a request that stays costs only its own bytes. The bytes lie in one stretch
+/// `tail..<head` or, once the store has wrapped, in two: `tail..<turn` and then `0..<head`,
+/// with `head` strictly below `tail`.
 struct RequestStore {
   private let base: UnsafeMutableRawPointer
   let size: Int
@@ -13,12 +13,12 @@ struct RequestStore {
   private var tail = 0
   private var turn = 0
   private var hasTurned = false
-  /// Bytes of the requests that are kept.
+  /// Bytes of the stored requests.
   private(set) var used = 0
-  /// Nothing has ended since the gaps were closed last.
+  /// No request has ended since the gaps were last closed.
   private var isPacked = true
 
-  /// Memory lent by the outbox, which outlives the store.
+  /// The outbox lends the memory and outlives the store.
   init(_ base: UnsafeMutableRawPointer, size: Int) {
     self.base = base
     self.size = size
@@ -27,7 +27,7 @@ struct RequestStore {
   @inline(__always)
   func address(_ place: Int) -> UnsafeMutableRawPointer { base + place }
 
-  /// Where the next `count` bytes go; nil where they do not fit in one piece.
+  /// Where the next `count` bytes go; nil if they do not fit in one piece.
   @inline(__always)
   func place(for count: Int) -> Int? {
     if hasTurned { return tail &- head > count ? head : nil }
@@ -46,14 +46,14 @@ struct RequestStore {
     used &+= count
   }
 
-  /// A request of so many bytes has ended; it leaves a gap.
+  /// A request of `count` bytes has ended and leaves a gap.
   @inline(__always)
   mutating func release(_ count: Int) {
     used &-= count
     isPacked = false
   }
 
-  /// The oldest request that is kept is at `place`: what lies before it is free.
+  /// The oldest stored request is at `place`, so everything before it is free.
   @inline(__always)
   mutating func begin(at place: Int) {
     if hasTurned, place < tail { hasTurned = false }
@@ -67,13 +67,13 @@ struct RequestStore {
 
   // MARK: Closing gaps
 
-  /// Closing gaps makes room for `count` bytes. An eighth of the memory has to come free,
-  /// so that a byte is moved eight times at the most for each byte taken.
+  /// Whether closing gaps makes room for `count` bytes and frees at least an eighth of the
+  /// memory. Because of that limit a byte is moved at most eight times for each byte taken.
   func isWorthPacking(for count: Int) -> Bool {
     !isPacked && size &- used >= max(count, size / 8)
   }
 
-  /// A walk over the requests that are kept, the oldest first, that closes the gaps.
+  /// Closes the gaps in one pass over the stored requests, the oldest first.
   struct Packing {
     fileprivate var cursor: Int
     fileprivate var turn = 0
@@ -81,13 +81,13 @@ struct RequestStore {
   }
 
   mutating func beginPacking() -> Packing {
-    // In two stretches the first one stays where it is, for the second lies before it.
+    // With two stretches the first one still begins at `tail`, because the second lies before it.
     if !hasTurned { tail = 0 }
     return Packing(cursor: tail)
   }
 
-  /// Moves the next request, which never moves backwards over one that was not moved yet;
-  /// its new place.
+  /// Moves the next request and returns its new place. A move never overwrites a request
+  /// that has not been moved yet.
   func pack(_ packing: inout Packing, _ place: Int, _ count: Int) -> Int {
     if packing.cursor &+ count > size {
       packing.turn = packing.cursor

@@ -1,6 +1,6 @@
-/// A notification's request as the outbox keeps it: a head with the lengths, and behind
-/// it the device token, the texts that become header fields, and the payload. Written once,
-/// and read as often as it is sent.
+/// A notification's request as the outbox stores it: a head with the lengths, followed by
+/// the device token, the texts that become header fields, and the payload. It is written
+/// once and read each time it is sent.
 struct StoredRequest {
   private let base: UnsafeRawPointer
 
@@ -33,7 +33,7 @@ struct StoredRequest {
     return count
   }
 
-  /// Writes the request, which has been checked, to `target`, which has room for its size.
+  /// Writes the request, which has been checked, to `target`. There is room for its size.
   static func write(_ push: HTTP2Request, to target: UnsafeMutableRawPointer) {
     let expiryCount = digits(push.expiry)
     target.storeBytes(
@@ -65,7 +65,7 @@ struct StoredRequest {
     return target + bytes.count
   }
 
-  // MARK: Reading it
+  // MARK: Reading
 
   private var head: Head { base.loadUnaligned(as: Head.self) }
 
@@ -86,8 +86,8 @@ struct StoredRequest {
   var expiry: UnsafeRawBufferPointer {
     part(Int(head.token) &+ Int(head.topic) &+ Int(head.collapse), Int(head.expiry))
   }
-  /// UNIX seconds after which nobody wants it; nil where it does not say, or is to be tried
-  /// by APNs once.
+  /// The UNIX second after which the notification has expired; nil if none is given or if
+  /// APNs is to try only once.
   var deadline: Int64? {
     var seconds: Int64 = 0
     for digit in expiry { seconds = seconds &* 10 &+ Int64(digit &- 0x30) }

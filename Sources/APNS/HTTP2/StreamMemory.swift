@@ -1,14 +1,14 @@
 import CNGHTTP2
 import CSystem
 
-/// Memory for one connection's nghttp2, which takes half a dozen small pieces for each
-/// stream and gives them back with its answer: they are kept for the next stream. It stays
-/// where it is, and everything ends with it.
+/// Memory for one connection's nghttp2. nghttp2 allocates half a dozen small pieces for
+/// each stream and frees them with its answer; the pieces are kept for the next stream. The
+/// struct never moves, and all its memory is freed together.
 struct StreamMemory {
-  /// Pieces given back, by size; each begins with the address of the next.
+  /// Free pieces, by size. Each begins with the address of the next.
   private var pieces = InlineArray<16, UnsafeMutableRawPointer?>(repeating: nil)
-  /// The newest block, of which `left` bytes at `next` are unused; it begins with the
-  /// address of the one before.
+  /// The newest block, which begins with the address of the previous one. `left` bytes at
+  /// `next` are unused.
   private var block: UnsafeMutableRawPointer?
   private var next: UnsafeMutableRawPointer?
   private var left = 0
@@ -16,11 +16,11 @@ struct StreamMemory {
   private static var shift: Int { 5 }
   private static var step: Int { 1 << shift }
   private static var largest: Int { 16 &* step }
-  /// Before each piece is how much it holds.
+  /// Room before each piece for its size.
   private static var head: Int { 16 }
   private static var blockSize: Int { 16 << 10 }
 
-  /// Nil where there is no memory.
+  /// Nil if there is no memory.
   static func make() -> UnsafeMutablePointer<StreamMemory>? {
     let memory = malloc(MemoryLayout<StreamMemory>.size)?
       .bindMemory(to: StreamMemory.self, capacity: 1)
@@ -28,7 +28,7 @@ struct StreamMemory {
     return memory
   }
 
-  /// To be called when nghttp2 has given back what it had.
+  /// Call this after nghttp2 has freed all its memory.
   static func end(_ memory: UnsafeMutablePointer<StreamMemory>) {
     while let block = memory.pointee.block {
       memory.pointee.block = block.load(as: UnsafeMutableRawPointer?.self)
@@ -93,7 +93,7 @@ struct StreamMemory {
   }
 }
 
-// MARK: What nghttp2 calls
+// MARK: Functions for nghttp2
 
 private func memory(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<StreamMemory>? {
   context?.assumingMemoryBound(to: StreamMemory.self)

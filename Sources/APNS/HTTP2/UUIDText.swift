@@ -1,8 +1,8 @@
-/// A UUID as text, 8-4-4-4-12 hexadecimal digits (RFC 9562, 4), and as bytes.
+/// Converts a UUID between text, 8-4-4-4-12 hexadecimal digits (RFC 9562, 4), and bytes.
 enum UUIDText {
   static let count = 36
 
-  /// Nil where it is none. Either case is read.
+  /// Nil if the text is not a UUID. Either case is accepted.
   static func bytes(_ text: UnsafeRawBufferPointer) -> InlineArray<16, UInt8>? {
     guard text.count == count else { return nil }
     var bytes = InlineArray<16, UInt8>(repeating: 0)

@@ -1,15 +1,15 @@
 import CSystem
 
-/// Bytes that grow. What it once had room for it keeps, so that it need not ask again.
+/// A growing run of bytes. It keeps its memory when emptied, so it need not allocate again.
 struct ByteStore: ~Copyable {
   private(set) var base: UnsafeMutableRawPointer?
   private var capacity = 0
   var count = 0
 
-  /// What a payload has no use for, and offsets of 32 bits have no room for.
+  /// No payload needs more, and 32-bit offsets cannot reach further.
   private static let largest = 1 << 30
 
-  /// Where the next `more` bytes go, which are not counted yet.
+  /// Where to write the next `more` bytes. They are not counted yet.
   @inline(__always)
   mutating func room(for more: Int) throws(PayloadFault) -> UnsafeMutableRawPointer {
     if let base, more <= capacity &- count { return base + count }

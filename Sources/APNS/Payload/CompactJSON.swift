@@ -1,8 +1,8 @@
-/// JSON that somebody else wrote, checked and written again without what it can do
-/// without: spaces, and escapes that need not be. Numbers keep their digits.
+/// Checks JSON that somebody else wrote and writes it again without spaces and without
+/// unnecessary escapes. Numbers keep their digits.
 enum CompactJSON {
-  /// Writes one value, which never grows by it: `target` has room for as many bytes as
-  /// `json` has. Returns where it ended.
+  /// Writes one value and returns where it ended. The value never gets longer, so `target`
+  /// needs as many bytes as `json` has.
   @inline(never)
   static func write(
     _ json: UnsafeRawBufferPointer, within depth: Int, to target: UnsafeMutableRawPointer

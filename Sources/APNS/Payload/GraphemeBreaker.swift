@@ -1,16 +1,16 @@
-/// How a character joins with its neighbours (UAX #29, Grapheme_Cluster_Break; the last
-/// three of the table's are Extended_Pictographic and Indic_Conjunct_Break).
+/// How a character joins with its neighbours (UAX #29, Grapheme_Cluster_Break). The last
+/// three classes of the table come from Extended_Pictographic and Indic_Conjunct_Break.
 enum GraphemeClass: UInt8 {
   case other = 0
-  // As the table numbers them.
+  // The numbers that the table uses.
   case control = 1
   case extend, prepend, spacingMark, pictographic, consonant, linker
-  // What is known without the table.
+  // Classes that are known without the table.
   case carriageReturn, lineFeed, joiner, nonJoiner, regional
   case hangulL, hangulV, hangulT, hangulLV, hangulLVT
 
   init(_ scalar: UInt32) {
-    // Everything below is either ASCII or no one's neighbour, but for these.
+    // Everything below is ASCII or joins with nothing, except these.
     if scalar < 0x300 {
       switch scalar {
       case 0x0D: self = .carriageReturn
@@ -53,20 +53,20 @@ enum GraphemeClass: UInt8 {
   }
 }
 
-/// Finds where one visible character ends and the next begins: extended grapheme
-/// clusters, UAX #29. Shown the characters of a text one after the other.
+/// Finds where one visible character ends and the next begins (extended grapheme clusters,
+/// UAX #29). It sees the characters of a text one after another.
 struct GraphemeBreaker {
   private enum Run { case none, begun, ready }
 
   private var last: GraphemeClass?
-  /// A pictograph, and then a joiner behind it (GB11).
+  /// A pictograph followed by a joiner (GB11).
   private var emoji = Run.none
-  /// A consonant, and then a sign behind it that joins it with the next (GB9c).
+  /// A consonant followed by a sign that joins it with the next one (GB9c).
   private var conjunct = Run.none
-  /// A regional indicator that still has no partner (GB12, GB13).
+  /// A regional indicator that has no partner yet (GB12, GB13).
   private var hasHalfFlag = false
 
-  /// Whether a visible character begins with this one.
+  /// Whether this character begins a new visible character.
   @inline(never)
   mutating func begins(_ scalar: UInt32) -> Bool {
     let next = GraphemeClass(scalar)

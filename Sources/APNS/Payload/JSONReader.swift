@@ -1,4 +1,4 @@
-/// Why bytes are not JSON, and where they stop being so.
+/// Why bytes are not JSON, and where the fault is.
 struct JSONFault: Error {
   enum Reason: UInt8 {
     case end
@@ -17,10 +17,10 @@ struct JSONFault: Error {
   }
 }
 
-/// Takes JSON apart, a token at a time (RFC 8259), without recursion. Stricter than the
-/// grammar in one thing: half a surrogate pair is refused, for no UTF-8 can say it.
+/// Splits JSON into tokens (RFC 8259), without recursion. It is stricter than the grammar
+/// in one point: it refuses half a surrogate pair, because UTF-8 cannot encode it.
 struct JSONReader {
-  /// As deep as Foundation reads on the device.
+  /// The depth to which Foundation reads on the device.
   static let deepest = 512
 
   enum Token {
@@ -31,23 +31,24 @@ struct JSONReader {
 
   private enum Expected { case value, firstValue, firstName, name, next, end }
 
-  /// Not a buffer pointer, which asks at each byte whether it is NULL.
+  /// Not a buffer pointer, because that checks for NULL at every byte.
   private let base: UnsafeRawPointer
   private let count: Int
   private(set) var offset = 0
-  /// Where the last token stands; of a name or a string what is between the quotation marks.
+  /// The bounds of the last token; for a name or a string, the bounds of what is between
+  /// the quotation marks.
   private(set) var start = 0
   private(set) var end = 0
   private(set) var depth = 0
-  /// The last name or string has an escape in it.
+  /// The last name or string contains an escape.
   private(set) var hasEscape = false
   private var isInObject = false
   private var expected = Expected.value
   private let deepest: Int
-  /// A bit for each object or array that is open: set for an object.
+  /// One bit for each open object or array, set for an object.
   private var kinds = InlineArray<8, UInt64>(repeating: 0)
 
-  /// `depth`: how many levels the text will stand in.
+  /// `depth`: how many levels will surround the text.
   init(_ bytes: UnsafeRawBufferPointer, within depth: Int = 0) {
     let nothing: StaticString = ""
     base = bytes.baseAddress ?? UnsafeRawPointer(nothing.utf8Start)
@@ -58,12 +59,12 @@ struct JSONReader {
   @inline(__always)
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
-  /// The next token; again and again `end` when the value is over.
+  /// The next token. After the end of the value it returns `end` every time.
   @_optimize(speed)
   @inline(never)
   mutating func next() throws(JSONFault) -> Token { try step() }
 
-  /// Passes over the rest of the value that begins with this token.
+  /// Skips the rest of the value that begins with this token.
   @_optimize(speed)
   @inline(never)
   mutating func skip(_ first: Token) throws(JSONFault) {
@@ -114,7 +115,8 @@ struct JSONReader {
     }
   }
 
-  /// What comes behind a value within an object or an array and is no comma: its end.
+  /// Handles what follows a value in an object or an array and is not a comma: it has to be
+  /// the end.
   @inline(__always)
   private mutating func separate(_ at: Int, _ byte: UInt8) throws(JSONFault) -> Token {
     guard byte == (isInObject ? 0x7D : 0x5D) else {
@@ -129,7 +131,7 @@ struct JSONReader {
     throw JSONFault(expected == .name ? .name : .nameOrEnd, at: at)
   }
 
-  /// Spaces are rare, and come in rows where they come.
+  /// Spaces are rare, but where there is one there are usually several.
   @inline(__always)
   private static func behindSpace(_ bytes: UnsafeRawBufferPointer, _ from: Int) -> Int {
     var at = from
@@ -201,7 +203,7 @@ struct JSONReader {
     return token
   }
 
-  /// A number that begins with a digit; most are digits and nothing else.
+  /// A number that begins with a digit. Most have only digits.
   @inline(__always)
   private mutating func readDigits(_ at: Int) throws(JSONFault) -> Token {
     var index = at &+ 1
@@ -227,7 +229,7 @@ struct JSONReader {
     if bytes[index] == 0x2D { index &+= 1 }
     if index < bytes.count, bytes[index] == 0x30 {
       index &+= 1
-      // 012 is no number.
+      // 012 is not a number.
       if isDigit(index) { throw JSONFault(.number, at: index) }
     } else {
       try digits()
@@ -253,7 +255,7 @@ struct JSONReader {
     index < bytes.count && bytes[index] &- 0x30 < 10
   }
 
-  /// Reads the string whose quotation mark is there; where it is over.
+  /// Reads the string whose quotation mark is at `at`, and returns where it ended.
   @inline(__always)
   private mutating func readString(_ at: Int) throws(JSONFault) -> Int {
     start = at &+ 1
@@ -263,7 +265,7 @@ struct JSONReader {
     return try readString(behind: end)
   }
 
-  /// The same where something else comes than ASCII that is not escaped.
+  /// The same for a string that has more than unescaped ASCII.
   @_optimize(speed)
   @inline(never)
   private mutating func readString(behind plain: Int) throws(JSONFault) -> Int {
@@ -289,7 +291,7 @@ struct JSONReader {
   }
 }
 
-/// A backslash and what follows it.
+/// A backslash and the characters that belong to it.
 enum JSONEscape {
   /// The character that the escape at `offset` stands for, and how many bytes it takes.
   @inline(never)

@@ -1,7 +1,7 @@
-/// Text as it stands between the quotation marks of a JSON string. Only what has to be
-/// escaped is: the quotation mark, the backslash, and the control characters.
+/// Text as it appears between the quotation marks of a JSON string. It escapes only what
+/// JSON requires: the quotation mark, the backslash and the control characters.
 enum JSONText {
-  /// How many bytes the text takes, escapes counted.
+  /// How many bytes the text takes, including escapes.
   @inline(__always)
   static func measure(_ text: UnsafeRawBufferPointer) throws(PayloadFault) -> Int {
     isPlain(text) ? text.count : try measureWithEscapes(text)
@@ -30,7 +30,7 @@ enum JSONText {
     return text.count &+ escapes
   }
 
-  /// Writes the text, which was measured, and returns where it ended.
+  /// Writes the text, which has been measured, and returns where it ended.
   @inline(__always)
   static func write(
     _ text: UnsafeRawBufferPointer, measured: Int, to target: UnsafeMutableRawPointer
@@ -52,7 +52,7 @@ enum JSONText {
     return target
   }
 
-  /// Writes one byte of UTF-8, escaped where it has to be; at most six bytes.
+  /// Writes one byte of UTF-8, escaped where necessary, in at most six bytes.
   @inline(never)
   static func write(
     byte: UInt8, to target: UnsafeMutableRawPointer
@@ -73,8 +73,8 @@ enum JSONText {
     return target + length
   }
 
-  /// The character at `offset` of text that `write` wrote, how many bytes it takes there,
-  /// and how many it took in the text given.
+  /// The character at `offset` of text that `write` wrote, its length there, and its length
+  /// in the original text.
   static func decode(
     _ text: UnsafeRawBufferPointer, at offset: Int
   ) -> (scalar: UInt32, length: Int, rawLength: Int)? {
@@ -98,7 +98,7 @@ enum JSONText {
     return letter(byte) == 0x75 ? 5 : 1
   }
 
-  /// What stands behind the backslash.
+  /// The letter after the backslash.
   private static func letter(_ byte: UInt8) -> UInt8 {
     switch byte {
     case 0x08: 0x62
@@ -122,14 +122,14 @@ enum JSONText {
     }
   }
 
-  /// Whether all of the text is ASCII of which nothing is escaped.
+  /// Whether the whole text is ASCII that needs no escape.
   @inline(__always)
   private static func isPlain(_ text: UnsafeRawBufferPointer) -> Bool {
     let count = text.count
     if count >= 8 {
       for offset in stride(from: 0, to: count &- 8, by: 8)
       where !isPlain(load(text, at: offset)) { return false }
-      // Some of the last eight may be looked at twice.
+      // Some of the last eight bytes may be checked twice.
       return isPlain(load(text, at: count &- 8))
     }
     var word: UInt64 = 0x2020_2020_2020_2020
@@ -137,7 +137,7 @@ enum JSONText {
     return isPlain(word)
   }
 
-  /// How many bytes from `offset` on are ASCII of which nothing is escaped, in eights.
+  /// How many bytes from `offset` on are ASCII that needs no escape, in steps of eight.
   @inline(__always)
   static func plainRun(_ text: UnsafeRawBufferPointer, from offset: Int) -> Int {
     var end = offset
@@ -145,13 +145,13 @@ enum JSONText {
     return end &- offset
   }
 
-  /// Where from `offset` on the first byte stands that is not such ASCII; the end where none is.
+  /// Where the first byte from `offset` on stands that is not such ASCII, or the end of the text.
   @inline(__always)
   static func plainEnd(_ text: UnsafeRawBufferPointer, from offset: Int) -> Int {
     var end = offset
     while text.count &- end >= 8 {
       let marks = marks(UInt64(littleEndian: load(text, at: end)))
-      // The lowest mark is right; those above it may come of its carry.
+      // The lowest mark is right. Those above it may come from its carry.
       if marks != 0 { return end &+ marks.trailingZeroBitCount >> 3 }
       end &+= 8
     }
@@ -166,21 +166,21 @@ enum JSONText {
 
   @inline(__always)
   private static func load(_ text: UnsafeRawBufferPointer, at offset: Int) -> UInt64 {
-    // Its callers have looked that eight bytes are there.
+    // The callers have checked that there are eight bytes.
     text.baseAddress.unsafelyUnwrapped.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
   }
 
-  /// Whether eight bytes are ASCII of which none is escaped.
+  /// Whether eight bytes are all ASCII that needs no escape.
   @inline(__always)
   private static func isPlain(_ word: UInt64) -> Bool { marks(word) == 0 }
 
-  /// The highest bit of each byte that is not, and perhaps of bytes above it.
+  /// The highest bit of each byte that is not such ASCII, and perhaps of bytes above it.
   @inline(__always)
   private static func marks(_ word: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101
     let quotes = word ^ ones &* 0x22
     let backslashes = word ^ ones &* 0x5C
-    // Each sets a byte's highest bit where the byte is zero, or below the space.
+    // Each term sets the highest bit of a byte that is zero or, in the last one, below the space.
     let marks =
       word | (quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes
       | (word &- ones &* 0x20) & ~word

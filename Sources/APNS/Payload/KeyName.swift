@@ -1,4 +1,4 @@
-/// A key's name with its escapes resolved. One longer than any that is known has no bytes.
+/// A key's name with its escapes resolved. A name longer than any known name has no bytes.
 struct KeyName {
   private var bytes = InlineArray<32, UInt8>(repeating: 0)
   private(set) var count = 0
@@ -27,7 +27,7 @@ struct KeyName {
     }
   }
 
-  /// Looks it up among the keys of an object.
+  /// Looks the name up among the keys of an object.
   @inline(never)
   func find(in object: PayloadObject) -> (number: Int, type: PayloadType)? {
     var copy = bytes
@@ -47,7 +47,7 @@ struct KeyName {
     equals(UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
   }
 
-  /// How many characters have to be changed, put in or left out to make one of the other.
+  /// How many characters have to be changed, inserted or removed to turn one into the other.
   @inline(never)
   func distance(to name: UnsafeRawBufferPointer) -> Int {
     guard count > 0, name.count < 32 else { return .max }

@@ -1,4 +1,4 @@
-/// The keys that are set, in the order in which they first were.
+/// The keys that are set, in the order in which they were first set.
 struct KeyOrder {
   private var keys = InlineArray<24, PayloadKey>(repeating: .alert)
   private(set) var count = 0
@@ -6,7 +6,7 @@ struct KeyOrder {
   subscript(_ index: Int) -> PayloadKey { keys[index] }
 
   mutating func append(_ key: PayloadKey) {
-    // There are fewer keys than room for them, and each is in it once.
+    // There is room for every key, and each key is in it at most once.
     guard count < keys.count else { return }
     keys[count] = key
     count &+= 1

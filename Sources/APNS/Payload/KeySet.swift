@@ -1,7 +1,7 @@
 import CSystem
 
-/// Which names a payload has, so that none comes twice: a table of hashes, each with the
-/// place of its name. The names themselves stand elsewhere.
+/// The names in a payload, so that none appears twice: a table of hashes, each with the
+/// place of its name. The names themselves are stored elsewhere.
 struct KeySet: ~Copyable {
   private struct Name {
     var offset: UInt32
@@ -11,19 +11,21 @@ struct KeySet: ~Copyable {
   private struct Entry {
     var hash: UInt32
     var name: Name
-    /// Empty unless it is the table's.
+    /// The entry is empty unless this is the table's round.
     var round: UInt32
   }
 
-  /// The first names, which take no memory and are looked through one after the other.
+  /// The first names. They need no memory and are searched one after another.
   private var few = InlineArray<8, Name>(repeating: Name(offset: 0, length: 0))
-  /// Whoever makes the names may want them to collide. There is none before there is a table.
+  /// Keyed, because whoever chooses the names may want them to collide. It is nil until
+  /// there is a table.
   private var hasher: KeyedHash?
-  /// All names, once they are more than that.
+  /// All names, once there are more than `few` can hold.
   private var table: UnsafeMutablePointer<Entry>?
   private var capacity = 0
   private var count = 0
-  /// Counts how often all names were removed, which so need not be touched.
+  /// Counts how often all names were removed. A new round empties the entries without
+  /// touching them.
   private var round: UInt32 = 1
 
   mutating func removeAll() {
@@ -36,7 +38,7 @@ struct KeySet: ~Copyable {
     round = 1
   }
 
-  /// Notes the name at `offset` of `text`; false where there is one like it.
+  /// Adds the name at `offset` of `text`; false if it is there already.
   @_optimize(speed)
   @inline(never)
   mutating func insert(
@@ -45,7 +47,7 @@ struct KeySet: ~Copyable {
     let name = Name(
       offset: UInt32(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: length))
     if count <= few.count {
-      // So few are compared with each other sooner than hashed.
+      // For so few names comparing is faster than hashing.
       for index in 0..<count where Self.areEqual(few[index], name, text) { return false }
       if count < few.count {
         few[count] = name
@@ -61,7 +63,7 @@ struct KeySet: ~Copyable {
     return true
   }
 
-  /// The name as it stands in the table.
+  /// The table entry for the name.
   private func entry(_ name: Name, _ text: UnsafeRawPointer) -> Entry {
     var entry = Entry(hash: 0, name: name, round: round)
     if let hasher {
@@ -77,7 +79,7 @@ struct KeySet: ~Copyable {
       && memcmp(text + Int(one.offset), text + Int(other.offset), Int(one.length)) == 0
   }
 
-  /// The empty place for the name; nil where the name is there.
+  /// The empty slot for the name; nil if the name is there already.
   private func find(_ wanted: Entry, _ text: UnsafeRawPointer) -> UnsafeMutablePointer<Entry>? {
     guard let table else { return nil }
     var index = Int(wanted.hash) & (capacity &- 1)
@@ -90,7 +92,7 @@ struct KeySet: ~Copyable {
     return table + index
   }
 
-  /// Makes the table large enough for one more, and moves the few into it.
+  /// Makes the table large enough for one more name, and moves the few into it.
   @inline(never)
   private mutating func grow(_ text: UnsafeRawPointer) throws(PayloadFault) {
     if hasher == nil { hasher = KeyedHash() }
@@ -111,7 +113,7 @@ struct KeySet: ~Copyable {
     for index in 0..<count { place(entry(few[index], text)) }
   }
 
-  /// Puts a name in that is not there.
+  /// Inserts a name that is not in the table.
   private func place(_ entry: Entry) {
     guard let table else { return }
     var index = Int(entry.hash) & (capacity &- 1)

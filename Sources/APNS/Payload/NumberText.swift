@@ -1,8 +1,8 @@
 import CSystem
 
-/// Numbers as JSON writes them.
+/// Writes numbers as JSON.
 enum NumberText {
-  /// More than any number takes.
+  /// An upper bound: no number needs this many bytes.
   static let longest = 32
 
   /// Writes an integer and returns where it ended.
@@ -17,7 +17,7 @@ enum NumberText {
     }
     var magnitude = value.magnitude
     var length = 1
-    // No number has more than nineteen digits, so the limit never runs over.
+    // No number has more than nineteen digits, so the limit cannot overflow.
     var limit: UInt64 = 10
     while length < 19, magnitude >= limit {
       length &+= 1
@@ -31,8 +31,8 @@ enum NumberText {
     return target + length
   }
 
-  /// Writes a finite number with as few digits as tell it from every other, and returns
-  /// where it ended.
+  /// Writes a finite number with the fewest digits that distinguish it from every other
+  /// number, and returns where it ended.
   static func write(
     _ value: Double, to target: UnsafeMutableRawPointer
   ) -> UnsafeMutableRawPointer {
@@ -73,9 +73,9 @@ enum NumberText {
   }
 }
 
-/// d.ddd times ten to the exponent, with the fewest digits that are read back as the same.
+/// d.ddd times ten to the exponent, with the fewest digits that read back as the same number.
 private struct Decimal {
-  /// The text of libc: a digit, the locale's point, digits, `e`, the exponent.
+  /// libc's text: a digit, the locale's point, digits, `e`, the exponent.
   private typealias Text = InlineArray<48, CChar>
 
   var digits = InlineArray<18, UInt8>(repeating: 0x30)
@@ -85,7 +85,8 @@ private struct Decimal {
   /// `value` is finite and not negative.
   init(_ value: Double) {
     guard value > 0 else { return }
-    // 15 digits are never wrong for a normal number, so fewer are found by leaving off zeros.
+    // A normal number keeps any decimal of up to 15 digits, so a shorter text appears as 15
+    // digits with zeros at the end.
     var precision = value.isNormal ? 15 : 1
     while precision < 17 {
       if read(value, precision) { return }
@@ -94,7 +95,7 @@ private struct Decimal {
     _ = read(value, 17)
   }
 
-  /// Takes the digits of that many; false where they are read back as another number.
+  /// Takes `precision` digits; false if they read back as another number.
   private mutating func read(_ value: Double, _ precision: Int) -> Bool {
     var text = Text(repeating: 0)
     var isSame = false
@@ -104,8 +105,8 @@ private struct Decimal {
       _ = csystem_format_double(start, bytes.count, CInt(truncatingIfNeeded: precision), value)
       isSame = csystem_parse_double(start) == value
       last = take(UnsafeRawBufferPointer(bytes))
-      // Above a power of two the next number is twice as far as below it: what is too
-      // short by one may be right with its last digit one up.
+      // Above a power of two the next number is twice as far away as below it. Digits that
+      // are too few by one may be right with the last digit one higher.
       if !isSame, value.significandBitPattern == 0, let last, bytes[last] < 0x39 {
         bytes[last] &+= 1
         isSame = csystem_parse_double(start) == value
@@ -115,7 +116,7 @@ private struct Decimal {
     return isSame
   }
 
-  /// Picks the digits and the exponent out of libc's text; where the last digit stands.
+  /// Takes the digits and the exponent from libc's text, and returns where the last digit stands.
   private mutating func take(_ text: UnsafeRawBufferPointer) -> Int? {
     count = 0
     exponent = 0

@@ -1,18 +1,18 @@
-/// A payload in the making. What is set is kept as the JSON it will be, so that writing
-/// the payload is copying pieces one behind the other.
+/// Builds a payload. Each value is kept as the JSON it will become, so writing the payload
+/// only copies pieces one after another.
 struct PayloadBuilder: ~Copyable {
-  /// Where the piece of a key lies, `"badge":3`. Its place stays the key's own, with what
-  /// stands before the value written there once.
+  /// The place of one key's piece, for example `"badge":3`. A key keeps its place, and the
+  /// part before the value is written there only once.
   private struct Piece {
     var offset: UInt32 = 0
     /// 0: the key has no place yet.
     var capacity: UInt32 = 0
-    /// Of `"badge":`.
+    /// The length of `"badge":`.
     var head: UInt32 = 0
     /// 0: the key is not set.
     var length: UInt32 = 0
-    /// Of the text that may be shortened: where it begins, from the piece's start, and
-    /// how many bytes it has without escapes.
+    /// The text that may be shortened: its offset from the piece's start, and its length in
+    /// bytes without escapes.
     var textStart: UInt32 = 0
     var textBytes: UInt32 = 0
   }
@@ -22,10 +22,10 @@ struct PayloadBuilder: ~Copyable {
 
   private var store = ByteStore()
   private var pieces = InlineArray<24, Piece>(repeating: Piece())
-  /// The keys of `aps`, and those of the alert, in the order in which they were first set.
+  /// The keys of `aps` and those of the alert, in the order in which they were first set.
   private var order = KeyOrder()
   private var alertOrder = KeyOrder()
-  /// How long the pieces are that are set, with a comma behind each.
+  /// The total length of the pieces that are set, each with a comma.
   private var total = 0
   /// `,"name":value` for each custom key.
   private var custom = ByteStore()
@@ -61,7 +61,7 @@ struct PayloadBuilder: ~Copyable {
     commit(key, measured &+ 2, textStart: 1, textBytes: string.count)
   }
 
-  /// An array of strings; `string` hands out the one at an index.
+  /// Sets an array of strings; `string` returns the one at an index.
   @inline(never)
   mutating func set(
     _ key: PayloadKey, count: Int, string: (Int) -> UnsafeRawBufferPointer
@@ -85,7 +85,8 @@ struct PayloadBuilder: ~Copyable {
       target = Self.put(index > 0 ? ",\"" : "\"", target)
       let text = string(index)
       (textStart, textBytes) = (target - start, text.count)
-      // Plain copying is for text without escapes, which its length does not tell here.
+      // Text with escapes cannot be copied plainly, and the array's length does not tell
+      // which of its texts have any.
       target = Self.put("\"", JSONText.write(text, measured: -1, to: target))
     }
     _ = Self.put("]", target)
@@ -114,7 +115,7 @@ struct PayloadBuilder: ~Copyable {
     commit(key, Self.put("null", start) - start)
   }
 
-  /// A sound that is played whatever the device is set to.
+  /// Sets a sound that plays whatever the device's settings are.
   @inline(never)
   mutating func setCriticalSound(
     _ name: UnsafeRawBufferPointer, volume: Double
@@ -130,7 +131,7 @@ struct PayloadBuilder: ~Copyable {
     commit(.sound, target - start)
   }
 
-  /// Takes a key away; with the alert goes all that is in it.
+  /// Removes a key. Removing the alert removes everything in it.
   @inline(never)
   mutating func remove(_ key: PayloadKey) {
     if key == .alert, alertOrder.count > 0 {
@@ -141,7 +142,7 @@ struct PayloadBuilder: ~Copyable {
       drop(key)
       guard key.isInAlert else { return order.remove(key) }
       alertOrder.remove(key)
-      // An alert without parts is none.
+      // An alert without parts does not exist.
       if alertOrder.count == 0 { removeAlert() }
     }
   }
@@ -164,8 +165,8 @@ struct PayloadBuilder: ~Copyable {
     if key.isInAlert, isSet(.alert) { throw PayloadFault(.alertIsText) }
   }
 
-  /// Where the key's value goes, which has room for `length` bytes there. What was there
-  /// is lost, so that `commit` has to follow.
+  /// Returns where to write the key's value, with room for `length` bytes. The old value is
+  /// lost, so `commit` has to follow.
   @inline(__always)
   private mutating func begin(
     _ key: PayloadKey, _ length: Int
@@ -184,7 +185,7 @@ struct PayloadBuilder: ~Copyable {
   ) throws(PayloadFault) -> UnsafeMutableRawPointer {
     guard length < 1 << 30 else { throw PayloadFault(.tooLarge) }
     let index = Int(key.rawValue)
-    // One that grows may grow again: then it does so half as often each time.
+    // A value that grew may grow again, so it gets half as much room again.
     let spare = pieces[index].capacity > 0 ? length / 2 : 0
     let head = key.name.utf8CodeUnitCount &+ 3
     let capacity = head &+ length &+ spare
@@ -197,7 +198,7 @@ struct PayloadBuilder: ~Copyable {
     return target
   }
 
-  /// Sets the key to what was written. `textStart` counts from the value's start.
+  /// Sets the key to what was written. `textStart` is an offset from the value's start.
   @inline(__always)
   private mutating func commit(
     _ key: PayloadKey, _ valueLength: Int, textStart: Int = 0, textBytes: Int = 0
@@ -213,7 +214,7 @@ struct PayloadBuilder: ~Copyable {
     if before == 0 { note(key) }
   }
 
-  /// Notes a key that was not set before.
+  /// Records a key that was not set before.
   @inline(__always)
   private mutating func note(_ key: PayloadKey) {
     total &+= 1
@@ -225,7 +226,7 @@ struct PayloadBuilder: ~Copyable {
     alertOrder.append(key)
   }
 
-  /// `"alert":{}` and a comma, less the comma behind the last of what is in it.
+  /// The length of `"alert":{}` and a comma, minus the comma after the alert's last part.
   private static var alertBraces: Int { 10 }
 
   // MARK: Custom keys
@@ -268,7 +269,7 @@ struct PayloadBuilder: ~Copyable {
     let entry = try beginCustom(name, valueLength: json.count)
     let end: UnsafeMutableRawPointer
     do throws(JSONFault) {
-      // Within the payload's own object.
+      // The value stands within the payload's own object.
       end = try CompactJSON.write(json, within: 1, to: entry.value)
     } catch {
       var fault = PayloadFault(.json, at: error.offset)
@@ -285,12 +286,12 @@ struct PayloadBuilder: ~Copyable {
 
   /// A custom key that does not count until `commit`.
   private struct Entry {
-    /// With its quotation marks, so that an empty name has a length too.
+    /// Includes the quotation marks, so that an empty name has a length too.
     var nameLength: Int
     var value: UnsafeMutableRawPointer
   }
 
-  /// Writes `,"name":` behind what there is.
+  /// Writes `,"name":` after the custom keys so far.
   @inline(__always)
   private mutating func beginCustom(
     _ name: UnsafeRawBufferPointer, valueLength: Int
@@ -329,20 +330,20 @@ struct PayloadBuilder: ~Copyable {
 
   // MARK: Writing
 
-  /// The payload's size, unshortened.
+  /// The payload's size before any shortening.
   @inline(__always)
   private var size: Int { 10 &+ custom.count &+ max(0, total &- 1) }
 
   /// What will be written, and how.
   struct Plan {
     var size: Int
-    /// Bytes of text that were left off, without escapes.
+    /// Bytes of text to leave off, without escapes.
     var cut = 0
     fileprivate var key: PayloadKey?
     fileprivate var kept = 0
   }
 
-  /// Decides what has to be left off.
+  /// Decides what to leave off.
   @inline(__always)
   func plan() throws(PayloadWriteFault) -> Plan {
     let size = size
@@ -386,8 +387,8 @@ struct PayloadBuilder: ~Copyable {
       count: Int(piece.length) &- Int(piece.textStart) &- tail)
   }
 
-  /// Writes the payload; `target` has room for the plan's size. Mutating, though it changes
-  /// nothing: the compiler would copy all the pieces else, to look at one.
+  /// Writes the payload; `target` has room for the plan's size. It changes nothing but is
+  /// mutating, because otherwise the compiler would copy all the pieces to read one.
   @_optimize(speed)
   mutating func write(_ plan: Plan, to target: UnsafeMutableRawPointer) {
     var target = Self.put("{\"aps\":{", target)
@@ -401,7 +402,7 @@ struct PayloadBuilder: ~Copyable {
         target = put(key, plan, target)
       }
     }
-    // Instead of the last comma.
+    // The brace replaces the last comma.
     target = Self.put("}", order.count > 0 ? target - 1 : target)
     if let base = custom.base {
       copyShort(base, to: target, custom.count)

@@ -1,20 +1,20 @@
-/// Judges a payload that somebody else made, and tells whatever it finds, in order.
+/// Checks a payload that somebody else made, and reports every finding in order.
 struct PayloadCheck: ~Copyable {
   private let bytes: UnsafeRawBufferPointer
   private var reader: JSONReader
   private var names = KeySet()
   private var hasMemory = true
-  /// Else errors only, for which no names are noted and nothing is allocated.
+  /// If false, only errors are reported, no names are noted and nothing is allocated.
   private let findsWarnings: Bool
   /// `aps` has `content-available` and nothing else.
   private var isSilent = false
   private var isInAlert = false
-  /// The alert's `title` or `body` is an object, as only a Live Activity has it.
+  /// The alert's `title` or `body` is an object, which only a Live Activity may have.
   private var textOfActivity: PayloadFinding?
 
   typealias Report = (PayloadFinding) -> Void
 
-  /// False where there was no memory to do it.
+  /// Returns false if there was no memory for the check.
   static func run(
     _ bytes: UnsafeRawBufferPointer, limit: Int, report: Report
   ) -> Bool {
@@ -23,7 +23,7 @@ struct PayloadCheck: ~Copyable {
     return check.hasMemory
   }
 
-  /// Tells of errors only; whether the payload does no more than wake the app.
+  /// Reports errors only, and returns whether the payload does no more than wake the app.
   static func findErrors(_ bytes: UnsafeRawBufferPointer, report: Report) -> Bool {
     var check = PayloadCheck(bytes, findsWarnings: false)
     check.judge(bytes.count, report)
@@ -31,7 +31,7 @@ struct PayloadCheck: ~Copyable {
   }
 
   private mutating func judge(_ limit: Int, _ report: Report) {
-    // What no limit allows is not worth the reading.
+    // A payload beyond every limit is not worth reading.
     if bytes.count < 1 << 30 {
       do throws(JSONFault) {
         try walk(report)
@@ -86,8 +86,8 @@ struct PayloadCheck: ~Copyable {
     if !hasAps { tell(PayloadFinding(.noAps, at: start), report) }
   }
 
-  /// Goes through one of Apple's objects, whose beginning was read. They stand within
-  /// each other as far as the sound within `aps`, and no deeper.
+  /// Checks one of Apple's objects, after its opening brace was read. They nest no deeper
+  /// than the sound within `aps`.
   @_optimize(speed)
   @inline(never)
   private mutating func walk(_ object: PayloadObject, _ report: Report) throws(JSONFault) {
@@ -166,14 +166,14 @@ struct PayloadCheck: ~Copyable {
     }
   }
 
-  /// A key for which a Live Activity may have an object, with the keys of a localization.
+  /// A key that may have an object in a Live Activity, with the keys of a localization.
   @inline(never)
   private static func isText(_ name: UnsafeRawBufferPointer) -> Bool {
     let key = KeyName(name)
     return key.equals("title") || key.equals("body")
   }
 
-  /// The value is not what the key takes.
+  /// The finding for a value of the wrong type.
   @inline(never)
   private func wrong(
     _ type: PayloadType, _ value: JSONReader.Token, _ name: UnsafeRawBufferPointer
@@ -200,7 +200,7 @@ struct PayloadCheck: ~Copyable {
     }
   }
 
-  /// Custom keys are called as one likes; but hardly so.
+  /// Custom keys may have any name, but these names most likely belong in `aps`.
   private func belongsInAps(_ name: UnsafeRawBufferPointer, _ hasEscape: Bool) -> Bool {
     Self.is(name, "alert", hasEscape) || Self.is(name, "badge", hasEscape)
       || Self.is(name, "content-available", hasEscape)
@@ -213,17 +213,17 @@ struct PayloadCheck: ~Copyable {
   ) -> Bool {
     if hasEscape { return KeyName(name).equals(known) }
     guard name.count == known.utf8CodeUnitCount else { return false }
-    // As good as always the first byte tells.
+    // The first byte nearly always decides.
     for index in 0..<name.count where name[index] != known.utf8Start[index] { return false }
     return true
   }
 
-  /// Where a value begins, with its quotation mark.
+  /// Where a value begins, including its quotation mark.
   private func place(of token: JSONReader.Token) -> Int {
     token == .string ? reader.start &- 1 : reader.start
   }
 
-  /// About a key, which is a piece of the bytes.
+  /// A finding about a key; `name` is part of the bytes.
   @inline(never)
   private func finding(
     _ reason: PayloadFinding.Reason, _ name: UnsafeRawBufferPointer
@@ -233,7 +233,7 @@ struct PayloadCheck: ~Copyable {
     return PayloadFinding(reason, at: offset, name: name)
   }
 
-  /// The one place from which is told.
+  /// Every finding is reported here.
   @inline(never)
   private func tell(_ finding: PayloadFinding, _ report: Report) {
     if finding.isError || findsWarnings { report(finding) }

@@ -1,35 +1,35 @@
-/// Why a payload does not take what it is given. Small, for it is thrown through the
-/// calls of programs that set a dozen keys.
+/// Why a payload does not accept a value. It is small because it is thrown through calls
+/// that programs make a dozen times for each payload.
 struct PayloadFault: Error {
   enum Reason: UInt8 {
     /// The value, or an element of it, is not UTF-8.
     case text
-    /// The name of a custom key is not.
+    /// The name of a custom key is not UTF-8.
     case name
-    /// There is no value, or no length that a value can have.
+    /// There is no value, or its length is impossible.
     case missing
     case duplicate
-    /// "aps", as a custom key.
+    /// A custom key is named "aps".
     case reserved
-    /// The alert is text already, so it has no parts; or the other way round.
+    /// The alert is already text, so it cannot have parts, or the other way round.
     case alertIsText, alertHasParts
-    /// NaN, or infinite.
+    /// The number is NaN or infinite.
     case notANumber
-    /// Of a volume: not from 0 to 1.
+    /// The volume is not from 0 to 1.
     case range
     case json
     case tooLarge
     case memory
-    // Of the call itself.
+    // Faults of the call itself.
     case noPayload, noName, unknownKey, otherKind
   }
 
   var reason: Reason
   /// What is wrong with JSON.
   var json = JSONFault.Reason.end
-  /// In an array: which element.
+  /// The index of the element, for an array.
   var element: Int32 = -1
-  /// The first byte that is wrong, counted from 0.
+  /// The offset of the first wrong byte, from 0.
   var offset = 0
 
   init(_ reason: Reason, at offset: Int = 0) {
@@ -38,9 +38,9 @@ struct PayloadFault: Error {
   }
 }
 
-/// A payload is longer than it may be.
+/// A payload is longer than allowed.
 struct PayloadWriteFault: Error {
   var size: Int
-  /// What is left where the text may be shortened, and was, to nothing.
+  /// The size that remains when the text may be shortened and nothing of it is left.
   var shortest: Int?
 }

@@ -1,9 +1,9 @@
-/// Something about a payload that its maker should know.
+/// Something about a payload that its author should know.
 struct PayloadFinding {
   enum Reason: UInt8 {
-    // What the gateway or the device cannot read.
+    // The gateway or the device cannot read these.
     case json, notAnObject, type, elementType, size
-    // What is delivered and then ignored.
+    // These are delivered and then ignored.
     case noAps, alertIsArray, unknownKey, belongsInAlert, belongsInAps, duplicate, notOne
     case unknownLevel
   }
@@ -11,11 +11,11 @@ struct PayloadFinding {
   var reason: Reason
   /// Counted in bytes from 0.
   var offset: Int
-  /// Of the key it is about, as it stands there.
+  /// The name of the key concerned, as written in the payload.
   var name: UnsafeRawBufferPointer?
   var json = JSONFault.Reason.end
   var type = PayloadType.any
-  /// The key that was probably meant.
+  /// The key that the author probably meant.
   var like: UnsafeRawBufferPointer?
 
   init(_ reason: Reason, at offset: Int, name: UnsafeRawBufferPointer? = nil) {
@@ -27,7 +27,7 @@ struct PayloadFinding {
   var isError: Bool { reason.rawValue <= Reason.size.rawValue }
 }
 
-/// What a key's value has to be. `PayloadObject` has a letter for each.
+/// What type a key's value has to have. `PayloadObject` has a letter for each.
 enum PayloadType: UInt8 {
   case any, string, integer, number, strings, object, alert, sound, stringOrNull, one, level
 

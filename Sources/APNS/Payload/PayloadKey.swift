@@ -1,4 +1,4 @@
-/// The keys of Apple's that a payload may have; the numbers are those of apns_payload_key_t.
+/// Apple's keys that a payload may have. The numbers are those of apns_payload_key_t.
 enum PayloadKey: UInt8 {
   case alert = 1
   case title, subtitle, body, titleLocKey, subtitleLocKey, locKey, actionLocKey, launchImage
@@ -21,7 +21,7 @@ enum PayloadKey: UInt8 {
     }
   }
 
-  /// Whether it stands in the alert's object rather than in `aps` itself.
+  /// Whether the key belongs to the alert's object rather than to `aps` itself.
   @inline(__always)
   var isInAlert: Bool { rawValue >= Self.title.rawValue && rawValue <= Self.locArgs.rawValue }
 

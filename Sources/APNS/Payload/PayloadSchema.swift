@@ -1,12 +1,12 @@
 import CSystem
 
-/// What is known of the keys in one of the objects that are Apple's.
+/// The known keys of one of Apple's objects.
 enum PayloadObject {
   case aps, alert, sound
 
-  /// The names, each behind a letter for its type, `PayloadType` from A on, and one for its
-  /// length, B being 1, by which those that are shorter or longer are passed over. Those of Live
-  /// Activities and widgets are known so that nobody is warned of them.
+  /// The names, one per line. Before each stand a letter for its type (`PayloadType` from A
+  /// on) and a letter for its length (B is 1), so that names of another length are skipped.
+  /// The keys of Live Activities and widgets are listed so that they cause no warning.
   private var list: StaticString {
     switch self {
     case .aps:
@@ -64,7 +64,7 @@ enum PayloadObject {
 
   private static var headSize: Int { 2 }
 
-  /// What stands from `place` on: a name, its type, and the place of the next; nil at the end.
+  /// The entry at `place`: a name, its type, and the place of the next entry; nil at the end.
   @inline(__always)
   private func entry(
     _ list: StaticString, at place: Int
@@ -81,10 +81,10 @@ enum PayloadObject {
   /// The number of `content-available` in `aps`.
   static var wakingKey: UInt32 { 3 }
 
-  /// A bit for each of `content-state` and `event`, which Live Activities alone have.
+  /// A bit each for `content-state` and `event`, which only Live Activities have.
   static var keysOfActivities: UInt32 { 1 << 12 | 1 << 13 }
 
-  /// The number and the type of a key, whose name has no escapes.
+  /// The number and the type of a key. The name has no escapes.
   @_optimize(speed)
   @inline(never)
   func find(_ name: UnsafeRawBufferPointer) -> (number: Int, type: PayloadType)? {
@@ -105,7 +105,7 @@ enum PayloadObject {
     return nil
   }
 
-  /// The key that was probably meant.
+  /// The key that the author probably meant.
   @inline(never)
   func nearest(to name: borrowing KeyName) -> UnsafeRawBufferPointer? {
     var best: UnsafeRawBufferPointer?

@@ -1,15 +1,15 @@
 import CSystem
 
-/// What kind of push a notification is: the header `apns-push-type`. The numbers are
-/// those of `apns_push_type_t`.
+/// The kind of push, as in the header `apns-push-type`. The numbers are those of
+/// `apns_push_type_t`.
 enum PushType: UInt8 {
   case alert = 1
   case background, location, voip, complication, fileprovider, mdm, liveactivity, pushtotalk
   case widgets, controls
 
-  /// As APNs reads it; static, with a NUL behind it.
+  /// The text for APNs; static, followed by a NUL.
   var text: UnsafeRawBufferPointer {
-    // Most are, and need not be looked for.
+    // Most notifications are alerts, so the list need not be searched for them.
     if self == .alert {
       let text: StaticString = "alert"
       return UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
@@ -31,14 +31,14 @@ enum PushType: UInt8 {
       """)[Int(rawValue) &- 1]
   }
 
-  /// How long a payload may be.
+  /// The greatest length of a payload.
   var payloadMax: Int { self == .voip ? 5120 : 4096 }
 
-  /// What a payload is meant for: background where the app is woken and nobody sees or
-  /// hears anything, alert for all else, and for what cannot be read.
+  /// The type a payload is meant for: background if it wakes the app and the user sees and
+  /// hears nothing, and alert for everything else, including what cannot be read.
   @_optimize(speed)
   static func inferred(from payload: UnsafeRawBufferPointer) -> PushType {
-    // Most say nothing of the kind, and need not be read for that.
+    // Most payloads have no `content-available`, and need not be parsed to know it.
     guard mayWake(payload) else { return .alert }
     do throws(JSONFault) {
       return try isSilent(payload) ? .background : .alert
@@ -47,8 +47,8 @@ enum PushType: UInt8 {
     }
   }
 
-  /// Whether the payload has the name `content-available` somewhere, or an escape in which
-  /// a letter of it, or of `aps`, may be hidden: all are below U+0100.
+  /// Whether the payload contains the name `content-available` somewhere, or an escape that
+  /// may hide a letter of it or of `aps`. All these letters are below U+0100.
   @_optimize(speed)
   private static func mayWake(_ payload: UnsafeRawBufferPointer) -> Bool {
     let name: StaticString = "content-available"
@@ -70,13 +70,13 @@ enum PushType: UInt8 {
     while let escape = memchr(next, 0x5C, end - next) {
       let at = UnsafeRawPointer(escape)
       if end - at >= 4, memcmp(at + 1, ("u00" as StaticString).utf8Start, 3) == 0 { return true }
-      // What is escaped may be a backslash itself.
+      // The escaped character may itself be a backslash.
       next = end - at > 2 ? at + 2 : end
     }
     return false
   }
 
-  /// Stops at the first thing that is not.
+  /// Stops at the first sign that the payload is not silent.
   @_optimize(speed)
   private static func isSilent(_ payload: UnsafeRawBufferPointer) throws(JSONFault) -> Bool {
     var reader = JSONReader(payload)
@@ -100,12 +100,12 @@ enum PushType: UInt8 {
         try reader.skip(value)
       }
     }
-    // Something behind the object would make it no JSON.
+    // Anything after the object makes it invalid JSON.
     _ = try reader.next()
     return wakes
   }
 
-  /// Whether it is that name, however it is escaped.
+  /// Whether the token is that name, with or without escapes.
   @inline(__always)
   private static func isName(_ token: UnsafeRawBufferPointer, _ name: StaticString) -> Bool {
     guard let start = token.baseAddress, token.count >= name.utf8CodeUnitCount else { return false }

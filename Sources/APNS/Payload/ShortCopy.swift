@@ -1,4 +1,4 @@
-/// Copies what is mostly a few dozen bytes, and faster then than a call would.
+/// Copies data that is mostly a few dozen bytes long, faster than a call would.
 @inline(__always)
 func copyShort(_ source: UnsafeRawPointer, to target: UnsafeMutableRawPointer, _ count: Int) {
   func copy<T: BitwiseCopyable>(_ type: T.Type, at offset: Int) {
@@ -7,7 +7,7 @@ func copyShort(_ source: UnsafeRawPointer, to target: UnsafeMutableRawPointer, _
   }
   if count >= 8 {
     guard count <= 64 else { return target.copyMemory(from: source, byteCount: count) }
-    // The last eight may be copied twice.
+    // Some of the last eight bytes may be copied twice.
     for offset in stride(from: 0, to: count &- 8, by: 8) { copy(UInt64.self, at: offset) }
     copy(UInt64.self, at: count &- 8)
   } else if count >= 4 {

@@ -1,24 +1,23 @@
-/// Device tokens as base64: the standard alphabet (RFC 4648, section 4), with its
-/// padding or without.
+/// Device tokens as base64: the standard alphabet (RFC 4648, section 4), with or without padding.
 enum TokenBase64 {
   /// Positions are counted in bytes from 0.
   enum Fault: Error {
     case notBase64(position: Int, byte: UInt8)
-    /// A `=` where no group of four ends.
+    /// A `=` stands where it cannot end a group of four.
     case padding(position: Int)
-    /// Something stands behind the padding.
+    /// A digit follows the padding.
     case behindPadding(position: Int, byte: UInt8)
-    /// The one `=` of two.
+    /// Only one `=` where two are needed.
     case halfPadding
-    /// The last digit says more than the last byte has room for.
+    /// The last digit has more bits set than the last byte has room for.
     case looseBits(position: Int, byte: UInt8)
-    /// A single digit is left over, which is no byte.
+    /// A single digit is left over, which is less than a byte.
     case cutShort(count: Int)
     case noDigits
     case tooLong(bytes: Int)
   }
 
-  /// Reads the token into `target` as far as it goes; how many bytes it has.
+  /// Decodes the token and returns its length in bytes. It writes what fits into `target`.
   @_optimize(speed)
   static func decode(
     _ text: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
@@ -27,11 +26,11 @@ enum TokenBase64 {
     var count = 0
     var paddings = 0
     var last = 0
-    /// The bits that are no byte yet, in the low end.
+    /// The bits that do not fill a byte yet, in the low end.
     var bits: UInt32 = 0
     var position = 0
     while position < text.count {
-      // Eight digits at a time, as they mostly come; anything else by itself.
+      // Takes eight digits at a time, which is the usual case, and anything else one by one.
       if digits & 3 == 0, paddings == 0, text.count &- position >= 8, target.count &- count >= 6,
         let bytes = Self.bytes(
           ofDigits: text.loadUnaligned(fromByteOffset: position, as: UInt64.self))
@@ -47,7 +46,7 @@ enum TokenBase64 {
         position &+= 8
         continue
       }
-      // The last four, which mostly have a padding.
+      // The last four characters, which mostly have padding.
       if digits & 3 == 0, paddings == 0, text.count &- position == 4, target.count &- count >= 3,
         let bytes = Self.bytes(
           ofLast: text.loadUnaligned(fromByteOffset: position, as: UInt32.self))
@@ -93,7 +92,7 @@ enum TokenBase64 {
     return count
   }
 
-  /// The six bytes that eight digits say, in the low 48 bits; nil where one is no digit.
+  /// The six bytes of eight digits, in the low 48 bits; nil if one is not a digit.
   @inline(__always)
   private static func bytes(ofDigits text: UInt64) -> UInt64? {
     let ones: UInt64 = 0x0101_0101_0101_0101
@@ -107,19 +106,19 @@ enum TokenBase64 {
     guard digits | capitals | letters | pluses | slashes == ones else { return nil }
     var values = word &- capitals &* 0x41 &- letters &* 0x47
     values = (values &+ digits &* 4 &+ pluses &* 19 &+ slashes &* 16).byteSwapped
-    // Six bits of each byte, then twelve of each two, then twenty-four of each four.
+    // Joins six bits of each byte, then twelve of each pair, then twenty-four of each four.
     values = values & 0x003F_003F_003F_003F | values >> 2 & 0x0FC0_0FC0_0FC0_0FC0
     values = values & 0x0000_0FFF_0000_0FFF | values >> 4 & 0x00FF_F000_00FF_F000
     return values & 0x00FF_FFFF | values >> 8 & 0xFFFF_FF00_0000
   }
 
-  /// The three bytes of four digits, or two of three digits and their padding, in the low 24
-  /// bits; nil where they are something else.
+  /// The three bytes of four digits, or the two bytes of three digits and a padding, in the
+  /// low 24 bits; nil for anything else.
   @inline(__always)
   private static func bytes(ofLast text: UInt32) -> (value: UInt64, count: Int)? {
     var word = UInt32(littleEndian: text)
     let isPadded = word >> 24 == 0x3D
-    // As a digit that says nothing.
+    // Replaces the padding with `A`, a digit of value 0.
     if isPadded { word = word & 0x00FF_FFFF | 0x4100_0000 }
     let digits = UInt64(word) | 0x4141_4141_0000_0000
     guard let bytes = Self.bytes(ofDigits: digits.littleEndian) else { return nil }
@@ -128,14 +127,15 @@ enum TokenBase64 {
     return (value, 3)
   }
 
-  /// A one in each byte of ASCII that is not below the character; no byte carries into the next.
+  /// A one for each ASCII byte that is at least the character. No byte carries into the next.
   @inline(__always)
   private static func atLeast(_ character: UInt64, _ word: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101
     return (word &+ ones &* (0x80 &- character)) >> 7 & ones
   }
 
-  /// How many digits and paddings so many bytes take; a token's length is small.
+  /// The length in characters, with padding, of so many bytes. A token is short, so this
+  /// cannot overflow.
   static func length(of bytes: Int) -> Int { (bytes &+ 2) / 3 &* 4 }
 
   /// Writes the digits and the padding; `target` has room for them.
@@ -158,7 +158,7 @@ enum TokenBase64 {
     }
   }
 
-  /// How many of the last digit's bits belong to the byte behind it.
+  /// How many bits of the last digit belong to the next byte.
   private static func looseBits(after digits: Int) -> UInt32 {
     switch digits & 3 {
     case 2: 4

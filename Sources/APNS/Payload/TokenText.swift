@@ -1,18 +1,18 @@
-/// Device tokens as text: hex in either case, with the angle brackets and spaces
-/// in which NSData prints it.
+/// Device tokens as hexadecimal text in either case. The angle brackets and spaces that
+/// NSData prints are accepted.
 package enum TokenText {
-  /// The longest token the protocol carries (Binary Provider API, frame items).
+  /// The longest token that the protocol can carry (Binary Provider API, frame items).
   package static let longest = 100
 
   package enum Fault: Error {
-    /// The character at `position`, counted in bytes from 0, is not hex.
+    /// The character at `position`, in bytes from 0, is not hex.
     case notHex(position: Int, byte: UInt8)
     case oddDigits(count: Int)
     case noDigits
     case tooLong(bytes: Int)
   }
 
-  /// Reads the token into `target` as far as it goes; how many bytes it has.
+  /// Decodes the token and returns its length in bytes. It writes what fits into `target`.
   @_optimize(speed)
   package static func decode(
     _ text: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
@@ -21,7 +21,7 @@ package enum TokenText {
     var high: UInt8 = 0
     var position = 0
     while position < text.count {
-      // Eight digits at a time, as they mostly come; anything else by itself.
+      // Takes eight digits at a time, which is the usual case, and anything else one by one.
       if digits & 1 == 0 {
         let start = position
         let most = min((text.count &- position) / 8, (target.count &- digits / 2) / 4)
@@ -55,14 +55,14 @@ package enum TokenText {
     return digits >> 1
   }
 
-  /// The four bytes that eight digits say, as they lie in memory; nil where one is no digit.
+  /// The four bytes of eight digits, as they lie in memory; nil if one is not a digit.
   @inline(__always)
   private static func bytes(ofDigits text: UInt64) -> UInt32? {
     let word = UInt64(littleEndian: text)
-    // Of what may be a digit only letters have this bit.
+    // Among hex digits only letters have this bit.
     let letters = word >> 6 & 0x0101_0101_0101_0101
     let values = (word & 0x0F0F_0F0F_0F0F_0F0F) &+ letters &* 9
-    // Written again they have to be what they were, in either case.
+    // Written as text again they have to match the input, in either case.
     let nines = (values &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
     let again = values &+ 0x3030_3030_3030_3030 &+ nines &* 39
     guard values & 0xF0F0_F0F0_F0F0_F0F0 == 0, again == word | letters << 5 else { return nil }

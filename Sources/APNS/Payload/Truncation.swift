@@ -1,7 +1,7 @@
-/// Whether a text may be shortened so that the payload fits, and what is put at its end.
+/// Whether a text may be shortened to make the payload fit, and what is appended then.
 struct Truncation: ~Copyable {
   let isAllowed: Bool
-  /// Escaped.
+  /// The suffix, already escaped.
   private var suffix = ByteStore()
   private var suffixStart: UInt32?
 
@@ -9,7 +9,7 @@ struct Truncation: ~Copyable {
 
   enum Fault: Error {
     case text(PayloadFault)
-    /// It would become part of the character before it.
+    /// The suffix would become part of the character before it.
     case joins
   }
 
@@ -35,8 +35,8 @@ struct Truncation: ~Copyable {
     if let first, !breaker.begins(first) { throw .joins }
   }
 
-  /// How much of an escaped text to keep: as many visible characters as there is room
-  /// for, none of them changed by the suffix. Nil where there is no room for anything.
+  /// How much of an escaped text to keep: as many visible characters as fit, none of them
+  /// changed by the suffix. Nil if there is not even room for an empty text.
   func keep(
     _ text: UnsafeRawBufferPointer, room: Int
   ) -> (length: Int, rawLength: Int)? {

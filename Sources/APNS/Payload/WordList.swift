@@ -1,5 +1,5 @@
-/// Words in one literal, each ended by a newline, or by a NUL where C reads it too: as
-/// literals of their own they would take several times the room, in relocations and symbols.
+/// Words in one literal, each ended by a newline, or by a NUL where C reads it too.
+/// Separate literals would take several times the space in relocations and symbols.
 struct WordList {
   private let text: UnsafeRawBufferPointer
 
@@ -7,7 +7,7 @@ struct WordList {
     text = UnsafeRawBufferPointer(start: words.utf8Start, count: words.utf8CodeUnitCount)
   }
 
-  /// The word of that number, counted from 0; empty where there are not so many.
+  /// The word of that number, from 0; empty if there are fewer words.
   @inline(never)
   subscript(_ number: Int) -> UnsafeRawBufferPointer {
     var start = 0
@@ -20,7 +20,7 @@ struct WordList {
     return UnsafeRawBufferPointer(rebasing: text[0..<0])
   }
 
-  /// The number of the first word that is `wanted` behind its first `prefix` bytes.
+  /// The number of the first word that equals `wanted` after its first `prefix` bytes.
   @inline(never)
   func number(of wanted: UnsafeRawBufferPointer, behind prefix: Int) -> Int? {
     var start = prefix

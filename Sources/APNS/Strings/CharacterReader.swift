@@ -1,13 +1,13 @@
-/// The characters of a text one after another, in UTF-8 or in UTF-16 with a byte
-/// order mark. A copy goes its own way, which is how to look ahead.
+/// Reads the characters of a text one after another, in UTF-8 or in UTF-16 with a byte
+/// order mark. To look ahead, copy the reader and advance the copy.
 struct CharacterReader {
   private enum Encoding { case utf8, utf16Little, utf16Big }
 
   private let bytes: UnsafeRawBufferPointer
   private let encoding: Encoding
-  /// The byte behind `current`.
+  /// The index of the byte after `current`.
   private var next: Int
-  /// Nil at the end.
+  /// The character to be read next; nil at the end.
   private(set) var current: UInt32?
   private(set) var place = TextPlace()
 
@@ -25,13 +25,14 @@ struct CharacterReader {
     current = try decode()
   }
 
-  // Never inlined, here and below: many places go on by a character, and none in haste.
+  // This and the functions below are never inlined: many places call them, and speed does
+  // not matter in any of them.
   @inline(never)
   mutating func advance() throws(StringsFault) {
     guard let passed = current else { return }
     let isBreak =
       passed == 0x0A || passed == 0x2028 || passed == 0x2029
-      // CR LF is one.
+      // CR LF counts as one line break.
       || passed == 0x0D && !isLineFeedNext
     if isBreak {
       place.line &+= 1
@@ -73,7 +74,7 @@ struct CharacterReader {
     case .utf8: character = try decodeUTF8()
     case .utf16Little, .utf16Big: character = try decodeUTF16()
     }
-    // UTF-16 without its mark would look like this; in a text it means nothing.
+    // UTF-16 without its mark would look like this, and in a text a NUL means nothing.
     if character == 0 { throw StringsFault(reason: .nulCharacter, place: place) }
     return character
   }

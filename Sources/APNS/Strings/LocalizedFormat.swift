@@ -1,19 +1,19 @@
 import CSystem
 
-/// A localized formatted string with its arguments filled in, as the device does it:
-/// `%@` takes the next argument, `%n$@` the n-th, `%%` is a percent sign.
+/// Fills the arguments into a localized format string as the device does: `%@` takes the
+/// next argument, `%n$@` the n-th, and `%%` is a percent sign.
 enum LocalizedFormat {
   enum Fault: Error {
-    /// At `offset` a `%` begins nothing that is known.
+    /// The `%` at `offset` does not begin a known directive.
     case directive(offset: Int)
-    /// It wants an argument that there is not.
+    /// The directive wants an argument that does not exist.
     case tooFewArguments(offset: Int, wanted: Int)
-    /// The argument, from 1, is NULL.
+    /// The argument, counted from 1, is NULL.
     case null(argument: Int)
     case tooLong
   }
 
-  /// Writes to `target` as far as it goes; how many bytes it takes.
+  /// Returns how many bytes the text takes, and writes those that fit into `target`.
   @inline(never)
   static func write(
     _ format: UnsafeRawBufferPointer, _ arguments: UnsafePointer<UnsafePointer<CChar>?>?,
@@ -36,7 +36,7 @@ enum LocalizedFormat {
         try append(UnsafeRawBufferPointer(rebasing: format[start..<start &+ 1]), target, &length)
         continue
       case .next:
-        // One with a number does not count as taken.
+        // Only `%@` counts as taking an argument; `%n$@` does not.
         taken &+= 1
         wanted = taken
       case .numbered(let number): wanted = number
@@ -52,15 +52,15 @@ enum LocalizedFormat {
 
   private enum Directive {
     case percent, next
-    /// From 1.
+    /// The argument's number, from 1.
     case numbered(Int)
 
-    /// Nil where it is none; else `index` is behind it.
+    /// Nil if this is not a directive; otherwise `index` moves past it.
     init?(_ format: UnsafeRawBufferPointer, at index: inout Int) {
       var end = index &+ 1
       var number = 0
       while end < format.count, format[end] & 0xFE == 0x38 || format[end] & 0xF8 == 0x30 {
-        // Never as many arguments as that.
+        // There are never this many arguments.
         if number < 100_000_000 { number = number &* 10 &+ Int(format[end] & 0xF) }
         end &+= 1
       }
@@ -84,7 +84,7 @@ enum LocalizedFormat {
     _ bytes: UnsafeRawBufferPointer, _ target: UnsafeMutableRawBufferPointer, _ length: inout Int
   ) throws(Fault) {
     let (end, overflow) = length.addingReportingOverflow(bytes.count)
-    // One more has room for a NUL.
+    // The caller can add one to the length, for a NUL, without overflow.
     if overflow || end == .max { throw .tooLong }
     if end <= target.count, bytes.count > 0 {
       UnsafeMutableRawBufferPointer(rebasing: target[length..<end]).copyMemory(from: bytes)

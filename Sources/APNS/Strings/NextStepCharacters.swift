@@ -1,11 +1,11 @@
-/// The character set of NeXTSTEP, in which Apple's parser still reads an octal escape.
+/// The character set of NeXTSTEP. Apple's parser still reads octal escapes in it.
 enum NextStepCharacters {
-  /// From 0x80 to 0xFD; each takes two or three bytes.
+  /// The characters from 0x80 to 0xFD. Each takes two or three bytes.
   private static var upperHalf: StaticString {
     "\u{A0}ÀÁÂÃÄÅÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖÙÚÛÜÝÞµ×÷©¡¢£⁄¥ƒ§¤’“«‹›ﬁﬂ®–†‡·¦¶•‚„”»…‰¬¿¹ˋ´ˆ˜¯˘˙¨²˚¸³˝˛ˇ—±¼½¾àáâãäåçèéêëìÆíªîïðñŁØŒºòóôõöæùúûıüýłøœßþÿ"
   }
 
-  /// Nil where the set has no such character.
+  /// Nil if the set has no such character.
   static func unicode(_ code: UInt32) -> UInt32? {
     if code < 0x80 { return code }
     let text = upperHalf

@@ -1,14 +1,14 @@
-/// The characters that one string of a strings file means: between quotes with
-/// their escapes undone, or without quotes as far as Apple's parser lets it go.
+/// Reads one string of a strings file. In quotes, its escapes are undone; without quotes,
+/// it goes as far as Apple's parser allows.
 struct StringReader {
   private(set) var reader: CharacterReader
   /// Nil for a string without quotes.
   private let quote: UInt32?
   private let start: TextPlace
-  /// Where the character that `next` said last stands.
+  /// The place of the character that `next` returned last.
   private(set) var place: TextPlace
 
-  /// Nil where no string begins.
+  /// Nil if no string begins here.
   init?(_ reader: CharacterReader) throws(StringsFault) {
     guard let first = reader.current else { return nil }
     let isQuoted = first == 0x22 || first == 0x27
@@ -20,7 +20,7 @@ struct StringReader {
     if isQuoted { try self.reader.advance() }
   }
 
-  /// Nil behind the last, when `reader` is behind the string.
+  /// The next character; nil after the last, when `reader` is past the string.
   @inline(never)
   mutating func next() throws(StringsFault) -> UInt32? {
     place = reader.place
@@ -44,7 +44,7 @@ struct StringReader {
     }
   }
 
-  /// What Apple's parser knows; of the rest it would leave the backslash out.
+  /// The escapes that Apple's parser knows. For any other it would drop the backslash.
   @inline(never)
   private mutating func escape() throws(StringsFault) -> UInt32 {
     guard let kind = reader.current else { throw StringsFault(reason: .openString, place: start) }
@@ -68,7 +68,7 @@ struct StringReader {
     return meant
   }
 
-  /// One to three digits, a character of NeXTSTEP's set.
+  /// One to three digits, which name a character of NeXTSTEP's set.
   private mutating func octal() throws(StringsFault) -> UInt32 {
     var value: UInt32 = 0
     for _ in 0..<3 {
@@ -82,7 +82,7 @@ struct StringReader {
     return character
   }
 
-  /// Behind `\U`: four digits, a unit of UTF-16, and of a pair the other half.
+  /// What follows `\U`: four digits for a unit of UTF-16 and, for a pair, the second half.
   private mutating func unicode() throws(StringsFault) -> UInt32 {
     let unit = try unicodeDigits()
     if unit & 0xF800 != 0xD800 { return unit }

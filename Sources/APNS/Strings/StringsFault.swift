@@ -1,4 +1,4 @@
-/// Why a strings file cannot be read, and where.
+/// Why a strings file cannot be read, and where the fault is.
 struct StringsFault: Error {
   enum Reason {
     case notUTF8, notUTF16, unpairedSurrogate, nulCharacter
@@ -9,8 +9,8 @@ struct StringsFault: Error {
   }
 
   var reason: Reason
-  /// Where it is, or where what was not closed begins.
+  /// The place of the fault; for something that was not closed, the place where it begins.
   var place: TextPlace
-  /// The character that is to blame, where it is one.
+  /// The character at fault, for faults that have one.
   var character: UInt32 = 0
 }

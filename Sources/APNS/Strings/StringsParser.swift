@@ -1,5 +1,5 @@
-/// Reads `"key" = "value";` pairs as the device does (CFOldStylePList.c), but says
-/// where the device would give up in silence.
+/// Reads `"key" = "value";` pairs as the device does (CFOldStylePList.c), but reports an
+/// error where the device would give up silently.
 struct StringsParser {
   private var reader: CharacterReader
 
@@ -24,7 +24,7 @@ struct StringsParser {
 
   private mutating func parseAll(into table: inout StringsTable) throws(StringsFault) {
     try skipBlanks()
-    // A whole property list may have braces around its pairs.
+    // A complete property list may have braces around its pairs.
     let brace = reader.current == 0x7B ? reader.place : nil
     if brace != nil {
       try reader.advance()
@@ -51,7 +51,7 @@ struct StringsParser {
       keyStart: keyStart, keyLength: keyLength, valueStart: keyStart, valueLength: keyLength,
       value: keyReader)
     try skipBlanks()
-    // A key alone stands for itself.
+    // A key without a value is its own value.
     if reader.current != 0x3B {
       guard reader.current == 0x3D else { throw reader.fault(.noEqualSign) }
       try reader.advance()
@@ -70,7 +70,7 @@ struct StringsParser {
     orElse reason: StringsFault.Reason, into table: inout StringsTable
   ) throws(StringsFault) -> UInt32 {
     guard var string = try StringReader(reader) else {
-      // Arrays, dictionaries and data are property lists too, but no texts.
+      // Arrays, dictionaries and data are property lists too, but not texts.
       let next = reader.current
       let isOther = next == 0x28 || next == 0x7B || next == 0x3C
       throw reader.fault(isOther && reason == .noValue ? .noText : reason)
@@ -80,7 +80,7 @@ struct StringsParser {
     return length
   }
 
-  /// Blanks and comments. A slash that begins none may begin a string.
+  /// Skips blanks and comments. A slash that does not begin a comment may begin a string.
   @inline(never)
   private mutating func skipBlanks() throws(StringsFault) {
     while let character = reader.current {

@@ -2,7 +2,7 @@ import CSystem
 
 /// The pairs of a strings file, sorted by their keys.
 struct StringsTable: ~Copyable {
-  /// Far more than any localization has; and offsets fit into 32 bits.
+  /// Far more than any localization needs, and small enough for 32-bit offsets.
   static let largestFile = 16 << 20
 
   struct Entry {
@@ -10,13 +10,13 @@ struct StringsTable: ~Copyable {
     var keyLength: UInt32
     var valueStart: UInt32
     var valueLength: UInt32
-    /// Where the value's string stands in the file.
+    /// The place of the value's string in the file.
     var value: CharacterReader
   }
 
-  /// The file, to say places in it later.
+  /// The file, kept so that places in it can be reported later.
   private let source: UnsafeMutableRawPointer
-  /// Keys and values in UTF-8, each with a NUL behind it.
+  /// Keys and values in UTF-8, each followed by a NUL.
   private let texts: UnsafeMutableRawPointer
   private let capacity: Int
   private var used = 0
@@ -35,8 +35,8 @@ struct StringsTable: ~Copyable {
     guard file.count <= largestFile else {
       throw StringsFault(reason: .tooLarge, place: TextPlace())
     }
-    // Two bytes of UTF-16 become three at most. Quotes, or what ends a string without
-    // them, make up for the NUL.
+    // Two bytes of UTF-16 become at most three bytes. The NUL takes the room of the quotes,
+    // or of whatever ends a string without quotes.
     let capacity = file.count &* 3 / 2 &+ 2
     guard let source = malloc(max(file.count, 1)) else {
       throw StringsFault(reason: .outOfMemory, place: TextPlace())
@@ -59,18 +59,18 @@ struct StringsTable: ~Copyable {
     free(entries)
   }
 
-  // MARK: Looking up
+  // MARK: Lookup
 
   func key(_ entry: Entry) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: texts + Int(entry.keyStart), count: Int(entry.keyLength))
   }
 
-  /// The value's text; a NUL stands behind it.
+  /// The value's text, followed by a NUL.
   func value(_ entry: Entry) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: texts + Int(entry.valueStart), count: Int(entry.valueLength))
   }
 
-  /// All pairs, by their keys.
+  /// All pairs, in the order of their keys.
   var all: UnsafeBufferPointer<Entry> { UnsafeBufferPointer(start: entries, count: count) }
 
   func find(_ key: UnsafeRawBufferPointer) -> Entry? {
@@ -85,7 +85,7 @@ struct StringsTable: ~Copyable {
     return nil
   }
 
-  /// Where in the file the byte of a value is that stands at `offset`.
+  /// The place in the file of the value's byte at `offset`.
   func place(of offset: Int, in entry: Entry) -> TextPlace {
     var left = offset
     do throws(StringsFault) {
@@ -102,10 +102,10 @@ struct StringsTable: ~Copyable {
 
   // MARK: Filling
 
-  /// Where the next text begins.
+  /// Where the next text will begin.
   var end: UInt32 { UInt32(truncatingIfNeeded: used) }
 
-  /// Decodes one string into the texts; its length.
+  /// Decodes one string into the texts and returns its length.
   mutating func append(_ string: inout StringReader) throws(StringsFault) -> UInt32 {
     let start = used
     while let character = try string.next() {
@@ -147,13 +147,13 @@ struct StringsTable: ~Copyable {
     return a.count &- b.count
   }
 
-  /// By key, and equal ones in the file's order.
+  /// Sorts by key; equal keys keep the file's order.
   private func isBefore(_ a: Entry, _ b: Entry) -> Bool {
     let order = Self.compare(key(a), key(b))
     return order == 0 ? a.keyStart < b.keyStart : order < 0
   }
 
-  /// Heapsort: no memory, and no file for which it is slow.
+  /// Heapsort: it needs no memory, and no file makes it slow.
   private func sort() {
     guard let entries, count > 1 else { return }
     var root = count / 2
@@ -184,7 +184,7 @@ struct StringsTable: ~Copyable {
     entries[root] = moved
   }
 
-  /// Of equal keys the last one counts, as on the device.
+  /// Among equal keys the last one counts, as on the device.
   private mutating func keepLast() {
     guard let entries, count > 1 else { return }
     var kept = 0

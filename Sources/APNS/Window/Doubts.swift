@@ -1,21 +1,21 @@
-/// How often each notification was in flight on a connection that ended without a word, and
-/// how much may be in flight together because of that.
+/// Counts how often each notification was in flight on a connection that ended without a
+/// word, and limits because of that how many may be in flight together.
 ///
-/// In flight are always the oldest of a window, so the counts never grow from one position
-/// to the next: four positions say all of them. One that has been in flight five times so is
-/// not sent again.
+/// The notifications in flight are always the oldest of a window, so the counts never grow
+/// from one position to the next, and four positions describe them all. A notification that
+/// has been in flight in this way five times is not sent again.
 struct Doubts {
-  /// Up to which position the count is 1 and more, 2, 3 and 4.
+  /// The positions up to which the count is at least 1, 2, 3 and 4.
   private var once = 0
   private var twice = 0
   private var thrice = 0
   private var fourTimes = 0
-  /// The fourth root of what was in flight when the first doubt arose.
+  /// At least the fourth root of the number in flight when the first doubt arose.
   private var root = Self.leastRoot
 
   private static var leastRoot: Int { 4 }
 
-  /// Up to which position there is any doubt.
+  /// The position up to which there is any doubt.
   var end: Int { once }
 
   func count(at position: Int) -> Int {
@@ -25,7 +25,8 @@ struct Doubts {
     return position < fourTimes ? 4 : 3
   }
 
-  /// All of `first ..< written` was in flight. Up to where that was the fifth time.
+  /// All of `first ..< written` was in flight. Returns the position up to which this was
+  /// the fifth time.
   mutating func add(from first: Int, to written: Int) -> Int {
     if once <= first { root = Self.leastRoot }
     while root &* root &* root &* root < written &- first { root &+= 1 }
@@ -37,8 +38,8 @@ struct Doubts {
     return fifth
   }
 
-  /// How many are in flight at most while the oldest of them is at `position`, so that after
-  /// five ends without a word the one that brings them about was the last time by itself.
+  /// The most that may be in flight while the oldest is at `position`. It shrinks each
+  /// time, so that a notification that ends its connection is alone the fifth time.
   func flight(at position: Int) -> Int {
     switch count(at: position) {
     case 0: .max

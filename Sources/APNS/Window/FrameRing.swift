@@ -1,9 +1,10 @@
 import CSystem
 
-/// Room for frames of any size, each in one piece, freed in the order they came.
+/// A ring buffer for frames of any size. Each frame is in one piece, and frames are freed
+/// in the order in which they came.
 ///
-/// The live bytes lie in one stretch `tail..<head`, or, once it has gone round,
-/// in two: `tail..<turn` and then `0..<head`, with `head` strictly below `tail`.
+/// The live bytes lie in one stretch `tail..<head` or, once the ring has wrapped, in two:
+/// `tail..<turn` and then `0..<head`, with `head` strictly below `tail`.
 struct FrameRing: ~Copyable {
   private let base: UnsafeMutableRawPointer
   let size: Int
@@ -11,37 +12,37 @@ struct FrameRing: ~Copyable {
   private var tail = 0
   private var turn = 0
   private var hasTurned = false
-  /// The next byte to be written to the connection.
+  /// The next byte to write to the connection.
   private var cursor = 0
-  /// Bytes queued and not yet written.
+  /// Bytes that are queued and not written yet.
   private(set) var unwritten = 0
 
-  /// Memory lent by the window, which outlives the ring.
+  /// The window lends the memory and outlives the ring.
   init(_ base: UnsafeMutableRawPointer, size: Int) {
     self.base = base
     self.size = size
   }
 
-  /// Where the next `count` bytes go; nil where they do not fit with `spare` more behind them.
+  /// Where the next `count` bytes go; nil if they do not fit together with `spare` more after them.
   @inline(__always)
   func place(for count: Int, spare: Int) -> Int? {
     let need = count &+ spare
     if hasTurned { return tail &- head > need ? head : nil }
     if size &- head >= need { return head }
-    // Round to the start, which leaves the rest of the stretch unused.
+    // Wraps to the start and leaves the rest of the memory unused.
     return tail > need ? 0 : nil
   }
 
   @inline(__always)
   func address(_ place: Int) -> UnsafeMutableRawPointer { base + place }
 
-  /// Counts the bytes that were put at `place` as queued.
+  /// Queues the bytes that were put at `place`.
   @inline(__always)
   mutating func commit(_ place: Int, _ count: Int) {
     if place != head {
       turn = head
       hasTurned = true
-      // A cursor that had written all there was follows the head round.
+      // A cursor that has written everything wraps together with the head.
       if cursor == turn { cursor = 0 }
     }
     head = place &+ count
@@ -64,24 +65,24 @@ struct FrameRing: ~Copyable {
     if hasTurned, cursor == turn, cursor >= tail { cursor = 0 }
   }
 
-  /// How many live bytes lie before `place`, at which a frame starts or the head is.
+  /// How many live bytes lie before `place`, which is the head or the start of a frame.
   func rank(_ place: Int) -> Int {
     hasTurned && place < tail ? turn &- tail &+ place : place &- tail
   }
 
-  /// Bytes that are not freed.
+  /// Bytes that are not freed yet.
   var live: Int { rank(head) }
 
   /// How many live bytes have been written.
   var written: Int { live &- unwritten }
 
-  /// Goes back, or on, to write from `place` next.
+  /// Moves the cursor back or forward: the next write begins at `place`.
   mutating func rewind(to place: Int) {
     unwritten = rank(head) &- rank(place)
     cursor = place
   }
 
-  /// Frees what lies before `place`. What is freed unwritten is not written any more.
+  /// Frees everything before `place`. Unwritten bytes among it are not written any more.
   mutating func free(before place: Int) {
     let left = rank(head) &- rank(place)
     if hasTurned, place < tail { hasTurned = false }

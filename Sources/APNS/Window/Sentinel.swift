@@ -1,17 +1,17 @@
-/// The notification known to be bad that a connection carries last: the gateway cannot but
-/// name it, and thereby proves all that came before it there.
+/// A notification known to be bad that a connection carries last. The gateway has to name
+/// it, which proves everything sent before it on that connection.
 ///
-/// It is no entry of the window, so that it can follow any frame of it.
+/// It is not an entry of the window, so it can follow any frame.
 struct Sentinel {
-  /// 0: the connection has none.
+  /// 0: the connection has no sentinel.
   private(set) var identifier: UInt32 = 0
   private var size = 0
   private(set) var written = 0
 
-  /// Its frame in the longest format fits into this.
+  /// Room for its frame in the longest format.
   static var room: Int { 32 }
 
-  /// From then on nothing else goes out on the connection.
+  /// Once this is true, nothing else is sent on the connection.
   var isBegun: Bool { identifier != 0 }
   var isWhole: Bool { isBegun && written == size }
 

@@ -1,12 +1,12 @@
 import CSystem
 
-/// Every notification that has no end yet, its frame ready to be written again,
-/// and the outcomes nobody has taken yet. No I/O and no clock.
+/// Holds every notification without an outcome, with its frame ready to be written again,
+/// and the outcomes that nobody has taken yet. It does no I/O and has no clock.
 ///
 /// Positions count notifications since the window was last empty:
 ///
-///     outcomes ..< first     have an end that waits to be taken
-///     first ..< written      the connection has them whole, and is silent
+///     outcomes ..< first     have an outcome that waits to be taken
+///     first ..< written      the connection has them in full and has not answered
 ///     written ..< end        wait to be written
 ///
 /// Identifiers grow from `first` to `end`. Where the session has one window they run
@@ -21,11 +21,12 @@ struct Window: ~Copyable {
   private var end = 0
   private var doubts = Doubts()
   private let reportsAccepted: Bool
-  /// An identifier of 0 is the sentinel's while there is one, whatever the status.
+  /// While there is a sentinel, an identifier of 0 means the sentinel, whatever the status.
   private let zeroProves: Bool
-  /// What is in doubt goes out with fewer others each time; not when nothing can be proven.
+  /// Notifications in doubt are sent in smaller flights each time. False if nothing can be
+  /// proven anyway.
   private let limitsFlights: Bool
-  /// Up to which position some token has a length that may be what a gateway faults.
+  /// The position up to which some token has a length that the gateway may reject.
   private var oddTokensEnd = 0
 
   private(set) var taken: UInt64 = 0
@@ -34,11 +35,11 @@ struct Window: ~Copyable {
   private(set) var unknown: UInt64 = 0
   private(set) var resent: UInt64 = 0
 
-  /// `bytes` for frames and bookkeeping together; nil where there is no memory.
+  /// `bytes` covers frames and bookkeeping together; nil if there is no memory.
   init?(
     bytes: Int, reportsAccepted: Bool, zeroProves: Bool = false, limitsFlights: Bool = true
   ) {
-    // An eighth for the bookkeeping suits frames of 112 bytes and more.
+    // An eighth for bookkeeping suits frames of 112 bytes and more.
     var count = 64
     while count &* 2 &* MemoryLayout<WindowEntry>.stride <= bytes / 8 { count &*= 2 }
     let bookkeeping = count &* MemoryLayout<WindowEntry>.stride
@@ -59,39 +60,40 @@ struct Window: ~Copyable {
 
   /// The largest frame that fits into an empty window.
   var largestFrame: Int { ring.size }
-  /// Notifications without an end.
+  /// Notifications without an outcome.
   var unresolved: Int { end &- first }
   var waitingOutcomes: Int { first &- outcomes }
-  /// Nothing waits for an end or to be written.
+  /// Nothing waits to be written or for an outcome.
   var isEmpty: Bool { first == end }
-  /// Outcomes nobody takes hold half of the window's places.
+  /// Outcomes that nobody takes fill half of the window's places.
   var isFullOfOutcomes: Bool { waitingOutcomes > mask / 2 }
   var hasUnwritten: Bool { ring.unwritten > 0 }
-  /// Notifications the connection has whole, of which the end is not known.
+  /// Notifications that the connection has in full and whose outcome is unknown.
   var inFlight: Int { written &- first }
-  /// The oldest notification without an end.
+  /// The oldest notification without an outcome.
   var firstUnresolved: UInt32? { first < end ? entries[first & mask].identifier : nil }
-  /// The connection has something of which the end is not known.
+  /// The connection has a notification in full whose outcome is unknown.
   var hasInFlight: Bool { written > first }
-  /// Half of the room is taken, so that the window may soon be full.
+  /// Half of the room is taken, so the window may soon be full.
   var isHalfFull: Bool {
     ring.live > ring.size / 2 || end &- outcomes > mask / 2
   }
 
-  /// Where a frame of `size` bytes goes; nil where there is no room now.
+  /// Where a frame of `size` bytes goes; nil if there is no room now.
   @inline(__always)
   func reserve(_ size: Int) -> Int? {
     guard end &- outcomes <= mask else { return nil }
     return ring.place(for: size, spare: 0)
   }
 
-  /// Takes the frame that was put at `place`.
+  /// Queues the frame that was put at `place`.
   @inline(__always)
   mutating func commit(
     _ place: Int, size: Int, identifier: UInt32, userData: UnsafeMutableRawPointer?,
     hasUsualToken: Bool
   ) {
-    // With nothing left, the first entries are used again: memory that is in the caches.
+    // When the window is empty it starts again with the first entries, which are still in
+    // the caches.
     if outcomes == end { beginAnew() }
     entries[end & mask] = WindowEntry(
       userData: userData, identifier: identifier, word: UInt32(truncatingIfNeeded: place))
@@ -108,7 +110,7 @@ struct Window: ~Copyable {
 
   // MARK: Writing
 
-  /// The next bytes for the connection, at most `limit`; none behind the flight.
+  /// The next bytes for the connection: at most `limit`, and never more than the flight allows.
   @inline(__always)
   func nextRecord(limit: Int) -> UnsafeRawBufferPointer {
     let run = ring.nextRun
@@ -119,7 +121,7 @@ struct Window: ~Copyable {
   @inline(__always)
   mutating func wrote(_ count: Int) { ring.wrote(count) }
 
-  /// The first position whose frame the connection does not have whole.
+  /// The first position whose frame the connection does not have in full.
   @inline(never)
   var written: Int {
     var (low, high) = (first, end)
@@ -139,14 +141,15 @@ struct Window: ~Copyable {
 
   // MARK: Doubt
 
-  /// Some that have no end were in flight on a connection that ended without a word.
+  /// Some notifications without an outcome were in flight on a connection that ended
+  /// without a word.
   @inline(__always)
   var hasDoubt: Bool { hasDoubt(from: first) }
 
   @inline(__always)
   private func hasDoubt(from position: Int) -> Bool { doubts.end > position }
 
-  /// Bytes that may still be written before what is in flight has to be proven.
+  /// Bytes that may still be written before the notifications in flight have to be proven.
   @inline(never)
   private var leftOfFlight: Int {
     guard limitsFlights else { return .max }
@@ -154,8 +157,8 @@ struct Window: ~Copyable {
     return flight < end &- first ? boundary(first &+ flight) &- ring.written : .max
   }
 
-  /// All that may be in flight is, and more waits; or it is in doubt for the second time,
-  /// and not to be so once more for the want of a question.
+  /// The flight is full and more waits, or everything is written and the oldest has been in
+  /// doubt twice. In the second case asking for proof avoids a third doubt.
   var flightNeedsProof: Bool {
     @inline(never) get {
       guard hasDoubt, limitsFlights, hasInFlight else { return false }
@@ -167,16 +170,17 @@ struct Window: ~Copyable {
   // MARK: What the gateway says
 
   enum Verdict: Equatable {
-    /// It named one that is at fault, and proved those before it, so many bytes.
+    /// The gateway named a bad notification and proved the ones before it, which have so
+    /// many bytes.
     case rejected(after: Int)
-    /// It proved something and found no fault.
+    /// The gateway proved something and found no fault.
     case proven
-    /// It names nothing that is in flight, so it proves nothing.
+    /// The packet names nothing in flight, so it proves nothing.
     case ambiguous
   }
 
-  /// An error packet arrived; the connection is at its end, and what the packet did not
-  /// settle waits to be written again.
+  /// An error packet arrived and the connection is over. Whatever the packet did not settle
+  /// waits to be written again.
   mutating func errorPacket(
     status: UInt8, identifier: UInt32, sentinel: Sentinel
   ) -> Verdict {
@@ -191,34 +195,35 @@ struct Window: ~Copyable {
     else { return .ambiguous }
     let proven = boundary(named)
     resolve(through: named, as: .accepted)
-    // Shutdown names the last one accepted.
+    // With the status shutdown the packet names the last accepted notification.
     let isRejection = status != ErrorPacket.shutdown
     resolve(through: named &+ 1, as: isRejection ? .rejected(status: status) : .accepted)
     restart(wasWritten: wasWritten)
     return isRejection ? .rejected(after: proven) : .proven
   }
 
-  /// The packet is the answer to the sentinel, which comes behind all that was written.
+  /// Whether the packet answers the sentinel, which comes after everything that was written.
   private func answers(_ sentinel: Sentinel, status: UInt8, identifier: UInt32) -> Bool {
     guard identifier == 0 else {
       return sentinel.identifier == identifier && sentinel.written > 0
     }
-    // Seen of the sandbox: a sentinel answered with 0. A shutdown for 0 is another thing:
-    // the gateway accepted nothing here.
+    // The sandbox has been seen to answer a sentinel with 0. A shutdown for 0 is different:
+    // the gateway accepted nothing on this connection.
     return sentinel.isWhole && status != ErrorPacket.shutdown && (zeroProves || isSentinels(status))
   }
 
-  /// The status can mean nothing but a sentinel's missing token: no other frame goes
-  /// without one, or, as far as they are in flight, with one of an odd size.
+  /// Whether the status can only mean the sentinel's missing token: all other frames have a
+  /// token, and status 5 fits only if no token in flight has an odd size.
   private func isSentinels(_ status: UInt8) -> Bool {
     status == 2 || status == 5 && oddTokensEnd <= first
   }
 
-  /// By subtraction; and by halves where another window has numbers in between.
+  /// Finds the identifier by subtraction, or by binary search if another window has numbers
+  /// in between.
   private func find(_ identifier: UInt32) -> Int? {
     let start = entries[first & mask].identifier
     var distance = Int(identifier &- start)
-    // Between the highest identifier and 1 there is no 0.
+    // Identifiers go from the highest straight to 1; there is no 0 between them.
     if identifier < start { distance &-= 1 }
     let guess = first &+ distance
     if distance >= 0, guess < end, entries[guess & mask].identifier == identifier { return guess }
@@ -232,16 +237,17 @@ struct Window: ~Copyable {
     return nil
   }
 
-  /// What becomes of notifications in flight on a connection that ended and named nothing.
+  /// What happens to the notifications in flight when a connection ended and named nothing.
   enum Resending {
     case none
-    /// All but what was so for the fifth time.
+    /// Send again all except those that were in flight in this way for the fifth time.
     case usual
-    /// None that ever was so: connections end whatever they carry.
+    /// Send none of them again: connections end whatever they carry.
     case undoubted
   }
 
-  /// The connection ended and named nothing. What is not written again ends as unknown.
+  /// The connection ended and named nothing. Notifications that are not sent again get the
+  /// outcome unknown.
   @inline(never)
   mutating func connectionEnded(resending: Resending) {
     let wasWritten = written
@@ -254,22 +260,22 @@ struct Window: ~Copyable {
     restart(wasWritten: wasWritten)
   }
 
-  /// The connection ended before the gateway looked at anything; whether that is so nobody
-  /// knows but the gateway.
+  /// The connection ended, as it seems, before the gateway looked at anything. Only the
+  /// gateway knows for certain.
   mutating func connectionRefused() {
     resolve(through: doubts.add(from: first, to: written), as: .unknown)
     restart(wasWritten: first)
   }
 
-  /// Silence was long enough to be taken for acceptance of what was written before it.
+  /// The silence was long enough to count everything written before it as accepted.
   mutating func quietPeriodPassed(after position: Int) {
     resolve(through: min(position, written), as: .accepted)
   }
 
-  /// Everything without an end gets one.
+  /// Gives every notification without an outcome the outcome unknown.
   mutating func abandon() { resolve(through: end, as: .unknown) }
 
-  /// The connection keeps silent for good about what it has: nothing will be known.
+  /// The connection will never answer for what it has, so these outcomes stay unknown.
   mutating func giveUpWritten() { resolve(through: written, as: .unknown) }
 
   @inline(never)
@@ -281,7 +287,7 @@ struct Window: ~Copyable {
     ring.rewind(to: entries[first & mask].place)
   }
 
-  /// Gives `first ..< position` their end.
+  /// Gives `first ..< position` their outcome.
   @inline(never)
   private mutating func resolve(through position: Int, as outcome: Outcome) {
     let count = position &- first
@@ -292,8 +298,8 @@ struct Window: ~Copyable {
     case .unknown: unknown &+= UInt64(count)
     }
 
-    // Outcomes to be taken are packed against `position` from behind; what needs
-    // no taking is dropped, and those that wait already move up behind them.
+    // New outcomes are packed against `position` from the back. Those that nobody needs to
+    // take are dropped, and the older waiting outcomes move up next to the new ones.
     var into = position
     if outcome != .accepted || reportsAccepted {
       var from = position
@@ -320,12 +326,12 @@ struct Window: ~Copyable {
 
   // MARK: Outcomes
 
-  /// Whose outcome is the next to be taken.
+  /// The identifier of the next outcome to be taken.
   var firstOutcome: UInt32? {
     outcomes < first ? entries[outcomes & mask].identifier : nil
   }
 
-  /// The oldest outcome that nobody has taken.
+  /// Takes the oldest outcome.
   mutating func takeOutcome() -> WaitingOutcome? {
     guard outcomes < first else { return nil }
     let entry = entries[outcomes & mask]

@@ -1,14 +1,14 @@
-/// What the window keeps of a notification beside its frame.
+/// What the window keeps of a notification besides its frame.
 struct WindowEntry {
   var userData: UnsafeMutableRawPointer?
   var identifier: UInt32
-  /// While it has no end: where its frame starts in the ring. After that: its outcome.
+  /// Before there is an outcome: where the frame starts in the ring. Afterwards: the outcome.
   var word: UInt32
 
   var place: Int { Int(word) }
 }
 
-/// An end that waits to be taken.
+/// An outcome that waits to be taken.
 struct WaitingOutcome {
   var outcome: Outcome
   var identifier: UInt32

@@ -1,4 +1,4 @@
-/// Reads big-endian numbers off a run of bytes and never past its end.
+/// Reads big-endian numbers from a run of bytes and never past its end.
 struct ByteCursor {
   let bytes: UnsafeRawBufferPointer
   private(set) var offset: Int
@@ -35,7 +35,7 @@ struct ByteCursor {
   }
 }
 
-/// Writes big-endian numbers and bytes to room that the caller has measured.
+/// Writes big-endian numbers and bytes into memory that the caller has measured.
 struct ByteWriter {
   private(set) var target: UnsafeMutableRawPointer
 
@@ -63,7 +63,7 @@ struct ByteWriter {
     }
   }
 
-  /// The same for what may stand at its place already.
+  /// Writes a payload that may already be in its place.
   @inline(__always)
   mutating func write(payload: UnsafeRawBufferPointer) {
     if payload.baseAddress == UnsafeRawPointer(target) {
@@ -73,7 +73,7 @@ struct ByteWriter {
     }
   }
 
-  /// The same for what is nearly always 32 bytes long, without a call.
+  /// Writes a token. Nearly every token has 32 bytes, which are written without a call.
   @inline(__always)
   mutating func write(token: UnsafeRawBufferPointer) {
     guard let base = token.baseAddress, token.count == WireNotification.usualToken else {

@@ -2,7 +2,7 @@
 package struct ErrorPacket: Equatable {
   package static let command: UInt8 = 8
   package static let size = 6
-  /// The status whose identifier is the last notification accepted.
+  /// The status whose identifier names the last accepted notification.
   package static let shutdown: UInt8 = 10
 
   package var status: UInt8
@@ -22,7 +22,7 @@ package struct ErrorPacket: Equatable {
   }
 }
 
-/// Puts an error packet together from whatever pieces it comes in.
+/// Assembles an error packet from pieces of any size.
 package struct ErrorPacketReader {
   private var packet = ErrorPacket(status: 0, identifier: 0)
   /// Bytes of the packet read so far.
@@ -30,7 +30,8 @@ package struct ErrorPacketReader {
 
   package init() {}
 
-  /// Takes what has come; the packet when its last byte did. What follows it is not looked at.
+  /// Takes bytes that arrived, and returns the packet once it is complete. Bytes after it
+  /// are ignored.
   package mutating func read(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> ErrorPacket? {
     for byte in bytes {
       switch count {

@@ -5,7 +5,7 @@ package struct FeedbackTuple {
 
   /// UNIX seconds.
   package var timestamp: UInt32
-  /// Its bytes are those of the run it was decoded from.
+  /// The token's bytes belong to the run that was decoded.
   package var token: UnsafeRawBufferPointer
 
   package init(timestamp: UInt32, token: UnsafeRawBufferPointer) {
@@ -13,7 +13,7 @@ package struct FeedbackTuple {
     self.token = token
   }
 
-  /// How many bytes it takes on the wire; nil where the token is too long for its field.
+  /// The size on the wire in bytes; nil if the token is too long for its length field.
   package var size: Int? { token.count <= 0xFFFF ? Self.headerSize &+ token.count : nil }
 
   /// Writes the tuple; `target` has room for `size` bytes.
@@ -24,7 +24,7 @@ package struct FeedbackTuple {
     writer.write(token)
   }
 
-  /// The tuple that `bytes` begins with; nil where it is not all there yet.
+  /// The tuple at the start of `bytes`; nil if it is not complete yet.
   package static func decode(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> FeedbackTuple? {
     var cursor = ByteCursor(bytes)
     guard let timestamp = cursor.readUInt32(), let length = cursor.readUInt16() else { return nil }

@@ -1,7 +1,7 @@
-/// What a gateway takes.
+/// What a gateway accepts.
 package struct FrameLimits {
   package var token: ClosedRange<Int>
-  /// The largest payload of commands 0 and 1: 256 in Apple's listings, 2,048 from 2014.
+  /// The largest payload of commands 0 and 1: 256 bytes in Apple's listings, 2,048 since 2014.
   package var legacyPayload: Int
   /// The largest payload of command 2.
   package var framedPayload: Int
@@ -18,18 +18,18 @@ package struct FrameLimits {
 /// A frame found at the start of a run of bytes.
 package struct Frame {
   package var command: Command
-  /// Its bytes are those of the run.
+  /// The notification's bytes belong to the run.
   package var notification: WireNotification
-  /// How many bytes of the run it took.
+  /// The frame's length in bytes.
   package var length: Int
 }
 
-/// Takes frames off a stream. Keeps nothing: hand it what has come so far.
+/// Decodes frames from a stream. It keeps no state: pass all bytes that are not decoded yet.
 package enum FrameDecoder {
-  /// The most that five items can be, so that a length beyond it is noise.
+  /// The greatest length that five items can have. A longer frame is noise.
   static let longestItems = 5 * (3 + 0xFFFF)
 
-  /// The frame that `bytes` begins with; nil where it is not all there yet.
+  /// The frame at the start of `bytes`; nil if it is not complete yet.
   package static func decode(
     _ bytes: UnsafeRawBufferPointer, limits: FrameLimits = FrameLimits()
   ) throws(WireError) -> Frame? {
@@ -52,7 +52,7 @@ package enum FrameDecoder {
       guard let first = cursor.readUInt32(), let second = cursor.readUInt32() else { return nil }
       (identifier, expiry) = (first, second)
     }
-    // A fault is told from the length field on: what follows may never come.
+    // A fault is reported from the length field on, because the rest may never arrive.
     guard let tokenLength = cursor.readUInt16() else { return nil }
     if tokenLength == 0 {
       throw WireError(.missingToken, at: cursor.offset &- 2, identifier: identifier)
@@ -82,7 +82,7 @@ package enum FrameDecoder {
     var cursor = start
     guard let itemsLength = cursor.readUInt32() else { return nil }
     guard itemsLength <= longestItems else { throw WireError(.frameTooLong, at: 1) }
-    // Judged only when whole: the identifier may stand behind the fault.
+    // The items are judged only when complete, because the identifier may come after the fault.
     guard let items = cursor.readBytes(Int(itemsLength)) else { return nil }
     let base = 5
     var item = ByteCursor(items)

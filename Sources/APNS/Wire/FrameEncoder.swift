@@ -1,13 +1,13 @@
-/// Puts notifications into frames. What is missing in a command that has no way
-/// to leave it out is written as 0.
+/// Encodes notifications as frames. If a command cannot leave a field out and the
+/// notification lacks it, the field is written as 0.
 package enum FrameEncoder {
-  /// The frame's size in bytes; nil where a length does not fit its field.
+  /// The frame's size in bytes; nil if a length does not fit its field.
   @inline(__always)
   package static func size(of notification: WireNotification, as command: Command) -> Int? {
     size(of: notification, payloadCount: notification.payload.count, as: command)
   }
 
-  /// The same with a payload of which only the length is known yet.
+  /// The same for a payload whose length is known but whose bytes are not.
   @inline(__always)
   static func size(
     of notification: WireNotification, payloadCount payload: Int, as command: Command
@@ -26,7 +26,7 @@ package enum FrameEncoder {
     }
   }
 
-  /// How far behind the frame's beginning its payload stands.
+  /// The offset of the payload in the frame.
   @inline(__always)
   static func payloadOffset(tokenCount: Int, as command: Command) -> Int {
     switch command {
@@ -36,8 +36,8 @@ package enum FrameEncoder {
     }
   }
 
-  /// Writes the frame; `target` has the room that `size(of:as:)` asked for. A payload that
-  /// stands at its place already is left there.
+  /// Writes the frame; `target` has the room that `size(of:as:)` returned. A payload that
+  /// is already in its place is left there.
   @inline(__always)
   package static func encode(
     _ notification: WireNotification, as command: Command, size: Int,

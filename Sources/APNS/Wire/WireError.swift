@@ -1,4 +1,4 @@
-/// Why a run of bytes is not what it should be, and where it stopped being so.
+/// Why a run of bytes is wrong, and where the fault is.
 package struct WireError: Error, Equatable {
   package enum Reason: UInt8 {
     case unknownCommand
@@ -15,9 +15,9 @@ package struct WireError: Error, Equatable {
   }
 
   package var reason: Reason
-  /// Counted in bytes from the frame's first.
+  /// The offset in bytes from the start of the frame.
   package var offset: Int
-  /// The notification's, where it could be read before or in spite of the fault.
+  /// The notification's identifier, if it could be read before or despite the fault.
   package var identifier: UInt32?
 
   package init(_ reason: Reason, at offset: Int, identifier: UInt32? = nil) {
@@ -26,7 +26,7 @@ package struct WireError: Error, Equatable {
     self.identifier = identifier
   }
 
-  /// The status of the error packet that answers it.
+  /// The status of the error packet that reports this fault.
   package var reject: UInt8 {
     switch reason {
     case .unknownCommand, .frameTooLong, .itemCut, .unknownItem, .duplicateItem, .itemSize: 128

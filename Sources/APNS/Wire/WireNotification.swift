@@ -1,11 +1,11 @@
-/// Apple's commands: how a notification is framed (Binary Provider API).
+/// Apple's commands, which decide how a notification is framed (Binary Provider API).
 package enum Command: UInt8 {
   case simple = 0
   case enhanced = 1
   case framed = 2
 }
 
-/// A notification as the wire carries it. Its bytes belong to whoever lent them.
+/// A notification as the wire carries it. Its bytes belong to whoever passed them in.
 package struct WireNotification {
   package var token: UnsafeRawBufferPointer
   package var payload: UnsafeRawBufferPointer
@@ -13,7 +13,7 @@ package struct WireNotification {
   package var expiry: UInt32?
   package var priority: UInt8?
 
-  /// The length in bytes that tokens had for years, which no gateway faults.
+  /// The length in bytes that tokens had for years. No gateway rejects it.
   package static let usualToken = 32
 
   package init(

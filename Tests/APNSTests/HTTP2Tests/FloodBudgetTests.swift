@@ -2,7 +2,7 @@ import Testing
 
 @testable import APNS
 
-/// What a peer may send that answers nothing.
+/// Limits what a peer may send that answers nothing.
 @Suite struct FloodBudgetTests {
   private let windowUpdates = 2 * 13
 

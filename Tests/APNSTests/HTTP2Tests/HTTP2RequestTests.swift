@@ -50,7 +50,7 @@ import Testing
     #"{"content-available":1}"#,
     #"{"game":{"aps":{"content-available":1}}}"#,
     "{}", "[]", "1", "null", "",
-    // What is not JSON is nobody's to be silent about.
+    // Payloads that are not JSON count as alerts.
     #"{"aps":{"content-available":1}"#,
     #"{"aps":{"content-available":1}}}"#,
     #"{"aps":{"content-available":1}}x"#,
@@ -90,7 +90,7 @@ import Testing
   }
 }
 
-/// Bytes in memory of exactly their size, where a sanitizer sees a read beyond them.
+/// Copies bytes into memory of exactly their size, so that a sanitizer sees a read beyond them.
 private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void) {
   let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
   defer { memory.deallocate() }
@@ -99,7 +99,7 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
 }
 
 @Suite struct HTTP2RequestTests {
-  /// A notification as a test wants it, and what becomes of it.
+  /// A notification as a test needs it, and its result.
   struct Push {
     var token = [UInt8](repeating: 7, count: 32)
     var payload = Array(#"{"aps":{"alert":"Hello"}}"#.utf8)
@@ -215,7 +215,7 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
     try push.check { #expect($0.payload.count == limit) }
     push.payload.append(0x20)
     #expect(refusal(push) == "the payload has \(limit + 1) bytes, more than \(limit)")
-    // What the session allows is never more than what APNs does.
+    // The session's limit never raises the limit of APNs.
     push.payloadMax = 9999
     #expect(refusal(push) == "the payload has \(limit + 1) bytes, more than \(limit)")
     push.payloadMax = 1000
@@ -236,7 +236,7 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
     }
   }
 
-  /// Said, or seen from the payload.
+  /// The push type is given, or inferred from the payload.
   @Test(arguments: [true, false])
   func backgroundHasPriority5(_ isSaid: Bool) throws {
     var push = Push()
@@ -255,7 +255,7 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
     }
     push.priority = 3
     #expect(refusal(push) == "priority is 3, not 1, 5 or 10")
-    // Who says alert has the last word.
+    // A push type of alert that is given overrides the payload.
     push.type = 1
     push.priority = 10
     try push.check { #expect($0.type == .alert && $0.priority == 10) }
@@ -321,7 +321,7 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
     try push.check { #expect($0.collapse.count == 64) }
     push.collapse = String(repeating: "x", count: 65)
     #expect(refusal(push) == "collapse_id has more than 64 bytes")
-    // Bytes count, not characters.
+    // The limit counts bytes, not characters.
     push.collapse = String(repeating: "\u{e9}", count: 33)
     #expect(refusal(push) == "collapse_id has more than 64 bytes")
     push.collapse = ""

@@ -25,7 +25,7 @@ import Testing
     #expect(text(reason) == vector.name)
     #expect(reason.status == vector.status)
     #expect(reason.reject == vector.reject)
-    // Whatever status it came with.
+    // The status that came with it makes no difference.
     for answered in [0, 200, 400, 410, 429, 503] {
       #expect("\(reason.remedy(answered: answered))" == vector.remedy)
     }
@@ -46,7 +46,7 @@ import Testing
     #expect(Reason.none.reject == 0)
   }
 
-  /// What is not listed is told by its status.
+  /// For a reason that is not listed, the status decides.
   @Test func aStatusOfTheServersIsWaitedFor() {
     for status in [400, 401, 403, 404, 405, 410, 413, 421] {
       #expect(Reason.other.remedy(answered: status) == .reject)
@@ -58,7 +58,7 @@ import Testing
 
   @Test(arguments: try! Vectors.answerBodies())
   func everyBody(_ vector: AnswerBodyVector) {
-    // In memory of exactly that size, where a sanitizer sees a read beyond it.
+    // The memory has exactly that size, so that a sanitizer sees a read beyond it.
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: vector.hex.count, alignment: 1)
     defer { memory.deallocate() }
     memory.copyBytes(from: vector.hex)
@@ -71,15 +71,15 @@ import Testing
       #expect(String(decoding: target[..<body.text.count], as: UTF8.self) == vector.text)
       #expect(target[body.text.count] == 0)
     }
-    // With less room it is cut, and ends in NUL.
+    // With less room the text is cut and ends in NUL.
     withUnsafeTemporaryAllocation(byteCount: 4, alignment: 1) { target in
       body.text.copy(to: target)
       #expect(target[min(3, body.text.count)] == 0)
     }
   }
 
-  /// Every beginning of a body, and every body with one byte changed: no trap, and never
-  /// a reason that is not there.
+  /// Every prefix of a body, and every body with one byte changed: nothing traps, and no
+  /// reason is found that is not there.
   @Test func mutations() throws {
     var random = SplitMix64(seed: 7)
     for vector in try Vectors.answerBodies() where vector.hex.count < 200 {

@@ -2,15 +2,15 @@ import Testing
 
 @testable import APNS
 
-/// Judged by Swift's own strings, whose tables are of Unicode and not ours.
+/// Compares with Swift's own strings, whose Unicode tables are independent of ours.
 @Suite struct GraphemeTests {
-  /// Where visible characters begin, by the library.
+  /// Where visible characters begin according to the library.
   private func boundaries(_ scalars: some Sequence<Unicode.Scalar>) -> [Bool] {
     var breaker = GraphemeBreaker()
     return scalars.map { breaker.begins($0.value) }
   }
 
-  /// The same by Swift.
+  /// The same according to Swift.
   private func reference(_ scalars: [Unicode.Scalar]) -> [Bool] {
     var text = String.UnicodeScalarView()
     text.append(contentsOf: scalars)
@@ -19,12 +19,12 @@ import Testing
     }
   }
 
-  /// Swift may know of characters that came after the table's version of Unicode.
+  /// Swift may know characters that are newer than the table's version of Unicode.
   private func isKnown(_ scalar: Unicode.Scalar) -> Bool {
     scalar.properties.age.map { $0 <= (15, 0) } ?? false
   }
 
-  /// What Unicode 15 has as Prepend and a later version has not.
+  /// A character that is Prepend in Unicode 15 and not in later versions.
   private static let changedSince: Set<UInt32> = [0x11A3A]
 
   @Test func everyCharacterBetweenLetters() {
@@ -39,7 +39,7 @@ import Testing
     #expect(wrong == [])
   }
 
-  /// Each against each, of a few of every class.
+  /// Every pair of a few characters from each class.
   @Test func everyPairOfClasses() {
     for first in samples {
       for second in samples {

@@ -6,7 +6,7 @@ import Testing
 @Suite struct JSONTests {
   private let memory = GuardedMemory()
 
-  /// What compact JSON is made of these bytes; nil where they are none. Read and written
+  /// The compact JSON of these bytes; nil if they are not JSON. Input and output lie
   /// against a page that nobody may touch.
   private func compact(_ json: [UInt8], _ side: GuardedMemory.Side) -> [UInt8]? {
     let target = GuardedMemory()
@@ -25,8 +25,8 @@ import Testing
     }
   }
 
-  /// What it accepts of spoilt JSON is JSON, by Foundation; and what is written of it once
-  /// more is the same.
+  /// Any damaged JSON that it accepts is JSON for Foundation too, and compacting the result
+  /// again changes nothing.
   @Test func spoiltJSON() throws {
     var mutation = Mutation(of: try Vectors.json().map(\.hex))
     for _ in 0..<(Mutation.rounds / 20) {
@@ -34,7 +34,7 @@ import Testing
       guard let written = compact(json, .last) else { continue }
       #expect(written.count <= json.count)
       #expect(compact(written, .first) == written)
-      // Foundation takes no number that is too large for a double, and none so long.
+      // Foundation refuses numbers that are too large for a double or very long.
       if json.count < 40, !json.contains(where: { $0 | 0x20 == 0x65 }) {
         #expect(throws: Never.self, "\(String(decoding: json, as: UTF8.self))") {
           try JSONSerialization.jsonObject(with: Data(json), options: .fragmentsAllowed)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNS
 
-/// Judged by Swift's own descriptions, which are the shortest there are.
+/// Compares with Swift's own descriptions, which are the shortest possible.
 @Suite struct NumberTextTests {
   private func text(_ value: Double) -> String {
     withUnsafeTemporaryAllocation(byteCount: NumberText.longest, alignment: 1) { memory in

@@ -3,12 +3,12 @@ import Testing
 
 @testable import APNS
 
-/// What came of a payload with a text that may be too long for it.
+/// A written payload with a text that may be too long for it.
 private struct Written {
   var json: Data
   var cut: Int
 
-  /// Nil where it does not fit, however short the text.
+  /// Nil if the payload does not fit, however short the text gets.
   init?(
     limit: Int, suffix: String,
     _ fill: (UnsafeMutablePointer<PayloadBuilder>) throws(PayloadFault) -> Void
@@ -39,7 +39,7 @@ private func withBytes<Result: ~Copyable, Fault: Error>(
   return try body(UnsafeRawBufferPointer(memory))
 }
 
-/// How many bytes the text takes in JSON, counted here.
+/// How many bytes the text takes in JSON, counted independently.
 private func escapedCount(_ text: some Sequence<Unicode.Scalar>) -> Int {
   text.reduce(0) { sum, scalar in
     switch scalar {
@@ -50,7 +50,7 @@ private func escapedCount(_ text: some Sequence<Unicode.Scalar>) -> Int {
   }
 }
 
-/// Judged by Foundation's JSON and by Swift's own strings.
+/// Compares with Foundation's JSON and Swift's own strings.
 @Suite struct TruncationTests {
   private static let corpus: [(script: String, text: String)] = [
     ("Latin", "Bob wants to play poker with you tonight at eight, are you in? Bring the others. "),
@@ -90,7 +90,7 @@ private func escapedCount(_ text: some Sequence<Unicode.Scalar>) -> Int {
     for suffix in Self.suffixes {
       for limit in 60...300 {
         try check(text, limit, suffix, at: "\(script), \(limit), '\(suffix)'")
-        // Others begin elsewhere, so that every character is where the limit is.
+        // Texts that begin elsewhere put every character at the limit once.
         if limit % 16 == 0 {
           for skipped in 1..<12 {
             try check(
@@ -124,7 +124,7 @@ private func escapedCount(_ text: some Sequence<Unicode.Scalar>) -> Int {
       #expect(scalars(body) == scalars(text), "\(place)")
       return
     }
-    // Whole characters of the text, and then the suffix.
+    // Whole characters of the text are kept, and the suffix follows.
     let shown = Array(body)
     let keptCount = shown.count - suffix.count
     let kept = text.prefix(max(0, keptCount))
@@ -132,7 +132,7 @@ private func escapedCount(_ text: some Sequence<Unicode.Scalar>) -> Int {
     #expect(
       shown.map(scalars) == kept.map(scalars) + suffix.map(scalars), "\(place): one was changed")
     #expect(written.cut == text.utf8.count - kept.utf8.count, "\(place)")
-    // The next one would not have fit, or not without being changed by the suffix.
+    // The next character would not have fit, or the suffix would have changed it.
     let next = text.prefix(keptCount + 1)
     let last = text[kept.endIndex...].prefix(1)
     let joins = Array(String(next) + suffix).count != next.count + suffix.count
@@ -147,14 +147,14 @@ private func escapedCount(_ text: some Sequence<Unicode.Scalar>) -> Int {
     character.unicodeScalars.map(\.value)
   }
 
-  /// A suffix that would join with what is before it is refused, or moves the end.
+  /// A suffix that would join with the character before it is refused or moves the cut.
   @Test func suffixesThatJoin() throws {
     for suffix in ["\u{301}", "\u{200D}", "\u{FE0F}", "\u{903}"] {
       #expect(throws: Truncation.Fault.self, "\(suffix)") {
         try withBytes(of: suffix) { _ = try Truncation(suffix: $0) }
       }
     }
-    // Half a flag before a suffix that is half a flag.
+    // Half a flag stands before a suffix that is half a flag.
     let text = String(repeating: "\u{1F1E9}", count: 100)
     for limit in 60...90 { try check(text, limit, "\u{1F1EA}", at: "half flags, \(limit)") }
   }

@@ -3,7 +3,7 @@ import Testing
 @testable import APNS
 
 @Suite struct GatheringTests {
-  /// The pause after one wait that brought so many answers in so many ns.
+  /// The pause after one wait that brought this many answers in this many ns.
   private func pause(inFlight: Int, answers: UInt64, in span: Int64) -> Int64 {
     var gathering = ReadDelay()
     _ = gathering.pause(inFlight: inFlight, answers: 7, at: 5_000_000)
@@ -23,7 +23,7 @@ import Testing
     #expect(pause(inFlight: 1000, answers: 1, in: 70_000) == 300_000)
   }
 
-  /// Fewer than four would come meanwhile.
+  /// Fewer than four answers would come during the pause.
   @Test func isNoneForSlowAnswers() {
     #expect(pause(inFlight: 1000, answers: 1, in: 76_000) == 0)
     #expect(pause(inFlight: 1000, answers: 1, in: 3_600_000_000_000) == 0)
@@ -35,7 +35,7 @@ import Testing
     #expect(pause(inFlight: 0, answers: 5, in: 100_000) == 0)
   }
 
-  /// They are few reads already.
+  /// The reads are few already.
   @Test func isNoneForManyAtATime() {
     #expect(pause(inFlight: 1000, answers: 126, in: 1_260_000) == 0)
     #expect(pause(inFlight: 1000, answers: 125, in: 1_125_000) == 279_000)

@@ -3,10 +3,10 @@ import Testing
 
 @testable import APNS
 
-/// The list of devices that are gone, of which the service says the tokens.
+/// The list of devices that the service has reported as gone.
 @Suite struct GoneDevicesTests {
-  /// Four bytes each, of which one may take the place of the other: what comes behind them is
-  /// hashed to the same place by the lowest 28 bits of FNV-1a.
+  /// Pairs of four bytes to be strung together. Either member of a pair can be used: the
+  /// lowest 28 bits of FNV-1a stay the same.
   private static func alike() -> [([UInt8], [UInt8])] {
     var state: UInt32 = 0x811C_9DC5
     return (0..<15).map { _ in
@@ -58,7 +58,7 @@ import Testing
     #expect(try time(tokens) < 10 * expected + 10_000_000)
   }
 
-  /// Each once, whatever its token hashes to, with its last time.
+  /// Each device is listed once with its last time, whatever its token hashes to.
   @Test func eachOnce() throws {
     let devices = try #require(UnsafeMutablePointer<GoneDevices>.make())
     defer { devices.release() }

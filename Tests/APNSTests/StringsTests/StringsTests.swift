@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNS
 
-/// Strings files against Apple's own parser, which Foundation brings along.
+/// Compares strings files with Apple's own parser, which Foundation contains.
 @Suite struct StringsTests {
   @Test(arguments: try Vectors.strings())
   func vectorsAreReadAsAppleReadsThem(vector: StringsVector) throws {
@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  /// Whatever we take, Apple's parser takes, and reads the same from it.
+  /// Apple's parser accepts every file that ours accepts, and reads the same from it.
   @Test func spoiledFilesAreReadAsAppleReadsThem() throws {
     let memory = GuardedMemory()
     var mutation = Mutation(of: try Vectors.strings().map(\.hex).filter { $0.count < 1000 })
@@ -47,12 +47,12 @@ import Testing
         arguments: vector.args.map { NSString(string: $0) }) == vector.formatted)
   }
 
-  /// Of no more than a byte order mark, which Foundation does not call a file.
+  /// True if there is no more than a byte order mark. Foundation does not accept that as a file.
   private static func isEmpty(_ bytes: [UInt8]) -> Bool {
     [[], [0xFF, 0xFE], [0xFE, 0xFF], [0xEF, 0xBB, 0xBF]].contains(bytes)
   }
 
-  /// As bytes, for Swift takes for equal what a file holds apart.
+  /// Bytes, because Swift considers some strings equal that differ in the file.
   private typealias Pairs = [[UInt8]: [UInt8]]
 
   private static func read(_ bytes: UnsafeRawBufferPointer) -> Pairs? {

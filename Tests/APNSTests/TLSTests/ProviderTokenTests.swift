@@ -5,7 +5,7 @@ import Testing
 
 @testable import APNS
 
-/// A key as Apple hands one out, made for the test.
+/// A key like the ones that Apple issues, made for the test.
 private final class SigningKey: @unchecked Sendable {
   let key: OpaquePointer
   let pem: [UInt8]
@@ -28,7 +28,7 @@ private final class SigningKey: @unchecked Sendable {
 
   deinit { EVP_PKEY_free(key) }
 
-  /// OpenSSL's own verdict, with the public key alone.
+  /// OpenSSL's verdict, with the public key alone.
   func verifies(_ signature: [UInt8], of bytes: [UInt8]) -> Bool {
     guard signature.count == 64 else { return false }
     let made = ECDSA_SIG_new()
@@ -55,12 +55,12 @@ private final class SigningKey: @unchecked Sendable {
   }
 }
 
-/// Credentials with nothing but that key.
+/// Credentials with only this key.
 private func token(of key: SigningKey) throws -> ProviderToken {
   let pem = UnsafeMutableRawBufferPointer.allocate(byteCount: key.pem.count, alignment: 1)
   pem.copyBytes(from: key.pem)
   let (keyID, teamID) = (strdup("ABC123DEFG")!, strdup("DEF123GHIJ")!)
-  // Wiped before they go: they are borrowed for the call only.
+  // Wiped before they are freed, because they are borrowed only for the call.
   defer {
     memset(pem.baseAddress!, 0x78, pem.count)
     memset(keyID, 0x78, 10)
@@ -95,7 +95,7 @@ private func authorization(_ text: borrowing BearerText) -> String {
     TokenTime(unix: 1_700_000_000 + seconds, steady: 50 + seconds)
   }
 
-  /// Often, for a number that begins with zeros comes once in 128 signatures.
+  /// Repeated often, because a number that begins with zeros occurs only once in 128 signatures.
   @Test func everyTokenIsWhatAPNsReads() throws {
     let token = try token(of: key)
     var text = try BearerText()
@@ -160,13 +160,13 @@ private func authorization(_ text: borrowing BearerText) -> String {
     #expect(other.generation == 1)
     try first.update(&one, at: time(2699))
     #expect(one.generation == 1)
-    // One of them is told that it has expired; the other hears of it by itself.
+    // One of them is told that its token has expired; the other finds out by itself.
     #expect(try first.replace(&one, refused: 1, at: time(2699)))
     #expect(one.generation == 2)
     #expect(authorization(one) != authorization(other))
     try second.update(&other, at: time(2699))
     #expect(authorization(one) == authorization(other))
-    // Both are told of the same one.
+    // Both are told that the same token has expired.
     #expect(try second.replace(&other, refused: 1, at: time(2700)))
     #expect(other.generation == 2)
     #expect(authorization(one) == authorization(other))
@@ -183,7 +183,7 @@ private func authorization(_ text: borrowing BearerText) -> String {
     #expect(text.generation == 3)
   }
 
-  /// Whoever made it may be gone.
+  /// The source that was made first may be gone.
   @Test func theLastUserKeepsIt() throws {
     var text = try BearerText()
     var second = try token(of: key)
@@ -194,7 +194,8 @@ private func authorization(_ text: borrowing BearerText) -> String {
     #expect(String(cString: second.teamID) == "DEF123GHIJ")
   }
 
-  /// A fork while another thread was in it: the child has the lock, and no such thread.
+  /// A process forks while another thread holds the lock. In the child the lock is held and
+  /// that thread does not exist.
   @Test func aChildDoesNotWaitForAThreadOfItsParent() throws {
     let token = try token(of: key)
     var text = try BearerText()
@@ -203,15 +204,15 @@ private func authorization(_ text: borrowing BearerText) -> String {
     #expect(try token.replace(&text, refused: 1, at: time(1)))
     #expect(text.generation == 2)
     #expect(token.numbers[ProviderToken.holder] == 0)
-    // What the thread was at may be half done: none of it is taken.
+    // What the other thread was doing may be half done, so none of it is used.
     token.numbers[ProviderToken.holder] = UInt32(bitPattern: getpid()) &+ 1
     var other = try BearerText()
     try token.update(&other, at: time(2))
     #expect(other.generation == 3)
   }
 
-  /// Every thread is told at once that the token has expired: one new one serves all,
-  /// signed once, round by round.
+  /// All threads are told at once that the token has expired. One new token serves them
+  /// all, and it is signed once per round.
   @Test func threads() throws {
     let (threads, rounds) = (8, Int64(200))
     let token = try token(of: key)
@@ -242,7 +243,7 @@ private func authorization(_ text: borrowing BearerText) -> String {
     }
     group.wait()
     #expect(shared.failures == 0)
-    // Of each generation there is one text, whichever thread had it.
+    // There is one text for each generation, whichever thread read it.
     #expect(shared.texts.count == Int(rounds) + 1)
     #expect(shared.texts.values.allSatisfy { $0.count == 1 })
     let text = try #require(shared.texts[UInt32(rounds) + 1]?.first)

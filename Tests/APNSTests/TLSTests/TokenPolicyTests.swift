@@ -24,7 +24,7 @@ import Testing
     #expect(fresh().verdict(at: time(0)) == .keep)
   }
 
-  /// Between 45 and 55 minutes, whatever chance says; never sooner, never later.
+  /// A token is replaced when it is between 45 and 55 minutes old, whatever the chance value is.
   @Test func ofAge() {
     for chance: UInt32 in [0, 1, 300, 600, 601, 1_000_000, .max] {
       let policy = fresh(chance)
@@ -50,7 +50,8 @@ import Testing
     #expect(Set(zip(made, made.dropFirst()).map { $1 - $0 }).count > 10)
   }
 
-  /// APNs says expired: at once; but another session's answer serves all.
+  /// APNs says that the token has expired: it is replaced at once, unless another session
+  /// has replaced it already.
   @Test func refused() {
     var policy = fresh()
     #expect(policy.verdict(refused: 1, at: time(10)) == .replace)
@@ -60,7 +61,7 @@ import Testing
     }
   }
 
-  /// The new one is refused too: not again within 20 minutes, whoever asks.
+  /// The new token is refused too: it is not replaced again within 20 minutes, whoever asks.
   @Test func refusedAgain() {
     var policy = fresh()
     policy.replaced(at: time(10), chance: 0)
@@ -69,19 +70,19 @@ import Testing
       #expect(policy.verdict(refused: 2, at: time(second)) == .keep)
     }
     #expect(policy.verdict(refused: 2, at: time(10 + 1200)) == .replace)
-    // One of a good age is replaced though one was replaced early before it.
+    // A token that is old enough is replaced even if an earlier one was replaced early.
     policy.replaced(at: time(1210), chance: 0)
     #expect(policy.verdict(refused: 3, at: time(1211)) == .replace)
     policy.replaced(at: time(1211), chance: 0)
     #expect(policy.verdict(refused: 4, at: time(1212)) == .keep)
   }
 
-  /// A gateway that refuses every token, asked every second by sessions without patience.
+  /// A gateway refuses every token, and impatient sessions ask every second.
   @Test(arguments: [0, 7200]) func neverMoreThanTwoIn20Minutes(jump: Int64) {
     var policy = TokenPolicy()
     var made: [Int64] = []
     for second in 0..<Int64(12 * 3600) {
-      // The clock is set back and forth meanwhile, which allows for one more.
+      // The clock also jumps back and forth, which allows one more token.
       let now = time(second, unix: second % 7 == 0 ? -jump : second % 5 == 0 ? jump : 0)
       if policy.verdict(refused: policy.generation, at: now) == .replace
         || policy.verdict(at: now) == .replace
@@ -97,26 +98,27 @@ import Testing
 
   @Test func clockSetBack() {
     let policy = fresh()
-    // Put right by a little.
+    // The clock was corrected by a little.
     #expect(policy.verdict(at: time(100, unix: -160)) == .keep)
-    // Its time is yet to come: no use, so at once.
+    // The token was issued in the future and is useless, so it is replaced at once.
     #expect(policy.verdict(at: time(100, unix: -161)) == .replace)
     #expect(policy.verdict(at: time(100, unix: -86_400)) == .replace)
-    // And from then on as ever.
+    // After that everything is as usual.
     var next = policy
     next.replaced(at: time(100, unix: -86_400), chance: 0)
     #expect(next.verdict(at: time(200, unix: -86_400)) == .keep)
     #expect(next.verdict(at: time(2799, unix: -86_400)) == .keep)
     #expect(next.verdict(at: time(2800, unix: -86_400)) == .replace)
-    // Back as it was, which makes it a day old: APNs refuses it as expired.
+    // The clock is set back to what it was. The token is then a day old, and APNs refuses
+    // it as expired.
     #expect(next.verdict(at: time(200)) == .replace)
     next.replaced(at: time(200), chance: 0)
     #expect(next.verdict(at: time(2899)) == .keep)
     #expect(next.verdict(at: time(2900)) == .replace)
   }
 
-  /// Wrong for a minute and set right: what was made meanwhile is of tomorrow, and the token
-  /// that took its place before it is gone.
+  /// The clock was a day ahead for a minute and was set right. The token made in that
+  /// minute is dated tomorrow, and the one before it is gone.
   @Test func clockThatWasWrong() {
     var policy = fresh()
     #expect(policy.verdict(at: time(60, unix: 86_400)) == .replace)
@@ -129,7 +131,8 @@ import Testing
       #expect(policy.verdict(at: time(second)) == .keep)
     }
     #expect(policy.verdict(at: time(2820)) == .replace)
-    // Whoever is refused with the new one has to wait: both ways were gone.
+    // A session whose new token is refused has to wait, because both early replacements are
+    // used up.
     #expect(policy.verdict(refused: 3, at: time(121)) == .keep)
     #expect(policy.verdict(refused: 3, at: time(1260)) == .replace)
   }
@@ -149,7 +152,7 @@ import Testing
     for (one, fourth) in zip(made, made.dropFirst(3)) { #expect(fourth - one >= 1200) }
   }
 
-  /// A clock that stands, or goes back by little again and again, holds nothing up.
+  /// A clock that stands still or goes back a little again and again delays nothing.
   @Test func clockThatStands() {
     let policy = fresh()
     #expect(policy.verdict(at: TokenTime(unix: start, steady: 5000 + 2699)) == .keep)
@@ -157,7 +160,7 @@ import Testing
     #expect(policy.verdict(at: TokenTime(unix: start - 60, steady: 5000 + 2700)) == .replace)
   }
 
-  /// Asleep for two hours, of which the steady clock knows nothing.
+  /// The machine sleeps for two hours, which the steady clock does not count.
   @Test func sleep() {
     var policy = fresh()
     #expect(policy.verdict(at: time(60, unix: 7200)) == .replace)
@@ -183,7 +186,7 @@ import Testing
     policy.forget()
     #expect(policy.verdict(at: time(1)) == .replace)
     policy.replaced(at: time(1), chance: 0)
-    // Not one that somebody has under that number.
+    // A new number, so that no session takes a token it has for this one.
     #expect(policy.generation == 2)
     #expect(policy.verdict(at: time(1)) == .keep)
   }

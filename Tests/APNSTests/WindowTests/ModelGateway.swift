@@ -1,26 +1,27 @@
 @testable import APNS
 
-/// A gateway in memory: takes a connection's bytes, accepts and rejects by a rule
-/// that depends on the notification alone, and remembers what it did.
+/// A gateway in memory. It takes a connection's bytes, accepts and rejects by a rule that
+/// depends only on the notification, and remembers what it did.
 struct ModelGateway {
   /// How often it accepted each notification, by number.
   private(set) var accepted: [Int: Int] = [:]
   private(set) var rejected: Set<Int> = []
-  /// The packet it has sent on the present connection, after which it only discards.
+  /// The packet it has sent on the current connection. After it the gateway only discards.
   private(set) var packet: ErrorPacket?
-  /// The last identifier accepted on the present connection.
+  /// The last identifier accepted on the current connection.
   private(set) var lastAccepted: UInt32?
-  /// Numbers in the order the present connection brought them, and all that any brought whole.
+  /// The numbers that the current connection brought, in order, and those that any
+  /// connection brought in full.
   private(set) var heard: [Int] = []
   private(set) var arrived: Set<Int> = []
   private var stream: [UInt8] = []
 
-  /// A frame has begun and not ended.
+  /// The current frame is incomplete.
   var isMidFrame: Bool { !stream.isEmpty }
 
   static func isBad(_ number: Int) -> Bool { number % 13 == 5 }
 
-  /// A token that says which notification it is.
+  /// A token that names its notification.
   static func token(_ number: Int) -> [UInt8] {
     (0..<8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) } + [1]
   }
@@ -47,7 +48,7 @@ struct ModelGateway {
           taken += frame.length
           judge(Self.number(frame.notification.token), frame.notification.identifier ?? 0)
         } catch {
-          // A sentinel: nothing else that is sent here is at fault.
+          // This is a sentinel, because nothing else sent here is faulty.
           taken += 5 + rest[1..<5].reduce(0) { $0 << 8 | Int($1) }
           if packet == nil {
             packet = ErrorPacket(
@@ -61,7 +62,7 @@ struct ModelGateway {
 
   private mutating func judge(_ number: Int, _ identifier: UInt32) {
     arrived.insert(number)
-    // Behind a fault everything is discarded.
+    // Everything after a fault is discarded.
     guard packet == nil else { return }
     heard.append(number)
     if Self.isBad(number) {
@@ -73,7 +74,7 @@ struct ModelGateway {
     }
   }
 
-  /// It goes away; its packet names the last notification it accepted here.
+  /// The gateway shuts down. Its packet names the last notification it accepted on this connection.
   mutating func shutDown() -> ErrorPacket? {
     guard packet == nil, let lastAccepted else { return nil }
     packet = ErrorPacket(status: ErrorPacket.shutdown, identifier: lastAccepted)

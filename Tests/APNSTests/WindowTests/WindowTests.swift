@@ -2,7 +2,7 @@ import Testing
 
 @testable import APNS
 
-/// The window against a gateway in memory, every choice drawn from one seed.
+/// Runs the window against a gateway in memory. One seed decides every choice.
 @Suite struct WindowTests {
   @Test(arguments: [true, false])
   func everyNotificationHasOneEnd(reportsAccepted: Bool) {
@@ -25,9 +25,9 @@ import Testing
   }
 }
 
-/// Whose an identifier of 0 is, which the gateway gives to one it cannot name.
+/// Who an identifier of 0 means. The gateway uses it for a notification it cannot name.
 @Suite struct ZeroTests {
-  /// A window with one notification and a sentinel behind it, written or not.
+  /// A window with one notification followed by a sentinel, which may not be written yet.
   private func verdict(
     status: UInt8, zeroProves: Bool = false, hasUsualToken: Bool = true, sentinel: Bool = true,
     isWritten: Bool = true
@@ -42,7 +42,7 @@ import Testing
       last.wrote(isWritten ? 10 : 9)
     }
     let verdict = window.errorPacket(status: status, identifier: 0, sentinel: last)
-    // What is proven is accepted, and nothing else is.
+    // Proven notifications are accepted, and nothing else is.
     #expect(window.accepted == (verdict == .proven ? 1 : 0))
     return verdict
   }
@@ -67,16 +67,16 @@ import Testing
     #expect(verdict(status: status, zeroProves: true, isWritten: false) == .ambiguous)
   }
 
-  /// It names the last one accepted, so there was none.
+  /// A shutdown names the last accepted notification, so with 0 there was none.
   @Test func aShutdownIsNobodysAnswer() {
     #expect(verdict(status: 10) == .ambiguous)
     #expect(verdict(status: 10, zeroProves: true) == .ambiguous)
   }
 }
 
-/// How often each was in flight on a connection that ended without a word.
+/// How often each notification was in flight on a connection that ended without a word.
 @Suite struct DoubtsTests {
-  /// Against counts for each, in random order.
+  /// Compares with a separate count for each notification, in random order.
   @Test func theyAreThoseOfEach() {
     for seed in UInt64(1)...200 {
       var random = SplitMix64(seed: seed)
@@ -98,7 +98,8 @@ import Testing
     }
   }
 
-  /// What is in doubt for the fourth time goes out by itself, and nothing without doubt is held.
+  /// A notification that was in doubt four times is sent alone, and one without doubt is
+  /// never held back.
   @Test(arguments: [1, 10, 1000, 20_000, 1 << 24])
   func flightsGrowSmaller(count: Int) {
     var doubts = Doubts()
@@ -115,7 +116,7 @@ import Testing
   }
 }
 
-/// One run: sends, writes, packets and ends in random order, then a drain.
+/// One run: sends, writes, packets and ends in random order, followed by a drain.
 struct WindowRun: ~Copyable {
   private var window: Window
   private var sentinel = Sentinel()
@@ -124,11 +125,11 @@ struct WindowRun: ~Copyable {
   private var random: SplitMix64
   private let reportsAccepted: Bool
   private let leavesGaps: Bool
-  /// The next identifier. Now and then one is left out, as where another window takes it.
+  /// The next identifier. Now and then one is left out, as if another window had taken it.
   private var identifier: UInt32
-  /// Small payloads use up the window's entries, large ones its bytes.
+  /// Small payloads use up the window's entries; large ones use up its bytes.
   private let largest: Int
-  /// Numbers by identifier, and the ones taken, in order.
+  /// Numbers by identifier, and how many were taken.
   private var numbers: [UInt32: Int] = [:]
   private var taken = 0
   private var ends: [Int: Outcome] = [:]
@@ -145,12 +146,12 @@ struct WindowRun: ~Copyable {
     window = Window(bytes: 16 << 10, reportsAccepted: reportsAccepted)!
   }
 
-  /// What went wrong, nil when nothing did.
+  /// Returns what went wrong; nil if nothing did.
   mutating func play() -> String? {
     for _ in 0..<(20 + Int.random(in: 0..<300, using: &random)) {
       if let fault = step() { return fault }
     }
-    // A drain: within so many steps everything has its end.
+    // The drain: within this many steps everything has its outcome.
     for _ in 0..<2000 {
       if window.isEmpty { return judge() }
       wantsSentinel = true
@@ -163,7 +164,7 @@ struct WindowRun: ~Copyable {
   private mutating func step() -> String? {
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<50:
-      // Small ones come in bursts, or they would never fill the window.
+      // Small ones come in bursts; otherwise they would never fill the window.
       for _ in 0..<(largest > 100 ? 1 : 20) { if let fault = send() { return fault } }
     case 50..<75: write(limit: Int.random(in: 1...4096, using: &random))
     case 75..<85: return deliver()
@@ -172,8 +173,8 @@ struct WindowRun: ~Copyable {
     case 88..<89:
       if let packet = gateway.shutDown() { return heard(packet) }
     case 89..<90:
-      // A packet that names nothing in flight proves nothing: none, a stranger, or
-      // one that was never written.
+      // A packet that names nothing in flight proves nothing: an identifier of 0, a
+      // stranger, or one that was never written.
       let written = numbers.filter { gateway.arrived.contains($0.value) }
       let unwritten = numbers.keys.filter { written[$0] == nil }.max() ?? 0
       let identifier: UInt32 =
@@ -191,7 +192,7 @@ struct WindowRun: ~Copyable {
     return nil
   }
 
-  /// The connection ends, and nothing says which notification was the last.
+  /// The connection ends, and nothing says which notification was last.
   private mutating func endWithoutAWord() -> String? {
     let inFlight = window.hasInFlight
     if inFlight { ambiguousEnds += 1 }

@@ -1,13 +1,13 @@
 import APNS
 import Testing
 
-/// What came of an error packet's bytes, as vectors state it.
+/// The result for an error packet's bytes, as the vectors state it.
 private enum PacketOutcome: Equatable {
   case packet(ErrorPacketVector.Packet)
   case fault(ErrorPacketVector.Fault)
   case incomplete(count: Int)
 
-  /// Hands the bytes over in pieces, until there is an answer.
+  /// Passes the bytes in pieces until there is a result.
   init(reading pieces: [some Collection<UInt8>], in memory: GuardedMemory) {
     var reader = ErrorPacketReader()
     for piece in pieces {
@@ -46,7 +46,7 @@ extension ErrorPacketVector {
     #expect(PacketOutcome(reading: vector.hex.map { [$0] }, in: memory) == vector.expected)
   }
 
-  /// TLS records and reads end where they like; an empty read is no end.
+  /// TLS records and reads end anywhere, and an empty read is not the end.
   @Test(arguments: try Vectors.errorPackets())
   func readsItCutAnywhere(_ vector: ErrorPacketVector) {
     for first in 0...vector.hex.count {
@@ -98,7 +98,7 @@ extension ErrorPacketVector {
     var random = SplitMix64(seed: Mutation.seed)
     for round in 0..<Mutation.rounds {
       let bytes = mutation.next()
-      // Said again without a reader, for bytes that no vector has.
+      // Computed here without a reader, for bytes that are in no vector.
       let expected: PacketOutcome =
         switch bytes.count {
         case 0: .incomplete(count: 0)

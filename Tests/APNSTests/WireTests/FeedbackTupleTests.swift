@@ -1,14 +1,15 @@
 import APNS
 import Testing
 
-/// What came of a feedback stream, as vectors state it.
+/// The result for a feedback stream, as the vectors state it.
 private struct FeedbackOutcome: Equatable {
   var tuples: [FeedbackVector.Tuple] = []
-  /// Bytes of a tuple that broke off.
+  /// Bytes of an incomplete tuple at the end.
   var rest = 0
   var fault: FeedbackVector.Fault?
 
-  /// Reads a stream that comes in pieces, as a provider does: whole tuples leave, the rest waits.
+  /// Reads a stream in pieces as a provider does: complete tuples are taken out, and the
+  /// rest waits.
   init(reading pieces: [some Collection<UInt8>], in memory: GuardedMemory) {
     var waiting: [UInt8] = []
     for piece in pieces {
@@ -57,7 +58,7 @@ private struct FeedbackOutcome: Equatable {
     }
   }
 
-  /// A tuple is told with its last byte, its fault with its length.
+  /// A tuple is reported with its last byte, and a fault with the length field.
   @Test func saysNothingTooEarly() throws {
     let tuple: [UInt8] = [0, 0, 0, 1, 0, 2, 0xAA, 0xBB]
     for count in 0..<tuple.count {
@@ -117,7 +118,7 @@ private struct FeedbackOutcome: Equatable {
     for round in 0..<Mutation.rounds {
       let bytes = mutation.next()
       let run = memory.copy(bytes, at: .last)
-      // Said again by hand, for bytes that no vector has.
+      // Computed here by hand, for bytes that are in no vector.
       let length = bytes.count < 6 ? nil : Int(bytes[4]) * 256 + Int(bytes[5])
       var fault: String?
       do throws(WireError) {

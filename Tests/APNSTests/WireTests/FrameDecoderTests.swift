@@ -1,7 +1,7 @@
 import APNS
 import Testing
 
-/// What a run of bytes came to, as vectors state it.
+/// The result for a run of bytes, as the vectors state it.
 enum FrameOutcome: Equatable {
   case frame(FrameVector.Frame)
   case fault(reason: String, offset: Int, identifier: UInt32?, status: UInt8)
@@ -41,7 +41,7 @@ extension FrameVector {
       status: error.status)
   }
 
-  /// From how many bytes on the answer is known.
+  /// From how many bytes on the result is known.
   var known: Int { frame?.length ?? error?.after ?? Int.max }
 
   var frameLimits: FrameLimits {
@@ -62,7 +62,8 @@ extension FrameVector {
     }
   }
 
-  /// However the bytes come: nothing is said too early, and no later byte changes the answer.
+  /// However the bytes are split, nothing is reported too early, and no later byte changes
+  /// the result.
   @Test(arguments: try Vectors.frames())
   func saysNothingTooEarlyAndNothingTooLate(_ vector: FrameVector) {
     let memory = GuardedMemory()
@@ -171,7 +172,7 @@ extension FrameVector {
     }
   }
 
-  /// Whatever comes: no byte outside the run is read, and what is said of it holds together.
+  /// For any input, no byte outside the run is read, and the results are consistent.
   @Test func survivesWhateverComes() throws {
     var mutation = Mutation(of: try Vectors.frames().map(\.hex))
     let memory = GuardedMemory()
@@ -194,7 +195,7 @@ extension FrameVector {
         reasons.insert("\(error.reason)")
         if error.offset < 0 || error.offset > bytes.count { fault = "\(error) is not in the run" }
       }
-      // Against the other guard, with other bytes about, the answer is the same.
+      // Against the other guard, among other bytes, the result is the same.
       if fault == nil {
         let here = FrameOutcome(decoding: run)
         let there = FrameOutcome(decoding: memory.copy(bytes, at: .first))
@@ -205,7 +206,7 @@ extension FrameVector {
         return
       }
     }
-    // Otherwise the rounds prove little.
+    // Otherwise the rounds would prove little.
     #expect(reasons.count == 11, "only \(reasons)")
     #expect(frames > Mutation.rounds / 50)
   }
@@ -227,7 +228,7 @@ extension FrameVector {
     guard notification.priority == nil || [5, 10].contains(notification.priority) else {
       return "priority"
     }
-    // No item can be there twice or unheard of, so the size follows from the values.
+    // An item cannot occur twice or be unknown, so the size follows from the values.
     guard FrameEncoder.size(of: notification, as: frame.command) == frame.length else {
       return "length \(frame.length)"
     }

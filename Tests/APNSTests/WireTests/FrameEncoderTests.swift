@@ -11,7 +11,7 @@ import Testing
     #expect(encode(frame) == Array(vector.hex.prefix(frame.length)))
   }
 
-  /// An encoder has one order of its own; what it says is the same.
+  /// The encoder has an order of its own; the content is the same.
   @Test(arguments: try Vectors.frames().filter { $0.canonical == false })
   func putsItemsInOrder(_ vector: FrameVector) throws {
     let frame = try #require(vector.frame)
@@ -20,7 +20,8 @@ import Testing
     #expect(bytes.withUnsafeBytes { FrameOutcome(decoding: $0) } == .frame(frame))
   }
 
-  /// Frames are written into the middle of a window: one byte more would spoil the next.
+  /// Frames are written into the middle of a window, where one byte too many would damage
+  /// the next frame.
   @Test(arguments: try Vectors.frames().filter { $0.canonical == true })
   func writesItsSizeAndNoMore(_ vector: FrameVector) throws {
     let frame = try #require(vector.frame)
@@ -102,7 +103,7 @@ import Testing
     }
   }
 
-  /// The frame's bytes, written against a guard; with something around them where asked.
+  /// The frame's bytes, written against a guard, with other bytes around them on request.
   private func encode(_ frame: FrameVector.Frame, between around: [UInt8] = []) -> [UInt8]? {
     frame.token.withUnsafeBytes { token in
       frame.payload.withUnsafeBytes { payload in

@@ -1,4 +1,5 @@
-/// What a gateway does out of itself, by a time or a number of bytes, whichever is first.
+/// What a gateway does of its own accord, at a time or after a number of bytes, whichever
+/// comes first.
 enum Whim {
   case serve
   case end
@@ -6,47 +7,47 @@ enum Whim {
   case nameStranger
   case talkNoise
   case nameNobody(UInt8)
-  /// It takes everything from then on and says nothing.
+  /// From then on it takes everything and says nothing.
   case vanish
 }
 
-/// What a packet settles once all of it was read.
+/// What a packet settles once the session has read all of it.
 enum Word {
   case nothing
-  /// So many notifications were accepted, and the next one rejected.
+  /// The gateway accepted this many notifications and rejected the next one.
   case rejects(after: Int, status: UInt8)
-  /// So many were accepted.
+  /// The gateway accepted this many.
   case proves(Int)
-  /// The answer to a sentinel by an identifier of 0: so many were accepted, where the
-  /// status can mean nothing else.
+  /// The packet answers a sentinel with an identifier of 0. If the status can mean nothing
+  /// else, the gateway accepted this many.
   case answers(Int, status: UInt8)
 }
 
-/// One connection, both ends of it.
+/// Both ends of one connection.
 final class BinaryLink: Link {
-  // The gateway.
+  // The gateway's state.
   var whim = Whim.serve
   var whimAt = Int64.max
   var whimAfter = Int.max
-  /// Bytes of the frame that is not all there.
+  /// Bytes of the frame that is not complete yet.
   let stream: UnsafeMutableRawPointer
   var streamCount = 0
-  /// Bytes of whole frames.
+  /// Bytes of complete frames.
   var offset = 0
-  /// When the first byte was written; -1: none was.
+  /// When the first byte was written; -1: none was written.
   var firstWrite: Int64 = -1
-  /// Calls that left it without the sentinel that was due, and when the last one was.
+  /// Calls that did not write a sentinel although one was due, and when the last of them was made.
   var overdueCalls = 0
   var overdueAt: Int64 = 0
-  /// Notifications written whole, and the newest.
+  /// Notifications written in full, and the newest of them.
   var frames = 0
   var lastNumber = -1
   var hasSentinel = false
-  /// Accepted here, and the last one's identifier.
+  /// Notifications accepted on this connection, and the identifier of the last one.
   var accepted = 0
   var lastAccepted: UInt32?
 
-  // From the gateway.
+  // Bytes from the gateway.
   var inbox = InlineArray<16, UInt8>(repeating: 0)
   var arrivals = InlineArray<16, Int64>(repeating: 0)
   var inboxCount = 0
@@ -57,7 +58,7 @@ final class BinaryLink: Link {
 
   static let room = 64 << 10
 
-  /// `stream` has room for so many bytes.
+  /// `stream` has room for one line's bytes.
   init(line: Int, stream: UnsafeMutableRawPointer) {
     self.stream = stream
     super.init(line: line)

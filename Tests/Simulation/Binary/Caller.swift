@@ -1,6 +1,6 @@
 import CAPNS
 
-/// The caller of a session that speaks the binary interface.
+/// The caller of a session that uses the binary interface.
 struct Caller: Calling, ~Copyable {
   let world: World
   let options: SessionOptions
@@ -72,7 +72,7 @@ struct Caller: Calling, ~Copyable {
       return .namelessBad(world.dice.pick([1, 3, 7, 8, 128, 255]))
     }
     if world.dice.happens(scenario.bad) {
-      // Without identifiers the gateway names nobody.
+      // Without identifiers the gateway cannot name a notification.
       return scenario.isSimple
         ? .namelessBad(8) : .bad(world.dice.pick([8, 8, 8, 1, 2, 3, 4, 5, 6, 7, 128, 255]))
     }

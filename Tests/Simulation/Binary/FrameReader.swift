@@ -1,4 +1,4 @@
-/// A frame as the model reads it, by Apple's tables and not with the core's decoder.
+/// A frame as the model reads it: by Apple's tables, and without the core's decoder.
 struct ReadFrame {
   var length = 0
   var token = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -7,7 +7,7 @@ struct ReadFrame {
   var expiry: UInt32?
   var priority: UInt8?
 
-  /// Nil while it is not all there. `fault` says why it can be none.
+  /// Nil while the frame is incomplete. `fault` says why the bytes cannot be a frame.
   static func read(
     _ bytes: UnsafeRawBufferPointer, command: UInt8, fault: inout String?
   ) -> ReadFrame? {
@@ -78,8 +78,8 @@ struct ReadFrame {
     return frame
   }
 
-  /// The number of the notification that an enhanced frame begins, as soon as its token
-  /// has come so far.
+  /// The number of the notification at the start of an enhanced frame, as soon as the first
+  /// bytes of its token have arrived.
   static func numberAhead(_ bytes: UnsafeRawBufferPointer) -> Int? {
     guard bytes.count >= 15, bytes[0] == 1, number(bytes, 9, 2) >= 4 else { return nil }
     return Token.number(part(bytes, 11, 4))

@@ -1,8 +1,8 @@
 import CAPNS
 
-/// Whether what the session tells is what was.
+/// Checks whether what the session reports is what happened.
 extension World {
-  /// The caller was told of an end.
+  /// The caller was told an outcome.
   func tell(_ number: Int, _ identifier: UInt32, _ end: End) {
     let sent = ledger.sent + number
     if sent.pointee.identifier != identifier {
@@ -29,7 +29,7 @@ extension World {
     }
   }
 
-  /// The end that the session gave it against what the gateway did.
+  /// Compares the outcome that the session gave with what the gateway did.
   private func checkEnd(_ number: Int, _ end: End) {
     let sent = ledger.sent[number]
     if scenario.isExact, sent.due != end { violate("\(number) ends as \(end), not \(sent.due)") }
@@ -45,22 +45,23 @@ extension World {
     }
   }
 
-  /// Where nothing else ends connections, the poison alone does not get through.
+  /// If killers alone end connections, only they fail to get through.
   private func checkUnknown(_ number: Int) {
     guard scenario.isPoisonous, !isClosed else { return }
     if case .killer = ledger.sent[number].fate { return }
-    // So many ends in a row without a proof, as several culprits bring about, are the end of all
-    // that is in doubt, as the header says.
+    // Several killers can cause so many ends in a row without proof that everything in
+    // doubt becomes unknown, as the header says.
     for channel in 0..<4 where ledger.channels[channel].hasGivenUp { return }
     violate("\(number) does not get through beside what ends connections")
   }
 
-  // MARK: What is to be written
+  // MARK: What has to be written
 
-  /// Something is written that may not be in any call.
+  /// Something is written that not every call may write.
   func checkWriting(_ line: Int) {
-    // Where silence has proven all that may be in flight together, the next follows at once; and
-    // after the provider was turned down a sentinel asks whether it is let in.
+    // Two writes are allowed in any call: the next notifications, once silence has proven
+    // all that may be in flight together; and a sentinel after the provider was refused, to
+    // ask whether it is admitted.
     if !call.mayWrite, !isProofDue(line / 2), !scenario.isQuiet,
       !ledger.channels[line / 2].wasRefused
     {
@@ -70,7 +71,7 @@ extension World {
 
   func isProofDue(_ channel: Int) -> Bool {
     let since = ledger.channels[channel].unprovenSince
-    // The session has looked at the clock before it wrote, or tried to.
+    // The session looked at the clock some time before it wrote or tried to write.
     let slack = 100_000 + faults.lapseMax + (ledger.channels[channel].wasFull ? writeTimeout : 0)
     return ledger.channels[channel].wantsProof || since >= 0 && clock - since >= proveAfter - slack
   }
@@ -80,17 +81,17 @@ extension World {
       ? .max / 2 : Int64(given.prove_after_ms == 0 ? 60_000 : given.prove_after_ms) * 1_000_000
   }
 
-  /// A call is over that was to prove what has been in flight for long.
+  /// A call is over that had to prove notifications that have been in flight for long.
   func checkAge(mayConnect: Bool) {
-    // Proof costs its connection.
+    // Proof needs a new connection afterwards.
     guard scenario.isExact, mayConnect else { return }
     for connection in lines where connection.phase == .open && connection.frames > 0 {
       let since = ledger.channels[connection.line / 2].unprovenSince
       if since >= 0, call.started - since >= proveAfter + 1_000_000, !connection.hasSentinel,
         !connection.isDone, !connection.everRefused, !isHeldBack(connection)
       {
-        // When the call came to this one, a pause may not have been over; and the session
-        // looks at the clock now and then.
+        // A pause may not have been over when the call came to this connection, and the
+        // session looks at the clock only now and then.
         guard call.started - connection.overdueAt >= 1_000_000 else { continue }
         connection.overdueAt = call.started
         connection.overdueCalls += 1
@@ -101,7 +102,7 @@ extension World {
     }
   }
 
-  /// A call is over that wrote all that waits.
+  /// A call is over that had to write everything that waits.
   func checkWritten() {
     guard scenario.isExact else { return }
     for connection in lines where connection.phase == .open && connection.firstWrite >= 0 {
@@ -111,13 +112,13 @@ extension World {
     }
   }
 
-  /// Not all that waits is written, though the peer takes it.
+  /// Something that waits is not written although the peer takes bytes.
   private func isHeldBack(_ connection: BinaryLink) -> Bool {
     ledger.channels[connection.line / 2].last > connection.lastNumber
   }
 
-  /// The session waits. What it may hold back is what comes behind many rejections, and that
-  /// for no longer at a time than the longest delay that it reckons with.
+  /// The session waits. It may hold notifications back only after many rejections, and at a
+  /// time no longer than the longest delay it assumes.
   func checkWaiting(until time: Int64) {
     guard scenario.isExact else { return }
     for connection in lines where connection.phase == .open && connection.firstWrite >= 0 {

@@ -8,17 +8,17 @@ enum End: Equatable {
   case unknown
 }
 
-/// What the gateway will make of a notification, settled when it is sent.
+/// How the gateway will treat a notification. It is decided when the notification is sent.
 enum Fate {
   case good
   case bad(UInt8)
-  /// Rejected with a packet that names nobody.
+  /// The gateway rejects it with a packet that names no notification.
   case namelessBad(UInt8)
   /// It ends every connection that carries it.
   case killer
 }
 
-/// What is known of one notification.
+/// What is known about one notification.
 struct Sent {
   var identifier: UInt32
   var channel: Int
@@ -26,80 +26,80 @@ struct Sent {
   var payloadLength: Int
   var expiry: UInt32?
   var priority: UInt8?
-  /// Of its frame.
+  /// The size of its frame.
   var size: Int
   var fate: Fate
-  /// The one that its channel took next; -1 while there is none.
+  /// The next notification that its channel took; -1: none yet.
   var next = -1
-  /// The last connection that had it whole, and the one on which it was accepted; -1: none.
+  /// The last connection that had it in full, and the one on which it was accepted; -1: none.
   var carrier = -1
   var acceptor = -1
   /// How often it was in flight on a connection that ended without a word.
   var doubts = 0
   var wasRejected = false
-  /// The end it has by what the session has read; `none` where that cannot be told.
+  /// The outcome it must have by what the session has read; `none` if that cannot be told.
   var due = End.none
-  /// The end that the caller was told.
+  /// The outcome that the caller was told.
   var told = End.none
 }
 
-/// What one connection came to.
+/// How one connection ended.
 enum Result {
   case lives
-  /// It was refused before anything was looked at.
+  /// It was refused before the peer looked at anything.
   case refused
-  /// A packet was read that settled what it had carried.
+  /// The session read a packet that settled what it carried.
   case settled
-  /// It ended without that, and what it carried is to be sent again or reported.
+  /// It ended without such a packet, and what it carried has to be sent again or reported.
   case ambiguous
-  /// The same, once too often for sending again.
+  /// The same, but it happened too often for sending again.
   case gaveUp
 }
 
-/// One for each channel: the notifications it took, as a list.
+/// The notifications that one channel took, as a list.
 struct ChannelLedger {
-  /// The oldest without an end that is due, and the newest; -1: none.
+  /// The oldest notification without an outcome that is due, and the newest; -1: none.
   var first = -1
   var last = -1
-  /// The newest with a token of an unusual length.
+  /// The newest notification with a token of unusual length.
   var lastOdd = -1
-  /// The newest whose outcome was taken.
+  /// The newest notification whose outcome was taken.
   var lastTold = -1
-  /// No event comes for one before that; -1: none was taken yet.
+  /// No event comes for a notification before this one; -1: none was taken yet.
   var toBeTold = -1
   /// Ambiguous ends in a row.
   var ambiguousEnds = 0
   var hasProven = false
-  /// There were so many of them once that all in doubt became unknown.
+  /// So many ambiguous ends came in a row once that everything in doubt became unknown.
   var hasGivenUp = false
-  /// Since when something that the connections had has been without proof; -1: nothing is.
+  /// Since when something on the connections has been unproven; -1: nothing is.
   var unprovenSince: Int64 = -1
-  /// What was to be first on a connection had to wait there.
+  /// The first bytes for a connection had to wait because it took none.
   var wasFull = false
-  /// A call wanted proof; when the last one that did began.
+  /// A call wanted proof; and when the last such call began.
   var wantsProof = false
   var wantedAt: Int64 = -1
-  /// The provider was turned down with something in flight.
+  /// The provider was refused with something in flight.
   var wasRefused = false
-  /// Rejections heard since all was proven.
+  /// Rejections that were read since everything was last proven.
   var rejections = 0
 }
 
-/// The counts that the session's have to equal.
+/// Counts that the session's counts have to equal.
 struct Counts {
   var taken = 0
   var accepted = 0
   var rejected = 0
   var unknown = 0
   var resent = 0
-  /// Outcomes the caller was told.
+  /// Outcomes that the caller was told.
   var told = 0
-  /// Of frames taken, and of frames that have their end.
+  /// Bytes of frames taken, and of frames with an outcome.
   var takenBytes = 0
   var endedBytes = 0
 }
 
-/// Who was sent, and what became of each: as the gateway knows it, as the session can
+/// All notifications and what became of each: as the gateway knows it, as the session can
 /// know it, and as the caller was told.
 struct Ledger {
   static let most = 3000
@@ -122,7 +122,7 @@ struct Ledger {
 
   var isFull: Bool { counts.taken == Self.most }
 
-  /// The number of the next connection.
+  /// Returns the number of the next connection.
   mutating func beginConnection() -> Int {
     results.append(.lives)
     return results.count - 1
@@ -143,7 +143,7 @@ struct Ledger {
     if notification.tokenLength != 32 { channels[channel].lastOdd = number }
   }
 
-  /// Gives the oldest of a channel without an end its end.
+  /// Gives a channel's oldest notification without an outcome its outcome.
   mutating func resolveFirst(of channel: Int, as end: End) {
     let number = channels[channel].first
     guard number >= 0 else { return }
@@ -157,28 +157,29 @@ struct Ledger {
     }
   }
 
-  /// The session was closed: nothing will be known of what has no end.
+  /// The session was closed: the outcome of everything without one stays unknown.
   mutating func abandon() {
     for channel in 0..<4 {
       while channels[channel].first >= 0 { resolveFirst(of: channel, as: .unknown) }
     }
   }
 
-  /// A call wants proof of all that has no end.
+  /// A call wants proof of everything without an outcome.
   mutating func wantProof(_ call: Call) {
     for channel in 0..<4 {
       (channels[channel].wantsProof, channels[channel].wantedAt) = (true, call.started)
     }
   }
 
-  /// What a connection had whole was in flight when it ended without a word.
+  /// A connection ended without a word: everything it had in full was in flight.
   mutating func doubt(_ connection: Int) {
     for number in 0..<counts.taken where sent[number].carrier == connection {
       sent[number].doubts += 1
     }
   }
 
-  /// Gives the oldest of a channel that were in doubt so often their end; how many those were.
+  /// Gives up a channel's oldest notifications that were in doubt this often, and returns
+  /// how many there were.
   mutating func giveUp(of channel: Int, doubts: Int) -> Int {
     var count = 0
     while channels[channel].first >= 0, sent[channels[channel].first].doubts >= doubts {
@@ -192,7 +193,7 @@ struct Ledger {
     channels[channel].first >= 0 && sent[channels[channel].first].doubts > 0
   }
 
-  /// The oldest event of a channel that waits to be taken; nil: there is none.
+  /// The channel's oldest event that waits to be taken; nil: none.
   mutating func waitingEvent(of channel: Int, reportsAccepted: Bool) -> Int? {
     var number = channels[channel].toBeTold
     while number >= 0 {
@@ -209,7 +210,7 @@ struct Ledger {
     return nil
   }
 
-  /// The oldest notification of all without an end; -1: there is none.
+  /// The oldest notification of all channels without an outcome; -1: none.
   var firstUnresolved: Int {
     var oldest = -1
     for channel in 0..<4 where channels[channel].first >= 0 {

@@ -1,8 +1,8 @@
 import CAPNS
 
-/// The session's end of the connections, as far as it is the binary interface's own.
+/// The session's end of the connections: what only the binary interface does.
 extension World {
-  /// What is to prove; whether it is that is looked at when it gets there.
+  /// A sentinel may be written in any call; whether it is allowed is checked when it arrives.
   var writesInAnyCall: Bool { true }
   var shortestWait: Int64 { 1000 }
 
@@ -23,7 +23,7 @@ extension World {
   }
 
   func cameToNothing() {
-    // Silence long enough counts as achievement, which nobody else can see.
+    // A long silence counts as an achievement, which nobody but the session can see.
     if scenario.isExact { pauseForNothing() }
   }
 
@@ -45,7 +45,7 @@ extension World {
     } else if dice.happens(scenario.noises) {
       whim = .talkNoise
     } else if given.zero_proves == 0, dice.happens(scenario.namelessPackets) {
-      // With 2 or 5 it would be a sentinel's answer, which it is not.
+      // With status 2 or 5 it would count as an answer to a sentinel, which it is not.
       whim = .nameNobody(dice.pick([0, 1, 7, 8, 10, 128, 255]))
     } else if dice.happens(scenario.blackHoles) {
       whim = .vanish
@@ -79,7 +79,7 @@ extension World {
   func hasRead(_ line: Int) {
     let connection = lines[line]
     if connection.inboxRead < min(connection.inboxCount, 6) { met(.splitPackets) }
-    // The session knows from the first byte that this is no packet, or has all of one.
+    // The first byte tells the session that this is no packet; otherwise it has a whole packet.
     if connection.inbox[0] != 8 || connection.inboxRead >= 6 { connection.isDone = true }
   }
 }

@@ -1,7 +1,7 @@
 import CAPNS
 
-/// The gateway's end of a connection. It takes bytes as soon as they are written, and
-/// keeps apart when they arrive: nothing written later can change what it does by then.
+/// The gateway's end of a connection. It receives bytes as soon as they are written and records
+/// separately when they arrive, so nothing written later can change what it has done by then.
 extension World {
   // MARK: Hearing
 
@@ -69,7 +69,7 @@ extension World {
     if !connection.isDeaf { judge(connection, number) }
   }
 
-  /// The frame is the one that was sent, in its place, on its channel.
+  /// Checks that the frame is the one that was sent, in its place and on its channel.
   private func check(_ connection: BinaryLink, _ frame: ReadFrame, _ number: Int) {
     let sent = ledger.sent[number]
     if frame.token.count != sent.tokenLength || frame.payload.count != sent.payloadLength
@@ -172,7 +172,7 @@ extension World {
     connection.lastAccepted = sent.pointee.identifier
   }
 
-  /// Sending again is only for what an ambiguous end left in doubt.
+  /// Only a notification that an ambiguous end left in doubt may be sent again.
   private func checkDuplicate(_ number: Int) {
     if !resends { return violate("\(number) is accepted twice, which it never was to be") }
     switch ledger.results[ledger.sent[number].acceptor] {
@@ -191,7 +191,7 @@ extension World {
     }
   }
 
-  /// An enhanced frame is at fault from its token on: the rest may never come.
+  /// An enhanced frame can be judged from its token on, because the rest may never arrive.
   private func judgeAhead(_ connection: BinaryLink, _ rest: UnsafeRawBufferPointer) {
     guard !connection.isDeaf, let number = ReadFrame.numberAhead(rest),
       number < ledger.counts.taken, case .bad(let status) = ledger.sent[number].fate
@@ -201,7 +201,7 @@ extension World {
 
   // MARK: Whims
 
-  /// What its whim says for a time that has come.
+  /// Does what its whim says for a time that has come.
   func act(_ line: Int, until time: Int64) {
     if lines[line].whimAt <= time { act(lines[line], at: lines[line].whimAt) }
   }
@@ -238,11 +238,11 @@ extension World {
     connection.isDeaf = true
   }
 
-  /// An identifier that means nothing on this connection, nor will.
+  /// An identifier that means nothing on this connection and never will.
   private func stranger(_ connection: BinaryLink) -> UInt32 {
     let channel = connection.line / 2
     let taken = ledger.counts.taken
-    // One of another channel, or one that has its end.
+    // An identifier of another channel, or of a notification that has its outcome.
     for _ in 0..<4 where taken > 0 {
       let other = ledger.sent[dice.below(taken)]
       if other.channel != channel || other.told != .none { return other.identifier }
@@ -252,7 +252,7 @@ extension World {
 
   // MARK: Speaking
 
-  /// Sends an error packet by what just arrived, and looks at nothing more.
+  /// Sends an error packet about what just arrived, and looks at nothing after it.
   private func answer(
     _ connection: BinaryLink, _ status: UInt8, _ identifier: UInt32, _ word: Word,
     at time: Int64? = nil
@@ -265,7 +265,7 @@ extension World {
     if dice.happens(isHealed ? 0 : scenario.cutPackets) {
       count = dice.below(6)
     } else if dice.below(20) == 0 {
-      // What follows it is nobody's to read.
+      // Nobody should read what follows the packet.
       for index in 6..<16 { packet.bytes[index] = UInt8(truncatingIfNeeded: dice.next()) }
       count = 16
     }
@@ -282,7 +282,7 @@ extension World {
     deliver(connection, noise, dice.within(1...16), from: time)
   }
 
-  /// Bytes on their way, in pieces or in one, and the end behind them.
+  /// Sends bytes, in pieces or in one, and the end of the connection after them.
   private func deliver(
     _ connection: BinaryLink, _ bytes: InlineArray<16, UInt8>, _ count: Int, from time: Int64
   ) {
@@ -301,7 +301,7 @@ extension World {
     drawEnding(connection)
   }
 
-  /// The connection is ended without a word.
+  /// Ends the connection without a word.
   private func end(_ connection: BinaryLink, at time: Int64) {
     connection.endsAt = min(connection.endsAt, time + connection.down)
     drawEnding(connection)
@@ -313,7 +313,8 @@ extension World {
     }
   }
 
-  /// The session said goodbye: what arrived is answered, then the gateway ends it too.
+  /// The session said goodbye: the gateway answers what has arrived and then ends the
+  /// connection too.
   func hearGoodbye(_ line: Int) {
     let connection = lines[line]
     let arrival = max(connection.arrival, clock + connection.up)
@@ -324,7 +325,7 @@ extension World {
   }
 }
 
-/// An error packet's bytes, with room for what follows it.
+/// The bytes of an error packet, with room for noise after it.
 private struct ErrorPacketBytes {
   var bytes = InlineArray<16, UInt8>(repeating: 0)
 

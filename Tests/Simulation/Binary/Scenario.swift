@@ -1,7 +1,7 @@
 import CAPNS
 
-/// What kind of session, gateway and network one run has. Each fault is in some runs
-/// and missing in others, so that what only one of them brings about is met too.
+/// The kind of session, gateway and network in one run. Each fault occurs in some runs and
+/// not in others, so that the effects of a single fault are met too.
 struct Scenario {
   var given = apns_session_options_t()
   var firstIdentifier: UInt32 = 1
@@ -42,11 +42,10 @@ struct Scenario {
 
   var isQuiet: Bool { given.quiet_period_ms != 0 }
   var isSimple: Bool { given.format == Int32(APNS_FORMAT_SIMPLE.rawValue) }
-  /// What every count and end has to be can be told to the last one. With the quiet
-  /// period, or no identifiers, it hangs on when the session takes silence for its word.
+  /// Every count and outcome can be predicted exactly. With the quiet period, or without
+  /// identifiers, they depend on when the session takes silence for an answer.
   var isExact: Bool { !isQuiet && !isSimple }
-  /// Nothing ends connections without a word but what is sent: it alone is ever in doubt
-  /// for good.
+  /// Only killers end connections without a word, so only they are ever in doubt for good.
   var isPoisonous = false
 
   init(_ dice: inout Dice) {
@@ -105,7 +104,7 @@ struct Scenario {
   }
 
   private mutating func drawNetwork(_ dice: inout Dice) {
-    // Silence is only as good as the ear.
+    // With a quiet period, silence proves something only if the session was listening.
     faults = NetworkFaults(&dice, ticketed: 300, lapsing: isQuiet ? 600 : 200)
   }
 
@@ -122,8 +121,8 @@ struct Scenario {
     if dice.happens(100) { refusals = dice.pick([20, 300]) }
     if dice.happens(100) { cutPackets = dice.pick([50, 300]) }
     judgesEarly = dice.happens(500)
-    // Whether the gateway names its sentinels, and whether what it says of one it does
-    // not name can be taken for an answer to it.
+    // Whether the gateway names its sentinels; and if it does not, whether its status can
+    // be taken for an answer to a sentinel.
     let all = dice.happens(500)
     if dice.happens(400) {
       namelessSentinels = dice.pick([300, 1000])
@@ -138,7 +137,8 @@ struct Scenario {
     if dice.happens(700) { bad = dice.pick([5, 30, 150]) }
     if dice.happens(50) { killers = dice.pick([2, 20]) }
     if dice.happens(200) { oddTokens = dice.pick([20, 500, 1000]) }
-    // Who has been told that 0 is always the sentinel's must not hear it of another.
+    // A session that was told that 0 always means the sentinel must not get it for another
+    // notification.
     if given.zero_proves == 0, dice.happens(50) { namelessBad = dice.pick([2, 20]) }
     let largest = given.payload_max == 0 ? 2048 : Int(given.payload_max)
     payloadSizes =
@@ -151,7 +151,7 @@ struct Scenario {
     actions = dice.within(5...50)
   }
 
-  /// What a gateway says, and that it ends, is heard before silence is taken for its word.
+  /// The session must hear what a gateway says, and its end, before it takes silence for an answer.
   private mutating func keepWithinQuietPeriod() {
     let share = Int64(given.quiet_period_ms) * Self.millisecond / 5
     faults.delayMax = min(faults.delayMax, share)

@@ -1,10 +1,12 @@
-/// What the end of a connection means to what it carried, by what the session has read.
+/// What the end of a connection means for the notifications it carried, from what the
+/// session has read.
 extension World {
   func settle(_ line: Int) {
     let connection = lines[line]
     let serial = connection.serial
     if connection.hasSaidGoodbye, !connection.isDone {
-      // Closed for good: what has no end becomes unknown, and nothing is sent again.
+      // The session was closed for good: everything without an outcome becomes unknown, and
+      // nothing is sent again.
       return ledger.end(serial, as: .gaveUp)
     }
     if connection.isUnread {
@@ -43,8 +45,8 @@ extension World {
     endedInDoubt(line)
   }
 
-  /// A status that can mean nothing but the missing token of the sentinel, or an option
-  /// that says so of all.
+  /// Whether the status can only mean the sentinel's missing token, or an option says so
+  /// for every status.
   private func answersSentinel(_ line: Int, _ status: UInt8) -> Bool {
     if given.zero_proves != 0 || status == 2 { return true }
     let channel = ledger.channels[line / 2]
@@ -78,7 +80,7 @@ extension World {
     let frames = lines[line].frames
     let serial = lines[line].serial
     guard frames > 0 else {
-      // A part of a notification is none that the gateway may have accepted.
+      // The gateway cannot have accepted a part of a notification.
       if scenario.isExact, !ledger.isInDoubt(channel) {
         ledger.channels[channel].unprovenSince = -1
       }
@@ -113,7 +115,7 @@ extension World {
     ledger.counts.resent += left
   }
 
-  /// Whether anything was looked at nobody knows, so those in flight are in doubt too.
+  /// Nobody knows whether the gateway looked at anything, so what was in flight is in doubt too.
   private func turnedDown(_ line: Int) {
     let channel = line / 2
     guard lines[line].frames > 0 else {
@@ -129,8 +131,8 @@ extension World {
     if !ledger.isInDoubt(channel) { ledger.channels[channel].unprovenSince = -1 }
   }
 
-  /// What is in doubt for the fifth time is so all by itself, for it may be what ends the
-  /// connections.
+  /// A notification in doubt for the fifth time was alone in flight, because it may be what
+  /// ends the connections.
   private func giveUpPoison(of channel: Int) -> Int {
     let count = ledger.giveUp(of: channel, doubts: 5)
     if count > 1 { violate("\(count) are given up together") }
@@ -138,8 +140,8 @@ extension World {
     return count
   }
 
-  /// Without a word of its end a connection is left only where it took nothing for long,
-  /// or owed an answer for long.
+  /// Unless it hears of the end, the session drops a connection only if it took nothing or
+  /// owed an answer for a long time.
   private func checkGivingUp(_ line: Int) {
     let since = lines[line].refusedSince
     if since > 0, clock - since >= writeTimeout { return met(.writeTimeouts) }

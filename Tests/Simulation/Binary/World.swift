@@ -1,15 +1,15 @@
 import CAPNS
 import CSystem
 
-/// All that surrounds a session in one run: the connections with a gateway at the other end
-/// of each, and the ledger by which everything is judged.
+/// The surroundings of a session in one run: the connections with a gateway at the other
+/// end of each, and the ledger that decides what is right.
 final class World: Stage, Wired, Witness {
   var scenario: Scenario
   var lines: [BinaryLink] = []
-  /// Where each line's connection has its bytes.
+  /// The bytes of each line's connection.
   let streams: UnsafeMutableRawPointer
   var ledger = Ledger()
-  /// The session is closed, or being so.
+  /// The session is closed or is being closed.
   var isClosed = false
 
   override init(traces: Bool, slot: UnsafeMutablePointer<UInt64>) {

@@ -1,12 +1,12 @@
 /// What a connection's service will do, and when.
 enum Deed {
-  /// It looks at a request that is there, or its head.
+  /// It looks at a request that has arrived, or at its head.
   case judge(Int)
-  /// The answer's head, its rest, or the end of its stream without one.
+  /// It sends an answer's head or its rest, or ends its stream without an answer.
   case answer(Int)
   case body(Int)
   case reset(Int, code: UInt32)
-  /// What was received is given back to the windows.
+  /// It gives the windows back for what it received.
   case credit(stream: Int32, count: Int)
   case begin
   case settings
@@ -15,7 +15,7 @@ enum Deed {
   case end(Ending)
 }
 
-/// The deeds to come, the earliest first: a heap.
+/// The coming deeds, the earliest first: a heap.
 struct Agenda {
   private struct Entry {
     var time: Int64
@@ -28,7 +28,7 @@ struct Agenda {
   private var entries: [Entry] = []
   private var order = 0
 
-  /// When there is something to be done; `max`: never.
+  /// When the next deed is due; `max`: never.
   private(set) var next = Int64.max
 
   mutating func clear() {

@@ -5,7 +5,7 @@ struct HTTP2Event {
   var identifier: UInt32
   var end: HTTP2End
   var timestamp: Int64
-  /// What its apns-id says; nil: it has none.
+  /// What the apns-id says; nil: there is none.
   var identifierText: (number: Int, isOwn: Bool)?
 }
 
@@ -65,7 +65,7 @@ struct HTTP2Caller: Calling, ~Copyable {
         HTTP2Identifier.write(number, isOwn: true, to: start.assumingMemoryBound(to: UInt8.self))
         given.apns_id = UnsafePointer(start.assumingMemoryBound(to: CChar.self))
       }
-      // As takePush() does.
+      // The same as takePush() does.
       let push = try HTTP2Request(
         &given, payload: payload, payloadMax: options.payloadMax,
         topic: session.defaults.topic, needsTopic: session.tokens != nil)
@@ -83,7 +83,8 @@ struct HTTP2Caller: Calling, ~Copyable {
     return sent.identifier
   }
 
-  /// Waiting for room was in vain: what takes it has no end, and no gap is left unused.
+  /// Waiting for room failed, so the window has to be full of notifications without an
+  /// outcome, with no unused gaps.
   private func checkRoom() {
     guard session.hasConnection else { return }
     let outbox = session.outbox
@@ -102,12 +103,12 @@ struct HTTP2Caller: Calling, ~Copyable {
     let type = UInt8(world.dice.within(1...4))
     var expiry: Int64 = 0
     if world.dice.below(4) == 0 { expiry = world.dice.pick([-1, 4_000_000_000]) }
-    // Long past, so that nothing is to be tried again for it.
+    // An expiry long past, so that the session never retries it.
     if world.dice.happens(scenario.expiring) { expiry = 1 + Int64(world.dice.below(900)) }
     return HTTP2Sent(
       tokenLength: world.dice.below(8) == 0 ? world.dice.within(5...100) : 32,
       payloadLength: world.dice.within(scenario.payloadSizes), expiry: expiry,
-      // What a background push has, and no other.
+      // A background push has to have priority 5.
       priority: type == 2 ? 5 : world.dice.pick([0, 0, 1, 5, 10]), type: type,
       hasTopic: world.dice.below(8) == 0, hasCollapse: world.dice.below(8) == 0,
       hasIdentifier: world.dice.happens(scenario.ownIdentifiers), fate: drawFate(scenario))
@@ -143,7 +144,7 @@ struct HTTP2Caller: Calling, ~Copyable {
 
   func count(into stats: inout apns_session_stats_t) { session.count(into: &stats) }
 
-  /// As SessionHandle does.
+  /// Does what SessionHandle does.
   mutating func takeEvent(milliseconds: Int32) throws(Failure) -> Bool {
     guard try session.awaitOutcome(milliseconds: milliseconds),
       let slot = session.outbox.pointee.firstOutcome
@@ -176,7 +177,7 @@ struct HTTP2Caller: Calling, ~Copyable {
         identifierText: identifier))
   }
 
-  /// The devices that it was told are gone are in the feedback, each once.
+  /// The feedback lists the devices that the session was told are gone, each once.
   mutating func checkRest() {
     var devices = GoneFeedback(session.gone)
     var seen: Set<Int> = []
@@ -189,7 +190,7 @@ struct HTTP2Caller: Calling, ~Copyable {
         if UInt32(time / 1000) != device.timestamp, world.ledger.sent[number].isTimeRead {
           world.violate("the feedback has \(number) gone since \(device.timestamp)")
         }
-      // Unregistered and ExpiredToken, without a time.
+      // Unregistered and ExpiredToken without a timestamp.
       case .bad(26), .bad(27): break
       default: world.violate("the feedback has \(number), which is not gone")
       }

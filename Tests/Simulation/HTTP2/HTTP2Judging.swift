@@ -1,11 +1,11 @@
 import CAPNS
 import CNGHTTP2
 
-/// Whether what the session does and tells is what was.
+/// Checks whether what the session does and reports is what happened.
 extension HTTP2World {
   // MARK: What the session has read
 
-  /// What it knows by the bytes that it has read.
+  /// Records what the session knows from the bytes that it has read.
   func noteMarks(_ connection: HTTP2Link) {
     while connection.nextMark < connection.marks.count,
       connection.marks[connection.nextMark].place <= connection.bytesRead
@@ -29,8 +29,8 @@ extension HTTP2World {
       connection.hasReadAnswer = true
       if ledger.asked[index].status == 200 { cameToSomething() }
       if asksForAnother(ledger.asked[index].reason) { connection.isToBeLeft = true }
-      // It may have been given up, and that was not heard any more: nghttp2 hears nothing when
-      // it has said GOAWAY and is done with all streams.
+      // The session may have given it up without our hearing of it: nghttp2 hears nothing
+      // once it has sent GOAWAY and all streams are done.
       if connection.isDeaf || connection.everRefused || connection.lastStream != .max,
         clock - ledger.asked[index].at >= answerTimeout - faults.lapseMax
       {
@@ -39,7 +39,7 @@ extension HTTP2World {
       see(index, .answered)
     case .reset(let index, let code):
       if ledger.asked[index].isStatusRead {
-        // Half an answer is none.
+        // Half an answer does not count.
         see(index, .half)
       } else {
         see(index, code == NGHTTP2_REFUSED_STREAM.rawValue ? .refused : .doubt)
@@ -71,11 +71,12 @@ extension HTTP2World {
     if end == .refused { sent.pointee.refusals += 1 }
   }
 
-  /// The session gave a stream up, which it does where the answer takes too long.
+  /// The session gave a stream up, which it may do if the answer takes too long.
   func cancelled(_ index: Int, _ code: UInt32) {
     met(.cancels)
-    // It may have begun before the service saw it, but not before the notification was free;
-    // and the process may have been put aside between its look at the clock and the stream.
+    // It may have begun before the service saw it, but not before the notification was
+    // free. And the process may have been suspended between looking at the clock and
+    // beginning the stream.
     let least = answerTimeout - faults.lapseMax
     if clock - ledger.asked[index].at < least, !lines[ledger.asked[index].line].everRefused {
       violate(
@@ -87,18 +88,18 @@ extension HTTP2World {
 
   // MARK: Requests
 
-  /// Another request for it may come now, and on that connection.
+  /// Checks that another request for the notification may come now and on this connection.
   func checkBeginning(of number: Int, on connection: HTTP2Link) {
     let sent = ledger.sent[number]
-    // What stood in a record that was not taken for a while may be out of date by now.
+    // The contents of a record that was not taken for a while may be out of date by now.
     let isLate = connection.everRefused
     if sent.told != .none, !isLate { violate("\(number) is sent after its end was told") }
     if sent.newest >= 0 {
       met(.resends)
       let last = ledger.asked[sent.newest]
       if last.seen == .open, !isLate {
-        // It was cancelled, and that may still be on its way.
-        // Or its first record was not taken for so long.
+        // It was cancelled, and the cancellation may still be on its way. Or its first
+        // record was not taken for that long.
         guard clock - last.at >= answerTimeout || lines[last.line].everRefused else {
           return violate("\(number) is sent again while it waits for an answer")
         }
@@ -129,12 +130,12 @@ extension HTTP2World {
     if isAnyDoubtful, !isLate { checkCompany(of: number, on: connection) }
   }
 
-  /// The more often one was in doubt, the fewer fly with it, so that whoever ends connections
-  /// is found before the others have been sent too often.
+  /// The more often a notification was in doubt, the fewer may be in flight with it, so that
+  /// the session finds the one that ends connections before it has sent the others too often.
   private func checkCompany(of number: Int, on connection: HTTP2Link) {
     var doubts = ledger.sent[number].doubts
     for index in connection.requests where index >= 0 && ledger.asked[index].seen == .open {
-      // It is in doubt now only if this one ends without an answer.
+      // This notification will be in doubt only if this connection ends without an answer.
       doubts = max(doubts, ledger.sent[ledger.asked[index].number].doubts)
     }
     let most = [Int.max, 256, 32, 4, 1][min(doubts, 4)]
@@ -145,14 +146,14 @@ extension HTTP2World {
     }
   }
 
-  /// How often a notification may be sent where nobody knows what became of it.
+  /// How often a notification may be sent if nobody knows what became of it.
   static var mostDeliveries: Int { 5 }
 
-  /// Reasons by which a service says that this connection is no good any more: IdleTimeout,
-  /// UnrelatedKeyIdInToken, Shutdown. Trouble of the service itself is none.
+  /// Reasons by which a service says that this connection can no longer be used:
+  /// IdleTimeout, UnrelatedKeyIdInToken, Shutdown. Trouble in the service itself is not one.
   private func asksForAnother(_ reason: UInt8) -> Bool { [16, 18, 32].contains(reason) }
 
-  /// The answer says that it may be sent again.
+  /// Whether the answer allows the notification to be sent again.
   private func asksAgain(_ asked: Asked) -> Bool {
     switch Reason(UInt32(asked.reason)).remedy(answered: Int(asked.status)) {
     case .wait, .reconnect, .reconnectOnce: true
@@ -161,7 +162,7 @@ extension HTTP2World {
     }
   }
 
-  /// The service takes it, for good.
+  /// The service accepts the notification for good.
   func process(_ index: Int) {
     let number = ledger.asked[index].number
     let sent = ledger.sent + number
@@ -200,12 +201,12 @@ extension HTTP2World {
       $0 >= 0 && ledger.asked[$0].seen == .open
     }
     if mayHide || owes, !connection.isRefused { met(.ambiguousEnds) }
-    // One that turned the provider down has looked at none of them.
+    // A connection that refused the provider has looked at no request.
     if mayHide, !connection.isRefused {
       unseenDrop = clock
       unseenDrops += 1
-      // Until the session hears which streams count, it gives each up that has no answer in time,
-      // and sends it again where nobody sees that either.
+      // Until the session hears which streams count, it gives up each one that has no
+      // answer in time, and sends it again where nobody sees that either.
       if connection.hidesSince > 0 {
         unseenDrops += Int((clock - connection.hidesSince) / max(answerTimeout, 1))
       }
@@ -217,39 +218,39 @@ extension HTTP2World {
     }
   }
 
-  /// Without a word of its end a connection is left only where that is called for.
+  /// Unless it hears of the end, the session drops a connection only for a reason.
   private func checkGivingUp(_ connection: HTTP2Link) {
     if connection.hasReadBreach { return met(.breachesHeard) }
     let since = connection.refusedSince
     if since > 0, clock - since >= writeTimeout { return met(.writeTimeouts) }
     let silence = clock - connection.lastRead
-    // What waits longer may have been given up, which nobody has heard yet; and what stood in a
-    // record that was not taken for a while has waited longer than anybody here knows.
+    // A request that waited longer may have been given up, which the service has not heard yet.
+    // The contents of a record that was not taken for a while have waited longer than we know.
     let owes = connection.requests.contains {
       $0 >= 0 && ledger.asked[$0].seen == .open && clock - ledger.asked[$0].at < answerTimeout
         && !connection.everRefused
     }
     if !owes {
       if connection.hasReadGoodbye || connection.isToBeLeft { return met(.lefts) }
-      // What streams carried that nghttp2 refused by itself is missing in the windows for good.
+      // The windows never get back what was sent on streams that nghttp2 refused by itself.
       if connection.refusesHidden { return met(.lefts) }
-      // The process may have been put aside before it wrote the PING, and the session's time
-      // runs since it meant to.
+      // The process may have been suspended before it wrote the PING, and the session
+      // counts from when it meant to write it.
       let unanswered = connectTimeout - faults.lapseMax - 1_000_000
       if connection.pingedAt > 0, clock - connection.pingedAt >= unanswered {
         return met(.pingTimeouts)
       }
-      // The PING may not have been taken, or by nobody: who has said GOAWAY may hear none.
-      // What it said before may still be on its way.
+      // The PING may not have been taken or not have been heard: a peer that has sent
+      // GOAWAY may hear none. What the peer sent before may still be on its way.
       let unheard = max(silence, clock - connection.tookAt)
       if since > 0 || connection.isDeaf || connection.lastStream != .max, unheard >= unanswered {
         return met(.pingTimeouts)
       }
       if connection.everRefused { return met(.lefts) }
     }
-    // A request that was answered early is not over before it was there whole.
+    // A request that was answered early is not over before it has arrived in full.
     let isUnfinished = connection.requests.contains { $0 >= 0 && !ledger.asked[$0].isComplete }
-    // Nobody here knows of streams above the last one that the service looks at.
+    // We know nothing of streams above the last one that the service looks at.
     let mayHide = connection.mayHide || connection.lastStream != .max
     if silence >= answerTimeout, connection.openRequests > 0 || mayHide || isUnfinished {
       return met(.answerTimeouts)
@@ -259,7 +260,7 @@ extension HTTP2World {
 
   // MARK: Ends
 
-  /// The caller was told of an end.
+  /// The caller was told an outcome.
   func tell(_ number: Int, _ event: HTTP2Event) {
     let sent = ledger.sent + number
     if sent.pointee.identifier != event.identifier {
@@ -322,7 +323,7 @@ extension HTTP2World {
     if asked.isEndRead { checkPatience(number, asked) }
   }
 
-  /// What is to be tried again is, as long as there is time.
+  /// A notification that may be retried has to be retried as long as there is time.
   private func checkPatience(_ number: Int, _ asked: Asked) {
     let sent = ledger.sent[number]
     let remedy = Reason(UInt32(asked.reason)).remedy(answered: Int(asked.status))
@@ -333,14 +334,14 @@ extension HTTP2World {
     case .reconnectOnce where sent.asked > 1: return
     case .wait, .reconnect, .reconnectOnce: break
     }
-    // The service may have refused others of its streams, and nobody knows which those were.
+    // The service may have refused other streams of it, and nobody knows which ones.
     if hasPatience(sent, tries: sent.asked - 1 + hiddenRefusals) {
       let age = (clock - sent.takenAt) / 1_000_000_000
       violate("\(number) ends as rejected with \(asked.status) after \(age) s")
     }
   }
 
-  /// There is time for another try, after at most so many.
+  /// Whether there is time for another try, after at most so many.
   private func hasPatience(_ sent: HTTP2Sent, tries: Int) -> Bool {
     if sent.expiry > 0, sent.expiry < 1000 { return false }
     let pause = Int64(Outbox.pauses[min(max(tries, 0), 5)])
@@ -357,17 +358,17 @@ extension HTTP2World {
       return violate("\(number) ends as unknown while it waits for an answer")
     }
     let refusals = sent.refusals + hiddenRefusals
-    // Refused again and again, until it was too late for another time.
+    // It was refused again and again, until there was no time for another try.
     let wasRefused = sent.lastEnd == .refused || turnedDownAt >= sent.freeSince
     if wasRefused || hiddenRefusals > 0, refusals + sent.doubts + sent.unsureDoubts > 3,
       !hasPatience(sent, tries: sent.asked + hiddenRefusals)
     {
       return
     }
-    // A stream that the service refused without our seeing whose it was may have been given up
-    // before the session heard of that.
+    // If the service refused streams and nobody knows whose, the session may have given
+    // such a stream up before it heard of that.
     let isGivenUp = hiddenRefusals > 0 && clock - sent.freeSince >= answerTimeout
-    // So may one on a connection that hides which streams count.
+    // The same holds for a stream on a connection that hides which streams count.
     let isHidden = lines.contains {
       $0.phase == .open && $0.hidesSince > 0
         && clock - max($0.hidesSince, sent.freeSince) >= answerTimeout
@@ -378,9 +379,9 @@ extension HTTP2World {
     if scenario.isPoisonOnly, case .good = sent.fate {
       violate("\(number) ends as unknown by another one's fault")
     }
-    // Sendings of which the service saw nothing, as far as there may have been any.
+    // Requests that the service never saw, as far as there may have been any.
     let unseen = unseenDrops - sent.unseenDropsBefore + (isOpen ? 1 : 0) + hiddenRefusals
-    // One that waited in a line that took nothing, and was given up there, nobody saw.
+    // Nobody saw a request that waited for a line that took nothing and was given up there.
     let doubts = sent.doubts + sent.unsureDoubts
     if scenario.resends, doubts + refusals + unseen < Self.mostDeliveries,
       starvedAt < sent.takenAt
@@ -389,7 +390,7 @@ extension HTTP2World {
     }
   }
 
-  /// The apns-id is the caller's, or one that the service gave it.
+  /// The apns-id has to be the caller's own or one that the service gave the notification.
   private func checkIdentifier(_ number: Int, _ event: HTTP2Event) {
     guard ledger.sent[number].answered >= 0 else { return }
     guard let (told, isOwn) = event.identifierText else {

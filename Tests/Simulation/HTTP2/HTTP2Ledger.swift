@@ -6,10 +6,11 @@ enum HTTP2End: Equatable {
   case unknown
 }
 
-/// What the service makes of a notification wherever it comes, settled when it is sent.
+/// How the service treats a notification on any connection. It is decided when the
+/// notification is sent.
 enum HTTP2Fate {
   case good
-  /// It has this answer each time.
+  /// It gets this answer each time.
   case bad(UInt8)
   case gone(since: Int64)
   /// It ends every connection that carries it.
@@ -20,7 +21,7 @@ extension Seen {
   var isDoubtful: Bool { self == .doubt || self == .half }
 }
 
-/// What is known of one notification.
+/// What is known about one notification.
 struct HTTP2Sent {
   var identifier: UInt32 = 0
   var tokenLength: Int
@@ -34,43 +35,43 @@ struct HTTP2Sent {
   var fate: HTTP2Fate
   var takenAt: Int64 = 0
 
-  /// Its requests as far as the service saw any, and the newest.
+  /// The number of its requests that the service saw, and the newest of them.
   var asked = 0
   var newest = -1
-  /// The request by which the service processed it; -1: none did.
+  /// The request that the service processed; -1: none.
   var processor = -1
-  /// The newest request whose answer the session has read whole.
+  /// The newest request whose answer the session has read in full.
   var answered = -1
-  /// It was told since when the device is gone.
+  /// The session was told since when the device is gone.
   var isTimeRead = false
-  /// How its last request ended, and since when it has none that is open.
+  /// How its last request ended, and since when it has no open request.
   var lastEnd = Seen.answered
   var freeSince: Int64 = 0
-  /// Requests that ended in doubt, and that were refused.
+  /// Requests that ended in doubt, and requests that were refused.
   var doubts = 0
   var refusals = 0
-  /// Requests whose answer the session may have heard or not.
+  /// Requests whose answer the session may or may not have heard.
   var unsureDoubts = 0
   /// How many connections had been dropped, before it was taken, that may have had requests
-  /// of which the service saw nothing.
+  /// the service never saw.
   var unseenDropsBefore = 0
   var told = HTTP2End.none
 }
 
-/// A request's stream, as the session sees it.
+/// A request's stream as the session sees it.
 enum Seen {
   case open
-  /// By an answer.
+  /// Ended by an answer.
   case answered
-  /// By one that has begun and has no end.
+  /// Ended by an answer that began and was never completed.
   case half
-  /// The service has said that it did not look at it.
+  /// The service has said that it did not look at the request.
   case refused
-  /// It is over, and nothing says what became of it.
+  /// It is over, and nothing says what became of the request.
   case doubt
 }
 
-/// One request, as the service knows it and as the session can.
+/// One request, as the service knows it and as the session can know it.
 struct Asked {
   let number: Int
   let line: Int
@@ -78,26 +79,26 @@ struct Asked {
   let stream: Int32
   let at: Int64
   var seen = Seen.open
-  /// Of the payload.
+  /// Bytes of the payload.
   var received = 0
   var isComplete = false
   var isJudged = false
-  /// The service's end of the stream is closed.
+  /// The service has closed its end of the stream.
   var isClosed = false
   var generation: UInt32?
 
-  // The answer: none yet while the status is 0.
+  // The answer. There is none while the status is 0.
   var status: UInt16 = 0
   var reason: UInt8 = 0
   var timestamp: Int64 = 0
   var bodySent = 0
   var isStatusRead = false
   var isEndRead = false
-  /// Of a processed one: it is reset so, behind the status.
+  /// If set, the service processed it and resets the stream with this code after the status.
   var resetBehind: UInt32?
 }
 
-/// Who was sent, and what became of each.
+/// All notifications and requests, and what became of each.
 struct HTTP2Ledger {
   static let most = 2000
   let sent: UnsafeMutablePointer<HTTP2Sent>
@@ -108,7 +109,7 @@ struct HTTP2Ledger {
   var toldAccepted = 0
   var toldRejected = 0
   var toldUnknown = 0
-  /// The devices that the session was told are gone.
+  /// How many devices the session was told are gone.
   var goneTold = 0
 
   init() { sent = .allocate(capacity: Self.most) }
@@ -126,6 +127,6 @@ struct HTTP2Ledger {
     taken += 1
   }
 
-  /// What it has no end of yet is not the caller's to know.
+  /// Notifications whose outcome the caller has not been told.
   var untold: Int { taken - told }
 }

@@ -1,6 +1,6 @@
-/// The session's end of the connections, as far as it is HTTP/2's own.
+/// The session's end of the connections: what only HTTP/2 does.
 extension HTTP2World {
-  /// SETTINGS and PING want an answer.
+  /// SETTINGS and PING have to be answered in any call.
   var writesInAnyCall: Bool { true }
   var shortestWait: Int64 { 2_000_000 }
 
@@ -57,13 +57,14 @@ extension HTTP2World {
 
   // MARK: Waiting
 
-  /// An answer that is owed is not awaited for longer than the options say.
+  /// The session waits for an answer no longer than the options say.
   func checkWaiting(until time: Int64) {
     guard time - clock > answerTimeout + 1_000_000_000 else { return }
-    // Where nothing is taken, the service has not heard either of what was given up.
+    // If a line takes nothing, the service has not heard what was given up.
     for connection in lines
     where connection.phase == .open && connection.openRequests > 0 && connection.refusedSince == 0 {
-      // Nor has one that hears nothing any more: what is awaited may be the answer to a PING.
+      // A connection that hears nothing any more has not heard it either, and the session
+      // may be waiting for the answer to a PING.
       if connection.isDeaf, time - clock <= connectTimeout { continue }
       violate("\(call.name) waits \((time - clock) / 1000) us for \(connection)")
     }

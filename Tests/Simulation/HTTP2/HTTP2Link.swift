@@ -1,8 +1,8 @@
 import CNGHTTP2
 
-/// A place in what the service sends, behind which the session knows something.
+/// A place in the service's bytes. Once the session has read past it, it knows something.
 enum Mark {
-  /// The status of an answer; and its end.
+  /// The status of an answer, and the end of the answer.
   case status(Int)
   case answered(Int)
   case reset(Int, code: UInt32)
@@ -11,10 +11,10 @@ enum Mark {
   case pong
 }
 
-/// One connection, both ends of it.
+/// Both ends of one connection.
 final class HTTP2Link: Link {
   unowned(unsafe) let world: HTTP2World
-  /// It was begun when the faults were over.
+  /// It was begun after the faults were over.
   var isSound = false
 
   // What the session was told.
@@ -24,37 +24,38 @@ final class HTTP2Link: Link {
   var hasReadAnswer = false
   /// An answer asked for another connection.
   var isToBeLeft = false
-  /// It has read what breaks HTTP/2's rules.
+  /// The session has read something that breaks HTTP/2's rules.
   var hasReadBreach = false
-  /// Channels that begin no more requests do not count as connections side by side.
+  /// True if the session begins no more requests here. Such channels do not count as
+  /// connections side by side.
   var isSettling: Bool { hasReadGoodbye || isToBeLeft || hasReadBreach || everRefused }
-  /// When the session asked by a PING that has no answer yet; 0: it did not.
+  /// When the session sent a PING that has no answer yet; 0: none is open.
   var pingedAt: Int64 = 0
 
   // The service.
   var codec: OpaquePointer?
   var agenda = Agenda()
-  /// When the deed is done that is being done.
+  /// The time of the current deed.
   var now: Int64 = 0
   var givesPong = true
   var whim = HTTP2Whim.serve
   var whimAfter = Int.max
-  /// Of each stream's request, by half of the stream's number.
+  /// The request of each stream, by half of the stream's number.
   var requests: [Int] = []
   var openRequests = 0
   /// The highest stream whose request was processed or answered.
   var highestJudged: Int32 = 0
-  /// Streams above that one are not looked at.
+  /// The service does not look at streams above this one.
   var lastStream = Int32.max
-  /// Since when that is so.
+  /// Since when `lastStream` has applied.
   var hidesSince: Int64 = 0
-  /// It refused streams of which nobody knows whose they were.
+  /// The service refused streams, and nobody knows whose.
   var refusesHidden = false
-  /// GOAWAYs that are the model's own; any other says that nghttp2 found fault.
+  /// GOAWAYs of the model itself; any other means that nghttp2 found a fault.
   var goodbyes = 0
   var settingsLeft = 0
   var hasBegun = false
-  /// Of the request that is being read.
+  /// The request head that is being read.
   var head = RequestHead()
 
   // From the service.
@@ -64,9 +65,9 @@ final class HTTP2Link: Link {
   private var firstChunk = 0
   var marks: [(place: Int, mark: Mark)] = []
   var nextMark = 0
-  /// From there on it breaks the rules.
+  /// From this byte on the service breaks the rules.
   var breachAt = Int.max
-  /// With the end goes what was not read yet.
+  /// When the connection ends, unread bytes are lost.
   var losesUnread = false
 
   let scratch = UnsafeMutablePointer<UInt8>.allocate(capacity: 512)
@@ -87,7 +88,7 @@ final class HTTP2Link: Link {
 
   // MARK: Bytes on their way to the session
 
-  /// They get there in one piece, or in several.
+  /// Bytes arrive in one piece or in two.
   func deliver(_ start: UnsafePointer<UInt8>, _ count: Int) {
     bytes.append(contentsOf: UnsafeBufferPointer(start: start, count: count))
     var last = marks.count - 1
@@ -103,13 +104,13 @@ final class HTTP2Link: Link {
     chunks.append((bytes.count, at))
   }
 
-  /// Behind the bytes that come next, or within them.
+  /// Adds a mark after the next bytes, or within them.
   func mark(_ mark: Mark, at place: Int = .max) { marks.append((place, mark)) }
 
-  /// When the last of them is there.
+  /// When the last bytes arrive.
   var lastArrival: Int64 { chunks.last?.at ?? now + down }
 
-  /// How many bytes can be read by now.
+  /// How many bytes can be read by that time.
   func available(at time: Int64) -> Int {
     while firstChunk < chunks.count, chunks[firstChunk].at <= time { firstChunk += 1 }
     return (firstChunk == 0 ? 0 : chunks[firstChunk - 1].end) - bytesRead

@@ -1,7 +1,7 @@
 import CAPNS
 
-/// What kind of session, service and network one run over HTTP/2 has. Each fault is in some
-/// runs and missing in others, so that what only one of them brings about is met too.
+/// The kind of session, service and network in one run over HTTP/2. Each fault occurs in
+/// some runs and not in others, so that the effects of a single fault are met too.
 struct HTTP2Scenario {
   var given = apns_session_options_t()
   var firstIdentifier: UInt32 = 1
@@ -49,7 +49,7 @@ struct HTTP2Scenario {
   var ownIdentifiers = 0
   var actions = 20
 
-  /// Nothing goes wrong but by notifications that end their connections.
+  /// The only fault is notifications that end their connections.
   var isPoisonOnly = false
 
   private static let topic: StaticString = "com.example.app"
@@ -67,7 +67,7 @@ struct HTTP2Scenario {
     if dice.happens(50) { leaveOnlyPoison(&dice) }
   }
 
-  /// Then all that is good gets through, whatever the others do.
+  /// All good notifications get through, whatever the killers do.
   private mutating func leaveOnlyPoison(_ dice: inout Dice) {
     isPoisonOnly = true
     faults = NetworkFaults()
@@ -79,7 +79,7 @@ struct HTTP2Scenario {
     (refusedStreams, resetsBefore, resetsAfter, resetsBehindStatus) = (0, 0, 0, 0)
     (unanswered, settingsChanges, interims) = (0, 0, 0)
     answerDelayMax = min(answerDelayMax, 50_000_000)
-    // A request that waits for a window while the caller is away may be given up.
+    // A request that waits for a window while the caller is away could be given up.
     (windowMin, creditDelayMax, payloadSizes) = (65_535, 0, 1...100)
     killers = dice.pick([3, 20, 100])
   }
@@ -157,7 +157,7 @@ struct HTTP2Scenario {
       default: 1...4096
       }
     actions = dice.within(5...40)
-    // Four times a whole payload's round trip is enough.
+    // A payload then takes at most four round trips.
     windowMin = max(windowMin, payloadSizes.upperBound / 4)
   }
 }

@@ -1,31 +1,31 @@
 import CAPNS
 import CSystem
 
-/// All that surrounds a session over HTTP/2 in one run: the connections with the service at
-/// the other end of each, and the ledger by which everything is judged.
+/// The surroundings of a session over HTTP/2 in one run: the connections with the service
+/// at the other end of each, and the ledger that decides what is right.
 final class HTTP2World: Stage, Wired, Witness {
   var scenario: HTTP2Scenario
   var lines: [HTTP2Link] = []
   var ledger = HTTP2Ledger()
-  /// The provider token's, and the oldest that the service takes.
+  /// The policy of the provider token, and the oldest token that the service accepts.
   var policy = TokenPolicy()
   var oldestToken: UInt32 = 0
   /// Some notification was in doubt.
   var isAnyDoubtful = false
-  /// When a connection was last dropped that may have had requests of which the service saw
-  /// nothing, and how many were.
+  /// Connections that were dropped and may have had requests the service never saw: when
+  /// the last one was dropped, and how many there were.
   var unseenDrop: Int64 = -1
   var unseenDrops = 0
-  /// When a connection last ended that may have had requests and turned the provider down.
+  /// When a connection last ended that may have had requests and refused the provider.
   var turnedDownAt: Int64 = -1
-  /// Streams that were refused, and nobody knows of which notifications they were.
+  /// Refused streams whose notifications nobody knows.
   var hiddenRefusals = 0
-  /// Some request was answered before it was there whole: its stream is over later, and
-  /// nobody sees when the session takes note of that.
+  /// Some request was answered before it had arrived in full. Its stream ends later, and
+  /// nobody sees when the session notices that.
   var isAnsweredEarly = false
   /// The session is being closed for good.
   var isClosing = false
-  /// What the core holds of malloc's.
+  /// Bytes that the core holds from malloc.
   let held = UnsafeMutablePointer<Int>.allocate(capacity: 1)
 
   override init(traces: Bool, slot: UnsafeMutablePointer<UInt64>) {

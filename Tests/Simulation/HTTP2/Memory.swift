@@ -1,13 +1,13 @@
 import Glibc
 
-/// What the core has taken from malloc and not given back, counted for each thread. The
-/// linker leads the program's own calls here (--wrap in `compile`); what Swift's runtime
-/// and nghttp2 take for themselves is theirs.
+/// Counts for each thread what the core has taken from malloc and not given back. The
+/// linker redirects the program's own calls to here (--wrap in `compile`). Memory that
+/// Swift's runtime and nghttp2 take for themselves is not counted.
 enum Memory {
-  /// None yet; what comes before is not counted.
+  /// No key yet; earlier calls are not counted.
   nonisolated(unsafe) fileprivate static var key = pthread_key_t.max
 
-  /// To be called once, before the threads are there.
+  /// Call this once, before the threads start.
   static func prepare() {
     var made = pthread_key_t()
     precondition(pthread_key_create(&made, nil) == 0)

@@ -1,7 +1,7 @@
 import CSystem
 
-/// What stands in for the provider token: replaced by the same policy, on the world's clock,
-/// and instead of a signature it says which one it is.
+/// A substitute for the provider token. It is replaced by the same policy, on the world's
+/// clock, and has a number where the real token has a signature.
 struct ModelToken: TokenSource, ~Copyable {
   private let world: HTTP2World
 
@@ -49,7 +49,7 @@ extension BearerText {
     copy(text, Self.count, policy)
   }
 
-  /// Which token a request shows; nil: none.
+  /// The number of the token that a request shows; nil: none.
   static func generation(_ value: UnsafeRawBufferPointer) -> UInt32? {
     guard value.count == count else { return nil }
     return value[7...].reduce(0) { $0 &* 10 &+ UInt32($1 &- 0x30) }

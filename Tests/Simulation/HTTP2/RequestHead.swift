@@ -2,7 +2,7 @@ import CSystem
 
 /// A request's header fields, as the service reads them.
 struct RequestHead {
-  /// Of the path's device token; nil while there is none that can be read.
+  /// The number in the path's device token; nil until one can be read.
   private(set) var number: Int?
   private(set) var tokenLength = 0
   private(set) var isTokenWhole = false
@@ -15,9 +15,9 @@ struct RequestHead {
   private(set) var priority: UInt8 = 0
   private(set) var type: UInt8 = 0
   private(set) var generation: UInt32?
-  /// The number in its apns-id, and whether the caller made that.
+  /// The number in the apns-id, and whether the caller made it.
   private(set) var identifier: (number: Int, isOwn: Bool)?
-  /// What nobody sends.
+  /// There is a field that no request should have.
   private(set) var stranger = false
 
   mutating func take(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
@@ -86,8 +86,7 @@ struct RequestHead {
   }
 }
 
-/// UUIDs that say whose they are: a notification's own, or the one the service gives with
-/// an answer.
+/// UUIDs that name their owner: a notification's own, or one that the service gives with an answer.
 enum HTTP2Identifier {
   static let count = 36
   private static let own: StaticString = "0b5c0de0-0001-4000-8000-000000000000"

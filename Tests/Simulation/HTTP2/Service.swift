@@ -2,11 +2,11 @@ import CNGHTTP2
 import CSystem
 import Glibc
 
-/// The service's end of a connection: libnghttp2's server. It is given bytes as soon as they
-/// are written, and looks at each request when that has arrived: nothing written later can
-/// change what it does by then.
+/// The service's end of a connection: libnghttp2's server. It receives bytes as soon as
+/// they are written and looks at each request when that has arrived, so nothing written
+/// later can change what it has done by then.
 extension HTTP2Link {
-  /// The connection is there; its SETTINGS come at once, or late.
+  /// The connection is open. The service's SETTINGS come at once or late.
   func beginService() {
     now = world.clock
     if !isSound, world.dice.happens(world.scenario.refusals) {
@@ -72,7 +72,7 @@ extension HTTP2Link {
     }
   }
 
-  /// A request's payload goes on.
+  /// More of a request's payload has come.
   fileprivate func heardPayload(_ stream: Int32, _ bytes: UnsafeRawBufferPointer) {
     let delay = isSound ? 0 : world.dice.time(upTo: world.scenario.creditDelayMax)
     agenda.add(.credit(stream: stream, count: bytes.count), at: arrival + delay)
@@ -88,9 +88,9 @@ extension HTTP2Link {
     world.ledger.asked[index].received += bytes.count
   }
 
-  /// Parts that the connection's window has room for are worth a frame, unless nothing but this
-  /// payload can have the service say more. Where streams have windows of their own that are
-  /// smaller, those may be what cuts.
+  /// If the connection's window has room, a part of a payload is too small for a frame of
+  /// its own, unless the service can say more only after this payload. If streams have
+  /// smaller windows of their own, those may have cut it.
   fileprivate func heardPart(_ count: Int, isLast: Bool) {
     guard !isLast, count < 1024, openRequests > 1, world.scenario.windowMin >= 65_535,
       world.scenario.settingsChanges == 0
@@ -108,21 +108,21 @@ extension HTTP2Link {
     agenda.add(.judge(index), at: arrival)
   }
 
-  /// Which request that stream is; nil where there is none.
+  /// The request of the stream; nil if there is none.
   func request(_ stream: Int32) -> Int? {
     let place = Int(stream) / 2
     guard stream & 1 == 1, place < requests.count, requests[place] >= 0 else { return nil }
     return requests[place]
   }
 
-  /// Asked by a PING whether it is there.
+  /// A PING asks whether the service is there.
   fileprivate func heardPing() {
     world.met(.pings)
     if openRequests > 0 { world.violate("\(self) is asked with answers owed") }
     pingedAt = world.clock
   }
 
-  /// The session wants no answer to that stream any more.
+  /// The session no longer wants an answer on that stream.
   fileprivate func heardReset(_ stream: Int32, _ code: UInt32) {
     guard let index = request(stream), world.ledger.asked[index].seen == .open else { return }
     world.cancelled(index, code)
@@ -130,7 +130,7 @@ extension HTTP2Link {
 
   // MARK: Saying
 
-  /// Sends what there is to be sent.
+  /// Sends everything that waits to be sent.
   func pump() {
     guard let codec, !isDeaf else { return }
     while true {
@@ -142,7 +142,7 @@ extension HTTP2Link {
     }
   }
 
-  /// Tells what it is, before it gives out its bytes.
+  /// Tells what a frame is before its bytes go out.
   fileprivate func saidFrame(_ frame: nghttp2_frame) {
     let type = UInt32(frame.hd.type)
     let ends = UInt32(frame.hd.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0
@@ -151,7 +151,7 @@ extension HTTP2Link {
       guard let index = request(frame.hd.stream_id), world.ledger.asked[index].status != 0 else {
         return
       }
-      // It may be understood as soon as it begins.
+      // The session may understand the frame as soon as it begins.
       mark(.status(index), at: bytes.count + 10)
       if ends { mark(.answered(index)) }
     case NGHTTP2_DATA.rawValue:
@@ -184,13 +184,13 @@ extension HTTP2Link {
   }
 }
 
-/// To nghttp2 it is an attack to give up many streams, and it leaves. Versions that do not see
-/// it so have no option for it.
+/// nghttp2 takes many cancelled streams for an attack and closes the connection. Versions
+/// without this behaviour have no option for it.
 private let setResetLimit = dlsym(nil, "nghttp2_option_set_stream_reset_rate_limit").map {
   unsafeBitCast($0, to: (@convention(c) (OpaquePointer?, UInt64, UInt64) -> Void).self)
 }
 
-// MARK: What nghttp2 calls
+// MARK: Functions for nghttp2
 
 private func connection(_ context: UnsafeMutableRawPointer?) -> HTTP2Link {
   Unmanaged<HTTP2Link>.fromOpaque(context!).takeUnretainedValue()
@@ -251,8 +251,8 @@ private func faultComes(
   _ context: UnsafeMutableRawPointer?
 ) -> CInt {
   let connection = connection(context)
-  // More streams than SETTINGS allow that the session may not have seen yet: nghttp2 itself
-  // refuses them, and tells nobody which they were.
+  // There are more streams than SETTINGS allow, and the session may not have seen those
+  // yet. nghttp2 refuses them by itself and tells nobody which they were.
   if error == NGHTTP2_ERR_REFUSED_STREAM.rawValue {
     connection.world.hiddenRefusals += 1
     connection.refusesHidden = true

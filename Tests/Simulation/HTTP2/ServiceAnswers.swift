@@ -1,9 +1,10 @@
 import CNGHTTP2
 import CSystem
 
-/// What the service does with requests.
+/// How the service treats requests.
 extension HTTP2Link {
-  /// A request's head is there whole: it is the one that was sent, and it may come by now.
+  /// A request's head has come in full: checks that it is the one that was sent and that it
+  /// may come now.
   func begin(_ stream: Int32) {
     guard let number = head.number, number < world.ledger.taken else {
       return world.violate("a request of nobody on \(self)")
@@ -200,7 +201,7 @@ extension HTTP2Link {
     withField(":status", "103") { fields in
       _ = nghttp2_submit_headers(codec, 0, asked.stream, nil, fields, 1, nil)
     }
-    // Before there is a final one.
+    // The final answer has not come yet.
     world.ledger.asked[index].status = 0
     pump()
     world.ledger.asked[index].status = asked.status
@@ -216,7 +217,7 @@ extension HTTP2Link {
     body(fields)
   }
 
-  /// Status and apns-id.
+  /// Builds the status and the apns-id.
   private func withFields(
     _ index: Int, _ body: (UnsafeMutablePointer<nghttp2_nv>, Int) -> Void
   ) {

@@ -1,24 +1,24 @@
 import CNGHTTP2
 
-/// What a service does out of itself, by a time or a number of requests.
+/// What a service does of its own accord, at a time or after a number of requests.
 enum HTTP2Whim {
   case serve
   case end
-  /// GOAWAY in two steps: the first leaves all streams their chance.
+  /// GOAWAY in two steps: the first still lets every stream finish.
   case leaveGently
-  /// In one step.
+  /// GOAWAY in one step.
   case leave
   case leaveAtOnce
-  /// It breaks the rules.
+  /// It breaks HTTP/2's rules.
   case breach
-  /// It takes everything from then on and says nothing.
+  /// From then on it takes everything and says nothing.
   case vanish
 }
 
 extension HTTP2Link {
   // MARK: Deeds
 
-  /// Does what is to be done by that time.
+  /// Does what is due by that time.
   func act(until time: Int64) {
     while agenda.next <= time {
       now = max(now, agenda.next)
@@ -120,7 +120,7 @@ extension HTTP2Link {
     }
   }
 
-  /// Which streams it looks at, and which it never will.
+  /// Says which streams it looks at, and which it never will.
   private func sayLastGoodbye(error: UInt32) {
     let unjudged = max(0, requests.count - (Int(highestJudged) + 1) / 2)
     lastStream = highestJudged + 2 * Int32(world.dice.below(unjudged + 1))
@@ -137,7 +137,7 @@ extension HTTP2Link {
     }
   }
 
-  /// The connection is ended without another word.
+  /// Ends the connection without another word.
   func end(_ ending: Ending) {
     isDeaf = true
     self.ending = ending
@@ -147,17 +147,18 @@ extension HTTP2Link {
     agenda.clear()
   }
 
-  /// Says what no service may say, and then nothing more.
+  /// Sends something that no service may send, and nothing after it.
   private func breach() {
     world.met(.breaches)
     let frames: [[UInt8]] = [
-      // DATA, and a WINDOW_UPDATE of 0, on no stream.
+      // DATA, and a WINDOW_UPDATE of 0, on stream 0.
       [0, 0, 1, 0, 0, 0, 0, 0, 0, 0], [0, 0, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-      // A stream of the service's own, without a promise.
+      // A stream of the service's own without a promise.
       [0, 0, 1, 1, 4, 0, 0, 0, 2, 0x88],
-      // SETTINGS of another length, and one that none of it may say.
+      // SETTINGS with a wrong length, and one with a value that is not allowed.
       [0, 0, 5, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], [0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1],
-      // CONTINUATION of nothing, the end of a stream that never was, a frame too large.
+      // CONTINUATION without a beginning, the end of a stream that never existed, a frame
+      // that is too large.
       [0, 0, 1, 9, 4, 0, 0, 0, 1, 0x88], [0, 0, 4, 3, 0, 0x7F, 0xFF, 0xFF, 0xFD, 0, 0, 0, 0],
       [0xFF, 0xFF, 0xFF, 0, 0, 0, 0, 0, 1],
       // Header fields that are in no table, on the first stream.
