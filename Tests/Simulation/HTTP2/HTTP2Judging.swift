@@ -41,6 +41,11 @@ extension HTTP2World {
       if ledger.asked[index].isStatusRead {
         // Half an answer does not count.
         see(index, .half)
+      } else if connection.everRefused,
+        clock - ledger.asked[index].at >= answerTimeout - faults.lapseMax
+      {
+        // The session may have given it up before, in a record that was not taken yet.
+        see(index, .doubt, isSure: false)
       } else {
         see(index, code == NGHTTP2_REFUSED_STREAM.rawValue ? .refused : .doubt)
       }
