@@ -8,7 +8,7 @@ package final class Listener: Sendable {
   private struct State {
     var channel: any Channel
     /// Keeps the port from other programs while it is shut; -1 when the system refused that.
-    var placeholder: CInt?
+    var heldSocket: CInt?
     var isClosed = false
     /// Only the latest request counts.
     var request = 0
@@ -63,38 +63,38 @@ package final class Listener: Sendable {
   /// Closes for good: later requests, such as the end of a refusal, change nothing.
   package func close() async {
     _ = await carryOut {
-      let (channel, placeholder) = self.state.withLockedValue { state in
+      let (channel, heldSocket) = self.state.withLockedValue { state in
         state.isClosed = true
-        return (state.channel, state.placeholder)
+        return (state.channel, state.heldSocket)
       }
       try? await channel.close().get()
-      if let placeholder, placeholder >= 0 { Glibc.close(placeholder) }
+      if let heldSocket, heldSocket >= 0 { Glibc.close(heldSocket) }
     }
   }
 
   private func shut() async {
     let (channel, isOpen) = state.withLockedValue {
-      ($0.channel, $0.placeholder == nil && !$0.isClosed)
+      ($0.channel, $0.heldSocket == nil && !$0.isClosed)
     }
     guard isOpen else { return }
     let address = channel.localAddress
     try? await channel.close().get()
-    state.withLockedValue { $0.placeholder = address.map(Self.hold) ?? -1 }
+    state.withLockedValue { $0.heldSocket = address.map(Self.hold) ?? -1 }
   }
 
   private func open() async {
-    guard let placeholder = state.withLockedValue({ $0.isClosed ? nil : $0.placeholder }) else {
+    guard let heldSocket = state.withLockedValue({ $0.isClosed ? nil : $0.heldSocket }) else {
       return
     }
-    if placeholder >= 0 { Glibc.close(placeholder) }
+    if heldSocket >= 0 { Glibc.close(heldSocket) }
     do {
       let channel = try await bind(port).get()
       state.withLockedValue { state in
         state.channel = channel
-        state.placeholder = nil
+        state.heldSocket = nil
       }
     } catch {
-      state.withLockedValue { $0.placeholder = -1 }
+      state.withLockedValue { $0.heldSocket = -1 }
       logger.error("port \(port) stays shut: \(error)")
     }
   }

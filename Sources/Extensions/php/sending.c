@@ -5,11 +5,11 @@
 #include "zend_exceptions.h"
 #include "zend_interfaces.h"
 
-typedef struct letter {
+typedef struct push {
   zval *token, *payload, *user_data;
   zend_long expiry, priority, push_type;
   zend_string *topic, *collapse_id, *apns_id;
-} letter;
+} push;
 
 /* A header's text, which has no NUL. */
 static bool take_header(const zend_string *given, const char *name, apns_reject_t reject,
@@ -23,24 +23,23 @@ static bool take_header(const zend_string *given, const char *name, apns_reject_
   return true;
 }
 
-static bool take_headers(const letter *letter, apns_notification_t *notification) {
-  if (letter->priority < 0 || letter->priority > UINT8_MAX) {
+static bool take_headers(const push *push, apns_notification_t *notification) {
+  if (push->priority < 0 || push->priority > UINT8_MAX) {
     php_apns_refuse(APNS_REJECT_PROCESSING_ERROR, "priority is " ZEND_LONG_FMT ", not 5 or 10",
-                    letter->priority);
+                    push->priority);
     return false;
   }
-  if (letter->push_type < 0 || letter->push_type > UINT8_MAX) {
+  if (push->push_type < 0 || push->push_type > UINT8_MAX) {
     php_apns_refuse(APNS_REJECT_PROCESSING_ERROR,
-                    "push_type is " ZEND_LONG_FMT ", not of Apns\\PushType", letter->push_type);
+                    "push_type is " ZEND_LONG_FMT ", not of Apns\\PushType", push->push_type);
     return false;
   }
-  notification->priority = (uint8_t)letter->priority;
-  notification->push_type = (uint8_t)letter->push_type;
-  return take_header(letter->topic, "topic", APNS_REJECT_INVALID_TOPIC_SIZE,
-                     &notification->topic) &&
-         take_header(letter->collapse_id, "collapse_id", APNS_REJECT_PROCESSING_ERROR,
+  notification->priority = (uint8_t)push->priority;
+  notification->push_type = (uint8_t)push->push_type;
+  return take_header(push->topic, "topic", APNS_REJECT_INVALID_TOPIC_SIZE, &notification->topic) &&
+         take_header(push->collapse_id, "collapse_id", APNS_REJECT_PROCESSING_ERROR,
                      &notification->collapse_id) &&
-         take_header(letter->apns_id, "apns_id", APNS_REJECT_PROCESSING_ERROR,
+         take_header(push->apns_id, "apns_id", APNS_REJECT_PROCESSING_ERROR,
                      &notification->apns_id);
 }
 
@@ -63,15 +62,15 @@ static bool take_push_type(const zval *given, const char *what, zend_long *out) 
 }
 
 /* The identifier; 0, and an exception. */
-static uint32_t send_letter(zend_object *object, const letter *letter, bool more) {
+static uint32_t send_push(zend_object *object, const push *push, bool more) {
   apns_notification_t notification = APNS_NOTIFICATION_INIT;
   apns_error_t error = APNS_ERROR_INIT;
   uint8_t token[APNS_TOKEN_MAX];
-  if (!php_apns_token_bytes(letter->token, token, &notification.token_length)) return 0;
-  if (!take_headers(letter, &notification)) return 0;
+  if (!php_apns_token_bytes(push->token, token, &notification.token_length)) return 0;
+  if (!take_headers(push, &notification)) return 0;
   /* May run the script, so the session is looked at only afterwards. */
   php_apns_content content;
-  if (!php_apns_content_from(&content, letter->payload)) return 0;
+  if (!php_apns_content_from(&content, push->payload)) return 0;
   uint32_t identifier = 0;
   php_apns_record *record = NULL;
   php_apns_tracked *tracked = php_apns_session_tracked(object);
@@ -83,12 +82,12 @@ static uint32_t send_letter(zend_object *object, const letter *letter, bool more
     php_apns_throw(&error);
   } else if (tracked) {
     record =
-        php_apns_record_new(token, notification.token_length, letter->user_data, tracked->request);
+        php_apns_record_new(token, notification.token_length, push->user_data, tracked->request);
   }
   if (record) {
     notification.token = token;
     notification.user_data = record;
-    notification.expiry = letter->expiry;
+    notification.expiry = push->expiry;
     apns_status_t status;
     const uint32_t flags = more ? APNS_SEND_MORE : 0;
     if (content.builder) {
@@ -115,27 +114,26 @@ static uint32_t send_letter(zend_object *object, const letter *letter, bool more
 }
 
 PHP_METHOD(Apns_Session, send) {
-  letter letter = {0};
+  push push = {0};
   zval *push_type = NULL;
   bool more = false;
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "zz|zllbS!zS!S!", &letter.token, &letter.payload,
-                            &letter.user_data, &letter.expiry, &letter.priority, &more,
-                            &letter.topic, &push_type, &letter.collapse_id,
-                            &letter.apns_id) == FAILURE) {
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "zz|zllbS!zS!S!", &push.token, &push.payload,
+                            &push.user_data, &push.expiry, &push.priority, &more, &push.topic,
+                            &push_type, &push.collapse_id, &push.apns_id) == FAILURE) {
     return;
   }
   if (!take_push_type(push_type, "Apns\\Session::send(): Argument #8 ($pushType)",
-                      &letter.push_type)) {
+                      &push.push_type)) {
     return;
   }
-  uint32_t identifier = send_letter(Z_OBJ_P(ZEND_THIS), &letter, more);
+  uint32_t identifier = send_push(Z_OBJ_P(ZEND_THIS), &push, more);
   if (identifier != 0) RETURN_LONG(identifier);
 }
 
-typedef struct mailing {
+typedef struct batch {
   zend_object *session;
   size_t taken;
-} mailing;
+} batch;
 
 /* The fields that a notification in an array may have. */
 enum { TOKEN, PAYLOAD, USER_DATA, EXPIRY, PRIORITY, PUSH_TYPE, TOPIC, COLLAPSE_ID, APNS_ID, NONE };
@@ -207,8 +205,8 @@ static bool take_string(zval *const found[NONE], size_t field, zend_string **out
   return true;
 }
 
-static bool send_element(mailing *mailing, zval *element) {
-  letter letter = {0};
+static bool send_element(batch *batch, zval *element) {
+  push push = {0};
   zval *found[NONE] = {NULL};
   zval absent;
   ZVAL_NULL(&absent);
@@ -221,20 +219,20 @@ static bool send_element(mailing *mailing, zval *element) {
   zval held;
   ZVAL_COPY(&held, element);
   bool is_sent = find_fields(Z_ARRVAL(held), found);
-  letter.token = found[TOKEN] ? found[TOKEN] : &absent;
-  letter.payload = found[PAYLOAD] ? found[PAYLOAD] : &absent;
-  letter.user_data = found[USER_DATA];
-  is_sent = is_sent && take_number(found, EXPIRY, &letter.expiry) &&
-            take_number(found, PRIORITY, &letter.priority) &&
-            take_push_type(found[PUSH_TYPE], "'push_type' of a notification", &letter.push_type) &&
-            take_string(found, TOPIC, &letter.topic) &&
-            take_string(found, COLLAPSE_ID, &letter.collapse_id) &&
-            take_string(found, APNS_ID, &letter.apns_id) &&
-            send_letter(mailing->session, &letter, true) != 0;
-  mailing->taken += is_sent;
-  if (letter.topic) zend_string_release(letter.topic);
-  if (letter.collapse_id) zend_string_release(letter.collapse_id);
-  if (letter.apns_id) zend_string_release(letter.apns_id);
+  push.token = found[TOKEN] ? found[TOKEN] : &absent;
+  push.payload = found[PAYLOAD] ? found[PAYLOAD] : &absent;
+  push.user_data = found[USER_DATA];
+  is_sent = is_sent && take_number(found, EXPIRY, &push.expiry) &&
+            take_number(found, PRIORITY, &push.priority) &&
+            take_push_type(found[PUSH_TYPE], "'push_type' of a notification", &push.push_type) &&
+            take_string(found, TOPIC, &push.topic) &&
+            take_string(found, COLLAPSE_ID, &push.collapse_id) &&
+            take_string(found, APNS_ID, &push.apns_id) &&
+            send_push(batch->session, &push, true) != 0;
+  batch->taken += is_sent;
+  if (push.topic) zend_string_release(push.topic);
+  if (push.collapse_id) zend_string_release(push.collapse_id);
+  if (push.apns_id) zend_string_release(push.apns_id);
   zval_ptr_dtor(&held);
   return is_sent && !EG(exception);
 }
@@ -242,34 +240,34 @@ static bool send_element(mailing *mailing, zval *element) {
 static int send_next(zend_object_iterator *iterator, void *context) {
   zval *element = iterator->funcs->get_current_data(iterator);
   if (!element || EG(exception)) return ZEND_HASH_APPLY_STOP;
-  return send_element((mailing *)context, element) ? ZEND_HASH_APPLY_KEEP : ZEND_HASH_APPLY_STOP;
+  return send_element((batch *)context, element) ? ZEND_HASH_APPLY_KEEP : ZEND_HASH_APPLY_STOP;
 }
 
 PHP_METHOD(Apns_Session, sendMany) {
   zval *list;
   bool more = false;
-  mailing mailing = {Z_OBJ_P(ZEND_THIS), 0};
+  batch batch = {Z_OBJ_P(ZEND_THIS), 0};
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "z|b", &list, &more) == FAILURE) return;
-  if (!php_apns_session_tracked(mailing.session)) return;
+  if (!php_apns_session_tracked(batch.session)) return;
   if (Z_TYPE_P(list) == IS_ARRAY) {
     zval *element;
     ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(list), element) {
-      if (!send_element(&mailing, element)) break;
+      if (!send_element(&batch, element)) break;
     }
     ZEND_HASH_FOREACH_END();
   } else if (Z_TYPE_P(list) == IS_OBJECT &&
              instanceof_function(Z_OBJCE_P(list), zend_ce_traversable)) {
-    spl_iterator_apply(list, send_next, &mailing);
+    spl_iterator_apply(list, send_next, &batch);
   } else {
     zend_argument_type_error(1, "must be of type iterable, %s given", zend_zval_type_name(list));
     return;
   }
-  php_apns_tracked *tracked = php_apns_session_tracked(mailing.session);
+  php_apns_tracked *tracked = php_apns_session_tracked(batch.session);
   if (tracked && !more && tracked->holds_back) {
     /* What was taken is written whatever ended the loop; a failure loses nothing, and
        the next call meets it again. */
     tracked->holds_back = apns_session_flush(tracked->session, NULL) != APNS_OK;
   }
-  php_apns_tell_taken(mailing.taken);
-  RETURN_LONG((zend_long)mailing.taken);
+  php_apns_tell_taken(batch.taken);
+  RETURN_LONG((zend_long)batch.taken);
 }

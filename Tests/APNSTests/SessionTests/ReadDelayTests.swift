@@ -2,7 +2,7 @@ import Testing
 
 @testable import APNS
 
-@Suite struct GatheringTests {
+@Suite struct ReadDelayTests {
   /// The pause after one wait that brought this many answers in this many ns.
   private func pause(inFlight: Int, answers: UInt64, in span: Int64) -> Int64 {
     var gathering = ReadDelay()
