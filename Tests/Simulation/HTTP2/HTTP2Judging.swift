@@ -41,12 +41,13 @@ extension HTTP2World {
       if ledger.asked[index].isStatusRead {
         // Half an answer does not count.
         see(index, .half)
-      } else if connection.everRefused,
-        clock - ledger.asked[index].at >= answerTimeout - faults.lapseMax
-      {
-        // The session may have given it up before, in a record that was not taken yet.
-        see(index, .doubt, isSure: false)
       } else {
+        // The session may have given it up before, in a record that was not taken yet.
+        if connection.everRefused,
+          clock - ledger.asked[index].at >= answerTimeout - faults.lapseMax
+        {
+          ledger.sent[ledger.asked[index].number].unsureDoubts += 1
+        }
         see(index, code == NGHTTP2_REFUSED_STREAM.rawValue ? .refused : .doubt)
       }
     case .goodbye(let last):
@@ -357,7 +358,9 @@ extension HTTP2World {
   private func checkUnknown(_ number: Int) {
     if isClosing { return }
     let sent = ledger.sent[number]
-    let isDoubtful = sent.lastEnd.isDoubtful && sent.asked > 0 || unseenDrop >= sent.freeSince
+    let isDoubtful =
+      sent.lastEnd.isDoubtful && sent.asked > 0 || unseenDrop >= sent.freeSince
+      || sent.unsureDoubts > 0
     let isOpen = sent.newest >= 0 && ledger.asked[sent.newest].seen == .open
     if isOpen, clock - ledger.asked[sent.newest].at < answerTimeout {
       return violate("\(number) ends as unknown while it waits for an answer")
