@@ -1,5 +1,5 @@
 /*
- * libapns for C++17 and later: <apns/apns.h> with objects that end by themselves.
+ * libapns for C++17 and later: <apns/apns.h> with objects that free themselves.
  *
  *     apns::Credentials who{{.certificate_file = "provider.pem"}}; // C++20; see below
  *     apns::Session session{who};
@@ -10,49 +10,48 @@
  *     for (const apns::Event &event : session.events())
  *       std::cerr << event.identifier << ": " << event.why() << '\n';
  *
- * It is a header and nothing else: every function is one of the C header's, inline.
- * What a call means, its limits and its errors stand there; here stands what C++ adds.
- * Links as C does: -lapns -lnghttp2 -lssl -lcrypto.
+ * It is only a header: every function calls one of the C header's, inline. The C header
+ * says what a call means, its limits and its errors; this one says what C++ adds. Link
+ * as in C: -lapns -lnghttp2 -lssl -lcrypto.
  *
  * Objects. Session, Credentials, Payload, Strings and Feedback own what the C function
- * _new or _open made. They move and do not copy; one that was moved from is empty, and
- * every call on it comes to APNS_ERR_ARGUMENT. get() lends the C object, release()
- * gives it away, and the constructor that takes one adopts it.
+ * _new or _open made. They move and do not copy. A moved-from object is empty, and
+ * every call on it is APNS_ERR_ARGUMENT. get() lends the C object, release() gives it
+ * away, and the constructor that takes one adopts it.
  *
- * Errors. Every call that can fail is there twice:
+ * Errors. Every call that can fail has two forms:
  *
  *   send(...)       throws apns::Error, which carries apns_error_t
- *   try_send(...)   never throws: comes to apns_status_t, with an apns_error_t for
- *                   the detail as its last argument, or none
+ *   try_send(...)   never throws: returns apns_status_t; its last argument is an
+ *                   apns_error_t for the detail, or none
  *
- * and what try_make() and try_open() make is false where they failed. In a program
- * without exceptions (-fno-exceptions, or APNS_NO_EXCEPTIONS defined before this
- * header) the ones that throw are not declared. The two modes are different inline
- * namespaces, so that files of one program may differ in it, but do not hand each
- * other objects. Nothing here needs RTTI. std::bad_alloc is thrown where std::string
- * or std::vector throws it.
+ * What try_make() and try_open() return is false if they failed. In a program without
+ * exceptions (-fno-exceptions, or APNS_NO_EXCEPTIONS defined before this header) the
+ * functions that throw are not declared. The two modes are different inline namespaces:
+ * files of one program may use different modes, but must not hand each other objects.
+ * Nothing here needs RTTI. std::string and std::vector may throw std::bad_alloc.
  *
- * Options are structures with the C structures' fields by the same names, to be set by
- * name: as above in C++20, and in C++17
+ * Options are structures with the fields of the C structures under the same names. Set
+ * them by name: as above in C++20, and in C++17
  *
  *     apns::SessionOptions where;
  *     where.host = "gateway.example";
  *     where.port = 2195;
  *
- * An empty string, 0 and false mean the default. They hold their strings themselves.
+ * An empty string, 0 and false mean the default. The structures hold their own strings.
  *
- * Bytes and texts given are borrowed for the call, as in C, and views handed out are
- * valid as long as the C header says. Notification is a view too: token and payload
- * have to live until it was sent.
+ * As in C, a call borrows the bytes and texts that it is given, and views that it
+ * returns are valid as long as the C header says. Notification is a view too: token and
+ * payload have to live until it is sent.
  *
- * Cost. No call allocates but those that return std::string or std::vector, and the
- * objects are as large as a pointer. A loop around try_send() is the instructions of
- * the loop in C; send() takes one more, to make room for an error.
+ * Cost. Only calls that return std::string or std::vector allocate, and the objects are
+ * as large as a pointer. A loop around try_send() has the same instructions as in C;
+ * send() has one more, to make room for an error.
  */
 #ifndef APNS_APNS_HPP
 #define APNS_APNS_HPP
 
-// A structure and a function of C's have one name, apns_session_stats.
+// In C a structure and a function share the name apns_session_stats.
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
@@ -109,15 +108,15 @@ inline std::string_view reason_text(apns_reason_t reason) noexcept {
   return apns_reason_text(reason);
 }
 
-/** The reason that APNs writes so; APNS_REASON_OTHER for any other text. */
+/** The reason for APNs's text; APNS_REASON_OTHER for any other text. */
 inline apns_reason_t reason_from_text(std::string_view text) noexcept {
   return apns_reason_from_text(text.data(), text.size());
 }
 
-/** The HTTP status that APNs answers with for this reason; 0: it is not listed. */
+/** The HTTP status that APNs answers with for this reason; 0: the reason is not listed. */
 inline int http_status(apns_reason_t reason) noexcept { return apns_reason_http_status(reason); }
 
-/** What it is to a program that knows the binary interface. */
+/** The status of the binary interface that corresponds to this reason. */
 inline apns_reject_t reject_of(apns_reason_t reason) noexcept { return apns_reason_reject(reason); }
 
 /** The cause's name, such as "APNS_CAUSE_PEER_EXPIRED". */
@@ -130,7 +129,7 @@ struct ErrorDetail : apns_error_t {
   ErrorDetail() noexcept : apns_error_t APNS_ERROR_INIT {}
 
   apns_status_t code() const noexcept { return static_cast<apns_status_t>(status); }
-  /** With which status a gateway would have refused the notification; see apns_error_t. */
+  /** The status that a gateway would have refused the notification with; see apns_error_t. */
   apns_reject_t reject_code() const noexcept { return static_cast<apns_reject_t>(reject); }
   /** What exactly went wrong; see apns_cause_t. */
   apns_cause_t cause_code() const noexcept { return static_cast<apns_cause_t>(cause); }
@@ -148,19 +147,19 @@ class __attribute__((visibility("default"))) Error : public std::exception {
     detail_.tls_code = detail.tls_code;
     detail_.reject = detail.reject;
     detail_.cause = detail.cause;
-    // Behind its NUL there may be what was on the stack before.
+    // Behind the NUL there may be old bytes of the stack.
     const std::string_view whole(detail.message, sizeof detail.message - 1);
     std::memcpy(detail_.message, detail.message, std::min(whole.find('\0'), whole.size()));
   }
 
   const char *what() const noexcept override { return detail_.message; }
   apns_status_t status() const noexcept { return detail_.code(); }
-  /** With which status a gateway would have refused the notification; see apns_error_t. */
+  /** The status that a gateway would have refused the notification with; see apns_error_t. */
   apns_reject_t reject() const noexcept { return detail_.reject_code(); }
   /** What exactly went wrong; see apns_cause_t. */
   apns_cause_t cause() const noexcept { return detail_.cause_code(); }
 
-  /** The same call may succeed later without a change by the caller. */
+  /** Whether the same call may succeed later without a change by the caller. */
   bool is_retryable() const noexcept { return apns_status_is_retryable(status()) != 0; }
 
   const apns_error_t &detail() const noexcept { return detail_; }
@@ -169,13 +168,13 @@ class __attribute__((visibility("default"))) Error : public std::exception {
   ErrorDetail detail_;
 };
 
-/** From Session::send_many(): some may have been taken before the one this is about. */
+/** From Session::send_many(): some notifications before the one at fault may have been taken. */
 class __attribute__((visibility("default"))) SendManyError : public Error {
  public:
   SendManyError(const apns_error_t &detail, std::size_t taken) noexcept
       : Error(detail), taken_(taken) {}
 
-  /** How many the session took, and will tell the end of. */
+  /** How many the session took; each will have an outcome. */
   std::size_t taken() const noexcept { return taken_; }
 
  private:
@@ -187,7 +186,7 @@ class __attribute__((visibility("default"))) SendManyError : public Error {
 /** Not a part of the interface. */
 namespace detail {
 
-/** A call that fails fills in all of an error, so only its size has to be there. */
+/** A call that fails fills in the whole error, so only its size has to be set. */
 struct Slot {
   apns_error_t error;
   Slot() noexcept { error.size = sizeof error; }
@@ -203,7 +202,7 @@ inline void check(apns_status_t status, const Slot &slot) {
 }
 #endif
 
-/** A mistake that C would not notice: "host holds a NUL". */
+/** Refuses a mistake that C would not notice: "host holds a NUL". */
 inline apns_status_t refuse(apns_error_t *error, const char *name, const char *fault,
                             apns_reject_t reject = APNS_REJECT_NONE) noexcept {
   if (!error) return APNS_ERR_ARGUMENT;
@@ -227,7 +226,7 @@ inline apns_status_t out_of_memory(apns_error_t *error) noexcept {
   return APNS_ERR_MEMORY;
 }
 
-/** An empty view may have no address; C takes that for a missing text. */
+/** An empty view may have no address, which C would take for a missing text. */
 inline const char *start(std::string_view text) noexcept { return text.data() ? text.data() : ""; }
 
 inline std::int32_t timeout(std::chrono::milliseconds wait) noexcept {
@@ -236,7 +235,7 @@ inline std::int32_t timeout(std::chrono::milliseconds wait) noexcept {
   return wait.count() > most ? most : static_cast<std::int32_t>(wait.count());
 }
 
-/** Turns options into C's, whose texts end in NUL. */
+/** Turns options into C's; their texts end in NUL there. */
 struct Filling {
   apns_error_t *error;
   apns_status_t status = APNS_OK;
@@ -248,7 +247,7 @@ struct Filling {
   }
 };
 
-/** The C objects' ends, for std::unique_ptr. */
+/** Frees the C objects, for std::unique_ptr. */
 struct Free {
   void operator()(apns_strings_t *made) const noexcept { apns_strings_free(made); }
   void operator()(apns_payload_t *made) const noexcept { apns_payload_free(made); }
@@ -257,20 +256,20 @@ struct Free {
   void operator()(apns_feedback_t *made) const noexcept { apns_feedback_free(made); }
 };
 
-/** What all five have: one C object, owned. */
+/** The base of all five classes: it owns one C object. */
 template <class Object>
 class Owner {
  public:
   Owner(Owner &&) noexcept = default;
   Owner &operator=(Owner &&) noexcept = default;
 
-  /** Whether there is one: not after being moved from, or where try_make() failed. */
+  /** Whether there is an object: false after a move, or if try_make() failed. */
   explicit operator bool() const noexcept { return object_ != nullptr; }
 
-  /** Lent: still owned, and freed, by this. */
+  /** The C object, lent: this still owns and frees it. */
   Object *get() const noexcept { return object_.get(); }
 
-  /** The caller's from now on, to be freed as the C header says. */
+  /** Gives the C object to the caller, who frees it as the C header says. */
   Object *release() noexcept { return object_.release(); }
 
  protected:
@@ -281,7 +280,7 @@ class Owner {
   std::unique_ptr<Object, Free> object_;
 };
 
-/** The texts of a list as C takes them: few without an allocation. */
+/** The texts of a list as C takes them, without an allocation for up to 16. */
 class TextList {
  public:
   template <class Texts>
@@ -318,7 +317,7 @@ class TextList {
 template <class Value>
 inline constexpr bool is_text = std::is_convertible_v<const Value &, std::string_view>;
 
-/** What std::data() and std::size() tell the bytes of: std::vector<std::uint8_t>, std::span. */
+/** Whether std::data() and std::size() give bytes: std::vector<std::uint8_t>, std::span. */
 template <class Element>
 inline constexpr bool is_byte = false;
 template <class Element>
@@ -333,12 +332,12 @@ inline constexpr bool
                                        decltype(std::size(std::declval<const Container &>()))>> =
         is_byte<decltype(std::data(std::declval<const Container &>()))>;
 
-/** The end of a range that is read until there is no more. */
+/** The end of a range that is read until nothing is left. */
 struct End {};
 
 /**
- * A range over what a call takes one by one. `Source` is that call. It goes round
- * once, and its item is overwritten by the next.
+ * A range of what a call returns one by one; `Source` is that call. It can be walked once, and
+ * each item overwrites the one before.
  */
 template <class Item, class Source, bool Throws>
 class Pulled {
@@ -392,8 +391,8 @@ class Pulled {
       if (status_ != APNS_OK) range_->status_ = status_;
     }
 
-    // Here and not in the range, whose item the library writes to: so they stay in
-    // registers, as in a loop in C.
+    // These are here and not in the range, because the library writes to the range's item:
+    // so they stay in registers, as in a loop in C.
     Pulled *range_ = nullptr;
     Source source_ = {};
     apns_error_t *error_ = nullptr;
@@ -405,11 +404,11 @@ class Pulled {
   Pulled(const Pulled &) = delete;
   Pulled &operator=(const Pulled &) = delete;
 
-  /** Takes the first. */
+  /** Takes the first item. */
   iterator begin() noexcept(!Throws) { return iterator(this, source_, error_); }
   End end() const noexcept { return {}; }
 
-  /** Why the loop ended: APNS_DONE where there was no more. */
+  /** Why the loop ended: APNS_DONE if nothing was left. */
   apns_status_t status() const noexcept { return status_; }
 
  private:
@@ -424,8 +423,8 @@ class Pulled {
 /* ---- Bytes and device tokens -------------------------------------------- */
 
 /**
- * Bytes of somebody else's: whatever holds them one beside the other, or pointer and
- * length. Text is what a string literal holds, without its NUL.
+ * A view of bytes, which the caller keeps: from any contiguous container, or a pointer and a
+ * length. A string literal is taken as text, without its NUL.
  */
 class Bytes {
  public:
@@ -475,7 +474,7 @@ inline std::string to_base64(Bytes token) {
   return text;
 }
 
-/** A device token of its own: 1 to APNS_TOKEN_MAX bytes, or none. Copies, compares, hashes. */
+/** A device token that owns its 1 to APNS_TOKEN_MAX bytes, or none. Copies, compares, hashes. */
 class Token {
  public:
   Token() noexcept = default;
@@ -494,7 +493,7 @@ class Token {
   }
 #endif
 
-  /** Without exceptions. A call that fails leaves the token as it was. */
+  /** Without exceptions. A call that fails leaves the token unchanged. */
   apns_status_t try_assign(Bytes bytes, apns_error_t *error = nullptr) noexcept {
     return assign_bytes(bytes.text(), error);
   }
@@ -602,7 +601,7 @@ class Strings : public detail::Owner<apns_strings_t> {
 #endif
   std::string format(std::string_view key, const std::string_view *args, std::size_t count) const {
     detail::Slot slot;
-    // C's end in NUL.
+    // C's arguments end in NUL.
     std::vector<std::string> held(args, args + count);
     std::vector<const char *> texts;
     for (const std::string &text : held) {
@@ -648,7 +647,7 @@ class Strings : public detail::Owner<apns_strings_t> {
     return status;
   }
 
-  /** As apns_strings_format(), into a buffer of the caller's. */
+  /** As apns_strings_format(), into the caller's buffer. */
   apns_status_t try_format(std::string_view key, const char *const *args, std::size_t count,
                            char *text_out, std::size_t capacity, std::size_t *length_out,
                            apns_error_t *error = nullptr) const noexcept {
@@ -668,7 +667,7 @@ struct PayloadOptions {
   bool truncate = false;
 };
 
-/** Something about a payload that its maker should know; apns_payload_finding_t. */
+/** A mistake in a payload, and where it is; apns_payload_finding_t. */
 struct Finding : apns_payload_finding_t {
   Finding() noexcept : apns_payload_finding_t APNS_PAYLOAD_FINDING_INIT {}
   bool is_error() const noexcept { return severity == APNS_FINDING_ERROR; }
@@ -676,7 +675,7 @@ struct Finding : apns_payload_finding_t {
 };
 static_assert(sizeof(Finding) == sizeof(apns_payload_finding_t));
 
-/** A payload in the making. The calls that throw can be chained. */
+/** A payload builder. The calls that throw can be chained. */
 class Payload : public detail::Owner<apns_payload_t> {
  public:
   explicit Payload(apns_payload_t *adopted) noexcept : Owner(adopted) {}
@@ -705,7 +704,7 @@ class Payload : public detail::Owner<apns_payload_t> {
     return *this;
   }
 
-  /* The body and the title as keys of the app's Localizable.strings. */
+  /* Body and title as keys of the app's Localizable.strings. */
   Payload &loc_key(std::string_view key, std::initializer_list<std::string_view> args = {}) {
     set(APNS_KEY_LOC_KEY, key);
     return args.size() ? set(APNS_KEY_LOC_ARGS, args) : *this;
@@ -715,7 +714,7 @@ class Payload : public detail::Owner<apns_payload_t> {
     return args.size() ? set(APNS_KEY_TITLE_LOC_ARGS, args) : *this;
   }
 
-  /** Any of Apple's keys, to the kind of value it takes; see try_set(). */
+  /** Sets any of Apple's keys to the kind of value that it takes; see try_set(). */
   template <class Value>
   Payload &set(apns_payload_key_t key, const Value &value) {
     detail::Slot slot;
@@ -726,7 +725,7 @@ class Payload : public detail::Owner<apns_payload_t> {
     return set<std::initializer_list<std::string_view>>(key, texts);
   }
 
-  /** A key of the app's own; see try_add(). */
+  /** Adds one of the app's own keys; see try_add(). */
   template <class Value>
   Payload &add(std::string_view name, const Value &value) {
     detail::Slot slot;
@@ -745,7 +744,7 @@ class Payload : public detail::Owner<apns_payload_t> {
     return *this;
   }
 
-  /** The JSON, shortened where the options say so and it is needed. */
+  /** The JSON, shortened if it is too long and the options allow it. */
   std::string json() const {
     std::string json;
     write(json);
@@ -753,8 +752,8 @@ class Payload : public detail::Owner<apns_payload_t> {
   }
 
   /**
-   * The same over what `json` held: one string serves for any number of payloads, and
-   * in time without an allocation. Returns how many bytes of the text were left off.
+   * Writes the JSON over what `json` held. One string serves any number of payloads, and after
+   * a while needs no allocation. Returns how many bytes of the text were cut.
    */
   std::size_t write(std::string &json) const {
     detail::Slot slot;
@@ -770,7 +769,7 @@ class Payload : public detail::Owner<apns_payload_t> {
     return cut;
   }
 
-  /** The same into a buffer; returns the length. */
+  /** Writes the JSON into a buffer and returns its length. */
   std::size_t write(void *buffer, std::size_t capacity, std::size_t *cut_out = nullptr) const {
     detail::Slot slot;
     std::size_t length = 0;
@@ -797,9 +796,9 @@ class Payload : public detail::Owner<apns_payload_t> {
   }
 
   /**
-   * Sets one of Apple's keys: to a text (whatever a std::string_view is made from), an
-   * integer or bool, a floating-point number, a container of texts, or nullptr, which
-   * APNS_KEY_ACTION_LOC_KEY alone takes.
+   * Sets one of Apple's keys: to a text (anything that a std::string_view is made from), an
+   * integer or bool, a floating-point number, a container of texts, or nullptr, which only
+   * APNS_KEY_ACTION_LOC_KEY takes.
    */
   template <class Value>
   apns_status_t try_set(apns_payload_key_t key, const Value &value,
@@ -831,7 +830,7 @@ class Payload : public detail::Owner<apns_payload_t> {
     return apns_payload_remove(get(), key, error);
   }
 
-  /** Adds a key of the app's own: a text, a bool, an integer, a number, or nullptr for null. */
+  /** Adds one of the app's own keys: a text, a bool, an integer, a number, or nullptr for null. */
   template <class Value>
   apns_status_t try_add(std::string_view name, const Value &value,
                         apns_error_t *error = nullptr) noexcept {
@@ -866,10 +865,10 @@ class Payload : public detail::Owner<apns_payload_t> {
     return apns_payload_write(get(), buffer, capacity, length_out, cut_out, error);
   }
 
-  /** Takes all keys away and keeps options and memory. */
+  /** Removes all keys and keeps options and memory. */
   void reset() noexcept { apns_payload_reset(get()); }
 
-  /** Takes the keys of the app's own away. */
+  /** Removes all of the app's own keys. */
   void remove_custom() noexcept { apns_payload_remove_custom(get()); }
 
  private:
@@ -884,7 +883,7 @@ class Payload : public detail::Owner<apns_payload_t> {
   }
 };
 
-/** As apns_payload_check(), into an array of the caller's, which may be empty. */
+/** As apns_payload_check(), into the caller's array, which may be empty. */
 inline apns_status_t try_check_payload(Bytes json, std::size_t limit, Finding *findings,
                                        std::size_t capacity, std::size_t *count_out,
                                        apns_error_t *error = nullptr) noexcept {
@@ -893,7 +892,7 @@ inline apns_status_t try_check_payload(Bytes json, std::size_t limit, Finding *f
 }
 
 #if APNS_EXCEPTIONS
-/** All that is to be said of a payload, errors and warnings; nothing: it is as it should be. */
+/** All errors and warnings about a payload; empty if it is good. */
 inline std::vector<Finding> check_payload(Bytes json, std::size_t limit = 0) {
   std::vector<Finding> findings(4);
   for (;;) {
@@ -912,8 +911,8 @@ inline std::vector<Finding> check_payload(Bytes json, std::size_t limit = 0) {
 /* ---- Credentials -------------------------------------------------------- */
 
 /**
- * apns_credentials_options_t. A passphrase is wiped by the library where it copied it,
- * but not in here; passphrase_callback spares the copy.
+ * apns_credentials_options_t. The library wipes its copies of a passphrase, but not the one in
+ * here; passphrase_callback needs no copy in here.
  */
 struct CredentialsOptions {
   std::string certificate_file = {};
@@ -928,8 +927,8 @@ struct CredentialsOptions {
   bool dangerously_accept_any_peer = false;
   bool accept_expired = false;
 
-  /* As apns_passphrase_t. What it throws comes out of the constructor; try_make() takes
-     it for no passphrase. */
+  /* As apns_passphrase_t. What it throws comes out of the constructor; try_make() treats an
+     exception as no passphrase. */
   std::function<int(const char *file, char *buffer, std::size_t capacity)> passphrase_callback = {};
 
   std::string token_key_file = {};
@@ -943,7 +942,7 @@ struct CredentialsOptions {
   int security_level = 0;
 };
 
-/** What the provider's certificate says; its texts are the credentials'. */
+/** What the provider's certificate and token key are for; its texts belong to the credentials. */
 struct CredentialsDescription : apns_credentials_description_t {
   using Time = std::chrono::system_clock::time_point;
 
@@ -970,7 +969,7 @@ struct CredentialsDescription : apns_credentials_description_t {
   Topics topic_list() const noexcept { return {topics, topic_count}; }
 };
 
-/** Who the provider is and whom it trusts. May end before the sessions made with it. */
+/** Who the provider is and whom it trusts. May be destroyed before the sessions made with it. */
 class Credentials : public detail::Owner<apns_credentials_t> {
  public:
   explicit Credentials(apns_credentials_t *adopted) noexcept : Owner(adopted) {}
@@ -1058,7 +1057,7 @@ class Credentials : public detail::Owner<apns_credentials_t> {
     given.team_id = filling.text(options.team_id, "team_id");
     given.crl_file = filling.text(options.crl_file, "crl_file");
     given.crl_directory = filling.text(options.crl_directory, "crl_directory");
-    /* One more than the library takes: of so many it needs none to refuse them. */
+    /* One more than the library takes: it refuses so many without reading them. */
     const char *pins[101] = {};
     given.pinned_key_count = options.pinned_keys.size();
     for (std::size_t index = 0; index < given.pinned_key_count && index < 101; index++) {
@@ -1104,7 +1103,7 @@ struct SessionOptions {
   std::int32_t ping_after_ms = 0;
   std::uint32_t retry_timeout_ms = 0;
   std::int32_t prove_after_ms = 0;
-  unsigned checks = 0; /* of apns_check_t */
+  unsigned checks = 0; /* bits of apns_check_t */
   std::uint32_t wait_max_ms = 0;
   apns_lookup_t lookup = nullptr;
   void *lookup_context = nullptr;
@@ -1129,7 +1128,7 @@ struct Notification : apns_notification_t {
     return *this;
   }
 
-  /** What comes back with the outcome, untouched; see Event::data(). */
+  /** Sets what comes back with the outcome, unchanged; see Event::data(). */
   Notification &with(void *data) noexcept {
     user_data = data;
     return *this;
@@ -1141,19 +1140,19 @@ struct Notification : apns_notification_t {
     return *this;
   }
 
-  /** Tried once and not stored. */
+  /** The gateway tries once and does not store it. */
   Notification &once() noexcept {
     expiry = APNS_EXPIRY_ONCE;
     return *this;
   }
 
-  /** 10 at once, 5 power-considerate. */
+  /** 10: at once; 5: considers the device's power. */
   Notification &at_priority(std::uint8_t number) noexcept {
     priority = number;
     return *this;
   }
 
-  /* What follows is for HTTP/2; the texts end in NUL and live until it is sent. */
+  /* The rest is for HTTP/2; the texts end in NUL and have to live until it is sent. */
 
   Notification &of_type(apns_push_type_t type) noexcept {
     push_type = static_cast<std::uint8_t>(type);
@@ -1189,18 +1188,18 @@ struct Event : apns_event_t {
   apns_reject_t reject() const noexcept { return static_cast<apns_reject_t>(apns_event_t::reject); }
   std::string_view reject_text() const noexcept { return apns_reject_text(reject()); }
 
-  /* What today's service answered, beside http_status; HTTP/2 only. */
+  /* What today's service answered, besides http_status; HTTP/2 only. */
 
   /** Why it was rejected, as HTTP/2 says it. */
   apns_reason_t reason() const noexcept { return static_cast<apns_reason_t>(apns_event_t::reason); }
-  /** The reason as the service wrote it, also one that is not listed; "" where it wrote none. */
+  /** The reason as the service wrote it, even if it is not listed; "" if it wrote none. */
   std::string_view reason_text() const noexcept { return apns_event_t::reason_text; }
-  /** Why in words, over both interfaces: reason_text(), or reject_text() where that is "". */
+  /** Why in words, for both interfaces: reason_text(), or reject_text() if that is "". */
   std::string_view why() const noexcept {
     return reason_text().empty() ? reject_text() : reason_text();
   }
   std::string_view id() const noexcept { return apns_id; }
-  /** Since when the device is gone; the epoch where that was not said. */
+  /** Since when the device is gone; the epoch if the service did not say. */
   std::chrono::system_clock::time_point gone_since() const noexcept {
     return std::chrono::system_clock::time_point{} + std::chrono::seconds{timestamp};
   }
@@ -1212,7 +1211,7 @@ struct Event : apns_event_t {
   }
 };
 
-/** One provider's way to one gateway. Its destructor does not wait; drain() and close() do. */
+/** A provider's session with one gateway. Its destructor does not wait; drain() and close() do. */
 class Session : public detail::Owner<apns_session_t> {
   struct NextEvent {
     apns_session_t *session;
@@ -1243,7 +1242,7 @@ class Session : public detail::Owner<apns_session_t> {
     detail::check(try_connect(&slot.error), slot);
   }
 
-  /** Returns the identifier by which the notification is known in its event. */
+  /** Returns the identifier that names the notification in its event. */
   std::uint32_t send(const Notification &notification, unsigned flags = 0) {
     detail::Slot slot;
     std::uint32_t identifier = 0;
@@ -1251,8 +1250,10 @@ class Session : public detail::Owner<apns_session_t> {
     return identifier;
   }
 
-  /** Likewise with a payload that is written to its place in the session's window;
-      `cut_out` receives how many bytes of its text were left off. */
+  /**
+   * Sends with a builder's payload, written straight into the session's window; `cut_out`
+   * receives how many bytes of its text were cut.
+   */
   std::uint32_t send(const Notification &notification, const Payload &payload, unsigned flags = 0,
                      std::size_t *cut_out = nullptr) {
     detail::Slot slot;
@@ -1261,7 +1262,7 @@ class Session : public detail::Owner<apns_session_t> {
     return identifier;
   }
 
-  /** Sends an array; SendManyError says how many of it were taken before the one at fault. */
+  /** Sends an array; SendManyError says how many were taken before the one at fault. */
   void send_many(const apns_notification_t *notifications, std::size_t count, unsigned flags = 0) {
     detail::Slot slot;
     std::size_t taken = 0;
@@ -1280,9 +1281,9 @@ class Session : public detail::Owner<apns_session_t> {
   }
 
   /**
-   * Waits until the end of every notification is known, and returns how many have none:
-   * 0, or more where `timeout` passed first, which is no error. Whoever cannot reach
-   * the gateway at all is told by Error.
+   * Waits until every notification has an outcome, and returns how many have none: 0, or more
+   * if `timeout` passed first, which is no error. Throws Error if the gateway cannot be
+   * reached.
    */
   std::size_t drain(Milliseconds timeout) {
     detail::Slot slot;
@@ -1292,7 +1293,7 @@ class Session : public detail::Owner<apns_session_t> {
     return unresolved;
   }
 
-  /** The next outcome, within `timeout`; none: while (auto event = session.next_event()) */
+  /** The next outcome, within `timeout`, or none: while (auto event = session.next_event()) */
   std::optional<Event> next_event(Milliseconds timeout = Milliseconds{0}) {
     detail::Slot slot;
     std::optional<Event> event(std::in_place);
@@ -1364,7 +1365,9 @@ class Session : public detail::Owner<apns_session_t> {
     return apns_session_connect(get(), error);
   }
 
-  /** For sendPayload(): an SSL that stands for the session and is its own; see apns_session_ssl().
+  /**
+   * For sendPayload(): an SSL that stands for the session, which owns it; see
+   * apns_session_ssl().
    */
   struct ssl_st *ssl() noexcept {
     return apns_session_ssl(get());
@@ -1446,7 +1449,7 @@ struct FeedbackOptions {
   std::string proxy_user = {};
   std::string proxy_password = {};
   std::uint16_t proxy_port = 0;
-  /** Session::get() of one over HTTP/2: its own list of devices that are gone. */
+  /** Session::get() of an HTTP/2 session: its own list of gone devices is read. */
   apns_session_t *session = nullptr;
   std::uint32_t list_timeout_ms = 0;
   std::uint32_t tuples_max = 0;
@@ -1455,7 +1458,7 @@ struct FeedbackOptions {
   void *lookup_context = nullptr;
 };
 
-/** A device on which the app no longer is: an apns_feedback_tuple_t, valid until the next. */
+/** A device that no longer has the app: an apns_feedback_tuple_t, valid until the next. */
 struct FeedbackTuple : apns_feedback_tuple_t {
   FeedbackTuple() noexcept : apns_feedback_tuple_t APNS_FEEDBACK_TUPLE_INIT {}
 
@@ -1487,13 +1490,13 @@ class Feedback : public detail::Owner<apns_feedback_t> {
     if (!*this) detail::raise(slot.error);
   }
 
-  /** Goes on connecting; next() does so, too. */
+  /** Continues to connect; next() does so, too. */
   void connect() {
     detail::Slot slot;
     if (try_connect(&slot.error) != APNS_OK) detail::raise(slot.error);
   }
 
-  /** The next device; none where the list has ended. */
+  /** The next device; none if the list has ended. */
   std::optional<FeedbackTuple> next() {
     detail::Slot slot;
     std::optional<FeedbackTuple> tuple(std::in_place);
@@ -1503,7 +1506,7 @@ class Feedback : public detail::Owner<apns_feedback_t> {
     return std::nullopt;
   }
 
-  /** The whole list. Where the connection died, the whole tuples come first, then the Error. */
+  /** The whole list. If the connection died, the whole tuples come first, then the Error. */
   auto tuples() noexcept {
     return detail::Pulled<FeedbackTuple, NextTuple, true>(NextTuple{get()});
   }

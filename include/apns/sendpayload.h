@@ -4,35 +4,38 @@
  * Apple's Local and Push Notification Programming Guide printed it in two
  * listings (simple and enhanced notification format), and providers pasted it.
  * Include this header in place of the pasted function and link libapns; the
- * calls stay as they are. What goes over the wire is the same, byte for byte.
- * What is mended:
+ * calls stay as they are. The bytes on the wire are the same. What is fixed:
  *   - a payload over the limit is refused; the sample overran its stack buffer;
  *   - a write that is cut short, or has to read first (renegotiation, key
- *     update, a non-blocking socket), is carried to its end;
+ *     update, a non-blocking socket), is finished;
  *   - a peer that is gone means `false`, never SIGPIPE;
  *   - old entries in OpenSSL's error queue are not taken for an error of this
- *     call, and no new ones are left behind.
+ *     call, and the call leaves no new ones behind.
  *
- * `sslPtr` is the host's own, connected; the library never frees, shuts down or
- * keeps it. One thread at a time per SSL, as OpenSSL demands. These functions
- * do not read what the gateway answers: apns_session_send() (apns.h) does.
+ * `sslPtr` is the program's own SSL, connected; the library never frees, shuts
+ * down or keeps it. One thread at a time per SSL, as OpenSSL requires. These
+ * functions do not read what the gateway answers: apns_session_send() (apns.h)
+ * does.
  *
- * Or it is one that apns_session_ssl() (apns.h) gave, and the calls reach today's APNs:
- * what is sent goes by that session, over HTTP/2 or the binary interface, with the
- * session's topic and credentials. Of pasted code only the function that connects
- * changes, which makes the session, and the one that disconnects:
+ * `sslPtr` may also come from apns_session_ssl() (apns.h), and then the calls
+ * reach today's APNs: they send by that session, over HTTP/2 or the binary
+ * interface, with the session's topic and credentials. Of the pasted code only
+ * two functions change: the one that connects makes the session, and the one
+ * that disconnects becomes
  *
  *     apns_session_drain(session, 30000, NULL, NULL);
  *     apns_session_free(session); // and no SSL_shutdown(), SSL_free(), close()
  *
- * `true` then says that the session took the notification: it connects where it has
- * to, sends again what has to be, and the notification has an end there. For what
- * sendPayloadEnhanced() sent, the event's user_data is the `identifier`, which is never
- * on the wire; `expiry` is the notification's, 0 that it is tried once. Where so many
- * outcomes wait that the session is full, the oldest are dropped: a program that takes
- * none goes on. What devices are gone is in the session's feedback. `false`: as
- * below, or what apns_session_send() would refuse, or nothing to connect to; here the
- * next call may succeed. In a child of the process that made the session it is `false`.
+ * With such an SSL `true` means that the session took the notification: it
+ * connects and sends again as needed, and the notification has an outcome
+ * there. For sendPayloadEnhanced() the event's user_data is the `identifier`,
+ * which is never on the wire, and `expiry` is the notification's; 0 means that
+ * it is tried once. If so many outcomes wait that the session is full, the
+ * oldest are dropped, so a program that takes none continues to work. The
+ * session's feedback lists the devices that are gone. `false`: as below, or
+ * apns_session_send() would refuse the notification, or there is no connection;
+ * in the last case the next call may succeed. In a child of the process that
+ * made the session it is always `false`.
  */
 #ifndef APNS_SENDPAYLOAD_H
 #define APNS_SENDPAYLOAD_H
@@ -62,29 +65,28 @@ extern "C" {
  * `deviceTokenBinary` points at DEVICE_BINARY_SIZE bytes, `payloadBuff` at
  * `payloadLength` bytes of JSON, 1 to MAXPAYLOAD_SIZE, without a NUL.
  *
- * Returns true when all of the frame was handed to the connection. False with
- * nothing written: a NULL, a length of 0 or above the limit. False otherwise:
- * the connection cannot be used any more. On a blocking socket it waits as long
- * as the socket does; on a non-blocking one a peer that takes nothing for 30
- * seconds ends the wait.
+ * Returns true if the whole frame was handed to the connection. Returns false
+ * with nothing written for a NULL, and for a length of 0 or above the limit. Any
+ * other false means that the connection cannot be used any more. On a blocking
+ * socket it waits as long as the socket does; on a non-blocking one it gives up
+ * after 30 seconds in which the peer takes nothing.
  */
 bool sendPayload(SSL *sslPtr, char *deviceTokenBinary, char *payloadBuff, size_t payloadLength);
 
-/** sendPayload() with a limit of the caller's in place of MAXPAYLOAD_SIZE, up to 65,535 bytes. */
+/** sendPayload() with the caller's limit instead of MAXPAYLOAD_SIZE, up to 65,535 bytes. */
 bool sendPayloadLimited(SSL *sslPtr, char *deviceTokenBinary, char *payloadBuff,
                         size_t payloadLength, size_t payloadLimit);
 
 /**
- * Sends one notification in the enhanced format (Apple's Listing 5-2), whose
- * constants are arguments here: `identifier` comes back in the error packet;
- * `expiry` is in UNIX seconds, UTC, 0 for a notification not to be stored; the
- * listing used time(NULL) + 86400. Otherwise as sendPayload().
+ * Sends one notification in the enhanced format (Apple's Listing 5-2). The
+ * listing's constants are arguments here: `identifier` comes back in the error
+ * packet; `expiry` is in UNIX seconds, UTC, and 0 means that the notification is
+ * not stored; the listing used time(NULL) + 86400. Otherwise as sendPayload().
  */
 bool sendPayloadEnhanced(SSL *sslPtr, char *deviceTokenBinary, char *payloadBuff,
                          size_t payloadLength, uint32_t identifier, uint32_t expiry);
 
-/** sendPayloadEnhanced() with a limit of the caller's in place of MAXPAYLOAD_SIZE, up to 65,535
- * bytes. */
+/** sendPayloadEnhanced() with the caller's limit instead of MAXPAYLOAD_SIZE, up to 65,535 bytes. */
 bool sendPayloadEnhancedLimited(SSL *sslPtr, char *deviceTokenBinary, char *payloadBuff,
                                 size_t payloadLength, uint32_t identifier, uint32_t expiry,
                                 size_t payloadLimit);

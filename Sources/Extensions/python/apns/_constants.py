@@ -13,14 +13,14 @@ HOST_HTTP2_PRODUCTION = "api.push.apple.com"
 HOST_HTTP2_SANDBOX = "api.sandbox.push.apple.com"
 PORT_HTTP2 = 443
 PORT_HTTP2_OTHER = 2197
-"""For networks that let 443 through to web servers only."""
+"""For networks that allow 443 to web servers only."""
 FEEDBACK_HOST_PRODUCTION = "feedback.push.apple.com"
 FEEDBACK_HOST_SANDBOX = "feedback.sandbox.push.apple.com"
 PORT_FEEDBACK = 2196
 TOKEN_MAX = 100
 """The longest device token the protocol carries, in bytes."""
 EXPIRY_ONCE = -1
-"""Not to be stored but tried once, for a notification's expiry."""
+"""For a notification's expiry: try once, and do not store."""
 PAYLOAD_MAX_LISTING = 256
 """In Apple's listings, and before iOS 8."""
 PAYLOAD_MAX_FRAMED = 2048
@@ -30,19 +30,19 @@ PAYLOAD_MAX_VOIP = 5120
 
 
 class Status(enum.IntEnum):
-    """What a call came to."""
+    """How a call ended."""
 
     OK = 0
     DONE = -1
-    """Nothing to take: the list ended, no outcome came in time."""
+    """Nothing to take: the list has ended, or no outcome came in time."""
     ERR_ARGUMENT = -2
     """A mistake of the caller; retrying cannot help."""
     ERR_BUFFER_SMALL = -3
-    """The call says how many bytes to bring."""
+    """The call says how many bytes it needs."""
     ERR_MEMORY = -4
     """No memory, or no descriptor to open a file with (errno)."""
     ERR_TIMEOUT = -5
-    """A deadline passed; nothing is lost by it."""
+    """A deadline passed; nothing is lost."""
     ERR_NETWORK = -6
     """Name, connection or peer failed; errno may say how."""
     ERR_TLS = -7
@@ -50,17 +50,17 @@ class Status(enum.IntEnum):
     ERR_CREDENTIALS = -8
     """A certificate, a key or trust anchors cannot be used."""
     ERR_PROTOCOL = -9
-    """The peer sent what the protocol does not know."""
+    """The peer broke the protocol."""
     ERR_FULL = -10
-    """Outcomes wait: take them with next_event()."""
+    """Outcomes are waiting: take them with next_event()."""
     ERR_CLOSED = -11
     """The session was closed."""
     ERR_FORKED = -12
-    """Made by another process than this one."""
+    """Made by another process, before a fork()."""
 
 
 class Reject(RejectNumber):
-    """What the gateway says of a notification it refused.
+    """Why the gateway refused a notification.
 
     A number that Apple never listed is a member too, such as UNLISTED_9.
     """
@@ -76,14 +76,14 @@ class Reject(RejectNumber):
     INVALID_TOKEN = 8
     """Stop pushing to this token."""
     SHUTDOWN = 10
-    """The gateway goes away; never the fault of a notification."""
+    """The gateway is going away; never the fault of a notification."""
     PROTOCOL_ERROR = 128
     UNKNOWN = 255
 
 
 class Reason(ReasonNumber):
-    """Why today's APNs refuses, in its own words (Handling notification responses from APNs,
-    "reason"); HTTP/2 only.
+    """Why today's APNs refused a notification, in its own words (Handling notification responses
+    from APNs, "reason"); HTTP/2 only.
 
     str() is its word, such as "BadDeviceToken".
     """
@@ -135,56 +135,58 @@ class Cause(CauseNumber):
     """The status says it all: ARGUMENT (the message names the argument), BUFFER_SMALL, FULL,
     CLOSED or FORKED."""
     MEMORY = 1
-    """There is no memory (MEMORY). Free some, or try again later."""
+    """There is not enough memory (MEMORY). Free some, or try again later."""
     DESCRIPTORS = 2
-    """The process or the system has no file descriptor left: MEMORY where a file was to be opened,
-    NETWORK where a socket was. Raise the limit (ulimit -n), or look for what is never closed."""
+    """The process or the system has no file descriptor left: MEMORY if the library was opening a
+    file, NETWORK if a socket. Raise the limit (ulimit -n), or look for descriptors that are never
+    closed."""
     NAME_NOT_FOUND = 3
-    """The name service knows no address for the name. Check `host` or `proxy_host` for slips."""
+    """The name service knows no address for the name. Check `host` or `proxy_host` for typing
+    errors."""
     LOOKUP_FAILED = 4
     """The name could not be looked up: no name server answers. Check /etc/resolv.conf and the
     network, then try again."""
     CONNECTION_REFUSED = 5
-    """Nobody listens at that port. Check `port`, and that the peer is up."""
+    """Nothing listens at that port. Check `port`, and that the peer is up."""
     UNREACHABLE = 6
-    """This machine has no route to the address. Check routes and, for an IPv6 address, IPv6."""
+    """This machine has no route to the address. Check the routes and, for an IPv6 address, IPv6."""
     CONNECTION_FAILED = 7
-    """The connection could not be made for another reason, which errno tells. EACCES or EPERM: a
-    firewall on this machine."""
+    """The connection failed for another reason, which errno gives. EACCES or EPERM: a firewall on
+    this machine."""
     CONNECTION_LOST = 8
-    """A connection that was open is gone. errno is ECONNRESET where it was reset, and 0 where the
-    peer ended it without a word. A session connects again by itself. Also PROTOCOL: a feedback
-    list that breaks off in the middle of a tuple."""
+    """An open connection was lost. errno is ECONNRESET if it was reset, and 0 if the peer closed
+    it without an error. A session reconnects by itself. Also PROTOCOL: a feedback list that stops
+    in the middle of a tuple."""
     LOOKUP_TIMEOUT = 9
-    """The caller's own apns_lookup_t had no answer within connect_timeout."""
+    """The caller's own apns_lookup_t gave no answer within connect_timeout."""
     CONNECT_TIMEOUT = 10
-    """There was no connection in time. Mostly a firewall drops the packets: let the port out, try
-    another (PORT_HTTP2_OTHER), or go through a proxy."""
+    """The connection was not made in time. Usually a firewall drops the packets: open the port,
+    try another one (PORT_HTTP2_OTHER), or use a proxy."""
     PROXY_TIMEOUT = 11
-    """The proxy took the connection, and did not connect to the peer in time."""
+    """The proxy accepted the connection, but did not connect to the peer in time."""
     HANDSHAKE_TIMEOUT = 12
-    """The peer took the connection, and did not finish the TLS handshake in time. Check that it is
-    TLS that is spoken at that port."""
+    """The peer accepted the connection, but did not finish the TLS handshake in time. Check that
+    the port speaks TLS."""
     WRITE_TIMEOUT = 13
-    """The peer took no data for write_timeout, or until the call's time was over."""
+    """The peer took no data for write_timeout, or until the call's time ran out."""
     ANSWER_TIMEOUT = 14
-    """The peer's answer did not come in time: its word on notifications in flight, a feedback
-    tuple, or the end of a connection that is being closed."""
+    """The peer's answer did not come in time: to notifications in flight, with the next feedback
+    tuple, or to the close of a connection."""
     RECONNECT_PAUSE = 15
-    """The session pauses before it connects again: see connects_per_minute and
-    reconnect_pause_max."""
+    """The session pauses before it reconnects: see connects_per_minute and reconnect_pause_max."""
     PROXY_UNREACHABLE = 16
-    """There is no connection to the proxy itself; errno tells why, and the status is TIMEOUT where
-    it is ETIMEDOUT. Check proxy_host and proxy_port."""
+    """The proxy itself cannot be reached; errno says why, and the status is TIMEOUT if it is
+    ETIMEDOUT. Check proxy_host and proxy_port."""
     PROXY_LOST = 17
-    """The proxy closed the connection, or its answer has no end."""
+    """The proxy closed the connection, or its answer did not end."""
     PROXY_NOT_HTTP = 18
-    """What answers at proxy_port is no HTTP proxy."""
+    """What answers at proxy_port is not an HTTP proxy."""
     PROXY_AUTHENTICATION = 19
-    """The proxy asks who is there (407). Set proxy_user and proxy_password, or correct them."""
+    """The proxy asks for a user and password (407). Set proxy_user and proxy_password, or correct
+    them."""
     PROXY_REFUSED = 20
-    """The proxy does not allow the connection (another answer than 2xx, 407 and 5xx). Have its
-    operator allow CONNECT to the peer."""
+    """The proxy does not allow the connection (any answer but 2xx, 407 and 5xx). Ask its operator
+    to allow CONNECT to the peer."""
     PROXY_NO_ROUTE = 21
     """The proxy cannot reach the peer either (5xx)."""
     PEER_EXPIRED = 22
@@ -192,59 +194,59 @@ class Cause(CauseNumber):
     PEER_NOT_YET_VALID = 23
     """A certificate of its chain is not yet valid, by this machine's clock."""
     PEER_NAME = 24
-    """It is for other names than `server_name`, or than `host` where that is NULL."""
+    """It is for names other than `server_name`, or `host` if that is NULL."""
     PEER_NOT_TRUSTED = 25
     """Its chain does not end at a trust anchor. Set ca_file to the authority that issued it,
-    update the system's store, or have the peer send its whole chain."""
+    update the system's store, or make the peer send its whole chain."""
     PEER_REVOKED = 26
     """A certificate of its chain is in a revocation list."""
     PEER_REVOCATION_LIST = 27
-    """crl_file and crl_directory have no list for a certificate of its chain that is valid now."""
+    """crl_file and crl_directory have no currently valid list for a certificate of its chain."""
     PEER_NOT_PINNED = 28
-    """Its chain has none of the pinned_keys: the peer has a new key, or it is somebody else."""
+    """Its chain has none of the pinned_keys: the peer has a new key, or is somebody else."""
     PEER_UNFIT = 29
     """It is refused for another reason: a weak key or signature, a certificate that is not for
-    servers. The message has OpenSSL's words."""
+    servers. The message quotes OpenSSL."""
     HANDSHAKE_ENDED = 30
-    """The peer ended or reset the connection during the handshake (NETWORK). A firewall or a list
-    of allowed addresses may do that."""
+    """The peer closed or reset the connection during the handshake (NETWORK). A firewall or a list
+    of allowed addresses may cause that."""
     NOT_TLS = 31
     """What answers there is not TLS. Check `port`."""
     TLS_VERSION = 32
     """Peer and provider have no version of TLS in common (alert 70, or the peer chose a version
-    that is below tls_min). Mostly the peer's is too old."""
+    below tls_min). Usually the peer's versions are too old."""
     NO_HTTP2 = 33
-    """The peer does not speak HTTP/2: alert 120, or PROTOCOL where the handshake came through."""
+    """The peer does not speak HTTP/2: alert 120, or PROTOCOL if the handshake succeeded."""
     CERTIFICATE_WANTED = 34
-    """The peer wants a certificate, and the credentials have none to show (alert 116, or any alert
-    by which peers say so after asking for one). Set certificate_file."""
+    """The peer wants a certificate, and the credentials have none (alert 116, or any alert that
+    peers use for this after they asked for one). Set certificate_file."""
     CERTIFICATE_REFUSED = 35
-    """The peer refused the certificate that it was shown (alerts 42 to 46, 48 and 49). Check that
-    it is a push certificate, of this app and environment, and has not expired. Where the
-    connection was open before, nothing that was sent on it was looked at."""
+    """The peer refused the provider's certificate (alerts 42 to 46, 48 and 49). Check that it is a
+    push certificate for this app and environment, and has not expired. If the connection was
+    already open, the peer looked at nothing that was sent on it."""
     ALERT = 36
-    """The peer sent another alert. NETWORK: it did so on a connection that was resumed; the next
-    connection makes a whole handshake and tells more."""
+    """The peer sent another alert. NETWORK: it came on a resumed connection; the next connection
+    makes a full handshake and tells more."""
     TLS_FAILED = 37
     """TLS failed on this side for another reason: no cipher in common, a broken record. The
-    message has OpenSSL's words."""
+    message quotes OpenSSL."""
     PROTOCOL = 38
-    """It breaks the protocol: not an error packet, not HTTP/2, a tuple without a token. Check
-    `protocol` and `port`."""
+    """It breaks the protocol: its data is not an error packet, not HTTP/2, or a tuple without a
+    token. Check `protocol` and `port`."""
     FLOOD = 39
-    """It sends without end, or far more than it was asked for."""
+    """It does not stop sending, or sends far more than it was asked for."""
     FILE_UNREADABLE = 40
-    """The file cannot be opened or read; errno tells why: ENOENT, EACCES. ARGUMENT for a strings
+    """The file cannot be opened or read; errno says why: ENOENT, EACCES. ARGUMENT for a strings
     file."""
     FILE_MALFORMED = 41
-    """What the file holds cannot be read: broken, or too large."""
+    """The file's content is broken or too large."""
     CERTIFICATE_MISSING = 42
     """The file holds no certificate. ARGUMENT: the binary interface needs a certificate, and the
-    credentials only have a key for provider tokens."""
+    credentials have only a key for provider tokens."""
     KEY_MISSING = 43
     """The file holds no private key. Set key_file, or export the certificate with its key."""
     KEY_MISMATCH = 44
-    """The private key is not the certificate's."""
+    """The private key does not belong to the certificate."""
     KEY_UNFIT = 45
     """The key cannot be used: neither RSA nor EC, too large, or, for provider tokens, not EC on
     P-256."""
@@ -263,7 +265,7 @@ class Cause(CauseNumber):
     CERTIFICATE_NOT_YET_VALID = 51
     """The provider's own certificate is not yet valid, by this machine's clock."""
     CERTIFICATE_UNFIT = 52
-    """OpenSSL refuses the certificate or its chain, mostly for a short key or SHA-1: see
+    """OpenSSL refuses the certificate or its chain, usually for a short key or SHA-1: see
     security_level."""
     CA_MISSING = 53
     """ca_file holds no certificate in PEM, or the system's store cannot be read."""
@@ -272,20 +274,20 @@ class Cause(CauseNumber):
     TOKEN_IDENTIFIER = 55
     """key_id or team_id is missing, or not 10 letters and digits."""
     TOPIC = 56
-    """The topic is empty, missing, too long or has a character that no topic has."""
+    """The topic is empty, missing or too long, or has a character that no topic may have."""
     HTTP2_NOT_BUILT_IN = 57
-    """HTTP/2 or a provider token is asked for, and this library was built without HTTP/2."""
+    """The options ask for HTTP/2 or a provider token, and this library was built without HTTP/2."""
 
 
 class PushType(PushTypeNumber):
     """What kind of push a notification is, for HTTP/2 (the header apns-push-type)."""
 
     DEFAULT = 0
-    """Background where the payload's aps says content-available 1 and has neither alert, badge nor
-    sound; else alert."""
+    """Background if the payload's aps has content-available 1 and neither alert, badge nor sound;
+    otherwise alert."""
     ALERT = 1
     BACKGROUND = 2
-    """Priority 5 and no other; 0 is 5."""
+    """Only with priority 5; 0 means 5."""
     LOCATION = 3
     VOIP = 4
     COMPLICATION = 5
@@ -303,7 +305,7 @@ class Protocol(enum.IntEnum):
     DEFAULT = 0
     """Binary."""
     BINARY = 1
-    """The Binary Provider API, which Apple's gateways speak no more."""
+    """The Binary Provider API, which Apple switched off."""
     HTTP2 = 2
     """Today's APNs: Sending notification requests to APNs."""
 
@@ -319,7 +321,7 @@ class EventKind(Word):
     REJECTED = 2
     """By the gateway; `reject` says why."""
     UNKNOWN = 3
-    """The connection ended before the gateway's word, or the session did."""
+    """The connection or the session ended before the gateway's answer."""
 
 
 class Format(enum.IntEnum):
@@ -328,7 +330,7 @@ class Format(enum.IntEnum):
     DEFAULT = 0
     """Framed."""
     SIMPLE = 1
-    """Command 0: without identifiers, so none can be named as failed."""
+    """Command 0: no identifiers, so no answer can name one as failed."""
     ENHANCED = 2
     """Command 1."""
     FRAMED = 3
@@ -336,7 +338,7 @@ class Format(enum.IntEnum):
 
 
 class Ambiguous(enum.IntEnum):
-    """What becomes of notifications in flight when a connection ends without saying which one
+    """What happens to notifications in flight when a connection ends without saying which one
     failed."""
 
     DEFAULT = 0
@@ -344,20 +346,20 @@ class Ambiguous(enum.IntEnum):
     RESEND = 1
     """At least once: some may arrive twice."""
     REPORT = 2
-    """At most once: each comes out as EventKind.UNKNOWN."""
+    """At most once: each becomes EventKind.UNKNOWN."""
 
 
 class TLSVersion(enum.IntEnum):
     """TLS versions, for Credentials."""
 
     DEFAULT = 0
-    """At least 1.2, at most what OpenSSL knows."""
+    """At least 1.2, at most the highest that OpenSSL has."""
     TLS_1_2 = 12
     TLS_1_3 = 13
 
 
 class Environment(enum.IntFlag):
-    """Apple's services that a certificate is for, for Description."""
+    """Apple's services that a certificate is for; see Description."""
 
     SANDBOX = 1
     """Extension 1.2.840.113635.100.6.3.1."""
@@ -366,16 +368,15 @@ class Environment(enum.IntFlag):
 
 
 class Check(enum.IntFlag):
-    """Mistakes that a gateway, the service or a device passes over without a word, for the option
-    `checks`."""
+    """Mistakes that gateways, the service and devices silently ignore, for the option `checks`."""
 
     PAYLOAD = 1
-    """The payload has an error, as check_payload() finds them (what it warns of is sent), or is
-    for priority 5 and has priority 10. Reads the payload once and allocates nothing. That of a
-    builder has none and is not read."""
+    """The payload has an error that check_payload() finds (its warnings do not count), or needs
+    priority 5 and has priority 10. Reads the payload once and allocates nothing. A builder's
+    payload has no errors and is not read."""
     EXPIRY = 2
-    """The expiry lies in the past, or is no time of this age in UNIX seconds but looks like a
-    duration (3600) or like milliseconds. 0 and EXPIRY_ONCE are fine."""
+    """The expiry is in the past, or is no plausible time in UNIX seconds: it looks like a duration
+    (3600) or like milliseconds. 0 and EXPIRY_ONCE are fine."""
     ALL = 3
     """Both."""
 
@@ -386,4 +387,4 @@ class Severity(enum.IntEnum):
     ERROR = 1
     """Not JSON, not a payload, or too long."""
     WARNING = 2
-    """A device gets it and ignores that part of it."""
+    """The device gets the payload and ignores this part."""
