@@ -52,13 +52,13 @@ class NetworkException extends Exception {}
 class TlsException extends Exception {}
 /** A certificate, a key or trust anchors cannot be used. */
 class CredentialsException extends Exception {}
-/** The peer sent what the protocol does not know. */
+/** The peer broke the protocol. */
 class ProtocolException extends Exception {}
 /** Outcomes wait: take them. */
 class FullException extends Exception {}
 /** The session was closed. */
 class ClosedException extends Exception {}
-/** Made by another process than this one. */
+/** Made by another process, before a fork(). */
 class ForkedException extends Exception {}
 
 /** Why a gateway rejected a notification over the binary interface: Event::$reject. */

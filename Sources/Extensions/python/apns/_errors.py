@@ -6,10 +6,10 @@
     +-- NetworkError        name, connection or peer failed; a ConnectionError too
     +-- TLSError            handshake or verification failed
     +-- CredentialsError    a certificate, a key or trust anchors cannot be used
-    +-- ProtocolError       the peer sent what the protocol does not know
+    +-- ProtocolError       the peer broke the protocol
     +-- FullError           outcomes wait to be taken
     +-- ClosedError         the object was closed
-    +-- ForkedError         made by another process than this one
+    +-- ForkedError         made by another process, before a fork()
 
 MemoryError is raised where there is no memory, TypeError for an argument of the wrong type.
 """
@@ -94,7 +94,7 @@ class CredentialsError(Error):
 
 
 class ProtocolError(Error):
-    """The peer sent what the protocol does not know."""
+    """The peer broke the protocol."""
 
 
 class FullError(Error):
@@ -106,7 +106,7 @@ class ClosedError(Error):
 
 
 class ForkedError(Error):
-    """Made by another process than this one."""
+    """Made by another process, before a fork()."""
 
 
 _BY_STATUS: dict[int, type[Error]] = {
