@@ -29,9 +29,11 @@ let package = Package(
       name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(
       name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+    .systemLibrary(
+      name: "CAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
     .target(
-      name: "APNS", dependencies: ["CAPNS", "COpenSSL", "CNGHTTP2", "CAPNSSystem"],
-      swiftSettings: [.define("APNS_HTTP2")]),
+      name: "APNS", dependencies: ["CAPNS", "COpenSSL", "CNGHTTP2", "CAres", "CAPNSSystem"],
+      swiftSettings: [.define("APNS_HTTP2"), .define("APNS_CARES")]),
     .target(
       name: "BinaryServer",
       dependencies: [
@@ -60,7 +62,8 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOTLS", package: "swift-nio"),
       ]),
-    .target(name: "APNSLibrary", dependencies: ["APNS", "CAPNS"]),
+    .systemLibrary(name: "CMetrics", path: "Sources/CMetrics"),
+    .target(name: "APNSLibrary", dependencies: ["APNS", "CAPNS", "CMetrics"]),
     .target(
       name: "Dashboard",
       dependencies: [
@@ -119,9 +122,48 @@ let package = Package(
   ]
 )
 
+// The relay and what it is made of: its packages are nobody else's, who neither fetches nor builds
+// them. It needs none of the simulator's, of which TLS alone takes minutes.
+if Context.environment["APNS_RELAY"] != nil {
+  let parts = [
+    "CAPNS", "CAPNSSystem", "COpenSSL", "CNGHTTP2", "CAres", "CMetrics", "APNS", "APNSLibrary",
+  ]
+  package.dependencies = [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+    .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
+  ]
+  package.products = [.executable(name: "apns-relay", targets: ["apns-relay"])]
+  package.targets.removeAll { !parts.contains($0.name) }
+  package.targets += [
+    .target(
+      name: "Relay",
+      dependencies: [
+        "APNSLibrary",
+        "CAPNS",
+        "CMetrics",
+        "COpenSSL",
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "Yams", package: "Yams"),
+      ]),
+    .executableTarget(
+      name: "apns-relay",
+      dependencies: [
+        "CAPNS",
+        "Relay",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+      ]),
+    .testTarget(name: "RelayTests", dependencies: ["Relay"], path: "Tests/RelayTests"),
+  ]
+}
+
 // The core by itself, for the sanitizers: the simulator's packages take minutes to build.
 if Context.environment["APNS_CORE_ONLY"] != nil {
-  let core = ["CAPNS", "CAPNSSystem", "COpenSSL", "CNGHTTP2", "APNS", "APNSTests"]
+  let core = ["CAPNS", "CAPNSSystem", "COpenSSL", "CNGHTTP2", "CAres", "APNS", "APNSTests"]
   package.dependencies = []
   package.products.removeAll { $0.name == "apns" }
   package.targets.removeAll { !core.contains($0.name) }

@@ -23,5 +23,5 @@ endforeach()
 
 add_library(apns INTERFACE)
 target_include_directories(apns INTERFACE ${PROJECT_SOURCE_DIR}/include)
-target_link_libraries(apns INTERFACE $<TARGET_FILE:apns_core> $<TARGET_NAME_IF_EXISTS:nghttp2::nghttp2> OpenSSL::SSL OpenSSL::Crypto ${swift_runtime})
+target_link_libraries(apns INTERFACE $<TARGET_FILE:apns_core> $<TARGET_NAME_IF_EXISTS:nghttp2::nghttp2> $<TARGET_NAME_IF_EXISTS:c-ares::cares> OpenSSL::SSL OpenSSL::Crypto ${swift_runtime})
 add_dependencies(apns apns_core)

@@ -205,20 +205,38 @@ static inline int copenssl_is_p256(EVP_PKEY *key) {
   return fine;
 }
 
-/* Signs by ES256 with such a key: the two numbers, which OpenSSL has in DER, come to
-   `signature`, 32 bytes each. */
-static inline int copenssl_sign_es256(EVP_MD_CTX *context, EVP_PKEY *key, const void *bytes,
-                                      size_t count, void *signature) {
-  unsigned char der[80], *start = (unsigned char *)signature;
+/* The two numbers of a signature by ES256, 32 bytes each, of the DER that OpenSSL makes. */
+static inline int copenssl_read_es256(const unsigned char *der, size_t length, void *signature) {
+  unsigned char *start = (unsigned char *)signature;
   const unsigned char *next = der;
-  size_t length = sizeof der;
-  if (EVP_DigestSignInit(context, NULL, EVP_sha256(), NULL, key) != 1 ||
-      EVP_DigestSign(context, der, &length, (const unsigned char *)bytes, count) != 1)
-    return 0;
   ECDSA_SIG *made = d2i_ECDSA_SIG(NULL, &next, (long)length);
-  int fine = made && BN_bn2binpad(ECDSA_SIG_get0_r(made), start, 32) == 32 &&
+  int fine = made && next == der + length &&
+             BN_bn2binpad(ECDSA_SIG_get0_r(made), start, 32) == 32 &&
              BN_bn2binpad(ECDSA_SIG_get0_s(made), start + 32, 32) == 32;
   ECDSA_SIG_free(made);
+  return fine;
+}
+/* Signs by ES256 with such a key. */
+static inline int copenssl_sign_es256(EVP_MD_CTX *context, EVP_PKEY *key, const void *bytes,
+                                      size_t count, void *signature) {
+  unsigned char der[80];
+  size_t length = sizeof der;
+  return EVP_DigestSignInit(context, NULL, EVP_sha256(), NULL, key) == 1 &&
+         EVP_DigestSign(context, der, &length, (const unsigned char *)bytes, count) == 1 &&
+         copenssl_read_es256(der, length, signature);
+}
+
+static inline int copenssl_sha256(const void *bytes, size_t count, void *digest) {
+  return EVP_Digest(bytes, count, (unsigned char *)digest, NULL, EVP_sha256(), NULL);
+}
+/* SHA-256 of the public half, as SubjectPublicKeyInfo. */
+static inline int copenssl_public_digest(EVP_PKEY *key, void *digest) {
+  X509_PUBKEY *half = NULL;
+  unsigned char *bytes = NULL;
+  const int length = X509_PUBKEY_set(&half, key) == 1 ? i2d_X509_PUBKEY(half, &bytes) : 0;
+  const int fine = length > 0 && copenssl_sha256(bytes, (size_t)length, digest);
+  OPENSSL_free(bytes);
+  X509_PUBKEY_free(half);
   return fine;
 }
 

@@ -2,6 +2,7 @@
 #ifndef APNS_CSYSTEM_SHIM_H
 #define APNS_CSYSTEM_SHIM_H
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -14,8 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -61,6 +68,52 @@ static inline int csystem_open_for_reading(const char *path) {
   return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+static inline int csystem_open_directory(const char *path) {
+  return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+/* A file in that directory, to be read, to be locked, or to be made. None is opened through a link,
+   and a FIFO holds nobody up. */
+enum {
+  CSYSTEM_PRIVATE = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+  CSYSTEM_TO_READ = CSYSTEM_PRIVATE | O_RDONLY,
+  CSYSTEM_TO_LOCK = CSYSTEM_PRIVATE | O_RDWR | O_CREAT,
+  CSYSTEM_TO_MAKE = CSYSTEM_PRIVATE | O_WRONLY | O_CREAT | O_EXCL
+};
+static inline int csystem_open_private(int directory, const char *name, int how) {
+  return openat(directory, name, how, 0600);
+}
+
+/* What an open file is; 0 where that cannot be said. Asks the kernel, because glibc has the
+   function fstat only since 2.33, and a structure of 64-bit systems is the kernel's own. */
+typedef struct csystem_file {
+  uint32_t owner, permissions;
+  int is_regular, is_directory;
+  int64_t size;
+} csystem_file_t;
+static inline int csystem_inspect(int descriptor, csystem_file_t *file) {
+  struct stat found;
+#if defined(__LP64__) && defined(SYS_fstat)
+  if (syscall(SYS_fstat, descriptor, &found)) return 0;
+#else
+  if (fstat(descriptor, &found)) return 0;
+#endif
+  file->owner = found.st_uid;
+  file->permissions = found.st_mode & 07777;
+  file->is_regular = S_ISREG(found.st_mode);
+  file->is_directory = S_ISDIR(found.st_mode);
+  file->size = found.st_size;
+  return 1;
+}
+
+/* A lock that the kernel drops when its holder dies: 1 where it was had, 0 where another has it,
+   -1 where there are no such locks. */
+static inline int csystem_try_lock(int descriptor) {
+  if (!flock(descriptor, LOCK_EX | LOCK_NB)) return 1;
+  return errno == EWOULDBLOCK ? 0 : -1;
+}
+/* Not left to close(): a child may have a copy of the descriptor. */
+static inline void csystem_unlock(int descriptor) { flock(descriptor, LOCK_UN); }
+
 /* A TCP socket that waits for nothing by itself and is not inherited by exec. */
 static inline int csystem_tcp_socket(int family) {
   return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
@@ -76,7 +129,7 @@ static inline ssize_t csystem_receive(int descriptor, void *bytes, size_t count)
 
 /* Takes bytes that nobody wants off a socket: all that are there, and so many at most. */
 static inline void csystem_discard(int descriptor, size_t most) {
-  char bytes[4096];
+  char bytes[16384];
   ssize_t count = 1;
   for (size_t taken = 0; taken < most && count > 0; taken += (size_t)count)
     count = recv(descriptor, bytes, sizeof bytes, MSG_DONTWAIT);
@@ -88,6 +141,15 @@ static inline int csystem_connect(int descriptor, const void *address, socklen_t
 }
 static inline int csystem_peer_address(int descriptor, void *address, socklen_t *size) {
   return getpeername(descriptor, (struct sockaddr *)address, size);
+}
+
+/* The address in digits, without its port; an empty text where it has none. */
+static inline void csystem_address_text(const void *address, char *text, size_t size) {
+  const sa_family_t family = ((const struct sockaddr *)address)->sa_family;
+  const void *number = family == AF_INET6
+                           ? (const void *)&((const struct sockaddr_in6 *)address)->sin6_addr
+                           : (const void *)&((const struct sockaddr_in *)address)->sin_addr;
+  if (!inet_ntop(family, number, text, (socklen_t)size) && size > 0) text[0] = 0;
 }
 
 static inline int csystem_set(int descriptor, int level, int option, int value) {
@@ -104,11 +166,85 @@ static inline void csystem_set_port(void *address, uint16_t port) {
   if (family == AF_INET6) ((struct sockaddr_in6 *)address)->sin6_port = htons(port);
 }
 
+/* The address that the text is, which has no NUL; its size, or 0 where it is none. */
+static inline socklen_t csystem_parse_address(const void *text, size_t length,
+                                              struct sockaddr_storage *address) {
+  char copy[INET6_ADDRSTRLEN];
+  if (length == 0 || length >= sizeof copy || memchr(text, 0, length)) return 0;
+  memcpy(copy, text, length);
+  copy[length] = 0;
+  memset(address, 0, sizeof *address);
+  struct sockaddr_in *ipv4 = (struct sockaddr_in *)address;
+  struct sockaddr_in6 *ipv6 = (struct sockaddr_in6 *)address;
+  if (inet_pton(AF_INET, copy, &ipv4->sin_addr) == 1) {
+    ipv4->sin_family = AF_INET;
+    return sizeof *ipv4;
+  }
+  if (inet_pton(AF_INET6, copy, &ipv6->sin6_addr) != 1) return 0;
+  ipv6->sin6_family = AF_INET6;
+  return sizeof *ipv6;
+}
+
 /* The error a connection attempt left behind, 0 when it succeeded. */
 static inline int csystem_socket_error(int descriptor) {
   int value = 0;
   socklen_t size = sizeof value;
   return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &value, &size) ? errno : value;
+}
+
+/* epoll, whose event has a union in it. `events` are poll()'s, which have the same numbers. */
+static inline int csystem_epoll(void) { return epoll_create1(EPOLL_CLOEXEC); }
+static inline int csystem_epoll_add(int epoll, int descriptor, int16_t events, uint32_t number) {
+  struct epoll_event event = {.events = (uint16_t)events, .data = {.u32 = number}};
+  return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
+}
+static inline int csystem_epoll_change(int epoll, int descriptor, int16_t events, uint32_t number) {
+  struct epoll_event event = {.events = (uint16_t)events, .data = {.u32 = number}};
+  return epoll_ctl(epoll, EPOLL_CTL_MOD, descriptor, &event);
+}
+static inline void csystem_epoll_remove(int epoll, int descriptor) {
+  struct epoll_event event = {.events = 0};
+  epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, &event);
+}
+/* What is ready now, each with its number; the rest is ready again at the next look. */
+enum { csystem_most_ready = 64 };
+struct csystem_ready {
+  uint32_t number;
+  int16_t events;
+};
+static inline int csystem_epoll_look(int epoll, struct csystem_ready *ready, int most) {
+  struct epoll_event found[csystem_most_ready];
+  int count = epoll_wait(epoll, found, most < csystem_most_ready ? most : csystem_most_ready, 0);
+  for (int index = 0; index < count; index++) {
+    ready[index].number = found[index].data.u32;
+    ready[index].events = (int16_t)found[index].events;
+  }
+  return count;
+}
+
+/* A descriptor that is readable from a time of the monotonic clock on, and one that another
+   thread makes readable. Reading empties both. */
+static inline int csystem_timer(void) {
+  return timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+}
+static inline void csystem_timer_set(int timer, int64_t nanoseconds) {
+  struct itimerspec when = {
+      .it_value = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000}};
+  timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL);
+}
+static inline int csystem_bell(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
+/* In a signal handler too: errno stays. */
+static inline void csystem_ring(int bell) {
+  uint64_t one = 1;
+  int before = errno;
+  ssize_t written = write(bell, &one, sizeof one);
+  (void)written;
+  errno = before;
+}
+static inline void csystem_empty(int descriptor) {
+  uint64_t count;
+  ssize_t taken = read(descriptor, &count, sizeof count);
+  (void)taken;
 }
 
 /* A number in scientific notation, with the locale's decimal point, and back. */

@@ -58,7 +58,7 @@ file(CONFIGURE OUTPUT ${made}/shlibs
      CONTENT "libapns ${PROJECT_VERSION_MAJOR} libapns0 (>= ${PROJECT_VERSION})\n")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${made}/shlibs ${room}/triggers)
 
-apns_package(development libapns-dev libdevel "libapns0 (= ${version}), libssl-dev (>= 1.1.1), libnghttp2-dev"
+apns_package(development libapns-dev libdevel "libapns0 (= ${version}), libssl-dev (>= 1.1.1), libnghttp2-dev, libc-ares-dev"
 "push notifications to Apple devices - development files
 libapns pushes notifications over TLS and accounts for each of them: accepted,
 rejected with the gateway's reason, or named as unknown.

@@ -29,14 +29,15 @@
  * switched its own off in 2021.
  *
  * Nouns. apns_credentials_t says who the provider is and whom it trusts, apns_session_t
- * sends, apns_feedback_t lists the devices that are gone. All are opaque. A _new or
- * _open function makes one, and _free frees it; _free takes NULL.
+ * sends, apns_feedback_t lists the devices that are gone, apns_channels_t manages the
+ * channels that broadcasts go to. All are opaque. A _new or _open function makes one, and
+ * _free frees it; _free takes NULL.
  *
  * Outcomes. Every notification that a send function took ends as exactly one of
  * accepted, rejected or unknown; see apns_session_next_event(). One that a send
  * function refused was not taken, and stays with the caller.
  *
- * Threads. Use a session or a feedback on one thread at a time; different ones are
+ * Threads. Use a session, a feedback or channels on one thread at a time; different ones are
  * independent. Credentials never change once made, and any number of threads may share
  * them. The library starts no threads.
  *
@@ -44,8 +45,8 @@
  * only. What it hands out belongs to the library and is valid as long as its comment
  * says. Never pass a pointer from the library to free().
  *
- * Fork. A session or feedback that is used in a child of the process that made it does
- * no I/O and returns APNS_ERR_FORKED. Freeing it there leaves the parent's connection
+ * Fork. What is used in a child of the process that made it (a session, a feedback, channels)
+ * does no I/O and returns APNS_ERR_FORKED. Freeing it there leaves the parent's connection
  * alone.
  *
  * Signals. The library never raises SIGPIPE and never changes what the program does on
@@ -73,6 +74,7 @@ extern "C" {
 #endif
 
 struct addrinfo;
+struct evp_pkey_st;
 
 #define APNS_VERSION_MAJOR 0
 #define APNS_VERSION_MINOR 1
@@ -98,7 +100,10 @@ typedef enum apns_status {
   APNS_ERR_PROTOCOL = -9,     /* the peer broke the protocol */
   APNS_ERR_FULL = -10,        /* outcomes are waiting: take them with apns_session_next_event() */
   APNS_ERR_CLOSED = -11,      /* the session was closed */
-  APNS_ERR_FORKED = -12       /* made by another process, before a fork() */
+  APNS_ERR_FORKED = -12,      /* made by another process, before a fork() */
+  APNS_ERR_AGAIN = -13,       /* `nonblocking`: not yet; wait for apns_session_fd(), then go on */
+  APNS_ERR_REFUSED = -14,     /* channels: the service refused it, see apns_channels_answer() */
+  APNS_ERR_IN_DOUBT = -15     /* channels: no answer, and it may have been done: list them first */
 } apns_status_t;
 
 /** The status's name, such as "APNS_ERR_TIMEOUT"; "unknown status" for any other number. Static. */
@@ -106,8 +111,8 @@ const char *apns_status_name(apns_status_t status);
 
 /**
  * 1 if the same call may succeed later without a change by the caller: APNS_ERR_MEMORY,
- * APNS_ERR_TIMEOUT and APNS_ERR_NETWORK. 0 for all others: APNS_DONE is no failure, and after
- * APNS_ERR_FULL the caller has to take outcomes first.
+ * APNS_ERR_TIMEOUT, APNS_ERR_NETWORK and APNS_ERR_AGAIN. 0 for all others: APNS_DONE is no
+ * failure, and after APNS_ERR_FULL the caller has to take outcomes first.
  */
 int apns_status_is_retryable(apns_status_t status);
 
@@ -176,6 +181,14 @@ typedef enum apns_reason {
   APNS_REASON_INTERNAL_SERVER_ERROR = 30,
   APNS_REASON_SERVICE_UNAVAILABLE = 31,
   APNS_REASON_SHUTDOWN = 32,
+  /* Of broadcasts and channels (Handling error responses from APNs). */
+  APNS_REASON_MISSING_CHANNEL_ID = 33,
+  APNS_REASON_BAD_CHANNEL_ID = 34, /* not base64, or longer than the service allows */
+  APNS_REASON_CHANNEL_NOT_REGISTERED = 35,
+  APNS_REASON_CANNOT_CREATE_CHANNEL_CONFIG = 36, /* the app has its 10,000 channels */
+  APNS_REASON_FEATURE_NOT_ENABLED = 37,          /* broadcasts are not enabled for the app */
+  APNS_REASON_MISSING_PUSH_TYPE = 38,
+  APNS_REASON_TOPIC_MISMATCH = 39,
   APNS_REASON_OTHER = 255 /* a reason that is not listed here */
 } apns_reason_t;
 
@@ -254,7 +267,8 @@ typedef enum apns_cause {
   /* Time ran out (TIMEOUT). Nothing is lost, and the call may be repeated. While the session
      waits to reconnect, the cause is that of the last connection's failure, if known. */
 
-  /* The caller's own apns_lookup_t gave no answer within connect_timeout_ms. */
+  /* No name server answered within connect_timeout_ms, or the caller's own apns_lookup_t gave no
+     answer. Check /etc/resolv.conf and the network. */
   APNS_CAUSE_LOOKUP_TIMEOUT = 9,
   /* The connection was not made in time. Usually a firewall drops the packets: open the port,
      try another one (APNS_PORT_HTTP2_OTHER), or use a proxy. */
@@ -396,7 +410,14 @@ typedef enum apns_cause {
   /* The topic is empty, missing or too long, or has a character that no topic may have. */
   APNS_CAUSE_TOPIC = 56,
   /* The options ask for HTTP/2 or a provider token, and this library was built without HTTP/2. */
-  APNS_CAUSE_HTTP2_NOT_BUILT_IN = 57
+  APNS_CAUSE_HTTP2_NOT_BUILT_IN = 57,
+
+  /* The provider token. */
+
+  /* The credentials' token_callback or sign_callback gave no token or signature (CREDENTIALS), or
+     has none at the moment (TIMEOUT). The message has the callback's own words. Nothing is lost:
+     the next call asks again. */
+  APNS_CAUSE_PROVIDER_TOKEN = 58
 } apns_cause_t;
 
 /** The cause's name, such as "APNS_CAUSE_PEER_EXPIRED"; "unknown cause" for any other number.
@@ -571,6 +592,7 @@ typedef struct apns_payload apns_payload_t;
 #define APNS_PAYLOAD_MAX_FRAMED 2048 /* binary interface (Binary Provider API) */
 #define APNS_PAYLOAD_MAX_HTTP2 4096
 #define APNS_PAYLOAD_MAX_VOIP 5120
+#define APNS_PAYLOAD_MAX_BROADCAST 5120
 
 typedef struct apns_payload_options {
   size_t size;  /* set by APNS_PAYLOAD_OPTIONS_INIT */
@@ -636,7 +658,22 @@ typedef enum apns_payload_key {
   APNS_KEY_CONTENT_AVAILABLE = 21, /* 1 */
   APNS_KEY_MUTABLE_CONTENT = 22,   /* 1 */
   /* apns_payload_set_double() */
-  APNS_KEY_RELEVANCE_SCORE = 23
+  APNS_KEY_RELEVANCE_SCORE = 23,
+
+  /* Of Live Activities (Apple: Starting and updating Live Activities with ActivityKit push
+     notifications). Times are UNIX seconds. */
+  APNS_KEY_TIMESTAMP = 24,          /* set_integer(): when it was sent; an older one is ignored */
+  APNS_KEY_EVENT = 25,              /* set_string(): "start", "update" or "end" */
+  APNS_KEY_CONTENT_STATE = 26,      /* set_json() */
+  APNS_KEY_STALE_DATE = 27,         /* set_integer() */
+  APNS_KEY_DISMISSAL_DATE = 28,     /* set_integer() */
+  APNS_KEY_ATTRIBUTES_TYPE = 29,    /* set_string() */
+  APNS_KEY_ATTRIBUTES = 30,         /* set_json() */
+  APNS_KEY_INPUT_PUSH_TOKEN = 31,   /* set_integer(): 1 */
+  APNS_KEY_INPUT_PUSH_CHANNEL = 32, /* set_string() */
+  APNS_KEY_ALERT_SOUND = 33,        /* set_string(): `sound` in the alert's object */
+  /* Of widgets and controls */
+  APNS_KEY_CONTENT_CHANGED = 34 /* set_integer(): 1, which is written as true; 0 is false */
 } apns_payload_key_t;
 
 /**
@@ -662,6 +699,18 @@ apns_status_t apns_payload_set_integer(apns_payload_t *payload, apns_payload_key
 /** Sets one of Apple's keys to a number, in the fewest digits that identify it; not NaN. */
 apns_status_t apns_payload_set_double(apns_payload_t *payload, apns_payload_key_t key, double value,
                                       apns_error_t *error_out);
+
+/**
+ * Sets one of Apple's keys to a JSON object, checked and written as by apns_payload_add_json():
+ * APNS_KEY_CONTENT_STATE and APNS_KEY_ATTRIBUTES to one of the app's; in the alert of a Live
+ * Activity APNS_KEY_TITLE and APNS_KEY_BODY to one with `loc-key`, a string, and perhaps
+ * `loc-args`, an array of strings.
+ *
+ * For a Live Activity on many devices, set all once; then only the content state and
+ * APNS_KEY_TIMESTAMP for each device. JSON without spaces is read once and copied.
+ */
+apns_status_t apns_payload_set_json(apns_payload_t *payload, apns_payload_key_t key,
+                                    const char *json, size_t length, apns_error_t *error_out);
 
 /**
  * Sets a sound that plays even if the device is muted, with `volume` 0 to 1 (critical alerts,
@@ -758,7 +807,9 @@ typedef struct apns_payload_finding {
  *
  * APNS_OK: no error. APNS_ERR_ARGUMENT: `error_out` has the first one, with line, column and
  * byte. Warnings are about what a device ignores: a key that Apple does not have, with the key
- * that was probably meant; an alert that is an array; a key that is there twice.
+ * that was probably meant; an alert that is an array; a key that is there twice; a Live Activity
+ * without a key that its event needs; no `aps`, unless device management or a file provider is
+ * meant (`mdm`, `container-identifier`).
  *
  * `findings` is the caller's array for all errors and warnings, in order; NULL and 0 if the
  * status is enough. Only its first element has to be set up by APNS_PAYLOAD_FINDING_INIT.
@@ -792,6 +843,77 @@ typedef enum apns_tls_version {
  * library wipes the buffer.
  */
 typedef int (*apns_passphrase_t)(const char *file, char *buffer, size_t capacity, void *context);
+
+/** Why a provider token is asked for; see apns_provider_token_t. */
+typedef enum apns_token_need {
+  APNS_TOKEN_FIRST = 1,  /* there is none yet */
+  APNS_TOKEN_AGED = 2,   /* renew_after_s have passed since the last one */
+  APNS_TOKEN_REFUSED = 3 /* APNs answered ExpiredProviderToken to the last one */
+} apns_token_need_t;
+
+/** The longest provider token, in bytes; an ordinary one has about 200. */
+#define APNS_PROVIDER_TOKEN_MAX 1000
+
+/** What the library asks an apns_provider_token_t for, and where the answer goes. */
+typedef struct apns_token_request {
+  size_t size;         /* set by the library: the fields that it knows */
+  int32_t need;        /* apns_token_need_t */
+  uint32_t reserved32; /* zero */
+  char *token;         /* room for the token, which needs no NUL */
+  size_t capacity;     /* of `token`: APNS_PROVIDER_TOKEN_MAX */
+
+  /* Set by the callback: after how many seconds it is asked again. With a token, 0 means 2,700
+     (45 minutes), and 86,400 is the most. Without one, 0 means 1. */
+  uint32_t renew_after_s;
+
+  /* Set by the callback where it gives no token: why, for the message of apns_error_t. Ends in
+     NUL; never a secret. */
+  char message[124];
+} apns_token_request_t;
+
+/* For a program that calls its own callback, as in a test; the library sets up its own. */
+#define APNS_TOKEN_REQUEST_INIT                           \
+  {                                                       \
+    sizeof(apns_token_request_t), 0, 0, NULL, 0, 0, { 0 } \
+  }
+
+/**
+ * Gives the provider token, for hosts that keep the .p8 elsewhere: in a vault, or with a service
+ * that signs. Writes the text of the JSON Web Token, without "bearer ", to `request->token` and
+ * returns its length. 0 means "not now": the last token stays in use. A negative number is a
+ * failure. Without a token nothing is sent and nothing is lost: the notifications stay in the
+ * session, and a later call asks again and sends them. Meanwhile flush, drain and next_event
+ * return APNS_ERR_TIMEOUT ("not now", and there was none before) or APNS_ERR_CREDENTIALS (a
+ * failure) with APNS_CAUSE_PROVIDER_TOKEN; a send function that took its notification returns
+ * APNS_OK.
+ *
+ * `context` is the options' token_context. It is asked for the first token, when renew_after_s
+ * have passed, and at most once a minute after APNs refused a token as expired. APNs refuses a
+ * token that is older than an hour, and one that follows another within 20 minutes (429
+ * TooManyProviderTokenUpdates), so give all processes that share a key the same token.
+ *
+ * It is called on the thread of whatever call of a session needs the token, never by
+ * apns_credentials_new(). All sessions of the credentials share the token: one thread at a time
+ * is in the callback, and others that need a new token wait for it meanwhile. So it should be
+ * quick, and it must not call the library with these credentials or their sessions. The context
+ * has to live until the credentials and all their sessions are freed. The library wipes the
+ * token's memory.
+ */
+typedef int (*apns_provider_token_t)(apns_token_request_t *request, void *context);
+
+/**
+ * Signs a provider token, for a key that never leaves its device. The library makes the text,
+ * `length` bytes at `message`. The host signs it by ES256 (ECDSA with P-256 over the message's
+ * SHA-256) and writes the signature to `signature`: either the two numbers r and s with 32 bytes
+ * each, or the DER that OpenSSL and PKCS#11 wrappers make of them. It returns the length: 64 is
+ * taken for the first, any other for DER. 0 or a negative number is a failure, as that of an
+ * apns_provider_token_t is.
+ *
+ * `context` is the options' sign_context. When, on which thread and under which lock it is called
+ * is as with apns_provider_token_t; but the library decides when, every 45 to 55 minutes.
+ */
+typedef int (*apns_sign_t)(const void *message, size_t length, uint8_t *signature, size_t capacity,
+                           void *context);
 
 typedef struct apns_credentials_options {
   size_t size; /* set by APNS_CREDENTIALS_OPTIONS_INIT */
@@ -840,7 +962,8 @@ typedef struct apns_credentials_options {
      file or bytes, not both: PKCS#8 in PEM, EC on the curve P-256. It needs key_id and team_id
      too, 10 letters and digits each, as Apple's account page shows them. The binary interface
      has no tokens: a binary session and apns_feedback_open() refuse credentials that have such
-     a key and no certificate. */
+     a key and no certificate. See below for keys and tokens that are elsewhere, and for
+     token_cache_file. */
   const char *token_key_file;
   const void *token_key_bytes;
   size_t token_key_length;
@@ -871,12 +994,45 @@ typedef struct apns_credentials_options {
      strength to 256; 0: this OpenSSL's own setting. */
   int32_t security_level;
   int32_t reserved32; /* zero */
+
+  /* A file by which the processes of this machine share one provider token, because APNs refuses
+     tokens that change too often; NULL: each process signs its own. The library makes the file
+     (0600) and FILE.lock beside it, replaces it by rename, and follows no link to it. Its
+     path is looked up each time it is used, so give an absolute one. Its directory has to
+     exist, to belong to the effective user or to root, and to be writable by nobody else. The
+     token in it is used if the file is a regular one of the effective user, readable by
+     nobody else, whole, from the same key, team and key_id, and of an age that is in order.
+     In every other case it counts for nothing, and no call fails because of it: the process
+     signs a token of its own, and puts it there if it can. A process that is killed holds
+     nobody up; one that hangs while it signs delays another by at most 0.1 s. After APNs
+     refused a token as expired, one process renews it and the others take the new one.
+     Whoever can read the file can push for about an hour, and one who can write it is the
+     same user.
+     For the tokens of a key or of a sign_callback, not of a token_callback. */
+  const char *token_cache_file;
+
+  /* Instead of a token_key: who gives the tokens. key_id and team_id are NULL, because the tokens
+     name them. */
+  apns_provider_token_t token_callback;
+  void *token_context;
+
+  /* Instead of a token_key: who signs the tokens, or a private key of OpenSSL, EC on P-256, such
+     as one in a PKCS#11 token or a TPM. Both need key_id and team_id. `struct evp_pkey_st` is
+     OpenSSL's EVP_PKEY; the library counts itself as one more user of it. */
+  apns_sign_t sign_callback;
+  void *sign_context;
+  struct evp_pkey_st *token_private_key;
+
+  /* Instead of a key_file or key_bytes: the certificate's private key as OpenSSL's EVP_PKEY, such
+     as one in a PKCS#11 token or a TPM. The certificate's file or bytes may then lack the key. */
+  struct evp_pkey_st *private_key;
 } apns_credentials_options_t;
 
 #define APNS_CREDENTIALS_OPTIONS_INIT                                                            \
   {                                                                                              \
     sizeof(apns_credentials_options_t), NULL, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 0, \
-        0, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0                      \
+        0, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL,   \
+        NULL, NULL, NULL, NULL                                                                   \
   }
 
 /**
@@ -935,7 +1091,8 @@ typedef struct apns_credentials_description {
   uint32_t environments; /* bits of apns_environment_t; 0: it does not say */
   uint32_t chain_length; /* certificates in the options, this one included */
 
-  /* Whose tokens the provider shows, as in the options; NULL: it has no key for them. */
+  /* Whose tokens the provider shows, as in the options; NULL: it has no key for them, or a
+     token_callback. */
   const char *key_id;
   const char *team_id;
 } apns_credentials_description_t;
@@ -1007,8 +1164,13 @@ typedef enum apns_protocol {
 #define APNS_LOOKUP_PENDING 1
 
 /**
- * Looks up a name instead of getaddrinfo(), which may block for any time: for a program that
- * asks its own resolver, or libc on another thread. `struct addrinfo` is <netdb.h>'s.
+ * Looks up a name for a program that asks its own resolver, or libc on another thread. `struct
+ * addrinfo` is <netdb.h>'s.
+ *
+ * Without it, names are looked up by c-ares where it is built in, which never waits: it reads
+ * /etc/hosts, /etc/resolv.conf and /etc/nsswitch.conf, and asks the name servers within
+ * connect_timeout_ms. Otherwise getaddrinfo() looks them up, which may block for any time. Nothing
+ * is looked up for an address, in `host` or in the option `addresses`.
  *
  * Returns 0 with the addresses, for stream sockets, in a list that the library frees by
  * freeaddrinfo(); an EAI_ code; or APNS_LOOKUP_PENDING. After APNS_LOOKUP_PENDING the library
@@ -1024,15 +1186,99 @@ typedef int (*apns_lookup_t)(const char *host, struct addrinfo **list_out, void 
  * mistake.
  */
 typedef enum apns_check {
-  /* The payload has an error that apns_payload_check() finds (its warnings do not count), or
-     needs priority 5 and has priority 10. Reads the payload once and allocates nothing. A
-     builder's payload has no errors and is not read. */
+  /* The payload has an error that apns_payload_check() finds (its warnings do not count), needs
+     priority 5 and has priority 10, or would start a Live Activity by a broadcast. Reads the
+     payload once and allocates nothing. A builder's payload has no errors and is not read. HTTP/2,
+     also what does not fit the push type: a topic without the type's suffix, or with the
+     `.push-type.` of another one; liveactivity without a key of a Live Activity, widgets and
+     controls without `content-changed`, mdm without `mdm`; alert with a Live Activity or
+     `content-changed`, and nothing that is shown or wakes the app. */
   APNS_CHECK_PAYLOAD = 1,
   /* The expiry is in the past, or is no plausible time in UNIX seconds: it looks like a
      duration (3600) or like milliseconds. 0 and APNS_EXPIRY_ONCE are fine. */
   APNS_CHECK_EXPIRY = 2,
   APNS_CHECK_ALL = 3 /* both */
 } apns_check_t;
+
+/**
+ * How much a line of the log matters. The option log_level names the last one that is said.
+ */
+typedef enum apns_log_level {
+  APNS_LOG_DEFAULT = 0, /* info */
+  APNS_LOG_ERROR = 1,   /* nothing can be sent until somebody acts: the provider is refused */
+  APNS_LOG_WARNING = 2, /* something failed, and the session continues by itself */
+  APNS_LOG_NOTICE = 3,  /* worth knowing: a pause, notifications that are sent again */
+  APNS_LOG_INFO = 4,    /* the usual: connections made, provider tokens renewed */
+  APNS_LOG_DEBUG = 5,   /* what the session is about to do */
+  APNS_LOG_TRACE = 6    /* every frame: without payloads, and with device tokens shortened */
+} apns_log_level_t;
+
+/** What a line of the log is about. Later versions may add kinds. */
+typedef enum apns_log_kind {
+  APNS_LOGGED_CONNECTED = 1, /* info: a connection is open; `resumed`, and `milliseconds` it took */
+  APNS_LOGGED_REFUSED = 2,   /* warning: a connection could not be made; error: the peer refuses
+                                the provider */
+  APNS_LOGGED_ENDED = 3,     /* the peer ended a connection, or it broke; warning with `count`
+                                notifications in flight on it, else info */
+  APNS_LOGGED_GIVEN_UP = 4,  /* warning: the session ended a connection that was of no use */
+  APNS_LOGGED_GOAWAY = 5,    /* the service says that it ends a connection, and why; notice, or
+                                warning with an error. Binary: status 10 */
+  APNS_LOGGED_RESET = 6,     /* warning: the service reset a stream, and why */
+  APNS_LOGGED_OVERDUE = 7,   /* warning: `count` answers did not come in time */
+  APNS_LOGGED_RESENT = 8,    /* notice: `count` notifications are sent again */
+  APNS_LOGGED_LATER = 9,     /* notice: the service asked to be sent a notification later, in
+                                `milliseconds` */
+  APNS_LOGGED_PAUSE = 10,    /* notice: no connection is made for `milliseconds`, and why */
+  APNS_LOGGED_FULL = 11,     /* info: the window is full, and a call waits; notice: the caller has
+                                to take `count` outcomes */
+  APNS_LOGGED_TOKEN = 12,    /* info: another provider token; warning: APNs refused one; error:
+                                there is none */
+  APNS_LOGGED_CACHE = 13,    /* warning: the token_cache_file cannot be used, and why */
+  APNS_LOGGED_CLOSED = 14,   /* info: the session has closed, and its counts */
+  APNS_LOGGED_CONNECTING = 15, /* debug: a connection is begun */
+  APNS_LOGGED_ASKED = 16,      /* debug: the peer is asked whether it is there, by a PING; binary:
+                                  for proof */
+  APNS_LOGGED_FRAME = 17       /* trace: a frame, with > sent and with < received */
+} apns_log_kind_t;
+
+/** The kind in one word, such as "goaway"; "unknown" for any other number. Static. */
+const char *apns_log_kind_name(apns_log_kind_t kind);
+
+/** A line of a session's log. Everything in it is the library's until the callback returns. */
+typedef struct apns_log_record {
+  size_t size;         /* set by the library: the fields that it knows */
+  int32_t level;       /* apns_log_level_t */
+  int32_t kind;        /* apns_log_kind_t */
+  int32_t cause;       /* apns_cause_t */
+  uint32_t connection; /* the session's connections are numbered from 1; 0: about none of them */
+  uint64_t count;      /* how many it is about, where apns_log_kind_t says so */
+  uint32_t milliseconds;
+  uint32_t left_out; /* so many lines of this kind were left out before this one */
+  int32_t resumed;   /* not 0: the handshake resumed an earlier TLS session */
+  int32_t reserved32;
+  const char *peer; /* "host:port" as in the options */
+  /* One line of UTF-8 that ends in NUL. Text from others (names, reasons, a proxy's words) is made
+     safe as in apns_error_t. Never a payload, a provider token, a passphrase or a password; of a
+     device token at most the first 8 hex digits. */
+  const char *line;
+} apns_log_record_t;
+
+/* For a program that calls its own callback, as in a test; the library sets up its own. */
+#define APNS_LOG_RECORD_INIT \
+  { sizeof(apns_log_record_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL }
+
+/**
+ * Takes a line of a session's log, for the option `log`; `context` is the options' log_context.
+ *
+ * It runs on the thread of the call that has something to say, in the middle of it. It must not
+ * call anything of that session, must return (no exception, no longjmp), and should be quick: the
+ * session waits. A session that is freed without apns_session_close() says nothing more.
+ *
+ * A peer cannot flood a log: of each kind five lines are said at once and then one every ten
+ * seconds. What is left out in between is counted in the next line of that kind. Only frames are
+ * all said.
+ */
+typedef void (*apns_log_t)(const apns_log_record_t *record, void *context);
 
 typedef struct apns_session_options {
   size_t size; /* set by APNS_SESSION_OPTIONS_INIT */
@@ -1058,7 +1304,7 @@ typedef struct apns_session_options {
      bytes; 0: 4 MiB; at least 16 KiB. */
   uint32_t window_bytes;
   /* The largest payload in bytes; larger ones are refused; 0: 2,048, at most 65,535. HTTP/2:
-     4,096, or 5,120 with APNS_PUSH_TYPE_VOIP, and never more. */
+     4,096, or 5,120 with APNS_PUSH_TYPE_VOIP and to a channel, and never more. */
   uint32_t payload_max;
 
   int32_t ambiguous;       /* apns_ambiguous_t */
@@ -1109,10 +1355,26 @@ typedef struct apns_session_options {
   uint16_t proxy_port;
   uint16_t reserved[3]; /* zero */
 
-  int32_t protocol;    /* apns_protocol_t */
-  uint32_t reserved32; /* zero */
-  /* HTTP/2: the topic of notifications that name none; NULL: the certificate's. 1 to 255 bytes,
-     no spaces and no control characters. */
+  int32_t protocol; /* apns_protocol_t */
+
+  /* Not 0: the notifications to one device token, or to one channel, go out one after the other.
+     HTTP/2: a notification is written only when the one taken before it for the same token has its
+     outcome, across retries, resends and lost connections. It waits in the window for its own
+     bytes only; those to other devices pass it. A call that reads the answer sends the next one:
+     drain, next_event with a timeout, flush, process or another send. Each of several to one token
+     costs a round trip, and one that is put off puts the others off: their retry_timeout_ms runs
+     meanwhile, and an expiry that passes meanwhile is left to the service. After a stream that
+     was given up (answer_timeout_ms) and with `ambiguous`, nobody knows whether the earlier one
+     still arrives. Binary: only with one connection (`connections`), which writes in order
+     anyway. What a rejection discarded is sent again in the same order, before anything newer;
+     after an end in doubt some may arrive twice, in order each time. 0: a later notification may
+     overtake an earlier one. */
+  int32_t device_order;
+
+  /* HTTP/2: the topic of notifications that name none, the app's bundle identifier; NULL: the
+     certificate's. Where the push type needs a suffix (see apns_push_type_t) and this topic
+     lacks it, it is appended; a topic that ends in `.push-type.liveactivity`, `.widgets` or
+     `.controls` stays as it is. 1 to 255 bytes, no spaces and no control characters. */
   const char *topic;
 
   /* HTTP/2: after this many ms without data from the peer the session sends a PING (RFC 9113,
@@ -1121,9 +1383,11 @@ typedef struct apns_session_options {
      wait or send do this. 0: 3,600,000, an hour, as Apple allows; -1: never. */
   int32_t ping_after_ms;
 
-  /* HTTP/2: a notification that the service answers with "later" (429 TooManyRequests, 500,
-     503) is sent again after 1 s, 2, 4 and so on up to 32, until this many ms after it was taken,
-     or until its expiry if that is sooner. Then the last answer is its outcome. 0: 60,000. */
+  /* HTTP/2: a notification that the service answers with "later" (429, 500, 503) is sent again
+     after the pauses of retry_schedule or server_error_schedule, until this many ms after it was
+     taken, or until its expiry if that is sooner. Then the last answer is its outcome, and
+     `retry_after_s` of its event says when to try again. Nothing else waits meanwhile.
+     0: 60,000. */
   uint32_t retry_timeout_ms;
 
   /* Binary only, where accepted notifications get no answer. What has been in flight for this
@@ -1146,16 +1410,42 @@ typedef struct apns_session_options {
      apns_session_flush() continues with what it has not written. Repeat apns_session_close()
      until it returns anything else than APNS_ERR_TIMEOUT. 0: no such limit. */
   uint32_t wait_max_ms;
-  uint32_t reserved32c; /* zero */
 
-  apns_lookup_t lookup; /* NULL: getaddrinfo() */
+  /* Not 0: no call on the session waits, for a program with an event loop; see
+     apns_session_process(). wait_max_ms then has no effect. */
+  int32_t nonblocking;
+
+  apns_lookup_t lookup; /* NULL: c-ares where it is built in, else getaddrinfo(), which waits */
   void *lookup_context;
+
+  /* IPv4 and IPv6 addresses with commas between them, such as "17.188.1.1, 2620:149::1". They are
+     tried in this order and no name is looked up, not even by `lookup`. They are those of `host`,
+     or of `proxy_host` if there is a proxy. The certificate must still carry `server_name`, or
+     `host`. NULL: the name is looked up. */
+  const char *addresses;
+
+  /* HTTP/2: the pauses before a notification is sent again, in seconds with commas between them;
+     the last one holds for all further tries. At most 16, each 1 to 86,400. A pause is no shorter
+     than this, and no shorter than the seconds in the answer's retry-after, of which a day at
+     most counts. One that would end behind retry_timeout_ms ends the notification at once.
+     retry_schedule is for a device that gets too many (429), and for connections and streams
+     that the service closes; NULL: "1,2,4,8,16,32". server_error_schedule is for a service in
+     trouble (5xx), which Apple wants left alone for longer; NULL: "5,10,20,40". */
+  const char *retry_schedule;
+  const char *server_error_schedule;
+
+  /* Is told in words what the session does. NULL: nobody is, and nothing is put into words. */
+  apns_log_t log;
+  void *log_context;
+  int32_t log_level;  /* apns_log_level_t; 0: info */
+  int32_t reserved32; /* zero */
 } apns_session_options_t;
 
 #define APNS_SESSION_OPTIONS_INIT                                                                  \
   {                                                                                                \
     sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL, NULL                   \
+        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL,      \
+        NULL, NULL, NULL, 0, 0                                                                     \
   }
 
 /**
@@ -1170,6 +1460,34 @@ apns_status_t apns_session_new(const apns_session_options_t *options,
                                apns_error_t *error_out);
 
 /**
+ * Gives a running session other credentials: a certificate or a key renewed before it expires.
+ * They are checked as by apns_session_new(). On an error the session goes on with the old ones.
+ * `credentials` may be freed before the session. The same ones again change nothing.
+ *
+ * From now on every connection is made with the new credentials. A connection that is still
+ * being opened and a standby connection are dropped, and made anew when they are needed. An open
+ * one takes no new notification and is closed in good order, so that none is lost or sent twice:
+ * - HTTP/2: its answers are waited for, beside the next connection. That goes for a new provider
+ *   token too: APNs ties a connection to the key of its first token.
+ * - Binary interface: what is in flight is proven first, as when the window is full; the
+ *   notifications after it wait for that. With quiet_period_ms that takes so long. With the
+ *   simple format and without quiet_period_ms nothing can be proven, and what is in flight ends
+ *   as APNS_EVENT_UNKNOWN, as in apns_session_drain().
+ *
+ * This call does not wait; the next calls on the session do the work. What the old credentials
+ * hold is wiped when the last connection with them is closed and nobody else uses them. A pause
+ * before the next connection goes on, and connects_per_minute counts the new connections too.
+ *
+ * Over HTTP/2, a topic that a notification does not name comes from the certificate that its
+ * connection shows. APNS_ERR_ARGUMENT: the binary interface needs a certificate; or a provider
+ * token is to take the place of a certificate while notifications without a topic have no
+ * outcome. APNS_ERR_CLOSED: the session was closed.
+ */
+apns_status_t apns_session_use_credentials(apns_session_t *session,
+                                           const apns_credentials_t *credentials,
+                                           apns_error_t *error_out);
+
+/**
  * Connects now, which is the best time to find a mistake in host or credentials. It tries every
  * address of the name, within connect_timeout_ms. Does nothing on a connected session.
  */
@@ -1178,22 +1496,29 @@ apns_status_t apns_session_connect(apns_session_t *session, apns_error_t *error_
 /** For apns_notification_t.expiry: try once, and do not store. */
 #define APNS_EXPIRY_ONCE (-1)
 
-/** What kind of push a notification is, for HTTP/2 (the header apns-push-type). */
+/**
+ * What kind of push a notification is, for HTTP/2 (the header apns-push-type). Some need a suffix
+ * of the topic, behind the app's bundle identifier. A session's topic gets it by itself; a
+ * notification's own topic is never changed.
+ */
 typedef enum apns_push_type {
-  /* Background if the payload's aps has content-available 1 and neither alert, badge nor sound;
-     otherwise alert. */
+  /* That of the topic, if it ends in a suffix below that begins with .push-type. Otherwise that of
+     the payload: liveactivity if its aps has event, with content-state or dismissal-date;
+     background if its aps has content-available 1 and neither alert, badge nor sound; mdm if it
+     has mdm and no aps. All else is alert: content-changed does not say whether it is for
+     widgets or for controls. */
   APNS_PUSH_TYPE_DEFAULT = 0,
   APNS_PUSH_TYPE_ALERT = 1,
-  APNS_PUSH_TYPE_BACKGROUND = 2, /* only with priority 5; 0 means 5 */
-  APNS_PUSH_TYPE_LOCATION = 3,
-  APNS_PUSH_TYPE_VOIP = 4,
-  APNS_PUSH_TYPE_COMPLICATION = 5,
-  APNS_PUSH_TYPE_FILEPROVIDER = 6,
-  APNS_PUSH_TYPE_MDM = 7,
-  APNS_PUSH_TYPE_LIVEACTIVITY = 8,
-  APNS_PUSH_TYPE_PUSHTOTALK = 9,
-  APNS_PUSH_TYPE_WIDGETS = 10,
-  APNS_PUSH_TYPE_CONTROLS = 11
+  APNS_PUSH_TYPE_BACKGROUND = 2,   /* only with priority 5; 0 means 5 */
+  APNS_PUSH_TYPE_LOCATION = 3,     /* topic: .location-query */
+  APNS_PUSH_TYPE_VOIP = 4,         /* topic: .voip */
+  APNS_PUSH_TYPE_COMPLICATION = 5, /* topic: .complication */
+  APNS_PUSH_TYPE_FILEPROVIDER = 6, /* topic: .pushkit.fileprovider */
+  APNS_PUSH_TYPE_MDM = 7,          /* topic: the certificate's UID */
+  APNS_PUSH_TYPE_LIVEACTIVITY = 8, /* topic: .push-type.liveactivity */
+  APNS_PUSH_TYPE_PUSHTOTALK = 9,   /* topic: .voip-ptt */
+  APNS_PUSH_TYPE_WIDGETS = 10,     /* topic: .push-type.widgets */
+  APNS_PUSH_TYPE_CONTROLS = 11     /* topic: .push-type.controls */
 } apns_push_type_t;
 
 /**
@@ -1202,7 +1527,27 @@ typedef enum apns_push_type {
  */
 const char *apns_push_type_text(apns_push_type_t type);
 
-/** One notification to one device. */
+/** The longest channel_id that the library takes, in bytes without the NUL. */
+#define APNS_CHANNEL_ID_MAX 255
+
+/**
+ * One notification to one device, or with `channel_id` to all that follow a channel.
+ *
+ * A broadcast (Sending broadcast push notification requests to APNs; HTTP/2 only) is a notification
+ * with a channel in place of a device token. It updates and ends Live Activities; it cannot start
+ * one. The same functions send it, and it has the same outcome, events, retries and deadlines as a
+ * push to a device. What differs:
+ * - `token` is NULL and `token_length` 0.
+ * - `topic`, or the session's, or the first of the certificate's, is the app's bundle id: letters,
+ *   digits, `.`, `-` and `_`. ".push-type.liveactivity" at its end is left out.
+ * - `push_type` is 0 or APNS_PUSH_TYPE_LIVEACTIVITY.
+ * - `priority` 0 means 10, and `expiry` 0 the same as APNS_EXPIRY_ONCE: the service needs both. A
+ *   later expiry is for channels that store messages (APNS_STORAGE_LATEST).
+ * - `collapse_id` is NULL: a broadcast has none.
+ * - `apns_id` goes as apns-request-id, and the event's `apns_id` is the answer's.
+ * - The payload may have 5,120 bytes (APNS_PAYLOAD_MAX_BROADCAST), unless payload_max is less.
+ * - With APNS_CHECK_PAYLOAD an `event` of "start" is refused.
+ */
 typedef struct apns_notification {
   size_t size; /* set by APNS_NOTIFICATION_INIT */
   const void *token;
@@ -1223,15 +1568,19 @@ typedef struct apns_notification {
   /* HTTP/2 only: the headers of these names (Sending notification requests to APNs). The binary
      interface cannot carry them, and a binary session ignores them. Each ends in NUL; "" means
      NULL. */
-  const char *topic;       /* the app's; NULL: the session's, or the certificate's */
+  const char *topic;       /* with its suffix; NULL: the session's, or the certificate's */
   const char *collapse_id; /* at most 64 bytes; replaces an earlier push with the same */
   const char *apns_id;     /* a UUID, in either case; NULL: APNs makes one */
+
+  /* The channel in place of a token: base64, as apns_channel_create() gave it, with a NUL at its
+     end. NULL or "": none. A binary session refuses it. */
+  const char *channel_id;
 } apns_notification_t;
 
 #define APNS_NOTIFICATION_INIT                                                                    \
   {                                                                                               \
     sizeof(apns_notification_t), NULL, 0, NULL, 0, NULL, 0, 0, 0, {0, 0, 0, 0, 0, 0}, NULL, NULL, \
-        NULL                                                                                      \
+        NULL, NULL                                                                                \
   }
 
 /** For apns_session_send(): another one follows at once, so this one may wait for it. */
@@ -1319,7 +1668,14 @@ typedef struct apns_event {
   int32_t kind;   /* apns_event_kind_t */
   int32_t reject; /* apns_reject_t */
   uint32_t identifier;
-  uint32_t reserved32;
+
+  /* HTTP/2: after so many seconds the notification may be sent again, where the session could not
+     wait for that: as long as the service asked for (retry-after), a day at most, else 900 after
+     5xx, 1,200 after TooManyProviderTokenUpdates, and 60 after another 429 or a connection that
+     the service closes. If the outcome is unknown, the same by the last answer that asked to
+     send it again later. 0: there is no point in sending it again as it is, or nobody knows
+     whether it arrived. */
+  uint32_t retry_after_s;
   void *user_data; /* the notification's */
 
   /* What the service answered; HTTP/2 only, otherwise 0 and "". If the outcome is unknown,
@@ -1334,11 +1690,15 @@ typedef struct apns_event {
   /* As the service wrote it, even if the reason is not listed; made safe like the message of
      apns_error_t. */
   char reason_text[64];
+
+  /* By this Apple's console (Push Notifications Console, Delivery Log) finds the notification. ""
+     where the service gave none, as in production. */
+  char unique_id[40];
 } apns_event_t;
 
-#define APNS_EVENT_INIT                                            \
-  {                                                                \
-    sizeof(apns_event_t), 0, 0, 0, 0, NULL, 0, 0, 0, 0, {0}, { 0 } \
+#define APNS_EVENT_INIT                                                 \
+  {                                                                     \
+    sizeof(apns_event_t), 0, 0, 0, 0, NULL, 0, 0, 0, 0, {0}, {0}, { 0 } \
   }
 
 /**
@@ -1388,10 +1748,108 @@ typedef struct apns_session_stats {
 apns_status_t apns_session_stats(const apns_session_t *session, apns_session_stats_t *stats_out,
                                  apns_error_t *error_out);
 
+/* How many places the arrays of apns_session_metrics_t have. They never change. */
+#define APNS_METRICS_TIMES 16
+#define APNS_METRICS_CLASSES 8
+#define APNS_METRICS_REASONS 64
+#define APNS_METRICS_REJECTS 16
+#define APNS_METRICS_FAILURES 16
+
+/**
+ * What a monitoring system asks of a session, beside apns_session_stats(). The counts are since
+ * the session was made and only grow; what is "now" goes up and down. Counting takes no memory
+ * for each notification, and reads no clock that the session does not read anyway.
+ *
+ * What has no place of its own in an array counts in its last place, so the places of an array
+ * together are always the whole, whatever a later version of the service says.
+ */
+typedef struct apns_session_metrics {
+  size_t size; /* set by APNS_SESSION_METRICS_INIT */
+
+  /* Answer times. times[n] counts those that took no longer than apns_metrics_bound_us(n), and
+     longer than the bound before it; the last place has no bound. HTTP/2: each whole answer,
+     from when its request was last given to its connection, with the clock read once for each
+     16 KB written or read. The binary interface answers no notification that it accepts, so
+     there it is what apns_session_drain() waits for: from a sentinel (see `quiet_period_ms`) to
+     the packet that answers it. */
+  uint64_t answers;   /* all of `times` together */
+  uint64_t answer_us; /* their times added up, in microseconds */
+  uint64_t times[APNS_METRICS_TIMES];
+
+  /* HTTP/2. classes[n]: answers with an HTTP status of n hundred and more, together `answers`.
+     reasons[n]: answers that gave this apns_reason_t, those included after which the session
+     tried again. rejected_reasons[n]: rejected notifications, together `rejected` of
+     apns_session_stats_t. APNS_REASON_OTHER has the last place. */
+  uint64_t classes[APNS_METRICS_CLASSES];
+  uint64_t reasons[APNS_METRICS_REASONS];
+  uint64_t rejected_reasons[APNS_METRICS_REASONS];
+
+  /* Binary. rejects[n]: notifications that were rejected with this apns_reject_t, together
+     `rejected` of apns_session_stats_t. APNS_REJECT_PROTOCOL_ERROR has the last place but one,
+     and APNS_REJECT_UNKNOWN the last. */
+  uint64_t rejects[APNS_METRICS_REJECTS];
+
+  /* Notifications that were put back to be sent again: because an answer asked for it (429, 5xx,
+     an expired provider token); because their connection or stream ended without an answer, so
+     that they may arrive twice; because the service said that it had not looked at them (a
+     GOAWAY, a refused stream, or binary: behind a rejected one). */
+  uint64_t retries_asked;
+  uint64_t resends_in_doubt;
+  uint64_t resends_unprocessed;
+
+  /* Handshakes that succeeded, together the connections that were made; a resumed one saves a
+     round trip or the certificates. connect_failures[n]: attempts that failed with the
+     apns_status_t -n, such as connect_failures[-APNS_ERR_TLS]. One that a resumed session
+     spoiled is among them, though the session tries again at once. */
+  uint64_t tls12_full;
+  uint64_t tls12_resumed;
+  uint64_t tls13_full;
+  uint64_t tls13_resumed;
+  uint64_t connect_failures[APNS_METRICS_FAILURES];
+
+  uint64_t bytes_written; /* before encryption, as in apns_session_stats_t */
+  uint64_t bytes_read;    /* after decryption */
+
+  /* HTTP/2. */
+  uint64_t goaways; /* that the service sent */
+  uint64_t pings;   /* that the session sent, because a connection was silent */
+  uint64_t resets;  /* streams that the service reset with an error */
+  uint64_t overdue; /* streams that were given up, see `answer_timeout_ms` */
+  uint64_t tokens;  /* provider tokens that the session used, one after the other */
+
+  /* Connections now. A draining one begins nothing new and is only read from: after a GOAWAY,
+     or binary, behind a sentinel. A standby one is open and waits for its turn. */
+  uint32_t connecting;
+  uint32_t open;
+  uint32_t draining;
+  uint32_t standby;
+  uint32_t pause_ms; /* how long no connection may be made, see `reconnect_pause_max_ms`; 0: now */
+  uint32_t reserved32;
+} apns_session_metrics_t;
+
+#define APNS_SESSION_METRICS_INIT                                                                  \
+  {                                                                                                \
+    sizeof(apns_session_metrics_t), 0, 0, {0}, {0}, {0}, {0}, {0}, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, \
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                            \
+  }
+
+/**
+ * Fills in the metrics. Allocates nothing and does no I/O. Works on a closed session too.
+ */
+apns_status_t apns_session_metrics(const apns_session_t *session,
+                                   apns_session_metrics_t *metrics_out, apns_error_t *error_out);
+
+/**
+ * The longest answer time that times[index] counts, in microseconds: 1,000, 2,000, 5,000, 10,000
+ * and so on up to 50 seconds. UINT64_MAX for the last place and for all beyond. The bounds never
+ * change. Any thread.
+ */
+uint64_t apns_metrics_bound_us(size_t index);
+
 /**
  * An SSL that stands for the session in code that pasted Apple's sendPayload(). The functions
  * of sendpayload.h recognize it and send by the session, with its protocol and topic. `struct
- * ssl_st` is OpenSSL's SSL, from the credentials' SSL_CTX.
+ * ssl_st` is OpenSSL's SSL. It has an SSL_CTX of its own, without certificate and key.
  *
  * Every call returns the same one. It belongs to the session: apns_session_free() frees it,
  * nobody else may, and it must not be used afterwards. There is no connection behind it, so
@@ -1415,6 +1873,62 @@ apns_status_t apns_session_close(apns_session_t *session, int32_t timeout_ms,
  * fine.
  */
 void apns_session_free(apns_session_t *session);
+
+/* ---- Sessions in an event loop ------------------------------------------ */
+
+/**
+ * The descriptor of a session with the option `nonblocking`. It becomes readable whenever the
+ * session has something to do: a connection is ready, a deadline or a pause has passed, or
+ * apns_session_wake() was called. Then call apns_session_process(). It stays the same for the
+ * session's whole life, whatever connections come and go, and apns_session_free() closes it.
+ *
+ * Watch it for reading in any event loop (level-triggered, as poll() and most libraries do; with
+ * EPOLLET, call apns_session_process() once after adding it). Never read from it, write to it
+ * or close it. -1: the session is NULL, was made by another process or without `nonblocking`.
+ */
+int apns_session_fd(const apns_session_t *session);
+
+/**
+ * In how many ms apns_session_process() is due, rounded up: 0 now, -1 not before the descriptor
+ * is readable. The descriptor becomes readable at that time by itself, so only a program that
+ * cannot watch descriptors needs this. -1 too where apns_session_fd() is -1. Does no I/O.
+ */
+int32_t apns_session_timeout_ms(const apns_session_t *session);
+
+/**
+ * Does what can be done now on a session with the option `nonblocking`, and returns: connects,
+ * shakes hands, writes what waits, reads answers, sends again, proves, pauses, closes. It does
+ * not wait, and it stops after about a millisecond of work; the descriptor then stays readable.
+ * Once a call has worked that long, the others leave the work to it.
+ *
+ * With `nonblocking`
+ * - the send functions take a notification while the window has room, connected or not, and
+ *   write as far as the connection takes it; APNS_ERR_AGAIN: there is no room before earlier
+ *   ones have their outcome, and APNS_ERR_FULL as ever;
+ * - apns_session_connect(), apns_session_flush(), apns_session_drain() and apns_session_close()
+ *   begin what they are for and return APNS_ERR_AGAIN until it is done; apns_session_process()
+ *   goes on with it, and the same call made again says whether it is done. Their timeouts are
+ *   ignored, except the first one of apns_session_close(), at the end of which what has no
+ *   answer ends as unknown;
+ * - apns_session_next_event() takes an outcome that is there, and does no I/O.
+ *
+ * APNS_OK: there is nothing to report; outcomes may have come. Another error is news, such as a
+ * connection that cannot be made, with its cause: nothing is lost, the session pauses and tries
+ * again by itself, and the descriptor says when. APNS_DONE: the session has closed, so nothing is
+ * left to do but to take outcomes. APNS_ERR_ARGUMENT: the session was made without
+ * `nonblocking`.
+ *
+ * Looking up a name waits if libc does it; see `lookup`. Nothing else waits.
+ */
+apns_status_t apns_session_process(apns_session_t *session, apns_error_t *error_out);
+
+/**
+ * Makes the descriptor readable, so that the thread that owns the session wakes up and looks for
+ * work. The only function that any thread may call at any time until apns_session_free(), and a
+ * signal handler too. Several calls before the next apns_session_process() count as one.
+ * APNS_ERR_ARGUMENT: the session is NULL or was made without `nonblocking`; APNS_ERR_FORKED.
+ */
+apns_status_t apns_session_wake(apns_session_t *session);
 
 /* ---- Feedback ----------------------------------------------------------- */
 
@@ -1456,15 +1970,20 @@ typedef struct apns_feedback_options {
   /* As in apns_session_options_t. With wait_max_ms apns_feedback_open() only begins to connect,
      and apns_feedback_connect() continues. */
   uint32_t wait_max_ms;
-  uint32_t reserved32b; /* zero */
+
+  /* Not 0: no call waits. apns_feedback_open() only begins to connect, and apns_feedback_next()
+     returns APNS_ERR_AGAIN until a whole tuple is there; see apns_feedback_fd(). */
+  int32_t nonblocking;
+
   apns_lookup_t lookup;
   void *lookup_context;
+  const char *addresses;
 } apns_feedback_options_t;
 
 #define APNS_FEEDBACK_OPTIONS_INIT                                                              \
   {                                                                                             \
     sizeof(apns_feedback_options_t), NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, {0, 0, 0}, \
-        NULL, 0, 0, 0, 0, NULL, NULL                                                            \
+        NULL, 0, 0, 0, 0, NULL, NULL, NULL                                                      \
   }
 
 /** A device that no longer has the app. */
@@ -1509,7 +2028,7 @@ apns_status_t apns_feedback_connect(apns_feedback_t *feedback, apns_error_t *err
 
 /**
  * Takes the next tuple, in the service's order. APNS_DONE: the list has ended. The list of an
- * HTTP/2 session has ended for now only: a later call returns devices that are reported later.
+ * HTTP/2 session never ends for good: a later call returns devices that are reported later.
  *
  * Waits at most read_timeout_ms for a whole tuple, however its bytes arrive; after
  * APNS_ERR_TIMEOUT the next call continues. If the connection died, the whole tuples come
@@ -1520,8 +2039,201 @@ apns_status_t apns_feedback_connect(apns_feedback_t *feedback, apns_error_t *err
 apns_status_t apns_feedback_next(apns_feedback_t *feedback, apns_feedback_tuple_t *tuple_out,
                                  apns_error_t *error_out);
 
+/**
+ * The descriptor of a feedback with the option `nonblocking`: it is readable whenever
+ * apns_feedback_next() has something to do, because of bytes or of a deadline. Watch it as
+ * apns_session_fd(); it is closed by apns_feedback_free(). -1: the feedback is NULL, was opened
+ * by another process or without `nonblocking`, or its list is a session's, which never waits.
+ */
+int apns_feedback_fd(const apns_feedback_t *feedback);
+
 /** Frees the feedback and closes its connection. NULL is fine. */
 void apns_feedback_free(apns_feedback_t *feedback);
+
+/* ---- Channels ----------------------------------------------------------- */
+
+#define APNS_CHANNELS_HOST_PRODUCTION "api-manage-broadcast.push.apple.com"
+#define APNS_CHANNELS_HOST_SANDBOX "api-manage-broadcast.sandbox.push.apple.com"
+#define APNS_PORT_CHANNELS_PRODUCTION 2196
+#define APNS_PORT_CHANNELS_SANDBOX 2195
+
+/**
+ * The channels of an app: what broadcasts go to, see `channel_id` of apns_notification_t. They
+ * are managed by a service of their own, over HTTP/2 (Sending channel management requests to
+ * APNs). A library that was built without HTTP/2 makes none: apns_channels_new() says so.
+ *
+ *     apns_channels_options_t where = APNS_CHANNELS_OPTIONS_INIT;
+ *     where.topic = "com.example.app";
+ *     char channel_id[APNS_CHANNEL_ID_MAX + 1];
+ *     if (apns_channels_new(&where, credentials, &channels, &error) ||
+ *         apns_channel_create(channels, APNS_STORAGE_LATEST, channel_id,
+ *                             sizeof channel_id, &error))
+ *       fprintf(stderr, "%s\n", error.message);
+ *     apns_channels_free(channels);
+ *
+ * Requests go one after the other, over one connection that is kept between them for a minute.
+ * They have a session's ways: proxies, shared provider tokens, a new token where APNs refused the
+ * old one. A request whose connection is lost, or ended by GOAWAY, goes out again on another one;
+ * all but the creation of a channel, which would make a second one. An answer that asks to try
+ * later (429, 5xx) is the caller's: APNS_ERR_REFUSED, with `retry_after_s`.
+ */
+typedef struct apns_channels apns_channels_t;
+
+/** What a channel keeps for devices that follow it later ("message-storage-policy"). */
+typedef enum apns_storage {
+  APNS_STORAGE_NONE = 0,  /* nothing: an update reaches the devices that are there */
+  APNS_STORAGE_LATEST = 1 /* the latest update, until its expiry */
+} apns_storage_t;
+
+typedef struct apns_channels_options {
+  size_t size; /* set by APNS_CHANNELS_OPTIONS_INIT */
+
+  /* Name or address; NULL: Apple's host for the environment. */
+  const char *host;
+  const char *server_name; /* the name its certificate must carry; NULL: host */
+  uint16_t port;           /* 0: Apple's port for the environment */
+  uint16_t reserved16;     /* zero */
+
+  /* apns_environment_t, one of the two; 0: production. Each has channels of its own. */
+  int32_t environment;
+
+  /* The app's bundle id, as in apns_notification_t; NULL: the first topic of the certificate. */
+  const char *topic;
+
+  uint32_t connect_timeout_ms; /* name, connection and handshake together; 0: 10,000 */
+  uint32_t answer_timeout_ms;  /* for a request and its whole answer, connected; 0: 30,000 */
+
+  /* As in apns_session_options_t. */
+  const char *proxy_host;
+  const char *proxy_user;
+  const char *proxy_password;
+  uint16_t proxy_port;
+  uint16_t reserved[3]; /* zero */
+
+  /* No call waits longer than this many ms: it returns APNS_ERR_AGAIN, and the same call made
+     again continues. 0: a call waits until its request is answered, or its time is over. */
+  uint32_t wait_max_ms;
+
+  /* Not 0: no call waits. A call begins its request and returns APNS_ERR_AGAIN until it is
+     answered; see apns_channels_fd(). */
+  int32_t nonblocking;
+
+  /* As in apns_session_options_t. */
+  apns_lookup_t lookup;
+  void *lookup_context;
+  const char *addresses;
+  apns_log_t log;
+  void *log_context;
+  int32_t log_level;   /* apns_log_level_t */
+  uint32_t reserved32; /* zero */
+} apns_channels_options_t;
+
+#define APNS_CHANNELS_OPTIONS_INIT                                                         \
+  {                                                                                        \
+    sizeof(apns_channels_options_t), NULL, NULL, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, 0, \
+        {0, 0, 0}, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0                                \
+  }
+
+/**
+ * Makes an object that manages the channels of one app in one environment. It connects with the
+ * first request. `options` may be NULL: Apple's production service, and the certificate's topic.
+ * `credentials` may be freed before the channels. On success the caller owns `*channels_out`.
+ */
+apns_status_t apns_channels_new(const apns_channels_options_t *options,
+                                const apns_credentials_t *credentials,
+                                apns_channels_t **channels_out, apns_error_t *error_out);
+
+/**
+ * Creates a channel, and writes its identifier and a NUL to `channel_id_out`, which has room for
+ * APNS_CHANNEL_ID_MAX + 1 bytes; with a smaller `capacity` nothing is asked, and the call returns
+ * APNS_ERR_BUFFER_SMALL.
+ *
+ * Of this and the three calls behind it. APNS_ERR_REFUSED: the service's answer is no; the message
+ * has its status and reason, and apns_channels_answer() has them as numbers. APNS_ERR_PROTOCOL:
+ * its answer is not one. APNS_ERR_TIMEOUT and the other errors of a connection: there was no
+ * answer. APNS_ERR_IN_DOUBT, of this call only: there was none, or no identifier in it, and the
+ * channel may have been made; apns_channels_list() shows it. After any error but APNS_ERR_AGAIN
+ * the request is given up.
+ */
+apns_status_t apns_channel_create(apns_channels_t *channels, apns_storage_t storage,
+                                  char *channel_id_out, size_t capacity, apns_error_t *error_out);
+
+/** What the service says of a channel. */
+typedef struct apns_channel_description {
+  size_t size;       /* set by APNS_CHANNEL_DESCRIPTION_INIT */
+  int32_t storage;   /* apns_storage_t, or a number that only a newer service knows */
+  int32_t push_type; /* APNS_PUSH_TYPE_LIVEACTIVITY; 0: another one */
+} apns_channel_description_t;
+
+#define APNS_CHANNEL_DESCRIPTION_INIT \
+  { sizeof(apns_channel_description_t), 0, 0 }
+
+/** Asks what a channel is for. */
+apns_status_t apns_channel_describe(apns_channels_t *channels, const char *channel_id,
+                                    apns_channel_description_t *description_out,
+                                    apns_error_t *error_out);
+
+/** Deletes a channel. One that is not there is refused with APNS_REASON_CHANNEL_NOT_REGISTERED. */
+apns_status_t apns_channel_delete(apns_channels_t *channels, const char *channel_id,
+                                  apns_error_t *error_out);
+
+/**
+ * Asks for the identifiers of all channels of the app; apns_channels_next() gives them. A list of
+ * more than 4 MiB is APNS_ERR_PROTOCOL with APNS_CAUSE_FLOOD; an app's 10,000 channels take less
+ * than a tenth of that.
+ */
+apns_status_t apns_channels_list(apns_channels_t *channels, apns_error_t *error_out);
+
+/**
+ * Gives the next identifier of the list, with a NUL at its end. It is the library's, until the next
+ * call with these channels. APNS_DONE: there is none, or no list. Any other request ends the list.
+ */
+apns_status_t apns_channels_next(apns_channels_t *channels, const char **channel_id_out);
+
+/** What the service answered to the last request. */
+typedef struct apns_channels_answer {
+  size_t size;          /* set by APNS_CHANNELS_ANSWER_INIT */
+  int32_t reason;       /* apns_reason_t */
+  uint16_t http_status; /* such as 201, 400; 0: no answer came */
+  uint16_t reserved16;
+  uint32_t retry_after_s; /* as in apns_event_t */
+  uint32_t reserved32;
+  char request_id[40];  /* apns-request-id, for questions to Apple; "": there was none */
+  char reason_text[64]; /* as in apns_event_t */
+} apns_channels_answer_t;
+
+#define APNS_CHANNELS_ANSWER_INIT                             \
+  {                                                           \
+    sizeof(apns_channels_answer_t), 0, 0, 0, 0, 0, {0}, { 0 } \
+  }
+
+/** Fills in the answer to the last request that has ended, refused or not. Does no I/O. */
+apns_status_t apns_channels_answer(const apns_channels_t *channels,
+                                   apns_channels_answer_t *answer_out, apns_error_t *error_out);
+
+/**
+ * Gives up the request under way, such as one for which APNS_ERR_AGAIN was returned, and drops its
+ * connection. It may be carried out all the same. Does nothing if there is none; NULL is fine.
+ */
+void apns_channels_cancel(apns_channels_t *channels);
+
+/**
+ * The descriptor of channels with the option `nonblocking`: it is readable whenever the request
+ * under way has something to do, because of bytes or of a deadline. Then make the same call again,
+ * with the same arguments. Without a request under way it is not readable. Watch it as
+ * apns_session_fd(); it is closed by apns_channels_free(). -1: the channels are NULL, were made by
+ * another process or without `nonblocking`.
+ */
+int apns_channels_fd(const apns_channels_t *channels);
+
+/**
+ * In how many ms the request under way is due, for programs that cannot watch descriptors: 0 now,
+ * -1 not before the descriptor is readable, and without a request.
+ */
+int32_t apns_channels_timeout_ms(const apns_channels_t *channels);
+
+/** Frees the channels and closes their connection. NULL is fine. */
+void apns_channels_free(apns_channels_t *channels);
 
 #ifdef __cplusplus
 }

@@ -12,9 +12,9 @@
  *
  * It is only a header: every function calls one of the C header's, inline. The C header
  * says what a call means, its limits and its errors; this one says what C++ adds. Link
- * as in C: -lapns -lnghttp2 -lssl -lcrypto.
+ * as in C: -lapns -lnghttp2 -lcares -lssl -lcrypto.
  *
- * Objects. Session, Credentials, Payload, Strings and Feedback own what the C function
+ * Objects. Session, Credentials, Payload, Strings, Feedback and Channels own what the C function
  * _new or _open made. They move and do not copy. A moved-from object is empty, and
  * every call on it is APNS_ERR_ARGUMENT. get() lends the C object, release() gives it
  * away, and the constructor that takes one adopts it.
@@ -51,7 +51,8 @@
 #ifndef APNS_APNS_HPP
 #define APNS_APNS_HPP
 
-// In C a structure and a function share the name apns_session_stats.
+// In C a structure and a function share the names apns_session_stats, apns_channels_answer and
+// apns_session_metrics.
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
@@ -121,6 +122,17 @@ inline apns_reject_t reject_of(apns_reason_t reason) noexcept { return apns_reas
 
 /** The cause's name, such as "APNS_CAUSE_PEER_EXPIRED". */
 inline std::string_view cause_name(apns_cause_t cause) noexcept { return apns_cause_name(cause); }
+inline std::string_view log_kind_name(apns_log_kind_t kind) noexcept {
+  return apns_log_kind_name(kind);
+}
+/** The longest time that times[index] of the metrics counts; the last place has no bound. */
+inline std::chrono::microseconds metrics_bound(std::size_t index) noexcept {
+  const uint64_t bound = apns_metrics_bound_us(index);
+  constexpr auto longest = std::chrono::microseconds::max();
+  return bound > static_cast<uint64_t>(longest.count())
+             ? longest
+             : std::chrono::microseconds(static_cast<int64_t>(bound));
+}
 
 /* ---- Errors ------------------------------------------------------------- */
 
@@ -168,6 +180,26 @@ class __attribute__((visibility("default"))) Error : public std::exception {
   ErrorDetail detail_;
 };
 
+/** From Channels, if the service said no: why, and what Apple wants to hear in a question. */
+class __attribute__((visibility("default"))) RefusedError : public Error {
+ public:
+  RefusedError(const apns_error_t &detail, const apns_channels_answer_t &answer) noexcept
+      : Error(detail), answer_(answer) {}
+
+  apns_reason_t reason() const noexcept { return static_cast<apns_reason_t>(answer_.reason); }
+  /** The reason as the service wrote it, even if it is not listed. */
+  std::string_view reason_text() const noexcept { return answer_.reason_text; }
+  int http_status() const noexcept { return answer_.http_status; }
+  std::string_view request_id() const noexcept { return answer_.request_id; }
+  /** After how long it may be asked again; 0: there is no point in it. */
+  std::chrono::seconds retry_after() const noexcept {
+    return std::chrono::seconds{answer_.retry_after_s};
+  }
+
+ private:
+  apns_channels_answer_t answer_;
+};
+
 /** From Session::send_many(): some notifications before the one at fault may have been taken. */
 class __attribute__((visibility("default"))) SendManyError : public Error {
  public:
@@ -199,6 +231,13 @@ struct Slot {
 
 inline void check(apns_status_t status, const Slot &slot) {
   if (status != APNS_OK) raise(slot.error);
+}
+
+/** For calls that go on later with `nonblocking`: false if it is not done yet. */
+inline bool is_done(apns_status_t status, const Slot &slot) {
+  if (status == APNS_ERR_AGAIN) return false;
+  check(status, slot);
+  return true;
 }
 #endif
 
@@ -254,9 +293,10 @@ struct Free {
   void operator()(apns_credentials_t *made) const noexcept { apns_credentials_free(made); }
   void operator()(apns_session_t *made) const noexcept { apns_session_free(made); }
   void operator()(apns_feedback_t *made) const noexcept { apns_feedback_free(made); }
+  void operator()(apns_channels_t *made) const noexcept { apns_channels_free(made); }
 };
 
-/** The base of all five classes: it owns one C object. */
+/** The base of all six classes: it owns one C object. */
 template <class Object>
 class Owner {
  public:
@@ -698,6 +738,7 @@ class Payload : public detail::Owner<apns_payload_t> {
   Payload &badge(std::int64_t number) { return set(APNS_KEY_BADGE, number); }
   Payload &content_available() { return set(APNS_KEY_CONTENT_AVAILABLE, 1); }
   Payload &mutable_content() { return set(APNS_KEY_MUTABLE_CONTENT, 1); }
+  Payload &content_changed() { return set(APNS_KEY_CONTENT_CHANGED, 1); }
   Payload &critical_sound(std::string_view name, double volume) {
     detail::Slot slot;
     detail::check(try_critical_sound(name, volume, &slot.error), slot);
@@ -723,6 +764,13 @@ class Payload : public detail::Owner<apns_payload_t> {
   }
   Payload &set(apns_payload_key_t key, std::initializer_list<std::string_view> texts) {
     return set<std::initializer_list<std::string_view>>(key, texts);
+  }
+
+  /** Sets one of Apple's keys to a JSON object, as apns_payload_set_json(). */
+  Payload &set_json(apns_payload_key_t key, std::string_view json) {
+    detail::Slot slot;
+    detail::check(try_set_json(key, json, &slot.error), slot);
+    return *this;
   }
 
   /** Adds one of the app's own keys; see try_add(). */
@@ -819,6 +867,11 @@ class Payload : public detail::Owner<apns_payload_t> {
       return apns_payload_set_strings(get(), key, list.texts(), list.lengths(), list.count(),
                                       error);
     }
+  }
+
+  apns_status_t try_set_json(apns_payload_key_t key, std::string_view json,
+                             apns_error_t *error = nullptr) noexcept {
+    return apns_payload_set_json(get(), key, detail::start(json), json.size(), error);
   }
 
   apns_status_t try_critical_sound(std::string_view name, double volume,
@@ -940,6 +993,17 @@ struct CredentialsOptions {
   std::string crl_directory = {};
   std::vector<std::string> pinned_keys = {}; /* none: any key will do */
   int security_level = 0;
+
+  std::string token_cache_file = {};
+
+  /* As in C: called as long as credentials or a session of theirs exist, so what the contexts point
+     to has to live longer. No exception may leave them. */
+  apns_provider_token_t token_callback = nullptr;
+  void *token_context = nullptr;
+  apns_sign_t sign_callback = nullptr;
+  void *sign_context = nullptr;
+  struct evp_pkey_st *token_private_key = nullptr;
+  struct evp_pkey_st *private_key = nullptr;
 };
 
 /** What the provider's certificate and token key are for; its texts belong to the credentials. */
@@ -1066,6 +1130,13 @@ class Credentials : public detail::Owner<apns_credentials_t> {
     }
     given.pinned_keys = options.pinned_keys.empty() ? nullptr : pins;
     given.security_level = options.security_level;
+    given.token_cache_file = filling.text(options.token_cache_file, "token_cache_file");
+    given.token_callback = options.token_callback;
+    given.token_context = options.token_context;
+    given.sign_callback = options.sign_callback;
+    given.sign_context = options.sign_context;
+    given.token_private_key = options.token_private_key;
+    given.private_key = options.private_key;
     apns_credentials_t *made = nullptr;
     if (filling.status == APNS_OK) apns_credentials_new(&given, &made, error);
     return Credentials(made);
@@ -1105,11 +1176,20 @@ struct SessionOptions {
   std::int32_t prove_after_ms = 0;
   unsigned checks = 0; /* bits of apns_check_t */
   std::uint32_t wait_max_ms = 0;
+  bool nonblocking = false;
   apns_lookup_t lookup = nullptr;
   void *lookup_context = nullptr;
+  std::string addresses = {}; /* "17.188.1.1, 2620:149::1": no name is looked up */
+  bool device_order = false;
+  std::string retry_schedule = {}; /* pauses in seconds, such as "1,2,4" */
+  std::string server_error_schedule = {};
+  apns_log_t log = nullptr; /* must not throw */
+  void *log_context = nullptr;
+  apns_log_level_t log_level = APNS_LOG_DEFAULT;
 };
 
-/** One notification to one device: an apns_notification_t, and a view of token and payload. */
+/** One notification to one device or channel: an apns_notification_t, and a view of token and
+ * payload. */
 struct Notification : apns_notification_t {
   Notification() noexcept : apns_notification_t APNS_NOTIFICATION_INIT {}
   Notification(const apns_notification_t &plain) noexcept : apns_notification_t(plain) {}
@@ -1173,6 +1253,15 @@ struct Notification : apns_notification_t {
     apns_id = uuid;
     return *this;
   }
+
+  /**
+   * Makes it a broadcast to all that follow a channel, in place of a token:
+   * session.send(apns::Notification{}.to_channel(id).saying(json))
+   */
+  Notification &to_channel(const char *id) noexcept {
+    channel_id = id;
+    return *this;
+  }
 };
 static_assert(sizeof(Notification) == sizeof(apns_notification_t));
 
@@ -1198,11 +1287,17 @@ struct Event : apns_event_t {
   std::string_view why() const noexcept {
     return reason_text().empty() ? reject_text() : reason_text();
   }
+  /** The notification's identifier; of a broadcast its apns-request-id. */
   std::string_view id() const noexcept { return apns_id; }
+  /** By which Apple's console finds it; "" where the service gave none, as in production. */
+  std::string_view unique_id() const noexcept { return apns_event_t::unique_id; }
   /** Since when the device is gone; the epoch if the service did not say. */
   std::chrono::system_clock::time_point gone_since() const noexcept {
     return std::chrono::system_clock::time_point{} + std::chrono::seconds{timestamp};
   }
+
+  /** After how long it may be sent again; 0: there is no point in it, or nobody knows. */
+  std::chrono::seconds retry_after() const noexcept { return std::chrono::seconds{retry_after_s}; }
 
   /** The notification's user data. */
   template <class Data>
@@ -1211,7 +1306,14 @@ struct Event : apns_event_t {
   }
 };
 
-/** A provider's session with one gateway. Its destructor does not wait; drain() and close() do. */
+/**
+ * A provider's session with one gateway. Its destructor does not wait; drain() and close() do.
+ *
+ * With `nonblocking` no call waits, and the program's event loop watches fd(). connect(), flush()
+ * and close() then return false, and drain() how many have no outcome yet, until process() has
+ * brought it about. A send for which the window has no room throws Error with APNS_ERR_AGAIN;
+ * try_send() says so without.
+ */
 class Session : public detail::Owner<apns_session_t> {
   struct NextEvent {
     apns_session_t *session;
@@ -1237,9 +1339,19 @@ class Session : public detail::Owner<apns_session_t> {
     if (!*this) detail::raise(slot.error);
   }
 
-  void connect() {
+  /**
+   * Other credentials for every connection from now on; what is under way is lost nothing of and
+   * sent nothing twice. See apns_session_use_credentials().
+   */
+  void use(const Credentials &credentials) {
     detail::Slot slot;
-    detail::check(try_connect(&slot.error), slot);
+    detail::check(try_use(credentials, &slot.error), slot);
+  }
+
+  /** Returns true; with `nonblocking` false if it is not connected yet. */
+  bool connect() {
+    detail::Slot slot;
+    return detail::is_done(try_connect(&slot.error), slot);
   }
 
   /** Returns the identifier that names the notification in its event. */
@@ -1275,21 +1387,22 @@ class Session : public detail::Owner<apns_session_t> {
   }
 #endif
 
-  void flush() {
+  /** Returns true; with `nonblocking` false if something is not written yet. */
+  bool flush() {
     detail::Slot slot;
-    detail::check(try_flush(&slot.error), slot);
+    return detail::is_done(try_flush(&slot.error), slot);
   }
 
   /**
    * Waits until every notification has an outcome, and returns how many have none: 0, or more
-   * if `timeout` passed first, which is no error. Throws Error if the gateway cannot be
-   * reached.
+   * if `timeout` passed first, which is no error, or with `nonblocking`. Throws Error if the
+   * gateway cannot be reached.
    */
   std::size_t drain(Milliseconds timeout) {
     detail::Slot slot;
     std::size_t unresolved = 0;
     const apns_status_t status = try_drain(timeout, &unresolved, &slot.error);
-    if (status != APNS_OK && status != APNS_ERR_TIMEOUT) detail::raise(slot.error);
+    if (status != APNS_ERR_TIMEOUT) detail::is_done(status, slot);
     return unresolved;
   }
 
@@ -1315,11 +1428,45 @@ class Session : public detail::Owner<apns_session_t> {
     return stats;
   }
 
-  void close(Milliseconds timeout) {
+  /** What a monitoring system asks for. */
+  apns_session_metrics_t metrics() const {
     detail::Slot slot;
-    detail::check(try_close(timeout, &slot.error), slot);
+    apns_session_metrics_t metrics = APNS_SESSION_METRICS_INIT;
+    detail::check(try_metrics(metrics, &slot.error), slot);
+    return metrics;
+  }
+
+  /** Returns true; with `nonblocking` false if the gateway has not answered everything yet. */
+  bool close(Milliseconds timeout) {
+    detail::Slot slot;
+    return detail::is_done(try_close(timeout, &slot.error), slot);
+  }
+
+  /**
+   * With `nonblocking`: does what can be done now. False: the session has closed. Throws Error
+   * for news of a connection, by which nothing is lost: the session goes on by itself.
+   */
+  bool process() {
+    detail::Slot slot;
+    const apns_status_t status = try_process(&slot.error);
+    if (status != APNS_DONE) detail::check(status, slot);
+    return status != APNS_DONE;
   }
 #endif
+
+  /** With `nonblocking`: readable whenever process() has something to do; else -1. */
+  int fd() const noexcept { return apns_session_fd(get()); }
+
+  /** With `nonblocking`: in how many ms process() is due; -1: not before fd() is readable. */
+  int timeout_ms() const noexcept { return apns_session_timeout_ms(get()); }
+
+  /** process() with its status: APNS_DONE if the session has closed; any error is news. */
+  apns_status_t try_process(apns_error_t *error = nullptr) noexcept {
+    return apns_session_process(get(), error);
+  }
+
+  /** Makes fd() readable; any thread may call it, and a signal handler. */
+  apns_status_t wake() noexcept { return apns_session_wake(get()); }
 
   static Session try_make(const Credentials &credentials, const SessionOptions &options = {},
                           apns_error_t *error = nullptr) noexcept {
@@ -1353,12 +1500,25 @@ class Session : public detail::Owner<apns_session_t> {
     given.retry_timeout_ms = options.retry_timeout_ms;
     given.prove_after_ms = options.prove_after_ms;
     given.wait_max_ms = options.wait_max_ms;
+    given.nonblocking = options.nonblocking;
     given.lookup = options.lookup;
     given.lookup_context = options.lookup_context;
+    given.addresses = filling.text(options.addresses, "addresses");
+    given.device_order = options.device_order;
+    given.retry_schedule = filling.text(options.retry_schedule, "retry_schedule");
+    given.server_error_schedule =
+        filling.text(options.server_error_schedule, "server_error_schedule");
     given.checks = options.checks;
+    given.log = options.log;
+    given.log_context = options.log_context;
+    given.log_level = options.log_level;
     apns_session_t *made = nullptr;
     if (filling.status == APNS_OK) apns_session_new(&given, credentials.get(), &made, error);
     return Session(made);
+  }
+
+  apns_status_t try_use(const Credentials &credentials, apns_error_t *error = nullptr) noexcept {
+    return apns_session_use_credentials(get(), credentials.get(), error);
   }
 
   apns_status_t try_connect(apns_error_t *error = nullptr) noexcept {
@@ -1423,6 +1583,11 @@ class Session : public detail::Owner<apns_session_t> {
     return apns_session_stats(get(), &stats_out, error);
   }
 
+  apns_status_t try_metrics(apns_session_metrics_t &metrics_out,
+                            apns_error_t *error = nullptr) const noexcept {
+    return apns_session_metrics(get(), &metrics_out, error);
+  }
+
   apns_status_t try_close(Milliseconds timeout, apns_error_t *error = nullptr) noexcept {
     return apns_session_close(get(), detail::timeout(timeout), error);
   }
@@ -1454,8 +1619,10 @@ struct FeedbackOptions {
   std::uint32_t list_timeout_ms = 0;
   std::uint32_t tuples_max = 0;
   std::uint32_t wait_max_ms = 0;
+  bool nonblocking = false;
   apns_lookup_t lookup = nullptr;
   void *lookup_context = nullptr;
+  std::string addresses = {}; /* "17.188.1.1, 2620:149::1": no name is looked up */
 };
 
 /** A device that no longer has the app: an apns_feedback_tuple_t, valid until the next. */
@@ -1469,7 +1636,12 @@ struct FeedbackTuple : apns_feedback_tuple_t {
   }
 };
 
-/** The feedback service's list of devices that are gone. Reading it clears it there. */
+/**
+ * The feedback service's list of devices that are gone. Reading it clears it there.
+ *
+ * With `nonblocking` nothing waits, and the program's event loop watches fd(). Until a whole
+ * tuple is there, next() throws Error with APNS_ERR_AGAIN, and try_next() returns it.
+ */
 class Feedback : public detail::Owner<apns_feedback_t> {
   struct NextTuple {
     apns_feedback_t *feedback;
@@ -1482,7 +1654,7 @@ class Feedback : public detail::Owner<apns_feedback_t> {
   explicit Feedback(apns_feedback_t *adopted) noexcept : Owner(adopted) {}
 
 #if APNS_EXCEPTIONS
-  /** Connects; with `wait_max_ms` it only begins to. */
+  /** Connects; with `wait_max_ms` or `nonblocking` it only begins to. */
   explicit Feedback(const Credentials &credentials, const FeedbackOptions &options = {})
       : Owner(nullptr) {
     detail::Slot slot;
@@ -1529,8 +1701,10 @@ class Feedback : public detail::Owner<apns_feedback_t> {
     given.list_timeout_ms = options.list_timeout_ms;
     given.tuples_max = options.tuples_max;
     given.wait_max_ms = options.wait_max_ms;
+    given.nonblocking = options.nonblocking;
     given.lookup = options.lookup;
     given.lookup_context = options.lookup_context;
+    given.addresses = filling.text(options.addresses, "addresses");
     apns_feedback_t *made = nullptr;
     if (filling.status == APNS_OK) apns_feedback_open(&given, credentials.get(), &made, error);
     return Feedback(made);
@@ -1540,6 +1714,9 @@ class Feedback : public detail::Owner<apns_feedback_t> {
     return apns_feedback_connect(get(), error);
   }
 
+  /** With `nonblocking`: readable whenever next() has something to do; else -1. */
+  int fd() const noexcept { return apns_feedback_fd(get()); }
+
   apns_status_t try_next(apns_feedback_tuple_t &tuple_out, apns_error_t *error = nullptr) noexcept {
     return apns_feedback_next(get(), &tuple_out, error);
   }
@@ -1548,6 +1725,202 @@ class Feedback : public detail::Owner<apns_feedback_t> {
   auto try_tuples(apns_error_t *error = nullptr) noexcept {
     return detail::Pulled<FeedbackTuple, NextTuple, false>(NextTuple{get()}, error);
   }
+};
+
+/* ---- Channels ----------------------------------------------------------- */
+
+/** apns_channels_options_t. */
+struct ChannelsOptions {
+  std::string host = {};
+  std::string server_name = {};
+  std::uint16_t port = 0;
+  std::int32_t environment = 0; /* an apns_environment_t; 0: production */
+  std::string topic = {};
+  std::uint32_t connect_timeout_ms = 0;
+  std::uint32_t answer_timeout_ms = 0;
+  std::string proxy_host = {};
+  std::string proxy_user = {};
+  std::string proxy_password = {};
+  std::uint16_t proxy_port = 0;
+  std::uint32_t wait_max_ms = 0;
+  bool nonblocking = false;
+  apns_lookup_t lookup = nullptr;
+  void *lookup_context = nullptr;
+  std::string addresses = {}; /* "17.188.1.1, 2620:149::1": no name is looked up */
+  apns_log_t log = nullptr;   /* must not throw */
+  void *log_context = nullptr;
+  apns_log_level_t log_level = APNS_LOG_DEFAULT;
+};
+
+/** What the service says of a channel: an apns_channel_description_t. */
+struct ChannelDescription : apns_channel_description_t {
+  ChannelDescription() noexcept : apns_channel_description_t APNS_CHANNEL_DESCRIPTION_INIT {}
+
+  bool stores_latest() const noexcept { return storage == APNS_STORAGE_LATEST; }
+};
+
+/**
+ * The channels of an app: what broadcasts go to, see Notification::to_channel(). The first request
+ * connects.
+ *
+ * A refusal is a RefusedError, which is an Error with APNS_ERR_REFUSED. With `nonblocking`, or
+ * after `wait_max_ms`, a request throws Error with APNS_ERR_AGAIN until it is answered, and the
+ * try_ functions return it: make the same call again when fd() is readable.
+ */
+class Channels : public detail::Owner<apns_channels_t> {
+ public:
+  explicit Channels(apns_channels_t *adopted) noexcept : Owner(adopted) {}
+
+#if APNS_EXCEPTIONS
+  explicit Channels(const Credentials &credentials, const ChannelsOptions &options = {})
+      : Owner(nullptr) {
+    detail::Slot slot;
+    *this = try_make(credentials, options, &slot.error);
+    if (!*this) detail::raise(slot.error);
+  }
+
+  /** Returns the new channel's identifier. APNS_ERR_IN_DOUBT: it may have been made; see list(). */
+  std::string create(apns_storage_t storage) {
+    detail::Slot slot;
+    char channel[APNS_CHANNEL_ID_MAX + 1];
+    check(apns_channel_create(get(), storage, channel, sizeof channel, &slot.error), slot);
+    return channel;
+  }
+
+  ChannelDescription describe(const std::string &channel) {
+    detail::Slot slot;
+    ChannelDescription described;
+    check(try_describe(channel, described, &slot.error), slot);
+    return described;
+  }
+
+  /** Deletes it; not called delete, which is a word of C++. */
+  void remove(const std::string &channel) {
+    detail::Slot slot;
+    check(try_remove(channel, &slot.error), slot);
+  }
+
+  /** The identifiers of all channels of the app. */
+  std::vector<std::string> list() {
+    detail::Slot slot;
+    std::vector<std::string> channels;
+    check(apns_channels_list(get(), &slot.error), slot);
+    const char *channel = nullptr;
+    while (apns_channels_next(get(), &channel) == APNS_OK) channels.emplace_back(channel);
+    return channels;
+  }
+#endif
+
+  static Channels try_make(const Credentials &credentials, const ChannelsOptions &options = {},
+                           apns_error_t *error = nullptr) noexcept {
+    apns_channels_options_t given = APNS_CHANNELS_OPTIONS_INIT;
+    detail::Filling filling{error};
+    given.host = filling.text(options.host, "host");
+    given.server_name = filling.text(options.server_name, "server_name");
+    given.port = options.port;
+    given.environment = options.environment;
+    given.topic = filling.text(options.topic, "topic");
+    given.connect_timeout_ms = options.connect_timeout_ms;
+    given.answer_timeout_ms = options.answer_timeout_ms;
+    given.proxy_host = filling.text(options.proxy_host, "proxy_host");
+    given.proxy_user = filling.text(options.proxy_user, "proxy_user");
+    given.proxy_password = filling.text(options.proxy_password, "proxy_password");
+    given.proxy_port = options.proxy_port;
+    given.wait_max_ms = options.wait_max_ms;
+    given.nonblocking = options.nonblocking;
+    given.lookup = options.lookup;
+    given.lookup_context = options.lookup_context;
+    given.addresses = filling.text(options.addresses, "addresses");
+    given.log = options.log;
+    given.log_context = options.log_context;
+    given.log_level = options.log_level;
+    apns_channels_t *made = nullptr;
+    if (filling.status == APNS_OK) apns_channels_new(&given, credentials.get(), &made, error);
+    return Channels(made);
+  }
+
+  apns_status_t try_create(apns_storage_t storage, std::string &channel_out,
+                           apns_error_t *error = nullptr) {
+    char channel[APNS_CHANNEL_ID_MAX + 1];
+    const apns_status_t status =
+        apns_channel_create(get(), storage, channel, sizeof channel, error);
+    if (status == APNS_OK) channel_out = channel;
+    return status;
+  }
+
+  apns_status_t try_describe(const std::string &channel, apns_channel_description_t &out,
+                             apns_error_t *error = nullptr) noexcept {
+    detail::Filling filling{error};
+    const char *text = filling.text(channel, "channel_id");
+    return filling.status ? filling.status : apns_channel_describe(get(), text, &out, error);
+  }
+
+  apns_status_t try_remove(const std::string &channel, apns_error_t *error = nullptr) noexcept {
+    detail::Filling filling{error};
+    const char *text = filling.text(channel, "channel_id");
+    return filling.status ? filling.status : apns_channel_delete(get(), text, error);
+  }
+
+  /** Then next() gives one after the other. */
+  apns_status_t try_list(apns_error_t *error = nullptr) noexcept {
+    return apns_channels_list(get(), error);
+  }
+  /** The next of the list, valid until the next call; nullptr: there is none. */
+  const char *next() noexcept {
+    const char *channel = nullptr;
+    return apns_channels_next(get(), &channel) == APNS_OK ? channel : nullptr;
+  }
+
+  /** What the service answered to the last request. */
+  apns_channels_answer_t answer() const noexcept {
+    apns_channels_answer_t answer = APNS_CHANNELS_ANSWER_INIT;
+    apns_channels_answer(get(), &answer, nullptr);
+    return answer;
+  }
+
+  /** Gives up the request under way; it may be carried out all the same. */
+  void cancel() noexcept { apns_channels_cancel(get()); }
+
+  /** With `nonblocking`: readable whenever the request under way has something to do; else -1. */
+  int fd() const noexcept { return apns_channels_fd(get()); }
+
+  /** With `nonblocking`: in how many ms the request is due; -1: not before fd() is readable. */
+  int timeout_ms() const noexcept { return apns_channels_timeout_ms(get()); }
+
+#if APNS_EXCEPTIONS
+ private:
+  void check(apns_status_t status, const detail::Slot &slot) const {
+    if (status == APNS_ERR_REFUSED) throw RefusedError(slot.error, answer());
+    detail::check(status, slot);
+  }
+#endif
+};
+
+/* ---- Event loops -------------------------------------------------------- */
+
+/**
+ * Has a loop watch the descriptor of a session, a feedback or channels for reading, until its own
+ * end, which has to come before theirs. `Loop` has add(int fd, Ready ready), which calls ready()
+ * whenever the descriptor is readable, and remove(int fd).
+ *
+ *     apns::Watch watch(loop, session, [&] { process(session); });
+ */
+template <class Loop>
+class Watch {
+ public:
+  template <class Source, class Ready>
+  Watch(Loop &loop, const Source &source, Ready &&ready) : loop_(loop), fd_(source.fd()) {
+    if (fd_ >= 0) loop_.add(fd_, std::forward<Ready>(ready));
+  }
+  ~Watch() {
+    if (fd_ >= 0) loop_.remove(fd_);
+  }
+  Watch(const Watch &) = delete;
+  Watch &operator=(const Watch &) = delete;
+
+ private:
+  Loop &loop_;
+  int fd_;
 };
 
 } // namespace throwing or quiet

@@ -2,18 +2,17 @@ import CSystem
 
 /// A time on the monotonic clock by which something has to be done.
 struct Deadline {
-  /// Nanoseconds of the monotonic clock.
-  let nanoseconds: Int64
+  let nanoseconds: Nanoseconds
 
-  static var now: Int64 { csystem_monotonic_ns() }
+  static var now: Nanoseconds { csystem_monotonic_ns() }
 
-  init(milliseconds: Int64) {
+  init(milliseconds: Milliseconds) {
     let (span, overflow) = milliseconds.multipliedReportingOverflow(by: 1_000_000)
     let (sum, overflowed) = Self.now.addingReportingOverflow(span)
     nanoseconds = overflow || overflowed ? .max : sum
   }
 
-  init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+  init(nanoseconds: Nanoseconds) { self.nanoseconds = nanoseconds }
 
   /// Milliseconds left, rounded up, as poll() takes them; 0 when it has passed.
   var milliseconds: CInt {

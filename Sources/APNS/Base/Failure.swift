@@ -62,6 +62,17 @@ struct Failure: Error {
     }
   }
 
+  /// For sessions that never wait.
+  static var notYet: Failure {
+    @inline(never) get { Failure(APNS_ERR_AGAIN, "not done yet: the session continues with it") }
+  }
+
+  static var noRoomYet: Failure {
+    @inline(never) get {
+      Failure(APNS_ERR_AGAIN, "the window is full until earlier notifications have their outcome")
+    }
+  }
+
   static var outOfMemory: Failure {
     @inline(never) get { Failure(APNS_ERR_MEMORY, "out of memory") }
   }

@@ -77,7 +77,7 @@ struct Message {
 
   /// Appends what is wrong with a notification's expiry.
   @inline(never)
-  mutating func append(expiry seconds: Int64) {
+  mutating func append(expiry seconds: UNIXSeconds) {
     append("expiry is ")
     append(Int(seconds))
     append(", neither a time nor APNS_EXPIRY_ONCE")

@@ -28,12 +28,7 @@ extension apns_credentials_description_t: SizedStructure {
 extension apns_session_options_t: SizedStructure {
   static var name: StaticString { "apns_session_options_t" }
   static var smallest: Int { 144 }
-  var usedReserve: StaticString? {
-    if reserved16 != 0 { return "reserved16" }
-    if reserved.0 | reserved.1 | reserved.2 != 0 { return "reserved" }
-    if reserved32c != 0 { return "reserved32c" }
-    return reserved32 != 0 ? "reserved32" : nil
-  }
+  // usedReserve is in SessionOptions.swift.
 }
 extension apns_feedback_options_t: SizedStructure {
   static var name: StaticString { "apns_feedback_options_t" }
@@ -41,7 +36,6 @@ extension apns_feedback_options_t: SizedStructure {
   var usedReserve: StaticString? {
     if reserved16 != 0 { return "reserved16" }
     if reserved32 != 0 { return "reserved32" }
-    if reserved32b != 0 { return "reserved32b" }
     return reserved.0 | reserved.1 | reserved.2 != 0 ? "reserved" : nil
   }
 }
@@ -68,6 +62,10 @@ extension apns_session_stats_t: SizedStructure {
   static var name: StaticString { "apns_session_stats_t" }
   static var smallest: Int { 112 }
 }
+extension apns_session_metrics_t: SizedStructure {
+  static var name: StaticString { "apns_session_metrics_t" }
+  static var smallest: Int { 1632 }
+}
 extension apns_feedback_tuple_t: SizedStructure {
   static var name: StaticString { "apns_feedback_tuple_t" }
   static var smallest: Int { 32 }
@@ -80,6 +78,23 @@ extension apns_payload_options_t: SizedStructure {
 extension apns_payload_finding_t: SizedStructure {
   static var name: StaticString { "apns_payload_finding_t" }
   static var smallest: Int { 192 }
+}
+extension apns_channels_options_t: SizedStructure {
+  static var name: StaticString { "apns_channels_options_t" }
+  static var smallest: Int { 136 }
+  var usedReserve: StaticString? {
+    if reserved16 != 0 { return "reserved16" }
+    if reserved32 != 0 { return "reserved32" }
+    return reserved.0 | reserved.1 | reserved.2 != 0 ? "reserved" : nil
+  }
+}
+extension apns_channel_description_t: SizedStructure {
+  static var name: StaticString { "apns_channel_description_t" }
+  static var smallest: Int { 16 }
+}
+extension apns_channels_answer_t: SizedStructure {
+  static var name: StaticString { "apns_channels_answer_t" }
+  static var smallest: Int { 128 }
 }
 extension apns_error_t: SizedStructure {
   static var name: StaticString { "apns_error_t" }
@@ -134,6 +149,17 @@ func fill<T: SizedStructure>(_ target: UnsafeMutablePointer<T>, with value: T) t
   }
 }
 
+/// The same from where it is: moving a large structure field by field would cost more code than
+/// copying its bytes.
+func fill<T: SizedStructure>(
+  _ target: UnsafeMutablePointer<T>, from source: UnsafePointer<T>
+) throws(Failure) {
+  let size = try checkedSize(UnsafePointer(target))
+  UnsafeMutableRawBufferPointer(start: target, count: size).copyMemory(
+    from: UnsafeRawBufferPointer(start: source, count: min(size, MemoryLayout<T>.size)))
+  target.pointee.size = size
+}
+
 /// The size that the structure states. In a structure to be filled, nothing else is read.
 func checkedSize<T: SizedStructure>(_ given: UnsafePointer<T>) throws(Failure) -> Int {
   let size = given.pointee.size
@@ -169,6 +195,6 @@ func isOutOfRange(_ name: StaticString, _ length: Int) -> Failure {
     $0.append(name)
     $0.append(" is ")
     $0.append(size: length)
-    $0.append(", more than there is memory")
+    $0.append(", which is larger than memory")
   }
 }

@@ -62,6 +62,7 @@ private var names: WordList {
     APNS_CAUSE_TOKEN_IDENTIFIER\0\
     APNS_CAUSE_TOPIC\0\
     APNS_CAUSE_HTTP2_NOT_BUILT_IN\0\
+    APNS_CAUSE_PROVIDER_TOKEN\0\
 
     """)
 }

@@ -47,6 +47,13 @@ func share(_ credentials: OpaquePointer?) throws(Failure) -> TrustContext {
 }
 
 #if APNS_HTTP2
+  /// The app that the certificate is for first of all: its subject's UID.
+  func certificateTopic(of credentials: OpaquePointer?) -> UnsafePointer<CChar>? {
+    guard let credentials else { return nil }
+    let said = UnsafeMutablePointer<CredentialsHandle>(credentials).pointee.describe()
+    return said.topic_count > 0 ? said.topics?.pointee : nil
+  }
+
   /// The provider token of the credentials, if they have one.
   func shareToken(_ credentials: OpaquePointer?) -> ProviderToken? {
     guard let credentials else { return nil }

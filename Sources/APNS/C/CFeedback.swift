@@ -10,8 +10,8 @@ public func apns_feedback_open(
     guard let feedback else { throw isNull("feedback_out") }
     let given = try adopt(options)
     #if APNS_HTTP2
-      if let session = given.session, case .http2(let push) = try ownSession(session) {
-        let listed = try place { () throws(Failure) in FeedbackHandle(of: push.pointee.gone) }
+      if let session = given.session, let gone = try ownSession(session).gone {
+        let listed = try place { () throws(Failure) in FeedbackHandle(of: gone) }
         feedback.pointee = OpaquePointer(listed)
         return
       }
@@ -27,7 +27,7 @@ public func apns_feedback_open(
               given.proxy_host, port: given.proxy_port, user: given.proxy_user,
               password: given.proxy_password),
             keepAlive: KeepAlive(seconds: 0),
-            lookup: NameLookup(given.lookup, given.lookup_context)),
+            lookup: NameLookup(given.lookup, given.lookup_context, addresses: given.addresses)),
           trust: share(credentials),
           connectTimeout: given.connect_timeout_ms == 0 ? 10_000 : Int64(given.connect_timeout_ms),
           limits: FeedbackLimits(given)))
@@ -75,6 +75,13 @@ public func apns_feedback_next(
     try fill(tuple, with: told)
   }
   return isDone ? APNS_DONE : status
+}
+
+@_cdecl("apns_feedback_fd") @implementation
+public func apns_feedback_fd(_ feedback: OpaquePointer?) -> CInt {
+  guard let feedback else { return -1 }
+  let own = UnsafeMutablePointer<FeedbackHandle>(feedback)
+  return own.pointee.isForeign ? -1 : own.pointee.descriptor
 }
 
 @_cdecl("apns_feedback_free") @implementation

@@ -34,7 +34,7 @@ private func truncation(_ given: apns_payload_options_t) throws(Failure) -> Trun
     case .text(let fault): throw failure(fault) { $0.append("suffix") }
     case .joins:
       throw Failure(
-        APNS_ERR_ARGUMENT, "suffix begins with what would change the character before it")
+        APNS_ERR_ARGUMENT, "suffix begins with a character that joins the one before it")
     }
   }
 }
@@ -66,7 +66,7 @@ public func apns_payload_set_string(
       try builder.pointee.set(known, string: text)
     } else {
       guard known == .actionLocKey, text == nil, length == 0 else { throw PayloadFault(.missing) }
-      try builder.pointee.setNull(known)
+      try builder.pointee.set(known, word: "null")
     }
     return APNS_OK
   } catch let fault {
@@ -128,6 +128,23 @@ public func apns_payload_set_double(
     let builder = try builder(payload)
     let known = try known(key, .number)
     try builder.pointee.set(known, number: value)
+    return APNS_OK
+  } catch let fault {
+    return refuse(fault, key, error)
+  }
+}
+
+@_cdecl("apns_payload_set_json") @implementation @_optimize(speed)
+public func apns_payload_set_json(
+  _ payload: OpaquePointer?, _ key: apns_payload_key_t, _ json: UnsafePointer<CChar>?,
+  _ length: Int, _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  do throws(PayloadFault) {
+    let builder = try builder(payload)
+    let known = try known(key)
+    guard known.kind == .json || known.isText else { throw PayloadFault(.otherKind) }
+    guard let json = bytes(json, length) else { throw PayloadFault(.missing) }
+    try builder.pointee.set(known, json: json)
     return APNS_OK
   } catch let fault {
     return refuse(fault, key, error)
@@ -302,7 +319,7 @@ func plan(
 @inline(never)
 private func bufferIsSmall(_ size: Int) -> Failure {
   Failure(APNS_ERR_BUFFER_SMALL) {
-    $0.append("the payload takes ")
+    $0.append("the payload needs ")
     $0.append(size)
     $0.append(" bytes")
   }
@@ -316,7 +333,7 @@ private func failure(_ fault: PayloadWriteFault, limit: Int) -> Failure {
     $0.append(" bytes, ")
     if let shortest = fault.shortest {
       $0.append(shortest)
-      $0.append(" with its text cut to nothing, ")
+      $0.append(" with all its text cut, ")
     }
     $0.append((fault.shortest ?? fault.size) &- limit)
     $0.append(" more than its limit of ")
@@ -418,20 +435,22 @@ extension PayloadFault.Reason {
       """
        is not UTF-8 at byte
       : the name is not UTF-8 at byte
-       is NULL or has no length that can be
+       is NULL or its length is impossible
        is there already
-       is Apple's: apns_payload_set_string() and its like set what is in it
-      : the alert is a string already, which has no parts
-      : it has parts already, so its text is APNS_KEY_BODY
-       is no number that JSON has: NaN or infinite
+       is Apple's: set what is in it with apns_payload_set_string() and the like
+      : the alert is already a string, which has no parts
+      : the alert already has parts, so set its text as APNS_KEY_BODY
+       is NaN or infinite, which JSON cannot express
       : the volume is not from 0 to 1
       : byte
        is too large
 
       payload is NULL
-      name is NULL or has no length that can be
-       is none of apns_payload_key_t
+      name is NULL or its length is impossible
+       is not an apns_payload_key_t
 
+       is not a JSON object
+       is not an object with loc-key, a string, and loc-args, an array of strings
 
       """)[Int(rawValue)]
   }
@@ -440,10 +459,11 @@ extension PayloadFault.Reason {
 extension PayloadKey.Kind {
   fileprivate var words: StaticString {
     switch self {
-    case .string: " is a string: apns_payload_set_string() sets it"
-    case .strings: " is an array of strings: apns_payload_set_strings() sets it"
-    case .integer: " is an integer: apns_payload_set_integer() sets it"
-    case .number: " is a number: apns_payload_set_double() sets it"
+    case .string: " is a string: set it with apns_payload_set_string()"
+    case .strings: " is an array of strings: set it with apns_payload_set_strings()"
+    case .integer: " is an integer: set it with apns_payload_set_integer()"
+    case .json: " is an object: set it with apns_payload_set_json()"
+    case .number: " is a number: set it with apns_payload_set_double()"
     }
   }
 }

@@ -26,12 +26,12 @@ public func apns_payload_check(
   }
 }
 
-/// Checks the payload of a notification to be sent. Returns whether it only wakes the app.
-func check(_ payload: UnsafeRawBufferPointer) throws(Failure) -> Bool {
+/// Checks the payload of a notification to be sent. Returns what it says of the push.
+func check(_ payload: UnsafeRawBufferPointer) throws(Failure) -> PayloadTraits {
   var list = FindingList(payload, limit: payload.count, isOfNotification: true)
-  let isSilent = PayloadCheck.findErrors(payload) { list.append($0) }
+  let traits = PayloadCheck.findErrors(payload) { list.append($0) }
   try list.throwFirstError()
-  return isSilent
+  return traits
 }
 
 /// The findings, as far as the caller's array has room. The first element states the size of all
@@ -147,14 +147,17 @@ extension PayloadFinding.Reason {
        is not
        has an element that is not a string
       the payload has
-      there is no 'aps': the device shows nothing by itself
+      there is no 'aps', so the device shows nothing by itself
        is an array, which the device ignores
-       is no key of Apple's
+       is not a key of Apple's
        belongs in 'alert'
        belongs in 'aps'
-       is there twice: devices differ in which they take
-       means something only as 1
-       is none of passive, active, time-sensitive, critical
+       is there twice: devices differ in which one they use
+       has an effect only as 1
+       is not passive, active, time-sensitive or critical
+       is not start, update or end
+       has an effect only as true
+       is missing, which a Live Activity needs here
 
       """)[Int(rawValue)]
   }
@@ -175,6 +178,9 @@ extension PayloadType {
       a string or an object
       a string or null
       an integer
+      a string
+      a string
+      true
       a string
 
       """)[Int(rawValue)]

@@ -24,6 +24,9 @@ public func apns_status_name(_ status: apns_status_t) -> UnsafePointer<CChar>? {
   case APNS_ERR_FULL: text("APNS_ERR_FULL")
   case APNS_ERR_CLOSED: text("APNS_ERR_CLOSED")
   case APNS_ERR_FORKED: text("APNS_ERR_FORKED")
+  case APNS_ERR_AGAIN: text("APNS_ERR_AGAIN")
+  case APNS_ERR_REFUSED: text("APNS_ERR_REFUSED")
+  case APNS_ERR_IN_DOUBT: text("APNS_ERR_IN_DOUBT")
   default: text("unknown status")
   }
 }
@@ -31,7 +34,7 @@ public func apns_status_name(_ status: apns_status_t) -> UnsafePointer<CChar>? {
 @_cdecl("apns_status_is_retryable") @implementation
 public func apns_status_is_retryable(_ status: apns_status_t) -> CInt {
   switch status {
-  case APNS_ERR_TIMEOUT, APNS_ERR_NETWORK, APNS_ERR_MEMORY: 1
+  case APNS_ERR_TIMEOUT, APNS_ERR_NETWORK, APNS_ERR_MEMORY, APNS_ERR_AGAIN: 1
   default: 0
   }
 }

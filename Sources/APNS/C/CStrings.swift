@@ -115,7 +115,7 @@ private func entry(
   let bytes = UnsafeRawBufferPointer(start: key, count: length)
   guard let entry = table.pointee.find(bytes) else {
     throw Failure(APNS_ERR_ARGUMENT) {
-      $0.append("no string for the key ")
+      $0.append("there is no string for the key ")
       $0.append(quoting: bytes)
     }
   }
@@ -136,9 +136,9 @@ private func formatFailure(
       $0.append("the '%' begins neither %@ nor %n$@ nor %%")
     case .tooFewArguments(let offset, let wanted):
       $0.append(table.pointee.place(of: offset, in: entry))
-      $0.append("argument ")
+      $0.append("the text uses argument ")
       $0.append(wanted)
-      $0.append(" is wanted, of ")
+      $0.append(", but the number of arguments is ")
       $0.append(argumentCount)
     case .null(let argument):
       $0.append("argument ")
@@ -195,23 +195,24 @@ extension Message {
   private func words(_ reason: StringsFault.Reason) -> StaticString {
     switch reason {
     case .notUTF8: "this is not UTF-8"
-    case .notUTF16: "half a unit of UTF-16"
+    case .notUTF16: "the text ends in the middle of a UTF-16 unit"
     case .unpairedSurrogate: "half a surrogate pair"
     case .nulCharacter: "a NUL; UTF-16 begins with a byte order mark"
-    case .unknownEscape: "behind '\\' stands one of \" ' \\ a b f n r t v U, or a digit to 7"
-    case .unicodeEscape: "\\U takes four hex digits"
+    case .unknownEscape: "after '\\' comes one of \" ' \\ a b f n r t v U, or a digit from 0 to 7"
+    case .unicodeEscape: "\\U needs four hex digits"
     case .octalEscape: "no character has this octal number"
     case .openString: "the string is never closed"
     case .openComment: "the comment is never closed"
     case .openBrace: "the brace is never closed"
-    case .noKey: "a key should stand here"
-    case .noEqualSign: "'=' or ';' should stand here"
-    case .noValue: "a value should stand here"
-    case .noText: "the value is not a text"
-    case .noSemicolon: "';' should stand here"
-    case .behindEnd: "nothing should stand behind the last brace"
-    case .binaryList: "this is a binary property list; plutil -convert makes text of it"
-    case .xmlList: "this is a property list in XML; plutil -convert makes a strings file of it"
+    case .noKey: "expected a key"
+    case .noEqualSign: "expected '=' or ';'"
+    case .noValue: "expected a value"
+    case .noText: "the value is not a string"
+    case .noSemicolon: "expected ';'"
+    case .behindEnd: "expected the end after the last brace"
+    case .binaryList: "this is a binary property list; convert it to text with plutil -convert"
+    case .xmlList:
+      "this is a property list in XML; convert it to a strings file with plutil -convert"
     case .tooLarge: "larger than 16 MiB"
     case .outOfMemory: "out of memory"
     }

@@ -80,7 +80,7 @@ private func read(
   length.pointee = count
   if count > room {
     throw Failure(APNS_ERR_BUFFER_SMALL) {
-      $0.append("the token takes ")
+      $0.append("the token needs ")
       $0.append(count)
       $0.append(" bytes")
     }
@@ -112,7 +112,7 @@ private func room(
   guard let text, capacity > characters else {
     length?.pointee = characters &+ 1
     throw Failure(APNS_ERR_BUFFER_SMALL) {
-      $0.append("the text takes ")
+      $0.append("the text needs ")
       $0.append(characters &+ 1)
       $0.append(" bytes with its NUL")
     }
@@ -163,13 +163,13 @@ extension Message {
       append(" is padding out of place")
     case .behindPadding(let position, let byte):
       append(character: byte, at: position)
-      append(" stands behind the padding")
-    case .halfPadding: append("the text ends with one '=' of two")
+      append(" follows the padding")
+    case .halfPadding: append("the text ends with one '=' instead of two")
     case .looseBits(let position, let byte):
       append(character: byte, at: position)
-      append(" says more than the last byte has room for")
+      append(" has bits that the last byte has no room for")
     case .cutShort(let count):
-      append("a base64 digit without a partner: ")
+      append("one base64 digit is left over: ")
       append(count)
     case .noDigits: append("no base64 digit in the token")
     case .tooLong(let bytes):

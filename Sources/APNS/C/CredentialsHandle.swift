@@ -14,7 +14,10 @@ struct CredentialsHandle: ~Copyable {
     #if APNS_HTTP2
       let token = try ProviderToken(options)
     #else
-      guard options.token_key_file == nil, options.token_key_bytes == nil else {
+      guard options.token_key_file == nil, options.token_key_bytes == nil,
+        options.token_private_key == nil, options.sign_callback == nil,
+        options.token_callback == nil
+      else {
         throw Failure(
           APNS_ERR_ARGUMENT,
           "provider tokens are for HTTP/2, which this library was built without",

@@ -32,6 +32,14 @@ struct FeedbackHandle: ~Copyable {
 
   mutating func leaveToParent() { service?.leaveToParent() }
 
+  /// For the program's event loop; -1 if the list needs none.
+  var descriptor: CInt {
+    switch service {
+    case .some(let service): service.descriptor
+    case nil: -1
+    }
+  }
+
   mutating func connect() throws(Failure) { try service?.connect() }
 
   mutating func next() throws(Failure) -> FeedbackTuple? {

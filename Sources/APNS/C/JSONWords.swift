@@ -5,15 +5,15 @@ extension JSONFault.Reason {
       """
       the JSON ends too early
       not a JSON value
-      neither a key in quotation marks nor '}'
-      not a key in quotation marks
-      no ':' behind the key
-      neither ',' nor ']'
-      neither ',' nor '}'
-      something follows the end
-      not a number as JSON has them
+      expected a key in quotation marks or '}'
+      expected a key in quotation marks
+      expected ':' after the key
+      expected ',' or ']'
+      expected ',' or '}'
+      there is text after the end
+      not a JSON number
       a control character in a string is not escaped
-      no escape that JSON has
+      not a JSON escape
       half a surrogate pair
       not UTF-8
       nested deeper than 512

@@ -1,252 +1,193 @@
 import CAPNS
 import CSystem
 
-/// What an `apns_session_t` is: a word that says which protocol the session speaks, and behind it
-/// the session.
-enum SessionHandle {
-  case binary(UnsafeMutablePointer<BinarySession<TLSNetwork>>)
-  #if APNS_HTTP2
-    case http2(UnsafeMutablePointer<HTTP2Session<TLSNetwork, ProviderToken>>)
-  #endif
+/// Something that the C interface asks of a session, whichever protocol the session speaks.
+protocol SessionCall {
+  associatedtype Result
+  /// A closed session answers too.
+  static var isForClosed: Bool { get }
 
-  /// The word, and the SSL that stands for the session, or NULL.
-  private static var headSize: Int { 16 }
-  private static var sslOffset: Int { 8 }
+  func perform(
+    on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>
+  ) throws(Failure) -> Result
+}
+
+extension SessionCall {
+  static var isForClosed: Bool { false }
+}
+
+/// Passes a call on to the session, if this process made it and, unless the call is for closed ones
+/// too, nobody has closed it.
+@inline(__always)
+func pass<Call: SessionCall>(
+  _ call: Call, to session: OpaquePointer?
+) throws(Failure) -> Call.Result {
+  try ownSession(session).pass(call)
+}
+
+/// The session, if this process made it.
+@inline(__always)
+func ownSession(_ session: OpaquePointer?) throws(Failure) -> SessionHandle {
+  guard let session else { throw isNull("session") }
+  let own = SessionHandle(session)
+  if own.isForeign {
+    throw Failure(APNS_ERR_FORKED, "the session was made by the parent process")
+  }
+  return own
+}
+
+/// What an `apns_session_t` is: a head, and behind it the session.
+struct SessionHandle {
+  private let head: UnsafeMutablePointer<SessionHead>
 
   @inline(__always)
-  init(_ handle: OpaquePointer) {
-    let base = UnsafeMutableRawPointer(handle)
-    let session = base + Self.headSize
-    #if APNS_HTTP2
-      if base.load(as: Int.self) != 0 {
-        self = .http2(session.assumingMemoryBound(to: HTTP2Session<TLSNetwork, ProviderToken>.self))
-        return
-      }
-    #endif
-    self = .binary(session.assumingMemoryBound(to: BinarySession<TLSNetwork>.self))
+  init(_ handle: OpaquePointer) { head = UnsafeMutablePointer<SessionHead>(handle) }
+
+  var isForeign: Bool {
+    @inline(__always) get { !head.pointee.origin.isHere }
   }
+
+  /// The session, of the kind that was stored.
+  private enum Kind {
+    case binary(UnsafeMutablePointer<BinarySession<TLSNetwork>>)
+    #if APNS_HTTP2
+      case http2(UnsafeMutablePointer<HTTP2Session<TLSNetwork, ProviderToken>>)
+    #endif
+  }
+
+  private var kind: Kind {
+    @inline(__always) get {
+      let session = UnsafeMutableRawPointer(head + 1)
+      #if APNS_HTTP2
+        if head.pointee.speaksHTTP2 {
+          return .http2(
+            session.assumingMemoryBound(to: HTTP2Session<TLSNetwork, ProviderToken>.self))
+        }
+      #endif
+      return .binary(session.assumingMemoryBound(to: BinarySession<TLSNetwork>.self))
+    }
+  }
+
+  /// The one place that tells the kinds apart.
+  @inline(__always)
+  fileprivate func pass<Call: SessionCall>(_ call: Call) throws(Failure) -> Call.Result {
+    switch kind {
+    case .binary(let session): try Self.pass(call, to: session)
+    #if APNS_HTTP2
+      case .http2(let session): try Self.pass(call, to: session)
+    #endif
+    }
+  }
+
+  @inline(__always)
+  private static func pass<Call: SessionCall>(
+    _ call: Call, to session: UnsafeMutablePointer<some ProviderSession & ~Copyable>
+  ) throws(Failure) -> Call.Result {
+    if !Call.isForClosed, session.pointee.isClosing { throw Self.closed }
+    return try call.perform(on: session)
+  }
+
+  private static var closed: Failure { Failure(APNS_ERR_CLOSED, "the session was closed") }
+
+  /// Makes the session's next connections with other credentials.
+  func use(_ credentials: OpaquePointer?) throws(Failure) {
+    let trust = try share(credentials)
+    switch kind {
+    case .binary(let session):
+      if session.pointee.isClosing { throw Self.closed }
+      try requireCertificate(credentials)
+      guard session.pointee.network.use(trust) else { return }
+      session.pointee.replaceConnections()
+    #if APNS_HTTP2
+      case .http2(let session):
+        if session.pointee.isClosing { throw Self.closed }
+        let tokens = shareToken(credentials)
+        try session.pointee.requireTopics(for: tokens)
+        guard session.pointee.network.use(trust) else { return }
+        session.pointee.defaults.use(certificateTopic: certificateTopic(of: credentials))
+        session.pointee.replaceConnections(tokens)
+    #endif
+    }
+  }
+
+  #if APNS_HTTP2
+    /// The devices that are gone, if the session hears of them.
+    var gone: UnsafeMutablePointer<GoneDevices>? {
+      guard case .http2(let session) = kind else { return nil }
+      return session.pointee.gone
+    }
+  #endif
+
+  // MARK: Beginning and ending
 
   static func store(
     _ make: () throws(Failure) -> BinarySession<TLSNetwork>
   ) throws(Failure) -> OpaquePointer {
-    try store(word: 0, make)
+    let head = try place(make)
+    head.initialize(to: SessionHead(speaksHTTP2: false))
+    return OpaquePointer(head)
   }
 
   #if APNS_HTTP2
     static func store(
       _ make: () throws(Failure) -> HTTP2Session<TLSNetwork, ProviderToken>
     ) throws(Failure) -> OpaquePointer {
-      try store(word: 1, make)
+      let head = try place(make)
+      head.initialize(to: SessionHead(speaksHTTP2: true))
+      return OpaquePointer(head)
     }
   #endif
 
-  private static func store<S: ~Copyable>(
-    word: Int, _ make: () throws(Failure) -> S
-  ) throws(Failure) -> OpaquePointer {
-    guard let base = malloc(headSize &+ MemoryLayout<S>.size) else { throw .outOfMemory }
-    base.storeBytes(of: word, as: Int.self)
-    base.storeBytes(of: nil, toByteOffset: sslOffset, as: UnsafeMutablePointer<SessionSSL>?.self)
+  /// Makes a session behind a head that is still to be made.
+  private static func place<S: ~Copyable>(
+    _ make: () throws(Failure) -> S
+  ) throws(Failure) -> UnsafeMutablePointer<SessionHead> {
+    let headSize = MemoryLayout<SessionHead>.stride
+    guard let memory = malloc(headSize &+ MemoryLayout<S>.size) else { throw .outOfMemory }
+    let session = (memory + headSize).bindMemory(to: S.self, capacity: 1)
     do throws(Failure) {
-      (base + headSize).bindMemory(to: S.self, capacity: 1).initialize(to: try make())
+      session.initialize(to: try make())
     } catch {
-      free(base)
+      free(memory)
       throw error
     }
-    return OpaquePointer(base)
+    return memory.bindMemory(to: SessionHead.self, capacity: 1)
   }
 
   func discard() {
-    switch self {
-    case .binary(let session): Self.discard(session)
-    #if APNS_HTTP2
-      case .http2(let session): Self.discard(session)
-    #endif
-    }
-  }
-
-  private static func discard<S: ~Copyable>(_ session: UnsafeMutablePointer<S>) {
-    let base = UnsafeMutableRawPointer(session) - headSize
-    if let ssl = base.load(fromByteOffset: sslOffset, as: UnsafeMutablePointer<SessionSSL>?.self) {
-      APNS.discard(ssl)
-    }
-    session.deinitialize(count: 1)
-    free(base)
+    if let ssl = head.pointee.ssl { APNS.discard(ssl) }
+    try? pass(End(isForeign: isForeign))
+    head.deinitialize(count: 1)
+    free(head)
   }
 
   /// The SSL that stands for the session. The first call makes it; every call returns the same one.
-  func ssl(_ handle: OpaquePointer) throws(Failure) -> OpaquePointer {
-    let base = UnsafeMutableRawPointer(handle)
-    if let ssl = base.load(
-      fromByteOffset: Self.sslOffset, as: UnsafeMutablePointer<SessionSSL>?.self)
-    {
-      return ssl.pointee.ssl
+  func ssl() throws(Failure) -> OpaquePointer {
+    if let ssl = head.pointee.ssl { return ssl.pointee.ssl }
+    let made = try APNS.place { () throws(Failure) in
+      try SessionSSL(of: OpaquePointer(head))
     }
-    let made = try place { () throws(Failure) in
-      switch self {
-      case .binary(let session):
-        try SessionSSL(session.pointee.network.trust.context, of: handle)
-      #if APNS_HTTP2
-        case .http2(let session):
-          try SessionSSL(session.pointee.network.trust.context, of: handle)
-      #endif
-      }
-    }
-    base.storeBytes(
-      of: made, toByteOffset: Self.sslOffset, as: UnsafeMutablePointer<SessionSSL>.self)
+    head.pointee.ssl = made
     return made.pointee.ssl
   }
+}
 
-  // MARK: What both can do
+/// What the C interface keeps of a session.
+private struct SessionHead: ~Copyable {
+  let speaksHTTP2: Bool
+  let origin = ProcessOrigin()
+  /// What stands for the session where only an `SSL` is known.
+  var ssl: UnsafeMutablePointer<SessionSSL>?
 
-  var isForeign: Bool {
-    @inline(__always) get {
-      switch self {
-      case .binary(let session): !session.pointee.origin.isHere
-      #if APNS_HTTP2
-        case .http2(let session): !session.pointee.origin.isHere
-      #endif
-      }
-    }
-  }
+  init(speaksHTTP2: Bool) { self.speaksHTTP2 = speaksHTTP2 }
+}
 
-  var isClosed: Bool {
-    @inline(__always) get {
-      switch self {
-      case .binary(let session): session.pointee.isClosed || session.pointee.isLeaving
-      #if APNS_HTTP2
-        case .http2(let session): session.pointee.isClosed || session.pointee.isLeaving
-      #endif
-      }
-    }
-  }
+private struct End: SessionCall {
+  let isForeign: Bool
+  static var isForClosed: Bool { true }
 
-  /// The connections belong to the parent process: this one must not send a byte on them.
-  func leaveToParent() {
-    switch self {
-    case .binary(let session): session.pointee.network.silence()
-    #if APNS_HTTP2
-      case .http2(let session): session.pointee.network.silence()
-    #endif
-    }
-  }
-
-  func connect() throws(Failure) {
-    switch self {
-    case .binary(let session): try session.pointee.connect()
-    #if APNS_HTTP2
-      case .http2(let session): try session.pointee.connect()
-    #endif
-    }
-  }
-
-  func flush() throws(Failure) {
-    switch self {
-    case .binary(let session): try session.pointee.flush()
-    #if APNS_HTTP2
-      case .http2(let session): try session.pointee.flush()
-    #endif
-    }
-  }
-
-  func drain(milliseconds: Int32) throws(Failure) {
-    switch self {
-    case .binary(let session):
-      try session.pointee.run(
-        until: .ends, by: session.pointee.deadline(milliseconds: milliseconds))
-    #if APNS_HTTP2
-      case .http2(let session):
-        try session.pointee.run(
-          until: .ends, by: session.pointee.deadline(milliseconds: milliseconds))
-    #endif
-    }
-  }
-
-  /// Fills in the next event; false if there is none.
-  func nextEvent(_ event: inout apns_event_t, milliseconds: Int32) throws(Failure) -> Bool {
-    switch self {
-    case .binary(let session):
-      guard let next = try session.pointee.nextOutcome(milliseconds: milliseconds) else {
-        return false
-      }
-      event.identifier = next.identifier
-      event.user_data = next.userData
-      Self.tell(next.outcome, &event)
-    #if APNS_HTTP2
-      case .http2(let session):
-        // In a variable: the compiler cannot instrument the longer form for the thread sanitizer.
-        let outbox = session.pointee.outbox
-        guard try session.pointee.awaitOutcome(milliseconds: milliseconds),
-          let slot = outbox.pointee.firstOutcome
-        else { return false }
-        let entry = outbox.pointee.entries + slot
-        event.identifier = entry.pointee.identifier
-        event.user_data = entry.pointee.userData
-        Self.tell(entry.pointee.outcome, &event)
-        session.pointee.tellAnswer(slot, &event)
-        outbox.pointee.tookOutcome()
-    #endif
-    }
-    return true
-  }
-
-  private static func tell(_ outcome: Outcome, _ event: inout apns_event_t) {
-    switch outcome {
-    case .accepted: event.kind = Int32(bitPattern: APNS_EVENT_ACCEPTED.rawValue)
-    case .rejected(let reject):
-      event.kind = Int32(bitPattern: APNS_EVENT_REJECTED.rawValue)
-      event.reject = Int32(reject)
-    case .unknown: event.kind = Int32(bitPattern: APNS_EVENT_UNKNOWN.rawValue)
-    }
-  }
-
-  var unresolved: Int {
-    switch self {
-    case .binary(let session): session.pointee.unresolved
-    #if APNS_HTTP2
-      case .http2(let session): session.pointee.outbox.pointee.unresolved
-    #endif
-    }
-  }
-
-  func close(milliseconds: Int32) -> Bool {
-    switch self {
-    case .binary(let session):
-      session.pointee.close(by: session.pointee.deadline(milliseconds: milliseconds))
-    #if APNS_HTTP2
-      case .http2(let session):
-        session.pointee.close(by: session.pointee.deadline(milliseconds: milliseconds))
-    #endif
-    }
-  }
-
-  func count(into stats: inout apns_session_stats_t) {
-    switch self {
-    case .binary(let session): session.pointee.count(into: &stats)
-    #if APNS_HTTP2
-      case .http2(let session): session.pointee.count(into: &stats)
-    #endif
-    }
-  }
-
-  /// The notifications taken with SEND_MORE fill a record.
-  var hasFullRecord: Bool {
-    @inline(__always) get {
-      switch self {
-      case .binary(let session): session.pointee.hasFullRecord
-      #if APNS_HTTP2
-        case .http2(let session): session.pointee.hasFullRecord
-      #endif
-      }
-    }
-  }
-
-  @inline(__always)
-  func write(all: Bool) throws(Failure) {
-    switch self {
-    case .binary(let session): try session.pointee.write(all: all)
-    #if APNS_HTTP2
-      case .http2(let session): try session.pointee.write(all: all)
-    #endif
-    }
+  func perform(on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>) {
+    if isForeign { session.pointee.leaveToParent() }
+    session.deinitialize(count: 1)
   }
 }

@@ -7,8 +7,8 @@ struct CertificateDescription: ~Copyable {
   /// First the pointers to the topics and a NULL, then the bytes of every text.
   private let memory: UnsafeMutableRawPointer
   let topicCount: Int
-  let notBefore: Int64
-  let notAfter: Int64
+  let notBefore: UNIXSeconds
+  let notAfter: UNIXSeconds
   let environments: UInt32
 
   var topics: UnsafePointer<UnsafePointer<CChar>?> {

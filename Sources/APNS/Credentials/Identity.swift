@@ -113,9 +113,12 @@ struct Identity: ~Copyable {
     if !errors.isNoMorePEM { throw source.fault("has a broken certificate in its chain", errors) }
   }
 
-  /// Moves the key's certificate to the front; `source` is where the key came from.
+  /// Moves the key's certificate to the front; `source` is where the key came from, or the
+  /// certificate if the key is the host's.
   @inline(never)
-  mutating func matchKey(from source: borrowing CredentialSource) throws(Failure) {
+  mutating func matchKey(
+    from source: borrowing CredentialSource, isHosts: Bool = false
+  ) throws(Failure) {
     TLSErrors.clear()
     for index in 0..<count {
       if X509_check_private_key(certificate(index), key) != 1 {
@@ -130,9 +133,11 @@ struct Identity: ~Copyable {
       return
     }
     throw source.fault(
-      count == 1
-        ? "holds a key that is not the certificate's"
-        : "holds a key that is not the certificate's, nor any other's there",
+      isHosts
+        ? "holds no certificate that matches private_key"
+        : count == 1
+          ? "holds a key that does not match the certificate"
+          : "holds a key that matches none of its certificates",
       .take(), certificate: certificate(0), cause: APNS_CAUSE_KEY_MISMATCH)
   }
 

@@ -29,7 +29,7 @@ enum PrivateKey {
       guard PEM_read_bio(bio, &name, &header, &bytes, &count) == 1 else {
         let errors = TLSErrors.take()
         if errors.isNoMorePEM {
-          throw source.fault("holds no PEM private key", cause: APNS_CAUSE_KEY_MISSING)
+          throw source.fault("holds no private key in PEM", cause: APNS_CAUSE_KEY_MISSING)
         }
         throw source.fault("holds a key that cannot be read", errors)
       }
@@ -94,7 +94,7 @@ enum PrivateKey {
       return key
     }
     try source.settle()
-    throw source.fault("holds no PEM private key, and none in DER", cause: APNS_CAUSE_KEY_MISSING)
+    throw source.fault("holds no private key in PEM or DER", cause: APNS_CAUSE_KEY_MISSING)
   }
 
   // MARK: Keys that are not encrypted, or no longer
@@ -114,7 +114,7 @@ enum PrivateKey {
     }
     try source.settle()
     guard count <= largest else {
-      throw source.fault("holds a key larger than any can be", cause: APNS_CAUSE_KEY_UNFIT)
+      throw source.fault("holds a key that is too large", cause: APNS_CAUSE_KEY_UNFIT)
     }
     next = bytes
     guard let key = d2i_AutoPrivateKey(nil, &next, count) else { return nil }
@@ -131,7 +131,7 @@ enum PrivateKey {
       throw source.fault("holds a key that is neither RSA nor EC", cause: APNS_CAUSE_KEY_UNFIT)
     }
     guard count <= largest else {
-      throw source.fault("holds a key larger than any can be", cause: APNS_CAUSE_KEY_UNFIT)
+      throw source.fault("holds a key that is too large", cause: APNS_CAUSE_KEY_UNFIT)
     }
     guard let key = EVP_PKCS82PKEY(opened) else { return nil }
     return try checked(key, count, source)
@@ -145,7 +145,7 @@ enum PrivateKey {
       EVP_PKEY_free(key)
       try source.settle()
       throw source.fault(
-        "holds a key that is neither RSA nor EC, or larger than any can be",
+        "holds a key that is neither RSA nor EC, or is too large",
         cause: APNS_CAUSE_KEY_UNFIT)
     }
     return key
@@ -193,7 +193,7 @@ enum PrivateKey {
   @inline(never)
   static func needsLegacy(_ source: borrowing CredentialSource) -> Failure {
     source.fault(
-      "is encrypted with RC2 or DES, which takes OpenSSL's legacy provider; it is not installed",
+      "is encrypted with RC2 or DES, which needs OpenSSL's legacy provider; it is not installed",
       cause: APNS_CAUSE_LEGACY_PROVIDER)
   }
 }

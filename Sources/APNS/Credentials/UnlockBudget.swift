@@ -27,7 +27,7 @@ struct UnlockBudget {
       // Perhaps there was no memory to read the algorithm.
       try source.settle()
       throw source.fault(
-        "is encrypted by an algorithm whose cost is not known", cause: APNS_CAUSE_UNLOCK_COST)
+        "is encrypted with an algorithm whose cost is unknown", cause: APNS_CAUSE_UNLOCK_COST)
     }
     let (sum, overflow) = spent.addingReportingOverflow(work.ns)
     guard !overflow, sum <= Self.most, work.memory <= Self.mostMemory else {
@@ -64,7 +64,7 @@ struct UnlockBudget {
       if count > 0 {
         $0.append(", after ")
         $0.append(count)
-        $0.append(" keys before")
+        $0.append(" other keys")
       }
     }
   }

@@ -5,8 +5,8 @@ struct AnswerBody {
   private(set) var reason = Reason.other
   /// The reason as it was written; empty when there is none.
   private(set) var text = ReasonText()
-  /// Milliseconds since 1970 at which the device was found gone; 0: not said.
-  private(set) var timestamp: Int64 = 0
+  /// When the device was found gone; 0: not said.
+  private(set) var timestamp: UNIXMilliseconds = 0
 
   private init() {}
 
@@ -63,6 +63,19 @@ struct ReasonText {
   private(set) var count = 0
 
   init() {}
+
+  /// A text that was read before.
+  init(plain: UnsafeRawBufferPointer) {
+    count = min(plain.count, Self.capacity &- 1)
+    for index in 0..<count { bytes[index] = plain[index] }
+  }
+
+  func append(to message: inout Message) {
+    var copy = bytes
+    withUnsafeBytes(of: &copy) {
+      message.append(text: UnsafeRawBufferPointer(rebasing: $0[0..<count]))
+    }
+  }
 
   /// Reads the text between the quotation marks of a JSON string.
   init(json: UnsafeRawBufferPointer) {

@@ -2,7 +2,7 @@ import CSystem
 
 /// A header field that the table may hold.
 enum TableField: UInt8 {
-  case authority, topic, pushType, priority, expiration, collapseID, id
+  case authority, topic, pushType, priority, expiration, collapseID, channelID, id, requestID
 
   var name: UnsafeRawBufferPointer { Self.name(rawValue) }
 
@@ -15,13 +15,18 @@ enum TableField: UInt8 {
       apns-priority
       apns-expiration
       apns-collapse-id
+      apns-channel-id
       apns-id
+      apns-request-id
 
       """)[Int(number)]
   }
 
   /// The value differs for each notification, or is the same for many.
   var varies: Bool { rawValue >= TableField.expiration.rawValue }
+
+  /// No two requests have the same value.
+  var isUnique: Bool { rawValue >= TableField.id.rawValue }
 }
 
 /// HPACK's dynamic table (RFC 7541, 2.3.2) for one connection's requests: the newest of what was
@@ -51,8 +56,8 @@ struct FieldTable {
   private var kept = 4096
   private(set) var isReduced = false
   /// For each field, one more than its newest entry, and a digest of the last value.
-  private var newest = InlineArray<7, Int>(repeating: 0)
-  private var digests = InlineArray<7, UInt32>(repeating: 0)
+  private var newest = InlineArray<9, Int>(repeating: 0)
+  private var digests = InlineArray<9, UInt32>(repeating: 0)
 
   /// `memory` is lent, and has that size.
   init(_ memory: UnsafeMutableRawPointer) {
@@ -112,7 +117,7 @@ struct FieldTable {
 
   /// Whether it is worth an entry. A value that varies is, when the one before was the same.
   mutating func isWorth(_ field: TableField, _ value: UnsafeRawBufferPointer) -> Bool {
-    guard field.varies, field != .id else { return true }
+    guard field.varies, !field.isUnique else { return true }
     var digest: UInt32 = 2_166_136_261
     for byte in value { digest = (digest ^ UInt32(byte)) &* 16_777_619 }
     let isAgain = digests[Int(field.rawValue)] == digest

@@ -1,3 +1,4 @@
+import CAPNS
 import CNGHTTP2
 import CSystem
 
@@ -7,7 +8,10 @@ import CSystem
 struct HTTP2Connection {
   private let outbox: UnsafeMutablePointer<Outbox>
   private let number: UInt16
-  private let showsToken: Bool
+  fileprivate var showsToken = false
+  fileprivate let log: UnsafeMutablePointer<SessionLog>?
+  /// The connection's number in the log.
+  var serial: UInt32 = 0
   fileprivate var codec: OpaquePointer?
   /// Where nghttp2 gets its memory.
   fileprivate var memory: UnsafeMutablePointer<StreamMemory>?
@@ -40,8 +44,6 @@ struct HTTP2Connection {
   private(set) var hasSettings = false
   /// The peer takes no more streams, or their numbers have run out.
   private(set) var isLeaving = false
-  /// What the peer said when it stopped taking them.
-  private(set) var farewell = AnswerText()
   /// How many streams were answered, and whether one of them was accepted.
   private(set) var answers: UInt64 = 0
   private(set) var hasAccepted = false
@@ -54,7 +56,8 @@ struct HTTP2Connection {
 
   /// Nil when there is no memory.
   static func make(
-    number: Int, outbox: UnsafeMutablePointer<Outbox>, showsToken: Bool
+    number: Int, outbox: UnsafeMutablePointer<Outbox>,
+    log: UnsafeMutablePointer<SessionLog>? = nil
   ) -> UnsafeMutablePointer<HTTP2Connection>? {
     let size = headersOffset &+ RequestHeaders.size
     guard let record = malloc(size)?.bindMemory(to: UInt8.self, capacity: size) else {
@@ -67,15 +70,15 @@ struct HTTP2Connection {
       free(record)
       return nil
     }
-    itself.initialize(to: HTTP2Connection(number, outbox, record, showsToken))
+    itself.initialize(to: HTTP2Connection(number, outbox, record, log))
     return itself
   }
 
   private init(
     _ number: Int, _ outbox: UnsafeMutablePointer<Outbox>, _ record: UnsafeMutablePointer<UInt8>,
-    _ showsToken: Bool
+    _ log: UnsafeMutablePointer<SessionLog>?
   ) {
-    self.showsToken = showsToken
+    self.log = log
     self.number = UInt16(truncatingIfNeeded: number)
     self.outbox = outbox
     self.record = record
@@ -96,11 +99,25 @@ struct HTTP2Connection {
     (hasSettings, isLeaving, hasAccepted, isAsked) = (false, false, false, false)
     (answers, partsWritten, flightLimit) = (0, 0, FlightLimit())
     hasFailed = false
-    farewell = AnswerText()
   }
 
   /// Begins no more streams here.
   mutating func leave() { isLeaving = true }
+
+  /// Begins no more streams here, and takes back those of which nothing has been written. They are
+  /// reported as refused when the next record is filled. To be called once.
+  mutating func leaveUnsent() {
+    isLeaving = true
+    let codec = codec
+    outbox.pointee.forEachInFlight(on: number) {
+      let stream = $0.stream($1)
+      // nghttp2 knows a stream once its first frame was written.
+      if nghttp2_session_get_stream_user_data(codec, stream) == nil {
+        _ = nghttp2_submit_rst_stream(
+          codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, NGHTTP2_CANCEL.rawValue)
+      }
+    }
+  }
 
   /// Says that no more will come, and that nothing is wrong.
   func sayGoodbye() { _ = nghttp2_session_terminate_session(codec, NGHTTP2_NO_ERROR.rawValue) }
@@ -108,10 +125,12 @@ struct HTTP2Connection {
   /// Asks the peer whether it is there. No stream is begun until it answers.
   mutating func ask() {
     isAsked = nghttp2_submit_ping(codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil) == 0
+    if isAsked { outbox.pointee.metrics.pointee.pings &+= 1 }
   }
 
   /// The answer to this stream is no longer wanted.
   func cancel(_ stream: Int32) {
+    outbox.pointee.metrics.pointee.overdue &+= 1
     _ = nghttp2_submit_rst_stream(
       codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, NGHTTP2_CANCEL.rawValue)
   }
@@ -157,13 +176,17 @@ struct HTTP2Connection {
     var source = nghttp2_data_provider()
     source.source.ptr = handle
     source.read_callback = payloadWanted
-    let stream = nghttp2_submit_request(codec, nil, nil, 0, &source, handle)
+    // Only a request about channels has no payload.
+    let stream =
+      payloadCount == 0
+      ? nghttp2_submit_request(codec, nil, nil, 0, nil, handle)
+      : nghttp2_submit_request(codec, nil, nil, 0, &source, handle)
     guard stream > 0 else {
       isLeaving = true
       return nil
     }
     inFlight &+= 1
-    flightLimit.joined(outbox.pointee.entries[slot].doubts)
+    flightLimit.joined(outbox.pointee.doubts(slot))
     owed &+= payloadCount
     return stream
   }
@@ -221,7 +244,7 @@ struct HTTP2Connection {
     let start = target + Self.frameHead
     guard
       let end = headers.write(
-        outbox.pointee.request(slot), id: outbox.pointee.entries[slot].id, of: authority,
+        outbox.pointee.request(slot), id: outbox.pointee.entry(slot).pointee.id, of: authority,
         to: start)
     else { return false }
     target.copyMemory(from: head, byteCount: Self.frameHead)
@@ -239,31 +262,32 @@ struct HTTP2Connection {
   fileprivate mutating func streamEnded(
     _ codec: OpaquePointer?, _ stream: Int32, refused: Bool
   ) {
-    let entries = outbox.pointee.entries
     // The outbox knows already about a request that was not sent.
-    guard let slot = slot(codec, stream), entries[slot].state == .inFlight else { return }
+    guard let slot = slot(codec, stream) else { return }
+    let entry = outbox.pointee.entry(slot)
+    guard entry.pointee.state == .inFlight else { return }
     left(slot)
     if deferred == stream { deferred = 0 }
     // Nothing else would make the peer say more.
     if inFlight == 1 { resume() }
     let payload = outbox.pointee.request(slot).payload.count
-    owed = max(0, owed &- (payload &- Int(entries[slot].sent)))
+    owed = max(0, owed &- (payload &- Int(entry.pointee.sent)))
     // A service that has begun to answer has looked at the request.
-    entries[slot].isRefused = refused && entries[slot].status == 0
+    entry.pointee.isRefused = refused && entry.pointee.status == 0
     // When all streams are turned away, this notification is not the reason.
-    if entries[slot].isRefused, !isLeaving, entries[slot].refusals < .max {
-      entries[slot].refusals &+= 1
+    if entry.pointee.isRefused, !isLeaving, entry.pointee.refusals < .max {
+      entry.pointee.refusals &+= 1
     }
-    if entries[slot].isAnswered {
+    if entry.pointee.isAnswered {
       answers &+= 1
-      if entries[slot].status == 200 { hasAccepted = true }
+      if entry.pointee.status < 300 { hasAccepted = true }
     }
     outbox.pointee.streamEnded(slot)
   }
 
   private mutating func left(_ slot: Int) {
     inFlight &-= 1
-    flightLimit.left(outbox.pointee.entries[slot].doubts)
+    flightLimit.left(outbox.pointee.doubts(slot))
   }
 
   /// A request was submitted and can no longer be sent: it never had a stream, and no other will
@@ -272,13 +296,13 @@ struct HTTP2Connection {
     let (outbox, number) = (outbox, number)
     var found: Int?
     outbox.pointee.forEachInFlight(on: number) {
-      if $0.entries[$1].stream == stream { found = $1 }
+      if $0.stream($1) == stream { found = $1 }
     }
     isLeaving = true
     guard let slot = found else { return }
     left(slot)
     owed = max(0, owed &- outbox.pointee.request(slot).payload.count)
-    outbox.pointee.entries[slot].isRefused = true
+    outbox.pointee.refuse(slot)
     outbox.pointee.streamEnded(slot)
   }
 
@@ -289,7 +313,7 @@ struct HTTP2Connection {
     _ value: UnsafeRawBufferPointer
   ) -> Bool {
     guard let slot = slot(codec, stream) else { return true }
-    let entry = outbox.pointee.entries + slot
+    let entry = outbox.pointee.entry(slot)
     let isAnswered = entry.pointee.status != 0
     if Self.isText(name, ":status") {
       // There is exactly one, before all other fields, and none behind the body.
@@ -298,22 +322,47 @@ struct HTTP2Connection {
       return true
     }
     if Self.isText(name, "apns-id"), isAnswered {
-      if entry.pointee.status != 200 || outbox.pointee.reportsAccepted,
-        let id = UUIDText.bytes(value)
-      {
-        entry.pointee.id = id
+      if isTold(entry), let id = UUIDText.bytes(value) { entry.pointee.id = id }
+      return true
+    }
+    if name.count == 14, isAnswered {
+      if Self.isContentLength(name) {
+        guard let length = Self.number(value), entry.pointee.bodyLength == 0 else { return false }
+        entry.pointee.bodyLength = length &+ 1
+      } else if Self.isSame(name, "apns-unique-id") {
+        if isTold(entry), let id = UUIDText.bytes(value) { entry.pointee.unique = id }
+        return true
+      }
+    }
+    if name.count == 15, isAnswered {
+      if Self.isSame(name, "apns-request-id"), !outbox.pointee.request(slot).isForDevice {
+        if isTold(entry), let id = UUIDText.bytes(value) { entry.pointee.id = id }
+      } else if Self.isSame(name, "apns-channel-id") {
+        outbox.pointee.whole?.pointee.take(channel: value)
       }
       return true
     }
-    if name.count == 14, Self.isContentLength(name), isAnswered {
-      guard let length = Self.number(value), entry.pointee.bodyLength == 0 else { return false }
-      entry.pointee.bodyLength = length &+ 1
+    if name.count == 11, entry.pointee.status > 200, Self.isRetryAfter(name) {
+      entry.makeBody()?.pointee.read(retryAfter: value)
     }
     return isAnswered && name.first != 0x3A
   }
 
+  /// The caller is told of an answer with that status.
+  @inline(__always)
+  private func isTold(_ entry: UnsafeMutablePointer<OutboxEntry>) -> Bool {
+    entry.pointee.status != 200 || outbox.pointee.reportsAccepted
+  }
+
   private static func isContentLength(_ name: UnsafeRawBufferPointer) -> Bool {
-    let text: StaticString = "content-length"
+    isSame(name, "content-length")
+  }
+
+  private static func isRetryAfter(_ name: UnsafeRawBufferPointer) -> Bool {
+    isSame(name, "retry-after")
+  }
+
+  private static func isSame(_ name: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
     guard let base = name.baseAddress, name.count == text.utf8CodeUnitCount else { return false }
     return memcmp(base, text.utf8Start, name.count) == 0
   }
@@ -332,7 +381,7 @@ struct HTTP2Connection {
 
   /// The answer is complete. If it announced another length, it is malformed (RFC 9113, 8.1.1).
   private mutating func answerEnded(_ slot: Int) {
-    let entry = outbox.pointee.entries + slot
+    let entry = outbox.pointee.entry(slot)
     guard entry.pointee.status >= 200 else { return }
     entry.pointee.isWhole = true
     let length = entry.pointee.bodyLength
@@ -367,7 +416,7 @@ struct HTTP2Connection {
     _ codec: OpaquePointer?, _ stream: Int32, isLast: Bool
   ) {
     guard let slot = slot(codec, stream) else { return }
-    let entry = outbox.pointee.entries + slot
+    let entry = outbox.pointee.entry(slot)
     if entry.pointee.status >= 200 {
       if isLast { answerEnded(slot) }
       return
@@ -392,24 +441,39 @@ struct HTTP2Connection {
     // A service that needs no more of the request says so by a reset without an error (RFC 9113,
     // 8.1).
     guard error != NGHTTP2_NO_ERROR.rawValue, let slot = slot(codec, stream) else { return }
-    outbox.pointee.entries[slot].isReset = true
+    outbox.pointee.entry(slot).pointee.isReset = true
+    outbox.pointee.metrics.pointee.resets &+= 1
   }
 
   fileprivate mutating func heardBody(
     _ codec: OpaquePointer?, _ stream: Int32, _ bytes: UnsafeRawBufferPointer
   ) {
     guard let slot = slot(codec, stream) else { return }
-    let entries = outbox.pointee.entries
-    entries[slot].bodyHeard &+= UInt32(clamping: bytes.count)
+    let entry = outbox.pointee.entry(slot)
+    entry.pointee.bodyHeard &+= UInt32(clamping: bytes.count)
+    if let whole = outbox.pointee.whole { keep(bytes, in: whole, of: slot, stream) }
     // A 200 has no body, or none that matters.
-    guard entries[slot].status > 200 else { return }
-    if entries[slot].body == nil {
-      guard let memory = malloc(MemoryLayout<AnswerText>.size) else { return }
-      let body = memory.bindMemory(to: AnswerText.self, capacity: 1)
-      body.initialize(to: AnswerText())
-      entries[slot].body = body
+    guard entry.pointee.status > 200 else { return }
+    entry.makeBody()?.pointee.append(bytes)
+  }
+
+  /// A body that is longer than is kept ends its stream: nobody wants the rest.
+  @inline(never)
+  private mutating func keep(
+    _ bytes: UnsafeRawBufferPointer, in whole: UnsafeMutablePointer<WholeAnswer>, of slot: Int,
+    _ stream: Int32
+  ) {
+    let entry = outbox.pointee.entry(slot)
+    guard entry.pointee.status >= 200, entry.pointee.status < 300, !entry.pointee.isReset else {
+      return
     }
-    entries[slot].body?.pointee.append(bytes)
+    whole.pointee.take(body: bytes)
+    // What is asked for counts for no flood.
+    partsWritten &+= UInt64(truncatingIfNeeded: bytes.count / 32 &+ 1)
+    guard whole.pointee.isSpoilt else { return }
+    entry.pointee.isReset = true
+    _ = nghttp2_submit_rst_stream(
+      codec, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, NGHTTP2_CANCEL.rawValue)
   }
 
   fileprivate mutating func heardSettings() {
@@ -420,10 +484,22 @@ struct HTTP2Connection {
 
   fileprivate mutating func heardPong() { isAsked = false }
 
-  fileprivate mutating func heardGoodbye(_ bytes: UnsafeRawBufferPointer) {
+  fileprivate mutating func heardGoodbye() {
     isLeaving = true
-    farewell = AnswerText()
-    farewell.append(bytes)
+    outbox.pointee.metrics.pointee.goaways &+= 1
+  }
+
+  /// The notification that a stream carries, if it still does.
+  fileprivate func notification(of stream: Int32) -> Int? {
+    guard let slot = slot(codec, stream, near: lastSent),
+      outbox.pointee.isInFlight(slot, on: number, stream)
+    else { return nil }
+    return slot
+  }
+
+  /// What is known of the notification that a stream carries: its request, and the answer's status.
+  fileprivate func describe(_ slot: Int) -> (request: StoredRequest, status: UInt16) {
+    (outbox.pointee.request(slot), outbox.pointee.entry(slot).pointee.status)
   }
 
   /// The peer's window has grown.
@@ -466,13 +542,13 @@ struct HTTP2Connection {
   fileprivate mutating func readPayload(
     _ slot: Int, of stream: Int32, into buffer: UnsafeMutableRawPointer, _ room: Int
   ) -> (count: Int, isLast: Bool)? {
-    let entries = outbox.pointee.entries
+    let entry = outbox.pointee.entry(slot)
     let payload = outbox.pointee.request(slot).payload
-    let sent = min(Int(entries[slot].sent), payload.count)
+    let sent = min(Int(entry.pointee.sent), payload.count)
     let count = min(room, payload.count &- sent)
     if defers(stream, rest: payload.count &- sent, room: room) { return nil }
     if let base = payload.baseAddress { memcpy(buffer, base + sent, count) }
-    entries[slot].sent = UInt16(truncatingIfNeeded: sent &+ count)
+    entry.pointee.sent = UInt16(truncatingIfNeeded: sent &+ count)
     owed = max(0, owed &- count)
     partsWritten &+= 1
     return (count, sent &+ count == payload.count)
@@ -488,8 +564,9 @@ extension UnsafeMutablePointer<HTTP2Connection> {
   private static var noPriorities: Int32 { 9 }
 
   /// Begins HTTP/2 on a new connection; false when there is no memory.
-  func begin() -> Bool {
+  func begin(showsToken: Bool) -> Bool {
     pointee.end()
+    pointee.showsToken = showsToken
     var callbacks: OpaquePointer?
     var option: OpaquePointer?
     guard nghttp2_session_callbacks_new(&callbacks) == 0 else { return false }
@@ -502,7 +579,14 @@ extension UnsafeMutablePointer<HTTP2Connection> {
     nghttp2_option_set_no_http_messaging(option, 1)
     nghttp2_session_callbacks_set_on_header_callback(callbacks, heardHeader)
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, heardBody)
-    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, heardFrame)
+    if let log = pointee.log {
+      nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, heardLoggedFrame)
+      if log.pointee.says(APNS_LOG_TRACE) {
+        nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, sentFrame)
+      }
+    } else {
+      nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, heardFrame)
+    }
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, streamEnded)
     nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, frameNotSent)
     guard let memory = StreamMemory.make() else { return false }
@@ -575,6 +659,18 @@ extension UnsafeMutablePointer<HTTP2Connection> {
     }
   }
 
+  /// Says what a frame is, and of which notification.
+  @inline(never)
+  fileprivate func trace(
+    _ frame: UnsafePointer<nghttp2_frame>, isSent: Bool, _ log: UnsafeMutablePointer<SessionLog>
+  ) {
+    guard log.pointee.says(APNS_LOG_TRACE) else { return }
+    let stream = frame.pointee.hd.stream_id
+    let isRequest = UInt32(frame.pointee.hd.type) == NGHTTP2_HEADERS.rawValue
+    let slot = isRequest ? pointee.notification(of: stream) : nil
+    log.trace(frame, isSent: isSent, slot.map { pointee.describe($0) }, on: pointee.serial)
+  }
+
   /// Takes what was read; false when it is not HTTP/2 or the peer broke its rules.
   func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
     nghttp2_session_mem_recv(
@@ -637,10 +733,30 @@ private func heardFrame(
   case NGHTTP2_WINDOW_UPDATE.rawValue:
     if frame.pointee.hd.stream_id == 0 { connection.pointee.heardWindow() }
   case NGHTTP2_GOAWAY.rawValue:
-    let goaway = frame.pointee.goaway
-    connection.pointee.heardGoodbye(
-      UnsafeRawBufferPointer(start: goaway.opaque_data, count: goaway.opaque_data_len))
+    connection.pointee.heardGoodbye()
   default: break
+  }
+  return 0
+}
+
+/// The same for a session with a log.
+private func heardLoggedFrame(
+  _ codec: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?,
+  _ context: UnsafeMutableRawPointer?
+) -> CInt {
+  if let frame, let connection = connection(context), let log = connection.pointee.log {
+    log.heard(frame, on: connection.pointee.serial)
+    connection.trace(frame, isSent: false, log)
+  }
+  return heardFrame(codec, frame, context)
+}
+
+private func sentFrame(
+  _ codec: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?,
+  _ context: UnsafeMutableRawPointer?
+) -> CInt {
+  if let frame, let connection = connection(context), let log = connection.pointee.log {
+    connection.trace(frame, isSent: true, log)
   }
   return 0
 }

@@ -1,32 +1,40 @@
 import CAPNS
+import CSystem
 
 /// A notification's request to APNs by HTTP/2, checked before it uses a stream. Its texts
 /// belong to the caller.
 struct HTTP2Request {
+  /// The device token, or the text of a channel.
   let token: UnsafeRawBufferPointer
-  let payload: UnsafeRawBufferPointer
-  let type: PushType
-  /// 0: not given.
-  let priority: UInt8
+  /// 0, or one of the marks of `StoredRequest`.
+  let mark: UInt8
+  private let type: PushType
+  /// The payload is still to be read for it.
+  private let infersType: Bool
+  private let priority: UInt8
   /// UNIX seconds. 0: try once. Nil: not given.
-  let expiry: Int64?
+  let expiry: UNIXSeconds?
   /// Empty: the certificate is for one topic only.
   let topic: UnsafeRawBufferPointer
+  /// Goes behind the topic: what the push type needs and a session's topic lacks.
+  let topicSuffix: UnsafeRawBufferPointer
   /// Empty: no collapse identifier.
   let collapse: UnsafeRawBufferPointer
-  /// Nil: APNs makes an identifier.
-  let identifier: MessageID?
+  /// None: APNs makes one.
+  let identifier: MessageID
 
   static let collapseMax = 64
+  static let channelMax = Int(APNS_CHANNEL_ID_MAX)
   /// Apple's topics are never nearly this long.
   static let topicMax = 255
 
   /// `topic` is used if the notification names none; `topicCount` is its length if it was
-  /// checked before. `payloadMax` 0 stands for the limit of the push type.
+  /// checked before. `payloadMax` 0 stands for the limit of the push type. A payload without bytes,
+  /// only with a count, has to be read when it has been written.
   init(
     _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer,
-    payloadMax: Int, topic fallback: UnsafePointer<CChar>?, topicCount: Int? = nil,
-    needsTopic: Bool
+    payloadCount: Int, payloadMax: Int, topic fallback: UnsafePointer<CChar>?,
+    topicCount: Int? = nil, needsTopic: Bool
   ) throws(Failure) {
     let length = given.pointee.token_length
     guard length > 0, length <= Int(APNS_TOKEN_MAX) else {
@@ -37,15 +45,35 @@ struct HTTP2Request {
     guard let token = given.pointee.token else {
       throw Failure(APNS_ERR_ARGUMENT, "token is NULL", reject: APNS_REJECT_MISSING_TOKEN)
     }
-    guard payload.count > 0 else {
+    guard payloadCount > 0 else {
       throw Failure(
         APNS_ERR_ARGUMENT, "the payload is empty", reject: APNS_REJECT_MISSING_PAYLOAD)
     }
-    type = try Self.type(given.pointee.push_type, of: payload)
+    let isSessions = Self.isEmpty(given.pointee.topic)
+    if isSessions, let topicCount {
+      topic = UnsafeRawBufferPointer(start: fallback, count: topicCount)
+    } else {
+      topic = try Self.topic(isSessions ? fallback : given.pointee.topic)
+    }
+    if needsTopic, topic.count == 0 {
+      throw Failure(
+        APNS_ERR_ARGUMENT, "there is no topic, and a provider token needs one",
+        reject: APNS_REJECT_MISSING_TOPIC, cause: APNS_CAUSE_TOPIC)
+    }
+    // The types that a payload can turn out to have share a limit.
+    if let type = try Self.type(given.pointee.push_type, of: topic) {
+      self.type = type
+      infersType = false
+    } else {
+      type = PushType.inferred(from: payload)
+      infersType = payload.count == 0
+    }
+    topicSuffix =
+      isSessions ? Self.missingSuffix(of: topic, for: type) : .init(start: nil, count: 0)
     let limit = payloadMax == 0 ? type.payloadMax : min(payloadMax, type.payloadMax)
-    guard payload.count <= limit else {
+    guard payloadCount <= limit else {
       throw Self.refusal(
-        "the payload has ", payload.count, " bytes, more than ", limit,
+        "the payload has ", payloadCount, " bytes, more than ", limit,
         reject: APNS_REJECT_INVALID_PAYLOAD_SIZE)
     }
     priority = try Self.priority(given.pointee.priority, of: type)
@@ -57,31 +85,151 @@ struct HTTP2Request {
         $0.append(expiry: given.pointee.expiry)
       }
     }
-    if Self.isEmpty(given.pointee.topic), let topicCount {
-      topic = UnsafeRawBufferPointer(start: fallback, count: topicCount)
-    } else {
-      topic = try Self.topic(
-        Self.isEmpty(given.pointee.topic) ? fallback : given.pointee.topic)
-    }
-    if needsTopic, topic.count == 0 {
-      throw Failure(
-        APNS_ERR_ARGUMENT, "there is no topic, and a provider token needs one",
-        reject: APNS_REJECT_MISSING_TOPIC, cause: APNS_CAUSE_TOPIC)
-    }
     collapse = try Self.text(
       given.pointee.collapse_id, "collapse_id", most: Self.collapseMax, lowest: 0x20,
       reject: APNS_REJECT_PROCESSING_ERROR)
-    if let id = given.pointee.apns_id, id.pointee != 0 {
-      guard let read = MessageID(id) else {
-        throw Failure(
-          APNS_ERR_ARGUMENT, "apns_id is not a UUID", reject: APNS_REJECT_PROCESSING_ERROR)
-      }
-      identifier = read
-    } else {
-      identifier = nil
-    }
+    identifier = try Self.identifier(given.pointee.apns_id)
     self.token = UnsafeRawBufferPointer(start: token, count: length)
-    self.payload = payload
+    mark = 0
+  }
+
+  /// A broadcast to a channel (Apple: Sending broadcast push notification requests to APNs).
+  /// `fallback` is the app's if the notification does not name it.
+  @inline(never)
+  init(
+    _ given: UnsafePointer<apns_notification_t>, to channel: UnsafePointer<CChar>,
+    payloadCount: Int, payloadMax: Int, topic fallback: UnsafePointer<CChar>?
+  ) throws(Failure) {
+    guard given.pointee.token == nil, given.pointee.token_length == 0 else {
+      throw Self.refusal("a notification has a token or a channel_id, not both")
+    }
+    token = try Self.channel(channel)
+    mark = StoredRequest.broadcastMark
+    guard payloadCount > 0 else {
+      throw Failure(
+        APNS_ERR_ARGUMENT, "the payload is empty", reject: APNS_REJECT_MISSING_PAYLOAD)
+    }
+    let most = Int(APNS_PAYLOAD_MAX_BROADCAST)
+    let limit = payloadMax == 0 ? most : min(payloadMax, most)
+    guard payloadCount <= limit else {
+      throw Self.refusal(
+        "the payload has ", payloadCount, " bytes, more than ", limit,
+        reject: APNS_REJECT_INVALID_PAYLOAD_SIZE)
+    }
+    guard given.pointee.push_type == 0 || given.pointee.push_type == PushType.liveactivity.rawValue
+    else {
+      throw Self.refusal(
+        "push_type is ", Int(given.pointee.push_type), ", but a broadcast is for Live Activities")
+    }
+    (type, infersType) = (.liveactivity, false)
+    // Apple requires priority and expiration.
+    let said = try Self.priority(given.pointee.priority, of: .liveactivity)
+    priority = said == 0 ? 10 : said
+    guard given.pointee.expiry >= Int64(APNS_EXPIRY_ONCE) else {
+      throw Failure(APNS_ERR_ARGUMENT, reject: APNS_REJECT_PROCESSING_ERROR) {
+        $0.append(expiry: given.pointee.expiry)
+      }
+    }
+    expiry = max(0, given.pointee.expiry)
+    topic = try Self.bundle(Self.isEmpty(given.pointee.topic) ? fallback : given.pointee.topic)
+    if !Self.isEmpty(given.pointee.collapse_id) {
+      throw Self.refusal("a broadcast has no collapse_id")
+    }
+    topicSuffix = UnsafeRawBufferPointer(start: nil, count: 0)
+    collapse = UnsafeRawBufferPointer(start: nil, count: 0)
+    identifier = try Self.identifier(given.pointee.apns_id)
+  }
+
+  /// Something that is asked about the channels of an app; both texts are checked.
+  init(
+    _ operation: ChannelOperation, channel: UnsafeRawBufferPointer, app: UnsafeRawBufferPointer
+  ) {
+    token = channel
+    mark = StoredRequest.operationMark
+    (type, infersType) = (.liveactivity, false)
+    priority = operation.rawValue
+    expiry = nil
+    topic = app
+    topicSuffix = UnsafeRawBufferPointer(start: nil, count: 0)
+    collapse = UnsafeRawBufferPointer(start: nil, count: 0)
+    identifier = .none
+  }
+
+  /// The text of a channel: base64, as the service gave it.
+  static func channel(
+    _ text: UnsafePointer<CChar>
+  ) throws(Failure) -> UnsafeRawBufferPointer {
+    let bytes = try Self.text(
+      text, "channel_id", most: channelMax, lowest: 0x21, reject: APNS_REJECT_PROCESSING_ERROR)
+    var isEnding = false
+    for index in 0..<bytes.count {
+      switch bytes[index] {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2B, 0x2F, 0x2D, 0x5F:
+        if !isEnding { continue }
+      case 0x3D where index > 0:
+        isEnding = true
+        continue
+      default: break
+      }
+      throw Failure(APNS_ERR_ARGUMENT, reject: APNS_REJECT_PROCESSING_ERROR) {
+        $0.append("channel_id is not base64: character 0x")
+        $0.append(hex: bytes[index])
+        $0.append(" at ")
+        $0.append(index)
+      }
+    }
+    return bytes
+  }
+
+  /// The bundle id of a topic: it becomes part of a path, so it has no character with a meaning there.
+  static func bundle(
+    _ topic: UnsafePointer<CChar>?, reject: apns_reject_t = APNS_REJECT_INVALID_TOPIC_SIZE
+  ) throws(Failure) -> UnsafeRawBufferPointer {
+    let text = try Self.topic(topic, reject: reject)
+    let suffix: StaticString = ".push-type.liveactivity"
+    var count = text.count
+    let cut = count &- suffix.utf8CodeUnitCount
+    if cut >= 0, let base = text.baseAddress,
+      memcmp(base + cut, suffix.utf8Start, suffix.utf8CodeUnitCount) == 0
+    {
+      count = cut
+    }
+    guard count > 0 else {
+      throw Failure(
+        APNS_ERR_ARGUMENT, "there is no topic: channels need the app's bundle id",
+        reject: reject == APNS_REJECT_NONE ? reject : APNS_REJECT_MISSING_TOPIC,
+        cause: APNS_CAUSE_TOPIC)
+    }
+    for index in 0..<count {
+      switch text[index] {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: continue
+      default: break
+      }
+      throw Failure(APNS_ERR_ARGUMENT, reject: reject, cause: APNS_CAUSE_TOPIC) {
+        $0.append("a bundle id cannot have character 0x")
+        $0.append(hex: text[index])
+        $0.append(" at ")
+        $0.append(index)
+      }
+    }
+    return UnsafeRawBufferPointer(rebasing: text[0..<count])
+  }
+
+  struct Kind {
+    let type: PushType
+    /// 0: not given.
+    let priority: UInt8
+  }
+
+  /// The push type and the priority. A payload that was still to be written is read for them, and
+  /// refused if the priority does not suit what it is.
+  @inline(__always)
+  func kind(
+    of payload: UnsafeRawBufferPointer
+  ) throws(Failure) -> Kind {
+    guard infersType else { return Kind(type: type, priority: priority) }
+    let inferred = PushType.inferred(from: payload)
+    return Kind(type: inferred, priority: try Self.priority(priority, of: inferred))
   }
 
   static func topic(
@@ -92,20 +240,80 @@ struct HTTP2Request {
   }
 
   @inline(__always)
+  private static func identifier(_ text: UnsafePointer<CChar>?) throws(Failure) -> MessageID {
+    guard let text, text.pointee != 0 else { return .none }
+    guard let read = MessageID(text) else { throw refusal("apns_id is not a UUID") }
+    return read
+  }
+
+  @inline(__always)
   private static func isEmpty(_ text: UnsafePointer<CChar>?) -> Bool {
     guard let text else { return true }
     return text.pointee == 0
   }
 
+  /// The type that the notification or its topic says; nil if the payload has to.
   @inline(__always)
   private static func type(
-    _ given: UInt8, of payload: UnsafeRawBufferPointer
-  ) throws(Failure) -> PushType {
-    if given == 0 { return PushType.inferred(from: payload) }
+    _ given: UInt8, of topic: UnsafeRawBufferPointer
+  ) throws(Failure) -> PushType? {
+    if given == 0 { return PushType.named(in: topic) }
     guard let type = PushType(rawValue: given) else {
       throw refusal("push_type is ", Int(given), ", not an apns_push_type_t")
     }
     return type
+  }
+
+  @inline(__always)
+  private static func missingSuffix(
+    of topic: UnsafeRawBufferPointer, for type: PushType
+  ) -> UnsafeRawBufferPointer {
+    guard type.rawValue > PushType.background.rawValue, topic.count > 0, !type.fits(topic),
+      PushType.named(in: topic) == nil
+    else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+    return type.topicSuffix
+  }
+
+  /// Refuses a topic that APNs refuses for the push type, and a payload that a device ignores with
+  /// that type.
+  @inline(never)
+  func check(_ traits: PayloadTraits) throws(Failure) {
+    // A broadcast has the bundle id in its path.
+    let isNamed = topic.count > 0 && topicSuffix.count == 0 && mark == 0
+    if isNamed, !type.fits(topic) {
+      throw mismatch(type, "the topic does not end in ", type.topicSuffix)
+    }
+    if isNamed, let named = PushType.named(in: topic), named != type {
+      throw mismatch(named, "the topic ends in ", named.topicSuffix)
+    }
+    if type.suits(traits) { return }
+    let words: StaticString =
+      switch type {
+      case .mdm: "the payload has no mdm"
+      case .liveactivity: "the payload has no key of a Live Activity"
+      case .widgets, .controls: "the payload has no content-changed"
+      default:
+        traits.isActivity
+          ? "the payload is a Live Activity's"
+          : "the payload's content-changed is for widgets and controls"
+      }
+    throw mismatch(nil, words, UnsafeRawBufferPointer(start: nil, count: 0))
+  }
+
+  @inline(never)
+  private func mismatch(
+    _ needed: PushType?, _ words: StaticString, _ suffix: UnsafeRawBufferPointer
+  ) -> Failure {
+    Failure(
+      APNS_ERR_ARGUMENT, reject: APNS_REJECT_PROCESSING_ERROR,
+      cause: needed == nil ? APNS_CAUSE_NONE : APNS_CAUSE_TOPIC
+    ) {
+      $0.append("push_type is ")
+      $0.append(text: type.text)
+      $0.append(", but ")
+      $0.append(words)
+      $0.append(text: suffix)
+    }
   }
 
   /// A background push has to have priority 5 (Sending notification requests to APNs,
@@ -117,7 +325,7 @@ struct HTTP2Request {
       throw refusal("priority is ", Int(given), ", not 1, 5 or 10")
     }
     if type == .background {
-      throw refusal("priority is ", Int(given), ", and a background push has 5")
+      throw refusal("priority is ", Int(given), ", but a background push needs 5")
     }
     return given
   }
@@ -137,7 +345,7 @@ struct HTTP2Request {
       else {
         throw Failure(APNS_ERR_ARGUMENT, reject: reject, cause: cause) {
           $0.append(name)
-          $0.append(" has character 0x")
+          $0.append(" cannot have character 0x")
           $0.append(hex: byte)
           $0.append(" at ")
           $0.append(count)
@@ -157,6 +365,11 @@ struct HTTP2Request {
   }
 
   @inline(never)
+  private static func refusal(_ text: StaticString) -> Failure {
+    Failure(APNS_ERR_ARGUMENT, text, reject: APNS_REJECT_PROCESSING_ERROR)
+  }
+
+  @inline(never)
   private static func refusal(
     _ before: StaticString, _ number: Int, _ behind: StaticString, _ other: Int? = nil,
     reject: apns_reject_t = APNS_REJECT_PROCESSING_ERROR
@@ -170,28 +383,23 @@ struct HTTP2Request {
   }
 }
 
-/// A UUID in lower case, as in `apns-id`.
+/// The bytes of an `apns-id`, as words, which are cheap to copy.
 struct MessageID {
-  static let count = 36
-  private(set) var bytes = InlineArray<36, UInt8>(repeating: 0)
+  private let words: (UInt64, UInt64)
+
+  static var none: MessageID { MessageID((0, 0)) }
+
+  private init(_ words: (UInt64, UInt64)) { self.words = words }
 
   /// Nil if the text is not 8-4-4-4-12 hex digits, in either case.
   @inline(never)
   init?(_ text: UnsafePointer<CChar>) {
-    for index in 0..<Self.count {
-      let byte = UInt8(bitPattern: text[index])
-      switch index {
-      case 8, 13, 18, 23:
-        guard byte == 0x2D else { return nil }
-        bytes[index] = byte
-      default:
-        switch byte {
-        case 0x30...0x39, 0x61...0x66: bytes[index] = byte
-        case 0x41...0x46: bytes[index] = byte | 0x20
-        default: return nil
-        }
-      }
+    let count = strnlen(text, UUIDText.count &+ 1)
+    guard let bytes = UUIDText.bytes(UnsafeRawBufferPointer(start: text, count: count)) else {
+      return nil
     }
-    guard text[Self.count] == 0 else { return nil }
+    words = unsafeBitCast(bytes, to: (UInt64, UInt64).self)
   }
+
+  var bytes: InlineArray<16, UInt8> { unsafeBitCast(words, to: InlineArray<16, UInt8>.self) }
 }

@@ -1,3 +1,4 @@
+import CAPNS
 import CSystem
 
 /// Every notification of a session over HTTP/2 without an end, its request ready to be sent again,
@@ -8,7 +9,7 @@ import CSystem
 /// `fresh` on were never sent. Lists name an entry by its slot plus one; 0 is none.
 struct Outbox: ~Copyable {
   private let memory: UnsafeMutableRawPointer
-  let entries: UnsafeMutablePointer<OutboxEntry>
+  private let entries: UnsafeMutablePointer<OutboxEntry>
   /// How many entries there are.
   let capacity: Int
   private var store: RequestStore
@@ -22,15 +23,18 @@ struct Outbox: ~Copyable {
   /// neighbours. Behind `touched` none was ever used.
   private var unused = OutboxList()
   private var touched = 0
-  /// To be sent again at once; and later, with a list for each try, so that each list is in the
-  /// order of its times.
+  /// To be sent at once, because they were sent before or passed over; and later.
   private var again = OutboxList()
-  private var later = InlineArray<6, OutboxList>(repeating: OutboxList())
-  /// Seconds until the next try; the last one holds for all further tries.
-  static let pauses: InlineArray<6, Seconds> = [1, 2, 4, 8, 16, 32]
+  private var later: RetryQueue
+  /// With the option `device_order`.
+  private var order: DeviceOrder?
+  /// Something was added to `again` since that was last asked for.
+  private var hasNewAgain = false
   /// Streams that have ended and are to be judged; and outcomes to be taken.
   private var answered = OutboxList()
   private var ended = OutboxList()
+  /// The text of the answer that was told last.
+  private var told: UnsafeMutablePointer<AnswerText>?
 
   private(set) var inFlight = 0
   private(set) var waitingOutcomes = 0
@@ -40,30 +44,51 @@ struct Outbox: ~Copyable {
   private(set) var rejected: UInt64 = 0
   private(set) var unknown: UInt64 = 0
   private(set) var resent: UInt64 = 0
+  /// For requests that come one at a time: where the answer is kept whole. Somebody else's.
+  var whole: UnsafeMutablePointer<WholeAnswer>?
+  /// What the session counts for a monitoring system, where its connections reach it too.
+  let metrics: UnsafeMutablePointer<apns_session_metrics_t>
 
   /// `bytes` for requests and bookkeeping together; nil when there is no memory.
-  init?(bytes: Int, reportsAccepted: Bool) {
+  init?(bytes: Int, reportsAccepted: Bool, keepsOrder: Bool) {
     // A quarter for the bookkeeping suits requests of 240 bytes and more.
     var count = 32
-    while count &* 2 &* MemoryLayout<OutboxEntry>.stride <= bytes / 4 { count &*= 2 }
-    let bookkeeping = count &* MemoryLayout<OutboxEntry>.stride
+    while Self.bookkeeping(count &* 2, keepsOrder) <= bytes / 4 { count &*= 2 }
+    let bookkeeping = Self.bookkeeping(count, keepsOrder)
     guard bytes > bookkeeping, bytes < Int(Int32.max), let memory = malloc(bytes) else {
       return nil
     }
+    guard let counts = calloc(1, MemoryLayout<apns_session_metrics_t>.size) else {
+      free(memory)
+      return nil
+    }
+    metrics = counts.bindMemory(to: apns_session_metrics_t.self, capacity: 1)
     self.memory = memory
     entries = memory.bindMemory(to: OutboxEntry.self, capacity: count)
     capacity = count
     store = RequestStore(memory + bookkeeping, size: bytes &- bookkeeping)
     self.reportsAccepted = reportsAccepted
+    let ordering = memory + count &* MemoryLayout<OutboxEntry>.stride
+    if keepsOrder { order = DeviceOrder(ordering, capacity: count) }
+    later = RetryQueue(
+      ordering + (keepsOrder ? DeviceOrder.size(capacity: count) : 0), capacity: count)
     // Connections look at it before anything is taken.
     entries.initialize(to: OutboxEntry(userData: nil, identifier: 0, place: 0, takenAt: 0))
   }
 
+  /// What so many entries take besides their requests.
+  private static func bookkeeping(_ count: Int, _ keepsOrder: Bool) -> Int {
+    count &* MemoryLayout<OutboxEntry>.stride &+ RetryQueue.size(capacity: count)
+      &+ (keepsOrder ? DeviceOrder.size(capacity: count) : 0)
+  }
+
   /// Makes an outbox that stays where it is in memory until it is ended.
-  static func make(bytes: Int, reportsAccepted: Bool) -> UnsafeMutablePointer<Outbox>? {
+  static func make(
+    bytes: Int, reportsAccepted: Bool, keepsOrder: Bool
+  ) -> UnsafeMutablePointer<Outbox>? {
     guard let memory = malloc(MemoryLayout<Outbox>.size) else { return nil }
     let outbox = memory.bindMemory(to: Outbox.self, capacity: 1)
-    if let made = Outbox(bytes: bytes, reportsAccepted: reportsAccepted) {
+    if let made = Outbox(bytes: bytes, reportsAccepted: reportsAccepted, keepsOrder: keepsOrder) {
       outbox.initialize(to: made)
       return outbox
     }
@@ -79,6 +104,8 @@ struct Outbox: ~Copyable {
   deinit {
     // An entry that was given back has no body.
     for slot in 0..<touched { free(entries[slot].body) }
+    free(told)
+    free(metrics)
     free(memory)
   }
 
@@ -116,24 +143,60 @@ struct Outbox: ~Copyable {
   @inline(__always)
   func address(_ place: Int) -> UnsafeMutableRawPointer { store.address(place) }
 
-  /// Takes the request that was written to `place`; returns its slot.
+  /// Takes the request that was written to `place`. `id` is the caller's apns-id,
+  /// zero for none.
   mutating func commit(
     _ place: Int, size: Int, identifier: UInt32, userData: UnsafeMutableRawPointer?,
-    at second: Seconds
-  ) -> Int {
+    id: InlineArray<16, UInt8>, at second: Seconds
+  ) {
     let slot = takeEntry()
     let number = UInt32(truncatingIfNeeded: slot &+ 1)
     entries[slot] = OutboxEntry(
       userData: userData, identifier: identifier, place: UInt32(truncatingIfNeeded: place),
       takenAt: second)
+    entries[slot].id = id
     entries[slot].older = newest
     if newest == 0 { oldest = number } else { entries[Int(newest) &- 1].newer = number }
     newest = number
-    if fresh == 0 { fresh = number }
     store.commit(place, size)
+    if order == nil {
+      if fresh == 0 { fresh = number }
+    } else {
+      putInLine(slot)
+    }
     taken &+= 1
     unresolved &+= 1
-    return slot
+  }
+
+  /// The notification waits behind earlier ones to its device.
+  @inline(never)
+  private mutating func putInLine(_ slot: Int) {
+    let (entries, store) = (entries, store)
+    let isFirst = order?.add(slot) {
+      StoredRequest(UnsafeRawPointer(store.address(Int(entries[$0].place)))).token
+    }
+    if fresh != 0 { return }
+    if isFirst == false {
+      _ = order?.passes(slot)
+    } else {
+      fresh = UInt32(truncatingIfNeeded: slot &+ 1)
+    }
+  }
+
+  /// Leaves out those that wait behind earlier ones to their device.
+  @inline(never)
+  private mutating func passOver() {
+    while fresh != 0, order?.passes(Int(fresh) &- 1) == true {
+      fresh = entries[Int(fresh) &- 1].newer
+    }
+  }
+
+  /// The notification has its end, and the next one to its device may be sent.
+  @inline(never)
+  private mutating func endTurn(_ slot: Int) {
+    guard let next = order?.end(slot) else { return }
+    entries.append(next, to: &again)
+    hasNewAgain = true
   }
 
   /// An unused entry: `reserve` has seen that there is one.
@@ -167,38 +230,31 @@ struct Outbox: ~Copyable {
   /// Something may be sent now.
   func isDue(at second: Seconds) -> Bool {
     if !again.isEmpty || fresh != 0 { return true }
-    return nextTry.map { Int32(bitPattern: second &- $0) >= 0 } ?? false
+    guard let next = later.next else { return false }
+    return RetryQueue.hasCome(next, at: second)
   }
 
-  /// Something waits to be sent, now or later.
-  var hasQueued: Bool { unresolved > inFlight }
+  /// Whether something that can be sent at once was added since this was last asked, by an answer
+  /// that came when some channels had had their turn.
+  @inline(__always)
+  mutating func takeNewAgain() -> Bool {
+    guard hasNewAgain else { return false }
+    hasNewAgain = false
+    return !again.isEmpty
+  }
 
   /// The second at which the first of those that wait for another try may be sent.
-  var nextTry: Seconds? {
-    var next: UInt32?
-    for index in 0..<later.count where !later[index].isEmpty {
-      let due = dueTime(index)
-      if let other = next, Int32(bitPattern: due &- other) >= 0 { continue }
-      next = due
-    }
-    return next
-  }
-
-  private func dueTime(_ index: Int) -> Seconds {
-    entries[Int(later[index].first) &- 1].sentAt &+ Self.pauses[index]
-  }
+  @inline(__always)
+  var nextTry: Seconds? { later.next }
 
   /// The slot of the next one to be sent.
   mutating func takeDue(at second: Seconds) -> Int? {
     if let slot = entries.takeFirst(of: &again) { return slot }
-    for index in 0..<later.count where !later[index].isEmpty {
-      if Int32(bitPattern: second &- dueTime(index)) >= 0 {
-        return entries.takeFirst(of: &later[index])
-      }
-    }
+    if later.next != nil, let slot = later.take(at: second) { return slot }
     guard fresh != 0 else { return nil }
     let slot = Int(fresh) &- 1
     fresh = entries[slot].newer
+    if order != nil { passOver() }
     return slot
   }
 
@@ -211,10 +267,14 @@ struct Outbox: ~Copyable {
     }
   }
 
-  mutating func sent(_ slot: Int, on connection: UInt16, stream: Int32, at second: Seconds) {
+  /// `token` is the generation of the provider token that it was sent with.
+  mutating func sent(
+    _ slot: Int, on connection: UInt16, stream: Int32, token: UInt32, at time: SendTime
+  ) {
     entries[slot].state = .inFlight
     entries[slot].connection = connection
     entries[slot].stream = stream
+    entries[slot].tokenGeneration = token
     entries[slot].status = 0
     entries[slot].isWhole = false
     entries[slot].isReset = false
@@ -222,11 +282,62 @@ struct Outbox: ~Copyable {
     entries[slot].isRefused = false
     entries[slot].sent = 0
     if entries[slot].sentAt != 0 { resent &+= 1 }
-    entries[slot].sentAt = max(second, 1)
+    entries[slot].sentAt = max(time.second, 1)
+    entries[slot].sentFraction = time.fraction
     inFlight &+= 1
   }
 
+  // MARK: What is known of one
+
+  /// What the connection that carries it keeps up to date.
+  @inline(__always)
+  func entry(_ slot: Int) -> UnsafeMutablePointer<OutboxEntry> { entries + slot }
+
+  /// The status of its answer so far; 0: none yet.
+  func status(_ slot: Int) -> UInt16 { entries[slot].status }
+  /// The seconds since it was taken.
+  func age(_ slot: Int, at second: Seconds) -> Seconds { second &- entries[slot].takenAt }
+  func sentAt(_ slot: Int) -> Seconds { entries[slot].sentAt }
+  /// How long before that time it was last sent.
+  func flightTime(_ slot: Int, until time: SendTime) -> Nanoseconds {
+    time.since(SendTime(entries[slot].sentAt, entries[slot].sentFraction))
+  }
+  func stream(_ slot: Int) -> Int32 { entries[slot].stream }
+  /// The number of the connection that it was last sent on.
+  func connection(_ slot: Int) -> Int { Int(entries[slot].connection) }
+  func isRefused(_ slot: Int) -> Bool { entries[slot].isRefused }
+  func refusals(_ slot: Int) -> UInt8 { entries[slot].refusals }
+  func doubts(_ slot: Int) -> UInt8 { entries[slot].doubts }
+
   // MARK: What comes of it
+
+  /// The peer has not looked at it.
+  mutating func refuse(_ slot: Int) { entries[slot].isRefused = true }
+
+  /// The generation of the provider token that was refused with it. Nil the second time: one new
+  /// token is asked for each.
+  mutating func takeRefusedToken(_ slot: Int) -> UInt32? {
+    guard !entries[slot].hasNewToken else { return nil }
+    entries[slot].hasNewToken = true
+    return entries[slot].tokenGeneration
+  }
+
+  /// Stands for the token of credentials that the session no longer uses.
+  static var replacedToken: UInt32 { .max }
+
+  /// It was sent with such a token, if with any.
+  mutating func tokenReplaced(_ slot: Int) { entries[slot].tokenGeneration = Self.replacedToken }
+
+  /// Some notification without an end names no topic.
+  var lacksTopic: Bool {
+    var next = oldest
+    while next != 0 {
+      let slot = Int(next) &- 1
+      if request(slot).topic.count == 0 { return true }
+      next = entries[slot].newer
+    }
+    return false
+  }
 
   /// Its stream has ended; `takeAnswered` returns it to be judged. If it was neither answered nor
   /// refused, nobody knows what became of it.
@@ -263,33 +374,53 @@ struct Outbox: ~Copyable {
     }
   }
 
+  /// Reads what the service said with a status other than 200. `isRepeated`: it gave the same reason
+  /// the last time. `goneSince` is in UNIX milliseconds, 0 if the service did not say.
+  mutating func readAnswer(_ slot: Int) -> (reason: Reason, goneSince: Int64, isRepeated: Bool) {
+    let reason = entries[slot].body?.pointee.judge() ?? .other
+    let isRepeated = entries[slot].lastReason == reason
+    entries[slot].lastStatus = entries[slot].status
+    entries[slot].lastReason = reason
+    return (reason, entries[slot].body?.pointee.goneSince ?? 0, isRepeated)
+  }
+
   /// It is sent again at once.
   mutating func sendAgain(_ slot: Int) {
+    whole?.pointee.clear()
     entries[slot].state = .queued
     forget(slot)
     entries.append(slot, to: &again)
+    hasNewAgain = true
   }
 
-  /// The pause in seconds before another try.
-  func pause(_ slot: Int) -> Seconds { Self.pauses[pauseIndex(slot)] }
+  /// How often its answer asked for another try before.
+  func tries(_ slot: Int) -> Int { Int(entries[slot].tries) }
 
-  private func pauseIndex(_ slot: Int) -> Int {
-    min(Int(entries[slot].tries), Self.pauses.count &- 1)
-  }
+  /// After how many seconds its answer asked to send it again; 0: not said.
+  func retryAfter(_ slot: Int) -> Seconds { entries[slot].body?.pointee.retryAfter ?? 0 }
 
-  /// It is tried again after that pause.
-  mutating func tryLater(_ slot: Int) {
-    let index = pauseIndex(slot)
+  /// It is tried again at that second.
+  mutating func tryLater(_ slot: Int, at due: Seconds) {
+    whole?.pointee.clear()
     if entries[slot].tries < .max { entries[slot].tries &+= 1 }
     entries[slot].state = .queued
     forget(slot)
-    entries.append(slot, to: &later[index])
+    later.add(slot, due: due)
   }
 
   private mutating func forget(_ slot: Int) {
     free(entries[slot].body)
     entries[slot].body = nil
   }
+
+  /// What may have arrived may be sent again, and the answer could be another.
+  var mayRepeat: Bool {
+    guard let whole else { return true }
+    return !whole.pointee.isOnce && !whole.pointee.isSpoilt
+  }
+
+  /// A request that has no end may have arrived.
+  var isAnyInFlight: Bool { inFlight > 0 || !answered.isEmpty }
 
   /// It has its end.
   mutating func end(_ slot: Int, as outcome: Outcome) {
@@ -300,6 +431,7 @@ struct Outbox: ~Copyable {
     case .unknown: unknown &+= 1
     }
     entries[slot].outcome = outcome
+    if order != nil { endTurn(slot) }
     giveBackRequest(slot)
     if outcome != .accepted || reportsAccepted {
       entries[slot].state = .ended
@@ -313,7 +445,8 @@ struct Outbox: ~Copyable {
   /// Everything without an end gets one.
   mutating func abandon() {
     (again, answered) = (OutboxList(), OutboxList())
-    for index in 0..<later.count { later[index] = OutboxList() }
+    later.forgetAll()
+    order = nil
     inFlight = 0
     fresh = 0
     while oldest != 0 { end(Int(oldest) &- 1, as: .unknown) }
@@ -351,13 +484,23 @@ struct Outbox: ~Copyable {
     oldest == 0 ? nil : entries[Int(oldest) &- 1].identifier
   }
 
-  /// The slot of the outcome that came first; `tookOutcome` gives it back.
-  var firstOutcome: Int? { ended.isEmpty ? nil : Int(ended.first) &- 1 }
+  /// Takes the outcome that came first. The text of its answer stays until the next one is taken.
+  mutating func takeOutcome() -> WaitingOutcome? {
+    guard !ended.isEmpty else { return nil }
+    let entry = entries + (Int(ended.first) &- 1)
+    let taken = WaitingOutcome(
+      outcome: entry.pointee.outcome, identifier: entry.pointee.identifier,
+      userData: entry.pointee.userData, answer: entry.pointee.answer)
+    tookOutcome()
+    return taken
+  }
 
-  /// The first outcome was taken.
-  mutating func tookOutcome() {
+  private mutating func tookOutcome() {
     guard let slot = entries.takeFirst(of: &ended) else { return }
     waitingOutcomes &-= 1
+    free(told)
+    told = entries[slot].body
+    entries[slot].body = nil
     giveBackEntry(slot)
   }
 }

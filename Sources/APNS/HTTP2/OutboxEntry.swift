@@ -1,3 +1,5 @@
+import CSystem
+
 /// What the outbox keeps of a notification besides its request.
 struct OutboxEntry {
   var userData: UnsafeMutableRawPointer?
@@ -29,6 +31,8 @@ struct OutboxEntry {
   var refusals: UInt8 = 0
   /// How often it was sent and nobody knows what became of it.
   var doubts: UInt8 = 0
+  /// A provider token was replaced for it.
+  var hasNewToken = false
   /// The announced length of the answer's body plus one, 0 when none was announced; and how much of
   /// it came.
   var bodyLength: UInt32 = 0
@@ -40,13 +44,17 @@ struct OutboxEntry {
   /// Times of the monotonic clock: when it was taken, and when it was last sent.
   var takenAt: Seconds
   var sentAt: Seconds = 0
-  /// The apns-id: the caller's, or the one in the answer once that is there. All zero: none.
+  /// The apns-id, or a broadcast's apns-request-id: the caller's, or the one in the answer once that
+  /// is there. All zero: none.
   var id = InlineArray<16, UInt8>(repeating: 0)
-  /// Which provider token it was sent with, and whether one was replaced for it.
+  /// The apns-unique-id of the answer. All zero: none.
+  var unique = InlineArray<16, UInt8>(repeating: 0)
+  /// Which provider token it was sent with.
   var tokenGeneration: UInt32 = 0
-  var hasNewToken = false
   var lastReason = Reason.none
   var outcome = Outcome.unknown
+  /// What `sentAt` lacks to the whole time, see `SendTime`. It fills the entry's last two bytes.
+  var sentFraction: UInt16 = 0
 
   init(
     userData: UnsafeMutableRawPointer?, identifier: UInt32, place: UInt32, takenAt: Seconds
@@ -60,6 +68,35 @@ struct OutboxEntry {
   /// Only a whole answer counts: its header fields and the end of the stream, without an error in
   /// between.
   var isAnswered: Bool { isWhole && !isReset && status >= 200 }
+
+  /// What the caller is told of the answer. If the outcome is unknown, of the last one that asked
+  /// for another try.
+  var answer: ServiceAnswer? {
+    let none = UnsafeRawBufferPointer(start: nil, count: 0)
+    switch outcome {
+    case .accepted:
+      return ServiceAnswer(
+        status: status, reason: 0, reasonText: none, goneSince: 0, retryAfter: 0,
+        id: Self.words(id), unique: Self.words(unique))
+    case .rejected:
+      return ServiceAnswer(
+        status: status, reason: lastReason.number, reasonText: body?.text ?? none,
+        goneSince: body?.pointee.goneSince ?? 0,
+        retryAfter: lastReason.retryAfter(
+          answered: Int(status), asked: body?.pointee.retryAfter ?? 0),
+        id: Self.words(id), unique: Self.words(unique))
+    case .unknown:
+      guard lastStatus != 0 else { return nil }
+      return ServiceAnswer(
+        status: lastStatus, reason: lastReason.number, reasonText: lastReason.text ?? none,
+        goneSince: 0, retryAfter: lastReason.retryAfter(answered: Int(lastStatus), asked: 0),
+        id: (0, 0), unique: (0, 0))
+    }
+  }
+
+  private static func words(_ id: InlineArray<16, UInt8>) -> (UInt64, UInt64) {
+    unsafeBitCast(id, to: (UInt64, UInt64).self)
+  }
 }
 
 enum OutboxState: UInt8 {
@@ -74,20 +111,31 @@ enum OutboxState: UInt8 {
   case done
 }
 
-/// The body of an answer that is not 200: a short JSON object.
+/// The body of an answer that is not 200: a short JSON object. Once it has been judged, the reason
+/// in it.
 struct AnswerText {
   /// More than any of Apple's reasons takes.
   static let capacity = 255
+  // First, so that it lies at the address of the whole.
   var bytes = InlineArray<255, UInt8>(repeating: 0)
   private(set) var count: UInt8 = 0
+  /// UNIX milliseconds since when the device is gone; 0: not said, or not judged.
+  private(set) var goneSince: Int64 = 0
+  /// After how many seconds the service asks to send the notification again; 0: not said.
+  private(set) var retryAfter: Seconds = 0
 
-  /// Calls `body` with the bytes.
-  func read<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-    var copy = bytes
-    return withUnsafeBytes(of: &copy) {
-      body(UnsafeRawBufferPointer(rebasing: $0[0..<Int(count)]))
+  /// Reads the field retry-after (RFC 9110, 10.2.3). Only a number of seconds counts, and at most a
+  /// day.
+  mutating func read(retryAfter text: UnsafeRawBufferPointer) {
+    var seconds: Seconds = 0
+    for byte in text {
+      guard byte >= 0x30, byte <= 0x39 else { return }
+      seconds = min(seconds &* 10 &+ Seconds(byte &- 0x30), Self.longestRetry)
     }
+    retryAfter = max(retryAfter, seconds)
   }
+
+  private static var longestRetry: Seconds { 86_400 }
 
   /// Keeps as much as there is room for.
   mutating func append(_ more: UnsafeRawBufferPointer) {
@@ -96,6 +144,36 @@ struct AnswerText {
       bytes[Int(count)] = byte
       count &+= 1
     }
+  }
+
+  /// Reads the object, and keeps of it what the caller will be told.
+  mutating func judge() -> Reason {
+    let length = Int(count)
+    let said = withUnsafeBytes(of: &bytes) {
+      AnswerBody(UnsafeRawBufferPointer(rebasing: $0[0..<length]))
+    }
+    goneSince = said.timestamp
+    count = UInt8(truncatingIfNeeded: said.text.count)
+    withUnsafeMutableBytes(of: &bytes) { said.text.copy(to: $0) }
+    return said.reason
+  }
+}
+
+extension UnsafeMutablePointer<AnswerText> {
+  var text: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: self, count: Int(pointee.count))
+  }
+}
+
+extension UnsafeMutablePointer<OutboxEntry> {
+  /// Where the answer's body is kept; nil when there is no memory.
+  func makeBody() -> UnsafeMutablePointer<AnswerText>? {
+    if let body = pointee.body { return body }
+    guard let memory = malloc(MemoryLayout<AnswerText>.size) else { return nil }
+    let body = memory.bindMemory(to: AnswerText.self, capacity: 1)
+    body.initialize(to: AnswerText())
+    pointee.body = body
+    return body
   }
 }
 

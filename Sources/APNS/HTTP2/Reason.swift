@@ -59,6 +59,13 @@ struct Reason: Equatable {
       500BBInternalServerError\0\
       503KBServiceUnavailable\0\
       503KCShutdown\0\
+      400CAMissingChannelId\0\
+      400BABadChannelId\0\
+      400BAChannelNotRegistered\0\
+      400BACannotCreateChannelConfig\0\
+      400KAFeatureNotEnabled\0\
+      400BAMissingPushType\0\
+      400GATopicMismatch\0\
 
       """)
   }
@@ -110,5 +117,19 @@ struct Reason: Equatable {
     let row = row
     if row.count > Self.textOffset { return Remedy(rawValue: row[4] &- 0x41) ?? .reject }
     return answered == 429 || answered >= 500 ? .wait : .reject
+  }
+
+  /// After how many seconds a notification may be sent again that ended by this answer. `asked` is
+  /// what the answer itself says, 0 if nothing. 0: there is no point in it.
+  func retryAfter(answered: Int, asked: Seconds) -> Seconds {
+    switch remedy(answered: answered) {
+    case .reject, .unregistered, .renewToken: return 0
+    case .wait, .reconnect, .reconnectOnce: break
+    }
+    if asked > 0 { return asked }
+    // APNs refuses provider tokens that change more often than every 20 minutes.
+    if self == Reason(28) { return 1200 }
+    // Apple's words for 5xx are 15 minutes.
+    return answered >= 500 ? 900 : 60
   }
 }

@@ -8,12 +8,12 @@ struct CommonHeaders {
 }
 
 /// Writes the header fields of one connection's requests (Apple: Sending notification
-/// requests to APNs) in HPACK (RFC 7541). nghttp2's encoder would look up each name and
+/// requests to APNs, Sending broadcast push notification requests to APNs) in HPACK (RFC 7541). nghttp2's encoder would look up each name and
 /// value, and encode the device token's hex digits one by one. The writing functions are
 /// `mutating`, because otherwise they would get a copy of the whole struct.
 struct RequestHeaders {
   /// More than the fields of one request can take.
-  static var most: Int { 2048 }
+  static var most: Int { 2560 }
   static var size: Int { HuffmanCode.size &+ FieldTable.size }
 
   private let code: HuffmanCode
@@ -41,16 +41,17 @@ struct RequestHeaders {
     guard texts <= Self.most &- 512 else { return nil }
     var next = target
     if table.isReduced { next = Self.number(table.tellLimit(), 0x20, 5, next) }
+    if let operation = request.operation { return ask(operation, request, of: authority, next) }
     // :method POST, :scheme https and the name :path are in the static table (RFC 7541,
     // appendix A).
     next.storeBytes(of: UInt32(0x04_87_83).littleEndian, as: UInt32.self)
-    next = path(request.token, next + 3)
-    next = put(.authority, authority.authority, next)
-    if authority.authorization.count > 0 {
-      // Marked so that no intermediary may ever index it.
-      next = string(authority.authorization, Self.number(23, 0x10, 4, next))
+    if request.isBroadcast {
+      next = broadcast(request, of: authority, next + 3)
+    } else {
+      next = path(request.token, next + 3)
+      next = common(authority, next)
+      next = put(.topic, request.topic, next)
     }
-    next = put(.topic, request.topic, next)
     next = put(.pushType, request.type.text, next)
     switch request.priority {
     case 10: next = put(.priority, Self.bytes("10"), next)
@@ -64,7 +65,71 @@ struct RequestHeaders {
     return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: UUIDText.count) {
       guard let text = $0.baseAddress else { return next }
       UUIDText.write(id, to: text)
-      return put(.id, UnsafeRawBufferPointer($0), next)
+      return put(request.isBroadcast ? .requestID : .id, UnsafeRawBufferPointer($0), next)
+    }
+  }
+
+  @inline(__always)
+  private mutating func common(
+    _ headers: CommonHeaders, _ target: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    let next = put(.authority, headers.authority, target)
+    if headers.authorization.count == 0 { return next }
+    // Marked so that no intermediary may ever index it.
+    return string(headers.authorization, Self.number(23, 0x10, 4, next))
+  }
+
+  /// The fields of a broadcast in place of those that name a device and its app.
+  @inline(never)
+  private mutating func broadcast(
+    _ request: StoredRequest, of headers: CommonHeaders, _ target: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    let next = path("/4/broadcasts/apps/", request.topic, "", target)
+    return put(.channelID, request.token, common(headers, next))
+  }
+
+  /// The fields of a request about channels (Apple: Sending channel management requests to APNs).
+  @inline(never)
+  private mutating func ask(
+    _ operation: ChannelOperation, _ request: StoredRequest, of headers: CommonHeaders,
+    _ target: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    var next = target
+    switch operation {
+    case .create: next = Self.number(3, 0x80, 7, next)
+    case .describe, .list: next = Self.number(2, 0x80, 7, next)
+    // A literal with the name of :method.
+    case .delete: next = string(Self.bytes("DELETE"), Self.number(2, 0, 4, next))
+    }
+    // :scheme https, and the name :path.
+    next.storeBytes(of: UInt16(0x04_87).littleEndian, as: UInt16.self)
+    next = path(
+      "/1/apps/", request.topic, operation == .list ? "/all-channels" : "/channels", next + 2)
+    next = common(headers, next)
+    if operation == .create {
+      // The name content-type.
+      next = string(Self.bytes("application/json"), Self.number(31, 0, 4, next))
+    }
+    return put(.channelID, request.token, next)
+  }
+
+  /// Writes a path around the bundle id of an app.
+  @inline(never)
+  private mutating func path(
+    _ start: StaticString, _ app: UnsafeRawBufferPointer, _ end: StaticString,
+    _ target: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
+    let (before, behind) = (start.utf8CodeUnitCount, end.utf8CodeUnitCount)
+    let count = min(app.count, HTTP2Request.topicMax)
+    return withUnsafeTemporaryAllocation(
+      byteCount: before &+ HTTP2Request.topicMax &+ behind, alignment: 1
+    ) {
+      if let path = $0.baseAddress, let app = app.baseAddress {
+        memcpy(path, start.utf8Start, before)
+        memcpy(path + before, app, count)
+        memcpy(path + before + count, end.utf8Start, behind)
+      }
+      return string(UnsafeRawBufferPointer(rebasing: $0[0..<(before &+ count &+ behind)]), target)
     }
   }
 
@@ -117,7 +182,7 @@ struct RequestHeaders {
     // The static table has only the name `:authority`.
     let known = field == .authority ? 1 : table.findName(field)
     var isKept = table.isWorth(field, value)
-    if known == nil { isKept = true } else if field == .id { isKept = false }
+    if known == nil { isKept = true } else if field.isUnique { isKept = false }
     isKept = isKept && table.insert(field, value)
     var next = Self.number(known ?? 0, isKept ? 0x40 : 0, isKept ? 6 : 4, target)
     if known == nil { next = string(field.name, next) }

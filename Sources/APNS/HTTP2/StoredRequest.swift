@@ -1,6 +1,6 @@
 /// A notification's request as the outbox stores it: a head with the lengths, followed by
-/// the device token, the texts that become header fields, and the payload. It is written
-/// once and read each time it is sent.
+/// the device token or the channel, the texts that become header fields, and the payload. It is
+/// written once and read each time it is sent.
 struct StoredRequest {
   private let base: UnsafeRawPointer
 
@@ -18,10 +18,19 @@ struct StoredRequest {
 
   private static var headSize: Int { MemoryLayout<Head>.size }
 
-  static func size(of push: HTTP2Request) -> Int {
-    headSize &+ push.token.count &+ push.topic.count &+ push.collapse.count
-      &+ digits(push.expiry) &+ push.payload.count
+  /// The bits of the push type that mark a broadcast, whose token is a channel, and a request of
+  /// channels, whose priority is what is asked.
+  static var broadcastMark: UInt8 { 0x80 }
+  static var operationMark: UInt8 { 0x40 }
+  private static var marks: UInt8 { 0xC0 }
+
+  static func size(of push: HTTP2Request, payloadCount: Int) -> Int {
+    headSize &+ push.token.count &+ push.topic.count &+ push.topicSuffix.count
+      &+ push.collapse.count &+ digits(push.expiry) &+ payloadCount
   }
+
+  /// The offset of the payload in a request of that size.
+  static func payloadOffset(_ size: Int, payloadCount: Int) -> Int { size &- payloadCount }
 
   private static func digits(_ number: Int64?) -> Int {
     guard var left = number else { return 0 }
@@ -33,27 +42,32 @@ struct StoredRequest {
     return count
   }
 
-  /// Writes the request, which has been checked, to `target`. There is room for its size.
-  static func write(_ push: HTTP2Request, to target: UnsafeMutableRawPointer) {
+  /// Writes the request, which has been checked, to `target`. There is room for its size. A payload
+  /// that is already in its place is left there.
+  static func write(
+    _ push: HTTP2Request, _ kind: HTTP2Request.Kind, payload: UnsafeRawBufferPointer,
+    to target: UnsafeMutableRawPointer
+  ) {
     let expiryCount = digits(push.expiry)
     target.storeBytes(
       of: Head(
-        payload: UInt16(truncatingIfNeeded: push.payload.count),
+        payload: UInt16(truncatingIfNeeded: payload.count),
         token: UInt16(truncatingIfNeeded: push.token.count),
-        topic: UInt16(truncatingIfNeeded: push.topic.count),
+        topic: UInt16(truncatingIfNeeded: push.topic.count &+ push.topicSuffix.count),
         collapse: UInt8(truncatingIfNeeded: push.collapse.count),
-        expiry: UInt8(truncatingIfNeeded: expiryCount), type: push.type.rawValue,
-        priority: push.priority),
+        expiry: UInt8(truncatingIfNeeded: expiryCount),
+        type: kind.type.rawValue | push.mark, priority: kind.priority),
       as: Head.self)
     var next = put(push.token, target + headSize)
-    next = put(push.topic, next)
+    next = put(push.topicSuffix, put(push.topic, next))
     next = put(push.collapse, next)
     var left = push.expiry ?? 0
     for place in stride(from: expiryCount &- 1, through: 0, by: -1) {
       (next + place).storeBytes(of: 0x30 &+ UInt8(truncatingIfNeeded: left % 10), as: UInt8.self)
       left /= 10
     }
-    _ = put(push.payload, next + expiryCount)
+    next += expiryCount
+    if payload.baseAddress != UnsafeRawPointer(next) { _ = put(payload, next) }
   }
 
   private static func put(
@@ -78,6 +92,7 @@ struct StoredRequest {
     return Self.headSize &+ Int(head.token) &+ Int(head.topic) &+ Int(head.collapse)
       &+ Int(head.expiry) &+ Int(head.payload)
   }
+  /// What it is addressed to: a device token, or the text of a channel.
   var token: UnsafeRawBufferPointer { part(0, Int(head.token)) }
   var topic: UnsafeRawBufferPointer { part(Int(head.token), Int(head.topic)) }
   var collapse: UnsafeRawBufferPointer {
@@ -86,10 +101,10 @@ struct StoredRequest {
   var expiry: UnsafeRawBufferPointer {
     part(Int(head.token) &+ Int(head.topic) &+ Int(head.collapse), Int(head.expiry))
   }
-  /// The UNIX second after which the notification has expired; nil if none is given or if
-  /// APNs is to try only once.
-  var deadline: Int64? {
-    var seconds: Int64 = 0
+  /// After this time the notification has expired; nil if none is given or if APNs is to try only
+  /// once.
+  var expiresAt: UNIXSeconds? {
+    var seconds: UNIXSeconds = 0
     for digit in expiry { seconds = seconds &* 10 &+ Int64(digit &- 0x30) }
     return seconds == 0 ? nil : seconds
   }
@@ -98,6 +113,12 @@ struct StoredRequest {
       Int(head.token) &+ Int(head.topic) &+ Int(head.collapse) &+ Int(head.expiry),
       Int(head.payload))
   }
-  var type: PushType { PushType(rawValue: head.type) ?? .alert }
+  var type: PushType { PushType(rawValue: head.type & ~Self.marks) ?? .alert }
+  var isForDevice: Bool { head.type & Self.marks == 0 }
+  var isBroadcast: Bool { head.type & Self.broadcastMark != 0 }
+  /// What is asked about channels; nil for a notification.
+  var operation: ChannelOperation? {
+    head.type & Self.operationMark == 0 ? nil : ChannelOperation(rawValue: head.priority)
+  }
   var priority: UInt8 { head.priority }
 }

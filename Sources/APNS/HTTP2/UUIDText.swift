@@ -19,11 +19,6 @@ enum UUIDText {
     return bytes
   }
 
-  static func bytes(_ id: MessageID) -> InlineArray<16, UInt8> {
-    var text = id.bytes
-    return withUnsafeBytes(of: &text) { bytes($0) } ?? InlineArray(repeating: 0)
-  }
-
   /// Writes the text in lower case; `target` has room for `count` bytes.
   static func write(
     _ bytes: InlineArray<16, UInt8>, to target: UnsafeMutablePointer<UInt8>

@@ -3,8 +3,52 @@
 enum CompactJSON {
   /// Writes one value and returns where it ended. The value never gets longer, so `target`
   /// needs as many bytes as `json` has.
+  @_optimize(speed)
   @inline(never)
   static func write(
+    _ json: UnsafeRawBufferPointer, within depth: Int, to target: UnsafeMutableRawPointer
+  ) throws(JSONFault) -> UnsafeMutableRawPointer {
+    guard try isCompact(json, within: depth), let base = json.baseAddress else {
+      return try rewrite(json, within: depth, to: target)
+    }
+    copyShort(base, to: target, json.count)
+    return target + json.count
+  }
+
+  /// Whether JSON has neither spaces nor escapes. Reads no further than to the first.
+  @_optimize(speed)
+  private static func isCompact(
+    _ json: UnsafeRawBufferPointer, within depth: Int
+  ) throws(JSONFault) -> Bool {
+    var reader = JSONReader(json, within: depth)
+    var length = 0
+    var comma = 0
+    while true {
+      let token = try reader.next()
+      switch token {
+      case .end: return length == json.count
+      case .endObject, .endArray: break
+      default: length &+= comma
+      }
+      comma = 1
+      length &+= reader.end &- reader.start
+      switch token {
+      case .beginObject, .beginArray: comma = 0
+      case .name:
+        comma = 0
+        length &+= 3
+        if reader.hasEscape { return false }
+      case .string:
+        length &+= 2
+        if reader.hasEscape { return false }
+      default: break
+      }
+      if reader.offset != length { return false }
+    }
+  }
+
+  @inline(never)
+  private static func rewrite(
     _ json: UnsafeRawBufferPointer, within depth: Int, to target: UnsafeMutableRawPointer
   ) throws(JSONFault) -> UnsafeMutableRawPointer {
     var reader = JSONReader(json, within: depth)

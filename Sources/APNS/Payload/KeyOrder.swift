@@ -1,6 +1,6 @@
 /// The keys that are set, in the order in which they were first set.
 struct KeyOrder {
-  private var keys = InlineArray<24, PayloadKey>(repeating: .alert)
+  private var keys = InlineArray<35, PayloadKey>(repeating: .alert)
   private(set) var count = 0
 
   subscript(_ index: Int) -> PayloadKey { keys[index] }

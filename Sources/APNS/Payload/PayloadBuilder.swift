@@ -1,3 +1,5 @@
+import CSystem
+
 /// Builds a payload. Each value is kept as the JSON it will become, so writing the payload
 /// only copies pieces one after another.
 struct PayloadBuilder: ~Copyable {
@@ -21,7 +23,7 @@ struct PayloadBuilder: ~Copyable {
   private let truncation: Truncation
 
   private var store = ByteStore()
-  private var pieces = InlineArray<24, Piece>(repeating: Piece())
+  private var pieces = InlineArray<35, Piece>(repeating: Piece())
   /// The keys of `aps` and those of the alert, in the order in which they were first set.
   private var order = KeyOrder()
   private var alertOrder = KeyOrder()
@@ -95,6 +97,7 @@ struct PayloadBuilder: ~Copyable {
 
   @_optimize(speed)
   mutating func set(_ key: PayloadKey, integer: Int64) throws(PayloadFault) {
+    if key == .contentChanged { return try set(key, word: integer != 0 ? "true" : "false") }
     try checkAlert(key)
     let start = try begin(key, NumberText.longest)
     commit(key, NumberText.write(integer, to: start) - start)
@@ -109,10 +112,69 @@ struct PayloadBuilder: ~Copyable {
   }
 
   @inline(never)
-  mutating func setNull(_ key: PayloadKey) throws(PayloadFault) {
+  mutating func set(_ key: PayloadKey, word: StaticString) throws(PayloadFault) {
     try checkAlert(key)
-    let start = try begin(key, 4)
-    commit(key, Self.put("null", start) - start)
+    let start = try begin(key, word.utf8CodeUnitCount)
+    commit(key, Self.put(word, start) - start)
+  }
+
+  /// Sets a JSON object. It is written behind all pieces first, where `move` would put it, so
+  /// that the old value stays if it is none.
+  @_optimize(speed)
+  @inline(never)
+  mutating func set(_ key: PayloadKey, json: UnsafeRawBufferPointer) throws(PayloadFault) {
+    try checkAlert(key)
+    let head = key.name.utf8CodeUnitCount &+ 3
+    let start = try store.room(for: head &+ json.count) + head
+    let end: UnsafeMutableRawPointer
+    do throws(JSONFault) {
+      // The value stands within the payload and `aps`, and perhaps within the alert.
+      end = try CompactJSON.write(json, within: key.isInAlert ? 3 : 2, to: start)
+    } catch {
+      var fault = PayloadFault(.json, at: error.offset)
+      fault.json = error.reason
+      throw fault
+    }
+    let length = end - start
+    guard start.load(as: UInt8.self) == 0x7B else { throw PayloadFault(.notAnObject) }
+    if key.isText,
+      !Self.isLocalization(UnsafeRawBufferPointer(start: start, count: length))
+    {
+      throw PayloadFault(.notLocalized)
+    }
+    let piece = pieces[Int(key.rawValue)]
+    if let base = store.base, length <= Int(piece.capacity) &- Int(piece.head) {
+      copyShort(start, to: base + (Int(piece.offset) &+ Int(piece.head)), length)
+    } else {
+      _ = try move(key, length)
+    }
+    commit(key, length)
+  }
+
+  /// Whether JSON is what the title or the body of a Live Activity's alert may be.
+  @inline(never)
+  private static func isLocalization(_ json: UnsafeRawBufferPointer) -> Bool {
+    var reader = JSONReader(json)
+    var (hasKey, hasArguments) = (false, false)
+    do throws(JSONFault) {
+      _ = try reader.next()
+      while try reader.next() == .name {
+        let name = KeyName(reader.token)
+        let value = try reader.next()
+        if name.equals("loc-key"), !hasKey, value == .string {
+          hasKey = true
+          continue
+        }
+        guard name.equals("loc-args"), !hasArguments, value == .beginArray else { return false }
+        hasArguments = true
+        var element = try reader.next()
+        while element == .string { element = try reader.next() }
+        if element != .endArray { return false }
+      }
+      return hasKey
+    } catch {
+      return false
+    }
   }
 
   /// Sets a sound that plays whatever the device's settings are.
@@ -212,6 +274,16 @@ struct PayloadBuilder: ~Copyable {
     pieces[index] = piece
     total &+= Int(piece.length) &- Int(before)
     if before == 0 { note(key) }
+  }
+
+  /// It starts a Live Activity.
+  var startsActivity: Bool {
+    let piece = pieces[Int(PayloadKey.event.rawValue)]
+    let word = ActivityStart.event
+    guard let base = store.base, Int(piece.length &- piece.head) == word.utf8CodeUnitCount &+ 2
+    else { return false }
+    let value = base + (Int(piece.offset) &+ Int(piece.head) &+ 1)
+    return memcmp(value, word.utf8Start, word.utf8CodeUnitCount) == 0
   }
 
   /// Records a key that was not set before.
@@ -334,6 +406,25 @@ struct PayloadBuilder: ~Copyable {
   @inline(__always)
   private var size: Int { 10 &+ custom.count &+ max(0, total &- 1) }
 
+  /// It is what `PayloadTraits.isActivity` says of a payload that is written.
+  @inline(__always)
+  var isActivity: Bool { isSet(.event) && (isSet(.contentState) || isSet(.dismissalDate)) }
+
+  /// What it says of the push that carries it.
+  var traits: PayloadTraits {
+    @inline(never) get {
+      var traits = PayloadTraits()
+      traits.hasAps = true
+      for index in 0..<order.count {
+        let name = order[index].name
+        let key = PayloadObject.aps.find(
+          UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+        if let key { traits.keys |= 1 << UInt32(truncatingIfNeeded: key.number) }
+      }
+      return traits
+    }
+  }
+
   /// What will be written, and how.
   struct Plan {
     var size: Int
@@ -370,7 +461,7 @@ struct PayloadBuilder: ~Copyable {
   /// The text that may be shortened.
   private var shortenable: PayloadKey? {
     if isSet(.alert) { return .alert }
-    if isSet(.body) { return .body }
+    if isSet(.body), pieces[Int(PayloadKey.body.rawValue)].textStart > 0 { return .body }
     return isSet(.locArgs) && pieces[Int(PayloadKey.locArgs.rawValue)].textStart > 0
       ? .locArgs : nil
   }

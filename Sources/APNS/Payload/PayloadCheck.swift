@@ -6,11 +6,12 @@ struct PayloadCheck: ~Copyable {
   private var hasMemory = true
   /// If false, only errors are reported, no names are noted and nothing is allocated.
   private let findsWarnings: Bool
-  /// `aps` has `content-available` and nothing else.
-  private var isSilent = false
-  private var isInAlert = false
+  private var traits = PayloadTraits()
   /// The alert's `title` or `body` is an object, which only a Live Activity may have.
   private var textOfActivity: PayloadFinding?
+  /// The alert has a `sound`, which only a Live Activity may have.
+  private var soundOfActivity: PayloadFinding?
+  private var event = ActivityEvent.unknown
 
   typealias Report = (PayloadFinding) -> Void
 
@@ -23,11 +24,11 @@ struct PayloadCheck: ~Copyable {
     return check.hasMemory
   }
 
-  /// Reports errors only, and returns whether the payload does no more than wake the app.
-  static func findErrors(_ bytes: UnsafeRawBufferPointer, report: Report) -> Bool {
+  /// Reports errors only, and returns what the payload says of its push.
+  static func findErrors(_ bytes: UnsafeRawBufferPointer, report: Report) -> PayloadTraits {
     var check = PayloadCheck(bytes, findsWarnings: false)
     check.judge(bytes.count, report)
-    return check.isSilent
+    return check.traits
   }
 
   private mutating func judge(_ limit: Int, _ report: Report) {
@@ -62,7 +63,7 @@ struct PayloadCheck: ~Copyable {
 
   @_optimize(speed)
   private mutating func walkTop(_ report: Report) throws(JSONFault) {
-    var hasAps = false
+    var needsNoAps = false
     let start = reader.start
     while try reader.next() == .name {
       let text = reader.token
@@ -70,7 +71,7 @@ struct PayloadCheck: ~Copyable {
       if findsWarnings, !isNew() { tell(finding(.duplicate, text), report) }
       let value = try reader.next()
       if Self.is(text, "aps", hasEscape) {
-        hasAps = true
+        traits.hasAps = true
         if value == .beginObject {
           try walk(.aps, report)
           continue
@@ -78,21 +79,30 @@ struct PayloadCheck: ~Copyable {
         var finding = PayloadFinding(.type, at: place(of: value), name: text)
         finding.type = .object
         tell(finding, report)
-      } else if findsWarnings, belongsInAps(text, hasEscape) {
-        tell(finding(.belongsInAps, text), report)
+      } else if value == .string, Self.is(text, "mdm", hasEscape) {
+        traits.hasMDM = true
+      } else if findsWarnings {
+        if belongsInAps(text, hasEscape) { tell(finding(.belongsInAps, text), report) }
+        // What device management and file providers are sent is no notification.
+        if value == .string, Self.is(text, "container-identifier", hasEscape) { needsNoAps = true }
       }
       try skip(value)
     }
-    if !hasAps { tell(PayloadFinding(.noAps, at: start), report) }
+    if !traits.hasAps, !traits.hasMDM, !needsNoAps {
+      tell(PayloadFinding(.noAps, at: start), report)
+    }
   }
 
   /// Checks one of Apple's objects, after its opening brace was read. They nest no deeper
-  /// than the sound within `aps`.
+  /// than a text within the alert.
   @_optimize(speed)
   @inline(never)
   private mutating func walk(_ object: PayloadObject, _ report: Report) throws(JSONFault) {
     var seen: UInt32 = 0
+    /// A bit for each key whose name is misspelt, which is finding enough.
+    var meant: UInt32 = 0
     var areKnown = true
+    let start = reader.start
     while try reader.next() == .name {
       let text = reader.token
       guard let key = reader.hasEscape ? KeyName(text).find(in: object) : object.find(text) else {
@@ -105,19 +115,41 @@ struct PayloadCheck: ~Copyable {
         let isOfAlert = object == .aps && name.find(in: .alert) != nil
         var finding = finding(isOfAlert ? .belongsInAlert : .unknownKey, text)
         finding.like = object.nearest(to: name)
+        if let like = finding.like, let key = object.find(like) { meant |= Self.bit(key.number) }
         tell(finding, report)
         try skip(try reader.next())
         continue
       }
-      let bit: UInt32 = 1 << UInt32(truncatingIfNeeded: key.number)
+      let bit = Self.bit(key.number)
       if seen & bit != 0 { tell(finding(.duplicate, text), report) }
       seen |= bit
+      if object == .alert, key.number == PayloadObject.soundOfAlert, soundOfActivity == nil {
+        soundOfActivity = finding(.belongsInAps, text)
+      }
       try judge(key.type, text, report)
     }
+    if object == .text { tellMissing(.text, 1 & ~(seen | meant), start, report) }
     guard object == .aps else { return }
-    isSilent = areKnown && seen == 1 << PayloadObject.wakingKey
-    if let textOfActivity, seen & PayloadObject.keysOfActivities == 0 {
-      tell(textOfActivity, report)
+    traits.keys |= seen
+    traits.onlyWakes = areKnown && seen == Self.bit(PayloadObject.wakingKey)
+    if seen & PayloadObject.keysOfActivities != 0 {
+      tellMissing(.aps, PayloadObject.needed(for: event) & ~(seen | meant), start, report)
+    } else {
+      if let textOfActivity { tell(textOfActivity, report) }
+      if let soundOfActivity { tell(soundOfActivity, report) }
+    }
+  }
+
+  private static func bit(_ number: Int) -> UInt32 { 1 << UInt32(truncatingIfNeeded: number) }
+
+  /// Reports each key whose bit is set, at the object's beginning.
+  @inline(never)
+  private func tellMissing(
+    _ object: PayloadObject, _ keys: UInt32, _ start: Int, _ report: Report
+  ) {
+    guard keys != 0, findsWarnings else { return }
+    for number in 0..<32 where keys & Self.bit(number) != 0 {
+      tell(PayloadFinding(.missing, at: start, name: object.name(number)), report)
     }
   }
 
@@ -128,19 +160,14 @@ struct PayloadCheck: ~Copyable {
   ) throws(JSONFault) {
     let value = try reader.next()
     guard type.holds(value) else {
-      if isInAlert, value == .beginObject, Self.isText(name) {
-        if textOfActivity == nil { textOfActivity = wrong(type, value, name) }
-        return try skip(value)
-      }
       tell(wrong(type, value, name), report)
       return try skip(value)
     }
     switch type {
-    case .alert, .sound:
+    case .alert, .sound, .text:
       guard value == .beginObject else { return }
-      isInAlert = type == .alert
-      defer { isInAlert = false }
-      try walk(isInAlert ? .alert : .sound, report)
+      if type == .text, textOfActivity == nil { textOfActivity = wrong(type, value, name) }
+      try walk(type == .alert ? .alert : type == .sound ? .sound : .text, report)
     case .strings:
       let depth = reader.depth
       while true {
@@ -162,15 +189,23 @@ struct PayloadCheck: ~Copyable {
         return
       }
       tell(PayloadFinding(.unknownLevel, at: place(of: value), name: name), report)
+    case .event:
+      let word = KeyName(reader.token)
+      if word.equals("start") {
+        event = .start
+      } else if word.equals("update") {
+        event = .update
+      } else if word.equals("end") {
+        event = .end
+      } else {
+        tell(PayloadFinding(.unknownEvent, at: place(of: value), name: name), report)
+      }
+    case .yes:
+      // The words of JSON are true and false.
+      if reader.end &- reader.start == 4 { return }
+      tell(PayloadFinding(.notTrue, at: reader.start, name: name), report)
     default: try skip(value)
     }
-  }
-
-  /// A key that may have an object in a Live Activity, with the keys of a localization.
-  @inline(never)
-  private static func isText(_ name: UnsafeRawBufferPointer) -> Bool {
-    let key = KeyName(name)
-    return key.equals("title") || key.equals("body")
   }
 
   /// The finding for a value of the wrong type.
@@ -208,7 +243,7 @@ struct PayloadCheck: ~Copyable {
   }
 
   @inline(__always)
-  private static func `is`(
+  static func `is`(
     _ name: UnsafeRawBufferPointer, _ known: StaticString, _ hasEscape: Bool
   ) -> Bool {
     if hasEscape { return KeyName(name).equals(known) }

@@ -22,6 +22,8 @@ struct PayloadFault: Error {
     case memory
     // Faults of the call itself.
     case noPayload, noName, unknownKey, otherKind
+    /// JSON of another type.
+    case notAnObject, notLocalized
   }
 
   var reason: Reason

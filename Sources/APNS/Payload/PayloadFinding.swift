@@ -5,7 +5,7 @@ struct PayloadFinding {
     case json, notAnObject, type, elementType, size
     // These are delivered and then ignored.
     case noAps, alertIsArray, unknownKey, belongsInAlert, belongsInAps, duplicate, notOne
-    case unknownLevel
+    case unknownLevel, unknownEvent, notTrue, missing
   }
 
   var reason: Reason
@@ -30,17 +30,21 @@ struct PayloadFinding {
 /// What type a key's value has to have. `PayloadObject` has a letter for each.
 enum PayloadType: UInt8 {
   case any, string, integer, number, strings, object, alert, sound, stringOrNull, one, level
+  /// A string, or in a Live Activity an object with the keys of a localization.
+  case text
+  case yes, event
 
   func holds(_ token: JSONReader.Token) -> Bool {
     switch self {
     case .any: true
-    case .string, .level: token == .string
+    case .string, .level, .event: token == .string
     case .integer, .one: token == .integer
     case .number: token == .integer || token == .fraction
     case .strings: token == .beginArray
     case .object: token == .beginObject
-    case .alert, .sound: token == .string || token == .beginObject
+    case .alert, .sound, .text: token == .string || token == .beginObject
     case .stringOrNull: token == .string || token == .null
+    case .yes: token == .word
     }
   }
 }

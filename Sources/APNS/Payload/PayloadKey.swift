@@ -7,15 +7,18 @@ enum PayloadKey: UInt8 {
   case urlArgs
   case badge, contentAvailable, mutableContent
   case relevanceScore
+  case timestamp, event, contentState, staleDate, dismissalDate, attributesType, attributes
+  case inputPushToken, inputPushChannel, alertSound, contentChanged
 
-  static let count = 23
-
-  enum Kind { case string, strings, integer, number }
+  enum Kind { case string, strings, integer, number, json }
 
   var kind: Kind {
     switch self {
     case .titleLocArgs, .subtitleLocArgs, .locArgs, .urlArgs: .strings
-    case .badge, .contentAvailable, .mutableContent: .integer
+    case .badge, .contentAvailable, .mutableContent, .timestamp, .staleDate, .dismissalDate,
+      .inputPushToken, .contentChanged:
+      .integer
+    case .contentState, .attributes: .json
     case .relevanceScore: .number
     default: .string
     }
@@ -23,7 +26,12 @@ enum PayloadKey: UInt8 {
 
   /// Whether the key belongs to the alert's object rather than to `aps` itself.
   @inline(__always)
-  var isInAlert: Bool { rawValue >= Self.title.rawValue && rawValue <= Self.locArgs.rawValue }
+  var isInAlert: Bool {
+    rawValue >= Self.title.rawValue && rawValue <= Self.locArgs.rawValue || self == .alertSound
+  }
+
+  /// Whether the key may be an object with the keys of a localization, in a Live Activity.
+  var isText: Bool { self == .title || self == .body }
 
   var name: StaticString {
     switch self {
@@ -39,7 +47,7 @@ enum PayloadKey: UInt8 {
     case .titleLocArgs: "title-loc-args"
     case .subtitleLocArgs: "subtitle-loc-args"
     case .locArgs: "loc-args"
-    case .sound: "sound"
+    case .sound, .alertSound: "sound"
     case .category: "category"
     case .threadID: "thread-id"
     case .targetContentID: "target-content-id"
@@ -50,6 +58,16 @@ enum PayloadKey: UInt8 {
     case .contentAvailable: "content-available"
     case .mutableContent: "mutable-content"
     case .relevanceScore: "relevance-score"
+    case .timestamp: "timestamp"
+    case .event: "event"
+    case .contentState: "content-state"
+    case .staleDate: "stale-date"
+    case .dismissalDate: "dismissal-date"
+    case .attributesType: "attributes-type"
+    case .attributes: "attributes"
+    case .inputPushToken: "input-push-token"
+    case .inputPushChannel: "input-push-channel"
+    case .contentChanged: "content-changed"
     }
   }
 }

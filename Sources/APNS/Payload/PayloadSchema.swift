@@ -2,11 +2,11 @@ import CSystem
 
 /// The known keys of one of Apple's objects.
 enum PayloadObject {
-  case aps, alert, sound
+  /// `text` is the title or the body of a Live Activity's alert, to be localized by the device.
+  case aps, alert, sound, text
 
   /// The names, one per line. Before each stand a letter for its type (`PayloadType` from A
   /// on) and a letter for its length (B is 1), so that names of another length are skipped.
-  /// The keys of Live Activities and widgets are listed so that they cause no warning.
   private var list: StaticString {
     switch self {
     case .aps:
@@ -23,23 +23,23 @@ enum PayloadObject {
       BPfilter-criteria
       DPrelevance-score
       EIurl-args
-      ANcontent-state
-      AFevent
-      AJtimestamp
-      AKstale-date
-      AOdismissal-date
-      APattributes-type
-      AKattributes
-      AQinput-push-token
-      ASinput-push-channel
-      APcontent-changed
+      FNcontent-state
+      NFevent
+      DJtimestamp
+      DKstale-date
+      DOdismissal-date
+      BPattributes-type
+      FKattributes
+      JQinput-push-token
+      BSinput-push-channel
+      MPcontent-changed
 
       """
     case .alert:
       """
-      BFtitle
+      LFtitle
       BIsubtitle
-      BEbody
+      LEbody
       BNtitle-loc-key
       EOtitle-loc-args
       BQsubtitle-loc-key
@@ -48,8 +48,10 @@ enum PayloadObject {
       EIloc-args
       IOaction-loc-key
       BMlaunch-image
-      ALsummary-arg
-      ARsummary-arg-count
+      BLsummary-arg
+      CRsummary-arg-count
+      BGaction
+      HFsound
 
       """
     case .sound:
@@ -57,6 +59,12 @@ enum PayloadObject {
       CIcritical
       BEname
       DGvolume
+
+      """
+    case .text:
+      """
+      BHloc-key
+      EIloc-args
 
       """
     }
@@ -79,10 +87,24 @@ enum PayloadObject {
   }
 
   /// The number of `content-available` in `aps`.
-  static var wakingKey: UInt32 { 3 }
+  static var wakingKey: Int { 3 }
 
-  /// A bit each for `content-state` and `event`, which only Live Activities have.
-  static var keysOfActivities: UInt32 { 1 << 12 | 1 << 13 }
+  /// A bit for each key that only Live Activities have: `content-state` to `input-push-channel`.
+  static var keysOfActivities: UInt32 { 0x1FF << 12 }
+
+  /// The number of `sound` in an alert, where only Live Activities have it.
+  static var soundOfAlert: Int { 14 }
+
+  /// A bit for each key that a Live Activity needs for this event.
+  static func needed(for event: ActivityEvent) -> UInt32 {
+    let always: UInt32 = 1 << 13 | 1 << 14
+    return switch event {
+    // `alert`, `content-state`, `attributes-type`, `attributes`.
+    case .start: always | 1 << 0 | 1 << 12 | 1 << 17 | 1 << 18
+    case .update: always | 1 << 12
+    case .end, .unknown: always
+    }
+  }
 
   /// The number and the type of a key. The name has no escapes.
   @_optimize(speed)
@@ -100,6 +122,19 @@ enum PayloadObject {
         return (number, PayloadType(rawValue: entry.type) ?? .any)
       }
       number &+= 1
+      place = entry.next
+    }
+    return nil
+  }
+
+  /// The name of a key that exists.
+  @inline(never)
+  func name(_ number: Int) -> UnsafeRawBufferPointer? {
+    let list = list
+    var (left, place) = (number, 0)
+    while let entry = entry(list, at: place) {
+      if left == 0 { return entry.name }
+      left &-= 1
       place = entry.next
     }
     return nil
@@ -123,3 +158,6 @@ enum PayloadObject {
     return best
   }
 }
+
+/// What a push does to a Live Activity.
+enum ActivityEvent { case start, update, end, unknown }

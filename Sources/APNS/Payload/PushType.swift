@@ -34,92 +34,155 @@ enum PushType: UInt8 {
   /// The greatest length of a payload.
   var payloadMax: Int { self == .voip ? 5120 : 4096 }
 
-  /// The type a payload is meant for: background if it wakes the app and the user sees and
-  /// hears nothing, and alert for everything else, including what cannot be read.
+  /// What a topic of this type ends in, behind the app's bundle identifier (Sending notification
+  /// requests to APNs, apns-push-type). Device management has a topic of its own.
+  var topicSuffix: UnsafeRawBufferPointer {
+    @inline(never) get {
+      let text: StaticString =
+        switch self {
+        case .location: ".location-query"
+        case .voip: ".voip"
+        case .complication: ".complication"
+        case .fileprovider: ".pushkit.fileprovider"
+        case .liveactivity: ".push-type.liveactivity"
+        case .pushtotalk: ".voip-ptt"
+        case .widgets: ".push-type.widgets"
+        case .controls: ".push-type.controls"
+        case .alert, .background, .mdm: ""
+        }
+      return UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    }
+  }
+
+  /// Whether the topic ends as one of this type has to.
+  @inline(never)
+  func fits(_ topic: UnsafeRawBufferPointer) -> Bool {
+    let suffix = topicSuffix
+    if suffix.count == 0 { return true }
+    guard let end = suffix.baseAddress, let start = topic.baseAddress else { return false }
+    let head = topic.count &- suffix.count
+    return head > 0 && memcmp(start + head, end, suffix.count) == 0
+  }
+
+  /// The type that a topic names. Only some of them do: the name of an app may end in `.voip`.
+  @inline(__always)
+  static func named(in topic: UnsafeRawBufferPointer) -> PushType? {
+    guard topic.count > 2 else { return nil }
+    let type: PushType
+    switch (topic[topic.count &- 2], topic[topic.count &- 1]) {
+    case (0x74, 0x79): type = .liveactivity
+    case (0x74, 0x73): type = .widgets
+    case (0x6C, 0x73): type = .controls
+    default: return nil
+    }
+    return type.fits(topic) ? type : nil
+  }
+
+  /// The type a payload is meant for: that of a Live Activity or of device management; background
+  /// if it wakes the app and the user sees and hears nothing; and alert for everything else,
+  /// including what cannot be read.
   @_optimize(speed)
+  @inline(never)
   static func inferred(from payload: UnsafeRawBufferPointer) -> PushType {
-    // Most payloads have no `content-available`, and need not be parsed to know it.
-    guard mayWake(payload) else { return .alert }
+    // Most payloads are alerts, and need not be parsed to know it.
+    guard mayBeOther(payload) else { return .alert }
     do throws(JSONFault) {
-      return try isSilent(payload) ? .background : .alert
+      return try read(payload)
     } catch {
       return .alert
     }
   }
 
-  /// Whether the payload contains the name `content-available` somewhere, or an escape that
-  /// may hide a letter of it or of `aps`. All these letters are below U+0100.
   @_optimize(speed)
-  private static func mayWake(_ payload: UnsafeRawBufferPointer) -> Bool {
-    let name: StaticString = "content-available"
-    let before = 7
-    let behind = name.utf8CodeUnitCount &- before
-    guard let start = payload.baseAddress else { return false }
+  private static func read(_ payload: UnsafeRawBufferPointer) throws(JSONFault) -> PushType {
+    var reader = JSONReader(payload)
+    guard try reader.next() == .beginObject else { return .alert }
+    var traits = PayloadTraits()
+    var wakes = false
+    while try reader.next() == .name {
+      let (name, hasEscape) = (reader.token, reader.hasEscape)
+      let value = try reader.next()
+      if value == .string, PayloadCheck.is(name, "mdm", hasEscape) { traits.hasMDM = true }
+      if PayloadCheck.is(name, "aps", hasEscape) {
+        traits.hasAps = true
+        if value == .beginObject {
+          while try reader.next() == .name {
+            let name = reader.token
+            let key =
+              reader.hasEscape
+              ? KeyName(name).find(in: .aps) : PayloadObject.aps.find(name)
+            let value = try reader.next()
+            if let key {
+              traits.keys |= 1 << UInt32(truncatingIfNeeded: key.number)
+              if key.number == PayloadObject.wakingKey {
+                wakes = value == .integer && reader.token.count == 1 && reader.token[0] == 0x31
+              }
+            }
+            try reader.skip(value)
+          }
+          continue
+        }
+      }
+      try reader.skip(value)
+    }
+    // Anything after the object makes it invalid JSON.
+    _ = try reader.next()
+    if traits.isActivity { return .liveactivity }
+    if wakes, !traits.isShown { return .background }
+    return traits.hasMDM && !traits.hasAps ? .mdm : .alert
+  }
+
+  /// Whether a device or the service may make something of this payload with this type.
+  func suits(_ traits: PayloadTraits) -> Bool {
+    switch self {
+    // An app shows nothing of it either.
+    case .alert:
+      !traits.isActivity && !traits.changesContent || traits.isShown || traits.wakes
+    case .mdm: traits.hasMDM
+    case .liveactivity: traits.keys & PayloadObject.keysOfActivities != 0
+    case .widgets, .controls: traits.changesContent
+    default: true
+    }
+  }
+
+  /// Whether the payload contains one of the names that make another type of it, or an escape that
+  /// may hide a letter of one: `content-available`, `content-state`, `dismissal-date`, and `mdm` as
+  /// the first.
+  @_optimize(speed)
+  private static func mayBeOther(_ payload: UnsafeRawBufferPointer) -> Bool {
+    guard let start = payload.baseAddress, payload.count > 8 else { return false }
     let end = start + payload.count
     var next = start
+    // To the first name's quotation mark.
+    while end - next > 2 {
+      let byte = next.load(as: UInt8.self)
+      if byte > 0x20, byte != 0x7B { break }
+      next += 1
+    }
+    if next.load(fromByteOffset: 1, as: UInt8.self) == 0x6D { return true }
+    next = start
     while let hyphen = memchr(next, 0x2D, end - next) {
       let at = UnsafeRawPointer(hyphen)
-      if at - start >= before, end - at >= behind,
-        memcmp(at - before, name.utf8Start, name.utf8CodeUnitCount) == 0
-      {
-        return true
-      }
       next = at + 1
+      guard at - start > 9, end - at > 2 else { continue }
+      switch (at - 1).load(as: UInt8.self) {
+      case 0x74: if memcmp(at - 7, ("content" as StaticString).utf8Start, 7) == 0 { return true }
+      case 0x6C: if memcmp(at - 9, ("dismissal" as StaticString).utf8Start, 9) == 0 { return true }
+      default: break
+      }
     }
     next = start
     while let escape = memchr(next, 0x5C, end - next) {
       let at = UnsafeRawPointer(escape)
-      if end - at >= 4, memcmp(at + 1, ("u00" as StaticString).utf8Start, 3) == 0 { return true }
+      if end - at > 6, memcmp(at + 1, ("u00" as StaticString).utf8Start, 3) == 0 {
+        // A letter, or the hyphen.
+        let digit = (at + 4).load(as: UInt8.self)
+        if digit | 1 == 0x37 { return true }
+        if digit == 0x32, (at + 5).load(as: UInt8.self) | 0x20 == 0x64 { return true }
+      }
       // The escaped character may itself be a backslash.
       next = end - at > 2 ? at + 2 : end
     }
-    return false
-  }
-
-  /// Stops at the first sign that the payload is not silent.
-  @_optimize(speed)
-  private static func isSilent(_ payload: UnsafeRawBufferPointer) throws(JSONFault) -> Bool {
-    var reader = JSONReader(payload)
-    guard try reader.next() == .beginObject else { return false }
-    var wakes = false
-    while try reader.next() == .name {
-      let isAps = isName(reader.token, "aps")
-      let value = try reader.next()
-      guard isAps, value == .beginObject else {
-        try reader.skip(value)
-        continue
-      }
-      while try reader.next() == .name {
-        let name = reader.token
-        if isName(name, "alert") || isName(name, "badge") || isName(name, "sound") { return false }
-        let isWaking = isName(name, "content-available")
-        let value = try reader.next()
-        if isWaking {
-          wakes = value == .integer && reader.token.count == 1 && reader.token[0] == 0x31
-        }
-        try reader.skip(value)
-      }
-    }
-    // Anything after the object makes it invalid JSON.
-    _ = try reader.next()
-    return wakes
-  }
-
-  /// Whether the token is that name, with or without escapes.
-  @inline(__always)
-  private static func isName(_ token: UnsafeRawBufferPointer, _ name: StaticString) -> Bool {
-    guard let start = token.baseAddress, token.count >= name.utf8CodeUnitCount else { return false }
-    if token.count == name.utf8CodeUnitCount {
-      return memcmp(start, name.utf8Start, token.count) == 0
-    }
-    return isEscapedName(token, name)
-  }
-
-  @inline(never)
-  private static func isEscapedName(
-    _ token: UnsafeRawBufferPointer, _ name: StaticString
-  ) -> Bool {
-    for byte in token where byte == 0x5C { return KeyName(token).equals(name) }
     return false
   }
 }

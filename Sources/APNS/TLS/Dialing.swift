@@ -3,14 +3,10 @@ import CSystem
 
 /// Connects a TCP socket: tries the addresses of a name one after the other.
 struct Dialing: ~Copyable {
-  private var list: UnsafeMutablePointer<addrinfo>?
-  private var next: UnsafeMutablePointer<addrinfo>?
-  /// The name while its addresses are not known yet, and what looks them up.
-  private var sought: UnsafePointer<CChar>?
-  private let lookup: NameLookup
+  /// Until the addresses of the name are known.
+  private var query: NameQuery?
+  private var list: PeerAddresses?
   private var known: PeerAddress?
-  /// How many addresses have not been tried.
-  private var left: Int64 = 0
   private let port: UInt16
   private let keepAlive: KeepAlive
   private let deadline: Deadline
@@ -20,65 +16,57 @@ struct Dialing: ~Copyable {
   private var descriptor: CInt = -1
   private var lastError = ETIMEDOUT
 
-  /// Looks up the name, whose string has to outlive this object. libc's lookup has no deadline, but
-  /// the time it takes still counts.
-  init(
-    host: UnsafePointer<CChar>, port: UInt16, keepAlive: KeepAlive, lookup: NameLookup,
-    by deadline: Deadline
-  ) throws(Failure) {
-    (list, next, known, sought) = (nil, nil, nil, host)
-    (self.port, self.keepAlive, self.deadline, share) = (port, keepAlive, deadline, deadline)
-    self.lookup = lookup
-    if let failure = find(host) { throw failure }
+  /// Connects to the addresses of a name. Fails if it is known already that there are none.
+  static func begin(
+    _ query: consuming NameQuery, port: UInt16, keepAlive: KeepAlive, by deadline: Deadline
+  ) throws(Failure) -> Dialing {
+    var dialing = Dialing(query, port, keepAlive, deadline)
+    _ = try dialing.lookUp()
+    return dialing
   }
 
-  /// Asks for the addresses of the name. Returns the failure if there are none or no time is left.
-  @inline(never)
-  private mutating func find(_ host: UnsafePointer<CChar>) -> Failure? {
-    switch lookup.ask(for: host) {
-    case .failed(let failure): return failure
-    case .pending: return deadline.hasPassed ? NameLookup.outOfTime(host) : nil
-    case .found(let found):
-      (list, next, sought) = (found, found, nil)
-      var each = next
-      while let address = each {
-        left &+= 1
-        each = address.pointee.ai_next
-      }
-      return nil
-    }
+  private init(
+    _ query: consuming NameQuery, _ port: UInt16, _ keepAlive: KeepAlive, _ deadline: Deadline
+  ) {
+    self.query = consume query
+    list = nil
+    (known, self.port, self.keepAlive) = (nil, port, keepAlive)
+    (self.deadline, share) = (deadline, deadline)
   }
 
   /// Connects to an address that answered before.
   init(_ address: PeerAddress, keepAlive: KeepAlive, by deadline: Deadline) {
-    (list, next, known, left, port) = (nil, nil, address, 1, 0)
-    (sought, lookup) = (nil, .libc)
-    (self.keepAlive, self.deadline, share) = (keepAlive, deadline, deadline)
+    query = nil
+    list = nil
+    (known, port, self.keepAlive) = (address, 0, keepAlive)
+    (self.deadline, share) = (deadline, deadline)
   }
 
   deinit {
     if descriptor >= 0 { _ = close(descriptor) }
-    if let list { freeaddrinfo(list) }
   }
 
-  /// The socket that is being connected, to wait on; -1 if there is none.
-  var pending: CInt { descriptor }
+  /// The socket that is being connected, or what the look-up waits for; -1 if there is neither.
+  var pending: CInt {
+    switch query {
+    case .some(let query): query.descriptor
+    case nil: descriptor
+    }
+  }
 
   enum Step {
     /// The caller owns the socket now.
     case connected(CInt)
-    case waits(until: Deadline)
+    case waits(Readiness, until: Deadline)
     case failed(systemError: CInt)
     case unresolved(Failure)
   }
 
   mutating func advance() -> Step {
-    if let host = sought {
-      if let failure = find(host) { return .unresolved(failure) }
-      if sought != nil {
-        let again = Deadline(nanoseconds: Deadline.now &+ NameLookup.pause)
-        return .waits(until: again.earlier(deadline))
-      }
+    do throws(Failure) {
+      if let due = try lookUp() { return .waits(.reading, until: due) }
+    } catch {
+      return .unresolved(error)
     }
     while true {
       if descriptor < 0 {
@@ -92,7 +80,7 @@ struct Dialing: ~Copyable {
           return .connected(descriptor)
         }
       } else if !share.hasPassed {
-        return .waits(until: share)
+        return .waits(.writing, until: share)
       } else {
         lastError = ETIMEDOUT
       }
@@ -101,11 +89,21 @@ struct Dialing: ~Copyable {
     }
   }
 
+  /// Looks the name up as far as possible. Returns when to go on at the latest; nil: the addresses
+  /// are known.
+  private mutating func lookUp() throws(Failure) -> Deadline? {
+    if query == nil { return nil }
+    list = try query?.advance()
+    if list == nil { return query?.due }
+    query = nil
+    return nil
+  }
+
   /// Starts connecting to the next address; false if there is none, or no time.
   private mutating func begin() -> Bool {
     while !deadline.hasPassed, let address = nextAddress() {
       let left = deadline.nanoseconds &- Deadline.now
-      share = Deadline(nanoseconds: Deadline.now &+ left / (self.left &+ 1))
+      share = Deadline(nanoseconds: Deadline.now &+ left / (untried &+ 1))
       let made = csystem_tcp_socket(address.family)
       guard made >= 0 else {
         lastError = csystem_errno()
@@ -128,18 +126,17 @@ struct Dialing: ~Copyable {
 
   private mutating func nextAddress() -> PeerAddress? {
     if let address = known {
-      (known, left) = (nil, 0)
+      known = nil
       return address
     }
-    while let entry = next {
-      next = entry.pointee.ai_next
-      left &-= 1
-      if let address = PeerAddress(
-        entry.pointee.ai_addr, size: entry.pointee.ai_addrlen, port: port)
-      {
-        return address
-      }
+    return list?.next(port: port)
+  }
+
+  /// How many addresses have not been tried.
+  private var untried: Int64 {
+    switch list {
+    case .some(let list): Int64(list.left)
+    case nil: 0
     }
-    return nil
   }
 }

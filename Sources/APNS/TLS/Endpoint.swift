@@ -17,7 +17,7 @@ struct Endpoint: ~Copyable {
     _ given: UnsafePointer<CChar>?, orHost: StaticString,
     serverName: UnsafePointer<CChar>?, port: UInt16, orPort: Int32,
     through proxy: consuming Proxy, keepAlive: KeepAlive, speaksHTTP2: Bool = false,
-    lookup: NameLookup
+    lookup: consuming NameLookup
   ) throws(Failure) {
     // A string literal ends in a NUL. (A Swift String would pull in its Unicode tables.)
     let host =
@@ -72,6 +72,18 @@ struct Endpoint: ~Copyable {
     message.append(Int(proxy.port))
   }
 
+  /// " through the proxy proxy.example:3128", or the address where the host answered.
+  @inline(never)
+  func append(wayBy address: PeerAddress?, to message: inout Message) {
+    if proxy.host != nil {
+      message.append(" through ")
+      appendProxy(to: &message)
+    } else if let address {
+      message.append(" at ")
+      address.append(to: &message)
+    }
+  }
+
   /// True for Apple's hosts over the binary interface: nothing answers there any more.
   private var isSwitchedOff: Bool {
     !speaksHTTP2 && (Self.isApples(host) || Self.isApples(serverName))
@@ -117,11 +129,9 @@ struct Endpoint: ~Copyable {
   @inline(never)
   func dial(_ known: PeerAddress?, by deadline: Deadline) throws(Failure) -> Dialing {
     if let known { return Dialing(known, keepAlive: keepAlive, by: deadline) }
-    if let host = proxy.host {
-      return try Dialing(
-        host: host, port: proxy.port, keepAlive: keepAlive, lookup: lookup, by: deadline)
-    }
-    return try Dialing(host: host, port: port, keepAlive: keepAlive, lookup: lookup, by: deadline)
+    let query = try lookup.begin(for: proxy.host ?? host, by: deadline)
+    return try Dialing.begin(
+      query, port: proxy.host == nil ? port : proxy.port, keepAlive: keepAlive, by: deadline)
   }
 
   /// The request for a tunnel through the proxy; nil if there is no proxy.

@@ -9,11 +9,14 @@ struct FeedbackLimits {
   var tuples: Int
   /// The longest wait of one call; `max`: as long as it has to.
   var wait: Nanoseconds
+  /// For a program's event loop: calls do what can be done at once.
+  var neverWaits: Bool
 
   init(_ given: apns_feedback_options_t) {
     read = given.read_timeout_ms == 0 ? 10_000 : Int64(given.read_timeout_ms)
     list = given.list_timeout_ms == 0 ? 600_000 : Int64(given.list_timeout_ms)
     wait = given.wait_max_ms == 0 ? .max : Int64(given.wait_max_ms) &* 1_000_000
+    neverWaits = given.nonblocking != 0
     tuples = given.tuples_max == 0 ? 10_000_000 : Int(given.tuples_max)
   }
 }
@@ -25,12 +28,18 @@ struct Feedback: ~Copyable {
   private let limits: FeedbackLimits
   /// How long calls have spent on reading, all together.
   private var waited: Nanoseconds = 0
+  /// Where calls do not wait: when the whole list has to have come.
+  private var listEnds: Deadline?
   /// Reads in a row that got nothing although the socket was ready.
   private var vainReads = 0
   /// A whole record may come in this many pieces.
   private static let mostVainReads = 4096
   private var connection: TLSConnection
   private var isOpen = false
+  /// For a program's event loop.
+  private var events: EventDescriptor?
+  /// The event loop called because there is something to read.
+  private var isReady = false
   /// When the tuple being waited for has to be complete, over all calls that wait for it.
   private var tupleDue: Deadline?
   private let buffer: UnsafeMutableRawBufferPointer
@@ -50,6 +59,7 @@ struct Feedback: ~Copyable {
     _ endpoint: consuming Endpoint, trust: borrowing TrustContext, connectTimeout: Milliseconds,
     limits: FeedbackLimits
   ) throws(Failure) -> Feedback {
+    let events = limits.neverWaits ? try EventDescriptor(connections: 1) : nil
     let connection = try TLSConnection.begin(
       to: endpoint, trusting: trust, resuming: TLSOffer(), at: nil,
       by: Deadline(milliseconds: connectTimeout))
@@ -57,19 +67,28 @@ struct Feedback: ~Copyable {
     let capacity = FeedbackTuple.longest &+ 16 << 10
     guard let memory = malloc(capacity) else { throw .outOfMemory }
     var feedback = Feedback(
-      endpoint: endpoint, limits: limits, connection: connection,
+      endpoint: endpoint, limits: limits, connection: connection, events: events,
       buffer: UnsafeMutableRawBufferPointer(start: memory, count: capacity))
-    if limits.wait == .max { try feedback.connect() }
+    if limits.neverWaits {
+      do throws(Failure) {
+        try feedback.connect()
+      } catch {
+        if error.status != APNS_ERR_AGAIN { throw error }
+      }
+    } else if limits.wait == .max {
+      try feedback.connect()
+    }
     return feedback
   }
 
   private init(
     endpoint: consuming Endpoint, limits: FeedbackLimits, connection: consuming TLSConnection,
-    buffer: UnsafeMutableRawBufferPointer
+    events: consuming EventDescriptor?, buffer: UnsafeMutableRawBufferPointer
   ) {
     self.endpoint = endpoint
     self.limits = limits
     self.connection = connection
+    self.events = events
     self.buffer = buffer
   }
 
@@ -78,7 +97,18 @@ struct Feedback: ~Copyable {
   var isForeign: Bool { !origin.isHere }
 
   /// The connection belongs to the parent process: this one must not send a byte on it.
-  mutating func leaveToParent() { connection.silence() }
+  mutating func leaveToParent() {
+    connection.silence()
+    events?.silence()
+  }
+
+  /// For the program's event loop; -1 if calls wait by themselves.
+  var descriptor: CInt {
+    switch events {
+    case .some(let events): events.descriptor
+    case nil: -1
+    }
+  }
 
   /// When a call that starts to wait now has to return.
   private var callEnds: Deadline {
@@ -92,6 +122,9 @@ struct Feedback: ~Copyable {
     let ends = callEnds
     while true {
       let progress: Progress
+      // Each step may close one descriptor and make another.
+      events?.look { _, _ in }
+      events?.forget(0)
       do throws(Failure) {
         progress = try connection.advance(endpoint)
       } catch {
@@ -103,6 +136,7 @@ struct Feedback: ~Copyable {
         isOpen = true
         return
       case .waits(let readiness, let time):
+        if limits.neverWaits { throw awaitCall(for: readiness, until: time) }
         if ends.hasPassed {
           throw Failure(APNS_ERR_TIMEOUT, cause: APNS_CAUSE_CONNECT_TIMEOUT) {
             $0.append("still connecting to ")
@@ -114,9 +148,21 @@ struct Feedback: ~Copyable {
     }
   }
 
+  /// Has the event loop call again when the connection is ready, or at that time.
+  private mutating func awaitCall(for readiness: Readiness, until time: Deadline) -> Failure {
+    events?.watch(0, connection.descriptor, for: readiness.rawValue)
+    events?.arm(until: time.nanoseconds)
+    return .notYet
+  }
+
   /// The next tuple; its token is valid until the next call. Nil when the list has ended.
   mutating func next() throws(Failure) -> FeedbackTuple? {
     if !isOpen { try connect() }
+    if limits.neverWaits {
+      var isReady = false
+      events?.look { _, _ in isReady = true }
+      self.isReady = isReady
+    }
     let ends = callEnds
     while true {
       let unread = UnsafeRawBufferPointer(rebasing: buffer[start..<end])
@@ -130,18 +176,18 @@ struct Feedback: ~Copyable {
           }
           breakOff(
             Failure(APNS_ERR_PROTOCOL, cause: APNS_CAUSE_FLOOD) {
-              $0.append("more devices than the ")
+              $0.append("the feedback list has more than the ")
               $0.append(limits.tuples)
-              $0.append(" that tuples_max allows come from ")
+              $0.append(" devices that tuples_max allows: ")
               endpoint.append(to: &$0)
             })
         }
       } catch {
         finish(
           Failure(APNS_ERR_PROTOCOL) {
-            $0.append("a feedback tuple without a token, after ")
+            $0.append("the feedback list has a tuple without a token, after ")
             $0.append(tuples)
-            $0.append(" whole ones")
+            $0.append(" complete ones")
           })
       }
       switch final {
@@ -176,27 +222,31 @@ struct Feedback: ~Copyable {
   private mutating func awaitMore(by ends: Deadline) throws(Failure) {
     let deadline = tupleDue ?? Deadline(milliseconds: limits.read)
     tupleDue = deadline
-    let last = Deadline(nanoseconds: Deadline.now &+ max(limits.list &* 1_000_000 &- waited, 0))
-    if connection.wait(for: .reading, deadline.earlier(last).earlier(ends)) != nil {
+    let last = listDue
+    if limits.neverWaits {
+      if isReady { vainReads &+= 1 }
+      isReady = false
+    } else if connection.wait(for: .reading, deadline.earlier(last).earlier(ends)) != nil {
       vainReads &+= 1
     }
     if vainReads > Self.mostVainReads {
       return breakOff(
         Failure(APNS_ERR_PROTOCOL, cause: APNS_CAUSE_FLOOD) {
-          $0.append("without end, and without a device in it, something comes from ")
+          $0.append("the feedback service keeps sending data that contains no device: ")
           endpoint.append(to: &$0)
         })
     }
     if last.hasPassed {
       return breakOff(
         Failure(APNS_ERR_PROTOCOL, cause: APNS_CAUSE_FLOOD) {
-          $0.append("the feedback list has no end after ")
+          $0.append("the feedback list has not ended after ")
           $0.append(Int(limits.list))
           $0.append(" ms: ")
           endpoint.append(to: &$0)
         })
     }
     guard deadline.hasPassed else {
+      if limits.neverWaits { throw awaitCall(for: .reading, until: deadline.earlier(last)) }
       guard ends.hasPassed else { return }
       throw Failure(APNS_ERR_TIMEOUT) {
         $0.append("still waiting for ")
@@ -205,10 +255,22 @@ struct Feedback: ~Copyable {
     }
     tupleDue = nil
     throw Failure(APNS_ERR_TIMEOUT) {
-      $0.append("the feedback service sent no whole tuple for ")
+      $0.append("the feedback service sent no complete tuple for ")
       $0.append(Int(limits.read))
       $0.append(" ms: ")
       endpoint.append(to: &$0)
+    }
+  }
+
+  /// When the whole list has to have come. Where calls wait, only their waiting counts.
+  private var listDue: Deadline {
+    mutating get {
+      if limits.neverWaits {
+        let due = listEnds ?? Deadline(milliseconds: limits.list)
+        listEnds = due
+        return due
+      }
+      return Deadline(nanoseconds: Deadline.now &+ max(limits.list &* 1_000_000 &- waited, 0))
     }
   }
 
@@ -233,7 +295,7 @@ struct Feedback: ~Copyable {
         $0.append(left)
         $0.append(" bytes into a tuple, after ")
         $0.append(tuples)
-        $0.append(" whole ones")
+        $0.append(" complete ones")
       })
     (start, end) = (0, 0)
   }

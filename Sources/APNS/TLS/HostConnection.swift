@@ -5,7 +5,7 @@ import CSystem
 struct HostConnection {
   private let ssl: OpaquePointer
   /// How many milliseconds a peer on a non-blocking socket may accept nothing.
-  private static let patience: Int64 = 30_000
+  private static let patience: Milliseconds = 30_000
 
   init(_ ssl: OpaquePointer) { self.ssl = ssl }
 

@@ -4,7 +4,7 @@
 struct IdleBytes {
   private var count = 0
   /// When the count was last lowered for time that passed.
-  private var forgottenAt: Int64 = 0
+  private var forgottenAt: Nanoseconds = 0
 
   /// This much may come at once: dozens of tickets, or several thousand key updates.
   private static var most: Int { 128 << 10 }
@@ -32,7 +32,7 @@ struct IdleBytes {
   }
 
   @inline(never)
-  private mutating func remains(at now: Int64) -> Bool {
+  private mutating func remains(at now: Nanoseconds) -> Bool {
     let seconds = (now &- forgottenAt) / 1_000_000_000
     if seconds > 0 {
       count &-= Int(clamping: min(seconds, 1 << 20) &* Self.perSecond)

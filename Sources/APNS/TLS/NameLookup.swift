@@ -1,73 +1,103 @@
 import CAPNS
 import CSystem
 
-/// Looks names up: with libc, which waits, or with the caller's function, which does not.
-struct NameLookup {
+/// How the addresses of a name are found: they are given, or the caller's function knows them, or
+/// the name service is asked.
+struct NameLookup: ~Copyable {
+  private let given: PeerAddresses?
   private let function: apns_lookup_t?
   private let context: UnsafeMutableRawPointer?
 
-  init(_ function: apns_lookup_t?, _ context: UnsafeMutableRawPointer?) {
+  init(
+    _ function: apns_lookup_t?, _ context: UnsafeMutableRawPointer?,
+    addresses: UnsafePointer<CChar>?
+  ) throws(Failure) {
+    if let addresses { given = try GivenAddresses.read(addresses) } else { given = nil }
     (self.function, self.context) = (function, context)
   }
 
-  static var libc: NameLookup { NameLookup(nil, nil) }
-
-  /// The pause before a pending lookup is asked again, in ns.
-  static let pause: Int64 = 5_000_000
-
-  enum Answer {
-    /// The list belongs to whoever asked.
-    case found(UnsafeMutablePointer<addrinfo>)
-    case pending
-    case failed(Failure)
-  }
-
-  func ask(for host: UnsafePointer<CChar>) -> Answer {
-    var list: UnsafeMutablePointer<addrinfo>?
-    let code: CInt
-    if let function {
-      code = function(host, &list, context)
-      if code == APNS_LOOKUP_PENDING { return .pending }
-    } else {
-      var hints = addrinfo()
-      hints.ai_family = AF_UNSPEC
-      hints.ai_socktype = csystem_sock_stream()
-      code = getaddrinfo(host, nil, &hints, &list)
-    }
-    if code == 0, let list { return .found(list) }
-    // A function that finds nothing may report success.
-    return .failed(Self.failure(host, code == 0 ? EAI_NONAME : code))
-  }
-
+  /// Begins to look up the name, whose string has to outlive the query.
   @inline(never)
-  private static func failure(_ host: UnsafePointer<CChar>, _ code: CInt) -> Failure {
-    let system = code == EAI_SYSTEM ? csystem_errno() : 0
-    let isExhausted = code == EAI_MEMORY || system == ENOMEM
-    return Failure(
-      isExhausted ? APNS_ERR_MEMORY : APNS_ERR_NETWORK,
-      cause: isExhausted
-        ? APNS_CAUSE_MEMORY
-        : csystem_is_unknown_name(code) != 0 ? APNS_CAUSE_NAME_NOT_FOUND : APNS_CAUSE_LOOKUP_FAILED
-    ) {
-      $0.append("cannot resolve ")
-      $0.append(host)
-      $0.append(": ")
-      if system != 0 {
-        $0.append("system error ")
-        $0.append(Int(system))
-      } else {
-        $0.append(gai_strerror(code))
-      }
+  func begin(
+    for host: UnsafePointer<CChar>, by deadline: Deadline
+  ) throws(Failure) -> NameQuery {
+    var query = NameQuery(host, function, context, by: deadline)
+    query.found = try given?.copy()
+    return query
+  }
+}
+
+#if APNS_CARES
+  typealias NameService = CAresQuery
+#else
+  typealias NameService = LibcQuery
+#endif
+
+/// A name whose addresses are being looked up.
+struct NameQuery: ~Copyable {
+  private let host: UnsafePointer<CChar>
+  private let function: apns_lookup_t?
+  private let context: UnsafeMutableRawPointer?
+  private let deadline: Deadline
+  fileprivate(set) var found: PeerAddresses?
+  /// Nil until it is asked.
+  private var service: NameService?
+
+  /// The pause before the caller's function is asked again, in ns.
+  private static let pause: Nanoseconds = 5_000_000
+
+  fileprivate init(
+    _ host: UnsafePointer<CChar>, _ function: apns_lookup_t?, _ context: UnsafeMutableRawPointer?,
+    by deadline: Deadline
+  ) {
+    (self.host, self.function, self.context, self.deadline) = (host, function, context, deadline)
+  }
+
+  /// Readable when there is something to do; -1 while only time can tell.
+  var descriptor: CInt {
+    switch service {
+    case .some(let service): service.descriptor
+    case nil: -1
     }
   }
 
-  /// The failure when no answer came in time.
+  /// When to go on if the descriptor does not become readable.
+  var due: Deadline {
+    switch service {
+    case .some(let service): service.due.earlier(deadline)
+    case nil: Deadline(nanoseconds: Deadline.now &+ Self.pause).earlier(deadline)
+    }
+  }
+
+  /// Goes on as far as possible without waiting, except where libc is what there is. Nil while
+  /// there is no answer.
   @inline(never)
-  static func outOfTime(_ host: UnsafePointer<CChar>) -> Failure {
-    Failure(APNS_ERR_TIMEOUT, cause: APNS_CAUSE_LOOKUP_TIMEOUT) {
+  mutating func advance() throws(Failure) -> PeerAddresses? {
+    if let found = found.take() { return found }
+    let answer = function == nil ? try askService() : try askFunction()
+    if let answer { return answer }
+    guard deadline.hasPassed else { return nil }
+    if csystem_is_exhausted() != 0 { throw .outOfMemory }
+    throw Failure(APNS_ERR_TIMEOUT, cause: APNS_CAUSE_LOOKUP_TIMEOUT) {
       $0.append("cannot resolve ")
       $0.append(host)
       $0.append(" in time")
     }
+  }
+
+  private func askFunction() throws(Failure) -> PeerAddresses? {
+    guard let function else { return nil }
+    var list: UnsafeMutablePointer<addrinfo>?
+    let code = function(host, &list, context)
+    if code == APNS_LOOKUP_PENDING { return nil }
+    return try LibcQuery.take(list, code, for: host)
+  }
+
+  private mutating func askService() throws(Failure) -> PeerAddresses? {
+    if service == nil {
+      if let literal = try LibcQuery.literal(host) { return literal }
+      service = try NameService(for: host, by: deadline)
+    }
+    return try service?.advance()
   }
 }

@@ -15,12 +15,31 @@ struct PeerAddress {
   }
 
   /// A copy of an address that a name resolved to.
-  init?(_ address: UnsafePointer<sockaddr>?, size: socklen_t, port: UInt16) {
+  init?(_ address: UnsafePointer<sockaddr>?, size: socklen_t) {
     guard let address, size <= self.size else { return nil }
     self.size = size
     withUnsafeMutablePointer(to: &storage) {
       UnsafeMutableRawPointer($0).copyMemory(from: address, byteCount: Int(size))
+    }
+  }
+
+  func with(port: UInt16) -> PeerAddress {
+    var other = self
+    withUnsafeMutablePointer(to: &other.storage) {
       csystem_set_port(UnsafeMutableRawPointer($0), port)
+    }
+    return other
+  }
+
+  /// Appends the address without its port.
+  @inline(never)
+  func append(to message: inout Message) {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
+      text.initialize(repeating: 0)
+      withUnsafePointer(to: storage) {
+        csystem_address_text(UnsafeRawPointer($0), text.baseAddress, text.count)
+      }
+      message.append(UnsafePointer(text.baseAddress))
     }
   }
 

@@ -64,15 +64,15 @@ extension Message {
     append(host)
     append(" is not verified: ")
     if let key = fault.unpinnedKey {
-      append("no key of its chain is pinned; its own is ")
+      append("no key in its chain is pinned; its own key is ")
       append(pin: key)
     } else {
       append(X509_verify_cert_error_string(Int(fault.code)))
       switch fault.code {
-      case X509_V_ERR_UNABLE_TO_GET_CRL: append("; crl_file and crl_directory have none for it")
+      case X509_V_ERR_UNABLE_TO_GET_CRL: append("; crl_file and crl_directory have no list for it")
       case X509_V_ERR_CRL_HAS_EXPIRED, X509_V_ERR_CRL_NOT_YET_VALID,
         X509_V_ERR_CRL_SIGNATURE_FAILURE:
-        append("; it is from crl_file or crl_directory")
+        append("; the list is from crl_file or crl_directory")
       default: break
       }
     }

@@ -85,7 +85,7 @@ struct PeerRules: ~Copyable {
     }
     // A caller that asks for pins and lists none must not end up without the check.
     guard count >= 1, count <= mostPins else {
-      throw Failure(APNS_ERR_ARGUMENT, "pinned_key_count is not 1 to 100")
+      throw Failure(APNS_ERR_ARGUMENT, "pinned_key_count is not between 1 and 100")
     }
     return count
   }
@@ -104,7 +104,7 @@ struct PeerRules: ~Copyable {
     throw Failure(APNS_ERR_ARGUMENT) {
       $0.append("pinned_keys[")
       $0.append(index)
-      $0.append("] is not sha256// and 32 bytes in base64: ")
+      $0.append("] is not sha256// followed by 32 bytes in base64: ")
       if let text { $0.append(text) } else { $0.append("NULL") }
     }
   }

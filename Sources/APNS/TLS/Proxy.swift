@@ -20,7 +20,7 @@ struct Proxy: ~Copyable {
       if port == 0, user == nil, password == nil {
         return Proxy(host: nil, port: 0, credentials: nil)
       }
-      throw Failure(APNS_ERR_ARGUMENT, "proxy_host is NULL, but other proxy options are not")
+      throw Failure(APNS_ERR_ARGUMENT, "proxy_host is NULL, but other proxy options are set")
     }
     if host.pointee == 0 { throw Failure(APNS_ERR_ARGUMENT, "proxy_host is empty") }
     if port == 0 { throw Failure(APNS_ERR_ARGUMENT, "proxy_port is 0") }
@@ -90,7 +90,9 @@ struct Proxy: ~Copyable {
     to host: UnsafePointer<CChar>, port: UInt16
   ) throws(Failure) -> UnsafeMutableRawBufferPointer {
     for index in 0..<strlen(host) where host[index] <= 0x20 || host[index] == 0x7F {
-      throw Failure(APNS_ERR_ARGUMENT, "host is no name that a proxy could be asked for")
+      throw Failure(
+        APNS_ERR_ARGUMENT,
+        "host has a space or a control character, which a proxy cannot be asked for")
     }
     let room = 256 &+ 2 &* strlen(host) &+ (credentials.map { strlen($0) } ?? 0)
     guard let memory = malloc(room) else { throw .outOfMemory }

@@ -17,14 +17,18 @@ struct SessionSSL: ~Copyable {
 
   private static var name: StaticString { "apns session" }
 
-  init(_ context: OpaquePointer, of session: OpaquePointer) throws(Failure) {
+  /// Its SSL_CTX has no key: it would keep that of credentials which the session uses no more.
+  init(of session: OpaquePointer) throws(Failure) {
     let name = Self.name.utf8Start
     guard
       let link = malloc(MemoryLayout<Link>.size)?.bindMemory(to: Link.self, capacity: 1)
     else { throw .outOfMemory }
     link.initialize(to: Link(copy: name, session: session))
     TLSErrors.clear()
-    let ssl = SSL_new(context)
+    let context = SSL_CTX_new(TLS_client_method())
+    let ssl = context.flatMap { SSL_new($0) }
+    // The SSL is its user from now on.
+    SSL_CTX_free(context)
     let method = BIO_meth_new(
       BIO_TYPE_SOURCE_SINK | 0x7E, UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self))
     let bio = method.flatMap { BIO_new($0) }

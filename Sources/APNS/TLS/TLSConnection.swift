@@ -113,6 +113,9 @@ struct TLSConnection: ~Copyable {
     }
   }
 
+  /// It was made with these credentials.
+  func uses(_ trust: borrowing TrustContext) -> Bool { SSL_get_SSL_CTX(ssl) == trust.context }
+
   /// Drops the session that this connection offered, if any: it did not help.
   @inline(never)
   private func forget(in offer: inout TLSOffer) {
@@ -131,6 +134,9 @@ struct TLSConnection: ~Copyable {
 
   /// The peer accepted the offered session.
   var wasResumed: Bool { offer != 0 && SSL_session_reused(ssl) == 1 }
+
+  /// TLS 1.3 or later.
+  var speaksNewestTLS: Bool { SSL_version(ssl) >= TLS1_3_VERSION }
 
   /// What to wait on; -1 if there is nothing.
   var descriptor: CInt {
@@ -165,7 +171,7 @@ struct TLSConnection: ~Copyable {
     _ endpoint: borrowing Endpoint
   ) throws(Failure) -> Progress {
     switch dialing?.advance() {
-    case .waits(let share): return .waits(.writing, until: share)
+    case .waits(let wanted, let time): return .waits(wanted, until: time)
     case .failed(let systemError): throw endpoint.unreachable(systemError)
     case .unresolved(let failure): throw failure
     case .connected(let descriptor):
@@ -187,7 +193,7 @@ struct TLSConnection: ~Copyable {
     #if APNS_HTTP2
       if endpoint.speaksHTTP2, copenssl_has_http2(ssl) == 0 {
         throw Failure(APNS_ERR_PROTOCOL, cause: APNS_CAUSE_NO_HTTP2) {
-          $0.append("no HTTP/2 is spoken at ")
+          $0.append("the service does not speak HTTP/2: ")
           endpoint.append(to: &$0)
         }
       }
@@ -206,7 +212,7 @@ struct TLSConnection: ~Copyable {
     // RFC 6066 allows no addresses in SNI.
     guard SSL_set1_host(ssl, name) == 1, copenssl_set_server_name(ssl, name) == 1 else {
       throw TLSErrors.take().failure(APNS_ERR_ARGUMENT) {
-        $0.append("no name for a certificate: ")
+        $0.append("not a name that a certificate can have: ")
         $0.append(name)
       }
     }
@@ -235,8 +241,9 @@ struct TLSConnection: ~Copyable {
     }
     guard deadline.hasPassed else { return wanted }
     throw Failure(APNS_ERR_TIMEOUT, cause: APNS_CAUSE_HANDSHAKE_TIMEOUT) {
-      $0.append("the TLS handshake took too long with ")
+      $0.append("the TLS handshake with ")
       endpoint.append(to: &$0)
+      $0.append(" took too long")
     }
   }
 
@@ -244,8 +251,9 @@ struct TLSConnection: ~Copyable {
     let errors = TLSErrors.take()
     if isExhausted(errors) {
       return errors.exhausted {
-        $0.append("the TLS handshake failed with ")
+        $0.append("the TLS handshake with ")
         endpoint.append(to: &$0)
+        $0.append(" failed")
       }
     }
     let fault = state.pointee.peerFault
@@ -262,20 +270,21 @@ struct TLSConnection: ~Copyable {
           APNS_ERR_NETWORK, systemError: state.pointee.systemError,
           cause: APNS_CAUSE_HANDSHAKE_ENDED
         ) {
-          $0.append("the TLS handshake broke off with ")
+          $0.append("the connection broke during the TLS handshake: ")
           endpoint.append(to: &$0)
         })
     }
     if state.pointee.hasEnded && (errors.code == 0 || errors.isEndWithoutClose) {
       return explain(
         Failure(APNS_ERR_NETWORK, cause: APNS_CAUSE_HANDSHAKE_ENDED) {
-          $0.append("the peer closed during the TLS handshake: ")
+          $0.append("the peer closed the connection during the TLS handshake: ")
           endpoint.append(to: &$0)
         })
     }
     let failure = errors.failure(APNS_ERR_TLS, cause: errors.cause) {
-      $0.append("the TLS handshake failed with ")
+      $0.append("the TLS handshake with ")
       endpoint.append(to: &$0)
+      $0.append(" failed")
     }
     return errors.mayMissCertificate ? explain(failure) : failure
   }

@@ -4,35 +4,41 @@ import CSystem
 /// The real network: TLS connections to one endpoint, and the system's clock.
 struct TLSNetwork: Network, ~Copyable {
   private let endpoint: Endpoint
-  let trust: TrustContext
+  private var trust: TrustContext
   private let count: Int
   private let connections: UnsafeMutablePointer<TLSConnection?>
   /// What to watch and what the last wait found, one entry for each connection.
   private let watches: UnsafeMutablePointer<pollfd>
+  /// For a session that never waits.
+  private var events: EventDescriptor?
   /// Left by the last connection for the next.
   private var resumption = TLSOffer()
   private var address: PeerAddress?
   private var seed: UInt64
+  private(set) var handshakes = Handshakes()
 
-  init?(
-    connections count: Int, to endpoint: consuming Endpoint, trusting trust: consuming TrustContext
-  ) {
+  init(
+    connections count: Int, to endpoint: consuming Endpoint, trusting trust: consuming TrustContext,
+    neverWaits: Bool
+  ) throws(Failure) {
+    let events = neverWaits ? try EventDescriptor(connections: count) : nil
     guard
       let connections = malloc(count &* MemoryLayout<TLSConnection?>.stride)?
         .bindMemory(to: TLSConnection?.self, capacity: count)
-    else { return nil }
+    else { throw .outOfMemory }
     guard
       let watches = malloc(count &* MemoryLayout<pollfd>.stride)?
         .bindMemory(to: pollfd.self, capacity: count)
     else {
       free(connections)
-      return nil
+      throw .outOfMemory
     }
     self.endpoint = endpoint
     self.trust = trust
     self.count = count
     self.connections = connections
     self.watches = watches
+    self.events = events
     for number in 0..<count { (connections + number).initialize(to: nil) }
     watches.initialize(repeating: pollfd(fd: -1, events: 0, revents: 0), count: count)
     seed = UInt64(bitPattern: Deadline.now) ^ UInt64(UInt(bitPattern: connections))
@@ -57,28 +63,57 @@ struct TLSNetwork: Network, ~Copyable {
     return mixed ^ mixed >> 31
   }
 
+  /// The next connections use other credentials, and offer no TLS session that the old ones made.
+  /// False if they are the same.
+  @inline(never)
+  mutating func use(_ trust: consuming TrustContext) -> Bool {
+    if trust.context == self.trust.context { return false }
+    self.trust = trust
+    resumption = TLSOffer()
+    return true
+  }
+
   @inline(never)
   mutating func open(_ number: Int, isSpare: Bool, by deadline: Nanoseconds) throws(Failure) {
-    connections[number] = try TLSConnection.begin(
-      to: endpoint, trusting: trust, resuming: resumption, at: isSpare ? address : nil,
-      by: Deadline(nanoseconds: deadline))
+    do throws(Failure) {
+      connections[number] = try TLSConnection.begin(
+        to: endpoint, trusting: trust, resuming: resumption, at: isSpare ? address : nil,
+        by: Deadline(nanoseconds: deadline))
+    } catch {
+      failed(error)
+      throw error
+    }
   }
 
   @inline(never)
   mutating func advance(_ number: Int) throws(Failure) -> Opening {
+    // Each step may close one descriptor and make another.
+    events?.forget(number)
     while true {
       do throws(Failure) {
         switch try connections[number]?.advance(endpoint) {
         case .waits(let readiness, let time): return .waits(readiness, until: time.nanoseconds)
         case .open, nil:
           address = connections[number]?.address
-          if connections[number]?.wasResumed ?? false { resumption.served() }
+          opened(number)
           return .open
         }
       } catch {
+        failed(error)
         try reopenWithoutOffer(number, after: error)
       }
     }
+  }
+
+  private mutating func opened(_ number: Int) {
+    let isResumed = connections[number]?.wasResumed ?? false
+    if isResumed { resumption.served() }
+    handshakes.made(
+      isResumed: isResumed, isNewest: connections[number]?.speaksNewestTLS ?? false)
+  }
+
+  private mutating func failed(_ failure: Failure) {
+    handshakes.failed(-Int(failure.status.rawValue))
   }
 
   /// Connects again without a session to resume, if offering one may have caused the failure. The
@@ -115,17 +150,23 @@ struct TLSNetwork: Network, ~Copyable {
 
   @inline(never)
   mutating func drop(_ number: Int) {
-    connections[number]?.leave(in: &resumption)
+    if connections[number]?.uses(trust) ?? false { connections[number]?.leave(in: &resumption) }
+    events?.forget(number)
     connections[number] = nil
     watches[number].revents = 0
   }
 
   mutating func silence() {
     for number in 0..<count { connections[number]?.silence() }
+    events?.silence()
   }
 
   mutating func watch(_ number: Int, for readiness: Readiness) {
     watches[number].events |= readiness.rawValue
+  }
+
+  mutating func leaveUnread(_ number: Int) {
+    watches[number].events &= ~Readiness.reading.rawValue
   }
 
   @inline(never)
@@ -138,6 +179,23 @@ struct TLSNetwork: Network, ~Copyable {
     for number in 0..<count { watches[number].events = 0 }
   }
 
+  mutating func look() {
+    for number in 0..<count { watches[number].revents = 0 }
+    events?.look { watches[$0].revents = $1 }
+  }
+
+  @inline(never)
+  mutating func arm(until time: Nanoseconds) {
+    for number in 0..<count {
+      let wanted = watches[number].events
+      events?.watch(number, wanted == 0 ? -1 : connections[number]?.descriptor ?? -1, for: wanted)
+      watches[number].events = 0
+    }
+    events?.arm(until: time)
+  }
+
+  mutating func hurry() { events?.hurry() }
+
   mutating func pause(_ time: Nanoseconds) { csystem_pause(time) }
 
   mutating func readiness(_ number: Int) -> Readiness {
@@ -146,6 +204,37 @@ struct TLSNetwork: Network, ~Copyable {
     let known = Readiness(rawValue: found).intersection([.reading, .writing])
     // An error or a hang-up counts as ready too: the next call reports it.
     return found != 0 && known.isEmpty ? .reading : known
+  }
+
+  /// For the program's event loop; -1 if the session waits by itself.
+  var descriptor: CInt {
+    switch events {
+    case .some(let events): events.descriptor
+    case nil: -1
+    }
+  }
+
+  /// When the event loop has to call again at the latest.
+  var due: Nanoseconds {
+    switch events {
+    case .some(let events): events.due
+    case nil: .max
+    }
+  }
+
+  /// What another thread writes to; -1 if the session waits by itself.
+  var bell: CInt {
+    switch events {
+    case .some(let events): events.bell
+    case nil: -1
+    }
+  }
+
+  func isResumed(_ number: Int) -> Bool { connections[number]?.wasResumed ?? false }
+
+  @inline(never)
+  func append(wayTo number: Int, to message: inout Message) {
+    endpoint.append(wayBy: connections[number]?.address, to: &message)
   }
 
   @inline(never)

@@ -138,7 +138,7 @@ struct TrustContext: ~Copyable {
         || SSL_CTX_load_verify_locations(context, options.ca_file, options.ca_directory) == 1
     else {
       throw TLSErrors.take().failure(APNS_ERR_CREDENTIALS, cause: APNS_CAUSE_CA_MISSING) {
-        $0.append("no certificate to trust in ")
+        $0.append("no CA certificate in ")
         $0.append(options.ca_file ?? options.ca_directory)
       }
     }
@@ -155,8 +155,8 @@ struct TrustContext: ~Copyable {
         file: options.certificate_file, bytes: options.certificate_bytes,
         length: options.certificate_length, name: "certificate")
     else {
-      if options.key_file != nil || options.key_bytes != nil {
-        throw Failure(APNS_ERR_ARGUMENT, "a key without a certificate")
+      if options.key_file != nil || options.key_bytes != nil || options.private_key != nil {
+        throw Failure(APNS_ERR_ARGUMENT, "a key is given without a certificate")
       }
       return
     }
@@ -167,8 +167,15 @@ struct TrustContext: ~Copyable {
       file: options.key_file, bytes: options.key_bytes, length: options.key_length, name: "key")
     {
       var keyPassphrase = Passphrase(options, for: keySource.file)
+      if options.private_key != nil {
+        throw Failure(APNS_ERR_ARGUMENT, "both a key and a private_key are given")
+      }
       identity.adopt(try PrivateKey.read(from: keySource, &keyPassphrase))
       try identity.matchKey(from: keySource)
+    } else if let key = options.private_key {
+      guard EVP_PKEY_up_ref(key) == 1 else { throw .outOfMemory }
+      identity.adopt(key)
+      try identity.matchKey(from: source, isHosts: true)
     } else {
       if identity.key == nil { identity.adopt(try PrivateKey.read(from: source, &passphrase)) }
       try identity.matchKey(from: source)

@@ -1,5 +1,5 @@
 /// What a session needs of the world: connections to its gateway, each under a number, and a clock.
-/// No call waits, except `wait`.
+/// No call waits, except `wait` and `pause`.
 protocol Network: ~Copyable {
   /// Nanoseconds that only grow.
   var now: Nanoseconds { get }
@@ -37,14 +37,42 @@ protocol Network: ~Copyable {
   /// Makes the next `wait` end when the connection is ready for that.
   mutating func watch(_ connection: Int, for readiness: Readiness)
 
+  /// Takes reading back from what the connection is watched for.
+  mutating func leaveUnread(_ connection: Int)
+
   /// Waits until something watched is ready, or until that time; then nothing is watched any more.
   mutating func wait(until time: Nanoseconds)
+
+  /// For a session that never waits: takes note of what is ready now, as `wait` does.
+  mutating func look()
+
+  /// For a session that never waits: what is watched, and that time, make the program's event loop
+  /// call again. Then nothing is watched any more.
+  mutating func arm(until time: Nanoseconds)
+
+  /// For a session that never waits: makes the event loop call again at once.
+  mutating func hurry()
 
   /// Does nothing for that long.
   mutating func pause(_ time: Nanoseconds)
 
   /// What the last `wait` found the connection ready for; reported once.
   mutating func readiness(_ connection: Int) -> Readiness
+
+  /// For a session that never waits: what the program's event loop watches, when it calls again
+  /// at the latest, and what another thread writes to.
+  var descriptor: CInt { get }
+  var due: Nanoseconds { get }
+  var bell: CInt { get }
+
+  /// The open connection resumed a session of an earlier one.
+  func isResumed(_ connection: Int) -> Bool
+
+  /// Appends how the peer of an open connection was reached.
+  func append(wayTo connection: Int, to message: inout Message)
+
+  /// How connections were made so far.
+  var handshakes: Handshakes { get }
 
   /// Appends the gateway's name to a message.
   func append(to message: inout Message)
@@ -55,6 +83,14 @@ protocol Network: ~Copyable {
 
 extension Network where Self: ~Copyable {
   func appendAdvice(to message: inout Message) {}
+  func isResumed(_ connection: Int) -> Bool { false }
+  func append(wayTo connection: Int, to message: inout Message) {}
+
+  var descriptor: CInt { -1 }
+  var due: Nanoseconds { .max }
+  var bell: CInt { -1 }
+
+  var handshakes: Handshakes { Handshakes() }
 
   var second: Seconds { UInt32(truncatingIfNeeded: now / 1_000_000_000) }
 }

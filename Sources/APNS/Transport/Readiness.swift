@@ -17,7 +17,7 @@ struct Readiness: OptionSet {
     }
   }
 
-  /// What it is ready for now; nil for nothing.
+  /// What it is ready for at this moment; nil for nothing.
   static func look(for wanted: Readiness, on descriptor: CInt) -> Readiness? {
     poll(wanted, descriptor, 0)
   }

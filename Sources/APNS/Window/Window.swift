@@ -34,6 +34,8 @@ struct Window: ~Copyable {
   private(set) var rejected: UInt64 = 0
   private(set) var unknown: UInt64 = 0
   private(set) var resent: UInt64 = 0
+  /// Of those, the ones whose connection ended and named nothing.
+  private(set) var resentInDoubt: UInt64 = 0
 
   /// `bytes` covers frames and bookkeeping together; nil if there is no memory.
   init?(
@@ -122,10 +124,13 @@ struct Window: ~Copyable {
   mutating func wrote(_ count: Int) { ring.wrote(count) }
 
   /// The first position whose frame the connection does not have in full.
+  var written: Int { written(and: 0) }
+
+  /// The same after so many bytes more.
   @inline(never)
-  var written: Int {
+  func written(and count: Int) -> Int {
     var (low, high) = (first, end)
-    let reached = ring.written
+    let reached = ring.written &+ count
     while low < high {
       let middle = low &+ (high &- low) / 2
       if boundary(middle &+ 1) <= reached { low = middle &+ 1 } else { high = middle }
@@ -133,10 +138,25 @@ struct Window: ~Copyable {
     return low
   }
 
+  /// What is missing of a frame that the connection has in part.
+  @inline(never)
+  var restOfFrame: Int {
+    let position = written
+    guard position < end, boundary(position) < ring.written else { return 0 }
+    return boundary(position &+ 1) &- ring.written
+  }
+
   /// How many live bytes lie before the frame at `position`, or before the end.
   private func boundary(_ position: Int) -> Int {
     position == end
       ? ring.written &+ ring.unwritten : ring.rank(entries[position & mask].place)
+  }
+
+  /// The frame at a position of those in flight.
+  func frame(_ position: Int) -> (identifier: UInt32, bytes: UnsafeRawBufferPointer) {
+    let entry = entries[position & mask]
+    let size = max(0, boundary(position &+ 1) &- boundary(position))
+    return (entry.identifier, UnsafeRawBufferPointer(start: ring.address(entry.place), count: size))
   }
 
   // MARK: Doubt
@@ -257,7 +277,9 @@ struct Window: ~Copyable {
     case .usual: resolve(through: fifth, as: .unknown)
     case .undoubted: resolve(through: doubts.end, as: .unknown)
     }
+    let before = resent
     restart(wasWritten: wasWritten)
+    resentInDoubt &+= resent &- before
   }
 
   /// The connection ended, as it seems, before the gateway looked at anything. Only the
@@ -337,6 +359,7 @@ struct Window: ~Copyable {
     let entry = entries[outcomes & mask]
     outcomes &+= 1
     return WaitingOutcome(
-      outcome: Outcome(word: entry.word), identifier: entry.identifier, userData: entry.userData)
+      outcome: Outcome(word: entry.word), identifier: entry.identifier, userData: entry.userData,
+      answer: nil)
   }
 }

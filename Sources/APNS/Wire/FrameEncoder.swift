@@ -36,6 +36,16 @@ package enum FrameEncoder {
     }
   }
 
+  /// The token in a frame that was encoded here; empty if the frame is not whole.
+  static func token(
+    of frame: UnsafeRawBufferPointer, as command: Command
+  ) -> UnsafeRawBufferPointer {
+    let start = payloadOffset(tokenCount: 0, as: command) &- (command == .framed ? 3 : 2)
+    guard frame.count >= start else { return UnsafeRawBufferPointer(rebasing: frame[0..<0]) }
+    let count = Int(frame[start &- 2]) << 8 | Int(frame[start &- 1])
+    return UnsafeRawBufferPointer(rebasing: frame[start..<min(frame.count, start &+ count)])
+  }
+
   /// Writes the frame; `target` has the room that `size(of:as:)` returned. A payload that
   /// is already in its place is left there.
   @inline(__always)

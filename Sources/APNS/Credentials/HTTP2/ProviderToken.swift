@@ -19,10 +19,25 @@ struct ProviderToken: TokenSource, ~Copyable {
   private static let offset = 16
 
   private struct Shared: ~Copyable {
-    let signer: TokenSigner
+    /// Who signs; nil if the host gives the tokens.
+    let signer: TokenSigner?
+    var host: HostToken?
+    let cache: TokenCache?
     var policy = TokenPolicy()
-    var text = InlineArray<256, UInt8>(repeating: 0)
+    var text = InlineArray<1024, UInt8>(repeating: 0)
     var count = 0
+    /// Where the next token is made, so that the last one stays if that fails.
+    var draft = InlineArray<1024, UInt8>(repeating: 0)
+    /// What the call that is in here has to tell.
+    var news = TokenNews()
+    /// No other process is asked before, by the clock that never goes back.
+    var nextLook: Int64?
+
+    init(_ signer: consuming TokenSigner?, _ host: HostToken?, _ cache: consuming TokenCache?) {
+      self.signer = signer
+      self.host = host
+      self.cache = cache
+    }
   }
   private var shared: UnsafeMutablePointer<Shared> {
     (UnsafeMutableRawPointer(numbers) + Self.offset).assumingMemoryBound(to: Shared.self)
@@ -32,10 +47,18 @@ struct ProviderToken: TokenSource, ~Copyable {
   /// Nil if the options have no key for tokens.
   @inline(never)
   init?(_ options: apns_credentials_options_t) throws(Failure) {
-    guard let signer = try TokenSigner(options) else { return nil }
+    let signer = try TokenSigner(options)
+    let cache = try TokenCache(options)
+    let host = HostToken(options)
+    if host == nil {
+      switch signer {
+      case .some: break
+      case .none: return nil
+      }
+    }
     guard let memory = calloc(1, Self.size) else { throw .outOfMemory }
     numbers = memory.bindMemory(to: UInt32.self, capacity: 4)
-    shared.initialize(to: Shared(signer: signer))
+    shared.initialize(to: Shared(signer, host, cache))
     csystem_atomic_store(numbers + Self.users, 1)
   }
 
@@ -55,8 +78,19 @@ struct ProviderToken: TokenSource, ~Copyable {
     free(numbers)
   }
 
-  var keyID: UnsafePointer<CChar> { shared.pointee.signer.keyID }
-  var teamID: UnsafePointer<CChar> { shared.pointee.signer.teamID }
+  /// Nil if the host gives the tokens.
+  var keyID: UnsafePointer<CChar>? {
+    switch shared.pointee.signer {
+    case .some(let signer): signer.keyID
+    case .none: nil
+    }
+  }
+  var teamID: UnsafePointer<CChar>? {
+    switch shared.pointee.signer {
+    case .some(let signer): signer.teamID
+    case .none: nil
+    }
+  }
 
   @inline(__always)
   func update(_ text: inout BearerText) throws(Failure) { try update(&text, at: .now) }
@@ -91,39 +125,197 @@ struct ProviderToken: TokenSource, ~Copyable {
   private func fetch(
     _ text: inout BearerText, refused generation: UInt32?, at now: TokenTime
   ) throws(Failure) {
+    var news = TokenNews()
+    do throws(Failure) {
+      try fetchAlone(&text, refused: generation, &news, at: now)
+    } catch {
+      text.tell(news)
+      throw error
+    }
+    text.tell(news)
+  }
+
+  private func fetchAlone(
+    _ text: inout BearerText, refused generation: UInt32?, _ news: inout TokenNews,
+    at now: TokenTime
+  ) throws(Failure) {
     enter()
-    defer { leave() }
+    shared.pointee.news = TokenNews()
+    let known = text.generation
+    defer {
+      news = shared.pointee.news
+      // Another session of these credentials may have had it made.
+      if shared.pointee.policy.generation == known { news.origin = .none }
+      leave()
+    }
+    // APNs refused the token that is still the last one here.
+    let isRefused = generation == shared.pointee.policy.generation && generation != nil
+    if shared.pointee.host != nil {
+      try fetchFromHost(isRefused: isRefused, at: now)
+    } else {
+      try fetchSigned(refused: generation, isLast: isRefused, at: now)
+    }
+    withUnsafeBytes(of: &shared.pointee.text) {
+      text.copy(
+        UnsafeRawBufferPointer(rebasing: $0[..<min(max(0, shared.pointee.count), $0.count)]),
+        shared.pointee.policy)
+    }
+  }
+
+  // MARK: Tokens of the host
+
+  private func fetchFromHost(isRefused: Bool, at now: TokenTime) throws(Failure) {
+    let policy = shared.pointee.policy
+    guard isRefused || policy.verdict(at: now) == .replace else { return }
+    guard shared.pointee.host?.isAskable(isRefused: isRefused, at: now) == true else {
+      if policy.hasToken { return }
+      throw HostToken.none
+    }
+    let need =
+      !policy.hasToken ? APNS_TOKEN_FIRST : isRefused ? APNS_TOKEN_REFUSED : APNS_TOKEN_AGED
+    var answer: HostToken.Answer?
+    var failure: Failure?
+    let start = TokenSigner.prefixLength
+    withUnsafeMutableBytes(of: &shared.pointee.draft) { draft in
+      draft.baseAddress?.copyMemory(from: TokenSigner.prefix.utf8Start, byteCount: start)
+      do throws(Failure) {
+        answer = try shared.pointee.host?.ask(
+          need, at: now, to: UnsafeMutableRawBufferPointer(rebasing: draft[start...]))
+      } catch {
+        failure = error
+      }
+    }
+    defer { wipeDraft() }
+    if let failure { throw failure }
+    switch answer {
+    case .token(let count, let seconds):
+      let isOther = takeDraft(start &+ count)
+      shared.pointee.policy.lent(at: now, for: seconds, isOther: isOther)
+      shared.pointee.news.origin = .host
+      csystem_atomic_store(numbers + Self.generation, shared.pointee.policy.generation)
+    case .notNow, .none: if !policy.hasToken { throw HostToken.none }
+    }
+  }
+
+  /// Makes the draft the token; false if it is the same.
+  private func takeDraft(_ count: Int) -> Bool {
+    let isSame = shared.pointee.policy.hasToken && shared.pointee.count == count
+    shared.pointee.count = count
+    return withUnsafeBytes(of: &shared.pointee.draft) { draft in
+      withUnsafeMutableBytes(of: &shared.pointee.text) { text in
+        guard let draft = draft.baseAddress, let start = text.baseAddress, count <= text.count
+        else { return false }
+        if isSame, memcmp(draft, start, count) == 0 { return false }
+        start.copyMemory(from: draft, byteCount: count)
+        return true
+      }
+    }
+  }
+
+  private func wipeDraft() {
+    withUnsafeMutableBytes(of: &shared.pointee.draft) { csystem_wipe($0.baseAddress, $0.count) }
+  }
+
+  // MARK: Tokens that are signed here
+
+  private func fetchSigned(
+    refused generation: UInt32?, isLast: Bool, at now: TokenTime
+  ) throws(Failure) {
     let verdict =
       switch generation {
       case .some(let generation): shared.pointee.policy.verdict(refused: generation, at: now)
       case .none: shared.pointee.policy.verdict(at: now)
       }
-    if verdict == .replace { try make(at: now) }
-    text.copy(shared.pointee.text, shared.pointee.count, shared.pointee.policy)
+    guard verdict == .replace || isLast else { return }
+    switch shared.pointee.cache {
+    case .some(let cache):
+      if let nextLook = shared.pointee.nextLook, now.steady < nextLook,
+        !shared.pointee.policy.isUrgent(at: now), !isLast
+      {
+        return
+      }
+      try share(cache, signs: verdict == .replace, isRefused: isLast, at: now)
+    case .none: if verdict == .replace { try make(at: now) }
+    }
+  }
+
+  /// Takes the token of another process, or makes one for all.
+  @inline(never)
+  private func share(
+    _ cache: borrowing TokenCache, signs: Bool, isRefused: Bool, at now: TokenTime
+  ) throws(Failure) {
+    guard var record = SharedTokenRecord(), var file = cache.open(&shared.pointee.news) else {
+      if signs { try make(at: now) }
+      return
+    }
+    if takeOther(file, &record, at: now) { return }
+    guard signs else { return }
+    // With a token that works for some more minutes nobody waits.
+    let isUrgent = isRefused || shared.pointee.policy.isUrgent(at: now)
+    let isAlone = file.lock(waits: isUrgent, &shared.pointee.news)
+    shared.pointee.nextLook = now.steady &+ 1
+    guard isAlone || isUrgent else { return }
+    // Whoever had the lock may have made one.
+    if takeOther(file, &record, at: now) { return }
+    try make(at: now)
+    let times = shared.pointee.policy.times(at: now)
+    let count = shared.pointee.count
+    let isFilled = withUnsafeBytes(of: &shared.pointee.text) { text in
+      switch shared.pointee.signer {
+      case .some(let signer):
+        record.fill(UnsafeRawBufferPointer(rebasing: text[..<count]), times, of: signer)
+      case .none: false
+      }
+    }
+    if isFilled { file.replace(by: record, chance: times.chance, &shared.pointee.news) }
+  }
+
+  /// Uses the token in the file, if it is another one that is in order.
+  private func takeOther(
+    _ file: borrowing OpenTokenCache, _ record: inout SharedTokenRecord, at now: TokenTime
+  ) -> Bool {
+    guard file.read(into: &record, &shared.pointee.news) else { return false }
+    let isOurs =
+      switch shared.pointee.signer {
+      case .some(let signer): record.isToken(of: signer)
+      case .none: false
+      }
+    if !isOurs { shared.pointee.news.note("its token is of another key, or no token") }
+    let times = record.times
+    guard isOurs, shared.pointee.policy.takes(times, at: now) else { return false }
+    let text = record.text
+    withUnsafeMutableBytes(of: &shared.pointee.draft) { $0.copyMemory(from: text) }
+    defer { wipeDraft() }
+    guard takeDraft(text.count) else { return false }
+    shared.pointee.policy.took(times, at: now)
+    shared.pointee.news.origin = .cache
+    csystem_atomic_store(numbers + Self.generation, shared.pointee.policy.generation)
+    return true
   }
 
   private func make(at now: TokenTime) throws(Failure) {
-    var text = InlineArray<256, UInt8>(repeating: 0)
-    defer { withUnsafeMutableBytes(of: &text) { csystem_wipe($0.baseAddress, $0.count) } }
+    defer { wipeDraft() }
     var failure: Failure?
     var made = (count: 0, chance: UInt32(0))
-    withUnsafeMutableBytes(of: &text) { bytes in
-      guard let start = bytes.baseAddress else { return }
+    withUnsafeMutableBytes(of: &shared.pointee.draft) { bytes in
+      guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
       do throws(Failure) {
-        made = try shared.pointee.signer.write(
-          at: now.unix, to: start.assumingMemoryBound(to: UInt8.self))
+        switch shared.pointee.signer {
+        case .some(let signer): made = try signer.write(at: now.unix, to: start)
+        case .none: break
+        }
       } catch {
         failure = error
       }
     }
     if let failure { throw failure }
-    shared.pointee.text = text
-    shared.pointee.count = made.count
+    _ = takeDraft(made.count)
     shared.pointee.policy.replaced(at: now, chance: made.chance)
+    shared.pointee.news.origin = .signed
     csystem_atomic_store(numbers + Self.generation, shared.pointee.policy.generation)
   }
 
-  /// Lets in one thread at a time, for one signature at most and twice an hour. No mutex: a forked
+  /// Lets in one thread at a time, for one signature or one question to the host. No mutex: a forked
   /// child would wait forever for a thread that only its parent has.
   private func enter() {
     let own = UInt32(bitPattern: getpid())

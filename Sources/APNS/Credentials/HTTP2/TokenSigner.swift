@@ -9,10 +9,14 @@ struct TokenSigner: ~Copyable {
   /// More than a token with the largest possible time takes: 205 bytes.
   static let capacity = 256
 
-  /// An EVP_PKEY.
-  private let key: OpaquePointer
+  /// An EVP_PKEY; nil if the host signs.
+  private let key: OpaquePointer?
+  private let hostSign: apns_sign_t?
+  private let hostContext: UnsafeMutableRawPointer?
   /// Key and team, each followed by a NUL.
   private let identifiers: UnsafeMutablePointer<CChar>
+  /// SHA-256 of the public key; zeros if only the host knows it.
+  private(set) var fingerprint = InlineArray<32, UInt8>(repeating: 0)
 
   var keyID: UnsafePointer<CChar> { UnsafePointer(identifiers) }
   var teamID: UnsafePointer<CChar> { UnsafePointer(identifiers + (Self.identifierLength &+ 1)) }
@@ -20,25 +24,26 @@ struct TokenSigner: ~Copyable {
   /// Nil if the options have no key for tokens.
   @inline(never)
   init?(_ options: apns_credentials_options_t) throws(Failure) {
-    guard
-      let source = try CredentialSource(
-        file: options.token_key_file, bytes: options.token_key_bytes,
-        length: options.token_key_length, name: "token_key")
-    else {
-      if options.key_id != nil || options.team_id != nil {
-        throw Failure(APNS_ERR_ARGUMENT, "key_id or team_id without a token_key")
-      }
-      return nil
-    }
+    let source = try CredentialSource(
+      file: options.token_key_file, bytes: options.token_key_bytes,
+      length: options.token_key_length, name: "token_key")
+    guard try Self.hasKey(options) else { return nil }
     try Self.check(options.key_id, "key_id")
     try Self.check(options.team_id, "team_id")
-    var passphrase = Passphrase(options, for: source.file)
-    let key = try PrivateKey.read(from: source, &passphrase)
-    guard copenssl_is_p256(key) == 1 else {
-      EVP_PKEY_free(key)
-      TLSErrors.clear()
-      throw source.fault(
-        "holds a key that is not EC P-256, as Apple's are", cause: APNS_CAUSE_KEY_UNFIT)
+    var key: OpaquePointer?
+    switch source {
+    case .some(let source): key = try Self.read(source, options)
+    case .none: key = try Self.adopt(options.token_private_key)
+    }
+    if let key {
+      let fine = withUnsafeMutableBytes(of: &fingerprint) {
+        copenssl_public_digest(key, $0.baseAddress)
+      }
+      guard fine == 1 else {
+        EVP_PKEY_free(key)
+        TLSErrors.clear()
+        throw .outOfMemory
+      }
     }
     guard let memory = calloc(2, Self.identifierLength &+ 1) else {
       EVP_PKEY_free(key)
@@ -48,12 +53,71 @@ struct TokenSigner: ~Copyable {
     memcpy(memory + (Self.identifierLength &+ 1), options.team_id, Self.identifierLength)
     identifiers = memory.bindMemory(to: CChar.self, capacity: 2 &* (Self.identifierLength &+ 1))
     self.key = key
+    hostSign = key == nil ? options.sign_callback : nil
+    hostContext = options.sign_context
+  }
+
+  /// Whether somebody can sign. At most one may be named.
+  private static func hasKey(_ options: apns_credentials_options_t) throws(Failure) -> Bool {
+    var count = 0
+    if options.token_key_file != nil || options.token_key_bytes != nil { count &+= 1 }
+    if options.token_private_key != nil { count &+= 1 }
+    if options.sign_callback != nil { count &+= 1 }
+    let isLent = options.token_callback != nil
+    if count > 1 || isLent && count > 0 {
+      throw Failure(
+        APNS_ERR_ARGUMENT,
+        "more than one is given of token_key, token_private_key, sign_callback and token_callback")
+    }
+    if count == 1 { return true }
+    if options.key_id != nil || options.team_id != nil {
+      throw Failure(
+        APNS_ERR_ARGUMENT,
+        isLent
+          ? "key_id or team_id is given with a token_callback, whose tokens name their own"
+          : "key_id or team_id is given without a token_key")
+    }
+    if options.token_cache_file != nil {
+      throw Failure(
+        APNS_ERR_ARGUMENT,
+        isLent
+          ? "a token_cache_file is for tokens that are signed here, not for a token_callback"
+          : "a token_cache_file is given without a token_key")
+    }
+    return false
+  }
+
+  private static func read(
+    _ source: borrowing CredentialSource, _ options: apns_credentials_options_t
+  ) throws(Failure) -> OpaquePointer {
+    var passphrase = Passphrase(options, for: source.file)
+    let key = try PrivateKey.read(from: source, &passphrase)
+    guard copenssl_is_p256(key) == 1 else {
+      EVP_PKEY_free(key)
+      TLSErrors.clear()
+      throw source.fault(
+        "holds a key that is not EC P-256, as Apple's are", cause: APNS_CAUSE_KEY_UNFIT)
+    }
+    return key
+  }
+
+  /// Adds a user of the host's key, if there is one.
+  private static func adopt(_ key: OpaquePointer?) throws(Failure) -> OpaquePointer? {
+    guard let key else { return nil }
+    TLSErrors.clear()
+    guard copenssl_is_p256(key) == 1 else {
+      throw TLSErrors.take().failure(APNS_ERR_CREDENTIALS, cause: APNS_CAUSE_KEY_UNFIT) {
+        $0.append("token_private_key is not EC P-256, as Apple's keys are")
+      }
+    }
+    guard EVP_PKEY_up_ref(key) == 1 else { throw .outOfMemory }
+    return key
   }
 
   deinit { Self.drop(key, identifiers) }
 
   @inline(never)
-  private static func drop(_ key: OpaquePointer, _ identifiers: UnsafeMutableRawPointer) {
+  private static func drop(_ key: OpaquePointer?, _ identifiers: UnsafeMutableRawPointer) {
     EVP_PKEY_free(key)
     free(identifiers)
   }
@@ -78,7 +142,7 @@ struct TokenSigner: ~Copyable {
       throw Failure(APNS_ERR_ARGUMENT, cause: APNS_CAUSE_TOKEN_IDENTIFIER) {
         $0.append(option)
         if given == nil {
-          $0.append(" is not given with the token_key")
+          $0.append(" is missing; the token_key needs it")
         } else if count != identifierLength {
           $0.append(" has ")
           $0.append(count)
@@ -97,7 +161,7 @@ struct TokenSigner: ~Copyable {
     at unix: Int64, to target: UnsafeMutablePointer<UInt8>
   ) throws(Failure) -> (count: Int, chance: UInt32) {
     let start = Self.prefixLength
-    memcpy(target, "bearer ", start)
+    memcpy(target, Self.prefix.utf8Start, start)
     var end = start
     var json = Message()
     json.append("{\"alg\":\"ES256\",\"kid\":\"")
@@ -123,13 +187,15 @@ struct TokenSigner: ~Copyable {
     return (end, chance)
   }
 
-  /// The length of what stands before the token in the header.
+  /// What stands before the token in the header.
+  static var prefix: StaticString { "bearer " }
   static let prefixLength = 7
 
   /// Makes the two numbers of the signature, 32 bytes each.
   private func sign(
     _ bytes: UnsafePointer<UInt8>, _ count: Int, _ signature: inout InlineArray<64, UInt8>
   ) throws(Failure) {
+    guard let key else { return try askHost(bytes, count, &signature) }
     TLSErrors.clear()
     guard let context = EVP_MD_CTX_new() else { throw .outOfMemory }
     defer { EVP_MD_CTX_free(context) }
@@ -140,6 +206,35 @@ struct TokenSigner: ~Copyable {
       throw TLSErrors.take().failure(APNS_ERR_CREDENTIALS, cause: APNS_CAUSE_KEY_UNFIT) {
         $0.append("the provider token cannot be signed")
       }
+    }
+  }
+
+  /// Lets the host sign. It gives the two numbers, or the DER of them.
+  private func askHost(
+    _ bytes: UnsafePointer<UInt8>, _ count: Int, _ signature: inout InlineArray<64, UInt8>
+  ) throws(Failure) {
+    // More than the DER of two numbers takes.
+    var given = InlineArray<128, UInt8>(repeating: 0)
+    let fine = withUnsafeMutableBytes(of: &given) { given in
+      withUnsafeMutableBytes(of: &signature) { signature in
+        guard let hostSign, let start = given.baseAddress?.assumingMemoryBound(to: UInt8.self),
+          let target = signature.baseAddress
+        else { return false }
+        let length = Int(hostSign(bytes, count, start, given.count, hostContext))
+        guard length > 0, length <= given.count else { return false }
+        if length == signature.count {
+          target.copyMemory(from: start, byteCount: length)
+          return true
+        }
+        defer { TLSErrors.clear() }
+        return copenssl_read_es256(start, length, target) == 1
+      }
+    }
+    guard fine else {
+      throw Failure(
+        APNS_ERR_CREDENTIALS,
+        "the sign_callback gave no signature by ES256 for the provider token",
+        cause: APNS_CAUSE_PROVIDER_TOKEN)
     }
   }
 

@@ -23,9 +23,10 @@ struct BinaryChannel: ~Copyable {
   var lastWrite: Nanoseconds = 0
   /// Bytes written on the connection.
   var written = 0
-  /// The last connection ended because the peer refused the provider, with notifications in flight.
-  /// The next one carries a sentinel and nothing else, to prove that nothing is in flight any more.
-  var isUnwelcome = false
+  /// Bytes of the record that could not be written when the connection last stalled.
+  var stalledRecord = 0
+  /// Why the connection carries no more notifications.
+  var holds: Holds = []
   /// How many connections in a row ended without a word and took notifications with them.
   var ambiguousEnds = 0
   /// Something was proven since everything in doubt was last given up.
@@ -34,8 +35,8 @@ struct BinaryChannel: ~Copyable {
   /// they count.
   var emptyReads = 0
   var emptyReadsSince: Nanoseconds = 0
-  /// The last connection ended by a rejection, so this one may too.
-  var expectsRejection = false
+  /// The last connection ended by a rejection, so this one may too; or this one is being replaced.
+  var expectsEnd = false
   /// When the spare connection is next looked at, or tried.
   var nextSpareLook: Nanoseconds = 0
   /// What the spare connection waits for while it opens, and until when.
@@ -47,7 +48,7 @@ struct BinaryChannel: ~Copyable {
   var phase: ConnectionPhase { connection.phase }
 
   /// The connection may carry no notification now.
-  var holdsBack: Bool { sentinel.isBegun || isUnwelcome }
+  var holdsBack: Bool { sentinel.isBegun || !holds.isEmpty }
 
   /// Something waits to be written, if only on the next connection.
   var hasUnwritten: Bool { window.hasUnwritten || hasHalfSentinel }
@@ -71,6 +72,7 @@ struct BinaryChannel: ~Copyable {
     quietMark = nil
     firstWrite = nil
     (written, emptyReads) = (0, 0)
+    holds.remove(.replaced)
   }
 
   /// Everything in flight has its end, or the peer looked at none of it. What the call wants beyond
@@ -79,6 +81,16 @@ struct BinaryChannel: ~Copyable {
     wantsProof = false
     proveDue = .max
   }
+}
+
+struct Holds: OptionSet {
+  let rawValue: UInt8
+  /// The last connection ended because the peer refused the provider, with notifications in flight.
+  /// The next one carries a sentinel and nothing else, to prove that nothing is in flight any more.
+  static let unwelcome = Holds(rawValue: 1)
+  /// It shows credentials that the session no longer uses. What it carries is proven; then it is
+  /// closed.
+  static let replaced = Holds(rawValue: 2)
 }
 
 /// Everything before that position was written by that time.

@@ -2,12 +2,24 @@ import CAPNS
 
 /// The gentle end of a session.
 extension BinarySession where Net: ~Copyable {
+  mutating func leaveToParent() { network.silence() }
+
+  mutating func close(milliseconds: Int32) -> Bool {
+    close(by: deadline(milliseconds: milliseconds))
+  }
+
   /// Writes what waits, with proof behind it, and reads until the gateway ends the connections too.
   /// What has no end then becomes unknown. False when this call may wait no longer: the next call
   /// continues.
   @discardableResult
   mutating func close(by deadline: Nanoseconds) -> Bool {
     guard !isClosed else { return true }
+    var deadline = deadline
+    if options.neverWaits {
+      // The first call's deadline counts.
+      deadline = standing.closeBy ?? deadline
+      standing.closeBy = deadline
+    }
     let limit = options.limit(deadline, from: network.now)
     if !isLeaving {
       guard writeLast(by: limit, mayGoOn: limit < deadline) else { return false }
@@ -16,6 +28,10 @@ extension BinarySession where Net: ~Copyable {
     while listen() {
       let now = network.now
       if now >= deadline { break }
+      if options.neverWaits {
+        network.arm(until: deadline)
+        return false
+      }
       if now >= limit { return false }
       network.wait(until: limit)
     }
@@ -24,6 +40,8 @@ extension BinarySession where Net: ~Copyable {
       channels[index].window.abandon()
     }
     isClosed = true
+    log?.at(network.now).closed(self)
+    if options.neverWaits { network.arm(until: .max) }
     return true
   }
 
@@ -40,7 +58,7 @@ extension BinarySession where Net: ~Copyable {
       }
       // What cannot be written ends as unknown, like everything without an end.
       do throws(Failure) {
-        try run(until: .lastWriting, by: limit)
+        if try !run(until: .leaving, by: limit), network.now < limit { return false }
       } catch {
         if error.status == APNS_ERR_TIMEOUT, mayGoOn { return false }
       }

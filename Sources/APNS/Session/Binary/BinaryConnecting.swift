@@ -10,14 +10,14 @@ extension BinarySession where Net: ~Copyable {
   /// Opens the channel's connection; false when that takes waiting or is not needed.
   @inline(__always)
   mutating func ensureOpen(
-    _ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: BinaryGoal
+    _ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal
   ) throws(Failure) -> Bool {
     channel.pointee.phase == .open ? true : try openConnection(channel, goal)
   }
 
   @inline(never)
   private mutating func openConnection(
-    _ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: BinaryGoal
+    _ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal
   ) throws(Failure) -> Bool {
     if channel.pointee.phase == .closed {
       guard needsConnection(channel, goal) else { return false }
@@ -76,8 +76,8 @@ extension BinarySession where Net: ~Copyable {
   /// When the connection will soon be used up, the next one is made while this one works, so that
   /// moving on costs no handshake.
   @inline(__always)
-  mutating func keepSpare(_ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: BinaryGoal) {
-    if case .lastWriting = goal { return }
+  mutating func keepSpare(_ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal) {
+    if case .leaving = goal { return }
     guard options.keepsSpare else { return }
     switch channel.pointee.spare.phase {
     case .open: return
@@ -87,7 +87,7 @@ extension BinarySession where Net: ~Copyable {
   }
 
   private func endsSoon(_ channel: UnsafeMutablePointer<BinaryChannel>) -> Bool {
-    channel.pointee.expectsRejection || channel.pointee.window.isHalfFull
+    channel.pointee.expectsEnd || channel.pointee.window.isHalfFull
       || channel.pointee.window.hasDoubt
   }
 
@@ -102,11 +102,12 @@ extension BinarySession where Net: ~Copyable {
         try network.open(
           channel.pointee.spare.number, isSpare: true, by: now &+ options.connectTimeout)
       } catch {
-        spareFailed(channel)
+        spareFailed(channel, error)
         return
       }
-      reconnects.opened(at: network.now)
+      reconnects.opened(&channel.pointee.spare, at: network.now)
       channel.pointee.spare.phase = .opening
+      log?.at(now).connecting(channel.pointee.spare, isSpare: true, on: network)
       channel.pointee.spare.openedAt = now
     } else if network.readiness(channel.pointee.spare.number).isEmpty,
       now < channel.pointee.nextSpareLook,
@@ -120,6 +121,7 @@ extension BinarySession where Net: ~Copyable {
       switch try network.advance(channel.pointee.spare.number) {
       case .open:
         channel.pointee.spare.phase = .open
+        log?.at(now).connected(channel.pointee.spare, isSpare: true, on: network)
         channel.pointee.spare.openedAt = now
         connects &+= 1
       case .waits(let readiness, let time):
@@ -128,7 +130,7 @@ extension BinarySession where Net: ~Copyable {
         awaitSpare(channel)
       }
     } catch {
-      spareFailed(channel)
+      spareFailed(channel, error)
     }
   }
 
@@ -139,7 +141,10 @@ extension BinarySession where Net: ~Copyable {
 
   /// The connection in use is not affected; when it ends, its own reason is reported.
   @inline(never)
-  private mutating func spareFailed(_ channel: UnsafeMutablePointer<BinaryChannel>) {
+  private mutating func spareFailed(
+    _ channel: UnsafeMutablePointer<BinaryChannel>, _ failure: Failure
+  ) {
+    log?.at(network.now).refused(channel.pointee.spare, isSpare: true, failure)
     channel.pointee.spare.close(on: &network)
     channel.pointee.nextSpareLook = network.now &+ Reconnects.shortLife
   }
@@ -149,19 +154,24 @@ extension BinarySession where Net: ~Copyable {
   mutating func connectionEnded(
     _ channel: UnsafeMutablePointer<BinaryChannel>, _ failure: Failure?
   ) throws(Failure) {
+    let counts = logEnd(channel, failure)
+    defer { logResent(channel, since: counts) }
     close(channel)
     if let failure, failure.refusesProvider {
       let hadSomething = channel.pointee.window.hasInFlight
       channel.pointee.window.connectionRefused()
-      channel.pointee.isUnwelcome =
-        options.usesSentinel && hadSomething && channel.pointee.window.hasDoubt
+      if options.usesSentinel, hadSomething, channel.pointee.window.hasDoubt {
+        channel.pointee.holds = .unwelcome
+      } else {
+        channel.pointee.holds = []
+      }
       if !channel.pointee.window.hasDoubt { channel.pointee.settled() }
       reconnects.achievedNothing(on: &network)
       throw failure
     }
     if let failure { reconnects.note(failure) }
     let isInDoubt = channel.pointee.window.hasInFlight
-    channel.pointee.isUnwelcome = false
+    channel.pointee.holds = []
     if isInDoubt { channel.pointee.ambiguousEnds &+= 1 }
     if !options.resendsAmbiguous {
       channel.pointee.window.connectionEnded(resending: .none)

@@ -5,8 +5,11 @@ extension BinarySession where Net: ~Copyable {
   /// The next outcome; nil when none came by the deadline. With `milliseconds` 0 no connection is
   /// made and nothing but proofs is written.
   mutating func nextOutcome(milliseconds: Int32) throws(Failure) -> WaitingOutcome? {
-    if let outcome = takeOutcome() { return outcome }
-    if isClosed { return nil }
+    if let outcome = takeOutcome() {
+      standing.tookOutcome()
+      return outcome
+    }
+    if isClosed || options.neverWaits { return nil }
     if milliseconds == 0 {
       for index in 0..<options.connections where channels[index].phase == .open {
         try look(channels + index)
@@ -63,7 +66,6 @@ extension BinarySession where Net: ~Copyable {
     return sum
   }
 
-  /// Fills in the counts for the caller.
   func count(into stats: inout apns_session_stats_t) {
     stats.connects = connects
     stats.bytes = bytes
@@ -88,5 +90,34 @@ extension BinarySession where Net: ~Copyable {
       }
     }
     stats.first_unresolved = oldest ?? 0
+  }
+
+  mutating func measure() -> UnsafePointer<apns_session_metrics_t> {
+    metrics.forgetConnections()
+    var (resent, inDoubt): (UInt64, UInt64) = (0, 0)
+    for index in 0..<options.connections {
+      let channel = channels + index
+      resent &+= channel.pointee.window.resent
+      inDoubt &+= channel.pointee.window.resentInDoubt
+      note(channel.pointee.phase, isDraining: channel.pointee.sentinel.isBegun)
+      switch channel.pointee.spare.phase {
+      case .open: metrics.pointee.standby &+= 1
+      case .opening, .closed: note(channel.pointee.spare.phase, isDraining: false)
+      }
+    }
+    metrics.pointee.resends_in_doubt = inDoubt
+    metrics.pointee.resends_unprocessed = resent &- inDoubt
+    metrics.pointee.bytes_written = bytes
+    metrics.complete(network.handshakes, pause: reconnects.earliest &- network.now)
+    return UnsafePointer(metrics)
+  }
+
+  private func note(_ phase: ConnectionPhase, isDraining: Bool) {
+    switch phase {
+    case .closed: break
+    case .opening: metrics.pointee.connecting &+= 1
+    case .open where isDraining: metrics.pointee.draining &+= 1
+    case .open: metrics.pointee.open &+= 1
+    }
   }
 }

@@ -64,6 +64,11 @@ extension BinarySession where Net: ~Copyable {
         switch network.write(channel.pointee.connection.number, rest) {
         case .bytes(let count):
           channel.pointee.sentinel.wrote(count)
+          if channel.pointee.sentinel.written >= size {
+            log?.at(network.now).asked(
+              channel.pointee.connection,
+              "a notification without a token is sent, whose error packet proves the others")
+          }
           bytes &+= UInt64(count)
           records &+= 1
           channel.pointee.lastWrite = network.now
@@ -78,10 +83,12 @@ extension BinarySession where Net: ~Copyable {
 
   private func isSentinelDue(_ channel: UnsafeMutablePointer<BinaryChannel>) -> Bool {
     guard options.usesSentinel, !channel.pointee.sentinel.isWhole else { return false }
-    if channel.pointee.sentinel.isBegun || channel.pointee.isUnwelcome { return true }
+    if channel.pointee.sentinel.isBegun || channel.pointee.holds.contains(.unwelcome) {
+      return true
+    }
     guard channel.pointee.window.hasInFlight else { return false }
     return channel.pointee.wantsProof && !channel.pointee.window.hasUnwritten
-      || channel.pointee.window.flightNeedsProof
+      || channel.pointee.window.flightNeedsProof || hasWrittenLast(channel)
   }
 
   /// Returns its size; the bytes are the same each time for the same connection.
@@ -118,7 +125,11 @@ extension BinarySession where Net: ~Copyable {
     }
     // The process may have been suspended since the last look: what came until then counts.
     try receive(channel)
-    if channel.pointee.phase == .open { try connectionEnded(channel, nil) }
+    if channel.pointee.phase == .open {
+      log?.at(network.now).givenUp(
+        channel.pointee.connection, APNS_CAUSE_ANSWER_TIMEOUT, "no answer to what asks for proof")
+      try connectionEnded(channel, nil)
+    }
   }
 
   // MARK: Silence
@@ -129,13 +140,15 @@ extension BinarySession where Net: ~Copyable {
     _ channel: UnsafeMutablePointer<BinaryChannel>, isWanted: Bool
   ) throws(Failure) {
     if options.quietPeriod > 0 { return try awaitQuiet(channel) }
-    guard isWanted, !channel.pointee.window.hasUnwritten, channel.pointee.window.hasInFlight
+    guard isWanted && !channel.pointee.window.hasUnwritten || hasWrittenLast(channel),
+      channel.pointee.window.hasInFlight
     else { return }
     // It proves nothing, and nothing else will ever come.
     try receive(channel)
     guard channel.pointee.phase == .open else { return }
     channel.pointee.window.giveUpWritten()
     channel.pointee.settled()
+    if hasWrittenLast(channel) { close(channel) }
   }
 
   private mutating func awaitQuiet(_ channel: UnsafeMutablePointer<BinaryChannel>) throws(Failure) {
@@ -145,6 +158,7 @@ extension BinarySession where Net: ~Copyable {
         guard
           !channel.pointee.window.hasUnwritten || channel.pointee.window.flightNeedsProof
             || channel.pointee.connection.lastLook >= channel.pointee.proveDue
+            || channel.pointee.holds.contains(.replaced)
         else { return }
         channel.pointee.quietMark = QuietMark(
           position: channel.pointee.window.written, time: channel.pointee.lastWrite)
@@ -166,7 +180,11 @@ extension BinarySession where Net: ~Copyable {
       reconnects.achieved()
       if channel.pointee.window.hasInFlight {
         channel.pointee.settled()
+        channel.pointee.wantsProof = channel.pointee.holds.contains(.replaced)
         channel.pointee.proveDue = later(mark.time, by: options.proveAfter)
+      } else if hasWrittenLast(channel) {
+        channel.pointee.settled()
+        return close(channel)
       } else {
         provenByQuiet(channel)
       }

@@ -28,7 +28,7 @@ extension BinarySession where Net: ~Copyable {
     channel.pointee.emptyReads &+= 1
     guard channel.pointee.emptyReads > Self.emptyReadsMax else { return }
     let failure = Failure(APNS_ERR_PROTOCOL, cause: APNS_CAUSE_FLOOD) {
-      $0.append("without end, and without a word in it, something comes from ")
+      $0.append("the gateway keeps sending TLS records without data: ")
       network.append(to: &$0)
     }
     try connectionEnded(channel, failure)
@@ -44,6 +44,7 @@ extension BinarySession where Net: ~Copyable {
       while channel.pointee.phase == .open {
         switch network.read(channel.pointee.connection.number, into: buffer) {
         case .bytes(let count):
+          metrics.pointee.bytes_read &+= UInt64(count.magnitude)
           try received(
             channel, UnsafeRawBufferPointer(rebasing: buffer[0..<min(count, buffer.count)]))
         case .nothing: return
@@ -66,23 +67,29 @@ extension BinarySession where Net: ~Copyable {
       try connectionEnded(
         channel,
         Failure(APNS_ERR_PROTOCOL) {
-          $0.append("not an error packet from ")
+          $0.append("the answer from ")
           network.append(to: &$0)
-          $0.append(": it begins with 0x")
+          $0.append(" is not an error packet: it begins with 0x")
           $0.append(hex: bytes.first ?? 0)
         })
       return
     }
     guard let packet else { return }
+    let counts = logAnswer(channel, packet)
+    defer { logResent(channel, since: counts) }
     switch channel.pointee.window.errorPacket(
       status: packet.status, identifier: packet.identifier, sentinel: channel.pointee.sentinel)
     {
     case .ambiguous: return try connectionEnded(channel, nil)
     case .proven:
-      channel.pointee.expectsRejection = false
+      if channel.pointee.sentinel.isWhole {
+        metrics.noteAnswer(after: network.now &- channel.pointee.lastWrite)
+      }
+      channel.pointee.expectsEnd = false
       channel.pointee.pace.proven()
     case .rejected(let bytes):
-      channel.pointee.expectsRejection = true
+      metrics.noteRejection(status: packet.status)
+      channel.pointee.expectsEnd = true
       channel.pointee.pace.rejected(
         after: bytes, in: network.now &- (channel.pointee.firstWrite ?? network.now),
         window: channel.pointee.window.ring.size)
@@ -90,7 +97,7 @@ extension BinarySession where Net: ~Copyable {
     reconnects.achieved()
     channel.pointee.ambiguousEnds = 0
     channel.pointee.hasProven = true
-    channel.pointee.isUnwelcome = false
+    channel.pointee.holds = []
     channel.pointee.settled()
     // The gateway discards whatever else was written here.
     close(channel)

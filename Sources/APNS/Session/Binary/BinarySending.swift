@@ -9,18 +9,8 @@ extension BinarySession where Net: ~Copyable {
   /// that cannot succeed takes nothing, or when the window is full.
   @inline(__always)
   mutating func take(
-    _ notification: WireNotification, userData: UnsafeMutableRawPointer?
-  ) throws(Failure) -> UInt32 {
-    try take(notification, payloadCount: notification.payload.count, userData: userData) { _ in
-      notification.payload
-    }
-  }
-
-  /// The same with a payload that `payload` writes: it gets the place in the frame, with room for
-  /// the count, and returns that place or another that holds the bytes.
-  @inline(__always)
-  mutating func take(
-    _ notification: WireNotification, payloadCount: Int, userData: UnsafeMutableRawPointer?,
+    _ notification: WireNotification, payloadCount: Int,
+    userData: UnsafeMutableRawPointer?,
     payload: (UnsafeMutableRawPointer) -> UnsafeRawBufferPointer
   ) throws(Failure) -> UInt32 {
     let command = options.command
@@ -31,7 +21,7 @@ extension BinarySession where Net: ~Copyable {
     else { throw tooLarge }
     if options.connections > 1 { chooseChannel(size) }
     waitsSince = 0
-    if channels[taking].phase != .open {
+    if channels[taking].phase != .open, !options.neverWaits {
       waitsSince = network.now
       try connect()
     }
@@ -66,8 +56,9 @@ extension BinarySession where Net: ~Copyable {
   private var isFull: Failure {
     @inline(never) get {
       Failure(APNS_ERR_FULL) {
+        $0.append("the window is full: take the ")
         $0.append(waitingOutcomes)
-        $0.append(" outcomes wait to be taken")
+        $0.append(" outcomes that wait")
       }
     }
   }
@@ -102,9 +93,17 @@ extension BinarySession where Net: ~Copyable {
   @inline(never)
   private mutating func makeRoom(_ size: Int) throws(Failure) -> Int? {
     guard size <= channels[0].window.largestFrame else { throw tooLarge }
-    if areFullOfOutcomes { return nil }
-    if waitsSince == 0 { waitsSince = network.now }
-    try run(until: .room(size), by: restOfWait)
+    if areFullOfOutcomes {
+      log?.at(network.now).full(waitingOutcomes, needsCaller: true)
+      return nil
+    }
+    log?.at(network.now).full(unresolved, needsCaller: false)
+    if options.neverWaits {
+      guard try pursue(.room(size)) else { throw .noRoomYet }
+    } else {
+      if waitsSince == 0 { waitsSince = network.now }
+      try run(until: .room(size), by: restOfWait)
+    }
     for index in 0..<options.connections {
       if let place = channels[index].window.reserve(size) {
         taking = index
@@ -135,6 +134,7 @@ extension BinarySession where Net: ~Copyable {
   @inline(never)
   mutating func connect() throws(Failure) {
     if channels[taking].phase == .open { return }
+    if options.neverWaits { return try connectOnce() }
     try run(until: .connection, by: network.now &+ options.connectTimeout)
     // When the channel whose turn it is has to wait, another one takes its place.
     for index in 0..<options.connections where channels[taking].phase != .open {
@@ -142,11 +142,11 @@ extension BinarySession where Net: ~Copyable {
     }
   }
 
-  /// Writes what waits: all of it, or whole records as long as the peer takes them.
   mutating func write(all: Bool) throws(Failure) {
     let rest = restOfWait
     waitsSince = 0
     try run(until: all ? .sending : .records, by: rest)
+    if all { tellOutcomes() } else { awaitMore() }
   }
 
   /// When a call that has waited already has to end.
@@ -158,7 +158,11 @@ extension BinarySession where Net: ~Copyable {
   }
 
   /// Writes all that waits, on every channel.
-  mutating func flush() throws(Failure) { try run(until: .writing) }
+  mutating func flush() throws(Failure) {
+    let isReached = try run(until: .writing)
+    tellOutcomes()
+    if !isReached { throw .notYet }
+  }
 
   /// Writes on an open connection until nothing is left or the peer takes no more.
   @inline(__always)
@@ -166,7 +170,11 @@ extension BinarySession where Net: ~Copyable {
     while isDue(channel, all: all), try writeRecord(channel), channel.pointee.phase == .open {
       guard isDue(channel, all: all) else { break }
       try receiveIfDue(channel)
-      guard channel.pointee.phase == .open, !isOverdue(channel) else { return }
+      guard channel.pointee.phase == .open else { return }
+      if isOverdue(channel) {
+        wake = 0
+        return
+      }
     }
     if channel.pointee.wantsProof || channel.pointee.window.hasDoubt, channel.pointee.phase == .open
     {
@@ -177,7 +185,7 @@ extension BinarySession where Net: ~Copyable {
   /// A peer that takes everything at once must not keep a call for long.
   @inline(__always)
   private func isOverdue(_ channel: UnsafeMutablePointer<BinaryChannel>) -> Bool {
-    channel.pointee.connection.lastLook &- 50_000_000 >= callEnds
+    channel.pointee.connection.lastLook &- (options.neverWaits ? 0 : 50_000_000) >= callEnds
   }
 
   @inline(__always)
@@ -193,11 +201,13 @@ extension BinarySession where Net: ~Copyable {
   {
     if channel.pointee.firstWrite == nil || channel.pointee.pace.allowance != .max { pace(channel) }
     let allowed =
-      channel.pointee.holdsBack ? 0 : channel.pointee.pace.allowance &- channel.pointee.written
+      channel.pointee.holdsBack
+      ? leftToWrite(channel) : channel.pointee.pace.allowance &- channel.pointee.written
     let record = channel.pointee.window.nextRecord(limit: min(Self.recordSize, allowed))
     guard record.count > 0 else { return false }
     switch network.write(channel.pointee.connection.number, record) {
     case .bytes(let count):
+      if log != nil { logFrames(channel, count) }
       channel.pointee.window.wrote(count)
       channel.pointee.written &+= count
       bytes &+= UInt64(count)
@@ -205,8 +215,12 @@ extension BinarySession where Net: ~Copyable {
       if options.quietPeriod > 0 { channel.pointee.lastWrite = network.now }
       channel.pointee.connection.stalledSince = nil
       return true
-    case .full: try stalled(channel, mustRead: false)
-    case .needsReading: try stalled(channel, mustRead: true)
+    case .full:
+      channel.pointee.stalledRecord = record.count
+      try stalled(channel, mustRead: false)
+    case .needsReading:
+      channel.pointee.stalledRecord = record.count
+      try stalled(channel, mustRead: true)
     case .broken: try broken(channel, network.failure(channel.pointee.connection.number))
     }
     return false

@@ -6,11 +6,12 @@ import CSystem
 ///
 /// Only `run` waits. It takes every channel as far as possible, again and again, until the caller's
 /// goal is reached.
-struct BinarySession<Net: Network & ~Copyable>: ~Copyable {
+struct BinarySession<Net: Network & ~Copyable>: EventLoopSession, ~Copyable {
   let options: SessionOptions
   var network: Net
   /// One for each connection that is used side by side.
   let channels: UnsafeMutablePointer<BinaryChannel>
+  let metrics: UnsafeMutablePointer<apns_session_metrics_t>
   /// The channel that takes the next notification.
   var taking = 0
   var reconnects: Reconnects
@@ -23,7 +24,10 @@ struct BinarySession<Net: Network & ~Copyable>: ~Copyable {
   /// When the call that takes a notification began to wait; 0 when it did not. The write that
   /// follows shares the same time.
   var waitsSince: Nanoseconds = 0
-  let origin = ProcessOrigin()
+  /// For a session that never waits.
+  var standing = StandingWork()
+  /// The channel whose turn is the first; another one's when time ran out before it.
+  private var firstTurn = 0
   var isClosed = false
   /// No more notifications are taken; the session only reads what still comes.
   var isLeaving = false
@@ -33,14 +37,26 @@ struct BinarySession<Net: Network & ~Copyable>: ~Copyable {
   var connects: UInt64 = 0
   var bytes: UInt64 = 0
   var records: UInt64 = 0
+  /// Nil if nobody listens.
+  let log: UnsafeMutablePointer<SessionLog>?
 
   static func make(
     _ options: SessionOptions, network: consuming Net, firstIdentifier: UInt32 = 1
   ) throws(Failure) -> BinarySession {
+    let log = try options.log.open { network.append(to: &$0) }
+    var isMade = false
+    defer { if !isMade { log?.end() } }
     guard
       let channels = malloc(options.connections &* MemoryLayout<BinaryChannel>.stride)?
         .bindMemory(to: BinaryChannel.self, capacity: options.connections)
     else { throw .outOfMemory }
+    guard
+      let metrics = calloc(1, MemoryLayout<apns_session_metrics_t>.size)?
+        .bindMemory(to: apns_session_metrics_t.self, capacity: 1)
+    else {
+      free(channels)
+      throw .outOfMemory
+    }
     for index in 0..<options.connections {
       guard
         let window = Window(
@@ -50,6 +66,7 @@ struct BinarySession<Net: Network & ~Copyable>: ~Copyable {
       else {
         channels.deinitialize(count: index)
         free(channels)
+        free(metrics)
         throw .outOfMemory
       }
       (channels + index).initialize(
@@ -57,25 +74,30 @@ struct BinarySession<Net: Network & ~Copyable>: ~Copyable {
           window: window, connection: SessionConnection(2 &* index),
           spare: SessionConnection(2 &* index &+ 1)))
     }
-    return BinarySession(options, network, channels, firstIdentifier)
+    isMade = true
+    return BinarySession(options, network, log, channels, metrics, firstIdentifier)
   }
 
   private init(
     _ options: SessionOptions, _ network: consuming Net,
-    _ channels: UnsafeMutablePointer<BinaryChannel>,
-    _ firstIdentifier: UInt32
+    _ log: UnsafeMutablePointer<SessionLog>?, _ channels: UnsafeMutablePointer<BinaryChannel>,
+    _ metrics: UnsafeMutablePointer<apns_session_metrics_t>, _ firstIdentifier: UInt32
   ) {
     self.options = options
     self.network = network
+    self.log = log
     self.channels = channels
+    self.metrics = metrics
     nextIdentifier = firstIdentifier == 0 ? 1 : firstIdentifier
     reconnects = Reconnects(
-      longestPause: options.longestPause, perMinute: options.connectsPerMinute)
+      longestPause: options.longestPause, perMinute: options.connectsPerMinute, log: log)
   }
 
   deinit {
     channels.deinitialize(count: options.connections)
     free(channels)
+    log?.end()
+    free(metrics)
   }
 
   /// The time so many ms from now; negative: the session's own timeouts.
@@ -84,27 +106,9 @@ struct BinarySession<Net: Network & ~Copyable>: ~Copyable {
 
 // MARK: Running until a goal is reached
 
-/// What a call wants to be true before it returns.
-enum BinaryGoal {
-  /// Some channel is connected.
-  case connection
-  /// Whole records are handed over, as far as that needs no waiting.
-  case records
-  /// Everything that waits is written.
-  case writing
-  /// The same, except for channels that may not connect yet while others are connected.
-  case sending
-  /// Everything that waits on open connections is written; no connection is made for the rest.
-  case lastWriting
-  /// A frame of so many bytes has room in some channel.
-  case room(Int)
-  /// An outcome can be taken, or there will be none.
-  case outcome
-  /// Every notification has its end.
-  case ends
-
+extension SessionGoal {
   /// Only proof of what is in flight reaches the goal.
-  var needsProof: Bool {
+  fileprivate var needsProof: Bool {
     switch self {
     case .room, .ends: true
     default: false
@@ -112,7 +116,7 @@ enum BinaryGoal {
   }
 
   /// Everything that waits is written on the way.
-  var writesAll: Bool {
+  fileprivate var writesAll: Bool {
     switch self {
     case .connection, .records: false
     default: true
@@ -122,26 +126,21 @@ enum BinaryGoal {
 
 extension BinarySession where Net: ~Copyable {
   /// Works until the goal is reached or the deadline has passed. Nil stands for the session's own
-  /// timeouts: then the clock is not read unless something has to wait.
+  /// timeouts: then the clock is not read unless something has to wait. A session that never waits
+  /// does what it can at once; false: the goal is not reached yet.
   @_optimize(speed)
   @inline(never)
-  mutating func run(until goal: BinaryGoal, by given: Nanoseconds? = nil) throws(Failure) {
+  @discardableResult
+  mutating func run(until goal: SessionGoal, by given: Nanoseconds? = nil) throws(Failure) -> Bool {
+    if standing.isSpent { return isReached(goal) }
     var deadline = given ?? .max
     var limit = WaitLimit(options)
     while true {
       wake = deadline
-      callEnds = deadline
-      trouble.forget()
-      for index in 0..<options.connections {
-        do throws(Failure) {
-          try advance(channels + index, goal)
-        } catch {
-          trouble.note(error)
-          // This channel tries again, whatever the others wait for.
-          wake = min(wake, reconnects.earliest)
-        }
-      }
-      if isReached(goal) { return }
+      callEnds = options.neverWaits ? network.now &+ Self.slice : deadline
+      takeTurns(goal)
+      if options.neverWaits { return leaveWaitingToLoop(goal) }
+      if isReached(goal) { return true }
       // The caller hears of one channel's trouble only when no other channel makes progress.
       if trouble.isThere, !getsOn, let failure = trouble.failure { throw failure }
       if deadline == .max { deadline = self.deadline(milliseconds: -1) }
@@ -153,21 +152,56 @@ extension BinarySession where Net: ~Copyable {
     }
   }
 
+  /// The program's event loop waits, and calls `process`.
   @inline(never)
-  private func isReached(_ goal: BinaryGoal) -> Bool {
+  private mutating func leaveWaitingToLoop(_ goal: SessionGoal) -> Bool {
+    if trouble.isThere, !getsOn, let failure = trouble.failure { standing.news.note(failure) }
+    if wake == 0 { standing.isSpent = true }
+    network.arm(until: wake)
+    return isReached(goal)
+  }
+
+  /// Each channel's turn. What a channel waits for is noted.
+  @inline(__always)
+  private mutating func takeTurns(_ goal: SessionGoal) {
+    trouble.forget()
+    let first = firstTurn
+    for turn in 0..<options.connections {
+      let index = (first &+ turn) % options.connections
+      if options.neverWaits, turn > 0, network.now >= callEnds {
+        // The others have their turn when the event loop calls again, at once.
+        firstTurn = index
+        wake = 0
+        return
+      }
+      do throws(Failure) {
+        try advance(channels + index, goal)
+      } catch {
+        trouble.note(error)
+        // This channel tries again, whatever the others wait for.
+        wake = min(wake, reconnects.earliest)
+      }
+    }
+  }
+
+  /// How long a call of a session that never waits works before others have their turn.
+  private static var slice: Nanoseconds { 1_000_000 }
+
+  @inline(never)
+  private func isReached(_ goal: SessionGoal) -> Bool {
     switch goal {
     case .records: return true
     case .connection: return hasConnection
     case .room(let size): return hasRoom(for: size)
     case .outcome where hasOutcome: return true
-    case .writing, .sending, .lastWriting, .outcome, .ends: break
+    case .writing, .sending, .leaving, .outcome, .ends: break
     }
     for index in 0..<options.connections {
       switch goal {
       case .sending where channels[index].phase == .closed && hasConnection && isPausing: break
       case .writing where channels[index].hasUnwritten: return false
       case .sending where channels[index].hasUnwritten: return false
-      case .lastWriting where channels[index].phase == .open && channels[index].waitsToWrite:
+      case .leaving where channels[index].phase == .open && channels[index].waitsToWrite:
         return false
       case .outcome where channels[index].window.unresolved > 0: return false
       case .ends where !channels[index].window.isEmpty: return false
@@ -205,7 +239,7 @@ extension BinarySession where Net: ~Copyable {
   /// waits for.
   @inline(__always)
   private mutating func advance(
-    _ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: BinaryGoal
+    _ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal
   ) throws(Failure) {
     repeat {
       guard try ensureOpen(channel, goal) else { return }
@@ -223,7 +257,7 @@ extension BinarySession where Net: ~Copyable {
   /// Writes, proves and keeps a spare connection, all on an open connection.
   @inline(__always)
   private mutating func work(
-    _ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: BinaryGoal
+    _ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal
   ) throws(Failure) {
     noteProof(channel, isWanted: goal.needsProof)
     switch goal {
@@ -236,10 +270,11 @@ extension BinarySession where Net: ~Copyable {
     if channel.pointee.phase == .open { keepSpare(channel, goal) }
   }
 
-  func needsConnection(_ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: BinaryGoal) -> Bool {
+  func needsConnection(_ channel: UnsafeMutablePointer<BinaryChannel>, _ goal: SessionGoal) -> Bool
+  {
     switch goal {
     case .connection: return true
-    case .lastWriting: return false
+    case .leaving: return false
     case _ where channel.pointee.window.hasUnwritten: return true
     // Connections used side by side are all kept open.
     case .records, .writing, .sending, .room: return options.connections > 1

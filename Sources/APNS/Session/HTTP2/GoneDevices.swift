@@ -8,7 +8,7 @@ struct GoneDevices {
     var next: UnsafeMutablePointer<Device>?
     /// The next device in the same bucket.
     var neighbour: UnsafeMutablePointer<Device>?
-    var timestamp: UInt32
+    var timestamp: ShortUNIXSeconds
     var tokenCount: UInt32
   }
 
@@ -30,7 +30,7 @@ struct GoneDevices {
 
   /// Notes a device by its token. If it is known, the later time counts.
   @inline(never)
-  mutating func note(_ token: UnsafeRawBufferPointer, timestamp: UInt32) {
+  mutating func note(_ token: UnsafeRawBufferPointer, timestamp: ShortUNIXSeconds) {
     let count = token.count
     if buckets == nil {
       buckets = calloc(Self.bucketCount, MemoryLayout<Int>.size)?

@@ -17,55 +17,72 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   @inline(never)
   private mutating func judge(_ slot: Int) {
-    let status = outbox.pointee.entries[slot].status
+    let status = outbox.pointee.status(slot)
     if status < 200 { return unanswered(slot) }
+    let metrics = outbox.pointee.metrics
+    metrics.noteAnswer(after: outbox.pointee.flightTime(slot, until: heardAt))
     if status == 200 {
       // Only a 200 says that a connection achieved something: a service in trouble answers too.
       reconnects.achieved()
       return outbox.pointee.end(slot, as: .accepted)
     }
-    let answer = self.answer(slot)
-    let isSaidAgain = outbox.pointee.entries[slot].lastReason == answer.reason
-    outbox.pointee.entries[slot].lastStatus = status
-    outbox.pointee.entries[slot].lastReason = answer.reason
-    let reject = answer.reason.reject
+    if status < 300, outbox.pointee.whole != nil {
+      reconnects.achieved()
+      return outbox.pointee.end(slot, as: .accepted)
+    }
+    let answer = outbox.pointee.readAnswer(slot)
+    metrics.noteAnswer(status: Int(status), reason: answer.reason.number)
+    // Taken back below if it is not sent again.
+    metrics.pointee.retries_asked &+= 1
     switch answer.reason.remedy(answered: Int(status)) {
     case .reject: break
-    case .unregistered: if status == 410 { noteGone(slot, since: answer.timestamp) }
+    case .unregistered: if status == 410 { noteGone(slot, since: answer.goneSince) }
     case .wait:
-      if tryLater(slot) { return }
+      if tryLater(slot, answer.reason, isServerError: status >= 500) { return }
     case .reconnect:
       leaveConnection(slot)
-      if tryLater(slot) { return }
+      if tryLater(slot, answer.reason) { return }
     case .renewToken:
+      log?.at(network.now).tokenRefused(answer.reason)
       if renewToken(slot) { return outbox.pointee.sendAgain(slot) }
     case .reconnectOnce:
       leaveConnection(slot)
-      if !isSaidAgain, tryLater(slot) { return }
+      if !answer.isRepeated, tryLater(slot, answer.reason) { return }
     }
-    outbox.pointee.end(slot, as: .rejected(status: reject))
+    metrics.pointee.retries_asked &-= 1
+    metrics.noteRejection(reason: answer.reason.number)
+    outbox.pointee.end(slot, as: .rejected(status: answer.reason.reject))
   }
 
-  /// Schedules another try after a pause, which gets longer each time; false when that would be too
-  /// late.
-  private mutating func tryLater(_ slot: Int) -> Bool {
-    let pause = outbox.pointee.pause(slot)
+  /// Schedules another try after a pause, which gets longer each time, and is no shorter than the
+  /// service asks; false when that would be too late. A service in trouble gets more time than one
+  /// that turns a single device away or closes a connection.
+  private mutating func tryLater(
+    _ slot: Int, _ reason: Reason = .none, isServerError: Bool = false
+  ) -> Bool {
+    let tries = outbox.pointee.tries(slot)
+    let pause = max(
+      isServerError ? options.serverErrorSchedule[tries] : options.retrySchedule[tries],
+      outbox.pointee.retryAfter(slot))
     let now = network.now
-    let age = Self.second(now) &- outbox.pointee.entries[slot].takenAt
+    let age = outbox.pointee.age(slot, at: Self.second(now))
     guard age &+ pause <= options.retrySeconds else { return false }
-    if let deadline = outbox.pointee.request(slot).deadline,
-      csystem_unix_seconds() &+ Int64(pause) > deadline
+    if let expiry = outbox.pointee.request(slot).expiresAt,
+      csystem_unix_seconds() &+ Int64(pause) > expiry
     {
       return false
     }
-    outbox.pointee.tryLater(slot)
-    // The pause may be over already when the answer took long.
-    wakeUp(at: outbox.pointee.entries[slot].sentAt &+ pause, now)
+    log?.at(now).later(reason, status: outbox.pointee.status(slot), seconds: Int(pause))
+    // The first whole second behind the pause.
+    let due = Self.second(now &+ 999_999_999) &+ pause
+    outbox.pointee.tryLater(slot, at: due)
+    wakeUp(at: due, now)
     return true
   }
 
-  /// Notes a device for the feedback. `time` is in ms, and 0 when the service did not say.
-  private mutating func noteGone(_ slot: Int, since time: Nanoseconds) {
+  /// Notes a device for the feedback. `time` is 0 when the service did not say.
+  private mutating func noteGone(_ slot: Int, since time: UNIXMilliseconds) {
+    guard outbox.pointee.request(slot).isForDevice else { return }
     let seconds = time == 0 ? csystem_unix_seconds() : time / 1000
     gone.pointee.note(
       outbox.pointee.request(slot).token, timestamp: UInt32(clamping: seconds))
@@ -74,24 +91,15 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// Whether there is a newer provider token than the one refused with this notification. Asked
   /// once for each.
   private mutating func renewToken(_ slot: Int) -> Bool {
-    let entry = outbox.pointee.entries + slot
-    guard !entry.pointee.hasNewToken else { return false }
-    entry.pointee.hasNewToken = true
-    let refused = entry.pointee.tokenGeneration
+    guard let refused = outbox.pointee.takeRefusedToken(slot) else { return false }
+    // The session's credentials are others by now.
+    if refused == Outbox.replacedToken { return true }
     return (try? tokens?.replace(&bearer, refused: refused)) == true
-  }
-
-  /// What the service said about a notification that it did not take.
-  mutating func answer(_ slot: Int) -> AnswerBody {
-    guard let text = outbox.pointee.entries[slot].body else {
-      return AnswerBody(UnsafeRawBufferPointer(start: nil, count: 0))
-    }
-    return text.pointee.read { AnswerBody($0) }
   }
 
   /// Begins no more streams on the connection where this one was.
   private mutating func leaveConnection(_ slot: Int) {
-    let number = Int(outbox.pointee.entries[slot].connection)
+    let number = outbox.pointee.connection(slot)
     // It may have been closed since, and its place may have a new one.
     guard number < channelCount, channels[number].phase == .open else { return }
     channels[number].http.pointee.leave()
@@ -99,12 +107,20 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   /// The stream ended without an answer.
   private mutating func unanswered(_ slot: Int) {
-    let entries = outbox.pointee.entries
-    if entries[slot].isRefused {
+    if outbox.pointee.isRefused(slot) {
+      outbox.pointee.metrics.pointee.resends_unprocessed &+= 1
       // The service has not looked at it; if that goes on, it gets time.
-      if entries[slot].refusals <= 3 { return outbox.pointee.sendAgain(slot) }
+      if outbox.pointee.refusals(slot) <= 3 {
+        sentAgain &+= 1
+        return outbox.pointee.sendAgain(slot)
+      }
       if tryLater(slot) { return }
-    } else if options.resendsAmbiguous, entries[slot].doubts < FlightLimit.mostDoubts {
+      outbox.pointee.metrics.pointee.resends_unprocessed &-= 1
+    } else if options.resendsAmbiguous, outbox.pointee.doubts(slot) < FlightLimit.mostDoubts,
+      outbox.pointee.mayRepeat
+    {
+      sentAgain &+= 1
+      outbox.pointee.metrics.pointee.resends_in_doubt &+= 1
       return outbox.pointee.sendAgain(slot)
     }
     outbox.pointee.end(slot, as: .unknown)

@@ -15,6 +15,8 @@ struct HTTP2Channel {
   /// The second in which the peer took something again after a pause: no stream can have waited for
   /// its answer for longer.
   var tookAgain: Seconds?
+  /// It shows credentials that the session no longer uses.
+  var isReplaced = false
   /// There may be more to read, whatever a wait says; and how many bytes were read since nothing
   /// was left.
   var isUnread = false

@@ -2,31 +2,81 @@ import CAPNS
 
 /// The gentle end of a session over HTTP/2.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
+  mutating func leaveToParent() { network.silence() }
+
+  mutating func close(milliseconds: Int32) -> Bool {
+    close(by: deadline(milliseconds: milliseconds))
+  }
+
   /// Sends what the open connections take and reads the answers. What has no answer by the deadline
   /// ends as unknown. False when this call may wait no longer: the next call continues.
   @discardableResult
   mutating func close(by deadline: Nanoseconds) -> Bool {
     guard !isClosed else { return true }
     isLeaving = true
+    var deadline = deadline
+    if options.neverWaits {
+      // The first call's deadline counts.
+      deadline = standing.closeBy ?? deadline
+      standing.closeBy = deadline
+    }
     let limit = options.limit(deadline, from: network.now)
     for number in 0..<channelCount where channels[number].phase == .opening {
       close(channels + number)
     }
     if hasConnection {
       do throws(Failure) {
-        try run(until: .lastAnswers, by: limit)
+        if try !run(until: .leaving, by: limit), network.now < limit { return false }
       } catch {
-        if error.status == APNS_ERR_TIMEOUT, limit < deadline { return false }
+        if error.status == APNS_ERR_TIMEOUT, error.cause != APNS_CAUSE_PROVIDER_TOKEN,
+          limit < deadline
+        {
+          return false
+        }
       }
     }
-    for number in 0..<channelCount where channels[number].phase == .open {
-      channels[number].http.pointee.sayGoodbye()
-      _ = try? writeRecords(channels + number)
-      if channels[number].phase == .open { network.sayGoodbye(channels[number].number) }
-      close(channels + number)
-    }
+    leaveConnections()
     outbox.pointee.abandon()
     isClosed = true
+    log?.at(network.now).closed(self)
+    if options.neverWaits { network.arm(until: .max) }
     return true
+  }
+
+  /// Says goodbye to the service, and ends the open connections.
+  private mutating func leaveConnections() {
+    for number in 0..<channelCount where channels[number].phase == .open {
+      leave(channels + number)
+    }
+  }
+
+  private mutating func leave(_ channel: UnsafeMutablePointer<HTTP2Channel>) {
+    channel.pointee.http.pointee.sayGoodbye()
+    _ = try? writeRecords(channel)
+    if channel.pointee.phase == .open { network.sayGoodbye(channel.pointee.number) }
+    close(channel)
+  }
+
+  /// Gives up what has no end, and the connections that may still bring answers to it.
+  mutating func giveUp() {
+    for number in 0..<channelCount where channels[number].phase == .opening {
+      close(channels + number)
+    }
+    leaveConnections()
+    outbox.pointee.abandon()
+    while outbox.pointee.takeOutcome() != nil {}
+  }
+
+  /// Before a request that cannot be repeated: what was silent for so long may be cut, and is made
+  /// anew; from the others the end is read if it has come.
+  mutating func lookAtConnections(silentFor longest: Nanoseconds) {
+    let now = network.now
+    for number in 0..<channelCount where channels[number].phase == .open {
+      if now &- channels[number].lastRead > longest {
+        leave(channels + number)
+      } else {
+        channels[number].isUnread = true
+      }
+    }
   }
 }

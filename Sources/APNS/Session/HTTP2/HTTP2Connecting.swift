@@ -5,14 +5,14 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// Opens the channel's connection; false when that takes waiting or is not needed.
   @inline(__always)
   mutating func ensureOpen(
-    _ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: HTTP2Goal
+    _ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: SessionGoal
   ) throws(Failure) -> Bool {
     channel.pointee.phase == .open ? true : try openConnection(channel, goal)
   }
 
   @inline(never)
   private mutating func openConnection(
-    _ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: HTTP2Goal
+    _ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: SessionGoal
   ) throws(Failure) -> Bool {
     if channel.pointee.phase == .closed, !isNeeded(channel, goal) { return false }
     if let time = try reconnects.open(
@@ -21,11 +21,12 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       wake = min(wake, time)
       return false
     }
-    guard channel.pointee.http.begin() else {
+    guard channel.pointee.http.begin(showsToken: tokens != nil) else {
       close(channel)
       reconnects.achievedNothing(on: &network)
       throw .outOfMemory
     }
+    channel.pointee.http.pointee.serial = channel.pointee.connection.serial
     connects &+= 1
     begun(channel)
     return true
@@ -40,6 +41,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     channel.pointee.starvedSince = nil
     channel.pointee.tookAgain = nil
     channel.pointee.isUnread = false
+    channel.pointee.isReplaced = false
     channel.pointee.readOn = 0
     channel.pointee.budget = FloodBudget(at: now)
   }
@@ -56,16 +58,21 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   ) throws(Failure) {
     let owed = channel.pointee.http.pointee.inFlight
     let refuses = failure?.refusesProvider ?? false
+    log?.at(network.now).ended(channel.pointee.connection, failure, inFlight: owed)
+    let (again, unknown) = (sentAgain, outbox.pointee.unknown)
     close(channel)
     if refuses {
       // It looked at nothing.
       outbox.pointee.forEachInFlight(on: UInt16(truncatingIfNeeded: channel.pointee.number)) {
-        $0.entries[$1].isRefused = true
+        $0.refuse($1)
       }
     }
     outbox.pointee.connectionEnded(UInt16(truncatingIfNeeded: channel.pointee.number))
     reconnects.lost(channel.pointee.connection, leavingDoubt: owed > 0, on: &network)
     judgeAnswered()
+    log?.resent(
+      sentAgain &- again, unknown: outbox.pointee.unknown &- unknown,
+      on: channel.pointee.connection.serial)
     if let failure {
       if refuses { throw failure }
       reconnects.note(failure)

@@ -13,6 +13,19 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// delays no call.
   static var lastWords: Int { 1 << 20 }
 
+  /// Reads the last words of a connection that is about to be given up. False when that takes
+  /// longer than a call of a session that never waits may work: the next one reads on.
+  mutating func hearOut(
+    _ channel: UnsafeMutablePointer<HTTP2Channel>
+  ) throws(Failure) -> Bool {
+    try receive(channel)
+    guard isOutOfTime, channel.pointee.phase == .open, channel.pointee.isUnread,
+      channel.pointee.readOn < Self.mostAnswers
+    else { return true }
+    wake = 0
+    return false
+  }
+
   /// Reads what is there, and stops after so many bytes. Throws when the peer refused the provider
   /// itself.
   @inline(never)
@@ -26,8 +39,12 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         channel.pointee.connection.mustRead = false
         channel.pointee.lastReceived = network.now
         channel.pointee.lastRead = channel.pointee.lastReceived
+        heardAt = SendTime(nanoseconds: channel.pointee.lastRead)
+        outbox.pointee.metrics.pointee.bytes_read &+= UInt64(count.magnitude)
         let bytes = UnsafeRawBufferPointer(rebasing: readBuffer[0..<min(count, readBuffer.count)])
         let answers = channel.pointee.http.pointee.answers
+        // HTTP/2 itself reads no clock.
+        if let log { _ = log.at(channel.pointee.lastReceived) }
         let isHTTP2 = channel.pointee.http.receive(bytes)
         let isOfUse = channel.pointee.budget.take(
           count, answers: channel.pointee.http.pointee.answers &- answers,
@@ -40,7 +57,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         }
         left &-= count
         channel.pointee.readOn &+= count
-        if left <= 0 {
+        if left <= 0 || isOutOfTime {
           // Streams that were answered make room for others, which need not wait.
           channel.pointee.isUnread = true
           return
@@ -77,15 +94,17 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     let longest = UInt32(clamping: options.answerTimeout / 1_000_000_000 &+ 1)
     if let tookAgain = channel.pointee.tookAgain, second &- tookAgain <= longest { return }
     let http = channel.pointee.http
-    var isAny = false
+    var overdue = 0
     outbox.pointee.forEachInFlight(on: UInt16(truncatingIfNeeded: channel.pointee.number)) {
-      if second &- $0.entries[$1].sentAt > longest {
-        http.pointee.cancel($0.entries[$1].stream)
-        isAny = true
+      if second &- $0.sentAt($1) > longest {
+        http.pointee.cancel($0.stream($1))
+        overdue &+= 1
       }
     }
+    guard overdue > 0 else { return }
+    log?.at(now).overdue(overdue, options.answerTimeout, on: channel.pointee.connection)
     // Until the cancellation is sent, nghttp2 ignores answers to these streams.
-    if isAny { _ = try writeRecords(channel) }
+    _ = try writeRecords(channel)
   }
 
   /// Asks a connection that has been silent for long whether it still works, before something is
@@ -98,17 +117,20 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       let due = channel.pointee.lastRead &+ options.pingAfter
       if now >= due {
         channel.pointee.http.pointee.ask()
+        log?.at(now).asked(channel.pointee.connection, "a PING asks whether the peer is there")
         channel.pointee.askedAt = now
       }
       wake = min(wake, now < due ? due : now &+ options.connectTimeout)
       return
     }
     let due = asked &+ options.connectTimeout
-    if channel.pointee.http.pointee.isAsked, now >= due { try receive(channel) }
+    if channel.pointee.http.pointee.isAsked, now >= due, try !hearOut(channel) { return }
     guard channel.pointee.phase == .open else { return }
     if !channel.pointee.http.pointee.isAsked {
       channel.pointee.askedAt = nil
     } else if now >= due {
+      log?.at(now).givenUp(
+        channel.pointee.connection, APNS_CAUSE_ANSWER_TIMEOUT, "no answer to a PING")
       try connectionEnded(channel, nil)
     } else {
       wake = min(wake, due)
@@ -117,16 +139,16 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   private var notHTTP2: Failure {
     Failure(APNS_ERR_PROTOCOL) {
-      $0.append("not HTTP/2 as it should be from ")
+      $0.append("the peer broke the rules of HTTP/2: ")
       network.append(to: &$0)
     }
   }
 
   private var flooded: Failure {
     Failure(APNS_ERR_PROTOCOL, cause: APNS_CAUSE_FLOOD) {
-      $0.append("more than ")
+      $0.append("the peer sent more than ")
       $0.append(Int(FloodBudget.most >> 10))
-      $0.append(" KiB that answer nothing came from ")
+      $0.append(" KiB without an answer: ")
       network.append(to: &$0)
     }
   }
@@ -145,11 +167,19 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     let since = channel.pointee.starvedSince ?? now
     channel.pointee.starvedSince = since
     let due = since &+ options.answerTimeout
-    if now >= due { leave(channel) } else { wake = min(wake, due) }
+    if now >= due {
+      log?.at(now).givenUp(
+        channel.pointee.connection, APNS_CAUSE_ANSWER_TIMEOUT, "it takes no notifications")
+      leave(channel)
+    } else {
+      wake = min(wake, due)
+    }
   }
 
   private mutating func leave(_ channel: UnsafeMutablePointer<HTTP2Channel>) {
-    if !channel.pointee.http.pointee.hasAccepted { reconnects.achievedNothing(on: &network) }
+    if !channel.pointee.http.pointee.hasAccepted, !channel.pointee.isReplaced {
+      reconnects.achievedNothing(on: &network)
+    }
     network.sayGoodbye(channel.pointee.number)
     close(channel)
     // Answers that came on this connection must not count against the next one.
@@ -180,7 +210,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       return
     }
     // The process may have been suspended since the last look: what came until then counts.
-    try receive(channel)
+    guard try hearOut(channel) else { return }
     guard channel.pointee.phase == .open, channel.pointee.http.pointee.inFlight > 0,
       channel.pointee.lastReceived &+ options.answerTimeout <= now
     else {

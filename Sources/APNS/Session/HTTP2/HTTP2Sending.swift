@@ -3,40 +3,91 @@ import CNGHTTP2
 
 /// Taking notifications into the outbox, and sending them.
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
+  @inline(never)
+  func notification(
+    _ given: UnsafePointer<apns_notification_t>, payload: UnsafeRawBufferPointer, payloadCount: Int
+  ) throws(Failure) -> HTTP2Request {
+    if let channel = given.pointee.channel_id, channel.pointee != 0 {
+      return try HTTP2Request(
+        given, to: channel, payloadCount: payloadCount, payloadMax: options.payloadMax,
+        topic: defaults.topic ?? defaults.certificateTopic)
+    }
+    return try HTTP2Request(
+      given, payload: payload, payloadCount: payloadCount, payloadMax: options.payloadMax,
+      topic: defaults.topic, topicCount: defaults.topicCount, needsTopic: tokens != nil)
+  }
+
+  func check(_ notification: HTTP2Request, _ traits: PayloadTraits) throws(Failure) {
+    try notification.check(traits)
+  }
+
   /// Takes a notification. Waits only when there is no connection, so that a send that cannot
   /// succeed takes nothing, or when the outbox is full.
+  @inline(__always)
   mutating func take(
-    _ push: HTTP2Request, userData: UnsafeMutableRawPointer?
+    _ push: HTTP2Request, payloadCount: Int, userData: UnsafeMutableRawPointer?,
+    payload: (UnsafeMutableRawPointer) -> UnsafeRawBufferPointer
   ) throws(Failure) -> UInt32 {
-    let size = StoredRequest.size(of: push)
+    let size = StoredRequest.size(of: push, payloadCount: payloadCount)
+    let place = try reserve(size)
+    let bytes = payload(
+      outbox.pointee.address(place)
+        + StoredRequest.payloadOffset(size, payloadCount: payloadCount))
+    // A notification that is refused now leaves its place free: nothing was committed.
+    let kind = try push.kind(of: bytes)
+    return commit(push, kind, bytes, to: place, size, userData)
+  }
+
+  /// Where a request goes, once there is room for it and a connection.
+  @inline(never)
+  private mutating func reserve(_ size: Int) throws(Failure) -> Int {
     guard size <= outbox.pointee.largestRequest else {
       throw Failure(
         APNS_ERR_ARGUMENT, "the notification is larger than the window",
         reject: APNS_REJECT_INVALID_PAYLOAD_SIZE)
     }
     waitsSince = 0
-    if !hasConnection {
+    if !hasConnection, !options.neverWaits {
       waitsSince = network.now
       try connect()
     }
-    var free = outbox.pointee.reserve(size)
-    if free == nil {
-      if !outbox.pointee.isFullOfOutcomes { try makeRoom(size) }
-      free = outbox.pointee.reserve(size)
-    }
-    guard let place = free else {
-      throw Failure(APNS_ERR_FULL) {
+    if let place = outbox.pointee.reserve(size) { return place }
+    if !outbox.pointee.isFullOfOutcomes { try makeRoom(size) }
+    if let place = outbox.pointee.reserve(size) { return place }
+    throw isFull
+  }
+
+  /// Takes a request without waiting for a connection.
+  mutating func put(_ request: HTTP2Request, _ payload: UnsafeRawBufferPointer) throws(Failure) {
+    let size = StoredRequest.size(of: request, payloadCount: payload.count)
+    guard let place = outbox.pointee.reserve(size) else { throw isFull }
+    _ = commit(request, try request.kind(of: payload), payload, to: place, size, nil)
+    (queued, waitsSince) = (0, 0)
+  }
+
+  private var isFull: Failure {
+    @inline(never) get {
+      log?.at(network.now).full(outbox.pointee.waitingOutcomes, needsCaller: true)
+      return Failure(APNS_ERR_FULL) {
+        $0.append("the window is full: take the ")
         $0.append(outbox.pointee.waitingOutcomes)
-        $0.append(" outcomes wait to be taken")
+        $0.append(" outcomes that wait")
       }
     }
-    StoredRequest.write(push, to: outbox.pointee.address(place))
+  }
+
+  @inline(never)
+  private mutating func commit(
+    _ push: HTTP2Request, _ kind: HTTP2Request.Kind, _ payload: UnsafeRawBufferPointer,
+    to place: Int, _ size: Int, _ userData: UnsafeMutableRawPointer?
+  ) -> UInt32 {
+    StoredRequest.write(
+      push, kind, payload: payload, to: outbox.pointee.address(place))
     let identifier = nextIdentifier
     nextIdentifier = identifier == .max ? 1 : identifier &+ 1
-    let slot = outbox.pointee.commit(
+    outbox.pointee.commit(
       place, size: size, identifier: identifier, userData: userData,
-      at: network.second)
-    if let id = push.identifier { outbox.pointee.entries[slot].id = UUIDText.bytes(id) }
+      id: push.identifier.bytes, at: network.second)
     queued &+= size
     return identifier
   }
@@ -45,6 +96,11 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// separately.
   @inline(never)
   private mutating func makeRoom(_ size: Int) throws(Failure) {
+    log?.at(network.now).full(outbox.pointee.unresolved, needsCaller: false)
+    if options.neverWaits {
+      guard try pursue(.room(size)) else { throw .noRoomYet }
+      return
+    }
     if waitsSince == 0 { waitsSince = network.now }
     do throws(Failure) {
       try run(
@@ -57,18 +113,19 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
 
   mutating func connect() throws(Failure) {
     if hasConnection { return }
+    if options.neverWaits { return try connectOnce() }
     try run(until: .connection, by: network.now &+ options.connectTimeout)
   }
 
   /// A record's worth waits to be sent.
   var hasFullRecord: Bool { queued >= HTTP2Connection.recordSize }
 
-  /// Sends what waits: all of it, or whole records as long as the peer takes them.
   mutating func write(all: Bool) throws(Failure) {
     let rest = restOfWait
     queued = 0
     waitsSince = 0
     try run(until: all ? .sending : .records, by: rest)
+    if all { tellOutcomes() } else { awaitMore() }
   }
 
   /// When a call that has waited already has to end.
@@ -79,24 +136,26 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         waitsSince &+ options.connectTimeout &+ options.writeTimeout, from: waitsSince)
   }
 
-  /// Sends everything that waits.
   mutating func flush() throws(Failure) {
     waitsSince = 0
-    try write(all: true)
+    queued = 0
+    let isReached = try run(until: .sending)
+    tellOutcomes()
+    if !isReached { throw .notYet }
   }
 
   /// Begins as many streams as the channel takes, and writes.
   mutating func send(
-    _ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: HTTP2Goal
+    _ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: SessionGoal
   ) throws(Failure) {
     let now = network.now
-    let second = Self.second(now)
+    var time = SendTime(nanoseconds: now)
     // Nothing was expected until now.
     if channel.pointee.http.pointee.inFlight == 0 { channel.pointee.lastReceived = now }
     var isWhole = false
     var turns = Self.mostTurns
     repeat {
-      if turns == 0 {
+      if turns == 0 || turns < Self.mostTurns && isOutOfTime {
         wake = 0
         return
       }
@@ -104,7 +163,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       // One record at a time, so that its answers are read soon.
       var begun = 0
       var streams = 0
-      while begun < HTTP2Connection.recordSize, let size = try beginStream(channel, second) {
+      while begun < HTTP2Connection.recordSize, let size = try beginStream(channel, time) {
         begun &+= size
         streams &+= 1
         // nghttp2 keeps waiting frames in order, which costs less when there are few.
@@ -118,23 +177,26 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       // A stream that was begun waits for its answer, so all of it has to be written.
       guard try writeRecords(channel), channel.pointee.phase == .open
       else { return }
-      if !isWhole { try receiveIfDue(channel) }
+      if !isWhole {
+        try receiveIfDue(channel)
+        time = SendTime(nanoseconds: channel.pointee.connection.askedAt)
+      }
     } while !isWhole && channel.pointee.phase == .open
   }
 
   /// Begins the next stream that is due and returns its size; nil when nothing is due or the
   /// channel takes none.
   private mutating func beginStream(
-    _ channel: UnsafeMutablePointer<HTTP2Channel>, _ second: Seconds
+    _ channel: UnsafeMutablePointer<HTTP2Channel>, _ time: SendTime
   ) throws(Failure) -> Int? {
     let http = channel.pointee.http
-    guard http.pointee.takes(payloadCount: 1), let slot = outbox.pointee.takeDue(at: second)
+    guard http.pointee.takes(payloadCount: 1), let slot = outbox.pointee.takeDue(at: time.second)
     else {
       return nil
     }
     let request = outbox.pointee.request(slot)
     let payloadCount = request.payload.count
-    guard http.pointee.takes(doubts: outbox.pointee.entries[slot].doubts),
+    guard http.pointee.takes(doubts: outbox.pointee.doubts(slot)),
       http.pointee.takes(payloadCount: payloadCount)
         || http.pointee.takes(payloadCount: payloadCount, inParts: isLastResort)
     else {
@@ -144,7 +206,9 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     do throws(Failure) {
       try tokens?.update(&bearer)
     } catch {
+      log?.at(network.now).lacksToken(error)
       outbox.pointee.putBack(slot)
+      lacksToken = true
       throw error
     }
     guard let stream = http.pointee.submit(slot, payloadCount: payloadCount) else {
@@ -152,8 +216,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       return nil
     }
     outbox.pointee.sent(
-      slot, on: UInt16(truncatingIfNeeded: channel.pointee.number), stream: stream, at: second)
-    outbox.pointee.entries[slot].tokenGeneration = bearer.generation
+      slot, on: UInt16(truncatingIfNeeded: channel.pointee.number), stream: stream,
+      token: bearer.generation, at: time)
     return 2 &* request.token.count &+ payloadCount &+ 42
   }
 
@@ -179,7 +243,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     while true {
       guard let record = channel.pointee.http.fillRecord(of: authority) else {
         try connectionEnded(
-          channel, Failure(APNS_ERR_PROTOCOL, "HTTP/2 came to its end on this connection"))
+          channel, Failure(APNS_ERR_PROTOCOL, "nghttp2 cannot continue on this connection"))
         return false
       }
       if record.count == 0 { return true }
@@ -200,8 +264,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         return false
       case .broken:
         // The reason may have arrived before the connection ended.
-        try receive(channel)
-        if channel.pointee.phase == .open {
+        if try hearOut(channel), channel.pointee.phase == .open {
           try connectionEnded(channel, network.failure(channel.pointee.number))
         }
         return false
@@ -220,8 +283,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       wake = min(wake, time)
       return
     }
-    try receive(channel)
-    guard channel.pointee.phase == .open else { return }
+    guard try hearOut(channel), channel.pointee.phase == .open else { return }
     let failure = OutOfTime.stalled(for: longest, on: network)
     try connectionEnded(channel, failure)
     throw failure

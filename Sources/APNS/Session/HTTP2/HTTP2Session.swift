@@ -7,13 +7,13 @@ import CSystem
 /// Only `run` waits, as in `BinarySession`.
 struct HTTP2Session<
   Net: Network & ~Copyable, Tokens: TokenSource & ~Copyable
->: ~Copyable {
+>: EventLoopSession, ~Copyable {
   let options: SessionOptions
   var network: Net
-  let defaults: RequestDefaults
+  var defaults: RequestDefaults
   /// Where provider tokens come from, and this session's copy of the last one; nil when the
   /// certificate says who the provider is.
-  let tokens: Tokens?
+  var tokens: Tokens?
   var bearer: BearerText
   let outbox: UnsafeMutablePointer<Outbox>
   let gone: UnsafeMutablePointer<GoneDevices>
@@ -23,8 +23,6 @@ struct HTTP2Session<
   let channelCount: Int
   /// Where bytes are read to first, a record at a time: too much for the stack.
   let readBuffer: UnsafeMutableRawBufferPointer
-  /// Where a builder writes a payload; made on first use.
-  private var draft: UnsafeMutableRawPointer?
   var reconnects: Reconnects
   var readDelay = ReadDelay()
   var nextIdentifier: UInt32 = 1
@@ -35,27 +33,48 @@ struct HTTP2Session<
   var waitsSince: Nanoseconds = 0
   /// When the next wait has to end at the latest.
   var wake: Nanoseconds = 0
-  let origin = ProcessOrigin()
+  /// When this call has to end, for a session that never waits; `max` otherwise.
+  var callEnds = Nanoseconds.max
+  /// For a session that never waits.
+  var standing = StandingWork()
+  /// The channel whose turn is the first; another one's when time ran out before it.
+  private var firstTurn = 0
+  /// For a session that never waits: until when answers pile up, to be read together; 0: they are
+  /// read as they come.
+  private var readAt: Nanoseconds = 0
   var isClosed = false
   /// No more notifications are taken; the session only waits for answers.
   var isLeaving = false
 
+  /// When something was last read, for the time that answers took.
+  var heardAt = SendTime(0, 0)
+  /// No provider token could be had in the turn that is under way.
+  var lacksToken = false
   /// What a channel met in the turn that is under way.
   private var trouble = LastFailure()
   var connects: UInt64 = 0
   var bytes: UInt64 = 0
   var records: UInt64 = 0
+  /// Notifications to be sent again because they were in flight, for the log.
+  var sentAgain: UInt64 = 0
+  /// Nil if nobody listens.
+  let log: UnsafeMutablePointer<SessionLog>?
 
+  @inline(never)
   static func make(
     _ options: SessionOptions, defaults: consuming RequestDefaults, tokens: consuming Tokens?,
     network: consuming Net
   ) throws(Failure) -> HTTP2Session {
-    let showsToken = tokens != nil
-    let bearer = try BearerText()
+    var bearer = try BearerText()
+    let log = try options.log.open { network.append(to: &$0) }
+    var isMade = false
+    defer { if !isMade { log?.end() } }
+    bearer.log = log
     guard let readBuffer = malloc(HTTP2Connection.recordSize) else { throw .outOfMemory }
     guard
       let outbox = Outbox.make(
-        bytes: options.windowBytes, reportsAccepted: options.reportsAccepted)
+        bytes: options.windowBytes, reportsAccepted: options.reportsAccepted,
+        keepsOrder: options.keepsDeviceOrder)
     else {
       free(readBuffer)
       throw .outOfMemory
@@ -78,7 +97,7 @@ struct HTTP2Session<
     for number in 0..<count {
       guard
         let http = HTTP2Connection.make(
-          number: number, outbox: outbox, showsToken: showsToken)
+          number: number, outbox: outbox, log: log)
       else {
         for made in 0..<number { channels[made].http.end() }
         free(channels)
@@ -90,14 +109,16 @@ struct HTTP2Session<
       (channels + number).initialize(
         to: HTTP2Channel(connection: SessionConnection(number), http: http))
     }
+    isMade = true
     return HTTP2Session(
-      options, defaults, tokens, bearer, network, outbox, gone, channels, count, readBuffer)
+      options, defaults, tokens, bearer, network, outbox, gone, log, channels, count, readBuffer)
   }
 
   private init(
     _ options: SessionOptions, _ defaults: consuming RequestDefaults, _ tokens: consuming Tokens?,
     _ bearer: consuming BearerText, _ network: consuming Net,
     _ outbox: UnsafeMutablePointer<Outbox>, _ gone: UnsafeMutablePointer<GoneDevices>,
+    _ log: UnsafeMutablePointer<SessionLog>?,
     _ channels: UnsafeMutablePointer<HTTP2Channel>, _ count: Int,
     _ readBuffer: UnsafeMutableRawPointer
   ) {
@@ -108,29 +129,22 @@ struct HTTP2Session<
     self.network = network
     self.outbox = outbox
     self.gone = gone
+    self.log = log
     self.channels = channels
     channelCount = count
     self.readBuffer = UnsafeMutableRawBufferPointer(
       start: readBuffer, count: HTTP2Connection.recordSize)
     reconnects = Reconnects(
-      longestPause: options.longestPause, perMinute: options.connectsPerMinute)
+      longestPause: options.longestPause, perMinute: options.connectsPerMinute, log: log)
   }
 
   deinit {
     for number in 0..<channelCount { channels[number].http.end() }
     free(channels)
     free(readBuffer.baseAddress)
-    free(draft)
     gone.release()
     Outbox.end(outbox)
-  }
-
-  /// Room for a payload that has to be read before the notification is taken.
-  mutating func roomForDraft() throws(Failure) -> UnsafeMutableRawPointer {
-    if let draft { return draft }
-    guard let made = malloc(options.payloadMax) else { throw .outOfMemory }
-    draft = made
-    return made
+    log?.end()
   }
 
   func deadline(milliseconds: Int32) -> Nanoseconds { network.now &+ options.time(milliseconds) }
@@ -143,61 +157,43 @@ struct HTTP2Session<
 
 // MARK: Running until a goal is reached
 
-/// What a call wants to be true before it returns.
-enum HTTP2Goal {
-  /// Some channel is connected.
-  case connection
-  /// What fills whole records is handed over, as far as that needs no waiting.
-  case records
-  /// Everything that may be sent by now is sent.
-  case sending
-  /// What was sent has its answers; nothing more is begun.
-  case lastAnswers
-  /// A request of so many bytes has room.
-  case room(Int)
-  /// An outcome can be taken, or there will be none.
-  case outcome
-  /// Every notification has its end.
-  case ends
-}
-
 extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// Works until the goal is reached or the deadline has passed. Nil stands for the session's own
-  /// timeouts.
+  /// timeouts. A session that never waits does what it can at once; false: the goal is not reached
+  /// yet.
   @inline(never)
-  mutating func run(until goal: HTTP2Goal, by given: Nanoseconds? = nil) throws(Failure) {
+  @discardableResult
+  mutating func run(until goal: SessionGoal, by given: Nanoseconds? = nil) throws(Failure) -> Bool {
+    if standing.isSpent { return isReached(goal) }
     var deadline = given ?? .max
     // Each channel's turn is bounded; the turns of many are bounded by the clock.
-    if deadline == .max, channelCount > 2 { deadline = self.deadline(milliseconds: -1) }
+    if deadline == .max, channelCount > 2, !options.neverWaits {
+      deadline = self.deadline(milliseconds: -1)
+    }
     var limit = WaitLimit(options)
+    if options.neverWaits { beginTurns() }
     while true {
       wake = deadline
       // Retries whose time has come are sent while streams are free.
       let tried = outbox.pointee.nextTry == nil ? nil : Self.second(network.now)
-      trouble.forget()
-      for number in 0..<channelCount {
-        if number > 0, isOverdue(deadline) { break }
-        do throws(Failure) {
-          try advance(channels + number, goal)
-        } catch {
-          trouble.note(error)
-          // This channel tries again, whatever the others wait for.
-          wake = min(wake, reconnects.earliest)
-        }
-      }
+      takeTurns(goal, deadline)
       // What could not be sent here may go out on another channel at once.
-      if judgeAnswered(), !trouble.isThere { continue }
-      if isReached(goal) { return }
-      // The caller hears of one channel's trouble only when no other channel makes progress.
-      if trouble.isThere, !getsOn, let failure = trouble.failure { throw failure }
+      let isJudged = judgeAnswered()
+      if outbox.pointee.takeNewAgain() || isJudged, !trouble.isThere {
+        if !isOutOfTime { continue }
+        wake = 0
+      }
+      if options.neverWaits { return leaveWaitingToLoop(goal, since: tried) }
+      if isReached(goal) { return true }
+      // The caller hears of one channel's trouble only when no other channel makes progress. Without
+      // a provider token none does.
+      if trouble.isThere, !getsOn || lacksToken, let failure = trouble.failure { throw failure }
       if deadline == .max { deadline = self.deadline(milliseconds: -1) }
       let now = network.now
       limit.apply(to: &deadline, at: now)
       wake = min(wake, deadline)
       if now >= deadline { throw outOfTime }
-      if let tried, let second = outbox.pointee.nextTry, Int32(bitPattern: second &- tried) > 0 {
-        wakeUp(at: second, now)
-      }
+      awaitTries(since: tried, now)
       let pause = readDelay.pause(
         inFlight: outbox.pointee.inFlight,
         answers: outbox.pointee.accepted &+ outbox.pointee.rejected, at: now)
@@ -205,6 +201,107 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       network.wait(until: wake)
     }
   }
+
+  /// Each channel's turn. What a channel waits for is noted.
+  @inline(__always)
+  private mutating func takeTurns(_ goal: SessionGoal, _ deadline: Nanoseconds) {
+    trouble.forget()
+    lacksToken = false
+    let first = firstTurn
+    for turn in 0..<channelCount {
+      let number = (first &+ turn) % channelCount
+      if turn > 0 {
+        if lacksToken || isOverdue(deadline) {
+          if options.neverWaits { firstTurn = number }
+          return
+        }
+        if isOutOfTime {
+          // The others have their turn when the event loop calls again, at once.
+          firstTurn = number
+          wake = 0
+          return
+        }
+      }
+      do throws(Failure) {
+        try advance(channels + number, goal)
+      } catch {
+        trouble.note(error)
+        // This channel tries again, whatever the others wait for.
+        wake = min(wake, reconnects.earliest)
+      }
+    }
+  }
+
+  /// The program's event loop waits, and calls `process`.
+  @inline(never)
+  private mutating func leaveWaitingToLoop(_ goal: SessionGoal, since tried: Seconds?) -> Bool {
+    if trouble.isThere, !getsOn || lacksToken, let failure = trouble.failure {
+      standing.news.note(failure)
+    }
+    if lacksToken { awaitToken() }
+    let now = network.now
+    awaitTries(since: tried, now)
+    let isReached = isReached(goal)
+    letAnswersPileUp(now)
+    if wake == 0 { standing.isSpent = true }
+    network.arm(until: wake)
+    return isReached
+  }
+
+  /// A call of a session that never waits begins.
+  @inline(never)
+  private mutating func beginTurns() {
+    let now = network.now
+    callEnds = now &+ Self.slice
+    guard readAt != 0, now >= readAt else { return }
+    readAt = 0
+    // Nobody has watched for them.
+    for number in 0..<channelCount where channels[number].phase == .open {
+      channels[number].isUnread = true
+    }
+  }
+
+  /// Leaves answers that come one by one unread for a moment, as a session that waits does.
+  private mutating func letAnswersPileUp(_ now: Nanoseconds) {
+    if readAt == 0 {
+      let pause = readDelay.pause(
+        inFlight: outbox.pointee.inFlight,
+        answers: outbox.pointee.accepted &+ outbox.pointee.rejected, at: now)
+      if pause > 0, wake > now, pause < wake &- now { readAt = now &+ pause }
+    }
+    guard readAt != 0 else { return }
+    wake = min(wake, readAt)
+    for number in 0..<channelCount where channels[number].phase == .open {
+      network.leaveUnread(number)
+    }
+  }
+
+  /// No provider token could be had: answers are read meanwhile, and in a second it is asked for
+  /// again.
+  @inline(never)
+  private mutating func awaitToken() {
+    wake = network.now &+ 1_000_000_000
+    for number in 0..<channelCount where channels[number].phase == .open {
+      network.watch(
+        number, for: channels[number].connection.waitsToWrite ? [.reading, .writing] : .reading)
+    }
+  }
+
+  /// Makes the next wait end when a retry is due, unless it was due at that second already and no
+  /// stream was free for it.
+  @inline(never)
+  private mutating func awaitTries(since tried: Seconds?, _ now: Nanoseconds) {
+    if let tried, let second = outbox.pointee.nextTry, Int32(bitPattern: second &- tried) > 0 {
+      wakeUp(at: second, now)
+    }
+  }
+
+  /// How long a call of a session that never waits works before others have their turn.
+  private static var slice: Nanoseconds { 1_000_000 }
+
+  /// The call has worked long enough, in a session that never waits.
+  @inline(__always)
+  var isOutOfTime: Bool { callEnds != .max && network.now >= callEnds }
 
   /// The deadline is so long past that the remaining channels miss their turn.
   @inline(__always)
@@ -219,7 +316,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   }
 
   @inline(__always)
-  private func isReached(_ goal: HTTP2Goal) -> Bool {
+  private func isReached(_ goal: SessionGoal) -> Bool {
     switch goal {
     case .records: return true
     case .connection: return hasConnection
@@ -227,9 +324,9 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
       return outbox.pointee.reserve(size) != nil || outbox.pointee.isFullOfOutcomes
     case .outcome: return hasOutcome || outbox.pointee.unresolved == 0
     case .ends: return outbox.pointee.unresolved == 0
-    case .sending:
+    case .sending, .writing:
       return !outbox.pointee.isDue(at: Self.second(network.now)) && !hasUnwritten
-    case .lastAnswers: return outbox.pointee.inFlight == 0
+    case .leaving: return outbox.pointee.inFlight == 0
     }
   }
 
@@ -273,11 +370,11 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// Takes one channel towards the goal, as far as possible without waiting, and notes what it
   /// waits for.
   private mutating func advance(
-    _ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: HTTP2Goal
+    _ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: SessionGoal
   ) throws(Failure) {
     var turns = Self.mostTurns
     repeat {
-      if turns == 0 {
+      if turns == 0 || turns < Self.mostTurns && isOutOfTime {
         // The clock has to be read, and other channels have their turn.
         wake = 0
         break
@@ -303,7 +400,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
   /// A connection is needed when something is due and the open ones already carry all the streams
   /// they may.
   @inline(never)
-  mutating func isNeeded(_ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: HTTP2Goal) -> Bool {
+  mutating func isNeeded(_ channel: UnsafeMutablePointer<HTTP2Channel>, _ goal: SessionGoal) -> Bool
+  {
     var taking = 0
     for number in 0..<channelCount where channels[number].isTaking {
       taking &+= 1
@@ -318,8 +416,8 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     guard taking < options.connections else { return false }
     switch goal {
     case .connection: return true
-    case .lastAnswers: return false
-    case .records, .sending, .room, .outcome, .ends:
+    case .leaving: return false
+    case .records, .writing, .sending, .room, .outcome, .ends:
       return outbox.pointee.isDue(at: Self.second(network.now))
     }
   }

@@ -7,6 +7,8 @@ struct RequestDefaults: ~Copyable {
   private let authorityCount: Int
   private let topicText: UnsafeMutablePointer<CChar>?
   let topicCount: Int
+  /// Of the certificate: the app of broadcasts that name none. The service knows it for the others.
+  private var certificateText: UnsafeMutablePointer<CChar>?
 
   /// Copies the names. The port is left out when it is the usual one of https.
   static func make(_ given: apns_session_options_t) throws(Failure) -> RequestDefaults {
@@ -70,6 +72,15 @@ struct RequestDefaults: ~Copyable {
   deinit {
     free(authorityText)
     free(topicText)
+    free(certificateText)
+  }
+
+  var certificateTopic: UnsafePointer<CChar>? { UnsafePointer(certificateText) }
+
+  /// Copies the certificate's topic; nil: it has none. Without memory broadcasts have to name it.
+  mutating func use(certificateTopic: UnsafePointer<CChar>?) {
+    free(certificateText)
+    certificateText = certificateTopic.flatMap { strdup($0) }
   }
 
   var authority: UnsafeRawBufferPointer {

@@ -12,14 +12,19 @@ extension Reconnects {
     do throws(Failure) {
       if connection.phase == .closed {
         let now = network.now
-        if now < earliest { return earliest }
+        if now < earliest {
+          log?.at(now).pausing(&self, until: earliest, from: now)
+          return earliest
+        }
         try network.open(connection.number, isSpare: false, by: now &+ timeout)
-        opened(at: network.now)
+        opened(&connection, at: network.now)
         connection.phase = .opening
+        log?.at(network.now).connecting(connection, isSpare: false, on: network)
       }
       switch try network.advance(connection.number) {
       case .open:
         connection.phase = .open
+        log?.at(network.now).connected(connection, isSpare: false, on: network)
         connection.openedAt = network.now
         return nil
       case .waits(let readiness, let time):
@@ -28,6 +33,7 @@ extension Reconnects {
       }
     } catch {
       connection.close(on: &network)
+      log?.at(network.now).refused(connection, isSpare: false, error)
       achievedNothing(on: &network)
       throw error
     }

@@ -45,11 +45,11 @@ struct OutOfTime {
           $0.append(" connections that achieved nothing")
           network.appendAdvice(to: &$0)
         } else {
-          $0.append(", for no more connections a minute are allowed")
+          $0.append(", because connects_per_minute is reached")
         }
       } else {
         $0.append(unresolved)
-        $0.append(" notifications wait for the word of ")
+        $0.append(" notifications still wait for an answer from ")
         network.append(to: &$0)
       }
       if let reason {
@@ -65,7 +65,7 @@ struct OutOfTime {
     for time: Nanoseconds, on network: borrowing Net
   ) -> Failure {
     Failure(APNS_ERR_TIMEOUT, cause: APNS_CAUSE_WRITE_TIMEOUT) {
-      $0.append("the peer took nothing for ")
+      $0.append("the peer took no data for ")
       $0.append(Int(time / 1_000_000))
       $0.append(" ms: ")
       network.append(to: &$0)

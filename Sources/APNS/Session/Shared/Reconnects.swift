@@ -3,6 +3,11 @@
 struct Reconnects {
   /// Connections in a row, made or not, that achieved nothing.
   private(set) var fruitless = 0
+  /// Connections begun, for the log, and where that is.
+  private var count: UInt32 = 0
+  let log: UnsafeMutablePointer<SessionLog>?
+  /// The end of the pause that was last told.
+  var toldPause: Nanoseconds = 0
   /// When the next may be made.
   private var notBefore: Nanoseconds = 0
   /// Why the last connection that achieved nothing was given up, if that is known. A caller that
@@ -20,7 +25,10 @@ struct Reconnects {
   private static let minute: Nanoseconds = 60_000_000_000
 
   /// `perMinute` 0: any number.
-  init(longestPause: Nanoseconds, perMinute: Int64) {
+  init(
+    longestPause: Nanoseconds, perMinute: Int64, log: UnsafeMutablePointer<SessionLog>? = nil
+  ) {
+    self.log = log
     self.longestPause = longestPause
     spacing = perMinute > 0 ? Self.minute / max(perMinute / 2, 1) : 0
     burst = max(perMinute &- perMinute / 2, 1)
@@ -34,8 +42,11 @@ struct Reconnects {
     }
   }
 
-  mutating func opened(at now: Nanoseconds) {
+  mutating func opened(_ connection: inout SessionConnection, at now: Nanoseconds) {
     if spacing > 0 { wholeAt = max(wholeAt, now) &+ spacing }
+    count = count == .max ? 1 : count &+ 1
+    connection.serial = count
+    connection.openedAt = now
   }
 
   mutating func achieved() {
@@ -45,6 +56,9 @@ struct Reconnects {
   }
 
   mutating func note(_ failure: Failure) { reason.note(failure) }
+
+  /// What happened so far explains nothing that comes.
+  mutating func forgetReason() { reason.forget() }
 
   /// A connection that achieved nothing is followed by a pause, twice as long each time, and
   /// different for each provider.

@@ -2,10 +2,14 @@
 /// since when the peer takes nothing. Its number stays when it is closed and opened again.
 struct SessionConnection {
   let number: Int
+  /// Counts the session's connections, for the log; 0 before the first.
+  var serial: UInt32 = 0
   var phase = ConnectionPhase.closed
-  /// When it was opened; for a spare one, when opening began, until it is open.
+  /// When it was opened; until then, when opening began.
   var openedAt: Nanoseconds = 0
   var lastLook: Nanoseconds = 0
+  /// When it was last asked for news: the latest reading of the clock.
+  var askedAt: Nanoseconds = 0
   /// Since when the peer has taken nothing; nil while it takes.
   var stalledSince: Nanoseconds?
   /// It takes nothing until something was read.
@@ -36,6 +40,7 @@ struct SessionConnection {
     on network: inout Net, orKnown isKnown: Bool = false
   ) -> Bool {
     let now = network.now
+    askedAt = now
     if network.readiness(number).contains(.reading) || isKnown {
       lastLook = now
       return true

@@ -24,12 +24,20 @@ struct SessionOptions {
   let connectsPerMinute: Int64
   /// HTTP/2, in seconds: for how long a notification is tried again.
   let retrySeconds: Seconds
+  /// The pauses before that, after a 5xx and otherwise.
+  let serverErrorSchedule: RetrySchedule
+  let retrySchedule: RetrySchedule
+  /// HTTP/2: of the notifications to one device one is sent after the other.
+  let keepsDeviceOrder: Bool
   /// After so long in flight without proof, a notification is proven; `max`: never.
   let proveAfter: Nanoseconds
+  /// For a program's event loop: calls do what can be done at once.
+  let neverWaits: Bool
   /// No call waits longer; `max`: as long as it takes.
   let waitMax: Nanoseconds
   /// What each notification is checked for: bits of `apns_check_t`.
   let checks: UInt32
+  let log: LogTarget
 
   /// After so many such ends in a row, with nothing proven in between, no notification is to blame.
   /// The first culprit is found by the fifth end; where several stand side by side, each of the
@@ -79,12 +87,18 @@ struct SessionOptions {
       ? .max : Self.nanoseconds(given.ping_after_ms.magnitude, or: 3_600_000)
     let retry = given.retry_timeout_ms
     retrySeconds = retry == 0 ? 60 : retry / 1000
+    retrySchedule = try RetrySchedule(
+      given.retry_schedule, "retry_schedule", usual: "1,2,4,8,16,32")
+    serverErrorSchedule = try RetrySchedule(
+      given.server_error_schedule, "server_error_schedule", usual: "5,10,20,40")
+    keepsDeviceOrder = given.device_order != 0
     quietPeriod = Self.nanoseconds(given.quiet_period_ms, or: 0)
     // Without identifiers only silence can prove.
     proveAfter =
       given.prove_after_ms < 0 || command == .simple && quietPeriod == 0
       ? .max : Self.nanoseconds(given.prove_after_ms.magnitude, or: 60_000)
-    waitMax = given.wait_max_ms == 0 ? .max : Int64(given.wait_max_ms) &* 1_000_000
+    neverWaits = given.nonblocking != 0
+    waitMax = neverWaits || given.wait_max_ms == 0 ? .max : Int64(given.wait_max_ms) &* 1_000_000
     longestPause = Self.nanoseconds(given.reconnect_pause_max_ms, or: 5_000)
     reportsAccepted = given.report_accepted != 0
     zeroProves = given.zero_proves != 0
@@ -92,17 +106,28 @@ struct SessionOptions {
     connectsPerMinute = Int64(given.connects_per_minute)
     checks = given.checks
     if checks & ~APNS_CHECK_ALL.rawValue != 0 {
-      throw Self.refusal("checks", Int(checks), "which has bits that are no apns_check_t")
+      throw Self.refusal("checks", Int(checks), "which has bits that apns_check_t does not define")
     }
+    let level = given.log_level == 0 ? Int32(APNS_LOG_INFO.rawValue) : given.log_level
+    if level < 0 || level > Int32(APNS_LOG_TRACE.rawValue) {
+      throw Self.refusal("log_level", Int(level), "not an apns_log_level_t")
+    }
+    log = LogTarget(
+      tell: given.log, context: given.log_context, level: UInt32(bitPattern: level))
     connections = given.connections == 0 ? 1 : Int(given.connections)
     if connections > Self.mostConnections {
       throw Self.refusal("connections", connections, "not 1 to 64")
+    }
+    if keepsDeviceOrder, !speaksHTTP2, connections > 1 {
+      throw Self.refusal(
+        "connections", connections, "but with device_order the binary interface takes one")
     }
 
     payloadMax =
       given.payload_max == 0 ? (speaksHTTP2 ? 5120 : 2048) : Int(given.payload_max)
     if payloadMax > 0xFFFF {
-      throw Self.refusal("payload_max", payloadMax, "more than the 65535 that a frame can say")
+      throw Self.refusal(
+        "payload_max", payloadMax, "more than 65535, the most that a frame can hold")
     }
     windowBytes = given.window_bytes == 0 ? 4 << 20 : Int(given.window_bytes)
     if windowBytes < Self.smallestWindow || windowBytes > 1 << 30 {
@@ -133,5 +158,14 @@ struct SessionOptions {
       $0.append(", ")
       $0.append(reason)
     }
+  }
+}
+
+extension apns_session_options_t {
+  /// The name of the first reserved field that is not zero.
+  var usedReserve: StaticString? {
+    if reserved16 != 0 { return "reserved16" }
+    if reserved.0 | reserved.1 | reserved.2 != 0 { return "reserved" }
+    return reserved32 != 0 ? "reserved32" : nil
   }
 }

@@ -3,11 +3,15 @@ import CSystem
 /// A session's copy of the provider token, wiped when it is freed.
 struct BearerText: ~Copyable {
   /// Holds "bearer " and the longest token.
-  static let capacity = 256
+  static let capacity = 1024
 
   private let memory: UnsafeMutableRawPointer
   private var count = 0
   private(set) var policy = TokenPolicy()
+  /// Where new tokens are said; nil if nobody listens.
+  var log: UnsafeMutablePointer<SessionLog>?
+  /// How many tokens there were.
+  private(set) var copies: UInt64 = 0
 
   init() throws(Failure) {
     guard let memory = malloc(Self.capacity) else { throw .outOfMemory }
@@ -27,13 +31,19 @@ struct BearerText: ~Copyable {
     UnsafeRawBufferPointer(start: memory, count: count)
   }
 
-  mutating func copy(
-    _ text: borrowing InlineArray<256, UInt8>, _ count: Int, _ policy: TokenPolicy
-  ) {
-    for index in 0..<count {
-      memory.storeBytes(of: text[index], toByteOffset: index, as: UInt8.self)
-    }
-    self.count = count
+  /// There is no token any more.
+  mutating func forget() {
+    csystem_wipe(memory, Self.capacity)
+    count = 0
+    policy = TokenPolicy()
+  }
+
+  /// Takes over a token of at most `capacity` bytes.
+  mutating func copy(_ text: UnsafeRawBufferPointer, _ policy: TokenPolicy) {
+    guard text.count <= Self.capacity else { return }
+    if let base = text.baseAddress { memory.copyMemory(from: base, byteCount: text.count) }
+    count = text.count
+    if policy.generation != self.policy.generation { copies &+= 1 }
     self.policy = policy
   }
 }

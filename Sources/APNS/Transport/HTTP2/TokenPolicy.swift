@@ -1,7 +1,15 @@
-/// Two clocks, in seconds: the time since 1970, which may be set, and one that never goes back.
+/// Two clocks: the time since 1970, which may be set, and one that never goes back.
 struct TokenTime {
-  var unix: Int64
-  var steady: Int64
+  var unix: UNIXSeconds
+  var steady: SteadySeconds
+}
+
+/// What processes that share a token tell each other of it, in seconds since 1970.
+struct SharedTokenTimes {
+  var made: Int64
+  /// When a token was last replaced before its time; 0: never.
+  var hurried: Int64
+  var chance: UInt32
 }
 
 /// When a provider token is replaced. APNs refuses a token that is older than an hour, and a
@@ -11,13 +19,13 @@ struct TokenPolicy {
   /// A token is not replaced sooner, with two exceptions in that time: once if it is refused, and
   /// once more if it was made in the future. A clock that was wrong and is set right makes one
   /// token too many by going wrong and another by going right.
-  static let leastAge: Int64 = 20 * 60
+  static let leastAge: SteadySeconds = 20 * 60
   /// A token is replaced at this age, or by chance up to ten minutes later, so that many providers
   /// do not do it at once.
-  static let ripeAge: Int64 = 45 * 60
-  private static let spread: UInt32 = 10 * 60
+  static let ripeAge: SteadySeconds = 45 * 60
+  private static let spread: Seconds = 10 * 60
   /// When the clock goes back by less, nothing is done.
-  private static let slack: Int64 = 60
+  private static let slack: UNIXSeconds = 60
 
   enum Verdict { case keep, replace }
 
@@ -26,9 +34,12 @@ struct TokenPolicy {
   private var exists = false
   private var made = TokenTime(unix: 0, steady: 0)
   private var lifetime = Self.ripeAge
+  private var chance: UInt32 = 0
+  /// The host gave the token and said how long it lasts, so the rule of 20 minutes is the host's.
+  private var isLent = false
   /// When one was last replaced before its time, and when one that was made in the future was.
-  private var hurriedAt: Int64?
-  private var correctedAt: Int64?
+  private var hurriedAt: SteadySeconds?
+  private var correctedAt: SteadySeconds?
 
   /// What to do with the token if APNs has said nothing about it.
   func verdict(at now: TokenTime) -> Verdict {
@@ -57,14 +68,14 @@ struct TokenPolicy {
   }
 
   private func mayReplace(at now: TokenTime) -> Bool {
-    !isEarly(now) || mayCorrect(at: now) || Self.isLongAgo(hurriedAt, now)
+    isLent || !isEarly(now) || mayCorrect(at: now) || Self.isLongAgo(hurriedAt, now)
   }
 
   private func mayCorrect(at now: TokenTime) -> Bool {
     isOfTomorrow(now) && Self.isLongAgo(correctedAt, now)
   }
 
-  private static func isLongAgo(_ time: Int64?, _ now: TokenTime) -> Bool {
+  private static func isLongAgo(_ time: SteadySeconds?, _ now: TokenTime) -> Bool {
     guard let time else { return true }
     return now.steady &- time >= leastAge
   }
@@ -77,9 +88,67 @@ struct TokenPolicy {
     generation = generation == .max ? 1 : generation &+ 1
     exists = true
     made = now
-    lifetime = Self.ripeAge &+ Int64(chance % (Self.spread &+ 1))
+    self.chance = chance
+    lifetime = Self.lifetime(chance)
+  }
+
+  private static func lifetime(_ chance: UInt32) -> Int64 {
+    ripeAge &+ Int64(chance % (spread &+ 1))
   }
 
   /// There is no token any more.
   mutating func forget() { exists = false }
+
+  // MARK: Tokens of a host
+
+  /// The host gave a token, and wants to be asked again after so many seconds. `isOther`: it is
+  /// not the one before.
+  mutating func lent(at now: TokenTime, for seconds: Int64, isOther: Bool) {
+    if isOther || generation == 0 { generation = generation == .max ? 1 : generation &+ 1 }
+    exists = true
+    isLent = true
+    made = now
+    lifetime = seconds
+  }
+
+  /// There is a token, which may be too old.
+  var hasToken: Bool { exists }
+
+  // MARK: Tokens that processes share
+
+  /// At this age a token is about to be refused.
+  private static let lastAge: Int64 = 58 * 60
+
+  /// Another token is needed now: this one cannot be used for some more seconds.
+  func isUrgent(at now: TokenTime) -> Bool {
+    !exists || isOfTomorrow(now)
+      || max(now.unix &- made.unix, now.steady &- made.steady) >= Self.lastAge
+  }
+
+  /// What other processes have to know of this token.
+  func times(at now: TokenTime) -> SharedTokenTimes {
+    var hurried: Int64 = 0
+    if let hurriedAt { hurried = now.unix &- (now.steady &- hurriedAt) }
+    return SharedTokenTimes(made: made.unix, hurried: hurried, chance: chance)
+  }
+
+  /// Whether another process's token can be used: it is neither old nor of the future, and not
+  /// older than this one.
+  func takes(_ other: SharedTokenTimes, at now: TokenTime) -> Bool {
+    let age = now.unix &- other.made
+    guard age >= -Self.slack, age < Self.lifetime(other.chance) else { return false }
+    return !exists || other.made >= made.unix || isOfTomorrow(now)
+  }
+
+  /// Another process's token is used from now on.
+  mutating func took(_ other: SharedTokenTimes, at now: TokenTime) {
+    generation = generation == .max ? 1 : generation &+ 1
+    exists = true
+    made = TokenTime(unix: other.made, steady: now.steady &- max(0, now.unix &- other.made))
+    chance = other.chance
+    lifetime = Self.lifetime(other.chance)
+    if other.hurried > 0 {
+      hurriedAt = now.steady &- max(0, now.unix &- other.hurried)
+    }
+  }
 }

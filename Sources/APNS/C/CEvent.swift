@@ -1,0 +1,18 @@
+import CAPNS
+
+/// Tells an outcome in an event that is zero.
+@inline(__always)
+func tell(_ outcome: WaitingOutcome, in event: inout apns_event_t) {
+  event.identifier = outcome.identifier
+  event.user_data = outcome.userData
+  switch outcome.outcome {
+  case .accepted: event.kind = Int32(bitPattern: APNS_EVENT_ACCEPTED.rawValue)
+  case .rejected(let reject):
+    event.kind = Int32(bitPattern: APNS_EVENT_REJECTED.rawValue)
+    event.reject = Int32(reject)
+  case .unknown: event.kind = Int32(bitPattern: APNS_EVENT_UNKNOWN.rawValue)
+  }
+  #if APNS_HTTP2
+    if let answer = outcome.answer { tellAnswer(answer, in: &event) }
+  #endif
+}

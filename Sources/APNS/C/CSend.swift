@@ -1,0 +1,209 @@
+import CAPNS
+
+@_cdecl("apns_session_send") @implementation @_optimize(speed)
+public func apns_session_send(
+  _ session: OpaquePointer?, _ notification: UnsafePointer<apns_notification_t>?, _ flags: UInt32,
+  _ identifier: UnsafeMutablePointer<UInt32>?, _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  answer(error) { () throws(Failure) in
+    try pass(
+      SendOne(notification: notification, flags: flags, identifier: identifier), to: session)
+  }
+}
+
+private struct SendOne: SessionCall {
+  let notification: UnsafePointer<apns_notification_t>?
+  let flags: UInt32
+  let identifier: UnsafeMutablePointer<UInt32>?
+
+  @inline(__always)
+  func perform(
+    on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>
+  ) throws(Failure) {
+    guard let notification else { throw isNull("notification") }
+    try checkFlags(flags)
+    let number = try take(session, notification)
+    identifier?.pointee = number
+    session.pointee.writeTaken(isMore: flags & APNS_SEND_MORE != 0)
+  }
+}
+
+@_cdecl("apns_session_send_many") @implementation @_optimize(speed)
+public func apns_session_send_many(
+  _ session: OpaquePointer?, _ notifications: UnsafePointer<apns_notification_t>?, _ count: Int,
+  _ flags: UInt32, _ taken: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  taken?.pointee = 0
+  return answer(error) { () throws(Failure) in
+    try pass(
+      SendMany(notifications: notifications, count: count, flags: flags, taken: taken), to: session)
+  }
+}
+
+private struct SendMany: SessionCall {
+  let notifications: UnsafePointer<apns_notification_t>?
+  let count: Int
+  let flags: UInt32
+  let taken: UnsafeMutablePointer<Int>?
+
+  @_optimize(speed)
+  @inline(__always)
+  func perform(
+    on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>
+  ) throws(Failure) {
+    try checkFlags(flags)
+    guard count > 0 else {
+      if count == 0 { return }
+      throw isOutOfRange("count", count)
+    }
+    guard let notifications else { throw isNull("notifications") }
+    // In a program with another version of the structure, the array has another stride.
+    let stride = notifications.pointee.size
+    var next = UnsafeRawPointer(notifications)
+    // Whatever ends the loop, the notifications taken so far are written.
+    defer { session.pointee.writeTaken(isMore: flags & APNS_SEND_MORE != 0) }
+    for index in 0..<count {
+      let element = next.assumingMemoryBound(to: apns_notification_t.self)
+      guard element.pointee.size == stride else {
+        throw Failure(APNS_ERR_ARGUMENT) {
+          $0.append("notification ")
+          $0.append(index)
+          $0.append(" has a different size from the first")
+        }
+      }
+      _ = try take(session, element)
+      taken?.pointee = index &+ 1
+      next += stride
+      if session.pointee.hasFullRecord { try session.pointee.write(all: false) }
+    }
+  }
+}
+
+@_cdecl("apns_session_send_payload") @implementation @_optimize(speed)
+public func apns_session_send_payload(
+  _ session: OpaquePointer?, _ notification: UnsafePointer<apns_notification_t>?,
+  _ payload: OpaquePointer?, _ flags: UInt32, _ identifier: UnsafeMutablePointer<UInt32>?,
+  _ cut: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  cut?.pointee = 0
+  return answer(error) { () throws(Failure) in
+    try pass(
+      SendPayload(
+        notification: notification, payload: payload, flags: flags, identifier: identifier,
+        cut: cut),
+      to: session)
+  }
+}
+
+private struct SendPayload: SessionCall {
+  let notification: UnsafePointer<apns_notification_t>?
+  let payload: OpaquePointer?
+  let flags: UInt32
+  let identifier: UnsafeMutablePointer<UInt32>?
+  let cut: UnsafeMutablePointer<Int>?
+
+  @_optimize(speed)
+  @inline(__always)
+  func perform(
+    on session: UnsafeMutablePointer<some ProviderSession & ~Copyable>
+  ) throws(Failure) {
+    guard let notification else { throw isNull("notification") }
+    guard let payload else { throw isNull("payload") }
+    try checkFlags(flags)
+    let builder = UnsafeMutablePointer<PayloadBuilder>(payload)
+    let plan = try plan(of: builder)
+    let number = try take(session, notification, builder, plan)
+    identifier?.pointee = number
+    cut?.pointee = plan.cut
+    session.pointee.writeTaken(isMore: flags & APNS_SEND_MORE != 0)
+  }
+}
+
+@inline(__always)
+private func checkFlags(_ flags: UInt32) throws(Failure) {
+  if flags & ~APNS_SEND_MORE != 0 {
+    throw Failure(APNS_ERR_ARGUMENT) {
+      $0.append("flags has unknown bits: ")
+      $0.append(flags)
+    }
+  }
+}
+
+@inline(__always)
+private func take(
+  _ session: UnsafeMutablePointer<some ProviderSession & ~Copyable>,
+  _ given: UnsafePointer<apns_notification_t>
+) throws(Failure) -> UInt32 {
+  given.pointee.size == MemoryLayout<apns_notification_t>.size && !given.pointee.usesReserve
+    ? try takeChecked(session, given) : try takeOther(session, given)
+}
+
+/// Takes one from a program that knows another version of the structure or did not set it up.
+@inline(never)
+private func takeOther(
+  _ session: UnsafeMutablePointer<some ProviderSession & ~Copyable>,
+  _ given: UnsafePointer<apns_notification_t>
+) throws(Failure) -> UInt32 {
+  var adopted = try adopt(given)
+  return try takeChecked(session, &adopted)
+}
+
+@_optimize(speed)
+@inline(never)
+private func takeChecked(
+  _ session: UnsafeMutablePointer<some ProviderSession & ~Copyable>,
+  _ given: UnsafePointer<apns_notification_t>
+) throws(Failure) -> UInt32 {
+  guard let start = given.pointee.payload else {
+    throw given.pointee.token == nil && !given.namesChannel
+      ? isNull("token", reject: APNS_REJECT_MISSING_TOKEN)
+      : isNull("payload", reject: APNS_REJECT_MISSING_PAYLOAD)
+  }
+  let count = given.pointee.payload_length
+  guard count >= 0 else {
+    throw .refusal(of: given, payloadCount: count, payloadMax: 0xFFFF)
+  }
+  let payload = UnsafeRawBufferPointer(start: start, count: count)
+  let notification = try session.pointee.notification(
+    given, payload: payload, payloadCount: count)
+  if session.pointee.options.checks != 0 {
+    let traits = try check(given, payload: payload, session.pointee.options)
+    try checkBroadcast(given, session.pointee.options) { ActivityStart.isMeant(by: payload) }
+    if let traits { try session.pointee.check(notification, traits) }
+  }
+  return try session.pointee.take(
+    notification, payloadCount: count, userData: given.pointee.user_data
+  ) { _ in payload }
+}
+
+/// Takes a notification with a builder's payload, which is written to its place in the session.
+@_optimize(speed)
+@inline(never)
+private func take(
+  _ session: UnsafeMutablePointer<some ProviderSession & ~Copyable>,
+  _ given: UnsafePointer<apns_notification_t>,
+  _ builder: UnsafeMutablePointer<PayloadBuilder>, _ plan: PayloadBuilder.Plan
+) throws(Failure) -> UInt32 {
+  var adopted = try adopt(given)
+  guard adopted.payload == nil, adopted.payload_length == 0 else {
+    throw Failure(APNS_ERR_ARGUMENT, "the notification has a payload already")
+  }
+  if adopted.push_type == 0, builder.pointee.isActivity {
+    adopted.push_type = UInt8(truncatingIfNeeded: APNS_PUSH_TYPE_LIVEACTIVITY.rawValue)
+  }
+  let notification = try session.pointee.notification(
+    &adopted, payload: UnsafeRawBufferPointer(start: nil, count: 0), payloadCount: plan.size)
+  if session.pointee.options.checks != 0 {
+    _ = try check(&adopted, payload: nil, session.pointee.options)
+    try checkBroadcast(&adopted, session.pointee.options) { builder.pointee.startsActivity }
+    if session.pointee.options.checks & APNS_CHECK_PAYLOAD.rawValue != 0 {
+      try session.pointee.check(notification, builder.pointee.traits)
+    }
+  }
+  return try session.pointee.take(
+    notification, payloadCount: plan.size, userData: adopted.user_data
+  ) {
+    builder.pointee.write(plan, to: $0)
+    return UnsafeRawBufferPointer(start: $0, count: plan.size)
+  }
+}

@@ -1,0 +1,108 @@
+import CAPNS
+import CSystem
+
+/// The host's own source of provider tokens, and when it was last asked.
+struct HostToken {
+  enum Answer {
+    /// So many bytes, to be used for so many seconds.
+    case token(count: Int, seconds: Int64)
+    /// None before so many seconds have passed.
+    case notNow(seconds: Int64)
+  }
+
+  /// What stands for a number of seconds that the host left at 0.
+  private static let usual: Int64 = TokenPolicy.ripeAge
+  private static let longest: Int64 = 86_400
+  /// How often it is asked because APNs refused its token.
+  private static let refusalPause: Int64 = 60
+
+  private let ask: apns_provider_token_t
+  private let context: UnsafeMutableRawPointer?
+  /// Until then it has none, by the clock that never goes back.
+  private var hasNoneUntil: Int64?
+  private var refusedAt: Int64?
+
+  /// Nil if the options have no such source.
+  init?(_ options: apns_credentials_options_t) {
+    guard let ask = options.token_callback else { return nil }
+    self.ask = ask
+    context = options.token_context
+  }
+
+  /// Whether it may be asked, after it had none or because APNs refused its token.
+  func isAskable(isRefused: Bool, at now: TokenTime) -> Bool {
+    if let hasNoneUntil, now.steady < hasNoneUntil { return false }
+    if isRefused, let refusedAt, now.steady &- refusedAt < Self.refusalPause { return false }
+    return true
+  }
+
+  /// Asks for a token, which goes to `target`.
+  @inline(never)
+  mutating func ask(
+    _ need: apns_token_need_t, at now: TokenTime, to target: UnsafeMutableRawBufferPointer
+  ) throws(Failure) -> Answer {
+    if need == APNS_TOKEN_REFUSED { refusedAt = now.steady }
+    hasNoneUntil = nil
+    var request = apns_token_request_t()
+    request.size = MemoryLayout<apns_token_request_t>.size
+    request.need = Int32(truncatingIfNeeded: need.rawValue)
+    request.token = target.baseAddress?.assumingMemoryBound(to: CChar.self)
+    request.capacity = min(target.count, Int(APNS_PROVIDER_TOKEN_MAX))
+    let capacity = request.capacity
+    let length = Int(ask(&request, context))
+    let seconds = Int64(request.renew_after_s)
+    if length == 0 {
+      let pause = seconds == 0 ? 1 : min(seconds, Self.longest)
+      hasNoneUntil = now.steady &+ pause
+      return .notNow(seconds: pause)
+    }
+    guard length > 0 else {
+      throw Failure(APNS_ERR_CREDENTIALS, cause: APNS_CAUSE_PROVIDER_TOKEN) {
+        $0.append("the token_callback failed")
+        Self.append(&request, to: &$0)
+      }
+    }
+    guard length <= capacity,
+      Self.isToken(UnsafeRawBufferPointer(rebasing: target[..<length]))
+    else {
+      throw Failure(
+        APNS_ERR_CREDENTIALS,
+        "the token_callback gave what is no token: letters, digits and -._~+/= only, without bearer",
+        cause: APNS_CAUSE_PROVIDER_TOKEN)
+    }
+    return .token(
+      count: length, seconds: seconds == 0 ? Self.usual : min(seconds, Self.longest))
+  }
+
+  /// The failure when there is no token and the host has none at the moment.
+  static var none: Failure {
+    @inline(never) get {
+      Failure(
+        APNS_ERR_TIMEOUT, "the token_callback has no provider token at the moment",
+        cause: APNS_CAUSE_PROVIDER_TOKEN)
+    }
+  }
+
+  /// Appends the host's own words.
+  private static func append(_ request: inout apns_token_request_t, to message: inout Message) {
+    withUnsafeBytes(of: &request.message) { words in
+      guard words.count > 0, words[0] != 0 else { return }
+      var count = 0
+      while count < words.count, words[count] != 0 { count &+= 1 }
+      message.append(": ")
+      message.append(text: UnsafeRawBufferPointer(rebasing: words[..<count]))
+    }
+  }
+
+  /// RFC 6750, 2.1: what may follow "bearer ".
+  static func isToken(_ text: UnsafeRawBufferPointer) -> Bool {
+    for byte in text {
+      switch byte {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: break
+      case 0x2B, 0x2D, 0x2E, 0x2F, 0x3D, 0x5F, 0x7E: break
+      default: return false
+      }
+    }
+    return text.count > 0
+  }
+}

@@ -1,0 +1,185 @@
+import CAPNS
+import CSystem
+
+/// The file by which the processes of this machine share a provider token. Nothing here fails a
+/// call: a file that cannot be used, or is not the user's own, counts for nothing.
+struct TokenCache: ~Copyable {
+  /// The directory, the file, and the file that is locked; each ends in NUL.
+  private let names: UnsafeMutablePointer<CChar>
+  private let directory: Int
+  private let lockName: Int
+
+  private static let longest = 4000
+  private static let lockEnding: StaticString = ".lock"
+
+  /// Nil if the options name no file.
+  @inline(never)
+  init?(_ options: apns_credentials_options_t) throws(Failure) {
+    guard let path = options.token_cache_file else { return nil }
+    let count = strlen(path)
+    var slash = -1
+    for index in 0..<count where path[index] == 0x2F { slash = index }
+    let nameCount = count &- slash &- 1
+    guard count <= Self.longest, nameCount > 0 else {
+      throw Failure(APNS_ERR_ARGUMENT, "token_cache_file is not the name of a file")
+    }
+    // "/name" is in "/", and "name" in ".".
+    let directoryCount = max(slash, 1)
+    let ending = Self.lockEnding.utf8CodeUnitCount
+    let size = (directoryCount &+ 1) &+ (nameCount &+ 1) &+ (nameCount &+ ending &+ 1)
+    guard let memory = calloc(1, size) else { throw .outOfMemory }
+    names = memory.bindMemory(to: CChar.self, capacity: size)
+    directory = directoryCount &+ 1
+    lockName = directory &+ nameCount &+ 1
+    if slash < 0 { names[0] = 0x2E } else { memcpy(names, path, directoryCount) }
+    memcpy(names + directory, path + slash + 1, nameCount)
+    memcpy(names + lockName, path + slash + 1, nameCount)
+    memcpy(names + lockName + nameCount, Self.lockEnding.utf8Start, ending)
+  }
+
+  deinit { free(names) }
+
+  /// Opens the directory; nil if it is not one in which only this user writes.
+  @inline(never)
+  func open(_ news: inout TokenNews) -> OpenTokenCache? {
+    let descriptor = csystem_open_directory(names)
+    guard descriptor >= 0 else {
+      news.note("its directory cannot be opened", isOfSystem: true)
+      return nil
+    }
+    var found = csystem_file_t()
+    guard csystem_inspect(descriptor, &found) == 1, found.is_directory != 0,
+      found.owner == geteuid() || found.owner == 0, found.permissions & 0o022 == 0
+    else {
+      news.note("its directory belongs to another user, or others can write in it")
+      _ = close(descriptor)
+      return nil
+    }
+    return OpenTokenCache(
+      directory: descriptor, file: UnsafePointer(names + directory),
+      lockFile: UnsafePointer(names + lockName))
+  }
+}
+
+/// The directory of a token cache while it is used, and its lock if this process has it.
+struct OpenTokenCache: ~Copyable {
+  private let directory: CInt
+  private let file: UnsafePointer<CChar>
+  private let lockFile: UnsafePointer<CChar>
+  private var lock: CInt = -1
+
+  /// How long another process may take to sign. It takes a millisecond, unless it is stopped.
+  private static let patience: Nanoseconds = 100_000_000
+
+  init(directory: CInt, file: UnsafePointer<CChar>, lockFile: UnsafePointer<CChar>) {
+    self.directory = directory
+    self.file = file
+    self.lockFile = lockFile
+  }
+
+  deinit { Self.drop(directory, lock) }
+
+  @inline(never)
+  private static func drop(_ directory: CInt, _ lock: CInt) {
+    if lock >= 0 {
+      csystem_unlock(lock)
+      _ = close(lock)
+    }
+    _ = close(directory)
+  }
+
+  /// A regular file of this user that others can neither read nor write.
+  private static func isOwn(_ descriptor: CInt, size: Int? = nil) -> Bool {
+    var found = csystem_file_t()
+    guard csystem_inspect(descriptor, &found) == 1, found.is_regular != 0,
+      found.owner == geteuid(), found.permissions & 0o077 == 0
+    else { return false }
+    guard let size else { return true }
+    return found.size == Int64(size)
+  }
+
+  /// Takes the lock if nobody has it, or waits for it for a bounded time.
+  @inline(never)
+  mutating func lock(waits: Bool, _ news: inout TokenNews) -> Bool {
+    let descriptor = csystem_open_private(directory, lockFile, CInt(CSYSTEM_TO_LOCK))
+    guard descriptor >= 0 else {
+      news.note("its lock cannot be opened", isOfSystem: true)
+      return false
+    }
+    guard Self.isOwn(descriptor) else {
+      news.note("its lock is not a file of this user alone")
+      _ = close(descriptor)
+      return false
+    }
+    let deadline = Deadline.now &+ Self.patience
+    while true {
+      switch csystem_try_lock(descriptor) {
+      case 1:
+        lock = descriptor
+        return true
+      case 0 where waits && Deadline.now < deadline: csystem_pause(500_000)
+      default:
+        if waits { news.note("another process holds its lock") }
+        _ = close(descriptor)
+        return false
+      }
+    }
+  }
+
+  /// Reads the file; false if there is none that can be used.
+  @inline(never)
+  func read(into record: inout SharedTokenRecord, _ news: inout TokenNews) -> Bool {
+    let descriptor = csystem_open_private(directory, file, CInt(CSYSTEM_TO_READ))
+    guard descriptor >= 0 else {
+      // The first to need a token finds none.
+      if csystem_errno() != ENOENT { news.note("it cannot be opened", isOfSystem: true) }
+      return false
+    }
+    defer { _ = close(descriptor) }
+    guard Self.isOwn(descriptor, size: SharedTokenRecord.size) else {
+      news.note("it is not a file of this user alone, or has no token")
+      return false
+    }
+    return CSystem.read(descriptor, record.bytes.baseAddress, SharedTokenRecord.size)
+      == SharedTokenRecord.size
+  }
+
+  /// Replaces the file, whatever it is. `chance` is a number that nobody can predict.
+  @inline(never)
+  func replace(
+    by record: borrowing SharedTokenRecord, chance: UInt32, _ news: inout TokenNews
+  ) {
+    // NAME.new.HEX; NAME_MAX is 255.
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 300) { name in
+      name.initialize(repeating: 0)
+      let count = strlen(file)
+      let ending: StaticString = ".new."
+      guard let start = name.baseAddress,
+        count &+ ending.utf8CodeUnitCount &+ 8 < name.count
+      else { return }
+      memcpy(start, file, count)
+      memcpy(start + count, ending.utf8Start, ending.utf8CodeUnitCount)
+      let digits = count &+ ending.utf8CodeUnitCount
+      for index in 0..<8 {
+        start[digits &+ index] = CChar(
+          bitPattern: hexDigit(UInt8(truncatingIfNeeded: chance >> UInt32(4 &* index)) & 15))
+      }
+      let descriptor = csystem_open_private(directory, start, CInt(CSYSTEM_TO_MAKE))
+      guard descriptor >= 0 else {
+        news.note("no file can be made beside it", isOfSystem: true)
+        return
+      }
+      // The process's umask may have taken from it.
+      let isWritten =
+        fchmod(descriptor, 0o600) == 0
+        && write(descriptor, record.bytes.baseAddress, SharedTokenRecord.size)
+          == SharedTokenRecord.size
+      _ = close(descriptor)
+      guard isWritten, renameat(directory, start, directory, file) == 0 else {
+        news.note("it cannot be written", isOfSystem: true)
+        unlinkat(directory, start, 0)
+        return
+      }
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import CSystem
+
+/// An answer that is kept whole, for requests that come one at a time: its body, and the channel in
+/// its fields. Answers to notifications need neither.
+struct WholeAnswer {
+  /// More than the list of an app's 10,000 channels takes.
+  static var most: Int { 4 << 20 }
+  static var channelMost: Int { 256 }
+
+  private let channel: UnsafeMutablePointer<UInt8>
+  private(set) var channelCount = 0
+  private var body: UnsafeMutableRawPointer?
+  private var capacity = 0
+  private var count = 0
+  /// The body, or the channel, is longer than is kept.
+  private(set) var isTooLong = false
+  /// There was no memory for the body.
+  private(set) var ranOut = false
+  /// The request is sent once only: what it does may have been done although no answer came.
+  private(set) var isOnce = false
+
+  private init(_ channel: UnsafeMutablePointer<UInt8>) { self.channel = channel }
+
+  /// Stays where it is in memory until it is ended; nil when there is no memory.
+  static func make() -> UnsafeMutablePointer<WholeAnswer>? {
+    let size = MemoryLayout<WholeAnswer>.stride
+    guard let memory = malloc(size &+ channelMost) else { return nil }
+    let answer = memory.bindMemory(to: WholeAnswer.self, capacity: 1)
+    answer.initialize(
+      to: WholeAnswer((memory + size).bindMemory(to: UInt8.self, capacity: channelMost)))
+    return answer
+  }
+
+  static func end(_ answer: UnsafeMutablePointer<WholeAnswer>) {
+    free(answer.pointee.body)
+    free(answer)
+  }
+
+  /// Forgets the answer to the last request, and its memory if that was large.
+  mutating func begin(isOnce: Bool) {
+    clear()
+    self.isOnce = isOnce
+    guard capacity > 64 << 10 else { return }
+    free(body)
+    (body, capacity) = (nil, 0)
+  }
+
+  /// The request is sent again.
+  mutating func clear() {
+    (channelCount, count) = (0, 0)
+    (isTooLong, ranOut) = (false, false)
+  }
+
+  /// Nobody needs more of it.
+  var isSpoilt: Bool { isTooLong || ranOut }
+
+  mutating func take(channel text: UnsafeRawBufferPointer) {
+    guard text.count < Self.channelMost, let base = text.baseAddress else {
+      isTooLong = isTooLong || text.count > 0
+      return
+    }
+    memcpy(channel, base, text.count)
+    channelCount = text.count
+  }
+
+  mutating func take(body more: UnsafeRawBufferPointer) {
+    guard !isSpoilt, more.count > 0, let base = more.baseAddress else { return }
+    guard more.count <= Self.most &- count else {
+      isTooLong = true
+      return
+    }
+    if count &+ more.count > capacity {
+      let wanted = min(max(count &+ more.count, capacity &* 2, 4096), Self.most)
+      guard let grown = realloc(body, wanted) else {
+        ranOut = true
+        return
+      }
+      (body, capacity) = (grown, wanted)
+    }
+    guard let body else { return }
+    memcpy(body + count, base, more.count)
+    count &+= more.count
+  }
+
+  var bodyBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: body, count: count) }
+  var channelBytes: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: channel, count: channelCount)
+  }
+}

@@ -1,0 +1,11 @@
+/// What the program's event loop has to do with: the network's descriptor.
+extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
+  mutating func look() { network.look() }
+
+  @inline(__always)
+  mutating func hurry() { network.hurry() }
+
+  var descriptor: CInt { network.descriptor }
+  var due: Nanoseconds { network.due }
+  var bell: CInt { network.bell }
+}

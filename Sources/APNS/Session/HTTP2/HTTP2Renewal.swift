@@ -1,0 +1,37 @@
+import CAPNS
+
+/// New credentials in a running session. A connection that shows the old ones begins no more streams
+/// and is closed after its last answer, as after GOAWAY. That goes for provider tokens too: APNs ties
+/// a connection to the first one's key.
+extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
+  /// The network's next connections show other credentials than those it has.
+  mutating func replaceConnections(_ tokens: consuming Tokens?) {
+    self.tokens = tokens
+    bearer.forget()
+    for number in 0..<channelCount {
+      let channel = channels + number
+      switch channel.pointee.phase {
+      case .closed: break
+      case .opening: close(channel)
+      case .open where channel.pointee.isReplaced: break
+      case .open:
+        channel.pointee.isReplaced = true
+        channel.pointee.http.pointee.leaveUnsent()
+        // Generations of the new token are counted anew.
+        outbox.pointee.forEachInFlight(on: UInt16(truncatingIfNeeded: number)) {
+          $0.tokenReplaced($1)
+        }
+      }
+    }
+    if options.neverWaits { hurry() }
+  }
+
+  /// Throws if something was taken without a topic, which only a certificate can stand for.
+  func requireTopics(for tokens: borrowing Tokens?) throws(Failure) {
+    guard tokens != nil, self.tokens == nil, outbox.pointee.lacksTopic else { return }
+    throw Failure(
+      APNS_ERR_ARGUMENT,
+      "notifications without a topic are under way, and a provider token needs one: drain first",
+      cause: APNS_CAUSE_TOPIC)
+  }
+}

@@ -1,0 +1,114 @@
+/// A session that may be in a program's event loop. No call waits then: `process` continues what the
+/// others began.
+protocol EventLoopSession: ProviderSession, ~Copyable {
+  var isClosed: Bool { get }
+  /// No more notifications are taken; the session only reads what still comes.
+  var isLeaving: Bool { get }
+  var standing: StandingWork { get set }
+  /// Outcomes that can be taken.
+  var waitingOutcomes: Int { get }
+
+  /// Works until the goal is reached or the deadline has passed. In an event loop it does what it
+  /// can at once; false: the goal is not reached yet.
+  @discardableResult
+  mutating func run(until goal: SessionGoal, by given: Nanoseconds?) throws(Failure) -> Bool
+  mutating func close(by deadline: Nanoseconds) -> Bool
+  /// The time so many ms from now; negative: the session's own timeouts.
+  func deadline(milliseconds: Int32) -> Nanoseconds
+
+  /// Takes note of what the event loop's descriptor found.
+  mutating func look()
+  /// Makes the event loop call again at once.
+  mutating func hurry()
+}
+
+/// What a session in an event loop works for between calls, and what it has yet to tell.
+struct StandingWork {
+  /// What `process` works for.
+  var goal = SessionGoal.outcome
+  /// Why the last connection could not be made, until the caller is told.
+  var news = LastFailure()
+  /// How many of the waiting outcomes `process` has left to the caller, who may take them any time.
+  var knownOutcomes = 0
+  /// By when the session has to be closed; nil: it is open.
+  var closeBy: Nanoseconds?
+  /// A call has worked as long as one may. Other calls work no more before the next `process`, so
+  /// that a program that makes many is not kept from its other work.
+  var isSpent = false
+
+  /// The caller took an outcome.
+  mutating func tookOutcome() { knownOutcomes = max(0, knownOutcomes &- 1) }
+}
+
+extension EventLoopSession where Self: ~Copyable {
+  /// It takes no more notifications.
+  var isClosing: Bool { isClosed || isLeaving || standing.closeBy != nil }
+
+  /// Does what can be done now. False when the session has closed. Throws what prevents a
+  /// connection, once, and continues by itself.
+  mutating func process() throws(Failure) -> Bool {
+    look()
+    standing.isSpent = false
+    if let closeBy = standing.closeBy { return !close(by: closeBy) }
+    if isClosed { return false }
+    if try run(until: standing.goal, by: nil) {
+      // The usual goal needs more than a connection or some room.
+      if case .connection = standing.goal { try run(until: .outcome, by: nil) }
+      standing.goal = .outcome
+    }
+    standing.knownOutcomes = waitingOutcomes
+    try tellNews()
+    return true
+  }
+
+  /// Waits until every notification has its end, or begins to work for that.
+  mutating func drain(milliseconds: Int32) throws(Failure) {
+    if options.neverWaits {
+      guard try pursue(.ends) else { throw .notYet }
+    } else {
+      try run(until: .ends, by: deadline(milliseconds: milliseconds))
+    }
+  }
+
+  /// What was taken waits for more. If the program sends none, `process` writes it.
+  @inline(__always)
+  mutating func awaitMore() { if options.neverWaits { hurry() } }
+
+  /// A call other than `process` may have found outcomes. Programs take them after `process`.
+  @inline(__always)
+  mutating func tellOutcomes() {
+    guard options.neverWaits, waitingOutcomes > standing.knownOutcomes else { return }
+    standing.knownOutcomes = waitingOutcomes
+    hurry()
+  }
+
+  /// Works for the goal from now on; true if it is reached already.
+  mutating func pursue(_ goal: SessionGoal) throws(Failure) -> Bool {
+    let isReached = try run(until: goal, by: nil)
+    tellOutcomes()
+    // What gives all notifications their ends gives room too.
+    if case .room = goal, case .ends = standing.goal { return isReached }
+    standing.goal = isReached ? .outcome : goal
+    return isReached
+  }
+
+  /// Begins to connect; throws what prevented a connection, or that it takes longer.
+  mutating func connectOnce() throws(Failure) {
+    if case .outcome = standing.goal { standing.goal = .connection }
+    if try run(until: .connection, by: nil) {
+      if case .connection = standing.goal { standing.goal = .outcome }
+      // Nothing was written towards that goal.
+      awaitMore()
+      return
+    }
+    tellOutcomes()
+    try tellNews()
+    throw .notYet
+  }
+
+  private mutating func tellNews() throws(Failure) {
+    guard let failure = standing.news.failure else { return }
+    standing.news.forget()
+    throw failure
+  }
+}

@@ -1,0 +1,161 @@
+import CAPNS
+import CSystem
+
+/// One descriptor for a program's event loop, in place of all those that a session or a feedback
+/// has: readable while one of them is ready for what is wanted of it, when a time has come, and
+/// after `ring`. Stays the same while the others come and go.
+struct EventDescriptor: ~Copyable {
+  /// An epoll instance over the others, the timer and the bell.
+  let descriptor: CInt
+  private let timer: CInt
+  /// Rung by other threads, and where there is something to do at once: that costs much less than
+  /// a timer whose time has come.
+  let bell: CInt
+  private let count: Int
+  private let watched: UnsafeMutablePointer<Watched>
+  /// What was found by the last look.
+  private let ready: UnsafeMutablePointer<csystem_ready>
+  /// When the timer goes off; `max`: never.
+  private var set: Nanoseconds = .max
+  /// When there is something to do at the latest. The timer may go off sooner, but never later.
+  private var armed: Nanoseconds = .max
+  /// The bell was rung by `hurry`.
+  private var isHurried = false
+  /// The kernel did not accept a descriptor for lack of memory, so it has to be looked at.
+  private var isBlind = false
+  /// The descriptors belong to another process, which shares the epoll instance.
+  private var isSilent = false
+
+  /// What is in the epoll instance for a connection.
+  private struct Watched {
+    var descriptor: CInt = -1
+    var events: Int16 = 0
+  }
+
+  /// How often what cannot be watched is looked at.
+  private static let blindInterval: Nanoseconds = 10_000_000
+  /// The timer is set to a later time only if it is this much later. It rarely goes off for
+  /// nothing, and need not be set with each answer.
+  private static let slack: Nanoseconds = 1_000_000_000
+
+  init(connections count: Int) throws(Failure) {
+    guard
+      let watched = malloc(count &* MemoryLayout<Watched>.stride)?
+        .bindMemory(to: Watched.self, capacity: count)
+    else { throw .outOfMemory }
+    guard
+      let ready = malloc((count &+ 2) &* MemoryLayout<csystem_ready>.stride)?
+        .bindMemory(to: csystem_ready.self, capacity: count &+ 2)
+    else {
+      free(watched)
+      throw .outOfMemory
+    }
+    watched.initialize(repeating: Watched(), count: count)
+    let epoll = csystem_epoll()
+    let timer = csystem_timer()
+    let bell = csystem_bell()
+    guard epoll >= 0, timer >= 0, bell >= 0,
+      csystem_epoll_add(epoll, timer, Readiness.reading.rawValue, Self.number(count)) == 0,
+      csystem_epoll_add(epoll, bell, Readiness.reading.rawValue, Self.number(count &+ 1)) == 0
+    else {
+      let failure = Failure(
+        APNS_ERR_MEMORY, "cannot make a descriptor for an event loop",
+        systemError: csystem_errno())
+      if epoll >= 0 { _ = close(epoll) }
+      if timer >= 0 { _ = close(timer) }
+      if bell >= 0 { _ = close(bell) }
+      free(watched)
+      free(ready)
+      throw failure
+    }
+    (descriptor, self.timer, self.bell, self.count) = (epoll, timer, bell, count)
+    self.watched = watched
+    self.ready = ready
+  }
+
+  deinit {
+    _ = close(descriptor)
+    _ = close(timer)
+    _ = close(bell)
+    free(watched)
+    free(ready)
+  }
+
+  private static func number(_ index: Int) -> UInt32 { UInt32(truncatingIfNeeded: index) }
+
+  /// From now on the connection of that number is watched for that; nothing: not at all.
+  mutating func watch(_ number: Int, _ descriptor: CInt, for events: Int16) {
+    guard number >= 0, number < count else { return }
+    guard descriptor >= 0, events != 0 else { return forget(number) }
+    let known = watched[number]
+    if known.descriptor == descriptor, known.events == events { return }
+    if isSilent { return }
+    if known.descriptor == descriptor {
+      if csystem_epoll_change(self.descriptor, descriptor, events, Self.number(number)) == 0 {
+        watched[number].events = events
+        return
+      }
+    }
+    forget(number)
+    if csystem_epoll_add(self.descriptor, descriptor, events, Self.number(number)) == 0 {
+      watched[number] = Watched(descriptor: descriptor, events: events)
+    } else {
+      isBlind = true
+    }
+  }
+
+  /// The connection of that number is about to close its descriptor. A copy of it in another
+  /// process would keep it in the epoll instance.
+  mutating func forget(_ number: Int) {
+    guard number >= 0, number < count, watched[number].descriptor >= 0 else { return }
+    if !isSilent { csystem_epoll_remove(descriptor, watched[number].descriptor) }
+    watched[number] = Watched()
+  }
+
+  /// When there is something to do at the latest; 0: now.
+  var due: Nanoseconds { isHurried ? 0 : armed }
+
+  /// There is something to do at that time, if nothing is ready sooner.
+  mutating func arm(until time: Nanoseconds) {
+    if time <= 0 { return hurry() }
+    var time = time
+    if isBlind {
+      time = min(time, Deadline.now &+ Self.blindInterval)
+      isBlind = false
+    }
+    armed = time
+    guard time != set, !isSilent else { return }
+    // A timer that goes off too early does no harm.
+    if set != .max, time > set, time != .max, time &- set < Self.slack { return }
+    set = time
+    // 0 would stop the timer, and `max` does.
+    csystem_timer_set(timer, time == .max ? 0 : max(time, 1))
+  }
+
+  /// There is something to do now.
+  mutating func hurry() {
+    if isHurried || isSilent { return }
+    isHurried = true
+    csystem_ring(bell)
+  }
+
+  /// Passes on what is ready now, and forgets that the time has come or the bell was rung.
+  mutating func look(_ found: (_ number: Int, _ events: Int16) -> Void) {
+    let most = min(count &+ 2, csystem_most_ready)
+    let number = Int(csystem_epoll_look(descriptor, ready, CInt(truncatingIfNeeded: most)))
+    for index in 0..<max(0, min(number, most)) {
+      switch Int(ready[index].number) {
+      case count:
+        csystem_empty(timer)
+        set = .max
+      case count &+ 1:
+        csystem_empty(bell)
+        isHurried = false
+      case let connection: found(connection, ready[index].events)
+      }
+    }
+  }
+
+  /// The descriptors belong to another process now.
+  mutating func silence() { isSilent = true }
+}

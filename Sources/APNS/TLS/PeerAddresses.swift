@@ -1,0 +1,45 @@
+import CAPNS
+import CSystem
+
+/// The addresses of a name, in the order in which they are tried.
+struct PeerAddresses: ~Copyable {
+  private let addresses: UnsafeMutablePointer<PeerAddress>
+  private let room: Int
+  private var count = 0
+  private var tried = 0
+
+  /// An empty list for so many.
+  init(room: Int) throws(Failure) {
+    let (size, overflow) = room.multipliedReportingOverflow(by: MemoryLayout<PeerAddress>.stride)
+    guard room > 0, !overflow, let memory = malloc(size) else { throw .outOfMemory }
+    addresses = memory.bindMemory(to: PeerAddress.self, capacity: room)
+    self.room = room
+  }
+
+  deinit { free(addresses) }
+
+  /// How many have not been tried.
+  var left: Int { count &- tried }
+
+  /// Leaves out what is not an address, and what there is no room for.
+  mutating func append(_ address: UnsafePointer<sockaddr>?, size: socklen_t) {
+    guard count < room, let address = PeerAddress(address, size: size) else { return }
+    (addresses + count).initialize(to: address)
+    count &+= 1
+  }
+
+  mutating func next(port: UInt16) -> PeerAddress? {
+    guard tried < count else { return nil }
+    defer { tried &+= 1 }
+    return addresses[tried].with(port: port)
+  }
+
+  /// The same addresses, none of which has been tried.
+  @inline(never)
+  func copy() throws(Failure) -> PeerAddresses {
+    var other = try PeerAddresses(room: room)
+    for index in 0..<count { (other.addresses + index).initialize(to: addresses[index]) }
+    other.count = count
+    return other
+  }
+}

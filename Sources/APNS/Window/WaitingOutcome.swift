@@ -1,0 +1,47 @@
+/// An outcome that waits to be taken, from a session of either kind.
+struct WaitingOutcome {
+  let outcome: Outcome
+  let identifier: UInt32
+  let userData: UnsafeMutableRawPointer?
+  /// HTTP/2 only.
+  let answer: ServiceAnswer?
+}
+
+/// What a service answered over HTTP/2.
+struct ServiceAnswer {
+  let status: UInt16
+  /// A number of `apns_reason_t`.
+  let reason: UInt8
+  /// As the service wrote it; the bytes are the session's until the next outcome is taken.
+  let reasonText: UnsafeRawBufferPointer
+  /// UNIX milliseconds since when the device is gone; 0: not said.
+  let goneSince: Int64
+  /// After how many seconds the notification may be sent again; 0: there is no point in it.
+  let retryAfter: UInt32
+  /// The bytes of the apns-id and of the apns-unique-id; all zero: none.
+  let id: (UInt64, UInt64)
+  let unique: (UInt64, UInt64)
+}
+
+/// How a notification ended.
+enum Outcome: Equatable {
+  case accepted
+  case rejected(status: UInt8)
+  case unknown
+
+  var word: UInt32 {
+    switch self {
+    case .accepted: 1 << 8
+    case .rejected(let status): 2 << 8 | UInt32(status)
+    case .unknown: 3 << 8
+    }
+  }
+
+  init(word: UInt32) {
+    switch word >> 8 {
+    case 1: self = .accepted
+    case 2: self = .rejected(status: UInt8(truncatingIfNeeded: word))
+    default: self = .unknown
+    }
+  }
+}

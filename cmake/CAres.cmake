@@ -1,0 +1,21 @@
+# c-ares, found as most systems have it: 1.16 and later has all that is used. Without it names are
+# looked up by libc, which waits.
+find_path(CARES_INCLUDE_DIR ares.h)
+find_library(CARES_LIBRARY cares)
+mark_as_advanced(CARES_INCLUDE_DIR CARES_LIBRARY)
+if(CARES_INCLUDE_DIR AND CARES_LIBRARY)
+  set(found ON)
+else()
+  set(found OFF)
+endif()
+option(APNS_CARES "Look names up by c-ares, which never waits (on where that is found)" ${found})
+if(APNS_CARES AND NOT found)
+  message(FATAL_ERROR "APNS_CARES is on and c-ares is not to be found (Debian: libc-ares-dev)")
+elseif(NOT found)
+  message(STATUS "c-ares is left out: it is not to be found (Debian: libc-ares-dev)")
+endif()
+if(APNS_CARES AND NOT TARGET c-ares::cares)
+  add_library(c-ares::cares UNKNOWN IMPORTED)
+  set_target_properties(c-ares::cares PROPERTIES
+    IMPORTED_LOCATION "${CARES_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${CARES_INCLUDE_DIR}")
+endif()
