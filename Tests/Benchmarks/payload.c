@@ -11,6 +11,7 @@
 enum {
   BUILD,
   TEMPLATE,
+  ACTIVITY,
   SHORTEN,
   CHECK,
   CHECK_LONGER,
@@ -22,6 +23,7 @@ enum {
 };
 static const char *const names[CONTENDERS] = {"library: reset, set, write",
                                               "library: template, alert",
+                                              "library: template, Live Activity",
                                               "library: shortened to 256",
                                               "library: check",
                                               "library: check, longer",
@@ -96,6 +98,20 @@ static size_t change(apns_payload_t *payload, size_t i, char *buffer, size_t cap
   return length;
 }
 
+static const char *const states[] = {
+    "{\"currentHealthLevel\":0.0,\"eventDescription\":\"Power Panda has been knocked down!\"}",
+    "{\"currentHealthLevel\":0.941,\"eventDescription\":\"Power Panda found a sword!\"}"};
+
+static size_t update(apns_payload_t *payload, size_t i, char *buffer, size_t capacity) {
+  const char *state = states[i % 2];
+  size_t length = 0;
+  if (apns_payload_set_json(payload, APNS_KEY_CONTENT_STATE, state, strlen(state), NULL) ||
+      apns_payload_set_integer(payload, APNS_KEY_TIMESTAMP, 1685952000 + (int64_t)i, NULL) ||
+      apns_payload_write(payload, buffer, capacity, &length, NULL, NULL))
+    fail("the library refused the Live Activity");
+  return length;
+}
+
 static size_t dump(size_t i, char *buffer, size_t capacity) {
   json_t *aps = json_object(), *top = json_object();
   json_object_set_new(aps, "alert", json_string(alerts[i % 4]));
@@ -112,7 +128,8 @@ typedef struct figures {
   double ns, allocations, bytes;
 } figures_t;
 
-static figures_t run(int contender, apns_payload_t *payload, apns_payload_t *narrow) {
+static figures_t run(int contender, apns_payload_t *payload, apns_payload_t *narrow,
+                     apns_payload_t *activity) {
   char buffer[2048];
   size_t bytes = 0, before = allocations;
   struct timespec start, end;
@@ -123,6 +140,8 @@ static figures_t run(int contender, apns_payload_t *payload, apns_payload_t *nar
       length = build(payload, i, buffer, sizeof buffer);
     } else if (contender == TEMPLATE) {
       length = change(payload, i, buffer, sizeof buffer);
+    } else if (contender == ACTIVITY) {
+      length = update(activity, i, buffer, sizeof buffer);
     } else if (contender == SHORTEN) {
       if (apns_payload_write(narrow, buffer, sizeof buffer, &length, NULL, NULL))
         fail("the library did not shorten");
@@ -169,13 +188,16 @@ void payload_measure(int rounds, bool json) {
   json_set_alloc_funcs(counting_malloc, free);
   if (rounds > ROUNDS_MAX) rounds = ROUNDS_MAX;
 
-  apns_payload_t *payload = NULL, *narrow = NULL;
+  apns_payload_t *payload = NULL, *narrow = NULL, *activity = NULL;
   apns_payload_options_t options = APNS_PAYLOAD_OPTIONS_INIT;
   options.limit = 256;
   options.truncate = 1;
   memset(text, 'x', sizeof text);
   if (apns_payload_new(NULL, &payload, NULL) || apns_payload_new(&options, &narrow, NULL) ||
-      apns_payload_set_string(narrow, APNS_KEY_ALERT, text, sizeof text, NULL))
+      apns_payload_set_string(narrow, APNS_KEY_ALERT, text, sizeof text, NULL) ||
+      apns_payload_new(NULL, &activity, NULL) ||
+      apns_payload_set_string(activity, APNS_KEY_EVENT, "update", 6, NULL) ||
+      apns_payload_set_integer(activity, APNS_KEY_STALE_DATE, 1685955600, NULL))
     fail("no payload");
   /* The same bytes from both, or there is nothing to compare. */
   size_t length = build(payload, 0, buffer, sizeof buffer);
@@ -187,7 +209,7 @@ void payload_measure(int rounds, bool json) {
 
   for (int round = -1; round < rounds; round++)
     for (int contender = 0; contender < CONTENDERS; contender++) {
-      figures_t figures = run(contender, payload, narrow);
+      figures_t figures = run(contender, payload, narrow, activity);
       if (round >= 0) all[contender][round] = figures;
     }
   if (!json)
@@ -204,5 +226,6 @@ void payload_measure(int rounds, bool json) {
   }
   fflush(stdout);
   apns_payload_free(payload);
+  apns_payload_free(activity);
   apns_payload_free(narrow);
 }

@@ -44,8 +44,7 @@ static service_reply_t judge(void *context, const service_push_t *push) {
 /* Answers come only if nobody waits for `answer_timeout_ms`, which is longer than the drain. */
 static void check_breach(const breach_t *breach, size_t answered, int ambiguous) {
   script_t script = {breach, answered};
-  const service_options_t how = {.judge = judge, .context = &script};
-  service_t *service = service_start(&how);
+  service_t *service = service_judging(judge, &script);
   apns_session_options_t options = push_options(service);
   options.ambiguous = ambiguous;
   options.answer_timeout_ms = 600000;
@@ -68,8 +67,7 @@ static void check_breach(const breach_t *breach, size_t answered, int ambiguous)
   send_all(session, COUNT, COUNT + 1);
   assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
   assert_int_equal(one_event(session).kind, APNS_EVENT_ACCEPTED);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_int_equal(service_connections(service), 2);
   assert_int_equal(service_complaints(service), 1);
   assert_int_equal(service_count(service), COUNT + again + 1);

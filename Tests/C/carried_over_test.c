@@ -80,8 +80,7 @@ static service_reply_t reject(void *context, const service_push_t *push) {
 
 static void the_enhanced_ones_come_back_by_their_identifier(void **state) {
   (void)state;
-  const service_options_t rejecting = {.judge = reject};
-  service_t *service = service_start(&rejecting);
+  service_t *service = service_judging(reject, NULL);
   apns_session_options_t options = push_options(service);
   SSL_Connection sslcon = ssl_connect(&options);
   char token[DEVICE_BINARY_SIZE] = {1}, payload[2048];
@@ -108,8 +107,7 @@ static void the_enhanced_ones_come_back_by_their_identifier(void **state) {
 /* A provider of old takes no outcomes, for months. */
 static void outcomes_nobody_takes_are_no_end(void **state) {
   (void)state;
-  const service_options_t rejecting = {.judge = reject};
-  service_t *service = service_start(&rejecting);
+  service_t *service = service_judging(reject, NULL);
   apns_session_options_t options = push_options(service);
   options.window_bytes = 32768;
   options.payload_max = 256;

@@ -199,11 +199,12 @@ static void files_with_something_else(void **state) {
   check_refused(&options, APNS_ERR_CREDENTIALS, all->provider.key_file, "no PEM certificate");
   options.certificate_file = all->provider.certificate_file;
   check_refused(&options, APNS_ERR_CREDENTIALS, all->provider.certificate_file,
-                "no PEM private key");
+                "no private key in PEM");
   options.key_file = all->root.certificate_file;
-  check_refused(&options, APNS_ERR_CREDENTIALS, all->root.certificate_file, "no PEM private key");
+  check_refused(&options, APNS_ERR_CREDENTIALS, all->root.certificate_file,
+                "no private key in PEM");
   options.key_file = empty;
-  check_refused(&options, APNS_ERR_CREDENTIALS, empty, "no PEM private key");
+  check_refused(&options, APNS_ERR_CREDENTIALS, empty, "no private key in PEM");
   options.key_file = all->provider.key_file;
   options.ca_file = empty;
   check_refused(&options, APNS_ERR_CREDENTIALS, empty);
@@ -253,15 +254,15 @@ static void a_key_of_another_certificate(void **state) {
   apns_credentials_options_t options = trusting();
   options.certificate_file = all->provider.certificate_file;
   options.key_file = all->gateway.key_file;
-  apns_error_t error =
-      check_refused(&options, APNS_ERR_CREDENTIALS, all->gateway.key_file, "not the certificate's");
+  apns_error_t error = check_refused(&options, APNS_ERR_CREDENTIALS, all->gateway.key_file,
+                                     "does not match the certificate");
   assert_int_not_equal(error.tls_code, 0);
   options.key_file = NULL;
   size_t length;
   char *key = identities_read(all->gateway.key_file, &length);
   options.key_bytes = key;
   options.key_length = length;
-  check_refused(&options, APNS_ERR_CREDENTIALS, "key in memory", "not the certificate's");
+  check_refused(&options, APNS_ERR_CREDENTIALS, "key in memory", "does not match the certificate");
   free(key);
 }
 
@@ -279,7 +280,7 @@ static void options_that_contradict(void **state) {
   check_refused(&options, APNS_ERR_ARGUMENT, "key", "both");
   options = trusting();
   options.key_file = all->provider.key_file;
-  check_refused(&options, APNS_ERR_ARGUMENT, "key without a certificate");
+  check_refused(&options, APNS_ERR_ARGUMENT, "a key is given without a certificate");
   options = trusting();
   options.certificate_bytes = "x";
   check_refused(&options, APNS_ERR_ARGUMENT, "certificate_length is 0");

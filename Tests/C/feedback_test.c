@@ -273,7 +273,7 @@ static void a_list_that_takes_for_ever(void **state) {
   gateway_await_step(gateway, 0, 2);
   assert_tuple(feedback, 9, "ab", 2);
   int64_t start = clock_ms();
-  assert_final(feedback, APNS_ERR_PROTOCOL, "no end after 200 ms");
+  assert_final(feedback, APNS_ERR_PROTOCOL, "the feedback list has not ended after 200 ms");
   assert_within(start, 200);
   apns_feedback_free(feedback);
   gateway_stop(gateway);
@@ -286,7 +286,7 @@ static void a_list_of_too_many(void **state) {
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script, script));
   apns_feedback_t *feedback = limited_feedback(gateway, 0, 1);
   assert_tuple(feedback, 9, "ab", 2);
-  assert_final(feedback, APNS_ERR_PROTOCOL, "more devices than the 1");
+  assert_final(feedback, APNS_ERR_PROTOCOL, "the feedback list has more than the 1");
   apns_feedback_free(feedback);
   feedback = limited_feedback(gateway, 0, 2);
   assert_tuple(feedback, 9, "ab", 2);

@@ -4,11 +4,6 @@
 #include "clock.h"
 #include "pushing.h"
 
-static void end(apns_session_t *session, service_t *service) {
-  apns_session_free(session);
-  service_stop(service);
-}
-
 /* How often each notification was delivered: a whole request of it. */
 static void count_deliveries(const service_t *service, size_t *deliveries, size_t count) {
   memset(deliveries, 0, count * sizeof *deliveries);
@@ -35,8 +30,7 @@ static service_reply_t drop_by_poison(void *context, const service_push_t *push)
 /* The culprits end as unknown, all others get through, and none is delivered too often. */
 static void check_poisons(size_t count, size_t first, size_t every) {
   poisons_t poisons = {.every = every, .first = first};
-  const service_options_t poisoned = {.judge = drop_by_poison, .context = &poisons};
-  service_t *service = service_start(&poisoned);
+  service_t *service = service_judging(drop_by_poison, &poisons);
   apns_session_options_t options = push_options(service);
   options.reconnect_pause_max_ms = 1;
   apns_session_t *session = push_session(service, &options);
@@ -49,7 +43,7 @@ static void check_poisons(size_t count, size_t first, size_t every) {
     if (event.kind != (is_poison(&poisons, number) ? APNS_EVENT_UNKNOWN : APNS_EVENT_ACCEPTED))
       fail_msg("notification %zu of %zu ended as %d", number, count, event.kind);
   }
-  end(session, service);
+  push_stop(session, service);
   size_t *deliveries = calloc(count, sizeof *deliveries);
   count_deliveries(service, deliveries, count);
   for (size_t n = 0; n < count; n++) {
@@ -122,8 +116,7 @@ static void half_an_answer_is_none(void **state) {
   (void)state;
   for (size_t index = 0; index < sizeof halves / sizeof *halves; index++) {
     half_answer_t answer = {.half = halves[index]};
-    const service_options_t halving = {.judge = answer_by_half, .context = &answer};
-    service_t *service = service_start(&halving);
+    service_t *service = service_judging(answer_by_half, &answer);
     apns_session_options_t options = push_options(service);
     options.ambiguous = APNS_AMBIGUOUS_REPORT;
     options.answer_timeout_ms = 1800000;
@@ -145,7 +138,7 @@ static void half_an_answer_is_none(void **state) {
       assert_int_equal(status, APNS_OK);
     }
     if (event.kind != APNS_EVENT_UNKNOWN) fail_msg("half %zu ended as %d", index, event.kind);
-    end(session, service);
+    push_stop(session, service);
     assert_int_equal(service_count(service), 1);
     service_free(service);
   }
@@ -177,8 +170,7 @@ static void one_that_is_put_off_holds_up_nobody(void **state) {
   (void)state;
   const size_t count = as_many_as(5000, 300);
   service_reply_t busy = {.status = 429, .body = "{\"reason\":\"TooManyRequests\"}"};
-  const service_options_t singling = {.judge = single_out_the_first, .context = &busy};
-  service_t *service = service_start(&singling);
+  service_t *service = service_judging(single_out_the_first, &busy);
   apns_session_options_t options = small_options(service);
   apns_session_t *session = push_session(service, &options);
   apns_session_stats_t stats;
@@ -190,16 +182,14 @@ static void one_that_is_put_off_holds_up_nobody(void **state) {
   } while (stats.unresolved > 1);
   assert_counts(session, count, count - 1, 0, 0, 1);
   assert_int_equal(stats.first_unresolved, 1);
-  end(session, service);
-  service_free(service);
+  push_end(session, service);
 }
 
 static void an_outcome_that_nobody_takes_holds_up_nobody(void **state) {
   (void)state;
   const size_t count = as_many_as(5000, 300);
   service_reply_t bad = {.status = 400, .body = "{\"reason\":\"BadDeviceToken\"}"};
-  const service_options_t singling = {.judge = single_out_the_first, .context = &bad};
-  service_t *service = service_start(&singling);
+  service_t *service = service_judging(single_out_the_first, &bad);
   apns_session_options_t options = small_options(service);
   apns_session_t *session = push_session(service, &options);
   send_all(session, 0, count);
@@ -208,15 +198,13 @@ static void an_outcome_that_nobody_takes_holds_up_nobody(void **state) {
   apns_event_t event = one_event(session);
   assert_int_equal(event.identifier, 1);
   assert_int_equal(event.reason, APNS_REASON_BAD_DEVICE_TOKEN);
-  end(session, service);
-  service_free(service);
+  push_end(session, service);
 }
 
 static void outcomes_that_nobody_takes_are_said(void **state) {
   (void)state;
   service_reply_t bad = {.status = 400, .body = "{\"reason\":\"BadDeviceToken\"}"};
-  const service_options_t judging = {.judge = same_for_all, .context = &bad};
-  service_t *service = service_start(&judging);
+  service_t *service = service_judging(same_for_all, &bad);
   apns_session_options_t options = small_options(service);
   apns_session_t *session = push_session(service, &options);
   apns_error_t error = APNS_ERROR_INIT;
@@ -227,12 +215,11 @@ static void outcomes_that_nobody_takes_are_said(void **state) {
     if (status == APNS_OK) count++;
   }
   assert_int_equal(status, APNS_ERR_FULL);
-  assert_contains(error.message, "outcomes wait to be taken");
+  assert_contains(error.message, "the window is full: take the ");
   drain(session);
   for (size_t n = 0; n < count; n++) one_event(session);
   send_all(session, count, count + 1);
-  end(session, service);
-  service_free(service);
+  push_end(session, service);
 }
 
 /* ---- Trouble ---------------------------------------------------------------------- */
@@ -262,13 +249,12 @@ static void trouble_keeps_its_connection(void **state) {
   for (size_t index = 0; index < sizeof troubles / sizeof *troubles; index++) {
     trouble_t trouble = {.reply = {.status = troubles[index].status, .body = troubles[index].body},
                          .left = 50};
-    const service_options_t troubled = {.judge = trouble_first, .context = &trouble};
-    service_t *service = service_start(&troubled);
+    service_t *service = service_judging(trouble_first, &trouble);
     apns_session_t *session = push_session(service, NULL);
     send_all(session, 0, 50);
     drain(session);
     assert_counts(session, 50, 50, 0, 0, 0);
-    end(session, service);
+    push_stop(session, service);
     assert_int_equal(service_connections(service), 1);
     service_free(service);
   }
@@ -320,8 +306,7 @@ static void a_flood_is_given_up(void **state) {
       memcpy(flood.bytes + flood.length, frame, length);
       flood.length += length;
     }
-    const service_options_t flooding = {.judge = flood_first_connection, .context = &flood};
-    service_t *service = service_start(&flooding);
+    service_t *service = service_judging(flood_first_connection, &flood);
     apns_session_options_t options = push_options(service);
     options.answer_timeout_ms = 1800000;
     apns_session_t *session = push_session(service, &options);
@@ -330,8 +315,7 @@ static void a_flood_is_given_up(void **state) {
     drain(session);
     assert_counts(session, 20, 20, 0, 0, 0);
     assert_in_range(stats_of(session).connects, 2, 3);
-    end(session, service);
-    service_free(service);
+    push_end(session, service);
     free(flood.bytes);
   }
 }
@@ -361,8 +345,7 @@ static void a_connection_that_takes_nothing_is_replaced(void **state) {
   assert_counts(session, count, count, 0, 0, 0);
   assert_int_equal(stats_of(session).connects, 2);
   assert_int_equal(stats_of(session).resent, 0);
-  end(session, service);
-  service_free(service);
+  push_end(session, service);
 }
 
 int main(void) {

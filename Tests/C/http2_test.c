@@ -66,9 +66,7 @@ static void an_event_is_not_waited_for_where_none_can_come(void **state) {
   start = clock_ms();
   assert_status(APNS_DONE, apns_session_next_event(session, &event, -1, &error), &error);
   assert_within(start, 0);
-  apns_session_free(session);
-  service_stop(service);
-  service_free(service);
+  push_end(session, service);
 }
 
 static void a_request_says_what_the_notification_says(void **state) {
@@ -86,8 +84,7 @@ static void a_request_says_what_the_notification_says(void **state) {
   assert_int_equal(event.http_status, 200);
   assert_string_equal(event.apns_id, "5e2a60c0-0000-4000-8000-000000000000");
   assert_int_equal(event.reason, 0);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_int_equal(service_count(service), 1);
   const service_push_t *push = service_push(service, 0);
   assert_int_equal(strlen(push->path), strlen("/3/device/") + 64);
@@ -120,8 +117,7 @@ static void check_many(const service_options_t *options, size_t count, uint32_t 
   assert_counts(session, count, count, 0, 0, 0);
   assert_int_equal(stats_of(session).resent, 0);
   assert_int_equal(stats_of(session).window, 0);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_int_equal(service_count(service), count);
   const size_t streams = options && options->streams ? options->streams : 1000;
   assert_in_range(service_most_streams(service), 1, streams);
@@ -169,9 +165,7 @@ static void what_is_in_flight_was_written(void **state) {
     if (sem_timedwait(&arrived, &deadline)) fail_msg("%d of %d arrived", (int)n, (int)begun);
   drain(session);
   assert_counts(session, 600, 600, 0, 0, 0);
-  apns_session_free(session);
-  service_stop(service);
-  service_free(service);
+  push_end(session, service);
   sem_destroy(&arrived);
 }
 
@@ -204,8 +198,7 @@ static void more_connections_where_streams_are_few(void **state) {
   send_all(session, 0, 400);
   drain(session);
   assert_counts(session, 400, 400, 0, 0, 0);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_in_range(service_connections(service), 2, 4);
   assert_in_range(service_most_streams(service), 1, 2);
   service_free(service);
@@ -225,8 +218,7 @@ static void more_connections_where_the_window_is_shut(void **state) {
   drain(session);
   assert_counts(session, count, count, 0, 0, 0);
   assert_int_equal(stats_of(session).resent, 0);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_in_range(service_connections(service), 2, 4);
   size_t first = 0;
   for (size_t n = 0; n < service_count(service); n++)
@@ -255,8 +247,7 @@ static void one_connection_where_it_will_do(void **state) {
     send_all(session, n, n + 1);
     drain(session);
   }
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_int_equal(service_connections(service), 1);
   service_free(service);
 }
@@ -282,17 +273,14 @@ static service_reply_t judge_by_number(void *context, const service_push_t *push
 /* What one answer makes of the notification. */
 static apns_event_t event_for(int status, const char *body) {
   verdict_t verdict = {.every = 1, .reply = {.status = status, .body = body}};
-  const service_options_t options = {.judge = judge_by_number, .context = &verdict};
-  service_t *service = service_start(&options);
+  service_t *service = service_judging(judge_by_number, &verdict);
   apns_session_t *session = push_session(service, NULL);
   send_all(session, 0, 1);
   drain(session);
   apns_event_t event = APNS_EVENT_INIT;
   apns_error_t error = APNS_ERROR_INIT;
   assert_ok(apns_session_next_event(session, &event, 0, &error), &error);
-  apns_session_free(session);
-  service_stop(service);
-  service_free(service);
+  push_end(session, service);
   return event;
 }
 
@@ -332,8 +320,7 @@ static void rejections_among_many(void **state) {
   (void)state;
   verdict_t verdict = {.every = 7,
                        .reply = {.status = 400, .body = "{\"reason\":\"BadDeviceToken\"}"}};
-  const service_options_t options = {.judge = judge_by_number, .context = &verdict};
-  service_t *service = service_start(&options);
+  service_t *service = service_judging(judge_by_number, &verdict);
   apns_session_t *session = push_session(service, NULL);
   const size_t count = as_many_as(2000, 400);
   send_all(session, 0, count);
@@ -341,8 +328,7 @@ static void rejections_among_many(void **state) {
   ends_t ends = take_ends(session, count);
   for (size_t n = 0; n < count; n++)
     assert_int_equal(ends.of[n], n % 7 ? APNS_EVENT_ACCEPTED : APNS_EVENT_REJECTED);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_int_equal(duplicates(service, count, &ends), 0);
   assert_int_equal(service_connections(service), 1);
   free(ends.of);
@@ -366,16 +352,14 @@ static void what_may_be_tried_again_is(void **state) {
                          .times = 1,
                          .given = given,
                          .reply = {.status = cases[index].status, .body = cases[index].body}};
-    const service_options_t options = {.judge = judge_by_number, .context = &verdict};
-    service_t *service = service_start(&options);
+    service_t *service = service_judging(judge_by_number, &verdict);
     apns_session_t *session = push_session(service, NULL);
     send_all(session, 0, 20);
     drain(session);
     ends_t ends = take_ends(session, 20);
     assert_int_equal(ends.accepted, 20);
     assert_int_equal(stats_of(session).resent, 2);
-    apns_session_free(session);
-    service_stop(service);
+    push_stop(session, service);
     assert_int_equal(service_count(service), 22);
     free(ends.of);
     service_free(service);
@@ -407,8 +391,7 @@ static service_reply_t judge_by_count(void *context, const service_push_t *push)
 /* Runs a load through a service that does something every so often. */
 static ends_t run(ending_t *ending, size_t count, int ambiguous, size_t *twice_out,
                   size_t *connections_out) {
-  const service_options_t options = {.judge = judge_by_count, .context = ending};
-  service_t *service = service_start(&options);
+  service_t *service = service_judging(judge_by_count, ending);
   apns_session_options_t given = push_options(service);
   given.ambiguous = ambiguous;
   given.reconnect_pause_max_ms = 50;
@@ -417,8 +400,7 @@ static ends_t run(ending_t *ending, size_t count, int ambiguous, size_t *twice_o
   send_all(session, 0, count);
   drain(session);
   ends_t ends = take_ends(session, count);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   *twice_out = duplicates(service, count, &ends);
   if (connections_out) *connections_out = service_connections(service);
   service_free(service);
@@ -484,8 +466,7 @@ static service_reply_t judge_twice(void *context, const service_push_t *push) {
 static void one_that_was_refused_before_is_in_doubt_like_any_other(void **state) {
   (void)state;
   size_t seen = 0;
-  const service_options_t how = {.judge = judge_twice, .context = &seen};
-  service_t *service = service_start(&how);
+  service_t *service = service_judging(judge_twice, &seen);
   apns_session_options_t options = push_options(service);
   options.ambiguous = APNS_AMBIGUOUS_REPORT;
   apns_session_t *session = push_session(service, &options);
@@ -494,8 +475,7 @@ static void one_that_was_refused_before_is_in_doubt_like_any_other(void **state)
   ends_t ends = take_ends(session, 1);
   assert_int_equal(ends.unknown, 1);
   free(ends.of);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_int_equal(service_count(service), 2);
   service_free(service);
 }
@@ -518,8 +498,7 @@ static ends_t reset_each(size_t times, size_t resent) {
                        .times = times,
                        .given = given,
                        .reply = {.action = SERVE_RESET, .error = 2 /* INTERNAL_ERROR */}};
-  const service_options_t how = {.judge = judge_by_number, .context = &verdict};
-  service_t *service = service_start(&how);
+  service_t *service = service_judging(judge_by_number, &verdict);
   apns_session_options_t options = push_options(service);
   options.ambiguous = APNS_AMBIGUOUS_RESEND;
   apns_session_t *session = push_session(service, &options);
@@ -527,9 +506,7 @@ static ends_t reset_each(size_t times, size_t resent) {
   drain(session);
   ends_t ends = take_ends(session, 300);
   assert_int_equal(stats_of(session).resent, resent);
-  apns_session_free(session);
-  service_stop(service);
-  service_free(service);
+  push_end(session, service);
   return ends;
 }
 
@@ -567,8 +544,7 @@ static service_reply_t judge_narrowly(void *context, const service_push_t *push)
 static void fewer_streams_are_obeyed_at_once(void **state) {
   (void)state;
   enum { COUNT = 20 };
-  const service_options_t options = {.judge = judge_narrowly};
-  service_t *service = service_start(&options);
+  service_t *service = service_judging(judge_narrowly, NULL);
   apns_session_options_t given = push_options(service);
   given.connections = 2;
   apns_session_t *session = push_session(service, &given);
@@ -582,8 +558,7 @@ static void fewer_streams_are_obeyed_at_once(void **state) {
     assert_int_equal(event.kind, APNS_EVENT_ACCEPTED);
   }
   assert_int_equal(stats_of(session).in_flight, 1);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_int_equal(service_connections(service), 2);
   assert_int_equal(service_streams_too_many(service), 0);
   assert_int_equal(service_count(service), COUNT);
@@ -599,8 +574,7 @@ static void fewer_streams_are_obeyed_at_once(void **state) {
 static void fewer_streams_under_load(void **state) {
   (void)state;
   ending_t ending = {.action = SERVE_ANSWER, .every = 300, .settings = 1};
-  const service_options_t options = {.judge = judge_by_count, .context = &ending};
-  service_t *service = service_start(&options);
+  service_t *service = service_judging(judge_by_count, &ending);
   apns_session_options_t given = push_options(service);
   given.connections = 3;
   given.report_accepted = 0;
@@ -609,8 +583,7 @@ static void fewer_streams_under_load(void **state) {
   send_all(session, 0, count);
   drain(session);
   assert_counts(session, count, count, 0, 0, 0);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_int_equal(service_streams_too_many(service), 0);
   assert_in_range(service_most_streams(service), 2, 1000);
   assert_in_range(service_connections(service), 2, 3);
@@ -628,8 +601,7 @@ static void answers_before_the_body_count_once(void **state) {
   ends_t ends = take_ends(session, 300);
   assert_int_equal(ends.accepted, 300);
   assert_int_equal(stats_of(session).resent, 0);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   assert_int_equal(service_count(service), 300);
   free(ends.of);
   service_free(service);
@@ -638,8 +610,7 @@ static void answers_before_the_body_count_once(void **state) {
 static void silence_ends_as_unknown(void **state) {
   (void)state;
   verdict_t verdict = {.every = 5, .reply = {.action = SERVE_SILENCE}};
-  const service_options_t options = {.judge = judge_by_number, .context = &verdict};
-  service_t *service = service_start(&options);
+  service_t *service = service_judging(judge_by_number, &verdict);
   apns_session_options_t given = push_options(service);
   given.answer_timeout_ms = 1800000;
   given.ambiguous = APNS_AMBIGUOUS_REPORT;
@@ -656,9 +627,7 @@ static void silence_ends_as_unknown(void **state) {
   drain(session);
   for (size_t n = 0; n < 4; n++) assert_int_equal(one_event(session).kind, APNS_EVENT_UNKNOWN);
   assert_counts(session, 20, 16, 0, 4, 0);
-  apns_session_free(session);
-  service_stop(service);
-  service_free(service);
+  push_end(session, service);
 }
 
 static void closing_hears_the_answers(void **state) {
@@ -673,16 +642,13 @@ static void closing_hears_the_answers(void **state) {
   assert_status(APNS_ERR_CLOSED, apns_session_send(session, notification(0), 0, NULL, &error),
                 &error);
   free(ends.of);
-  apns_session_free(session);
-  service_stop(service);
-  service_free(service);
+  push_end(session, service);
 }
 
 static void closing_names_what_has_no_answer(void **state) {
   (void)state;
   verdict_t verdict = {.every = 5, .reply = {.action = SERVE_SILENCE}};
-  const service_options_t options = {.judge = judge_by_number, .context = &verdict};
-  service_t *service = service_start(&options);
+  service_t *service = service_judging(judge_by_number, &verdict);
   apns_session_t *session = push_session(service, NULL);
   apns_error_t error = APNS_ERROR_INIT;
   send_all(session, 0, 20);
@@ -694,9 +660,7 @@ static void closing_names_what_has_no_answer(void **state) {
   assert_ok(apns_session_close(session, 0, &error), &error);
   assert_int_equal(stats_of(session).unknown, 4);
   assert_int_equal(stats_of(session).unresolved, 0);
-  apns_session_free(session);
-  service_stop(service);
-  service_free(service);
+  push_end(session, service);
 }
 
 /* ---- Provider tokens --------------------------------------------------------- */
@@ -752,8 +716,7 @@ static void requests_show_the_token(void **state) {
   send_all(session, 0, 50);
   drain(session);
   assert_counts(session, 50, 50, 0, 0, 0);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   /* "bearer ", and the beginning of {"alg":"ES256" in base64. */
   assert_memory_equal(service_push(service, 0)->authorization, "bearer eyJ", 10);
   for (size_t n = 1; n < 50; n++)
@@ -775,24 +738,20 @@ static void a_token_needs_a_topic(void **state) {
   push.topic = "com.example.chess";
   assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
   drain(session);
-  apns_session_free(session);
-  service_stop(service);
-  service_free(service);
+  push_end(session, service);
 }
 
 /* What was refused with the old token is sent again with the new one, and nobody notices. */
 static void an_expired_token_is_replaced(void **state) {
   (void)state;
   expiry_t expiry = {.times = 0};
-  const service_options_t options = {.judge = judge_tokens, .context = &expiry};
-  service_t *service = service_start(&options);
+  service_t *service = service_judging(judge_tokens, &expiry);
   apns_session_t *session = token_session(service);
   send_all(session, 0, 50);
   drain(session);
   assert_counts(session, 50, 50, 0, 0, 0);
   assert_int_equal(stats_of(session).resent, expiry.times);
-  apns_session_free(session);
-  service_stop(service);
+  push_stop(session, service);
   /* Only one was sent before the service had answered. */
   assert_int_equal(expiry.times, 1);
   service_free(service);
@@ -801,8 +760,7 @@ static void an_expired_token_is_replaced(void **state) {
 static void a_token_that_never_does_is_a_rejection(void **state) {
   (void)state;
   expiry_t expiry = {.is_hopeless = true};
-  const service_options_t options = {.judge = judge_tokens, .context = &expiry};
-  service_t *service = service_start(&options);
+  service_t *service = service_judging(judge_tokens, &expiry);
   apns_session_t *session = token_session(service);
   send_all(session, 0, 3);
   drain(session);
@@ -814,9 +772,7 @@ static void a_token_that_never_does_is_a_rejection(void **state) {
     assert_int_equal(event.reject, APNS_REJECT_SHUTDOWN);
     assert_int_equal(event.reason, APNS_REASON_EXPIRED_PROVIDER_TOKEN);
   }
-  apns_session_free(session);
-  service_stop(service);
-  service_free(service);
+  push_end(session, service);
 }
 
 /* ---- What cannot be -------------------------------------------------------------- */
@@ -828,10 +784,8 @@ static void a_peer_without_http2_is_named(void **state) {
   apns_session_t *session = push_session(service, NULL);
   apns_error_t error = APNS_ERROR_INIT;
   assert_status(APNS_ERR_PROTOCOL, apns_session_connect(session, &error), &error);
-  assert_contains(error.message, "no HTTP/2 is spoken at localhost:");
-  apns_session_free(session);
-  service_stop(service);
-  service_free(service);
+  assert_contains(error.message, "the service does not speak HTTP/2: localhost:");
+  push_end(session, service);
 }
 
 int main(void) {

@@ -55,7 +55,7 @@ static int unit(plain_t *p, size_t at, size_t escape) {
     const int byte = byte_at(p, digit);
     if (byte < 0) return broken(p, end_fault, p->length), -1;
     if (!strchr("0123456789abcdefABCDEF", byte) || !byte)
-      return broken(p, "no escape that JSON has", escape), -1;
+      return broken(p, "not a JSON escape", escape), -1;
     value = value << 4 | (byte < 'A' ? byte - '0' : (byte | 32) - 'a' + 10);
   }
   return value;
@@ -77,8 +77,7 @@ static bool string(plain_t *p) {
       const int letter = byte_at(p, p->at + 1);
       if (letter < 0) return broken(p, end_fault, p->length);
       if (letter != 'u') {
-        if (!letter || !strchr("\"\\/bfnrt", letter))
-          return broken(p, "no escape that JSON has", p->at);
+        if (!letter || !strchr("\"\\/bfnrt", letter)) return broken(p, "not a JSON escape", p->at);
         p->at += 2;
         continue;
       }
@@ -100,7 +99,7 @@ static bool is_digit(int byte) { return byte >= '0' && byte <= '9'; }
 
 static bool digits(plain_t *p) {
   if (byte_at(p, p->at) < 0) return broken(p, end_fault, p->at);
-  if (!is_digit(byte_at(p, p->at))) return broken(p, "not a number as JSON has them", p->at);
+  if (!is_digit(byte_at(p, p->at))) return broken(p, "not a JSON number", p->at);
   while (is_digit(byte_at(p, p->at))) p->at++;
   return true;
 }
@@ -109,7 +108,7 @@ static bool number(plain_t *p) {
   if (byte_at(p, p->at) == '-') p->at++;
   if (byte_at(p, p->at) == '0') {
     p->at++;
-    if (is_digit(byte_at(p, p->at))) return broken(p, "not a number as JSON has them", p->at);
+    if (is_digit(byte_at(p, p->at))) return broken(p, "not a JSON number", p->at);
   } else if (!digits(p)) {
     return false;
   }
@@ -146,7 +145,7 @@ static bool members(plain_t *p, bool is_object) {
     if (is_object) {
       if (byte_at(p, p->at) != '"')
         return broken(
-            p, is_first ? "neither a key nor a closing brace" : "not a key in quotation marks",
+            p, is_first ? "neither a key nor a closing brace" : "expected a key in quotation marks",
             p->at);
       if (!string(p)) return false;
       spaces(p);
@@ -190,7 +189,7 @@ static bool check_alike(const char *text, size_t length) {
   plain_t p = {.text = (const uint8_t *)copy, .length = length};
   if (value(&p)) {
     spaces(&p);
-    if (p.at < length) broken(&p, "something follows the end", p.at);
+    if (p.at < length) broken(&p, "there is text after the end", p.at);
   }
   apns_payload_finding_t findings[32] = {APNS_PAYLOAD_FINDING_INIT};
   apns_error_t error = APNS_ERROR_INIT;

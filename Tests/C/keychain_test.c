@@ -118,6 +118,7 @@ static int loads_without_the_provider(void *argument) {
   CHILD_REQUIRE(apns_credentials_new(argument, &credentials, &error) == APNS_ERR_CREDENTIALS);
   CHILD_REQUIRE(strstr(error.message, "RC2 or DES"));
   CHILD_REQUIRE(strstr(error.message, "legacy provider; it is not installed"));
+  CHILD_REQUIRE(error.cause == APNS_CAUSE_LEGACY_PROVIDER);
   /* What needs no old cipher needs no module. */
   apns_credentials_options_t options = trusting();
   options.certificate_file = all->provider.together_file;
@@ -370,11 +371,12 @@ static void a_key_of_another_names_the_certificate(void **state) {
   options.certificate_bytes = certificate;
   options.key_file = all->gateway.key_file;
   check_refused(&options, APNS_ERR_CREDENTIALS, all->gateway.key_file,
-                "holds a key that is not the certificate's", "CN=Apple Push Services: example");
+                "holds a key that does not match the certificate",
+                "CN=Apple Push Services: example");
   uint8_t *key = keychain_key_bytes(rsa_key, &plain, &options.key_length);
   options.key_file = NULL;
   options.key_bytes = key;
-  check_refused(&options, APNS_ERR_CREDENTIALS, "key in memory", "not the certificate's");
+  check_refused(&options, APNS_ERR_CREDENTIALS, "key in memory", "does not match the certificate");
   free(certificate), free(key);
   /* In DER there is room for one of them. */
   certificate = keychain_certificate_bytes(ec_certificate, true, &options.certificate_length);
@@ -806,7 +808,8 @@ static int tear_down(void **state) {
 /* ---- What takes too long to open ----------------------------------------- */
 
 /* Hours, for an owner who knows no better: an error, at once, that says what it was. */
-static void check_tires_of(const void *bytes, size_t length, bool as_key, const char *said) {
+static void check_gives_up(const void *bytes, size_t length, bool as_key, const char *said,
+                           apns_cause_t cause) {
   apns_credentials_options_t options = trusting();
   options.passphrase = "open sesame";
   if (as_key) {
@@ -817,9 +820,14 @@ static void check_tires_of(const void *bytes, size_t length, bool as_key, const 
     options.certificate_bytes = bytes;
     options.certificate_length = length;
   }
-  check_refused(&options, APNS_ERR_CREDENTIALS, as_key ? "key in memory" : "certificate in memory",
-                said);
+  const apns_error_t error = check_refused(
+      &options, APNS_ERR_CREDENTIALS, as_key ? "key in memory" : "certificate in memory", said);
+  assert_int_equal(error.cause, cause);
   assert_int_equal(ERR_peek_error(), 0);
+}
+
+static void check_tires_of(const void *bytes, size_t length, bool as_key, const char *said) {
+  check_gives_up(bytes, length, as_key, said, APNS_CAUSE_UNLOCK_COST);
 }
 
 static X509_ALGOR *pbe(void) { return PKCS5_pbe_set(TRIPLE_DES, INT_MAX, NULL, 8); }
@@ -892,7 +900,7 @@ static const struct {
      "takes too much memory to open: 256 MiB, scrypt with N 262144, r 8, p 1"},
     {scrypt_of_a_product_that_comes_to_nothing,
      "takes too long to open: scrypt with N 4294967296, r 4294967296, p 4294967296"},
-    {of_another_kind, "is encrypted by an algorithm whose cost is not known"},
+    {of_another_kind, "is encrypted with an algorithm whose cost is unknown"},
 };
 #define COSTLY (sizeof costly / sizeof *costly)
 
@@ -1033,7 +1041,7 @@ static void many_parts_that_take_a_little(void **state) {
     safes = sk_PKCS7_new_null();
     bytes = file_of(safes, 3000000, &length);
     check_tires_of(bytes, length, false,
-                   "takes too long to open: 3000000 rounds of hashing, after 2 keys before");
+                   "takes too long to open: 3000000 rounds of hashing, after 2 other keys");
     OPENSSL_free(bytes);
     sk_PKCS7_pop_free(safes, PKCS7_free);
   }
@@ -1126,7 +1134,7 @@ static void check_key_is_refused(int kind, ASN1_STRING *parameters, uint8_t *key
                             : PEM_write_bio_PKCS8_PRIV_KEY_INFO(bio, whole),
                      1);
     const size_t count = (size_t)BIO_get_mem_data(bio, &bytes);
-    check_tires_of(bytes, count, true, said);
+    check_gives_up(bytes, count, true, said, APNS_CAUSE_KEY_UNFIT);
     BIO_free(bio);
   }
   STACK_OF(PKCS12_SAFEBAG) *bags = sk_PKCS12_SAFEBAG_new_null();
@@ -1135,7 +1143,7 @@ static void check_key_is_refused(int kind, ASN1_STRING *parameters, uint8_t *key
   sk_PKCS7_push(safes, PKCS12_pack_p7data(bags));
   size_t count;
   uint8_t *bytes = file_of(safes, 1, &count);
-  check_tires_of(bytes, count, false, said);
+  check_gives_up(bytes, count, false, said, APNS_CAUSE_KEY_UNFIT);
   OPENSSL_free(bytes);
   sk_PKCS7_pop_free(safes, PKCS7_free);
   sk_PKCS12_SAFEBAG_pop_free(bags, PKCS12_SAFEBAG_free);
@@ -1164,8 +1172,8 @@ static void keys_with_numbers_that_take_hours(void **state) {
   };
   for (size_t which = 0; which < sizeof rsa / sizeof *rsa; which++) {
     bytes = numbers(rsa[which], 8, true, &length);
-    check_tires_of(bytes, (size_t)length, true, "larger than any can be");
-    check_key_is_refused(NID_rsaEncryption, NULL, bytes, length, "larger than any can be");
+    check_gives_up(bytes, (size_t)length, true, "is too large", APNS_CAUSE_KEY_UNFIT);
+    check_key_is_refused(NID_rsaEncryption, NULL, bytes, length, "is too large");
     free(bytes);
   }
 }

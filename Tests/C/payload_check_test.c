@@ -79,11 +79,6 @@ static void payloads_that_are_fine(void **state) {
   assert_clean("{\"aps\":{\"sound\":{\"critical\":1,\"name\":\"default\",\"volume\":0.5}}}");
   assert_clean("{\"aps\":{\"alert\":{\"action-loc-key\":\"PLAY\"}},\"a\":{\"alert\":[1]}}");
   assert_clean("{\"\\u0061ps\":{\"b\\u0061dge\":3},\"x\":null}");
-  assert_clean("{\"aps\":{\"timestamp\":1,\"event\":\"update\",\"content-state\":{\"x\":[]}}}");
-  /* A Live Activity's alert has keys of its localization in the place of texts. */
-  assert_clean(
-      "{\"aps\":{\"alert\":{\"title\":{\"loc-key\":\"a\"},\"body\":{\"loc-key\":\"b\"}},"
-      "\"event\":\"update\"}}");
 }
 
 static void what_is_no_payload(void **state) {
@@ -91,13 +86,13 @@ static void what_is_no_payload(void **state) {
   assert_one("[]", ERROR, 0, "a payload is an object, in braces");
   assert_one(" \"aps\"", ERROR, 1, "a payload is an object, in braces");
   assert_one("{\"aps\":[]}", ERROR, 7, "'aps' is not an object");
-  assert_one("{\"aps\":{},}", ERROR, 10, "not a key in quotation marks");
-  assert_one("{\"aps\":{\"badge\":03}}", ERROR, 17, "not a number as JSON has them");
+  assert_one("{\"aps\":{},}", ERROR, 10, "expected a key in quotation marks");
+  assert_one("{\"aps\":{\"badge\":03}}", ERROR, 17, "not a JSON number");
   assert_one("{\"aps\":{\"alert\":\"\xFF\"}}", ERROR, 17, "not UTF-8");
-  assert_one("{\"aps\":{}} x", ERROR, 11, "something follows the end");
-  assert_one("{\"aps\":{}}\0", ERROR, 10, "something follows the end");
+  assert_one("{\"aps\":{}} x", ERROR, 11, "there is text after the end");
+  assert_one("{\"aps\":{}}\0", ERROR, 10, "there is text after the end");
   assert_one("", ERROR, 0, "the JSON ends too early");
-  assert_one("{\"aps\":{\"alert\":\"a\\x\"}}", ERROR, 18, "no escape that JSON has");
+  assert_one("{\"aps\":{\"alert\":\"a\\x\"}}", ERROR, 18, "not a JSON escape");
   assert_one("{\"aps\":{\"alert\":\"a\tb\"}}", ERROR, 18,
              "a control character in a string is not escaped");
 }
@@ -126,27 +121,219 @@ static void types_of_every_key(void **state) {
 
 static void what_a_device_ignores(void **state) {
   (void)state;
-  assert_one("{\"aps\":{\"badges\":3}}", WARNING, 8, "'badges' is no key of Apple's; 'badge' is");
-  assert_one("{\"aps\":{\"budge\":3}}", WARNING, 8, "'budge' is no key of Apple's; 'badge' is");
-  assert_one("{\"aps\":{\"Sound\":\"a\"}}", WARNING, 8, "'Sound' is no key of Apple's; 'sound' is");
+  assert_one("{\"aps\":{\"badges\":3}}", WARNING, 8,
+             "'badges' is not a key of Apple's; 'badge' is");
+  assert_one("{\"aps\":{\"budge\":3}}", WARNING, 8, "'budge' is not a key of Apple's; 'badge' is");
+  assert_one("{\"aps\":{\"Sound\":\"a\"}}", WARNING, 8,
+             "'Sound' is not a key of Apple's; 'sound' is");
   assert_one("{\"aps\":{\"content_available\":1}}", WARNING, 8,
-             "'content_available' is no key of Apple's; 'content-available' is");
+             "'content_available' is not a key of Apple's; 'content-available' is");
   assert_one("{\"aps\":{\"alert\":{\"loc_key\":\"k\"}}}", WARNING, 17,
-             "'loc_key' is no key of Apple's; 'loc-key' is");
-  assert_one("{\"aps\":{\"acme\":[{\"a\":1}]}}", WARNING, 8, "'acme' is no key of Apple's");
+             "'loc_key' is not a key of Apple's; 'loc-key' is");
+  assert_one("{\"aps\":{\"acme\":[{\"a\":1}]}}", WARNING, 8, "'acme' is not a key of Apple's");
   assert_one("{\"aps\":{\"alert\":[\"a\"]}}", WARNING, 16,
              "'alert' is an array, which the device ignores");
   assert_one("{\"aps\":{\"title\":\"t\"}}", WARNING, 8, "'title' belongs in 'alert'");
   assert_one("{\"aps\":{},\"badge\":1}", WARNING, 10, "'badge' belongs in 'aps'");
-  assert_one("{\"acme\":1}", WARNING, 0, "there is no 'aps': the device shows nothing by itself");
+  assert_one("{\"acme\":1}", WARNING, 0,
+             "there is no 'aps', so the device shows nothing by itself");
   assert_one("{\"aps\":{\"badge\":1,\"badge\":2}}", WARNING, 18,
-             "'badge' is there twice: devices differ in which they take");
+             "'badge' is there twice: devices differ in which one they use");
   assert_one("{\"aps\":{},\"a\":1,\"a\":2}", WARNING, 16,
-             "'a' is there twice: devices differ in which they take");
+             "'a' is there twice: devices differ in which one they use");
   assert_one("{\"aps\":{\"content-available\":0}}", WARNING, 28,
-             "'content-available' means something only as 1");
+             "'content-available' has an effect only as 1");
   assert_one("{\"aps\":{\"interruption-level\":\"loud\"}}", WARNING, 29,
-             "'interruption-level' is none of passive, active, time-sensitive, critical");
+             "'interruption-level' is not passive, active, time-sensitive or critical");
+}
+
+/* What Apple shows on its pages, or describes key by key. */
+#define ACTIVITY "{\"aps\":{\"timestamp\":1685952000,\"event\":"
+#define STATE                                      \
+  "\"content-state\":{\"currentHealthLevel\":0.0," \
+  "\"eventDescription\":\"Power Panda has been knocked down!\"}"
+#define START                                                                             \
+  ACTIVITY "\"start\"," STATE                                                             \
+           ",\"attributes-type\":\"AdventureAttributes\",\"attributes\":{\"hero\":{"      \
+           "\"name\":\"Power Panda\",\"healthRecoveryRatePerHour\":0.25,\"level\":3}},"   \
+           "\"alert\":{\"title\":{\"loc-key\":\"%@ is on an adventure!\","                \
+           "\"loc-args\":[\"Power Panda\"]},\"body\":{\"loc-key\":\"%@ found a sword!\"," \
+           "\"loc-args\":[\"Power Panda\"]},\"sound\":\"chime.aiff\"}"
+static const char *const documented[] = {
+    /* Generating a remote notification */
+    "{\"aps\":{\"alert\":{\"title\":\"Game Request\",\"subtitle\":\"Five Card Draw\","
+    "\"body\":\"Bob wants to play poker\"},\"category\":\"GAME_INVITATION\"},"
+    "\"gameID\":\"12345678\"}",
+    "{\"aps\":{\"badge\":9,\"sound\":\"bingbong.aiff\"},\"messageID\":\"ABCDEFGHIJ\"}",
+    "{\"aps\":{\"alert\":{\"loc-key\":\"GAME_PLAY_REQUEST_FORMAT\","
+    "\"loc-args\":[\"Shelly\",\"Rick\"]}}}",
+    "{\"aps\":{\"alert\":{\"title-loc-key\":\"k\",\"title-loc-args\":[\"a\"],"
+    "\"subtitle-loc-key\":\"k\",\"subtitle-loc-args\":[\"a\"],\"launch-image\":\"i\"},"
+    "\"sound\":{\"critical\":1,\"name\":\"default\",\"volume\":1.0},\"thread-id\":\"t\","
+    "\"mutable-content\":1,\"target-content-id\":\"t\",\"interruption-level\":\"critical\","
+    "\"relevance-score\":0.5,\"filter-criteria\":\"f\"}}",
+    /* Pushing background updates to your App */
+    "{\"aps\":{\"content-available\":1},\"acme1\":\"bar\",\"acme2\":42}",
+    /* Modifying content in newly delivered notifications */
+    "{\"aps\":{\"category\":\"SECRET\",\"mutable-content\":1,\"alert\":{"
+    "\"title\":\"Secret Message!\",\"body\":\"(Encrypted)\"}},\"ENCRYPTED_DATA\":\"Salted__\"}",
+    /* Local and Remote Notification Programming Guide */
+    "{\"aps\":{\"alert\":\"Message received from Bob\"},\"acme2\":[\"bang\",\"whiz\"]}",
+    "{\"aps\":{\"alert\":{\"title\":\"Game Request\",\"body\":\"Bob wants to play poker\","
+    "\"action-loc-key\":\"PLAY\"},\"badge\":5},\"acme1\":\"bar\",\"acme2\":[\"bang\",\"whiz\"]}",
+    "{\"aps\":{\"alert\":{\"summary-arg\":\"Bob\",\"summary-arg-count\":2,\"body\":\"b\"}}}",
+    /* Notification Programming Guide for Websites */
+    "{\"aps\":{\"alert\":{\"title\":\"Flight A998 Now Boarding\",\"body\":\"Boarding has begun\","
+    "\"action\":\"View\"},\"url-args\":[\"boarding\",\"A998\"]}}",
+    /* Starting and updating Live Activities with ActivityKit push notifications */
+    ACTIVITY "\"update\"," STATE
+             ",\"alert\":{\"title\":{\"loc-key\":\"%@ is knocked down!\","
+             "\"loc-args\":[\"Power Panda\"]},\"body\":{\"loc-key\":\"Use a potion to heal %@!\","
+             "\"loc-args\":[\"Power Panda\"]},\"sound\":\"HeroDown.mp4\"}}}",
+    ACTIVITY "\"update\"," STATE ",\"alert\":{\"title\":\"t\",\"body\":\"b\"}}}",
+    ACTIVITY "\"update\"," STATE ",\"relevance-score\":100,\"stale-date\":1685955600}}",
+    ACTIVITY "\"end\"," STATE ",\"dismissal-date\":1663177260}}",
+    START "}}",
+    START ",\"input-push-channel\":\"dHN0LXNyY2gtY2hubA==\"}}",
+    START ",\"input-push-token\":1}}",
+    /* Widgets, controls; a location push; device management; a file provider */
+    "{\"aps\":{\"content-changed\":true}}",
+    "{\"aps\":{}}",
+    "{\"mdm\":\"PushMagicValue\"}",
+    "{\"container-identifier\":\"NSFileProviderWorkingSetContainerItemIdentifier\","
+    "\"domain\":\"d\"}",
+};
+
+static told_t check_json(json_t *json) {
+  char *text = json_dumps(json, JSON_COMPACT);
+  told_t told = check_bytes(text, strlen(text), 0);
+  free(text);
+  return told;
+}
+
+static void what_apple_documents_has_no_finding(void **state) {
+  (void)state;
+  for (size_t index = 0; index < sizeof documented / sizeof *documented; index++) {
+    const char *json = documented[index];
+    told_t told = check_bytes(json, strlen(json), 0);
+    if (told.count) fail_msg("%s: %s", json, told.findings[0].message);
+    assert_int_equal(told.status, APNS_OK);
+  }
+}
+
+/* Whether a payload is nothing without the key of this object. */
+static bool is_needed(json_t *payload, json_t *object, const char *key) {
+  json_t *aps = json_object_get(payload, "aps");
+  const char *event = json_string_value(json_object_get(aps, "event"));
+  if (object == payload) return true;
+  /* In an alert itself, `loc-key` has `title` and `body` in its place. */
+  if (object != aps)
+    return event && !strcmp(key, "loc-key") && object != json_object_get(aps, "alert");
+  if (!event) return false;
+  if (!strcmp(key, "timestamp") || !strcmp(key, "event")) return true;
+  if (!strcmp(key, "content-state")) return strcmp(event, "end") != 0;
+  return !strcmp(event, "start") && (!strcmp(key, "alert") || !strncmp(key, "attributes", 10));
+}
+
+/* Checks the payload without the key, with its last letter lost, and with a value of another
+   type. `needed` is a key without which Apple's documents have no such payload. */
+static void judge_key(json_t *payload, json_t *object, const char *key) {
+  const char *without_aps = "there is no 'aps', so the device shows nothing by itself";
+  bool needed = is_needed(payload, object, key);
+  json_t *value = json_incref(json_object_get(object, key));
+  char message[160];
+
+  json_object_del(object, key);
+  told_t told = check_json(payload);
+  if (told.count != needed) fail_msg("%zu findings without '%s'", told.count, key);
+  snprintf(message, sizeof message, "'%s' is missing, which a Live Activity needs here", key);
+  if (needed)
+    assert_string_equal(told.findings[0].message, object == payload ? without_aps : message);
+
+  char misspelt[32];
+  snprintf(misspelt, strlen(key), "%s", key);
+  json_object_set(object, misspelt, value);
+  told = check_json(payload);
+  snprintf(message, sizeof message, "'%s' is not a key of Apple's; '%s' is", misspelt, key);
+  if (told.count != 1) fail_msg("%zu findings with '%s'", told.count, misspelt);
+  assert_string_equal(told.findings[0].message, object == payload ? without_aps : message);
+  assert_int_equal(told.findings[0].severity, WARNING);
+  json_object_del(object, misspelt);
+
+  json_object_set_new(object, key, json_is_number(value) ? json_string("7") : json_integer(7));
+  told = check_json(payload);
+  snprintf(message, sizeof message, "'%s' is not ", key);
+  if (!told.count) fail_msg("no finding with '%s' of another type", key);
+  if (object != payload || !strcmp(key, "aps")) {
+    assert_memory_equal(told.findings[0].message, message, strlen(message));
+    assert_int_equal(told.findings[0].severity, ERROR);
+  }
+  json_object_set_new(object, key, value);
+}
+
+/* The app's own keys, and those within the objects that are the app's, may be anything. */
+static bool is_of_apple(json_t *payload, json_t *object, const char *key) {
+  return object != payload || !strcmp(key, "aps") || !strcmp(key, "mdm") ||
+         !strcmp(key, "container-identifier");
+}
+
+static size_t judge_keys(json_t *payload, json_t *object) {
+  /* Judging a key moves it to the end. */
+  const char *keys[32], *key;
+  json_t *value;
+  size_t count = 0, judged = 0;
+  json_object_foreach(object, key, value) keys[count++] = strdup(key);
+  for (size_t index = 0; index < count; index++) {
+    key = keys[index];
+    value = json_object_get(object, key);
+    if (is_of_apple(payload, object, key)) {
+      judge_key(payload, object, key);
+      judged++;
+      value = json_object_get(object, key);
+      if (json_is_object(value) && strcmp(key, "content-state") && strcmp(key, "attributes"))
+        judged += judge_keys(payload, value);
+    }
+    free((char *)key);
+  }
+  return judged;
+}
+
+static void each_key_that_apple_documents(void **state) {
+  (void)state;
+  size_t judged = 0;
+  for (size_t index = 0; index < sizeof documented / sizeof *documented; index++) {
+    json_t *payload = json_loads(documented[index], 0, NULL);
+    assert_non_null(payload);
+    judged += judge_keys(payload, payload);
+    json_decref(payload);
+  }
+  assert_true(judged > 100);
+}
+
+static void what_only_a_live_activity_has(void **state) {
+  (void)state;
+  assert_one("{\"aps\":{\"alert\":{\"body\":\"b\",\"sound\":\"s\"}}}", WARNING, 28,
+             "'sound' belongs in 'aps'");
+  assert_one("{\"aps\":{\"alert\":{\"title\":{\"loc-key\":\"a\"}}}}", ERROR, 25,
+             "'title' is not a string");
+  assert_one("{\"aps\":{\"event\":\"stop\",\"timestamp\":1}}", WARNING, 16,
+             "'event' is not start, update or end");
+  assert_one("{\"aps\":{\"content-changed\":false}}", WARNING, 26,
+             "'content-changed' has an effect only as true");
+  assert_one("{\"aps\":{\"content-changed\":1}}", ERROR, 26, "'content-changed' is not true");
+  assert_one("{\"aps\":{\"event\":\"end\",\"timestamp\":1,\"input-push-token\":2}}", WARNING, 55,
+             "'input-push-token' has an effect only as 1");
+  /* The alert may come before what tells that there is a Live Activity. */
+  assert_clean(
+      "{\"aps\":{\"alert\":{\"title\":{\"loc-key\":\"a\"},\"sound\":\"s\"},\"event\":\"\\u0065nd\","
+      "\"timestamp\":1.5}}");
+  told_t told = check("{\"aps\":{\"event\":\"start\"}}");
+  assert_int_equal(told.status, APNS_OK);
+  assert_int_equal(told.count, 5);
+  assert_found(told, 0, WARNING, 7, 1, 8, "'alert' is missing, which a Live Activity needs here");
+  assert_found(told, 4, WARNING, 7, 1, 8,
+               "'attributes' is missing, which a Live Activity needs here");
+  assert_one("{\"mdm\":1}", WARNING, 0, "there is no 'aps', so the device shows nothing by itself");
 }
 
 static void places_are_those_an_editor_shows(void **state) {
@@ -154,11 +341,11 @@ static void places_are_those_an_editor_shows(void **state) {
   told_t told =
       check("{\r\n \"aps\": {\n\t\"badges\": 1,\r\"alert\": \"\xC3\xA9\xF0\x9F\x98\x80\", x}}");
   assert_int_equal(told.count, 2);
-  assert_found(told, 0, WARNING, 14, 3, 2, "'badges' is no key of Apple's; 'badge' is");
-  assert_found(told, 1, ERROR, 46, 4, 16, "not a key in quotation marks");
+  assert_found(told, 0, WARNING, 14, 3, 2, "'badges' is not a key of Apple's; 'badge' is");
+  assert_found(told, 1, ERROR, 46, 4, 16, "expected a key in quotation marks");
   assert_int_equal(told.status, APNS_ERR_ARGUMENT);
   assert_string_equal(told.error.message,
-                      "line 4, column 16 (byte 46): not a key in quotation marks");
+                      "line 4, column 16 (byte 46): expected a key in quotation marks");
 }
 
 static void all_that_is_found_is_told_in_order(void **state) {
@@ -168,10 +355,10 @@ static void all_that_is_found_is_told_in_order(void **state) {
   assert_int_equal(told.count, 6);
   assert_found(told, 0, WARNING, 16, 1, 17, "'alert' is an array, which the device ignores");
   assert_found(told, 1, ERROR, 27, 1, 28, "'badge' is not an integer");
-  assert_found(told, 2, WARNING, 31, 1, 32, "'sounds' is no key of Apple's; 'sound' is");
+  assert_found(told, 2, WARNING, 31, 1, 32, "'sounds' is not a key of Apple's; 'sound' is");
   assert_found(told, 3, ERROR, 52, 1, 53, "'sound' is not a string or an object");
   assert_found(told, 4, WARNING, 55, 1, 56, "'badge' belongs in 'aps'");
-  assert_found(told, 5, ERROR, 65, 1, 66, "not a key in quotation marks");
+  assert_found(told, 5, ERROR, 65, 1, 66, "expected a key in quotation marks");
   /* The error is the first, wherever the array ends. */
   assert_string_equal(told.error.message, "line 1, column 28 (byte 27): 'badge' is not an integer");
 }
@@ -186,7 +373,7 @@ static void more_than_the_array_holds_are_counted(void **state) {
   assert_status(APNS_ERR_ARGUMENT,
                 apns_payload_check(json, sizeof json - 1, 0, findings, 2, &count, &error), &error);
   assert_int_equal(count, 4);
-  assert_string_equal(findings[1].message, "'x2' is no key of Apple's");
+  assert_string_equal(findings[1].message, "'x2' is not a key of Apple's");
   assert_string_equal(error.message, "line 1, column 38 (byte 37): 'badge' is not an integer");
   free(findings);
   assert_int_equal(apns_payload_check(json, sizeof json - 1, 0, NULL, 0, NULL, NULL),
@@ -206,7 +393,7 @@ static void a_program_with_a_larger_structure(void **state) {
   assert_ok(apns_payload_check(json, sizeof json - 1, 0, &findings[0].known, 2, &count, NULL),
             NULL);
   assert_int_equal(count, 2);
-  assert_string_equal(findings[1].known.message, "'x2' is no key of Apple's");
+  assert_string_equal(findings[1].known.message, "'x2' is not a key of Apple's");
   assert_int_equal(findings[1].known.size, sizeof findings[0]);
   assert_int_equal(findings[1].beyond[23], 0x5A);
 }
@@ -337,6 +524,9 @@ int main(void) {
       cmocka_unit_test(what_is_no_payload),
       cmocka_unit_test(types_of_every_key),
       cmocka_unit_test(what_a_device_ignores),
+      cmocka_unit_test(what_apple_documents_has_no_finding),
+      cmocka_unit_test(each_key_that_apple_documents),
+      cmocka_unit_test(what_only_a_live_activity_has),
       cmocka_unit_test(places_are_those_an_editor_shows),
       cmocka_unit_test(all_that_is_found_is_told_in_order),
       cmocka_unit_test(more_than_the_array_holds_are_counted),

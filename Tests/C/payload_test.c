@@ -214,44 +214,44 @@ static void what_is_refused_names_the_key_and_changes_nothing(void **state) {
                  "loc-args[1] is not UTF-8 at byte 0");
   const char *const holes[] = {"fine", NULL};
   assert_refused(p, apns_payload_set_strings(p, APNS_KEY_LOC_ARGS, holes, NULL, 2, error),
-                 "loc-args[1] is NULL or has no length that can be");
+                 "loc-args[1] is NULL or its length is impossible");
   assert_refused(p, apns_payload_set_string(p, APNS_KEY_ALERT, S("a"), error),
-                 "alert: it has parts already, so its text is APNS_KEY_BODY");
+                 "alert: the alert already has parts, so set its text as APNS_KEY_BODY");
   assert_refused(p, apns_payload_set_string(p, APNS_KEY_BADGE, S("3"), error),
-                 "badge is an integer: apns_payload_set_integer() sets it");
+                 "badge is an integer: set it with apns_payload_set_integer()");
   assert_refused(p, apns_payload_set_integer(p, APNS_KEY_TITLE, 3, error),
-                 "title is a string: apns_payload_set_string() sets it");
+                 "title is a string: set it with apns_payload_set_string()");
   assert_refused(p, apns_payload_set_double(p, APNS_KEY_URL_ARGS, 3, error),
-                 "url-args is an array of strings: apns_payload_set_strings() sets it");
+                 "url-args is an array of strings: set it with apns_payload_set_strings()");
   assert_refused(p, apns_payload_set_integer(p, APNS_KEY_RELEVANCE_SCORE, 1, error),
-                 "relevance-score is a number: apns_payload_set_double() sets it");
+                 "relevance-score is a number: set it with apns_payload_set_double()");
   assert_refused(p, apns_payload_set_string(p, (apns_payload_key_t)99, S("a"), error),
-                 "key 99 is none of apns_payload_key_t");
+                 "key 99 is not an apns_payload_key_t");
   assert_refused(p, apns_payload_set_string(p, (apns_payload_key_t)0, S("a"), error),
-                 "key 0 is none of apns_payload_key_t");
-  assert_refused(p, apns_payload_remove(p, (apns_payload_key_t)24, error),
-                 "key 24 is none of apns_payload_key_t");
+                 "key 0 is not an apns_payload_key_t");
+  assert_refused(p, apns_payload_remove(p, (apns_payload_key_t)35, error),
+                 "key 35 is not an apns_payload_key_t");
   assert_refused(p, apns_payload_set_double(p, APNS_KEY_RELEVANCE_SCORE, nan, error),
-                 "relevance-score is no number that JSON has: NaN or infinite");
+                 "relevance-score is NaN or infinite, which JSON cannot express");
   assert_refused(p, apns_payload_set_critical_sound(p, S("s"), 1.5, error),
                  "sound: the volume is not from 0 to 1");
   assert_refused(p, apns_payload_set_critical_sound(p, S("s"), nan, error),
                  "sound: the volume is not from 0 to 1");
   assert_refused(p, apns_payload_set_string(p, APNS_KEY_SOUND, NULL, 0, error),
-                 "sound is NULL or has no length that can be");
+                 "sound is NULL or its length is impossible");
   assert_refused(p, apns_payload_add_integer(p, S("acme"), 2, error),
                  "custom key 'acme' is there already");
   assert_refused(p, apns_payload_add_json(p, S("acme"), S("{}"), error),
                  "custom key 'acme' is there already");
   assert_refused(p, apns_payload_add_null(p, S("aps"), error),
-                 "custom key 'aps' is Apple's: apns_payload_set_string() and its like set what is "
-                 "in it");
+                 "custom key 'aps' is Apple's: set what is in it with apns_payload_set_string() "
+                 "and the like");
   assert_refused(p, apns_payload_add_null(p, S("a\x80z"), error),
                  "custom key 'a?z': the name is not UTF-8 at byte 1");
   assert_refused(p, apns_payload_add_string(p, S("k"), S("ab\xC3"), error),
                  "custom key 'k' is not UTF-8 at byte 2");
   assert_refused(p, apns_payload_add_double(p, S("k"), infinite, error),
-                 "custom key 'k' is no number that JSON has: NaN or infinite");
+                 "custom key 'k' is NaN or infinite, which JSON cannot express");
   assert_refused(p, apns_payload_add_json(p, S("k"), S("[1,]"), error),
                  "custom key 'k': byte 3: not a JSON value");
   assert_refused(p, apns_payload_add_json(p, S("k"), S("[\"\\ud800\"]"), error),
@@ -261,20 +261,20 @@ static void what_is_refused_names_the_key_and_changes_nothing(void **state) {
   assert_refused(p, apns_payload_add_json(p, S("k"), deep, sizeof deep, error),
                  "custom key 'k': byte 511: nested deeper than 512");
   assert_refused(p, apns_payload_add_string(p, NULL, 0, S("a"), error),
-                 "name is NULL or has no length that can be");
+                 "name is NULL or its length is impossible");
   assert_refused(p, apns_payload_add_string(p, S("k"), NULL, 0, error),
-                 "custom key 'k' is NULL or has no length that can be");
+                 "custom key 'k' is NULL or its length is impossible");
   assert_refused(p, apns_payload_add_string(p, S("k"), "a", SIZE_MAX, error),
-                 "custom key 'k' is NULL or has no length that can be");
+                 "custom key 'k' is NULL or its length is impossible");
   assert_refused(p, apns_payload_set_string(p, APNS_KEY_BODY, "a", SIZE_MAX, error),
-                 "body is NULL or has no length that can be");
+                 "body is NULL or its length is impossible");
   assert_refused(p, apns_payload_set_string(NULL, APNS_KEY_BODY, S("a"), error), "payload is NULL");
   assert_writes(p, "{\"aps\":{\"alert\":{\"body\":\"b\"}},\"acme\":1}");
 
   assert_ok(apns_payload_remove(p, APNS_KEY_ALERT, &e), &e);
   assert_ok(apns_payload_set_string(p, APNS_KEY_ALERT, S("a"), &e), &e);
   assert_refused(p, apns_payload_set_string(p, APNS_KEY_TITLE, S("t"), error),
-                 "title: the alert is a string already, which has no parts");
+                 "title: the alert is already a string, which has no parts");
   assert_writes(p, "{\"aps\":{\"alert\":\"a\"},\"acme\":1}");
   apns_payload_free(p);
 }
@@ -300,7 +300,7 @@ static void options_that_cannot_be(void **state) {
   assert_string_equal(error.message, "payload_out is NULL");
   options.limit = SIZE_MAX;
   assert_status(APNS_ERR_ARGUMENT, apns_payload_new(&options, &payload, &error), &error);
-  assert_string_equal(error.message, "limit is 18446744073709551615, more than there is memory");
+  assert_string_equal(error.message, "limit is 18446744073709551615, which is larger than memory");
   options.limit = 0;
   options.truncate = 1;
   options.suffix = "\xFF";
@@ -310,7 +310,7 @@ static void options_that_cannot_be(void **state) {
   options.suffix = "\xCC\x81"; /* a combining acute accent */
   options.suffix_length = 2;
   assert_status(APNS_ERR_ARGUMENT, apns_payload_new(&options, &payload, &error), &error);
-  assert_contains(error.message, "would change the character before it");
+  assert_contains(error.message, "joins the one before it");
   options.size = 3;
   assert_status(APNS_ERR_ARGUMENT, apns_payload_new(&options, &payload, &error), &error);
   assert_contains(error.message, "set the structure up with its INIT macro");
@@ -349,6 +349,169 @@ static void a_template_changes_in_place(void **state) {
   assert_writes(p, "{\"aps\":{\"sound\":\"default\",\"alert\":\"a\"},\"id\":3}");
   assert_ok(apns_payload_set_string(p, APNS_KEY_SOUND, S("other"), &e), &e);
   assert_writes(p, "{\"aps\":{\"sound\":\"other\",\"alert\":\"a\"},\"id\":3}");
+  apns_payload_free(p);
+}
+
+/* ---- Live Activities ---------------------------------------------------- */
+
+#define STATE "{\"currentHealthLevel\":100,\"eventDescription\":\"Adventure has begun!\"}"
+#define TITLE "{\"loc-key\":\"%@ is on an adventure!\",\"loc-args\":[\"Power Panda\"]}"
+#define BODY "{\"loc-key\":\"%@ found a sword!\",\"loc-args\":[\"Power Panda\"]}"
+
+static void assert_passes_the_check(apns_payload_t *p) {
+  char json[4096];
+  size_t length = 0, count = 0;
+  apns_error_t e = APNS_ERROR_INIT;
+  assert_ok(apns_payload_write(p, json, sizeof json, &length, NULL, &e), &e);
+  assert_ok(apns_payload_check(json, length, sizeof json, NULL, 0, &count, &e), &e);
+  assert_int_equal(count, 0);
+}
+
+static void a_live_activity_starts_and_ends(void **state) {
+  (void)state;
+  apns_error_t e = APNS_ERROR_INIT;
+  apns_payload_t *p = payload_of(4096, NULL);
+  assert_ok(apns_payload_set_integer(p, APNS_KEY_TIMESTAMP, 1234, &e), &e);
+  assert_ok(apns_payload_set_string(p, APNS_KEY_EVENT, S("start"), &e), &e);
+  assert_ok(apns_payload_set_json(p, APNS_KEY_CONTENT_STATE, S(STATE), &e), &e);
+  assert_ok(apns_payload_set_string(p, APNS_KEY_ATTRIBUTES_TYPE, S("AdventureAttributes"), &e), &e);
+  assert_ok(apns_payload_set_json(p, APNS_KEY_ATTRIBUTES,
+                                  S(" { \"hero\" : { \"name\" : \"P\\u0061nda\" } } "), &e),
+            &e);
+  assert_ok(apns_payload_set_json(p, APNS_KEY_TITLE, S(TITLE), &e), &e);
+  assert_ok(apns_payload_set_json(p, APNS_KEY_BODY, S(BODY), &e), &e);
+  assert_ok(apns_payload_set_string(p, APNS_KEY_ALERT_SOUND, S("chime.aiff"), &e), &e);
+  assert_ok(apns_payload_set_integer(p, APNS_KEY_INPUT_PUSH_TOKEN, 1, &e), &e);
+  assert_writes(p,
+                "{\"aps\":{\"timestamp\":1234,\"event\":\"start\",\"content-state\":" STATE
+                ",\"attributes-type\":\"AdventureAttributes\",\"attributes\":{\"hero\":{\"name\":"
+                "\"Panda\"}},\"alert\":{\"title\":" TITLE ",\"body\":" BODY
+                ",\"sound\":\"chime.aiff\"},\"input-push-token\":1}}");
+  assert_passes_the_check(p);
+  assert_ok(apns_payload_remove(p, APNS_KEY_INPUT_PUSH_TOKEN, &e), &e);
+  assert_ok(apns_payload_set_string(p, APNS_KEY_INPUT_PUSH_CHANNEL, S("dHN0LXNyY2g="), &e), &e);
+  assert_passes_the_check(p);
+
+  apns_payload_reset(p);
+  assert_ok(apns_payload_set_string(p, APNS_KEY_EVENT, S("end"), &e), &e);
+  assert_ok(apns_payload_set_integer(p, APNS_KEY_TIMESTAMP, 1685952000, &e), &e);
+  assert_ok(apns_payload_set_integer(p, APNS_KEY_STALE_DATE, 1685952001, &e), &e);
+  assert_ok(apns_payload_set_integer(p, APNS_KEY_DISMISSAL_DATE, 1663177260, &e), &e);
+  assert_ok(apns_payload_set_string(p, APNS_KEY_TITLE, S("t"), &e), &e);
+  assert_writes(p,
+                "{\"aps\":{\"event\":\"end\",\"timestamp\":1685952000,\"stale-date\":1685952001,"
+                "\"dismissal-date\":1663177260,\"alert\":{\"title\":\"t\"}}}");
+  assert_passes_the_check(p);
+  apns_payload_free(p);
+}
+
+/* The only one of Apple's keys that is a boolean. */
+static void content_that_changed(void **state) {
+  (void)state;
+  apns_error_t e = APNS_ERROR_INIT;
+  apns_payload_t *p = payload_of(4096, NULL);
+  assert_ok(apns_payload_set_integer(p, APNS_KEY_CONTENT_CHANGED, 1, &e), &e);
+  assert_writes(p, "{\"aps\":{\"content-changed\":true}}");
+  assert_passes_the_check(p);
+  assert_ok(apns_payload_set_integer(p, APNS_KEY_CONTENT_CHANGED, 0, &e), &e);
+  assert_writes(p, "{\"aps\":{\"content-changed\":false}}");
+  assert_ok(apns_payload_set_integer(p, APNS_KEY_CONTENT_CHANGED, INT64_MIN, &e), &e);
+  assert_ok(apns_payload_set_integer(p, APNS_KEY_BADGE, 1, &e), &e);
+  assert_writes(p, "{\"aps\":{\"content-changed\":true,\"badge\":1}}");
+  assert_refused(p, apns_payload_set_string(p, APNS_KEY_CONTENT_CHANGED, S("true"), error),
+                 "content-changed is an integer: set it with apns_payload_set_integer()");
+  assert_ok(apns_payload_remove(p, APNS_KEY_CONTENT_CHANGED, &e), &e);
+  assert_writes(p, "{\"aps\":{\"badge\":1}}");
+  apns_payload_free(p);
+}
+
+static void a_json_that_is_refused_changes_nothing(void **state) {
+  (void)state;
+  apns_error_t e = APNS_ERROR_INIT;
+  apns_payload_t *p = payload_of(200, "...");
+  const char *const localized =
+      " is not an object with loc-key, a string, and loc-args, an array of strings";
+  char message[160];
+  assert_ok(apns_payload_set_json(p, APNS_KEY_CONTENT_STATE, S("{\"a\":[1,{}]}"), &e), &e);
+  assert_ok(apns_payload_set_json(p, APNS_KEY_BODY, S("{\"loc-key\":\"k\"}"), &e), &e);
+  assert_refused(p, apns_payload_set_json(p, APNS_KEY_CONTENT_STATE, S("{\"a\":[2,{]}"), error),
+                 "content-state: byte 9: expected a key in quotation marks or '}'");
+  assert_refused(p, apns_payload_set_json(p, APNS_KEY_CONTENT_STATE, S(" [1]"), error),
+                 "content-state is not a JSON object");
+  assert_refused(p, apns_payload_set_json(p, APNS_KEY_ATTRIBUTES, NULL, 0, error),
+                 "attributes is NULL or its length is impossible");
+  assert_refused(p, apns_payload_set_string(p, APNS_KEY_ATTRIBUTES, S("a"), error),
+                 "attributes is an object: set it with apns_payload_set_json()");
+  assert_refused(p, apns_payload_set_json(p, APNS_KEY_EVENT, S("{}"), error),
+                 "event is a string: set it with apns_payload_set_string()");
+  static const char *const texts[] = {"{}",
+                                      "{\"loc_key\":\"k\"}",
+                                      "{\"loc-key\":1}",
+                                      "{\"loc-args\":[]}",
+                                      "{\"loc-key\":\"k\",\"loc-key\":\"l\"}",
+                                      "{\"loc-key\":\"k\",\"loc-args\":[1]}",
+                                      "{\"loc-key\":\"k\",\"loc-args\":[\"a\",{}]}",
+                                      "{\"loc-key\":\"k\",\"loc-args\":\"a\"}"};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    snprintf(message, sizeof message, "title%s", localized);
+    assert_refused(p, apns_payload_set_json(p, APNS_KEY_TITLE, texts[i], strlen(texts[i]), error),
+                   message);
+    snprintf(message, sizeof message, "body%s", localized);
+    assert_refused(p, apns_payload_set_json(p, APNS_KEY_BODY, texts[i], strlen(texts[i]), error),
+                   message);
+  }
+  const char *const before =
+      "{\"aps\":{\"content-state\":{\"a\":[1,{}]},\"alert\":{\"body\":{\"loc-key\":\"k\"}}}}";
+  assert_writes(p, before);
+  /* As deep as the device reads, and one deeper: within aps, and aps within the payload. */
+  char deep[4000];
+  size_t length = 0;
+  for (size_t level = 0; level < 509; level++, length += 5) memcpy(deep + length, "{\"a\":", 5);
+  memcpy(deep + length, "[]", 2);
+  length += 2;
+  memset(deep + length, '}', 509);
+  apns_payload_t *nested = payload_of(8192, NULL);
+  assert_ok(apns_payload_set_json(nested, APNS_KEY_ATTRIBUTES, deep, length + 509, &e), &e);
+  assert_ok(apns_payload_set_string(nested, APNS_KEY_EVENT, S("end"), &e), &e);
+  assert_ok(apns_payload_set_integer(nested, APNS_KEY_TIMESTAMP, 1, &e), &e);
+  assert_passes_the_check(nested);
+  apns_payload_free(nested);
+  memcpy(deep + length - 2, "[[]]", 4);
+  memset(deep + length + 2, '}', 509);
+  assert_status(APNS_ERR_ARGUMENT,
+                apns_payload_set_json(p, APNS_KEY_ATTRIBUTES, deep, length + 511, &e), &e);
+  assert_contains(e.message, "nested deeper than 512");
+  /* An object is no text to be shortened. */
+  char text[200], json[300];
+  memset(text, 'x', sizeof text);
+  assert_ok(apns_payload_set_string(p, APNS_KEY_CATEGORY, text, sizeof text, &e), &e);
+  assert_refused(p, apns_payload_write(p, json, sizeof json, &length, NULL, error),
+                 "the payload has 285 bytes, 85 more than its limit of 200");
+  apns_payload_free(p);
+}
+
+static void a_live_activity_as_a_template_allocates_nothing(void **state) {
+  (void)state;
+  apns_error_t e = APNS_ERROR_INIT;
+  apns_payload_t *p = payload_of(4096, NULL);
+  char content[200], json[4096], expected[300];
+  size_t length = 0, before = 0;
+  assert_ok(apns_payload_set_string(p, APNS_KEY_EVENT, S("update"), &e), &e);
+  for (int round = 0; round < 2000; round++) {
+    /* The first is the longest. */
+    int size = snprintf(content, sizeof content, "{\"level\":%d,\"text\":\"%.*s\"}", 9999 - round,
+                        40 - round % 40, "Power Panda has been knocked down, and up");
+    assert_ok(apns_payload_set_json(p, APNS_KEY_CONTENT_STATE, content, (size_t)size, &e), &e);
+    assert_ok(apns_payload_set_integer(p, APNS_KEY_TIMESTAMP, 1685952000 + round, &e), &e);
+    assert_ok(apns_payload_write(p, json, sizeof json, &length, NULL, &e), &e);
+    snprintf(expected, sizeof expected,
+             "{\"aps\":{\"event\":\"update\",\"content-state\":%s,\"timestamp\":%d}}", content,
+             1685952000 + round);
+    assert_int_equal(length, strlen(expected));
+    assert_memory_equal(json, expected, length);
+    if (round == 0) before = allocations;
+  }
+  assert_int_equal(allocations, before);
   apns_payload_free(p);
 }
 
@@ -543,7 +706,7 @@ static void the_body_or_the_last_argument_is_what_is_shortened(void **state) {
                  "the payload has 101 bytes, 31 more than its limit of 70");
   assert_ok(apns_payload_set_string(p, APNS_KEY_BODY, S("body"), &e), &e);
   assert_refused(p, apns_payload_write(p, json, sizeof json, &length, NULL, error),
-                 "the payload has 115 bytes, 114 with its text cut to nothing, 44 more than its "
+                 "the payload has 115 bytes, 114 with all its text cut, 44 more than its "
                  "limit of 70");
   assert_int_equal(length, 114);
   apns_payload_free(p);
@@ -630,6 +793,10 @@ int main(void) {
       cmocka_unit_test(a_long_name_leaves_room_for_what_is_said_of_it),
       cmocka_unit_test(options_that_cannot_be),
       cmocka_unit_test(a_template_changes_in_place),
+      cmocka_unit_test(a_live_activity_starts_and_ends),
+      cmocka_unit_test(content_that_changed),
+      cmocka_unit_test(a_json_that_is_refused_changes_nothing),
+      cmocka_unit_test(a_live_activity_as_a_template_allocates_nothing),
       cmocka_unit_test(a_payload_that_is_warm_allocates_nothing),
       cmocka_unit_test(many_custom_keys),
       cmocka_unit_test(each_name_is_there_once),

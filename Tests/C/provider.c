@@ -1,7 +1,9 @@
 #include "provider.h"
 
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -111,6 +113,28 @@ static void fill_in(apns_notification_t *made, uint8_t *token, char *payload, si
   made->payload = payload;
   made->payload_length = (size_t)length;
   made->user_data = (void *)(uintptr_t)(n + 1);
+}
+
+/* A listener whose queue is full answers nobody. */
+bool silent_address_open(silent_address_t *silent, uint16_t port) {
+  const struct sockaddr_in address = {
+      .sin_family = AF_INET, .sin_addr = {htonl(0x7F000002)}, .sin_port = htons(port)};
+  const struct sockaddr *name = (const struct sockaddr *)&address;
+  silent->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (bind(silent->listener, name, sizeof address) || listen(silent->listener, 0)) {
+    close(silent->listener);
+    return false;
+  }
+  for (size_t index = 0; index < 8; index++) {
+    silent->fillers[index] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    connect(silent->fillers[index], name, sizeof address);
+  }
+  return true;
+}
+
+void silent_address_close(silent_address_t *silent) {
+  for (size_t index = 0; index < 8; index++) close(silent->fillers[index]);
+  close(silent->listener);
 }
 
 const apns_notification_t *notification(size_t n) {

@@ -78,6 +78,16 @@ apns_session_options_t options_for(const gateway_t *gateway);
 /** A session to the gateway with provider_credentials(); `options` NULL: options_for(). */
 apns_session_t *session_to(const gateway_t *gateway, const apns_session_options_t *options);
 
+/** 127.0.0.2, which takes no connection to this port and says nothing: the network's own silence.
+ */
+typedef struct silent_address {
+  int listener, fillers[8];
+} silent_address_t;
+
+/** False if the system does not allow it. */
+bool silent_address_open(silent_address_t *silent, uint16_t port);
+void silent_address_close(silent_address_t *silent);
+
 /** The n-th notification: its token, payload and user_data say n. Valid until the next call. */
 const apns_notification_t *notification(size_t n);
 

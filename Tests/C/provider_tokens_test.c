@@ -139,15 +139,15 @@ static void files_that_are_no_key(void **state) {
   assert_int_equal(error.sys_errno, ENOENT);
   options.token_key_file = identities_write("empty.p8", "", 0);
   check_refused(&options, APNS_ERR_CREDENTIALS, "token_key file", options.token_key_file,
-                "no PEM private key");
+                "no private key in PEM");
   options.token_key_file = all->provider.certificate_file;
   check_refused(&options, APNS_ERR_CREDENTIALS, "token_key file", options.token_key_file,
-                "no PEM private key");
+                "no private key in PEM");
   options.token_key_file = identities_write("cut.p8", p8, p8_length / 2);
   check_refused(&options, APNS_ERR_CREDENTIALS, "token_key file", options.token_key_file);
   options.token_key_file = identities_write("text.p8", "no key at all", 13);
   check_refused(&options, APNS_ERR_CREDENTIALS, "token_key file", options.token_key_file,
-                "no PEM private key");
+                "no private key in PEM");
 }
 
 static EVP_PKEY *key_on(int curve) {
@@ -184,7 +184,7 @@ static void identifiers_that_cannot_be(void **state) {
   static const struct {
     const char *text, *message;
   } wrong[] = {
-      {NULL, "is not given with the token_key"},
+      {NULL, "is missing; the token_key needs it"},
       {"", "has 0 characters, not 10"},
       {"ABC123DEF", "has 9 characters, not 10"},
       {"ABC123DEFGH", "has 11 characters, not 10"},
@@ -217,12 +217,12 @@ static void options_that_contradict(void **state) {
   options.token_key_length = 0;
   check_refused(&options, APNS_ERR_ARGUMENT, "token_key_length is 0");
   options.token_key_bytes = NULL;
-  check_refused(&options, APNS_ERR_ARGUMENT, "without a token_key");
+  check_refused(&options, APNS_ERR_ARGUMENT, "is given without a token_key");
   options.key_id = NULL;
-  check_refused(&options, APNS_ERR_ARGUMENT, "without a token_key");
+  check_refused(&options, APNS_ERR_ARGUMENT, "is given without a token_key");
   options.key_id = KEY_ID;
   options.team_id = NULL;
-  check_refused(&options, APNS_ERR_ARGUMENT, "without a token_key");
+  check_refused(&options, APNS_ERR_ARGUMENT, "is given without a token_key");
 }
 
 /* A key in a message would end up in a log. */

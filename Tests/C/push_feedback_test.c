@@ -78,12 +78,6 @@ static service_t *service_with(gone_t *gone) {
   return service_start(&options);
 }
 
-static void end(apns_session_t *session, service_t *service) {
-  apns_session_free(session);
-  service_stop(service);
-  service_free(service);
-}
-
 static void the_list_is_that_of_the_410s(void **state) {
   (void)state;
   gone_t gone = {.every = 3};
@@ -111,7 +105,7 @@ static void the_list_is_that_of_the_410s(void **state) {
     told++;
   }
   assert_int_equal(told, 34);
-  end(session, service);
+  push_end(session, service);
 }
 
 static void each_device_is_listed_once_with_the_last_time(void **state) {
@@ -137,7 +131,7 @@ static void each_device_is_listed_once_with_the_last_time(void **state) {
   drain(session);
   read_list(session);
   assert_int_equal(registry.count, 1);
-  end(session, service);
+  push_end(session, service);
 }
 
 static void what_is_not_taken_stays(void **state) {
@@ -156,7 +150,7 @@ static void what_is_not_taken_stays(void **state) {
   read_list(session);
   assert_int_equal(registry.count, 4);
   for (size_t n = 0; n < 4; n++) assert_true(registry.found[n].gone != tuple.timestamp);
-  end(session, service);
+  push_end(session, service);
 }
 
 static void the_list_outlives_the_session(void **state) {
@@ -186,7 +180,7 @@ static void check_one(int status, const char *body, size_t listed) {
   read_list(session);
   assert_int_equal(registry.count, listed);
   if (listed) assert_in_range(registry.found[0].gone, before, time(NULL));
-  end(session, service);
+  push_end(session, service);
 }
 
 static void only_what_apns_says_is_gone(void **state) {
@@ -224,7 +218,7 @@ static void memory_is_bounded(void **state) {
   read_list(session);
   assert_int_equal(registry.count, 1);
   assert_int_equal(registry.found[0].number, missing);
-  end(session, service);
+  push_end(session, service);
 }
 
 /* The same call and the same loop where the session speaks the binary interface. */
@@ -283,7 +277,7 @@ static void a_child_has_none(void **state) {
   clean_up(family.feedback);
   assert_int_equal(registry.count, 3);
   apns_feedback_free(family.feedback);
-  end(session, service);
+  push_end(session, service);
 }
 
 int main(void) {

@@ -148,10 +148,10 @@ static void what_cannot_be_asked(void **state) {
   long_topic[sizeof long_topic - 1] = 0;
   const char *const topics[][2] = {
       {"", "topic is empty"},
-      {"com.example\napp", "topic has character 0x0a at 11"},
-      {"com example", "topic has character 0x20 at 3"},
-      {" ", "topic has character 0x20 at 0"},
-      {"app\x7F", "topic has character 0x7f at 3"},
+      {"com.example\napp", "topic cannot have character 0x0a at 11"},
+      {"com example", "topic cannot have character 0x20 at 3"},
+      {" ", "topic cannot have character 0x20 at 0"},
+      {"app\x7F", "topic cannot have character 0x7f at 3"},
       {long_topic, "topic has more than 255 bytes"},
   };
   apns_error_t error = APNS_ERROR_INIT;
@@ -192,13 +192,14 @@ static void what_cannot_be_asked(void **state) {
           "payload has 4097 bytes, more than 4096");
   REFUSED(push.reserved[5] = 1, APNS_REJECT_NONE,
           "apns_notification_t.reserved is reserved and has to be zero");
-  REFUSED(push.topic = "a b", APNS_REJECT_INVALID_TOPIC_SIZE, "topic has character 0x20 at 1");
+  REFUSED(push.topic = "a b", APNS_REJECT_INVALID_TOPIC_SIZE,
+          "topic cannot have character 0x20 at 1");
   REFUSED(push.topic = long_topic, APNS_REJECT_INVALID_TOPIC_SIZE, "topic has more than 255");
   REFUSED(push.push_type = 99, processing, "push_type is 99");
   REFUSED(push.priority = 7, processing, "priority is 7");
   REFUSED((push.push_type = APNS_PUSH_TYPE_BACKGROUND, push.priority = 10), processing,
-          "priority is 10, and a background push has 5");
-  REFUSED(push.collapse_id = "a\nb", processing, "collapse_id has character 0x0a at 1");
+          "priority is 10, but a background push needs 5");
+  REFUSED(push.collapse_id = "a\nb", processing, "collapse_id cannot have character 0x0a at 1");
   REFUSED(push.apns_id = "x", processing, "apns_id is not a UUID");
 #undef REFUSED
   assert_int_equal(stats_of(session).taken, 0);
@@ -339,6 +340,184 @@ static void a_reason_that_would_not_stay_in_its_line(void **state) {
   service_free(service);
 }
 
+/* ---- Push type and topic ---------------------------------------------------- */
+
+#define ACTIVITY "{\"aps\":{\"timestamp\":1,\"event\":\"update\",\"content-state\":{}}}"
+#define CHANGED "{\"aps\":{\"content-changed\":true}}"
+
+/* A notification of this type and with this topic of its own; 0 and NULL: it says none. */
+typedef struct told {
+  const char *payload, *topic;
+  apns_push_type_t type;
+} told_t;
+
+static apns_notification_t telling(const told_t *told) {
+  apns_notification_t push = *notification(1);
+  push.payload = told->payload, push.payload_length = strlen(told->payload);
+  push.topic = told->topic;
+  push.push_type = (uint8_t)told->type;
+  return push;
+}
+
+/* A session whose topic is com.example.app, which neither needs nor has a suffix. */
+static apns_session_t *session_of_app(service_t *service, uint32_t checks) {
+  apns_session_options_t options = push_options(service);
+  options.topic = "com.example.app";
+  options.checks = checks;
+  return push_session(service, &options);
+}
+
+/* What is not said follows from the payload and the topic; what is said is never changed. */
+static void type_and_topic_that_are_not_said(void **state) {
+  (void)state;
+  static const struct {
+    told_t told;
+    const char *type, *topic;
+  } cases[] = {
+      {{ACTIVITY, NULL, 0}, "liveactivity", "com.example.app.push-type.liveactivity"},
+      {{ACTIVITY, "a.b", 0}, "liveactivity", "a.b"},
+      {{ACTIVITY, NULL, APNS_PUSH_TYPE_ALERT}, "alert", "com.example.app"},
+      {{"{\"aps\":{}}", NULL, APNS_PUSH_TYPE_LIVEACTIVITY},
+       "liveactivity",
+       "com.example.app.push-type.liveactivity"},
+      {{"{\"aps\":{}}", "a.push-type.liveactivity", 0}, "liveactivity", "a.push-type.liveactivity"},
+      {{CHANGED, NULL, 0}, "alert", "com.example.app"},
+      {{CHANGED, "a.push-type.widgets", 0}, "widgets", "a.push-type.widgets"},
+      {{CHANGED, "a.push-type.controls", 0}, "controls", "a.push-type.controls"},
+      {{CHANGED, NULL, APNS_PUSH_TYPE_CONTROLS}, "controls", "com.example.app.push-type.controls"},
+      {{"{\"aps\":{}}", NULL, APNS_PUSH_TYPE_VOIP}, "voip", "com.example.app.voip"},
+      {{"{\"aps\":{}}", "com.example.voip", 0}, "alert", "com.example.voip"},
+      {{"{\"mdm\":\"p\"}", "com.apple.mgmt.External.7", 0}, "mdm", "com.apple.mgmt.External.7"},
+  };
+#define CASES (sizeof cases / sizeof *cases)
+  service_t *service = service_start(NULL);
+  apns_session_t *session = session_of_app(service, 0);
+  apns_error_t error = APNS_ERROR_INIT;
+  for (size_t index = 0; index < CASES; index++) {
+    const apns_notification_t push = telling(&cases[index].told);
+    assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+  }
+  drain(session);
+  apns_session_free(session);
+  service_stop(service);
+  for (size_t index = 0; index < CASES; index++) {
+    assert_string_equal(service_push(service, index)->push_type, cases[index].type);
+    assert_string_equal(service_push(service, index)->topic, cases[index].topic);
+  }
+#undef CASES
+  service_free(service);
+}
+
+/* A builder knows what it builds before the payload is written. */
+static void a_builders_live_activity(void **state) {
+  (void)state;
+  service_t *service = service_start(NULL);
+  apns_session_t *session = session_of_app(service, APNS_CHECK_ALL);
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_payload_t *payload = NULL;
+  assert_ok(apns_payload_new(NULL, &payload, &error), &error);
+  assert_ok(apns_payload_set_integer(payload, APNS_KEY_TIMESTAMP, 1, &error), &error);
+  assert_ok(apns_payload_set_string(payload, APNS_KEY_EVENT, "end", 3, &error), &error);
+  apns_notification_t push = *notification(1);
+  push.payload = NULL, push.payload_length = 0;
+  push.push_type = APNS_PUSH_TYPE_LIVEACTIVITY;
+  assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error), &error);
+  push.push_type = 0;
+  assert_ok(apns_payload_set_integer(payload, APNS_KEY_DISMISSAL_DATE, 2, &error), &error);
+  assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error), &error);
+  push.push_type = APNS_PUSH_TYPE_ALERT;
+  assert_status(APNS_ERR_ARGUMENT,
+                apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error), &error);
+  assert_string_equal(error.message, "push_type is alert, but the payload is a Live Activity's");
+  apns_payload_reset(payload);
+  assert_ok(apns_payload_set_integer(payload, APNS_KEY_CONTENT_CHANGED, 1, &error), &error);
+  push.push_type = APNS_PUSH_TYPE_WIDGETS;
+  assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error), &error);
+  drain(session);
+  apns_payload_free(payload);
+  apns_session_free(session);
+  service_stop(service);
+  assert_string_equal(service_push(service, 0)->push_type, "liveactivity");
+  assert_string_equal(service_push(service, 1)->push_type, "liveactivity");
+  assert_string_equal(service_push(service, 1)->topic, "com.example.app.push-type.liveactivity");
+  assert_string_equal(service_push(service, 2)->topic, "com.example.app.push-type.widgets");
+  assert_string_equal(service_push(service, 2)->payload, CHANGED);
+  service_free(service);
+}
+
+/* What the service refuses for its topic, and what a device ignores altogether. */
+static void what_does_not_fit_is_refused_where_asked_for(void **state) {
+  (void)state;
+  static const struct {
+    told_t told;
+    const char *message;
+  } wrong[] = {
+      {{ACTIVITY, "a.b", 0},
+       "push_type is liveactivity, but the topic does not end in .push-type.liveactivity"},
+      {{"{\"aps\":{}}", "a.b", APNS_PUSH_TYPE_VOIP},
+       "push_type is voip, but the topic does not end in .voip"},
+      {{"{\"aps\":{}}", "a.push-type.widgets", APNS_PUSH_TYPE_ALERT},
+       "push_type is alert, but the topic ends in .push-type.widgets"},
+      {{ACTIVITY, NULL, APNS_PUSH_TYPE_ALERT},
+       "push_type is alert, but the payload is a Live Activity's"},
+      {{CHANGED, NULL, 0},
+       "push_type is alert, but the payload's content-changed is for widgets and controls"},
+      {{"{\"aps\":{\"alert\":\"a\"}}", NULL, APNS_PUSH_TYPE_LIVEACTIVITY},
+       "push_type is liveactivity, but the payload has no key of a Live Activity"},
+      {{"{\"aps\":{}}", NULL, APNS_PUSH_TYPE_WIDGETS},
+       "push_type is widgets, but the payload has no content-changed"},
+      {{"{\"aps\":{}}", NULL, APNS_PUSH_TYPE_MDM}, "push_type is mdm, but the payload has no mdm"},
+  };
+#define WRONG (sizeof wrong / sizeof *wrong)
+  /* Everything else may mean something to the app, or to a later device. */
+  static const told_t fine[] = {
+      {ACTIVITY, NULL, 0},
+      {ACTIVITY, NULL, APNS_PUSH_TYPE_LOCATION},
+      {"{\"aps\":{\"event\":\"end\",\"timestamp\":1}}", NULL, APNS_PUSH_TYPE_LIVEACTIVITY},
+      {"{\"aps\":{\"event\":\"end\",\"content-state\":{},\"alert\":\"a\"}}", NULL,
+       APNS_PUSH_TYPE_ALERT},
+      {"{\"aps\":{\"content-changed\":true,\"alert\":\"a\"}}", NULL, 0},
+      {"{\"aps\":{\"content-changed\":true,\"content-available\":1}}", NULL, 0},
+      {"{\"aps\":{\"content-changed\":true,\"content-available\":1}}", NULL,
+       APNS_PUSH_TYPE_CONTROLS},
+      {"{\"mdm\":\"p\"}", "com.example.mdm", APNS_PUSH_TYPE_MDM},
+      {"{\"mdm\":\"p\"}", NULL, APNS_PUSH_TYPE_ALERT},
+      {"{\"aps\":{}}", "a.voip", APNS_PUSH_TYPE_ALERT},
+      {"{\"aps\":{\"alert\":\"a\"}}", NULL, APNS_PUSH_TYPE_BACKGROUND},
+      {"{\"call\":7}", "a.voip", APNS_PUSH_TYPE_VOIP},
+  };
+#define FINE (sizeof fine / sizeof *fine)
+  service_t *service = service_start(NULL);
+  apns_session_t *session = session_of_app(service, APNS_CHECK_PAYLOAD);
+  apns_error_t error = APNS_ERROR_INIT;
+  for (size_t index = 0; index < WRONG; index++) {
+    const apns_notification_t push = telling(&wrong[index].told);
+    assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
+    assert_string_equal(error.message, wrong[index].message);
+    assert_int_equal(error.reject, APNS_REJECT_PROCESSING_ERROR);
+    assert_int_equal(error.cause, index < 3 ? APNS_CAUSE_TOPIC : APNS_CAUSE_NONE);
+  }
+  /* None of them cost a connection. */
+  assert_int_equal(service_connections(service), 0);
+  for (size_t index = 0; index < FINE; index++) {
+    const apns_notification_t push = telling(&fine[index]);
+    assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+  }
+  drain(session);
+  apns_session_free(session);
+  /* Nothing is refused that nobody asked to check. */
+  session = session_of_app(service, APNS_CHECK_EXPIRY);
+  for (size_t index = 0; index < WRONG; index++) {
+    const apns_notification_t push = telling(&wrong[index].told);
+    assert_ok(apns_session_send(session, &push, 0, NULL, &error), &error);
+  }
+  drain(session);
+  apns_session_free(session);
+  service_stop(service);
+  assert_int_equal(service_count(service), FINE + WRONG);
+  service_free(service);
+}
+
 int main(void) {
   identities_make();
   if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
@@ -349,6 +528,9 @@ int main(void) {
       cmocka_unit_test(an_answer_is_formed_like_one),
       cmocka_unit_test(what_cannot_be_asked),
       cmocka_unit_test(checks_by_http2),
+      cmocka_unit_test(type_and_topic_that_are_not_said),
+      cmocka_unit_test(a_builders_live_activity),
+      cmocka_unit_test(what_does_not_fit_is_refused_where_asked_for),
       cmocka_unit_test(a_reason_that_would_not_stay_in_its_line),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

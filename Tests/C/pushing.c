@@ -25,6 +25,11 @@ apns_session_t *push_session(const service_t *service, const apns_session_option
   return session;
 }
 
+service_reply_t judge_first(void *context, const service_push_t *push) {
+  const service_reply_t *first = context;
+  return push->number == 0 ? *first : (service_reply_t){0};
+}
+
 size_t number_of(const service_push_t *push) {
   unsigned char bytes[sizeof(size_t)];
   for (size_t index = 0; index < sizeof bytes; index++) {
@@ -48,6 +53,16 @@ void send_all(apns_session_t *session, size_t from, size_t to) {
 void drain(apns_session_t *session) {
   apns_error_t error = APNS_ERROR_INIT;
   assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+}
+
+void push_stop(apns_session_t *session, service_t *service) {
+  apns_session_free(session);
+  service_stop(service);
+}
+
+void push_end(apns_session_t *session, service_t *service) {
+  push_stop(session, service);
+  service_free(service);
 }
 
 apns_event_t one_event(apns_session_t *session) {

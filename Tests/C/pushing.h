@@ -12,6 +12,10 @@ apns_session_options_t push_options(const service_t *service);
 /** A session to it with provider_credentials(); `options` NULL: push_options(). */
 apns_session_t *push_session(const service_t *service, const apns_session_options_t *options);
 
+/** A judge: replies to the first request with the `service_reply_t` of its context, and accepts all
+    others. */
+service_reply_t judge_first(void *context, const service_push_t *push);
+
 /** The number that notification() wrote into the token. */
 size_t number_of(const service_push_t *push);
 
@@ -20,6 +24,12 @@ void send_all(apns_session_t *session, size_t from, size_t to);
 
 /** Until every notification has its end. */
 void drain(apns_session_t *session);
+
+/** Frees the session and stops the service, which still says what it heard. */
+void push_stop(apns_session_t *session, service_t *service);
+
+/** Frees the service too. */
+void push_end(apns_session_t *session, service_t *service);
 
 /** The next event, which has to be there. */
 apns_event_t one_event(apns_session_t *session);

@@ -13,8 +13,15 @@
 #include "provider.h"
 #include "Service/service.h"
 
-/* The blocks of Documentation/C.md: the first one's main(), and the function of the second. */
+/* The blocks of Documentation/C.md: the first one's main(), and the functions of the others. */
 int page_main(void);
+apns_status_t prepare_update(apns_payload_t *payload, apns_error_t *error);
+apns_status_t set_update(apns_payload_t *payload, const char *state, apns_error_t *error);
+apns_status_t open_match(const apns_credentials_t *credentials, char *channel_id,
+                         apns_error_t *error);
+apns_status_t tell_all(apns_session_t *session, const char *channel_id, const char *json,
+                       apns_error_t *error);
+void run_until_drained(apns_session_t *session);
 apns_status_t open_session(apns_session_t **session_out, apns_error_t *error);
 
 #define TOKEN "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
@@ -167,6 +174,94 @@ static void the_binary_one_goes_to_a_private_gateway(void **state) {
   identity_drop(&private);
 }
 
+static apns_session_t *in_a_loop;
+
+static int drain_in_a_loop(void) {
+  run_until_drained(in_a_loop);
+  return 0;
+}
+
+static void the_loop_of_the_page_drains(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  options.host = "127.0.0.1";
+  options.nonblocking = options.report_accepted = 1;
+  apns_credentials_t *credentials = provider_credentials();
+  apns_error_t error = APNS_ERROR_INIT;
+  char said[256];
+  really = gateway_port(gateway);
+  assert_ok(apns_session_new(&options, credentials, &in_a_loop, &error), &error);
+  send_range(in_a_loop, 0, 3);
+  run(drain_in_a_loop, said, sizeof said);
+  assert_counts(in_a_loop, 3, 3, 0, 0, 0);
+  assert_contains(said, "3 has its outcome\n");
+  apns_session_free(in_a_loop);
+  apns_credentials_free(credentials);
+  gateway_stop(gateway);
+}
+
+static void the_live_activity_of_the_page_has_no_findings(void **state) {
+  (void)state;
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_payload_t *payload = NULL;
+  assert_ok(apns_payload_new(NULL, &payload, &error), &error);
+  assert_ok(prepare_update(payload, &error), &error);
+  for (int home = 0; home < 2; home++) {
+    char score[32], json[256];
+    size_t length = 0, count = 0;
+    apns_payload_finding_t finding = APNS_PAYLOAD_FINDING_INIT;
+    snprintf(score, sizeof score, "{\"home\":%d}", home);
+    assert_ok(set_update(payload, score, &error), &error);
+    assert_ok(apns_payload_write(payload, json, sizeof json - 1, &length, NULL, &error), &error);
+    json[length] = 0;
+    assert_contains(json, score);
+    assert_ok(apns_payload_check(json, length, 0, &finding, 1, &count, &error), &error);
+    assert_int_equal(count, 0);
+  }
+  apns_payload_free(payload);
+}
+
+static service_reply_t create_channel(void *context, const service_push_t *push) {
+  (void)context, (void)push;
+  return (service_reply_t){.status = 201, .channel_id = "dHN0LXNyY2gtY2hubA=="};
+}
+
+static void the_channel_of_the_page_is_made_and_told(void **state) {
+  (void)state;
+  identity_t apple;
+  identity_make(&apple, &(identity_traits_t){
+                            .name = "apple",
+                            .alternative_names =
+                                "DNS:api.push.apple.com,DNS:api-manage-broadcast.push.apple.com",
+                            .signer = &identities_make()->root});
+  service_t *service =
+      service_start(&(service_options_t){.judge = create_channel, .identity = &apple});
+  apns_credentials_t *credentials = provider_credentials();
+  apns_error_t error = APNS_ERROR_INIT;
+  char channel[APNS_CHANNEL_ID_MAX + 1];
+  really = service_port(service);
+  assert_ok(open_match(credentials, channel, &error), &error);
+  assert_string_equal(asked, APNS_CHANNELS_HOST_PRODUCTION);
+  assert_int_equal(meant, 2196);
+  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  options.protocol = APNS_PROTOCOL_HTTP2;
+  options.topic = "com.example.app";
+  apns_session_t *session = NULL;
+  assert_ok(apns_session_new(&options, credentials, &session, &error), &error);
+  assert_ok(tell_all(session, channel, "{\"aps\":{\"event\":\"update\"}}", &error), &error);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  apns_session_free(session);
+  apns_credentials_free(credentials);
+  service_stop(service);
+  assert_int_equal(service_count(service), 2);
+  assert_string_equal(service_push(service, 0)->path, "/1/apps/com.example.app/channels");
+  assert_string_equal(service_push(service, 1)->path, "/4/broadcasts/apps/com.example.app");
+  assert_contains(service_push(service, 1)->fields, "apns-channel-id: dHN0LXNyY2gtY2hubA==\n");
+  service_free(service);
+  identity_drop(&apple);
+}
+
 /* The files that the pages name, in the directory that it runs in. */
 static void lay_out_files(void) {
   const identities_t *all = identities_make();
@@ -193,6 +288,9 @@ int main(void) {
       cmocka_unit_test(ten_lines_say_why_it_was_not_accepted),
       cmocka_unit_test(the_first_one_pushes_to_apple),
       cmocka_unit_test(and_says_why_it_was_not_accepted),
+      cmocka_unit_test(the_live_activity_of_the_page_has_no_findings),
+      cmocka_unit_test(the_channel_of_the_page_is_made_and_told),
+      cmocka_unit_test(the_loop_of_the_page_drains),
       cmocka_unit_test(the_binary_one_goes_to_a_private_gateway),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,7 @@ static void every_vector(void **state) {
     assert_int_equal(apns_reason_from_text(text, strlen(text) + 1), APNS_REASON_OTHER);
     seen++;
   }
-  assert_int_equal(seen, 32);
+  assert_int_equal(seen, 39);
   json_decref(file);
 }
 
@@ -67,6 +67,13 @@ static void the_numbers_are_the_headers(void **state) {
   CHECK(INTERNAL_SERVER_ERROR, 30, "InternalServerError");
   CHECK(SERVICE_UNAVAILABLE, 31, "ServiceUnavailable");
   CHECK(SHUTDOWN, 32, "Shutdown");
+  CHECK(MISSING_CHANNEL_ID, 33, "MissingChannelId");
+  CHECK(BAD_CHANNEL_ID, 34, "BadChannelId");
+  CHECK(CHANNEL_NOT_REGISTERED, 35, "ChannelNotRegistered");
+  CHECK(CANNOT_CREATE_CHANNEL_CONFIG, 36, "CannotCreateChannelConfig");
+  CHECK(FEATURE_NOT_ENABLED, 37, "FeatureNotEnabled");
+  CHECK(MISSING_PUSH_TYPE, 38, "MissingPushType");
+  CHECK(TOPIC_MISMATCH, 39, "TopicMismatch");
 #undef CHECK
 }
 
@@ -78,7 +85,7 @@ static void none_and_others(void **state) {
   assert_int_equal(apns_reason_http_status(APNS_REASON_OTHER), 0);
   assert_int_equal(apns_reason_reject(APNS_REASON_NONE), APNS_REJECT_NONE);
   assert_int_equal(apns_reason_reject(APNS_REASON_OTHER), APNS_REJECT_UNKNOWN);
-  static const int others[] = {33, 100, 254, 256, 257, 65536 + 1, INT32_MAX, -1, INT32_MIN};
+  static const int others[] = {40, 100, 254, 256, 257, 65536 + 1, INT32_MAX, -1, INT32_MIN};
   for (size_t index = 0; index < sizeof others / sizeof *others; index++) {
     assert_string_equal(apns_reason_text((apns_reason_t)others[index]), "other");
     assert_int_equal(apns_reason_http_status((apns_reason_t)others[index]), 0);

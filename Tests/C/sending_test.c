@@ -518,7 +518,7 @@ static void a_refused_notification_costs_no_connection(void **state) {
   assert_status(APNS_ERR_ARGUMENT,
                 apns_session_send_many(session, notification(0), SIZE_MAX, 0, &taken, &error),
                 &error);
-  assert_contains(error.message, "count is 18446744073709551615, more than there is memory");
+  assert_contains(error.message, "count is 18446744073709551615, which is larger than memory");
   assert_counts(session, 0, 0, 0, 0, 0);
   assert_int_equal(gateway_connections(gateway), 0);
   apns_session_free(session);
@@ -764,7 +764,7 @@ static void outcomes_that_nobody_takes_fill_the_window(void **state) {
     taken += status == APNS_OK;
   }
   assert_int_equal(status, APNS_ERR_FULL);
-  assert_contains(error.message, "outcomes wait");
+  assert_contains(error.message, "the window is full: take the ");
   assert_int_equal(apns_status_is_retryable(APNS_ERR_FULL), 0);
   size_t events = stats_of(session).events;
   assert_true(events > 0);

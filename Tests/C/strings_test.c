@@ -18,25 +18,25 @@ static const struct {
   const char *reason, *words;
 } said[] = {
     {"notUTF8", "not UTF-8"},
-    {"notUTF16", "half a unit of UTF-16"},
+    {"notUTF16", "the text ends in the middle of a UTF-16 unit"},
     {"unpairedSurrogate", "half a surrogate pair"},
     {"nulCharacter", "a NUL"},
-    {"unknownEscape", "behind '\\' stands one of"},
-    {"unicodeEscape", "\\U takes four hex digits"},
+    {"unknownEscape", "after '\\' comes one of"},
+    {"unicodeEscape", "\\U needs four hex digits"},
     {"octalEscape", "octal number"},
     {"openString", "the string is never closed"},
     {"openComment", "the comment is never closed"},
     {"openBrace", "the brace is never closed"},
-    {"noKey", "a key should stand here"},
-    {"noEqualSign", "'=' or ';' should stand here"},
-    {"noValue", "a value should stand here"},
-    {"noText", "the value is not a text"},
-    {"noSemicolon", ": ';' should stand here"},
-    {"behindEnd", "behind the last brace"},
+    {"noKey", "expected a key"},
+    {"noEqualSign", "expected '=' or ';'"},
+    {"noValue", "expected a value"},
+    {"noText", "the value is not a string"},
+    {"noSemicolon", ": expected ';'"},
+    {"behindEnd", "expected the end after the last brace"},
     {"binaryList", "binary property list"},
     {"xmlList", "property list in XML"},
     {"directive", "begins neither %@ nor %n$@ nor %%"},
-    {"tooFewArguments", "is wanted, of"},
+    {"tooFewArguments", "the text uses argument "},
 };
 
 static void check_message(const apns_error_t *error, const json_t *fault) {
@@ -78,7 +78,7 @@ static void every_file_that_can_be_read(void **state) {
     const char *text = NULL;
     assert_status(APNS_ERR_ARGUMENT,
                   apns_strings_get(strings, "no such key", 11, &text, NULL, &error), &error);
-    assert_contains(error.message, "no string for the key \"no such key\"");
+    assert_contains(error.message, "there is no string for the key \"no such key\"");
     assert_null(text);
     apns_strings_free(strings);
   }
@@ -154,7 +154,8 @@ static void every_format(void **state) {
       const json_t *wanted = json_object_get(fault, "wanted");
       if (wanted) {
         char words[80];
-        snprintf(words, sizeof words, "argument %d is wanted, of %zu",
+        snprintf(words, sizeof words,
+                 "the text uses argument %d, but the number of arguments is %zu",
                  (int)json_integer_value(wanted), count);
         assert_contains(error.message, words);
       }
@@ -187,7 +188,7 @@ static void a_file_by_its_name(void **state) {
   assert_status(APNS_ERR_ARGUMENT, apns_strings_open(file, &strings, &error), &error);
   assert_contains(error.message, "strings file ");
   assert_contains(error.message, file);
-  assert_contains(error.message, ", line 2, column 8: ';' should stand here, not the end");
+  assert_contains(error.message, ", line 2, column 8: expected ';', not the end");
   assert_status(APNS_ERR_ARGUMENT, apns_strings_open("/nonexistent/a.strings", &strings, &error),
                 &error);
   assert_contains(error.message, "strings file /nonexistent/a.strings");
@@ -261,7 +262,7 @@ static void keys_are_bytes(void **state) {
   key[3] = '\n';
   assert_status(APNS_ERR_ARGUMENT, apns_strings_get(strings, key, 300, &text, NULL, &error),
                 &error);
-  assert_contains(error.message, "no string for the key \"kkk?kkk");
+  assert_contains(error.message, "there is no string for the key \"kkk?kkk");
   assert_contains(error.message, "...\"");
   /* None of its characters is cut in two, and what is none is not repeated. */
   char euros[304] = "k";
@@ -274,7 +275,7 @@ static void keys_are_bytes(void **state) {
   }
   assert_status(APNS_ERR_ARGUMENT,
                 apns_strings_get(strings, "\xFF\xE2\x82", 3, &text, NULL, &error), &error);
-  assert_contains(error.message, "no string for the key \"???\"");
+  assert_contains(error.message, "there is no string for the key \"???\"");
   apns_strings_free(strings);
 }
 
@@ -322,7 +323,7 @@ static void arguments_that_cannot_be(void **state) {
   assert_contains(error.message, "arg_count");
   assert_status(APNS_ERR_ARGUMENT,
                 apns_strings_format(strings, "b", 1, args, 1, buffer, 10, NULL, &error), &error);
-  assert_contains(error.message, "no string for the key \"b\"");
+  assert_contains(error.message, "there is no string for the key \"b\"");
   apns_strings_free(strings);
   apns_strings_free(NULL);
 }

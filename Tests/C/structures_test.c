@@ -1,4 +1,5 @@
 /* Structures that begin with their size: programs older and newer than the library. */
+#include <errno.h>
 #include <stdio.h>
 
 #include "baseline.h"
@@ -54,6 +55,7 @@ static void a_failure_fills_the_error(void **state) {
   assert_int_equal(error.sys_errno, 0);
   assert_int_equal(error.tls_code, 0);
   assert_int_equal(error.reject, 0);
+  assert_int_equal(error.cause, APNS_CAUSE_NONE);
   assert_string_equal(error.message, "session is NULL");
 }
 
@@ -103,11 +105,39 @@ static void an_error_of_a_newer_program_keeps_its_own(void **state) {
   NEWER(apns_error_t) error;
   memset(&error, 0x5A, sizeof error);
   error.known.size = sizeof error;
+  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
+  who.certificate_file = "/nonexistent/provider.pem";
+  apns_credentials_t *credentials = NULL;
+  assert_int_equal(apns_credentials_new(&who, &credentials, &error.known), APNS_ERR_CREDENTIALS);
+  assert_int_equal(error.known.cause, APNS_CAUSE_FILE_UNREADABLE);
+  error.known.cause = 0x5A5A;
   assert_int_equal(apns_session_connect(NULL, &error.known), APNS_ERR_ARGUMENT);
   assert_int_equal(error.known.size, sizeof error);
+  assert_int_equal(error.known.cause, APNS_CAUSE_NONE);
   assert_string_equal(error.known.message, "session is NULL");
   for (size_t index = 0; index < sizeof error.beyond; index++)
     assert_int_equal(error.beyond[index], 0x5A);
+}
+
+/* The same call by the header of 0.1 and by this one: the fields that 0.1 had are where they were,
+   and the cause is in the one that it reserved. */
+static void an_error_of_version_0_1_is_filled(void **state) {
+  (void)state;
+  const char *path = "/nonexistent/provider.pem";
+  const baseline_error_t old = baseline_failure(path);
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
+  who.certificate_file = path;
+  apns_credentials_t *credentials = NULL;
+  assert_int_equal(apns_credentials_new(&who, &credentials, &error), old.returned);
+  assert_int_equal(old.status, APNS_ERR_CREDENTIALS);
+  assert_int_equal(old.sys_errno, ENOENT);
+  assert_int_equal(old.reject, 0);
+  assert_string_equal(old.message, error.message);
+  assert_contains(old.message, path);
+  assert_true(old.keeps_its_neighbours);
+  assert_int_equal(error.cause, APNS_CAUSE_FILE_UNREADABLE);
+  assert_int_equal(old.reserved32, error.cause);
 }
 
 /* ---- Options ------------------------------------------------------------ */
@@ -175,6 +205,16 @@ static apns_status_t with_feedback_options(void *memory, apns_error_t *error) {
   return status;
 }
 
+static const size_t channels_size = sizeof(apns_channels_options_t);
+
+/* Without HTTP/2 it is looked at all the same. */
+static apns_status_t with_channels_options(void *memory, apns_error_t *error) {
+  apns_channels_t *channels = NULL;
+  const apns_status_t status = apns_channels_new(memory, made, &channels, error);
+  apns_channels_free(channels);
+  return status;
+}
+
 static apns_status_t with_payload_options(void *memory, apns_error_t *error) {
   apns_payload_t *payload = NULL;
   const apns_status_t status = apns_payload_new(memory, &payload, error);
@@ -208,6 +248,13 @@ static apns_status_t with_stats(void *memory, apns_error_t *error) {
   return apns_session_stats(held, memory, error);
 }
 
+static apns_status_t with_metrics(void *memory, apns_error_t *error) {
+  return apns_session_metrics(held, memory, error);
+}
+
+/* Newer than 0.1. */
+static const size_t metrics_size = sizeof(apns_session_metrics_t);
+
 static apns_status_t with_findings(void *memory, apns_error_t *error) {
   return apns_payload_check("{\"aps\":{}}", 10, 0, memory, 1, NULL, error);
 }
@@ -221,12 +268,14 @@ static const struct {
     {"apns_credentials_description_t", &baseline.credentials_description, with_description},
     {"apns_session_options_t", &baseline.session_options, with_session_options},
     {"apns_feedback_options_t", &baseline.feedback_options, with_feedback_options},
+    {"apns_channels_options_t", &channels_size, with_channels_options},
     {"apns_payload_options_t", &baseline.payload_options, with_payload_options},
     {"apns_notification_t", &baseline.notification, with_notification},
     {"apns_notification_t", &baseline.notification, with_notifications},
     {"apns_notification_t", &baseline.notification, with_payload_of_its_own},
     {"apns_event_t", &baseline.event, with_event},
     {"apns_session_stats_t", &baseline.session_stats, with_stats},
+    {"apns_session_metrics_t", &metrics_size, with_metrics},
     {"apns_payload_finding_t", &baseline.payload_finding, with_findings},
 };
 
@@ -281,10 +330,12 @@ static void reserved_fields_are_zero(void **state) {
   } reserved[] = {
       RESERVED(apns_session_options_t, with_session_options, reserved16),
       RESERVED(apns_session_options_t, with_session_options, reserved),
-      RESERVED(apns_session_options_t, with_session_options, reserved32),
       RESERVED(apns_feedback_options_t, with_feedback_options, reserved16),
       RESERVED(apns_feedback_options_t, with_feedback_options, reserved32),
       RESERVED(apns_feedback_options_t, with_feedback_options, reserved),
+      RESERVED(apns_channels_options_t, with_channels_options, reserved16),
+      RESERVED(apns_channels_options_t, with_channels_options, reserved32),
+      RESERVED(apns_channels_options_t, with_channels_options, reserved),
       RESERVED(apns_payload_options_t, with_payload_options, reserved32),
       RESERVED(apns_notification_t, with_notification, reserved),
       RESERVED(apns_notification_t, with_notifications, reserved),
@@ -560,6 +611,7 @@ int main(void) {
       cmocka_unit_test(a_success_leaves_the_error_as_it_was),
       cmocka_unit_test(an_error_that_cannot_be_is_left_alone),
       cmocka_unit_test(an_error_of_a_newer_program_keeps_its_own),
+      cmocka_unit_test(an_error_of_version_0_1_is_filled),
       cmocka_unit_test(options_without_a_size_are_refused),
       cmocka_unit_test(sizes_that_cannot_be_are_refused),
       cmocka_unit_test(reserved_fields_are_zero),

@@ -19,12 +19,15 @@ static void every_status_has_its_name(void **state) {
   CHECK(APNS_ERR_FULL);
   CHECK(APNS_ERR_CLOSED);
   CHECK(APNS_ERR_FORKED);
+  CHECK(APNS_ERR_AGAIN);
+  CHECK(APNS_ERR_REFUSED);
+  CHECK(APNS_ERR_IN_DOUBT);
 #undef CHECK
 }
 
 static void any_other_number_is_an_unknown_status(void **state) {
   (void)state;
-  static const int others[] = {1, 2, -13, -14, 1000, INT32_MAX, INT32_MIN};
+  static const int others[] = {1, 2, -16, -17, 1000, INT32_MAX, INT32_MIN};
   for (size_t index = 0; index < sizeof others / sizeof *others; index++)
     assert_string_equal(apns_status_name((apns_status_t)others[index]), "unknown status");
 }
@@ -34,10 +37,12 @@ static void what_may_succeed_later_is_retryable(void **state) {
   assert_int_equal(apns_status_is_retryable(APNS_ERR_MEMORY), 1);
   assert_int_equal(apns_status_is_retryable(APNS_ERR_TIMEOUT), 1);
   assert_int_equal(apns_status_is_retryable(APNS_ERR_NETWORK), 1);
+  assert_int_equal(apns_status_is_retryable(APNS_ERR_AGAIN), 1);
   static const apns_status_t lasting[] = {APNS_OK,           APNS_DONE,
                                           APNS_ERR_ARGUMENT, APNS_ERR_BUFFER_SMALL,
                                           APNS_ERR_FULL,     APNS_ERR_CREDENTIALS,
-                                          APNS_ERR_CLOSED,   APNS_ERR_FORKED};
+                                          APNS_ERR_CLOSED,   APNS_ERR_FORKED,
+                                          APNS_ERR_REFUSED,  APNS_ERR_IN_DOUBT};
   for (size_t index = 0; index < sizeof lasting / sizeof *lasting; index++)
     assert_int_equal(apns_status_is_retryable(lasting[index]), 0);
   assert_int_equal(apns_status_is_retryable((apns_status_t)77), 0);

@@ -233,10 +233,10 @@ static void every_invalid_base64_vector(void **state) {
   } said[] = {
       {"character", "is not base64"},
       {"padding", "is padding out of place"},
-      {"behindPadding", "stands behind the padding"},
-      {"halfPadding", "one '=' of two"},
-      {"looseBits", "more than the last byte has room for"},
-      {"cutShort", "without a partner"},
+      {"behindPadding", "follows the padding"},
+      {"halfPadding", "one '=' instead of two"},
+      {"looseBits", "bits that the last byte has no room for"},
+      {"cutShort", "one base64 digit is left over"},
       {"noDigits", "no base64 digit"},
       {"tooLong", "more than 100"},
   };
@@ -263,7 +263,7 @@ static void every_invalid_base64_vector(void **state) {
       snprintf(expected, sizeof expected, "character %s at %d %s", shown,
                (int)json_integer_value(json_object_get(fault, "position")), said[reason].words);
       if (!strcmp(said[reason].reason, "looseBits"))
-        assert_contains(error.message, "says more than");
+        assert_contains(error.message, "has bits that the last byte has no room for");
       else
         assert_string_equal(error.message, expected);
     }

@@ -230,7 +230,7 @@ static void a_list_that_revokes_nobody(void **state) {
   check_trusted(&all->gateway, &who, "localhost", NULL, "localhost");
   /* Of the issuer of each certificate, not of the gateway's alone. */
   check_distrusted(&all->gateway_in_chain, &who, "localhost", NULL, "unable to get certificate CRL",
-                   "certificate 0", "crl_file and crl_directory have none for it");
+                   "certificate 0", "crl_file and crl_directory have no list for it");
   who.crl_file = identities_add_list("nobody.crl", &(list_traits_t){.issuer = &all->intermediate});
   check_trusted(&all->gateway_in_chain, &who, "localhost", NULL, "localhost");
 }
@@ -265,7 +265,7 @@ static void lists_that_prove_nothing(void **state) {
   who.crl_file = identities_add_list("expired.crl",
                                      &(list_traits_t){.issuer = &all->root, .is_expired = true});
   check_distrusted(&all->gateway, &who, "localhost", NULL, "CRL has expired",
-                   "it is from crl_file or crl_directory");
+                   "the list is from crl_file or crl_directory");
   who.crl_file =
       identities_add_list("forged.crl", &(list_traits_t){.issuer = &all->root, .is_forged = true});
   check_distrusted(&all->gateway, &who, "localhost", NULL, "CRL signature failure");
@@ -375,7 +375,7 @@ static void keys_that_are_pinned(void **state) {
     check_trusted(&all->gateway_in_chain, &who, "localhost", NULL, "localhost");
     who.pinned_key_count = 1;
     check_distrusted(&all->gateway_in_chain, &who, "localhost", NULL,
-                     "localhost is not verified: no key of its chain is pinned",
+                     "localhost is not verified: no key in its chain is pinned",
                      identity_pin(&all->gateway_in_chain), "CN=chained");
   }
 }
@@ -389,7 +389,7 @@ static void a_pinned_key_that_is_only_sent(void **state) {
   who.pinned_key_count = 1;
   identity_t sends = all->gateway;
   sends.intermediate = all->other_root.certificate;
-  check_distrusted(&sends, &who, "localhost", NULL, "no key of its chain is pinned");
+  check_distrusted(&sends, &who, "localhost", NULL, "no key in its chain is pinned");
 }
 
 /* Pins replace nothing of the verification. */
@@ -420,7 +420,7 @@ static void a_pinned_key_and_nothing_else(void **state) {
   check_trusted(&all->gateway_in_chain, &who, "localhost", NULL, "localhost");
   /* The certificates beside its own prove nothing where no chain is verified. */
   pins[0] = issuers;
-  check_distrusted(&all->gateway_in_chain, &who, "localhost", NULL, "no key of its chain is pinned",
+  check_distrusted(&all->gateway_in_chain, &who, "localhost", NULL, "no key in its chain is pinned",
                    own);
 }
 
@@ -472,9 +472,9 @@ static void pins_that_are_none(void **state) {
   check_refused(&who, APNS_ERR_ARGUMENT, "pinned_keys[0]", "NULL");
   /* An empty list is a mistake: somebody wanted pins. */
   who.pinned_key_count = 0;
-  check_refused(&who, APNS_ERR_ARGUMENT, "pinned_key_count is not 1 to 100");
+  check_refused(&who, APNS_ERR_ARGUMENT, "pinned_key_count is not between 1 and 100");
   who.pinned_key_count = SIZE_MAX;
-  check_refused(&who, APNS_ERR_ARGUMENT, "pinned_key_count is not 1 to 100");
+  check_refused(&who, APNS_ERR_ARGUMENT, "pinned_key_count is not between 1 and 100");
   who.pinned_keys = NULL;
   check_refused(&who, APNS_ERR_ARGUMENT, "pinned_keys is NULL");
 }

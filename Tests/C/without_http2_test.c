@@ -28,6 +28,26 @@ static void a_key_for_provider_tokens_is_refused(void **state) {
   assert_null(credentials);
 }
 
+static void channels_are_refused(void **state) {
+  (void)state;
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_credentials_t *credentials = NULL;
+  apns_channels_t *channels = NULL;
+  apns_channels_options_t options = APNS_CHANNELS_OPTIONS_INIT;
+  options.topic = "com.example.chess";
+  assert_ok(apns_credentials_new(NULL, &credentials, &error), &error);
+  assert_status(APNS_ERR_ARGUMENT, apns_channels_new(&options, credentials, &channels, &error),
+                &error);
+  assert_string_equal(error.message, "channels need HTTP/2, which this library was built without");
+  assert_int_equal(error.cause, APNS_CAUSE_HTTP2_NOT_BUILT_IN);
+  assert_null(channels);
+  assert_status(APNS_ERR_ARGUMENT, apns_channels_list(NULL, &error), &error);
+  assert_string_equal(error.message, "channels is NULL");
+  assert_int_equal(apns_channels_fd(NULL), -1);
+  apns_channels_cancel(NULL), apns_channels_free(NULL);
+  apns_credentials_free(credentials);
+}
+
 static void reasons_are_not_listed(void **state) {
   (void)state;
   assert_string_equal(apns_reason_text(APNS_REASON_NONE), "none");
@@ -42,6 +62,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_session_by_http2_is_refused),
       cmocka_unit_test(a_key_for_provider_tokens_is_refused),
+      cmocka_unit_test(channels_are_refused),
       cmocka_unit_test(reasons_are_not_listed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* Sessions over HTTP/2, against the service of Tests/C. */
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <poll.h>
 
 #include "check.hpp"
 
@@ -92,6 +93,144 @@ static service_reply_t say_gone(void *, const service_push_t *) {
   return reply;
 }
 
+static service_reply_t say_sandbox(void *, const service_push_t *push) {
+  service_reply_t reply{};
+  reply.unique_id = "0e8a4f6c-8a4b-4f5e-9f0a-3d2c1b0a9f8e";
+  if (push->number == 1) {
+    reply.status = 400;
+    reply.body = "{\"reason\":\"ChannelNotRegistered\"}";
+  }
+  return reply;
+}
+
+static void a_broadcast_names_its_channel(void **) {
+  const std::string update = "{\"aps\":{\"timestamp\":1800000000,\"event\":\"update\"}}";
+  Service service(say_sandbox);
+  apns::Session session(apns::Credentials(provider_options()), service.session_options());
+  const char channel[] = "dHN0LXNyY2gtY2hubA==";
+  session.send(apns::Notification{}.to_channel(channel).saying(update).identified_by(uuid));
+  const apns::Event event = only_event(session);
+  assert_true(event.is_accepted());
+  assert_text(uuid, event.id());
+  assert_text("0e8a4f6c-8a4b-4f5e-9f0a-3d2c1b0a9f8e", event.unique_id());
+  session.send(apns::Notification{}.to_channel(channel).saying(update));
+  const apns::Event refused = only_event(session);
+  assert_true(refused.is_rejected());
+  assert_int_equal(refused.reason(), APNS_REASON_CHANNEL_NOT_REGISTERED);
+  assert_text("ChannelNotRegistered", refused.why());
+  try {
+    session.send(apns::Notification(token_of(1), json).to_channel(channel));
+    fail_because("a notification went to a device and a channel");
+  } catch (const apns::Error &error) {
+    assert_int_equal(error.status(), APNS_ERR_ARGUMENT);
+  }
+  service.stop();
+  const service_push_t &heard = service.push(0);
+  assert_text("/4/broadcasts/apps/com.example.chess", heard.path);
+  assert_non_null(std::strstr(heard.fields, "apns-channel-id: dHN0LXNyY2gtY2hubA==\n"));
+  assert_text("liveactivity", heard.push_type);
+  assert_text(update, std::string_view(heard.payload, heard.payload_length));
+}
+
+static service_reply_t manage_channels(void *, const service_push_t *push) {
+  service_reply_t reply{};
+  reply.id = uuid;
+  switch (push->number) {
+    case 0:
+      reply.status = 201;
+      reply.channel_id = "dHN0LXNyY2gtY2hubA==";
+      break;
+    case 1:
+      reply.body = "{\"message-storage-policy\":1,\"push-type\":\"LiveActivity\"}";
+      break;
+    case 2:
+      reply.body = "{\"channels\":[\"dHN0LXNyY2gtY2hubA==\",\"YW5vdGhlcg==\"]}";
+      break;
+    case 3:
+      reply.status = 204;
+      break;
+    default:
+      reply.status = 400;
+      reply.body = "{\"reason\":\"ChannelNotRegistered\"}";
+  }
+  return reply;
+}
+
+static void channels_come_and_go(void **) {
+  Service service(manage_channels);
+  const apns::SessionOptions where = service.session_options();
+  apns::ChannelsOptions options;
+  options.host = where.host;
+  options.port = where.port;
+  options.topic = where.topic;
+  options.connect_timeout_ms = options.answer_timeout_ms = AMPLE_MS;
+  apns::Channels channels(apns::Credentials(provider_options()), options);
+  const std::string channel = channels.create(APNS_STORAGE_LATEST);
+  assert_text("dHN0LXNyY2gtY2hubA==", channel);
+  assert_int_equal(channels.answer().http_status, 201);
+  const apns::ChannelDescription described = channels.describe(channel);
+  assert_true(described.stores_latest());
+  assert_int_equal(described.push_type, APNS_PUSH_TYPE_LIVEACTIVITY);
+  const std::vector<std::string> all = channels.list();
+  assert_int_equal(all.size(), 2);
+  assert_text(channel, all[0]);
+  assert_text("YW5vdGhlcg==", all[1]);
+  channels.remove(channel);
+  try {
+    channels.remove(channel);
+    fail_because("a channel was deleted twice");
+  } catch (const apns::RefusedError &error) {
+    assert_int_equal(error.status(), APNS_ERR_REFUSED);
+    assert_int_equal(error.reason(), APNS_REASON_CHANNEL_NOT_REGISTERED);
+    assert_int_equal(error.http_status(), 400);
+    assert_text("ChannelNotRegistered", error.reason_text());
+    assert_text(uuid, error.request_id());
+    assert_int_equal(error.retry_after().count(), 0);
+  }
+  apns::ErrorDetail detail;
+  assert_int_equal(channels.try_remove(std::string("a\0b", 3), &detail), APNS_ERR_ARGUMENT);
+  assert_text("channel_id holds a NUL", detail.text());
+  assert_int_equal(channels.try_list(&detail), APNS_ERR_REFUSED);
+  assert_null(channels.next());
+  assert_int_equal(channels.fd(), -1);
+  apns::Channels moved = std::move(channels);
+  assert_int_equal(channels.try_list(), APNS_ERR_ARGUMENT);
+  assert_true(static_cast<bool>(moved));
+  service.stop();
+  assert_text("POST", service.push(0).method);
+  assert_text("/1/apps/com.example.chess/all-channels", service.push(2).path);
+  assert_text("DELETE", service.push(3).method);
+}
+
+static void channels_in_an_event_loop(void **) {
+  Service service(manage_channels);
+  const apns::SessionOptions where = service.session_options();
+  apns::ChannelsOptions options;
+  options.host = where.host;
+  options.port = where.port;
+  options.topic = where.topic;
+  options.nonblocking = true;
+  options.environment = APNS_ENVIRONMENT_SANDBOX;
+  apns::Channels channels =
+      apns::Channels::try_make(apns::Credentials(provider_options()), options);
+  assert_true(channels.fd() >= 0);
+  std::string channel;
+  apns::ErrorDetail detail;
+  apns_status_t status;
+  while ((status = channels.try_create(APNS_STORAGE_NONE, channel, &detail)) == APNS_ERR_AGAIN) {
+    pollfd watched{channels.fd(), POLLIN, 0};
+    assert_true(poll(&watched, 1, AMPLE_MS) > 0);
+  }
+  assert_int_equal(status, APNS_OK);
+  assert_text("dHN0LXNyY2gtY2hubA==", channel);
+  assert_int_equal(channels.try_list(), APNS_ERR_AGAIN);
+  channels.cancel();
+  assert_int_equal(channels.timeout_ms(), -1);
+  options.environment = 3;
+  assert_false(
+      static_cast<bool>(apns::Channels::try_make(apns::Credentials(provider_options()), options)));
+}
+
 static service_reply_t say_news(void *, const service_push_t *) {
   service_reply_t reply{};
   reply.status = 400;
@@ -175,6 +314,9 @@ int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(a_notification_says_what_it_was_given),
       cmocka_unit_test(a_rejection_says_why),
+      cmocka_unit_test(a_broadcast_names_its_channel),
+      cmocka_unit_test(channels_come_and_go),
+      cmocka_unit_test(channels_in_an_event_loop),
       cmocka_unit_test(a_provider_shows_its_token),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -65,6 +65,17 @@ static void every_kind_of_value_finds_its_function(void **) {
               payload.json());
   payload.reset();
   assert_text("{\"aps\":{}}", payload.json());
+  payload.set(APNS_KEY_TIMESTAMP, 1).set(APNS_KEY_EVENT, "update");
+  payload.set_json(APNS_KEY_CONTENT_STATE, "{ \"score\" : [1, 0] }");
+  payload.set_json(APNS_KEY_BODY, "{\"loc-key\":\"GOAL\"}").set(APNS_KEY_ALERT_SOUND, "goal");
+  const char *const live =
+      "{\"aps\":{\"timestamp\":1,\"event\":\"update\",\"content-state\":{\"score\":[1,0]},"
+      "\"alert\":{\"body\":{\"loc-key\":\"GOAL\"},\"sound\":\"goal\"}}}";
+  assert_text(live, payload.json());
+  assert_throws(APNS_ERR_ARGUMENT, "content-state is not a JSON object",
+                [&] { payload.set_json(APNS_KEY_CONTENT_STATE, "[]"); });
+  assert_text(live, payload.json());
+  assert_text("{\"aps\":{\"content-changed\":true}}", apns::Payload().content_changed().json());
 }
 
 static void what_cannot_be_is_thrown_and_changes_nothing(void **) {
@@ -82,7 +93,7 @@ static void what_cannot_be_is_thrown_and_changes_nothing(void **) {
 }
 
 static void a_payload_is_shortened_as_the_options_say(void **) {
-  const std::string text(3000, 'x');
+  const std::string text(3000, 'a');
   assert_throws(APNS_ERR_ARGUMENT, "", [&] { apns::Payload().alert(text).json(); });
   apns::PayloadOptions options;
   options.limit = 256;
@@ -95,7 +106,7 @@ static void a_payload_is_shortened_as_the_options_say(void **) {
   assert_int_equal(json.size(), 256);
   assert_text("\xE2\x80\xA6\"}}", std::string_view(json).substr(256 - 6));
   options.suffix = "";
-  assert_text("xxx\"}}", std::string_view(apns::Payload(options).alert(text).json()).substr(250));
+  assert_text("aaa\"}}", std::string_view(apns::Payload(options).alert(text).json()).substr(250));
   options.suffix = "...";
   assert_text("...\"}}", std::string_view(apns::Payload(options).alert(text).json()).substr(250));
   // What does not fit throws, and leaves the string empty rather than half.

@@ -78,6 +78,9 @@ static void sessions(void **) {
   options.connections = 0;
   apns::Session session = apns::Session::try_make(who, options, &error);
   assert_int_equal(session.try_connect(&error), APNS_OK);
+  assert_int_equal(session.try_use(who, &error), APNS_OK);
+  assert_int_equal(session.try_use(apns::Credentials::try_make(with, nullptr), &error),
+                   APNS_ERR_ARGUMENT);
   std::uint32_t identifier = 0;
   const apns::Token good = token_of(1), bad = token_of(2, true);
   assert_int_equal(session.try_send({good, "{}"}, APNS_SEND_MORE, &identifier, &error), APNS_OK);

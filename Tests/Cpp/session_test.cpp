@@ -77,6 +77,22 @@ static void credentials_come_from_memory_and_a_callback(void **) {
   assert_int_equal(error.code(), APNS_ERR_CREDENTIALS);
 }
 
+/* ---- Other credentials --------------------------------------------------- */
+
+static void other_credentials_are_used(void **) {
+  const Gateway gateway;
+  apns::Session session(apns::Credentials(provider_options()), gateway.session_options());
+  session.send({token_of(1), json});
+  session.use(apns::Credentials(provider_options()));
+  session.send({token_of(3), json});
+  assert_int_equal(session.drain(std::chrono::milliseconds(AMPLE_MS)), 0);
+  assert_int_equal(session.stats().accepted, 2);
+  assert_int_equal(session.stats().connects, 2);
+  session.close(std::chrono::milliseconds(AMPLE_MS));
+  assert_throws(APNS_ERR_CLOSED, "closed",
+                [&] { session.use(apns::Credentials(provider_options())); });
+}
+
 /* ---- Sending ------------------------------------------------------------ */
 
 static void every_notification_ends_and_is_told(void **) {
@@ -112,6 +128,9 @@ static void every_notification_ends_and_is_told(void **) {
   const apns_session_stats_t stats = session.stats();
   assert_int_equal(stats.accepted, 2);
   assert_int_equal(stats.rejected, 1);
+  assert_int_equal(session.metrics().rejects[APNS_REJECT_INVALID_TOKEN], 1);
+  assert_true(apns::metrics_bound(0) == std::chrono::milliseconds(1));
+  assert_true(apns::metrics_bound(APNS_METRICS_TIMES - 1) == std::chrono::microseconds::max());
   session.close(std::chrono::milliseconds(AMPLE_MS));
   assert_throws(APNS_ERR_CLOSED, "closed", [&] { session.send({tokens[0], json}); });
 }
@@ -203,6 +222,7 @@ static void an_array_is_sent_and_what_was_taken_told(void **) {
   } catch (const apns::SendManyError &error) {
     assert_int_equal(error.taken(), 40);
     assert_int_equal(error.status(), APNS_ERR_ARGUMENT);
+    assert_int_equal(error.cause(), APNS_CAUSE_NONE);
     assert_contains(error.what(), "5000");
   }
   std::size_t taken = 0;
@@ -236,6 +256,9 @@ static void a_gateway_that_is_not_there_is_thrown(void **) {
   } catch (const apns::Error &error) {
     assert_int_equal(error.status(), APNS_ERR_NETWORK);
     assert_int_equal(error.detail().sys_errno, ECONNREFUSED);
+    assert_int_equal(error.cause(), APNS_CAUSE_CONNECTION_REFUSED);
+    assert_int_equal(error.detail().cause, APNS_CAUSE_CONNECTION_REFUSED);
+    assert_text("APNS_CAUSE_CONNECTION_REFUSED", apns::cause_name(error.cause()));
     assert_true(error.is_retryable());
   }
 }
@@ -273,7 +296,8 @@ static void options_reach_the_library(void **) {
   refused_of(APNS_ERR_ARGUMENT, "pinned_keys[0]", [](auto &o) { o.pinned_keys = {""}; });
   refused_of(APNS_ERR_ARGUMENT, "pinned_keys",
              [](auto &o) { o.pinned_keys = {std::string("a\0b", 3)}; });
-  refused_of(APNS_ERR_ARGUMENT, "1 to 100", [](auto &o) { o.pinned_keys.resize(200, "a"); });
+  refused_of(APNS_ERR_ARGUMENT, "between 1 and 100",
+             [](auto &o) { o.pinned_keys.resize(200, "a"); });
 #if __cplusplus >= 202002L
   assert_true(static_cast<bool>(apns::Session(who, {.host = "localhost", .port = 1})));
   assert_true(static_cast<bool>(apns::Credentials{{.accept_expired = true}}));
@@ -281,6 +305,32 @@ static void options_reach_the_library(void **) {
 }
 
 /* ---- Events ------------------------------------------------------------- */
+
+/* A plain function, as the C interface has it: nothing may be thrown through the library. */
+static void the_log_is_told(void **) {
+  const Gateway gateway;
+  struct Seen {
+    int lines = 0;
+    std::string words;
+  } seen;
+  apns::SessionOptions options = gateway.session_options();
+  options.log = [](const apns_log_record_t *record, void *context) {
+    Seen *seen = static_cast<Seen *>(context);
+    seen->lines++;
+    if (record->kind == APNS_LOGGED_CONNECTED) seen->words = record->line;
+  };
+  options.log_context = &seen;
+  apns::Session session(apns::Credentials(provider_options()), options);
+  session.connect();
+  assert_int_equal(seen.lines, 1);
+  assert_contains(seen.words.c_str(), "connected to 127.0.0.1:");
+  apns::SessionOptions quiet = gateway.session_options();
+  quiet.log = options.log;
+  quiet.log_context = &seen;
+  quiet.log_level = APNS_LOG_ERROR;
+  apns::Session(apns::Credentials(provider_options()), quiet).connect();
+  assert_int_equal(seen.lines, 1);
+}
 
 static void draining_in_vain_says_how_many(void **) {
   const gateway_step_t script[] = {step(STEP_TAKE_ALL), step(STEP_END)};
@@ -411,6 +461,7 @@ int main() {
       cmocka_unit_test(credentials_say_what_they_are_for),
       cmocka_unit_test(credentials_that_cannot_be_are_thrown),
       cmocka_unit_test(credentials_come_from_memory_and_a_callback),
+      cmocka_unit_test(other_credentials_are_used),
       cmocka_unit_test(every_notification_ends_and_is_told),
       cmocka_unit_test(what_is_sent_is_what_was_said),
       cmocka_unit_test(a_payload_is_sent_from_where_it_is_built),
@@ -419,6 +470,7 @@ int main() {
       cmocka_unit_test(a_refused_notification_is_thrown),
       cmocka_unit_test(a_gateway_that_is_not_there_is_thrown),
       cmocka_unit_test(options_reach_the_library),
+      cmocka_unit_test(the_log_is_told),
       cmocka_unit_test(draining_in_vain_says_how_many),
       cmocka_unit_test(a_range_that_fails_throws),
       cmocka_unit_test(a_session_moves),

@@ -141,7 +141,7 @@ static void strings_are_looked_up_and_filled_in(void **) {
   assert_text("A and B play", strings.format("PLAY", std::span<const std::string_view>(args)));
 #endif
   assert_throws(APNS_ERR_ARGUMENT, "NOBODY", [&] { strings.get("NOBODY"); });
-  assert_throws(APNS_ERR_ARGUMENT, "wanted", [&] { strings.format("PLAY", {"Jenna"}); });
+  assert_throws(APNS_ERR_ARGUMENT, "uses argument 2", [&] { strings.format("PLAY", {"Jenna"}); });
   assert_throws(APNS_ERR_ARGUMENT, "holds a NUL", [&] {
     strings.format("PLAY", {std::string_view("a\0b", 3), "c"});
   });

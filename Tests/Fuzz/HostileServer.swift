@@ -381,7 +381,12 @@ struct FuzzNetwork: Network, ~Copyable {
   mutating func drop(_ line: Int) { server.drop(line) }
   mutating func silence() { require(false, "nobody forked") }
   mutating func watch(_ line: Int, for readiness: Readiness) { server.watch(line, readiness) }
+  mutating func leaveUnread(_ line: Int) {}
   mutating func wait(until time: Int64) { server.wait(until: time) }
+  // The fuzzer's sessions wait.
+  mutating func look() {}
+  mutating func arm(until time: Int64) {}
+  mutating func hurry() {}
   mutating func pause(_ time: Int64) { server.pause(time) }
   mutating func readiness(_ line: Int) -> Readiness { server.takeReadiness(line) }
   func append(to message: inout Message) { message.append("the hostile server") }

@@ -47,10 +47,20 @@ public func fuzzAnswerBodies(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt
     pieces.append(UnsafeRawBufferPointer(rebasing: $0[..<middle]))
     pieces.append(UnsafeRawBufferPointer(rebasing: $0[middle...]))
   }
-  let kept = whole.read { Array($0) }
-  require(kept == pieces.read { Array($0) }, "in pieces it is the same")
+  let kept = bytes(of: &whole)
+  require(kept == bytes(of: &pieces), "in pieces it is the same")
   require(kept == Array(input.prefix(AnswerText.capacity)), "it is kept from its start")
+
+  // Judged, there is left of it what was understood.
+  let judged = read(kept)
+  require(whole.judge().number == judged.reason, "judged, it says the same reason")
+  require(bytes(of: &whole) == judged.text, "and its text is kept")
+  require(whole.goneSince == judged.timestamp, "and the time")
   return 0
+}
+
+private func bytes(of text: inout AnswerText) -> [UInt8] {
+  withUnsafeMutablePointer(to: &text) { Array($0.text) }
 }
 
 private struct Answer: Equatable {

@@ -78,12 +78,13 @@ private final class FuzzedProvider {
         // The payload would be read for its kind.
         given.push_type = UInt8(APNS_PUSH_TYPE_ALERT.rawValue)
         guard
-          let push = try? HTTP2Request(
-            &given, payload: payload, payloadMax: session.pointee.options.payloadMax, topic: nil,
-            needsTopic: false)
+          let push = try? session.pointee.notification(
+            &given, payload: payload, payloadCount: payload.count)
         else { return require(false, "the notification is as it should be") }
         server.requests.append(Request(token: Array(token), payload: Array(payload)))
-        identifier = try? session.pointee.take(push, userData: nil)
+        identifier = try? session.pointee.take(
+          push, payloadCount: payload.count, userData: nil
+        ) { _ in payload }
       }
     }
     guard let identifier else {
@@ -96,57 +97,42 @@ private final class FuzzedProvider {
   }
 
   private func takeOutcomes(milliseconds: Int32) {
-    while (try? session.pointee.awaitOutcome(milliseconds: milliseconds)) == true {
-      guard let slot = session.pointee.outbox.pointee.firstOutcome else {
-        return require(false, "what was waited for is there")
-      }
-      let entry = session.pointee.outbox.pointee.entries[slot]
-      var event = apns_event_t()
-      session.pointee.tellAnswer(slot, &event)
-      session.pointee.outbox.pointee.tookOutcome()
-      require(taken.contains(entry.identifier), "who ends was taken")
-      require(ended.insert(entry.identifier).inserted, "a notification ends once")
-      switch entry.outcome {
+    while let outcome = (try? session.pointee.nextOutcome(milliseconds: milliseconds)) ?? nil {
+      require(taken.contains(outcome.identifier), "who ends was taken")
+      require(ended.insert(outcome.identifier).inserted, "a notification ends once")
+      let answer = outcome.answer
+      let (status, reason) = (answer?.status ?? 0, answer?.reason ?? 0)
+      switch outcome.outcome {
       case .accepted:
         told.accepted += 1
         require(reportsAccepted, "acceptance is told to whoever asked for it")
-        require(
-          event.http_status == 200 && event.reason == 0, "accepted is what was answered by 200")
+        require(status == 200 && reason == 0, "accepted is what was answered by 200")
       case .rejected:
         told.rejected += 1
-        require(event.http_status >= 200 && event.http_status != 200, "rejected by an answer")
-        require(event.reason != 0, "and for a reason")
+        require(status > 200, "rejected by an answer")
+        require(reason != 0, "and for a reason")
       case .unknown:
         told.unknown += 1
         require(
-          event.http_status != 200 && (event.http_status == 0) == (event.reason == 0),
+          status != 200 && (status == 0) == (reason == 0),
           "unknown is what nobody answered, or what was put off")
       }
-      if entry.outcome != .unknown {
-        let serial = taken.firstIndex(of: entry.identifier) ?? -1
+      if outcome.outcome != .unknown {
+        let serial = taken.firstIndex(of: outcome.identifier) ?? -1
         require(
           server.answersUnheard || server.heard.contains(serial),
           "whom the server answered it had heard of")
       }
-      checkTexts(&event)
+      if let answer { checkTexts(answer) }
     }
   }
 
-  private func checkTexts(_ event: inout apns_event_t) {
-    require(event.timestamp >= 0, "time is not before 1970")
-    withUnsafeBytes(of: &event.apns_id) {
-      let text = $0.prefix { $0 != 0 }
-      require(text.isEmpty || text.count == 36, "an apns-id is a UUID, or there is none")
-      require(
-        text.allSatisfy { ($0 >= 0x30 && $0 < 0x3A) || ($0 >= 0x61 && $0 < 0x67) || $0 == 0x2D },
-        "in hex")
-    }
-    withUnsafeBytes(of: &event.reason_text) {
-      let text = Array($0.prefix { $0 != 0 })
-      require(text.count < $0.count, "a NUL is behind the reason")
-      require(String(validating: text, as: UTF8.self) != nil, "a reason is UTF-8")
-      require(text.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "in one line")
-    }
+  private func checkTexts(_ answer: ServiceAnswer) {
+    require(answer.goneSince >= 0, "time is not before 1970")
+    let text = Array(answer.reasonText)
+    require(text.count < ReasonText.capacity, "a NUL has room behind the reason")
+    require(String(validating: text, as: UTF8.self) != nil, "a reason is UTF-8")
+    require(text.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "in one line")
   }
 
   /// What holds at any time.

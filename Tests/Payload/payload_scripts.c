@@ -57,7 +57,8 @@ enum {
   ADD_BOOLEAN,
   ADD_NULL,
   ADD_JSON,
-  REMOVE_CUSTOM
+  REMOVE_CUSTOM,
+  SET_JSON
 };
 
 static apns_status_t set(apns_payload_t *payload, int code, cursor_t *cursor) {
@@ -71,9 +72,11 @@ static apns_status_t set(apns_payload_t *payload, int code, cursor_t *cursor) {
   }
   TAKE(uint8_t, number, cursor);
   apns_payload_key_t key = (apns_payload_key_t)number;
-  if (code == SET_STRING) {
+  if (code == SET_STRING || code == SET_JSON) {
     text_t text = take_text(cursor);
-    status = apns_payload_set_string(payload, key, text.bytes, text.length, NULL);
+    status = code == SET_STRING
+                 ? apns_payload_set_string(payload, key, text.bytes, text.length, NULL)
+                 : apns_payload_set_json(payload, key, text.bytes, text.length, NULL);
     free((void *)text.bytes);
   } else if (code == SET_STRINGS) {
     TAKE(uint8_t, count, cursor);
@@ -131,7 +134,7 @@ static void run(apns_payload_t *payload, cursor_t *cursor) {
   uint32_t steps = 0;
   for (; cursor->at < cursor->end && steps < sizeof statuses; steps++) {
     TAKE(uint8_t, code, cursor);
-    if (code > REMOVE_CUSTOM) {
+    if (code > SET_JSON) {
       fprintf(stderr, "no step has the code %d\n", code);
       exit(2);
     }
@@ -139,7 +142,8 @@ static void run(apns_payload_t *payload, cursor_t *cursor) {
     if (code == REMOVE_CUSTOM)
       apns_payload_remove_custom(payload);
     else
-      status = code < ADD_STRING ? set(payload, code, cursor) : add(payload, code, cursor);
+      status = code < ADD_STRING || code == SET_JSON ? set(payload, code, cursor)
+                                                     : add(payload, code, cursor);
     statuses[steps] = (int8_t)status;
   }
   fwrite(&steps, sizeof steps, 1, stdout);

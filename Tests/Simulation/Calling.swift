@@ -19,15 +19,22 @@ protocol Calling: ~Copyable {
   var hasFullRecord: Bool { get }
   mutating func connect() throws(Failure)
   mutating func write(all: Bool) throws(Failure)
+  mutating func awaitMore()
   mutating func awaitEnds(milliseconds: Int32) throws(Failure)
-  mutating func close(milliseconds: Int32)
+  mutating func process() throws(Failure) -> Bool
+  mutating func useCredentials()
+  /// False when it has to be called again.
+  @discardableResult
+  mutating func close(milliseconds: Int32) -> Bool
   func count(into stats: inout apns_session_stats_t)
+  mutating func measure() -> UnsafePointer<apns_session_metrics_t>
 }
 
 extension Calling where Self: ~Copyable {
   /// Plays one run from the first send to the last event.
   mutating func play() {
     for _ in 0..<world.actions {
+      renewIfWanted()
       act()
       if world.violation != nil { return }
     }
@@ -60,6 +67,7 @@ extension Calling where Self: ~Copyable {
     default:
       let time = world.dice.time(
         upTo: world.dice.pick([10_000_000, 3_000_000_000, 90_000_000_000]))
+      if world.usesLoop, world.dice.below(4) > 0 { return loop(for: time) }
       world.say("the caller does other things for \(time / 1000) us")
       world.clock += time
     }
@@ -80,7 +88,8 @@ extension Calling where Self: ~Copyable {
     guard !world.isFull, world.violation == nil else { return }
     world.met(.singles)
     let isMore = world.dice.below(3) == 0
-    world.beginCall("send", lasting: options.connectTimeout + 2 * bothTimeouts)
+    world.beginCall(
+      "send", lasting: options.connectTimeout + 2 * bothTimeouts, waits: !world.usesLoop)
     defer { world.endCall() }
     guard takeNext() else { return }
     writeTaken(isMore: isMore)
@@ -91,7 +100,8 @@ extension Calling where Self: ~Copyable {
     world.met(.arrays)
     let isMore = world.dice.below(3) == 0
     world.beginCall(
-      "send_many", lasting: (options.connectTimeout + bothTimeouts) * Int64(count) + bothTimeouts)
+      "send_many", lasting: (options.connectTimeout + bothTimeouts) * Int64(count) + bothTimeouts,
+      waits: !world.usesLoop)
     defer { world.endCall() }
     for _ in 0..<count {
       guard !world.isFull, world.violation == nil, takeNext() else { break }
@@ -102,7 +112,11 @@ extension Calling where Self: ~Copyable {
 
   /// If more is to come, bytes that do not fill a record wait.
   private mutating func writeTaken(isMore: Bool) {
-    if isMore, !hasFullRecord { return }
+    if isMore, !hasFullRecord {
+      awaitMore()
+      if world.usesLoop, world.due > world.clock { world.violate("what waits is forgotten") }
+      return
+    }
     world.expecting { () throws(Failure) in try write(all: !isMore) }
   }
 
@@ -112,7 +126,9 @@ extension Calling where Self: ~Copyable {
       world.met(.notifications)
       return true
     } catch {
-      if error.status == APNS_ERR_FULL {
+      if error.status == APNS_ERR_AGAIN {
+        world.failed(error)
+      } else if error.status == APNS_ERR_FULL {
         world.met(.fullOfOutcomes)
         if stats.events == 0 { world.violate("full of outcomes, and there are none") }
       } else {
@@ -134,14 +150,28 @@ extension Calling where Self: ~Copyable {
 
   // MARK: Other calls
 
+  /// Does what apns_session_use_credentials() does.
+  mutating func renewIfWanted() {
+    guard world.renews() else { return }
+    world.met(.renewals)
+    world.beginCall("use_credentials", lasting: 0, waits: false, writes: false)
+    world.call.isStill = true
+    world.credentials += 1
+    world.noteRenewal()
+    useCredentials()
+    world.endCall()
+    if world.usesLoop, world.due > world.clock { world.violate("renewed, and nobody is told") }
+    checkStats()
+  }
+
   private mutating func beginConnecting() {
-    world.beginCall("connect", lasting: options.connectTimeout)
+    world.beginCall("connect", lasting: options.connectTimeout, waits: !world.usesLoop)
     defer { world.endCall() }
     world.expecting { () throws(Failure) in try connect() }
   }
 
   private mutating func flush() {
-    world.beginCall("flush", lasting: bothTimeouts)
+    world.beginCall("flush", lasting: bothTimeouts, waits: !world.usesLoop)
     defer { world.endCall() }
     world.expecting { () throws(Failure) in try write(all: true) }
   }
@@ -149,6 +179,11 @@ extension Calling where Self: ~Copyable {
   /// True if every notification has its outcome.
   @discardableResult
   private mutating func drain(milliseconds: Int32) -> Bool {
+    if world.usesLoop {
+      let isDone = drainInLoop(by: world.clock + time(milliseconds))
+      if isDone, stats.unresolved > 0 { world.violate("drained, and something has no end") }
+      return isDone
+    }
     world.beginCall("drain", lasting: time(milliseconds), waits: milliseconds != 0)
     defer { world.endCall() }
     let isDone = world.expecting { () throws(Failure) in
@@ -173,9 +208,13 @@ extension Calling where Self: ~Copyable {
   private mutating func close(isDrained: Bool) {
     world.met(isDrained ? .closes : .closesUndrained)
     let milliseconds: Int32 = world.dice.pick([0, 10, 1000, 60_000, -1])
-    world.beginCall("close", lasting: time(milliseconds), waits: milliseconds != 0)
-    close(milliseconds: milliseconds)
-    world.endCall()
+    if world.usesLoop {
+      closeInLoop(milliseconds: milliseconds, by: world.clock + time(milliseconds))
+    } else {
+      world.beginCall("close", lasting: time(milliseconds), waits: milliseconds != 0)
+      close(milliseconds: milliseconds)
+      world.endCall()
+    }
     checkStats()
   }
 
@@ -185,6 +224,7 @@ extension Calling where Self: ~Copyable {
 
   @discardableResult
   private mutating func nextEvent(milliseconds: Int32) -> Bool {
+    if world.usesLoop { return nextEventInLoop(by: world.clock + time(milliseconds)) }
     world.beginCall(
       "next_event", lasting: time(milliseconds), waits: milliseconds != 0,
       writes: milliseconds != 0)
@@ -209,13 +249,19 @@ extension Calling where Self: ~Copyable {
     return number
   }
 
+  var unresolved: UInt64 { stats.unresolved }
+
   private var stats: apns_session_stats_t {
     var stats = apns_session_stats_t()
     count(into: &stats)
     return stats
   }
 
-  private func checkStats() { world.check(stats) }
+  private mutating func checkStats() {
+    let stats = stats
+    world.check(stats)
+    world.check(measure(), stats)
+  }
 
   private mutating func checkEnds() {
     let stats = stats

@@ -16,6 +16,7 @@ extension Wired {
       return .end
     }
     if connection.isDone { violate("\(connection) is read on after its end") }
+    if call.isStill { violate("\(connection) is read in a call that does no I/O") }
     connection.isUnread = false
     bringUp(line)
     if connection.rereadAt > 0, connection.rereadAt <= clock {
@@ -68,6 +69,7 @@ extension Wired {
       violate("something is written in a call that only looks")
     }
     if connection.isDone { violate("\(connection) is written to after its end") }
+    if call.isStill { violate("\(connection) is written to in a call that does no I/O") }
     if bytes.count == 0 || bytes.count > 16 << 10 { violate("a record of \(bytes.count) bytes") }
     bringUp(line)
     checkPending(connection, bytes)

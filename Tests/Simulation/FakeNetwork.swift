@@ -10,21 +10,25 @@ struct FakeNetwork<World: Wired>: Network, ~Copyable {
   mutating func random() -> UInt64 { world.dice.next() }
 
   mutating func open(_ line: Int, isSpare: Bool, by deadline: Int64) throws(Failure) {
+    world.deeds += 1
     world.tick()
     try world.open(line, isSpare: isSpare, by: deadline)
   }
 
   mutating func advance(_ line: Int) throws(Failure) -> Opening {
+    world.deeds += 1
     world.tick()
     return try world.advance(line)
   }
 
   mutating func read(_ line: Int, into buffer: UnsafeMutableRawBufferPointer) -> Reading {
+    world.deeds += 1
     world.tick()
     return world.read(line, into: buffer)
   }
 
   mutating func write(_ line: Int, _ bytes: UnsafeRawBufferPointer) -> Writing {
+    world.deeds += 1
     world.tick()
     return world.write(line, bytes)
   }
@@ -42,6 +46,7 @@ struct FakeNetwork<World: Wired>: Network, ~Copyable {
   }
 
   mutating func drop(_ line: Int) {
+    world.deeds += 1
     world.tick()
     world.drop(line)
   }
@@ -52,9 +57,28 @@ struct FakeNetwork<World: Wired>: Network, ~Copyable {
     world.watch(line, for: readiness)
   }
 
+  mutating func leaveUnread(_ line: Int) {
+    world.lines[line].watched &= ~Readiness.reading.rawValue
+  }
+
   mutating func wait(until time: Int64) {
     world.tick()
     world.wait(until: time)
+  }
+
+  mutating func look() {
+    world.tick()
+    world.look()
+  }
+
+  mutating func arm(until time: Int64) {
+    world.tick()
+    world.arm(until: time)
+  }
+
+  mutating func hurry() {
+    world.tick()
+    world.due = world.clock
   }
 
   mutating func pause(_ time: Int64) {

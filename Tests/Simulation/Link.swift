@@ -10,6 +10,8 @@ class Link: CustomStringConvertible {
   final var phase = Phase.closed
   /// The connection's number in the run.
   final var serial = -1
+  /// The number of the credentials that it shows.
+  final var credentials = 0
   /// The session opened it as a spare connection.
   final var isSpare = false
 
@@ -59,6 +61,8 @@ class Link: CustomStringConvertible {
 
   // Watching.
   final var watched: Int16 = 0
+  /// What the session's descriptor watches it for.
+  final var armed: Int16 = 0
   final var found: Int16 = 0
 
   init(line: Int) { self.line = line }

@@ -6,10 +6,12 @@ enum Simulation {
   static func main() {
     var (first, count, jobs, traces): (UInt64, UInt64, Int, Bool) = (1, 10_000, 2, false)
     var wanted: String?
+    var usesLoop = false
     var arguments = CommandLine.arguments.dropFirst()
     while let argument = arguments.popFirst() {
       switch argument {
       case "--trace": traces = true
+      case "--event-loop": usesLoop = true
       case "--from": first = number(argument, arguments.popFirst())
       case "--seeds": count = number(argument, arguments.popFirst())
       case "--jobs": jobs = Int(number(argument, arguments.popFirst()))
@@ -32,7 +34,8 @@ enum Simulation {
     for (name, build) in worlds where wanted == nil || wanted == name {
       isFine =
         Players(
-          name, from: first, count: count, jobs: traces ? 1 : jobs, traces: traces, build
+          name, from: first, count: count, jobs: traces ? 1 : jobs, traces: traces,
+          usesLoop: usesLoop, build
         ).play() && isFine
     }
     exit(isFine ? 0 : 1)
@@ -58,7 +61,7 @@ enum Simulation {
 
   private static func refuse(_ why: String) -> Never {
     fputs(
-      "\(why)\nusage: run --seeds N [--protocol binary|http2] [--from S] [--jobs J] [--trace]\n",
+      "\(why)\nusage: run --seeds N [--protocol binary|http2] [--from S] [--jobs J] [--event-loop]\n    [--trace]\n",
       stderr)
     exit(2)
   }

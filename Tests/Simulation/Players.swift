@@ -11,6 +11,7 @@ final class Players: @unchecked Sendable {
   private let count: UInt64
   private let jobs: Int
   private let traces: Bool
+  private let usesLoop: Bool
   private let started = Players.seconds
   private static let block: UInt64 = 500
   /// In seconds. A run that takes longer is stuck in a loop in the core itself.
@@ -25,10 +26,12 @@ final class Players: @unchecked Sendable {
 
   init(
     _ name: String, from first: UInt64, count: UInt64, jobs: Int, traces: Bool,
-    _ build: @escaping Builder
+    usesLoop: Bool, _ build: @escaping Builder
   ) {
     (self.name, self.build) = (name, build)
     (self.first, self.count, self.jobs, self.traces) = (first, count, jobs, traces)
+    self.usesLoop = usesLoop
+    Crash.loop = usesLoop ? " --event-loop" : ""
     pthread_mutex_init(&lock, nil)
   }
 
@@ -40,7 +43,8 @@ final class Players: @unchecked Sendable {
     watch()
     let seconds = Self.seconds - started
     print(
-      "\n\(name): \(total.seeds) seeds from \(first) in \(tenths(seconds)) s, \(total.steps) steps")
+      "\n\(name)\(usesLoop ? " in an event loop" : ""): \(total.seeds) seeds from \(first) in \(tenths(seconds)) s, \(total.steps) steps"
+    )
     print("\(Int(Double(total.seeds) / max(seconds, 0.001))) seeds a second, \(jobs) at a time\n")
     total.tell(name)
     print(hasFailed ? "\nFAILED" : "\nno violation")
@@ -69,6 +73,7 @@ final class Players: @unchecked Sendable {
 
   private func work(_ job: Int) {
     let world = build(traces, Crash.slots + job)
+    world.usesLoop = usesLoop
     while let seeds = take(from: &world.report) {
       for seed in seeds {
         world.play(seed: seed)
@@ -112,7 +117,9 @@ final class Players: @unchecked Sendable {
         if seed != seen[job] { (seen[job], since[job]) = (seed, ticks) }
         if seed != Crash.none, ticks - since[job] > Self.longestRun * 20 {
           print("seed \(seed): the session goes round in circles without a step")
-          print("replay: Tests/Simulation/run --protocol \(name) --from \(seed) --seeds 1 --trace")
+          print(
+            "replay: Tests/Simulation/run --protocol \(name) --from \(seed) --seeds 1\(Crash.loop) --trace"
+          )
           exit(1)
         }
       }
@@ -144,6 +151,8 @@ final class Players: @unchecked Sendable {
 enum Crash {
   static let none = UInt64.max
   nonisolated(unsafe) static var protocolName = ""
+  /// The option with which the seeds are played.
+  nonisolated(unsafe) static var loop = ""
   nonisolated(unsafe) static let slots: UnsafeMutablePointer<UInt64> = {
     let slots = UnsafeMutablePointer<UInt64>.allocate(capacity: 64)
     slots.initialize(repeating: none, count: 64)
@@ -158,7 +167,7 @@ enum Crash {
         for job in 0..<64 where Crash.slots[job] != Crash.none {
           print("seed \(Crash.slots[job]): a fault of the core")
           print(
-            "replay: Tests/Simulation/run --protocol \(Crash.protocolName) --from \(Crash.slots[job]) --seeds 1 --trace"
+            "replay: Tests/Simulation/run --protocol \(Crash.protocolName) --from \(Crash.slots[job]) --seeds 1\(Crash.loop) --trace"
           )
         }
         fflush(stdout)

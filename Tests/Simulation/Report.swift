@@ -6,9 +6,9 @@ enum Met: Int, CaseIterable {
   case nameless, strangers, noises, silentGoodbyes, silentResets, cutPackets, splitPackets
   case brokenWrites, stalls, heldBack, writeTimeouts, answerTimeouts, renegotiations, lapses
   case ambiguousEnds, poison, givenUp, resends, duplicates
-  case fullWindows, fullOfOutcomes, failedSends, deadlines, rounds
+  case fullWindows, fullOfOutcomes, failedSends, deadlines, delays, rounds
   case acceptedEvents, rejectedEvents, unknownEvents
-  case drains, closes, closesUndrained, frees
+  case drains, closes, closesUndrained, frees, renewals
   case processed, gentleGoodbyes, goodbyes, goodbyesAtOnce, breaches, breachesHeard, blackHoles
   case refusedStreams, resets, cancels, unanswered, settings, pings, pingTimeouts, lefts
   case newTokens, staleTokens, pauses
@@ -54,6 +54,7 @@ enum Met: Int, CaseIterable {
     case .fullOfOutcomes: "refused: full of outcomes"
     case .failedSends: "sends that failed otherwise"
     case .deadlines: "calls that ran out of time"
+    case .delays: "calls to be made again"
     case .rounds: "identifiers come round"
     case .acceptedEvents: "events: accepted"
     case .rejectedEvents: "events: rejected"
@@ -79,6 +80,7 @@ enum Met: Int, CaseIterable {
     case .lefts: "ends: left with nothing owed"
     case .newTokens: "provider tokens made"
     case .staleTokens: "provider tokens refused"
+    case .renewals: "credentials renewed"
     case .pauses: "pauses for answers to gather"
     }
   }

@@ -14,11 +14,25 @@ class Stage {
   /// The first violation. The rest of the run means nothing after it.
   private(set) final var violation: String?
   final let traces: Bool
+  /// The session never waits: the program has an event loop.
+  final var usesLoop = false
+  /// What the session has done with its lines; and how much of it there was at the last news.
+  final var deeds = 0
+  final var deedsTold = -1
+  /// When the session's descriptor becomes readable by its timer.
+  final var due = Int64.max
   /// Room for the token of the next notification.
   final let token = UnsafeMutableRawBufferPointer.allocate(byteCount: 128, alignment: 16)
   final var report = Report()
   /// The seed is written here so that others can read it.
   private final let slot: UnsafeMutablePointer<UInt64>
+
+  /// How often the program has given the session other credentials, how often it does so, per
+  /// mille, and dice for that alone: a seed without renewals is played as ever.
+  final var credentials = 0
+  private final var renewals = 0
+  final var renewalDice = Dice(seed: 0)
+  private static let mostRenewals = 40
 
   /// What the lines carried. The session's counts have to equal it.
   final var counts = LineCounts()
@@ -56,6 +70,9 @@ class Stage {
     self.seed = seed
     slot.pointee = seed
     dice = Dice(seed: seed)
+    renewalDice = Dice(seed: seed ^ 0x7265_6E65_7761_6C73)
+    renewals = renewalDice.happens(250) ? renewalDice.pick([30, 200, 600]) : 0
+    credentials = 0
     clock = 1_000_000_000
     isHealed = false
     violation = nil
@@ -71,6 +88,9 @@ class Stage {
   /// Call this once the scenario is drawn.
   final func adopt(_ given: apns_session_options_t, _ faults: NetworkFaults) {
     (self.given, self.faults) = (given, faults)
+    self.given.nonblocking = usesLoop ? 1 : 0
+    due = .max
+    (deeds, deedsTold) = (0, -1)
     untilLapse = faults.lapseMax > 0 ? dice.within(1...500) : .max
   }
 
@@ -91,6 +111,12 @@ class Stage {
     let microseconds = String(clock / 1000 % 1_000_000)
     let zeros = String(repeating: "0", count: 6 - microseconds.utf8.count)
     print("\(clock / 1_000_000_000).\(zeros)\(microseconds)  \(what)")
+  }
+
+  /// Whether the program gives the session other credentials now.
+  final func renews() -> Bool {
+    guard renewals > 0, !isHealed, credentials < Self.mostRenewals else { return false }
+    return renewalDice.happens(renewals)
   }
 
   // MARK: Time
@@ -141,7 +167,8 @@ class Stage {
   final func tellViolation() {
     print("seed \(seed): \(violation ?? "nothing")")
     print(
-      "replay: Tests/Simulation/run --protocol \(protocolName) --from \(seed) --seeds 1 --trace")
+      "replay: Tests/Simulation/run --protocol \(protocolName) --from \(seed) --seeds 1\(Crash.loop) --trace"
+    )
   }
 
   final func met(_ what: Met, _ count: Int = 1) { report.add(what, count) }
@@ -159,7 +186,7 @@ class Stage {
     _ name: StaticString, lasting longest: Int64, waits: Bool = true, writes: Bool = true
   ) {
     say("call \(name)")
-    call = Call()
+    clearCall()
     call.name = name
     call.started = clock
     call.longest = longest
@@ -170,7 +197,13 @@ class Stage {
   final func endCall() {
     report.longestCall = max(report.longestCall, call.steps)
     report.steps += call.steps
+    clearCall()
+  }
+
+  private final func clearCall() {
+    let vainWaits = usesLoop ? call.vainWaits : 0
     call = Call()
+    call.vainWaits = vainWaits
   }
 
   /// Runs a call that may fail; true if it did not.
@@ -190,6 +223,7 @@ class Stage {
     say("\(call.name) fails: \(failure.status.rawValue)")
     switch failure.status {
     case APNS_ERR_TIMEOUT: met(.deadlines)
+    case APNS_ERR_AGAIN where usesLoop: met(.delays)
     case APNS_ERR_NETWORK, APNS_ERR_TLS, APNS_ERR_PROTOCOL: break
     default: violate("\(call.name) fails with \(failure.status.rawValue)")
     }
@@ -244,7 +278,7 @@ struct LineCounts {
 
 /// The session's current call, and what it may do.
 struct Call {
-  static let mostSteps = 3_000_000
+  static let mostSteps = 20_000_000
   var name: StaticString = "nothing"
   var started: Int64 = 0
   var longest: Int64 = 0
@@ -252,6 +286,8 @@ struct Call {
   var spent: Int64 = 0
   var mayWait = false
   var mayWrite = false
+  /// It may neither read nor write, and opens nothing.
+  var isStill = false
   var steps = 0
   /// Waits in a row that ended at once with nothing read, written or opened in between.
   var vainWaits = 0

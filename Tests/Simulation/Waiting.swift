@@ -16,6 +16,17 @@ extension Wired {
     checkWaiting(until: time)
     let started = clock
     if traces { sayWatched(time) }
+    passTime(until: time)
+    for connection in lines {
+      let watched = connection.watched
+      connection.watched = 0
+      connection.found = watched == 0 ? 0 : watched & ready(connection)
+    }
+    noteWait(since: started)
+  }
+
+  /// Time passes until a watched line is ready, or until that time, or for less.
+  private func passTime(until time: Int64) {
     // After an early wake the peer has not done its later deeds yet.
     let isEarly = time > clock && dice.happens(faults.earlyWakes)
     var wake = max(nextWake(isEarly ? clock + dice.time(upTo: time - clock - 1) : time), clock)
@@ -26,13 +37,44 @@ extension Wired {
       call.spent += late
     }
     clock = wake
-    for connection in lines {
-      let watched = connection.watched
-      connection.watched = 0
-      connection.found = watched == 0 ? 0 : watched & ready(connection)
-    }
+  }
+
+  private func noteWait(since started: Int64) {
     call.vainWaits = clock - started < shortestWait ? call.vainWaits + 1 : 0
     if call.vainWaits > 100 { violate("\(call.name) waits again and again for nothing") }
+  }
+
+  // MARK: The program's event loop
+
+  /// The session's descriptor watches what the session does.
+  func arm(until time: Int64) {
+    if !usesLoop { violate("a descriptor where none was asked for") }
+    due = time
+    for connection in lines { (connection.armed, connection.watched) = (connection.watched, 0) }
+  }
+
+  func look() {
+    if !usesLoop { violate("a look at a descriptor where none was asked for") }
+    for connection in lines {
+      connection.found = connection.armed == 0 ? 0 : connection.armed & ready(connection)
+    }
+  }
+
+  /// The event loop waits until the session's descriptor is readable, or until that time. True if
+  /// it is readable.
+  func waitForDescriptor(until time: Int64) -> Bool {
+    if due > clock { checkWaiting(until: due) }
+    let started = clock
+    for connection in lines { connection.watched = connection.armed }
+    if traces { sayWatched(min(due, time)) }
+    passTime(until: max(clock, min(due, time)))
+    var isReady = clock >= due
+    for connection in lines {
+      if connection.armed != 0, connection.armed & ready(connection) != 0 { isReady = true }
+      connection.watched = 0
+    }
+    noteWait(since: started)
+    return isReady
   }
 
   private func sayWatched(_ time: Int64) {

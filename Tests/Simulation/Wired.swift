@@ -33,6 +33,8 @@ protocol Wired: Stage {
   /// The session has read these bytes.
   func hasRead(_ line: Int)
   func checkWaiting(until time: Int64)
+  /// The session was given other credentials.
+  func noteRenewal()
 }
 
 extension Wired {
@@ -70,6 +72,7 @@ extension Wired {
     met(isSpare ? .spares : .connections)
     connection.phase = .opening
     connection.isSpare = isSpare
+    connection.credentials = credentials
     connection.openingEnds = deadline
     connection.up = dice.time(upTo: faults.delayMax)
     connection.down = dice.time(upTo: faults.delayMax)
@@ -92,6 +95,9 @@ extension Wired {
     guard clock >= connection.opensAt else {
       let readiness: Readiness = line & 1 == 0 ? .reading : .writing
       return .waits(readiness, until: connection.openingEnds)
+    }
+    if connection.credentials != credentials {
+      violate("\(connection) opens with credentials that were replaced")
     }
     guard connection.opensWell else {
       met(.failedHandshakes)

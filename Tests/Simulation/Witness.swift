@@ -14,8 +14,14 @@ protocol Witness: Stage {
   /// contradicts that.
   func wasAccepted(_ number: Int) -> Bool
   func checkAccepted(_ number: Int)
+  /// The session is being given other credentials.
+  func noteRenewal()
+  /// The program's event loop waits.
+  func waitForDescriptor(until time: Int64) -> Bool
   /// Checks the session's counts beyond what holds for every protocol.
   func checkOwn(_ stats: apns_session_stats_t)
+  /// Answers that the session may have read in full; nil: the protocol has none.
+  var answersRead: Int? { get }
 }
 
 extension Witness {
@@ -32,6 +38,32 @@ extension Witness {
     let reported = reportsAccepted ? stats.accepted : 0
     equal(stats.events, Int(reported + stats.rejected + stats.unknown) - told, "events")
     checkOwn(stats)
+  }
+
+  /// Metrics that do not add up with the counts, or with what the peer knows.
+  func check(_ metrics: UnsafePointer<apns_session_metrics_t>, _ stats: apns_session_stats_t) {
+    let sent = metrics.pointee
+    let answers = Self.sum(sent.times)
+    let rejections = Self.sum(sent.rejected_reasons) + Self.sum(sent.rejects)
+    equal(sent.answers, Int(answers), "answers")
+    equal(rejections, Int(stats.rejected), "rejected by reason")
+    equal(sent.bytes_written, Int(stats.bytes), "bytes written")
+    let again = sent.retries_asked + sent.resends_in_doubt + sent.resends_unprocessed
+    if again < stats.resent {
+      violate("metrics: \(again) to be sent again, \(stats.resent) resent")
+    }
+    guard let read = answersRead else { return }
+    // One that came before its request was whole counts when that is.
+    if answers > read { violate("metrics: \(answers) answers, and \(read) were read") }
+    equal(Self.sum(sent.classes), Int(answers), "answers by class")
+    equal(Self.sum(sent.reasons), Int(answers - stats.accepted), "answers by reason")
+    equal(
+      stats.accepted + stats.rejected + sent.retries_asked, Int(answers),
+      "accepted, rejected and tried again")
+  }
+
+  private static func sum<Places>(_ places: Places) -> UInt64 {
+    withUnsafeBytes(of: places) { $0.bindMemory(to: UInt64.self).reduce(0, &+) }
   }
 
   @inline(__always)

@@ -1437,6 +1437,13 @@ def reasons():
         (30, "InternalServerError", 500, 1, "wait"),
         (31, "ServiceUnavailable", 503, 10, "wait"),
         (32, "Shutdown", 503, 10, "reconnect"),
+        (33, "MissingChannelId", 400, 2, "reject"),
+        (34, "BadChannelId", 400, 1, "reject"),
+        (35, "ChannelNotRegistered", 400, 1, "reject"),
+        (36, "CannotCreateChannelConfig", 400, 1, "reject"),
+        (37, "FeatureNotEnabled", 400, 10, "reject"),
+        (38, "MissingPushType", 400, 1, "reject"),
+        (39, "TopicMismatch", 400, 6, "reject"),
     ]
     tests = [
         {"name": text, "number": number, "status": status, "reject": reject, "remedy": remedy}

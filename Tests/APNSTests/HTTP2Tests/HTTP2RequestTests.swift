@@ -20,6 +20,9 @@ import Testing
     #"{"aps":{"content-available":1,"category":"c","thread-id":"t"}}"#,
     #"{"aps":{"content-available":0,"content-available":1}}"#,
     #"{"a":[{"b":[[],{}]}],"aps":{"x":{"alert":1},"content-available":1}}"#,
+    // A content state needs an event beside it.
+    #"{"aps":{"content-available":1,"content-state":{}}}"#,
+    #"{"aps":{"content-available":1,"content-changed":true}}"#,
   ])
   func background(_ payload: String) {
     #expect(type(of: payload) == .background)
@@ -49,6 +52,18 @@ import Testing
     #"{"apsa":{"content-available":1}}"#,
     #"{"content-available":1}"#,
     #"{"game":{"aps":{"content-available":1}}}"#,
+    #"{"aps":{"alert":"t","event":"party","timestamp":1}}"#,
+    #"{"aps":{"event":"end","timestamp":1}}"#,
+    #"{"aps":{"content-state":{},"timestamp":1}}"#,
+    #"{"aps":{"content-stat":{},"event":"update"}}"#,
+    #"{"aps":{},"content-state":{},"event":"update"}"#,
+    #"{"aps":{"alert":{"content-state":{},"event":"update"}}}"#,
+    #"{"aps":{"content-changed":true}}"#,
+    #"{"mdm":"p","aps":{}}"#,
+    #"{"aps":{},"mdm":"p"}"#,
+    #"{"mdm":1}"#,
+    #"{"mdmx":"p"}"#,
+    #"{"m":{"mdm":"p"}}"#,
     "{}", "[]", "1", "null", "",
     // Payloads that are not JSON count as alerts.
     #"{"aps":{"content-available":1}"#,
@@ -57,9 +72,44 @@ import Testing
     #"{"aps":{"content-available":1},}"#,
     #"{"aps":{"content-available":1},"a":tru}"#,
     #"{"aps":{"content-available":1,"a":"\ud800"}}"#,
+    #"{"aps":{"content-state":{},"event":"update"}"#,
+    #"{"mdm":"p"}}"#,
   ])
   func alert(_ payload: String) {
     #expect(type(of: payload) == .alert)
+  }
+
+  @Test(arguments: [
+    #"{"aps":{"timestamp":1,"event":"update","content-state":{"goals":2}}}"#,
+    #"{"aps":{"content-state":{},"event":"update","alert":{"title":"Goal"}},"game":"chess"}"#,
+    #"{"aps":{"event":"end","dismissal-date":1663177260}}"#,
+    #"{"aps":{"event":"star\u0074","content\u002Dstate":{}}}"#,
+    #"{"aps":{"\u0065vent":"start","content-state":{},"content-available":1}}"#,
+    " { \"aps\" : { \"event\" : \"end\" , \"content-state\" : { } } }",
+  ])
+  func liveActivity(_ payload: String) {
+    #expect(type(of: payload) == .liveactivity)
+  }
+
+  @Test(arguments: [
+    #"{"mdm":"8B6D-4F"}"#, " {\n\t\"mdm\" : \"p\" } ", #"{"\u006ddm":"p"}"#,
+    #"{"mdm":"p","a":[1]}"#,
+  ])
+  func deviceManagement(_ payload: String) {
+    #expect(type(of: payload) == .mdm)
+  }
+
+  /// Only what no app's own name ends in.
+  @Test(arguments: [
+    ("com.example.app.push-type.liveactivity", PushType.liveactivity),
+    ("com.example.app.push-type.widgets", .widgets),
+    ("a.push-type.controls", .controls),
+    (".push-type.controls", nil), ("com.example.controls", nil), ("com.example.liveactivity", nil),
+    ("com.example.app.push-type.widget", nil), ("com.example.app.voip", nil), ("s", nil), ("", nil),
+  ])
+  func topics(_ topic: String, _ type: PushType?) {
+    var topic = topic
+    topic.withUTF8 { #expect(PushType.named(in: UnsafeRawBufferPointer($0)) == type) }
   }
 
   @Test func anyBytes() {
@@ -112,8 +162,12 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
     var payloadMax = 0
     var sessionTopic: String?
     var needsTopic = false
+    /// The payload is written after the rest was checked.
+    var isBuilt = false
 
-    func check<Result>(_ body: (HTTP2Request) -> Result) throws(Failure) -> Result {
+    func check<Result>(
+      _ body: ((request: HTTP2Request, kind: HTTP2Request.Kind)) -> Result
+    ) throws(Failure) -> Result {
       func pointer(_ text: String?) -> UnsafeMutablePointer<CChar>? { text.map { strdup($0)! } }
       let texts = [topic, collapse, id, sessionTopic].map(pointer)
       defer { for text in texts { free(text) } }
@@ -134,10 +188,12 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
       given.topic = UnsafePointer(texts[0])
       given.collapse_id = UnsafePointer(texts[1])
       given.apns_id = UnsafePointer(texts[2])
-      return body(
-        try HTTP2Request(
-          &given, payload: UnsafeRawBufferPointer(copy), payloadMax: payloadMax,
-          topic: UnsafePointer(texts[3]), needsTopic: needsTopic))
+      let written = UnsafeRawBufferPointer(copy)
+      let request = try HTTP2Request(
+        &given, payload: isBuilt ? UnsafeRawBufferPointer(start: nil, count: 0) : written,
+        payloadCount: written.count, payloadMax: payloadMax, topic: UnsafePointer(texts[3]),
+        needsTopic: needsTopic)
+      return body((request, try request.kind(of: written)))
     }
   }
 
@@ -162,14 +218,13 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
 
   @Test func nothingSaid() throws {
     try Push().check {
-      #expect($0.type == .alert)
-      #expect($0.priority == 0)
-      #expect($0.expiry == nil)
-      #expect($0.topic.count == 0)
-      #expect($0.collapse.count == 0)
-      #expect($0.identifier == nil)
-      #expect($0.token.count == 32)
-      #expect(text($0.payload) == #"{"aps":{"alert":"Hello"}}"#)
+      #expect($0.kind.type == .alert)
+      #expect($0.kind.priority == 0)
+      #expect($0.request.expiry == nil)
+      #expect($0.request.topic.count == 0)
+      #expect($0.request.collapse.count == 0)
+      #expect(UUIDText.isZero($0.request.identifier.bytes))
+      #expect($0.request.token.count == 32)
     }
   }
 
@@ -183,15 +238,13 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
     push.collapse = "game 7 \u{20ac}"
     push.id = "123E4567-e89b-12d3-A456-4266554400aF"
     try push.check {
-      #expect($0.type == .liveactivity)
-      #expect($0.priority == 10)
-      #expect($0.expiry == 1_700_000_000)
-      #expect(text($0.topic) == "com.example.app.push-type.liveactivity")
-      #expect(text($0.collapse) == "game 7 \u{20ac}")
-      let id = $0.identifier.map { id in
-        String(decoding: (0..<36).map { id.bytes[$0] }, as: UTF8.self)
-      }
-      #expect(id == "123e4567-e89b-12d3-a456-4266554400af")
+      #expect($0.kind.type == .liveactivity)
+      #expect($0.kind.priority == 10)
+      #expect($0.request.expiry == 1_700_000_000)
+      #expect(text($0.request.topic) == "com.example.app.push-type.liveactivity")
+      #expect(text($0.request.collapse) == "game 7 \u{20ac}")
+      let id = (0..<16).map { [id = $0.request.identifier.bytes] in id[$0] }
+      #expect(id == [18, 62, 69, 103, 232, 155, 18, 211, 164, 86, 66, 102, 85, 68, 0, 175])
     }
   }
 
@@ -199,7 +252,7 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
     var push = Push()
     for count in [1, 100] {
       push.token = [UInt8](repeating: 1, count: count)
-      try push.check { #expect($0.token.count == count) }
+      try push.check { #expect($0.request.token.count == count) }
     }
     push.token = []
     #expect(refusal(push) == "the device token has 0 bytes, not 1 to 100")
@@ -212,7 +265,7 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
     var push = Push()
     push.type = type
     push.payload = [UInt8](repeating: 0x20, count: limit)
-    try push.check { #expect($0.payload.count == limit) }
+    try push.check { #expect($0.kind.type.rawValue == max(type, 1)) }
     push.payload.append(0x20)
     #expect(refusal(push) == "the payload has \(limit + 1) bytes, more than \(limit)")
     // The session's limit never raises the limit of APNs.
@@ -228,7 +281,7 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
     var push = Push()
     for priority: UInt8 in [1, 5, 10] {
       push.priority = priority
-      try push.check { #expect($0.priority == priority) }
+      try push.check { #expect($0.kind.priority == priority) }
     }
     for priority: UInt8 in [2, 4, 6, 9, 11, 255] {
       push.priority = priority
@@ -237,35 +290,36 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
   }
 
   /// The push type is given, or inferred from the payload.
-  @Test(arguments: [true, false])
-  func backgroundHasPriority5(_ isSaid: Bool) throws {
+  @Test(arguments: [true, false], [true, false])
+  func backgroundHasPriority5(_ isSaid: Bool, _ isBuilt: Bool) throws {
     var push = Push()
+    push.isBuilt = isBuilt
     push.type = isSaid ? 2 : 0
     push.payload = Array(#"{"aps":{"content-available":1}}"#.utf8)
     for priority: UInt8 in [0, 5] {
       push.priority = priority
       try push.check {
-        #expect($0.type == .background)
-        #expect($0.priority == 5)
+        #expect($0.kind.type == .background)
+        #expect($0.kind.priority == 5)
       }
     }
     for priority: UInt8 in [1, 10] {
       push.priority = priority
-      #expect(refusal(push) == "priority is \(priority), and a background push has 5")
+      #expect(refusal(push) == "priority is \(priority), but a background push needs 5")
     }
     push.priority = 3
     #expect(refusal(push) == "priority is 3, not 1, 5 or 10")
     // A push type of alert that is given overrides the payload.
     push.type = 1
     push.priority = 10
-    try push.check { #expect($0.type == .alert && $0.priority == 10) }
+    try push.check { #expect($0.kind.type == .alert && $0.kind.priority == 10) }
   }
 
   @Test func types() throws {
     var push = Push()
     for type: UInt8 in 1...11 {
       push.type = type
-      try push.check { #expect($0.type.rawValue == type) }
+      try push.check { #expect($0.kind.type.rawValue == type) }
     }
     for type: UInt8 in [12, 13, 255] {
       push.type = type
@@ -277,7 +331,7 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
     var push = Push()
     for (given, said) in [(1, 1), (-1, 0), (Int64.max, Int64.max)] as [(Int64, Int64)] {
       push.expiry = given
-      try push.check { #expect($0.expiry == said) }
+      try push.check { #expect($0.request.expiry == said) }
     }
     for given in [-2, Int64.min] {
       push.expiry = given
@@ -288,21 +342,58 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
   @Test func topics() throws {
     var push = Push()
     push.sessionTopic = "com.example.session"
-    try push.check { #expect(text($0.topic) == "com.example.session") }
+    try push.check { #expect(text($0.request.topic) == "com.example.session") }
     push.topic = ""
-    try push.check { #expect(text($0.topic) == "com.example.session") }
+    try push.check { #expect(text($0.request.topic) == "com.example.session") }
     push.topic = "com.example.app"
-    try push.check { #expect(text($0.topic) == "com.example.app") }
+    try push.check { #expect(text($0.request.topic) == "com.example.app") }
     push.topic = String(repeating: "x", count: 255)
-    try push.check { #expect($0.topic.count == 255) }
+    try push.check { #expect($0.request.topic.count == 255) }
     push.topic = String(repeating: "x", count: 256)
     #expect(refusal(push) == "topic has more than 255 bytes")
     push.topic = "com.example app"
-    #expect(refusal(push) == "topic has character 0x20 at 11")
+    #expect(refusal(push) == "topic cannot have character 0x20 at 11")
     push.topic = "com.example\r\napns-priority: 10"
-    #expect(refusal(push) == "topic has character 0x0d at 11")
+    #expect(refusal(push) == "topic cannot have character 0x0d at 11")
     push.topic = "\u{7F}"
-    #expect(refusal(push) == "topic has character 0x7f at 0")
+    #expect(refusal(push) == "topic cannot have character 0x7f at 0")
+  }
+
+  /// A session's topic gets the suffix that it lacks, and a notification's own never does.
+  @Test(arguments: [
+    (3, ".location-query"), (4, ".voip"), (5, ".complication"), (6, ".pushkit.fileprovider"),
+    (8, ".push-type.liveactivity"), (9, ".voip-ptt"), (10, ".push-type.widgets"),
+    (11, ".push-type.controls"), (1, ""), (2, ""), (7, ""),
+  ])
+  func topicSuffixes(_ type: UInt8, _ suffix: String) throws {
+    var push = Push()
+    push.type = type
+    try push.check { #expect($0.request.topicSuffix.count == 0) }
+    push.sessionTopic = "com.example.app"
+    try push.check {
+      #expect(text($0.request.topic) == "com.example.app")
+      #expect(text($0.request.topicSuffix) == suffix)
+    }
+    push.sessionTopic = "com.example.app\(suffix)"
+    try push.check { #expect($0.request.topicSuffix.count == 0) }
+    push.topic = "com.example.app"
+    try push.check { #expect($0.request.topicSuffix.count == 0) }
+    push.topic = nil
+    push.sessionTopic = "com.example.app.push-type.widgets"
+    try push.check { #expect($0.request.topicSuffix.count == 0) }
+  }
+
+  @Test func aTopicThatSaysTheType() throws {
+    var push = Push()
+    push.sessionTopic = "com.example.app.push-type.widgets"
+    for isBuilt in [false, true] {
+      push.isBuilt = isBuilt
+      try push.check { #expect($0.kind.type == .widgets) }
+    }
+    push.topic = "com.example.app.push-type.controls"
+    try push.check { #expect($0.kind.type == .controls) }
+    push.type = 1
+    try push.check { #expect($0.kind.type == .alert) }
   }
 
   @Test func aProviderTokenNeedsATopic() throws {
@@ -312,26 +403,26 @@ private func withCopy(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void
     push.topic = ""
     #expect(refusal(push) == "there is no topic, and a provider token needs one")
     push.sessionTopic = "com.example.app"
-    try push.check { #expect(text($0.topic) == "com.example.app") }
+    try push.check { #expect(text($0.request.topic) == "com.example.app") }
   }
 
   @Test func collapseIdentifiers() throws {
     var push = Push()
     push.collapse = String(repeating: "x", count: 64)
-    try push.check { #expect($0.collapse.count == 64) }
+    try push.check { #expect($0.request.collapse.count == 64) }
     push.collapse = String(repeating: "x", count: 65)
     #expect(refusal(push) == "collapse_id has more than 64 bytes")
     // The limit counts bytes, not characters.
     push.collapse = String(repeating: "\u{e9}", count: 33)
     #expect(refusal(push) == "collapse_id has more than 64 bytes")
     push.collapse = ""
-    try push.check { #expect($0.collapse.count == 0) }
+    try push.check { #expect($0.request.collapse.count == 0) }
     for (text, message) in [
       (" a", "0x20 at 0"), ("a ", "0x20 at 1"), (" ", "0x20 at 0"), ("a\nb", "0x0a at 1"),
       ("a\tb", "0x09 at 1"), ("\u{1}", "0x01 at 0"),
     ] {
       push.collapse = text
-      #expect(refusal(push) == "collapse_id has character \(message)")
+      #expect(refusal(push) == "collapse_id cannot have character \(message)")
     }
   }
 

@@ -190,8 +190,8 @@ private func authorization(_ text: borrowing BearerText) -> String {
     second = ProviderToken(sharing: second)
     try second.update(&text, at: time(0))
     #expect(text.generation == 1)
-    #expect(String(cString: second.keyID) == "ABC123DEFG")
-    #expect(String(cString: second.teamID) == "DEF123GHIJ")
+    #expect(String(cString: second.keyID!) == "ABC123DEFG")
+    #expect(String(cString: second.teamID!) == "DEF123GHIJ")
   }
 
   /// A process forks while another thread holds the lock. In the child the lock is held and

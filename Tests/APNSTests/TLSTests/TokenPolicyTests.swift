@@ -190,4 +190,63 @@ import Testing
     #expect(policy.generation == 2)
     #expect(policy.verdict(at: time(1)) == .keep)
   }
+
+  // MARK: Shared by processes
+
+  @Test func anotherProcessesToken() {
+    let empty = TokenPolicy()
+    func other(_ age: Int64, chance: UInt32 = 0) -> SharedTokenTimes {
+      SharedTokenTimes(made: start &- age, hurried: 0, chance: chance)
+    }
+    for age: Int64 in [-60, -1, 0, 1, 2699] { #expect(empty.takes(other(age), at: time(0))) }
+    for age: Int64 in [-61, -3600, 2700, 3600, .max, .min, .min + 1_700_000_000] {
+      #expect(!empty.takes(other(age), at: time(0)))
+    }
+    #expect(empty.takes(other(3299, chance: 600), at: time(0)))
+    #expect(!empty.takes(other(3300, chance: 600), at: time(0)))
+    // One that is older than the own one is no better.
+    var policy = TokenPolicy()
+    policy.replaced(at: time(0), chance: 0)
+    #expect(!policy.takes(other(1), at: time(0)))
+    #expect(policy.takes(other(0), at: time(0)))
+  }
+
+  /// The rules go on where the other process left them.
+  @Test func takenOver() {
+    var policy = TokenPolicy()
+    policy.took(SharedTokenTimes(made: start - 600, hurried: start - 600, chance: 0), at: time(0))
+    #expect(policy.generation == 1)
+    #expect(policy.verdict(at: time(2099)) == .keep)
+    #expect(policy.verdict(at: time(2100)) == .replace)
+    #expect(policy.verdict(refused: 1, at: time(599)) == .keep)
+    #expect(policy.verdict(refused: 1, at: time(600)) == .replace)
+    let times = policy.times(at: time(100))
+    #expect(times.made == start - 600)
+    #expect(times.hurried == start - 600)
+  }
+
+  @Test func urgent() {
+    #expect(TokenPolicy().isUrgent(at: time(0)))
+    #expect(!fresh().isUrgent(at: time(58 * 60 - 1)))
+    #expect(fresh().isUrgent(at: time(58 * 60)))
+    #expect(fresh().isUrgent(at: time(100, unix: -161)))
+  }
+
+  // MARK: Given by the host
+
+  /// The host says how long a token lasts, and the 20 minutes are its own affair.
+  @Test func lent() {
+    var policy = TokenPolicy()
+    policy.lent(at: time(0), for: 10, isOther: true)
+    #expect(policy.generation == 1)
+    #expect(policy.verdict(at: time(9)) == .keep)
+    #expect(policy.verdict(at: time(10)) == .replace)
+    policy.lent(at: time(10), for: 10, isOther: false)
+    #expect(policy.generation == 1)
+    #expect(policy.verdict(at: time(19)) == .keep)
+    #expect(policy.verdict(at: time(20)) == .replace)
+    policy.lent(at: time(20), for: 86_400, isOther: true)
+    #expect(policy.generation == 2)
+    #expect(policy.verdict(at: time(20 + 86_399)) == .keep)
+  }
 }

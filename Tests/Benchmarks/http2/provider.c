@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,8 +122,30 @@ static void must(apns_status_t status, const apns_error_t *error) {
   _exit(1);
 }
 
+/* The smallest event loop there is. */
+static void send_part_in_a_loop(apns_session_t *session, const list_t *list, size_t from,
+                                size_t to) {
+  apns_error_t error = APNS_ERROR_INIT;
+  struct pollfd watched = {.fd = apns_session_fd(session), .events = POLLIN};
+  while (true) {
+    size_t taken = 0;
+    apns_status_t status = from < to ? apns_session_send_many(session, list->notifications + from,
+                                                              to - from, 0, &taken, &error)
+                                     : apns_session_drain(session, 0, NULL, &error);
+    from += taken;
+    if (status == APNS_OK && from == to && !taken) return;
+    if (status != APNS_ERR_AGAIN) must(status, &error);
+    if (status != APNS_ERR_AGAIN) continue;
+    if (poll(&watched, 1, -1) == 1) must(apns_session_process(session, &error), &error);
+  }
+}
+
 static void send_part(apns_session_t *session, const list_t *list, size_t from, size_t to) {
   apns_error_t error = APNS_ERROR_INIT;
+  if (apns_session_fd(session) >= 0) {
+    send_part_in_a_loop(session, list, from, to);
+    return;
+  }
   must(apns_session_send_many(session, list->notifications + from, to - from, 0, NULL, &error),
        &error);
   must(apns_session_drain(session, 600000, NULL, &error), &error);
@@ -144,6 +167,7 @@ static void send_by_library(const provider_task_t *task, provider_figures_t *fig
   options.topic = PROVIDER_TOPIC;
   options.connections = task->connections;
   options.window_bytes = task->window_bytes;
+  options.nonblocking = task->loops;
   must(apns_session_new(&options, credentials, &session, &error), &error);
   if (task->warm) send_part(session, task->list, 0, task->warm);
   apns_session_stats(session, &before, NULL);
@@ -157,7 +181,12 @@ static void send_by_library(const provider_task_t *task, provider_figures_t *fig
   figures->records = stats.records - before.records;
   figures->connects = stats.connects;
   figures->accepted = stats.accepted;
-  must(apns_session_close(session, 10000, &error), &error);
+  apns_status_t closed;
+  while ((closed = apns_session_close(session, 10000, &error)) == APNS_ERR_AGAIN) {
+    struct pollfd watched = {.fd = apns_session_fd(session), .events = POLLIN};
+    if (poll(&watched, 1, -1) == 1 && apns_session_process(session, NULL) == APNS_DONE) break;
+  }
+  if (closed != APNS_ERR_AGAIN) must(closed, &error);
   apns_session_free(session);
   apns_credentials_free(credentials);
 }

@@ -30,6 +30,7 @@ typedef struct provider_task {
   size_t warm;              /* of the list, sent before `sending` begins */
   uint32_t sleep_ms;        /* unused time between warming and sending */
   bool counts_instructions; /* by valgrind */
+  bool loops;               /* the session never waits: poll() does */
 } provider_task_t;
 
 #define PROVIDER_TOPIC "com.example.chess"

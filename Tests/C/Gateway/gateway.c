@@ -504,6 +504,9 @@ static bool shake_hands(connection_t *connection) {
   record->server_name = server_name ? strdup(server_name) : NULL;
   X509 *certificate = SSL_get_peer_certificate(connection->ssl);
   record->showed_certificate = certificate != NULL;
+  if (certificate)
+    X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, record->provider,
+                              sizeof record->provider);
   X509_free(certificate);
   /* A server's own view leaves the certificate itself out. */
   record->chain_length = SSL_get_peer_cert_chain(connection->ssl)

@@ -187,6 +187,7 @@ typedef struct gateway_record {
   bool was_resumed; /* by a ticket of an earlier connection */
   bool was_offered; /* a session to resume */
   bool showed_certificate;
+  char provider[64];          /* the CN of that certificate */
   size_t chain_length;        /* of the provider's certificate, itself included */
   bool refused_renegotiation; /* the provider, by its alert */
 } gateway_record_t;

@@ -29,6 +29,8 @@ typedef struct stream {
   service_push_t push;
   const char *body; /* of the answer */
   size_t body_sent;
+  bool is_endless;
+  char fields[2048];
   char body_text[256];
   struct stream *next; /* of the connection */
   bool is_answered;
@@ -39,6 +41,7 @@ typedef struct client {
   size_t number;
   int descriptor;
   SSL *ssl;
+  char provider[64];
   nghttp2_session *http;
   stream_t *streams;
   size_t open;
@@ -82,6 +85,7 @@ static int on_begin_headers(nghttp2_session *http, const nghttp2_frame *frame, v
   stream_t *stream = calloc(1, sizeof *stream);
   REQUIRE(stream);
   stream->push.connection = client->number;
+  memcpy(stream->push.provider, client->provider, sizeof client->provider);
   stream->push.stream = frame->hd.stream_id;
   stream->next = client->streams;
   client->streams = stream;
@@ -103,11 +107,13 @@ static int on_header(nghttp2_session *http, const nghttp2_frame *frame, const ui
     const char *name;
     char *target;
     size_t size;
-  } fields[] = {{":path", push->path, sizeof push->path},
+  } fields[] = {{":method", push->method, sizeof push->method},
+                {":path", push->path, sizeof push->path},
                 {":authority", push->authority, sizeof push->authority},
                 {"apns-topic", push->topic, sizeof push->topic},
                 {"apns-push-type", push->push_type, sizeof push->push_type},
                 {"apns-id", push->id, sizeof push->id},
+                {"apns-request-id", push->id, sizeof push->id},
                 {"apns-collapse-id", push->collapse_id, sizeof push->collapse_id},
                 {"apns-expiration", push->expiration, sizeof push->expiration},
                 {"apns-priority", push->priority, sizeof push->priority},
@@ -115,7 +121,14 @@ static int on_header(nghttp2_session *http, const nghttp2_frame *frame, const ui
   for (size_t index = 0; index < sizeof fields / sizeof *fields; index++)
     if (name_length == strlen(fields[index].name) && !memcmp(name, fields[index].name, name_length))
       copy_text(fields[index].target, fields[index].size, value, length);
+  const size_t known = strlen(stream->fields);
+  snprintf(stream->fields + known, sizeof stream->fields - known, "%.*s: %.*s\n", (int)name_length,
+           (const char *)name, (int)length, (const char *)value);
   return 0;
+}
+
+static bool is_to_device(const service_push_t *push) {
+  return strncmp(push->path, "/3/device", 9) == 0;
 }
 
 static int on_data(nghttp2_session *http, uint8_t flags, int32_t id, const uint8_t *bytes,
@@ -142,6 +155,10 @@ static ssize_t read_body(nghttp2_session *http, int32_t id, uint8_t *buffer, siz
                          uint32_t *flags, nghttp2_data_source *source, void *context) {
   (void)http, (void)id, (void)context;
   stream_t *stream = source->ptr;
+  if (stream->is_endless) {
+    memset(buffer, ' ', size);
+    return (ssize_t)size;
+  }
   size_t left = strlen(stream->body) - stream->body_sent;
   if (left > size) left = size;
   memcpy(buffer, stream->body + stream->body_sent, left);
@@ -163,14 +180,22 @@ static void answer(client_t *client, stream_t *stream, const service_reply_t *re
   } else {
     snprintf(id, sizeof id, "5e2a60c0-0000-4000-8000-%012zx", stream->push.number);
   }
-  const nghttp2_nv fields[] = {FIELD(":status", status), FIELD("apns-id", id)};
+  nghttp2_nv fields[5] = {FIELD(":status", status),
+                          FIELD(is_to_device(&stream->push) ? "apns-id" : "apns-request-id", id)};
+  size_t count = 2;
+  if (reply->retry_after) fields[count++] = (nghttp2_nv)FIELD("retry-after", reply->retry_after);
+  if (reply->unique_id) fields[count++] = (nghttp2_nv)FIELD("apns-unique-id", reply->unique_id);
+  if (reply->channel_id) fields[count++] = (nghttp2_nv)FIELD("apns-channel-id", reply->channel_id);
   nghttp2_data_provider source = {.source.ptr = stream, .read_callback = read_body};
+  if (reply->long_body) stream->body = reply->long_body;
+  stream->is_endless = reply->has_endless_body;
   if (reply->body) {
     snprintf(stream->body_text, sizeof stream->body_text, "%s", reply->body);
     stream->body = stream->body_text;
   }
-  REQUIRE(nghttp2_submit_response(client->http, stream->push.stream, fields, 2,
-                                  reply->body ? &source : NULL) == 0);
+  const bool has_body = stream->body || stream->is_endless;
+  REQUIRE(nghttp2_submit_response(client->http, stream->push.stream, fields, count,
+                                  has_body ? &source : NULL) == 0);
 }
 
 static void answer_by_fields(client_t *client, stream_t *stream, const char *const *next) {
@@ -209,6 +234,7 @@ static void judge(client_t *client, stream_t *stream) {
   service_push_t *kept = &service->heard[service->count++];
   *kept = stream->push;
   stream->push.payload = NULL;
+  if (!is_to_device(kept)) REQUIRE(kept->fields = strdup(stream->fields));
   service_reply_t reply = {0};
   if (service->options.judge) reply = service->options.judge(service->options.context, kept);
   if (reply.settings) {
@@ -393,6 +419,11 @@ static void serve(client_t *client) {
       return;
     }
     client->is_open = true;
+    X509 *certificate = SSL_get_peer_certificate(client->ssl);
+    if (certificate)
+      X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName,
+                                client->provider, sizeof client->provider);
+    X509_free(certificate);
     if (!begin_http2(client)) {
       client->is_over = true;
       return;
@@ -513,6 +544,11 @@ service_t *service_start(const service_options_t *options) {
   REQUIRE(service->context);
   SSL_CTX_use_certificate(service->context, identity->certificate);
   SSL_CTX_use_PrivateKey(service->context, identity->key);
+  if (service->options.wants_certificate) {
+    SSL_CTX_load_verify_locations(service->context, identities_make()->root.certificate_file, NULL);
+    SSL_CTX_set_verify(service->context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    SSL_CTX_set_session_id_context(service->context, (const unsigned char *)"service", 7);
+  }
   SSL_CTX_set_mode(service->context,
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   if (!service->options.speaks_no_http2)
@@ -529,6 +565,10 @@ service_t *service_start(const service_options_t *options) {
   return service;
 }
 
+service_t *service_judging(service_judge_t judge, void *context) {
+  return service_start(&(service_options_t){.judge = judge, .context = context});
+}
+
 uint16_t service_port(const service_t *service) { return service->port; }
 
 void service_stop(service_t *service) {
@@ -540,7 +580,10 @@ void service_stop(service_t *service) {
 }
 
 void service_free(service_t *service) {
-  for (size_t index = 0; index < service->count; index++) free(service->heard[index].payload);
+  for (size_t index = 0; index < service->count; index++) {
+    free(service->heard[index].payload);
+    free(service->heard[index].fields);
+  }
   free(service->heard);
   free(service);
 }

@@ -15,11 +15,14 @@
 typedef struct service_push {
   size_t number;     /* in the order in which they were whole, from 0 */
   size_t connection; /* in the order accepted */
+  char provider[64]; /* the CN of the certificate that it showed; "": none was asked for */
   int32_t stream;
   char path[256], authority[64], topic[256], push_type[32], id[64], collapse_id[80], expiration[24],
-      priority[8], authorization[512];
+      priority[8], authorization[512], method[8];
   char *payload;
   size_t payload_length;
+  /* All fields of a request that is not to a device, "name: value\n" each, in their order. */
+  char *fields;
 } service_push_t;
 
 typedef enum service_action {
@@ -33,11 +36,18 @@ typedef enum service_action {
 
 typedef struct service_reply {
   service_action_t action;
-  int status;        /* 0: 200 */
-  const char *body;  /* NULL: none */
-  const char *id;    /* apns-id; NULL: the request's own, or one made */
-  uint32_t error;    /* for SERVE_RESET */
-  uint32_t settings; /* not 0: SETTINGS with so many streams from now on, before the answer */
+  int status;       /* 0: 200 */
+  const char *body; /* NULL: none */
+  /* apns-id, and apns-request-id where the request is not to a device; NULL: the request's own, or
+     one made. */
+  const char *id;
+  const char *unique_id;  /* apns-unique-id; NULL: no such field */
+  const char *channel_id; /* apns-channel-id; NULL: no such field */
+  const char *long_body;  /* in place of `body`: it stays where it is */
+  bool has_endless_body;
+  const char *retry_after; /* NULL: no such field */
+  uint32_t error;          /* for SERVE_RESET */
+  uint32_t settings;       /* not 0: SETTINGS with so many streams from now on, before the answer */
   /* Not 0: SETTINGS with one less for the table of header fields, before the answer. */
   uint32_t table_size_and_one;
   /* Not NULL: these header fields are the answer, names and values in turn; NULL ends a frame
@@ -63,6 +73,7 @@ typedef struct service_options {
   bool shuts_first_window; /* the first connection's window is never opened again */
   bool gives_credit_late;  /* only when all of a connection's window was used */
   bool ignores_pings;
+  bool wants_certificate;      /* of the provider, signed by the root */
   uint32_t table_size_and_one; /* for header fields; 0: 4,096 bytes, without a word */
   const identity_t *identity;  /* NULL: identities_make()->gateway */
 } service_options_t;
@@ -70,6 +81,8 @@ typedef struct service_options {
 typedef struct service service_t;
 
 service_t *service_start(const service_options_t *options);
+/** Starts one whose only option is its judge. */
+service_t *service_judging(service_judge_t judge, void *context);
 uint16_t service_port(const service_t *service);
 
 /** Ends it, and joins its thread; what was heard stays until service_free(). */

@@ -34,6 +34,8 @@ final class BinaryLink: Link {
   var streamCount = 0
   /// Bytes of complete frames.
   var offset = 0
+  /// No frame may begin at this byte or behind it.
+  var heldFrom = Int.max
   /// When the first byte was written; -1: none was written.
   var firstWrite: Int64 = -1
   /// Calls that did not write a sentinel although one was due, and when the last of them was made.

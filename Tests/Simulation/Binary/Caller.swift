@@ -38,11 +38,14 @@ struct Caller: Calling, ~Copyable {
     where session.channels[channel].window.reserve(sent.size) == nil {
       world.ledger.wantProof(world.call)
     }
+    let payload = Token.payload(number, sent.payloadLength)
     let notification = WireNotification(
-      token: UnsafeRawBufferPointer(token), payload: Token.payload(number, sent.payloadLength),
-      expiry: sent.expiry, priority: sent.priority)
+      token: UnsafeRawBufferPointer(token), payload: payload, expiry: sent.expiry,
+      priority: sent.priority)
     sent.identifier = try session.take(
-      notification, userData: UnsafeMutableRawPointer(bitPattern: number + 1))
+      notification, payloadCount: sent.payloadLength,
+      userData: UnsafeMutableRawPointer(bitPattern: number + 1)
+    ) { _ in payload }
     sent.channel = session.taking
     world.ledger.take(sent)
     world.say("\(number) is taken as \(sent.identifier) by channel \(sent.channel): \(sent.fate)")
@@ -85,9 +88,11 @@ struct Caller: Calling, ~Copyable {
 
   mutating func connect() throws(Failure) { try session.connect() }
 
+  mutating func awaitMore() { session.awaitMore() }
+
   mutating func write(all: Bool) throws(Failure) {
     try session.write(all: all)
-    guard all else { return }
+    guard all, !world.usesLoop else { return }
     checkAge()
     world.checkWritten()
   }
@@ -98,21 +103,35 @@ struct Caller: Calling, ~Copyable {
 
   mutating func awaitEnds(milliseconds: Int32) throws(Failure) {
     world.ledger.wantProof(world.call)
-    try session.run(until: .ends, by: session.deadline(milliseconds: milliseconds))
+    try session.drain(milliseconds: milliseconds)
   }
 
-  mutating func close(milliseconds: Int32) {
+  mutating func process() throws(Failure) -> Bool {
+    let isOpen = try session.process()
+    if isOpen { checkAge() } else { closed() }
+    return isOpen
+  }
+
+  mutating func useCredentials() { session.replaceConnections() }
+
+  mutating func close(milliseconds: Int32) -> Bool {
     world.ledger.wantProof(world.call)
     world.isClosed = true
-    session.close(by: session.deadline(milliseconds: milliseconds))
+    guard session.close(milliseconds: milliseconds) else { return false }
+    closed()
+    return true
+  }
+
+  private func closed() {
     if world.scenario.isExact { world.ledger.abandon() }
   }
 
   func count(into stats: inout apns_session_stats_t) { session.count(into: &stats) }
+  mutating func measure() -> UnsafePointer<apns_session_metrics_t> { session.measure() }
 
   mutating func takeEvent(milliseconds: Int32) throws(Failure) -> Bool {
     guard let event = try session.nextOutcome(milliseconds: milliseconds) else {
-      checkAge()
+      if !world.usesLoop { checkAge() }
       return false
     }
     told(event)

@@ -140,6 +140,8 @@ extension World {
   func wasAccepted(_ number: Int) -> Bool { ledger.sent[number].acceptor >= 0 }
   func checkAccepted(_ number: Int) { checkEnd(number, .accepted) }
 
+  var answersRead: Int? { nil }
+
   func checkOwn(_ stats: apns_session_stats_t) {
     guard scenario.isExact else { return }
     let counts = ledger.counts

@@ -18,6 +18,16 @@ extension World {
 
   func begun(_ line: Int) { lines[line].serial = ledger.beginConnection() }
 
+  /// What was written, or offered to TLS, stays; what follows has to wait.
+  func noteRenewal() {
+    ledger.wantProof(call)
+    for connection in lines where connection.phase == .open {
+      connection.heldFrom = min(
+        connection.heldFrom,
+        connection.offset + connection.streamCount + connection.pendingCount)
+    }
+  }
+
   func opened(_ line: Int) {
     if !isHealed { drawWhim(line) }
   }

@@ -61,6 +61,9 @@ extension World {
     }
     check(connection, frame, number)
     if connection.hasSentinel { violate("\(number) behind the sentinel on \(connection)") }
+    if connection.offset - frame.length >= connection.heldFrom {
+      violate("\(number) on \(connection), whose credentials were replaced")
+    }
     if ledger.sent[number].doubts >= 5 { violate("\(number) is written a sixth time") }
     ledger.sent[number].carrier = connection.serial
     connection.frames += 1

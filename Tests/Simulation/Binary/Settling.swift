@@ -39,6 +39,11 @@ extension World {
       met(.noises)
     } else if connection.isDone || connection.isBroken {
       met(connection.ending == .goodbye ? .silentGoodbyes : .silentResets)
+    } else if connection.credentials != credentials, connection.refusedSince == 0,
+      connection.frames == 0 || !scenario.isExact
+    {
+      // It had nothing to prove, or silence has proven it.
+      return ledger.end(serial, as: connection.frames == 0 ? .ambiguous : .settled)
     } else if !(connection.isSpare && connection.frames == 0) {
       checkGivingUp(line)
     }
@@ -59,7 +64,10 @@ extension World {
     ledger.channels[channel].ambiguousEnds = 0
     ledger.channels[channel].hasProven = true
     ledger.channels[channel].unprovenSince = -1
-    if rejected == nil, ledger.channels[channel].wantedAt != call.started {
+    // In an event loop what one call wanted is still wanted in the next.
+    if rejected == nil, ledger.channels[channel].wantedAt != call.started,
+      !usesLoop || ledger.firstUnresolved < 0
+    {
       ledger.channels[channel].wantsProof = false
     }
     ledger.channels[channel].rejections =

@@ -29,13 +29,31 @@ struct HTTP2Caller: Calling, ~Copyable {
   }
 
   static func make(_ world: HTTP2World) throws(Failure) -> HTTP2Caller {
-    let options = try SessionOptions(world.given)
-    let tokens = world.scenario.showsToken ? ModelToken(world) : nil
+    let options = try Self.options(world)
+    let tokens = world.showsToken ? ModelToken(world) : nil
     var session = try HTTP2Session.make(
       options, defaults: RequestDefaults.make(world.given), tokens: tokens,
       network: FakeNetwork(world: world))
     session.nextIdentifier = world.scenario.firstIdentifier
     return HTTP2Caller(world, options, session)
+  }
+
+  /// The options' texts live as long as they are read.
+  private static func options(_ world: HTTP2World) throws(Failure) -> SessionOptions {
+    var given = world.given
+    let texts = [world.scenario.schedules.retryText, world.scenario.schedules.serverErrorText]
+      .map { $0.map { Array($0.utf8CString) } }
+    let copies = texts.map { text in
+      text.map { text in
+        let copy = UnsafeMutablePointer<CChar>.allocate(capacity: text.count)
+        copy.initialize(from: text, count: text.count)
+        return copy
+      }
+    }
+    defer { for copy in copies { copy?.deallocate() } }
+    given.retry_schedule = copies[0].map { UnsafePointer($0) }
+    given.server_error_schedule = copies[1].map { UnsafePointer($0) }
+    return try SessionOptions(given)
   }
 
   // MARK: Sending
@@ -44,12 +62,20 @@ struct HTTP2Caller: Calling, ~Copyable {
     let number = world.ledger.taken
     var sent = draw()
     let token = UnsafeMutableRawBufferPointer(rebasing: world.token[0..<sent.tokenLength])
-    Token.write(number, token)
+    Token.write(sent.device, token)
     let payload = Token.payload(number, sent.payloadLength)
     var given = apns_notification_t()
     given.size = MemoryLayout<apns_notification_t>.size
-    given.token = UnsafeRawPointer(token.baseAddress)
-    given.token_length = token.count
+    var channel = InlineArray<201, UInt8>(repeating: 0)
+    if sent.isBroadcast {
+      for index in token.indices {
+        channel[2 * index] = hexDigit(token[index] >> 4)
+        channel[2 * index + 1] = hexDigit(token[index] & 15)
+      }
+    } else {
+      given.token = UnsafeRawPointer(token.baseAddress)
+      given.token_length = token.count
+    }
     given.payload = payload.baseAddress
     given.payload_length = payload.count
     given.expiry = sent.expiry
@@ -65,15 +91,20 @@ struct HTTP2Caller: Calling, ~Copyable {
         HTTP2Identifier.write(number, isOwn: true, to: start.assumingMemoryBound(to: UInt8.self))
         given.apns_id = UnsafePointer(start.assumingMemoryBound(to: CChar.self))
       }
-      // The same as takePush() does.
-      let push = try HTTP2Request(
-        &given, payload: payload, payloadMax: options.payloadMax,
-        topic: session.defaults.topic, needsTopic: session.tokens != nil)
-      do throws(Failure) {
-        return try session.take(push, userData: userData)
-      } catch {
-        if error.status == APNS_ERR_TIMEOUT { checkRoom() }
-        throw error
+      return try withUnsafeMutablePointer(to: &channel) { (memory) throws(Failure) in
+        let text = UnsafeMutableRawPointer(memory).assumingMemoryBound(to: CChar.self)
+        if sent.isBroadcast { given.channel_id = UnsafePointer(text) }
+        // The same as apns_session_send() does.
+        let push = try session.notification(
+          &given, payload: payload, payloadCount: payload.count)
+        do throws(Failure) {
+          return try session.take(push, payloadCount: payload.count, userData: userData) { _ in
+            payload
+          }
+        } catch {
+          if error.status == APNS_ERR_TIMEOUT { checkRoom() }
+          throw error
+        }
       }
     }
     (sent.takenAt, sent.freeSince) = (world.clock, world.clock)
@@ -101,17 +132,33 @@ struct HTTP2Caller: Calling, ~Copyable {
   private func draw() -> HTTP2Sent {
     let scenario = world.scenario
     let type = UInt8(world.dice.within(1...4))
+    let devices = scenario.devices
+    let device = devices > 0 ? world.dice.below(devices) : world.ledger.taken
     var expiry: Int64 = 0
     if world.dice.below(4) == 0 { expiry = world.dice.pick([-1, 4_000_000_000]) }
     // An expiry long past, so that the session never retries it.
     if world.dice.happens(scenario.expiring) { expiry = 1 + Int64(world.dice.below(900)) }
-    return HTTP2Sent(
-      tokenLength: world.dice.below(8) == 0 ? world.dice.within(5...100) : 32,
+    var sent = HTTP2Sent(
+      device: device,
+      tokenLength: devices > 0
+        ? 20 + device % 50 : world.dice.below(8) == 0 ? world.dice.within(5...100) : 32,
       payloadLength: world.dice.within(scenario.payloadSizes), expiry: expiry,
       // A background push has to have priority 5.
       priority: type == 2 ? 5 : world.dice.pick([0, 0, 1, 5, 10]), type: type,
       hasTopic: world.dice.below(8) == 0, hasCollapse: world.dice.below(8) == 0,
       hasIdentifier: world.dice.happens(scenario.ownIdentifiers), fate: drawFate(scenario))
+    // The feedback lists no channel. One of several to a channel is to it whatever its fate.
+    var isOfDevice = false
+    switch sent.fate {
+    case .gone, .bad(26), .bad(27): isOfDevice = devices == 0
+    default: break
+    }
+    if device % 3 == 0, !isOfDevice {
+      (sent.isBroadcast, sent.hasCollapse, sent.type) = (
+        true, false, PushType.liveactivity.rawValue
+      )
+    }
+    return sent
   }
 
   private func drawFate(_ scenario: HTTP2Scenario) -> HTTP2Fate {
@@ -131,54 +178,64 @@ struct HTTP2Caller: Calling, ~Copyable {
 
   mutating func connect() throws(Failure) { try session.connect() }
 
+  mutating func awaitMore() { session.awaitMore() }
+
   mutating func write(all: Bool) throws(Failure) { try session.write(all: all) }
 
   mutating func awaitEnds(milliseconds: Int32) throws(Failure) {
-    try session.run(until: .ends, by: session.deadline(milliseconds: milliseconds))
+    try session.drain(milliseconds: milliseconds)
   }
 
-  mutating func close(milliseconds: Int32) {
+  mutating func process() throws(Failure) -> Bool { try session.process() }
+
+  mutating func useCredentials() {
+    session.replaceConnections(world.showsToken ? ModelToken(world) : nil)
+  }
+
+  mutating func close(milliseconds: Int32) -> Bool {
     world.isClosing = true
-    session.close(by: session.deadline(milliseconds: milliseconds))
+    return session.close(milliseconds: milliseconds)
   }
 
   func count(into stats: inout apns_session_stats_t) { session.count(into: &stats) }
+  mutating func measure() -> UnsafePointer<apns_session_metrics_t> { session.measure() }
 
-  /// Does what SessionHandle does.
   mutating func takeEvent(milliseconds: Int32) throws(Failure) -> Bool {
-    guard try session.awaitOutcome(milliseconds: milliseconds),
-      let slot = session.outbox.pointee.firstOutcome
-    else { return false }
-    var event = apns_event_t()
-    session.tellAnswer(slot, &event)
-    let entry = session.outbox.pointee.entries[slot]
-    session.outbox.pointee.tookOutcome()
-    told(entry, event)
+    guard let outcome = try session.nextOutcome(milliseconds: milliseconds) else { return false }
+    told(outcome)
     return true
   }
 
-  private func told(_ entry: OutboxEntry, _ event: apns_event_t) {
-    guard let number = number(of: entry.userData) else { return }
+  private func told(_ outcome: WaitingOutcome) {
+    guard let number = number(of: outcome.userData) else { return }
+    let answer = outcome.answer
     let end: HTTP2End =
-      switch entry.outcome {
+      switch outcome.outcome {
       case .accepted: .accepted
-      case .rejected:
-        .rejected(status: event.http_status, reason: UInt8(truncatingIfNeeded: event.reason))
+      case .rejected: .rejected(status: answer?.status ?? 0, reason: answer?.reason ?? 0)
       case .unknown: .unknown
       }
-    let identifier = withUnsafeBytes(of: event.apns_id) {
-      HTTP2Identifier.read(UnsafeRawBufferPointer(rebasing: $0[0..<HTTP2Identifier.count]))
-    }
     world.say("the caller is told of \(number): \(end)")
     world.tell(
       number,
       HTTP2Event(
-        identifier: entry.identifier, end: end, timestamp: event.timestamp,
-        identifierText: identifier))
+        identifier: outcome.identifier, end: end, timestamp: (answer?.goneSince ?? 0) / 1000,
+        identifierText: answer.flatMap { Self.identifier($0.id) }))
+  }
+
+  private static func identifier(_ id: (UInt64, UInt64)) -> (number: Int, isOwn: Bool)? {
+    withUnsafeTemporaryAllocation(byteCount: UUIDText.count, alignment: 1) {
+      UUIDText.write(
+        unsafeBitCast(id, to: InlineArray<16, UInt8>.self),
+        to: $0.baseAddress!.assumingMemoryBound(to: UInt8.self))
+      return HTTP2Identifier.read(UnsafeRawBufferPointer($0))
+    }
   }
 
   /// The feedback lists the devices that the session was told are gone, each once.
   mutating func checkRest() {
+    // A device that is gone is not known by its notification.
+    if world.scenario.devices > 0 { return }
     var devices = GoneFeedback(session.gone)
     var seen: Set<Int> = []
     while let device = devices.next() {

@@ -25,6 +25,7 @@ extension HTTP2World {
     case .answered(let index):
       guard ledger.asked[index].seen == .open else { return }
       ledger.asked[index].isEndRead = true
+      ledger.answersRead += 1
       ledger.sent[ledger.asked[index].number].answered = index
       connection.hasReadAnswer = true
       if ledger.asked[index].status == 200 { cameToSomething() }
@@ -35,6 +36,9 @@ extension HTTP2World {
         clock - ledger.asked[index].at >= answerTimeout - faults.lapseMax
       {
         see(index, .half, isSure: false)
+      }
+      if ledger.asked[index].seen == .open, putsOff(ledger.asked[index]) {
+        ledger.sent[ledger.asked[index].number].putOff += 1
       }
       see(index, .answered)
     case .reset(let index, let code):
@@ -122,11 +126,15 @@ extension HTTP2World {
       if last.seen == .answered, !isLate, !asksAgain(last) {
         violate("\(number) is sent again after the answer \(last.status)")
       }
+      if last.seen == .answered, last.isEndRead { checkPause(of: number, last) }
     }
     if !connection.hasReadSettings, connection.openRequests > 0 {
       violate("a second stream on \(connection) before its settings")
     }
-    if scenario.showsToken, !connection.hasReadAnswer, connection.openRequests > 0 {
+    if connection.credentials != credentials, !isLate {
+      violate("a stream on \(connection), whose credentials were replaced")
+    }
+    if connection.showsToken, !connection.hasReadAnswer, connection.openRequests > 0 {
       violate("a second stream on \(connection) before the token's first answer")
     }
     if connection.pingedAt > 0 { violate("a stream on \(connection), which is asked") }
@@ -134,6 +142,50 @@ extension HTTP2World {
       violate("a stream on \(connection) after GOAWAY")
     }
     if isAnyDoubtful, !isLate { checkCompany(of: number, on: connection) }
+  }
+
+  /// A notification that was put off is sent again no sooner than the schedule and the service say.
+  private func checkPause(of number: Int, _ last: Asked) {
+    guard putsOff(last) else { return }
+    let sent = ledger.sent[number]
+    let pause = max(
+      scenario.schedules.shortest(after: sent.putOff - 1, isServerError: isServerError(last)),
+      min(last.retryAfter ?? 0, 86_400))
+    if clock - sent.freeSince < Int64(pause) * 1_000_000_000 {
+      violate(
+        "\(number) is sent again \((clock - sent.freeSince) / 1000) us after \(last.status), not \(pause) s"
+      )
+    }
+  }
+
+  /// If the session keeps the order of each device, its notifications go out one after the other.
+  func checkOrder(of number: Int, on connection: HTTP2Link) {
+    // The contents of a record that was not taken for a while may be out of date by now.
+    guard scenario.devices > 0, !connection.everRefused else { return }
+    let device = ledger.sent[number].device
+    let last = ledger.lastOfDevice[device] ?? number
+    if last > number { violate("\(number) is sent behind \(last), to the same device") }
+    ledger.lastOfDevice[device] = number
+    if last == number { return }
+    let before = ledger.sent[last]
+    guard before.newest >= 0, ledger.asked[before.newest].seen == .open else { return }
+    // It was cancelled, and the cancellation may still be on its way.
+    let asked = ledger.asked[before.newest]
+    if clock - asked.at < answerTimeout, !lines[asked.line].everRefused {
+      violate("\(number) is sent while \(last), to the same device, waits for an answer")
+    }
+  }
+
+  /// Whether the answer asks for another try after a pause.
+  private func putsOff(_ asked: Asked) -> Bool {
+    switch Reason(UInt32(asked.reason)).remedy(answered: Int(asked.status)) {
+    case .wait, .reconnect, .reconnectOnce: true
+    case .renewToken, .reject, .unregistered: false
+    }
+  }
+
+  private func isServerError(_ asked: Asked) -> Bool {
+    Reason(UInt32(asked.reason)).remedy(answered: Int(asked.status)) == .wait && asked.status >= 500
   }
 
   /// The more often a notification was in doubt, the fewer may be in flight with it, so that
@@ -163,7 +215,7 @@ extension HTTP2World {
   private func asksAgain(_ asked: Asked) -> Bool {
     switch Reason(UInt32(asked.reason)).remedy(answered: Int(asked.status)) {
     case .wait, .reconnect, .reconnectOnce: true
-    case .renewToken: scenario.showsToken
+    case .renewToken: asked.generation != nil || credentials > 0
     case .reject, .unregistered: false
     }
   }
@@ -237,7 +289,11 @@ extension HTTP2World {
         && !connection.everRefused
     }
     if !owes {
-      if connection.hasReadGoodbye || connection.isToBeLeft { return met(.lefts) }
+      if connection.hasReadGoodbye || connection.isToBeLeft
+        || connection.credentials != credentials
+      {
+        return met(.lefts)
+      }
       // The windows never get back what was sent on streams that nghttp2 refused by itself.
       if connection.refusesHidden { return met(.lefts) }
       // The process may have been suspended before it wrote the PING, and the session
@@ -336,21 +392,27 @@ extension HTTP2World {
     switch remedy {
     case .reject, .unregistered: return
     case .renewToken:
-      if !scenario.showsToken || sent.asked > 1 || policy.generation > 1 { return }
+      if !scenario.showsToken || sent.asked > 1 || policy.generation > 1 || credentials > 0 {
+        return
+      }
     case .reconnectOnce where sent.asked > 1: return
     case .wait, .reconnect, .reconnectOnce: break
     }
     // The service may have refused other streams of it, and nobody knows which ones.
-    if hasPatience(sent, tries: sent.asked - 1 + hiddenRefusals) {
+    if hasPatience(sent, tries: sent.asked - 1 + hiddenRefusals, after: asked) {
       let age = (clock - sent.takenAt) / 1_000_000_000
       violate("\(number) ends as rejected with \(asked.status) after \(age) s")
     }
   }
 
   /// Whether there is time for another try, after at most so many.
-  private func hasPatience(_ sent: HTTP2Sent, tries: Int) -> Bool {
+  private func hasPatience(_ sent: HTTP2Sent, tries: Int, after asked: Asked?) -> Bool {
     if sent.expiry > 0, sent.expiry < 1000 { return false }
-    let pause = Int64(Outbox.pauses[min(max(tries, 0), 5)])
+    let pause = Int64(
+      max(
+        scenario.schedules.longest(
+          after: max(tries, 0), isServerError: asked.map(isServerError) ?? false),
+        min(asked?.retryAfter ?? 0, 86_400)))
     let retry = given.retry_timeout_ms == 0 ? 60 : Int64(given.retry_timeout_ms / 1000)
     return (clock - sent.takenAt) / 1_000_000_000 + pause + 1 < retry
   }
@@ -369,7 +431,7 @@ extension HTTP2World {
     // It was refused again and again, until there was no time for another try.
     let wasRefused = sent.lastEnd == .refused || turnedDownAt >= sent.freeSince
     if wasRefused || hiddenRefusals > 0, refusals + sent.doubts + sent.unsureDoubts > 3,
-      !hasPatience(sent, tries: sent.asked + hiddenRefusals)
+      !hasPatience(sent, tries: sent.asked + hiddenRefusals, after: nil)
     {
       return
     }
@@ -416,6 +478,8 @@ extension HTTP2World {
 
   func isTold(_ number: Int) -> Bool { ledger.sent[number].told != .none }
   func wasAccepted(_ number: Int) -> Bool { ledger.sent[number].processor >= 0 }
+
+  var answersRead: Int? { ledger.answersRead }
 
   func checkOwn(_ stats: apns_session_stats_t) {
     if stats.in_flight > stats.unresolved {

@@ -24,6 +24,9 @@ extension Seen {
 /// What is known about one notification.
 struct HTTP2Sent {
   var identifier: UInt32 = 0
+  /// What its token names, or its channel.
+  var device: Int
+  var isBroadcast = false
   var tokenLength: Int
   var payloadLength: Int
   var expiry: Int64
@@ -50,6 +53,8 @@ struct HTTP2Sent {
   /// Requests that ended in doubt, and requests that were refused.
   var doubts = 0
   var refusals = 0
+  /// Answers that asked for another try later.
+  var putOff = 0
   /// Requests whose answer the session may or may not have heard.
   var unsureDoubts = 0
   /// How many connections had been dropped, before it was taken, that may have had requests
@@ -91,6 +96,8 @@ struct Asked {
   var status: UInt16 = 0
   var reason: UInt8 = 0
   var timestamp: Int64 = 0
+  /// The field retry-after; nil: there is none.
+  var retryAfter: Int?
   var bodySent = 0
   var isStatusRead = false
   var isEndRead = false
@@ -105,19 +112,23 @@ struct HTTP2Ledger {
   private(set) var taken = 0
   var asked: [Asked] = []
   var connections = 0
+  var answersRead = 0
   var told = 0
   var toldAccepted = 0
   var toldRejected = 0
   var toldUnknown = 0
+  /// Of each device, the notification that was begun last, if the session keeps their order.
+  var lastOfDevice: [Int: Int] = [:]
   /// How many devices the session was told are gone.
   var goneTold = 0
 
   init() { sent = .allocate(capacity: Self.most) }
 
   mutating func reset() {
-    (taken, connections) = (0, 0)
+    (taken, connections, answersRead) = (0, 0, 0)
     (told, toldAccepted, toldRejected, toldUnknown, goneTold) = (0, 0, 0, 0, 0)
     asked.removeAll(keepingCapacity: true)
+    lastOfDevice.removeAll(keepingCapacity: true)
   }
 
   var isFull: Bool { taken == Self.most }

@@ -20,7 +20,10 @@ extension HTTP2World {
     lines[line].serial = ledger.connections
     ledger.connections += 1
     lines[line].isSound = isHealed
+    lines[line].showsToken = showsToken
   }
+
+  func noteRenewal() { if renewalDice.below(3) == 0 { showsToken.toggle() } }
 
   func opened(_ line: Int) {
     lines[line].lastRead = clock

@@ -16,6 +16,7 @@ final class HTTP2Link: Link {
   unowned(unsafe) let world: HTTP2World
   /// It was begun after the faults were over.
   var isSound = false
+  var showsToken = false
 
   // What the session was told.
   var lastRead: Int64 = 0
@@ -28,7 +29,10 @@ final class HTTP2Link: Link {
   var hasReadBreach = false
   /// True if the session begins no more requests here. Such channels do not count as
   /// connections side by side.
-  var isSettling: Bool { hasReadGoodbye || isToBeLeft || hasReadBreach || everRefused }
+  var isSettling: Bool {
+    hasReadGoodbye || isToBeLeft || hasReadBreach || everRefused
+      || credentials != world.credentials
+  }
   /// When the session sent a PING that has no answer yet; 0: none is open.
   var pingedAt: Int64 = 0
 

@@ -4,6 +4,8 @@ import CAPNS
 /// some runs and not in others, so that the effects of a single fault are met too.
 struct HTTP2Scenario {
   var given = apns_session_options_t()
+  /// The pauses that the options ask for.
+  var schedules = Schedules()
   var firstIdentifier: UInt32 = 1
   var showsToken = false
 
@@ -39,6 +41,7 @@ struct HTTP2Scenario {
   var interims = 0
   var judgesEarly = 0
   var staleTokens = 0
+  var retryAfter = 0
 
   // What the caller sends.
   var bad = 0
@@ -48,6 +51,8 @@ struct HTTP2Scenario {
   var expiring = 0
   var ownIdentifiers = 0
   var actions = 20
+  /// Not 0: the notifications go to so many devices, each of which has its order.
+  var devices = 0
 
   /// The only fault is notifications that end their connections.
   var isPoisonOnly = false
@@ -64,6 +69,7 @@ struct HTTP2Scenario {
     drawNetwork(&dice)
     drawService(&dice)
     drawCaller(&dice)
+    if dice.happens(300) { drawDevices(&dice) }
     if dice.happens(50) { leaveOnlyPoison(&dice) }
   }
 
@@ -84,6 +90,14 @@ struct HTTP2Scenario {
     killers = dice.pick([3, 20, 100])
   }
 
+  /// A notification is known by its apns-id, because its token is another one's too. A device that
+  /// is gone would be so for all.
+  private mutating func drawDevices(_ dice: inout Dice) {
+    given.device_order = 1
+    devices = dice.pick([1, 2, 5, 20, 300])
+    (ownIdentifiers, gone) = (1000, 0)
+  }
+
   private mutating func drawSession(_ dice: inout Dice) {
     given.protocol = Int32(APNS_PROTOCOL_HTTP2.rawValue)
     given.topic = UnsafeRawPointer(Self.topic.utf8Start).assumingMemoryBound(to: CChar.self)
@@ -98,6 +112,7 @@ struct HTTP2Scenario {
     if dice.happens(500) {
       given.ping_after_ms = dice.pick([-1, 50, 1_000, 20_000])
     }
+    schedules = Schedules(&dice)
     if dice.happens(400) { given.retry_timeout_ms = UInt32(dice.within(1...40_000)) }
     let part =
       switch dice.below(20) {
@@ -141,6 +156,7 @@ struct HTTP2Scenario {
     if dice.happens(100) { interims = 200 }
     if dice.happens(300) { judgesEarly = 500 }
     if dice.happens(500) { staleTokens = dice.pick([5, 50]) }
+    if dice.happens(200) { retryAfter = dice.pick([100, 1000]) }
   }
 
   private mutating func drawCaller(_ dice: inout Dice) {

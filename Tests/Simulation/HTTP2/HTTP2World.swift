@@ -7,6 +7,8 @@ final class HTTP2World: Stage, Wired, Witness {
   var scenario: HTTP2Scenario
   var lines: [HTTP2Link] = []
   var ledger = HTTP2Ledger()
+  /// The provider shows a token.
+  var showsToken = false
   /// The policy of the provider token, and the oldest token that the service accepts.
   var policy = TokenPolicy()
   var oldestToken: UInt32 = 0
@@ -48,6 +50,7 @@ final class HTTP2World: Stage, Wired, Witness {
     adopt(scenario.given, scenario.faults)
     clearLines()
     ledger.reset()
+    showsToken = scenario.showsToken
     (oldestToken, unseenDrop, unseenDrops, isAnyDoubtful) = (0, -1, 0, false)
     (isClosing, hiddenRefusals, isAnsweredEarly) = (false, 0, false)
     turnedDownAt = -1

@@ -4,9 +4,12 @@ import CSystem
 /// clock, and has a number where the real token has a signature.
 struct ModelToken: TokenSource, ~Copyable {
   private let world: HTTP2World
+  /// Credentials have tokens of their own.
+  private let credentials: UInt32
 
   init(_ world: HTTP2World) {
     self.world = world
+    credentials = UInt32(world.credentials)
     world.policy = TokenPolicy()
   }
 
@@ -29,8 +32,13 @@ struct ModelToken: TokenSource, ~Copyable {
   private func fetch(_ text: inout BearerText) {
     world.policy.replaced(at: now, chance: UInt32(truncatingIfNeeded: world.dice.next()))
     world.met(.newTokens)
-    text.write(world.policy)
+    text.write(world.policy, credentials &* Self.most &+ world.policy.generation)
   }
+
+  private static var most: UInt32 { 1_000_000 }
+
+  /// The credentials of the token with that number.
+  static func credentials(_ number: UInt32) -> Int { Int(number / most) }
 }
 
 /// What a request shows: "bearer " and the number of the token.
@@ -38,15 +46,15 @@ extension BearerText {
   private static var count: Int { 17 }
   private static var prefix: StaticString { "bearer " }
 
-  fileprivate mutating func write(_ policy: TokenPolicy) {
+  fileprivate mutating func write(_ policy: TokenPolicy, _ number: UInt32) {
     var text = InlineArray<256, UInt8>(repeating: 0)
     for place in 0..<7 { text[place] = Self.prefix.utf8Start[place] }
-    var left = policy.generation
+    var left = number
     for place in stride(from: Self.count - 1, through: 7, by: -1) {
       text[place] = 0x30 + UInt8(left % 10)
       left /= 10
     }
-    copy(text, Self.count, policy)
+    withUnsafeBytes(of: &text) { copy(UnsafeRawBufferPointer(rebasing: $0[..<Self.count]), policy) }
   }
 
   /// The number of the token that a request shows; nil: none.

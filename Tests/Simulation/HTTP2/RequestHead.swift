@@ -2,14 +2,18 @@ import CSystem
 
 /// A request's header fields, as the service reads them.
 struct RequestHead {
+  /// It goes to a channel, whose text is a token's in hex.
+  private(set) var isBroadcast = false
   /// The number in the path's device token; nil until one can be read.
-  private(set) var number: Int?
+  private(set) var device: Int?
   private(set) var tokenLength = 0
   private(set) var isTokenWhole = false
   private(set) var isPost = false
   private(set) var isSecure = false
   private(set) var hasAuthority = false
   private(set) var hasTopic = false
+  /// The session's topic goes on as one of this type does; 0: it does not go on.
+  private(set) var topicType: UInt8 = 0
   private(set) var hasCollapse = false
   private(set) var expiry: Int64?
   private(set) var priority: UInt8 = 0
@@ -33,7 +37,8 @@ struct RequestHead {
       generation = BearerText.generation(value)
     } else if Self.same(name, "apns-topic") {
       hasTopic = Self.same(value, "com.example.other")
-      if !hasTopic, !Self.same(value, "com.example.app") { stranger = true }
+      if isBroadcast { stranger = true }
+      if !hasTopic { takeSessionTopic(value) }
     } else if Self.same(name, "apns-push-type") {
       for known in UInt8(1)...11 where Self.same(value, PushType(rawValue: known)!.text) {
         type = known
@@ -44,28 +49,61 @@ struct RequestHead {
       expiry = Int64(Self.number(value))
     } else if Self.same(name, "apns-collapse-id") {
       hasCollapse = Self.same(value, "collapse 1")
-    } else if Self.same(name, "apns-id") {
+    } else if Self.same(name, "apns-channel-id"), isBroadcast {
+      takeToken(value)
+    } else if Self.same(name, isBroadcast ? "apns-request-id" : "apns-id") {
       identifier = HTTP2Identifier.read(value)
     } else {
       stranger = true
     }
   }
 
+  private mutating func takeSessionTopic(_ value: UnsafeRawBufferPointer) {
+    let app: StaticString = "com.example.app"
+    if Self.same(value, app) { return }
+    guard value.count > app.utf8CodeUnitCount,
+      memcmp(value.baseAddress!, app.utf8Start, app.utf8CodeUnitCount) == 0
+    else {
+      stranger = true
+      return
+    }
+    let rest = UnsafeRawBufferPointer(rebasing: value[app.utf8CodeUnitCount...])
+    for known in UInt8(1)...11 where Self.suffix(of: known) == rest.map({ $0 }) {
+      topicType = known
+    }
+    if topicType == 0 { stranger = true }
+  }
+
+  /// What a topic of this push type ends in.
+  static func suffix(of type: UInt8) -> [UInt8] {
+    let suffix = PushType(rawValue: type)?.topicSuffix
+    return suffix.map { Array($0) } ?? []
+  }
+
   private mutating func takePath(_ value: UnsafeRawBufferPointer) {
+    if Self.same(value, "/4/broadcasts/apps/com.example.app") {
+      isBroadcast = true
+    } else if Self.same(value, "/4/broadcasts/apps/com.example.other") {
+      (isBroadcast, hasTopic) = (true, true)
+    }
     let prefix: StaticString = "/3/device/"
     let start = prefix.utf8CodeUnitCount
-    guard value.count > start + 8, value.count & 1 == start & 1,
-      memcmp(value.baseAddress!, prefix.utf8Start, start) == 0
+    guard value.count > start + 8, memcmp(value.baseAddress!, prefix.utf8Start, start) == 0
     else { return }
-    tokenLength = (value.count - start) / 2
+    takeToken(UnsafeRawBufferPointer(rebasing: value[start...]))
+  }
+
+  private mutating func takeToken(_ value: UnsafeRawBufferPointer) {
+    guard value.count > 8, value.count & 1 == 0 else { return }
+    tokenLength = value.count / 2
     withUnsafeTemporaryAllocation(byteCount: tokenLength, alignment: 1) { token in
       for index in token.indices {
-        let high = Self.digit(value[start + 2 * index])
-        token[index] = high << 4 | Self.digit(value[start + 2 * index + 1])
+        let high = Self.digit(value[2 * index])
+        token[index] = high << 4 | Self.digit(value[2 * index + 1])
       }
       let read = UnsafeRawBufferPointer(token)
-      number = Token.number(read)
-      isTokenWhole = number.map { Token.isWhole($0, read) } ?? false
+      device = Token.number(read)
+      isTokenWhole = device.map { Token.isWhole($0, read) } ?? false
     }
   }
 

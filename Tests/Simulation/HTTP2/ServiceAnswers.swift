@@ -6,11 +6,16 @@ extension HTTP2Link {
   /// A request's head has come in full: checks that it is the one that was sent and that it
   /// may come now.
   func begin(_ stream: Int32) {
-    guard let number = head.number, number < world.ledger.taken else {
+    // Where devices get more than one, the apns-id says which it is.
+    let known = world.scenario.devices > 0 ? head.identifier?.number : head.device
+    guard let number = known, number < world.ledger.taken,
+      head.device == world.ledger.sent[number].device
+    else {
       return world.violate("a request of nobody on \(self)")
     }
     check(head, number)
     world.checkBeginning(of: number, on: self)
+    world.checkOrder(of: number, on: self)
     let index = world.ledger.asked.count
     world.ledger.asked.append(
       Asked(
@@ -33,16 +38,28 @@ extension HTTP2Link {
 
   private func check(_ head: RequestHead, _ number: Int) {
     let sent = world.ledger.sent[number]
-    let expiry: Int64? = sent.expiry == 0 ? nil : max(0, sent.expiry)
+    // A broadcast says what the service needs.
+    let expiry: Int64? = sent.expiry == 0 && !sent.isBroadcast ? nil : max(0, sent.expiry)
+    let priority = sent.isBroadcast && sent.priority == 0 ? 10 : sent.priority
+    // A session's topic goes on as the push type needs.
+    let isCompleted =
+      !sent.hasTopic && !sent.isBroadcast && !RequestHead.suffix(of: sent.type).isEmpty
+    let topicType = isCompleted ? sent.type : 0
+    if head.isBroadcast != sent.isBroadcast {
+      world.violate("\(number) is written to \(head.isBroadcast ? "a channel" : "a device")")
+    }
     if head.tokenLength != sent.tokenLength || !head.isTokenWhole || !head.isPost
       || !head.isSecure || !head.hasAuthority || head.stranger || head.expiry != expiry
       || head.hasTopic != sent.hasTopic || head.hasCollapse != sent.hasCollapse
-      || head.priority != sent.priority || head.type != sent.type
+      || head.priority != priority || head.type != sent.type || head.topicType != topicType
     {
       world.violate("\(number) is written with another head")
     }
-    if world.scenario.showsToken != (head.generation != nil) {
+    if showsToken != (head.generation != nil) {
       world.violate("\(number) is written \(head.generation == nil ? "without a" : "with a") token")
+    }
+    if let generation = head.generation, ModelToken.credentials(generation) != credentials {
+      world.violate("\(number) is written with another's token on \(self)")
     }
     switch head.identifier {
     case nil:
@@ -144,6 +161,9 @@ extension HTTP2Link {
     world.ledger.asked[index].status =
       reason == .other ? world.dice.pick([400, 403, 500, 503, 599]) : UInt16(reason.status)
     world.ledger.asked[index].reason = reason.number
+    if !world.isHealed, world.dice.happens(world.scenario.retryAfter) {
+      world.ledger.asked[index].retryAfter = world.dice.pick([0, 1, 7, 40, 100_000])
+    }
     answer(index)
   }
 
@@ -223,7 +243,8 @@ extension HTTP2Link {
   ) {
     let asked = world.ledger.asked[index]
     let status: StaticString = ":status"
-    let name: StaticString = "apns-id"
+    let isBroadcast = world.ledger.sent[asked.number].isBroadcast
+    let name: StaticString = isBroadcast ? "apns-request-id" : "apns-id"
     scratch[0] = 0x30 + UInt8(asked.status / 100)
     scratch[1] = 0x30 + UInt8(asked.status / 10 % 10)
     scratch[2] = 0x30 + UInt8(asked.status % 10)
@@ -235,7 +256,14 @@ extension HTTP2Link {
     fields[1] = nghttp2_nv(
       name: UnsafeMutablePointer(mutating: name.utf8Start), value: scratch + 8,
       namelen: name.utf8CodeUnitCount, valuelen: HTTP2Identifier.count, flags: 0)
-    body(fields, 2)
+    guard let seconds = asked.retryAfter else { return body(fields, 2) }
+    let field: StaticString = "retry-after"
+    let digits = Array(String(seconds).utf8)
+    for (place, digit) in digits.enumerated() { scratch[64 + place] = digit }
+    fields[2] = nghttp2_nv(
+      name: UnsafeMutablePointer(mutating: field.utf8Start), value: scratch + 64,
+      namelen: field.utf8CodeUnitCount, valuelen: digits.count, flags: 0)
+    body(fields, 3)
   }
 
   private func bodySource(_ index: Int) -> nghttp2_data_provider {

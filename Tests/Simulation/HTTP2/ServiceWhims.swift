@@ -140,6 +140,8 @@ extension HTTP2Link {
   /// Ends the connection without another word.
   func end(_ ending: Ending) {
     isDeaf = true
+    // Its last bytes may take so long that requests are given up meanwhile.
+    if hidesSince == 0 { hidesSince = now }
     self.ending = ending
     losesUnread = ending == .broken && world.dice.below(2) == 0
     endsAt = losesUnread ? now + down : max(now + down, lastArrival)

@@ -6,6 +6,7 @@
 extern "C" {
 #endif
 struct addrinfo;
+struct evp_pkey_st;
 #define APNS_VERSION_MAJOR 0
 #define APNS_VERSION_MINOR 1
 #define APNS_VERSION_PATCH 0
@@ -24,7 +25,10 @@ typedef enum apns_status {
   APNS_ERR_PROTOCOL = -9,
   APNS_ERR_FULL = -10,
   APNS_ERR_CLOSED = -11,
-  APNS_ERR_FORKED = -12
+  APNS_ERR_FORKED = -12,
+  APNS_ERR_AGAIN = -13,
+  APNS_ERR_REFUSED = -14,
+  APNS_ERR_IN_DOUBT = -15
 } apns_status_t;
 const char *apns_status_name(apns_status_t status);
 int apns_status_is_retryable(apns_status_t status);
@@ -77,19 +81,88 @@ typedef enum apns_reason {
   APNS_REASON_INTERNAL_SERVER_ERROR = 30,
   APNS_REASON_SERVICE_UNAVAILABLE = 31,
   APNS_REASON_SHUTDOWN = 32,
+  APNS_REASON_MISSING_CHANNEL_ID = 33,
+  APNS_REASON_BAD_CHANNEL_ID = 34,
+  APNS_REASON_CHANNEL_NOT_REGISTERED = 35,
+  APNS_REASON_CANNOT_CREATE_CHANNEL_CONFIG = 36,
+  APNS_REASON_FEATURE_NOT_ENABLED = 37,
+  APNS_REASON_MISSING_PUSH_TYPE = 38,
+  APNS_REASON_TOPIC_MISMATCH = 39,
   APNS_REASON_OTHER = 255
 } apns_reason_t;
 const char *apns_reason_text(apns_reason_t reason);
 apns_reason_t apns_reason_from_text(const char *text, size_t length);
 int apns_reason_http_status(apns_reason_t reason);
 apns_reject_t apns_reason_reject(apns_reason_t reason);
+typedef enum apns_cause {
+  APNS_CAUSE_NONE = 0,
+  APNS_CAUSE_MEMORY = 1,
+  APNS_CAUSE_DESCRIPTORS = 2,
+  APNS_CAUSE_NAME_NOT_FOUND = 3,
+  APNS_CAUSE_LOOKUP_FAILED = 4,
+  APNS_CAUSE_CONNECTION_REFUSED = 5,
+  APNS_CAUSE_UNREACHABLE = 6,
+  APNS_CAUSE_CONNECTION_FAILED = 7,
+  APNS_CAUSE_CONNECTION_LOST = 8,
+  APNS_CAUSE_LOOKUP_TIMEOUT = 9,
+  APNS_CAUSE_CONNECT_TIMEOUT = 10,
+  APNS_CAUSE_PROXY_TIMEOUT = 11,
+  APNS_CAUSE_HANDSHAKE_TIMEOUT = 12,
+  APNS_CAUSE_WRITE_TIMEOUT = 13,
+  APNS_CAUSE_ANSWER_TIMEOUT = 14,
+  APNS_CAUSE_RECONNECT_PAUSE = 15,
+  APNS_CAUSE_PROXY_UNREACHABLE = 16,
+  APNS_CAUSE_PROXY_LOST = 17,
+  APNS_CAUSE_PROXY_NOT_HTTP = 18,
+  APNS_CAUSE_PROXY_AUTHENTICATION = 19,
+  APNS_CAUSE_PROXY_REFUSED = 20,
+  APNS_CAUSE_PROXY_NO_ROUTE = 21,
+  APNS_CAUSE_PEER_EXPIRED = 22,
+  APNS_CAUSE_PEER_NOT_YET_VALID = 23,
+  APNS_CAUSE_PEER_NAME = 24,
+  APNS_CAUSE_PEER_NOT_TRUSTED = 25,
+  APNS_CAUSE_PEER_REVOKED = 26,
+  APNS_CAUSE_PEER_REVOCATION_LIST = 27,
+  APNS_CAUSE_PEER_NOT_PINNED = 28,
+  APNS_CAUSE_PEER_UNFIT = 29,
+  APNS_CAUSE_HANDSHAKE_ENDED = 30,
+  APNS_CAUSE_NOT_TLS = 31,
+  APNS_CAUSE_TLS_VERSION = 32,
+  APNS_CAUSE_NO_HTTP2 = 33,
+  APNS_CAUSE_CERTIFICATE_WANTED = 34,
+  APNS_CAUSE_CERTIFICATE_REFUSED = 35,
+  APNS_CAUSE_ALERT = 36,
+  APNS_CAUSE_TLS_FAILED = 37,
+  APNS_CAUSE_PROTOCOL = 38,
+  APNS_CAUSE_FLOOD = 39,
+  APNS_CAUSE_FILE_UNREADABLE = 40,
+  APNS_CAUSE_FILE_MALFORMED = 41,
+  APNS_CAUSE_CERTIFICATE_MISSING = 42,
+  APNS_CAUSE_KEY_MISSING = 43,
+  APNS_CAUSE_KEY_MISMATCH = 44,
+  APNS_CAUSE_KEY_UNFIT = 45,
+  APNS_CAUSE_PASSPHRASE_MISSING = 46,
+  APNS_CAUSE_PASSPHRASE_WRONG = 47,
+  APNS_CAUSE_UNLOCK_COST = 48,
+  APNS_CAUSE_LEGACY_PROVIDER = 49,
+  APNS_CAUSE_CERTIFICATE_EXPIRED = 50,
+  APNS_CAUSE_CERTIFICATE_NOT_YET_VALID = 51,
+  APNS_CAUSE_CERTIFICATE_UNFIT = 52,
+  APNS_CAUSE_CA_MISSING = 53,
+  APNS_CAUSE_REVOCATION_LIST = 54,
+  APNS_CAUSE_TOKEN_IDENTIFIER = 55,
+  APNS_CAUSE_TOPIC = 56,
+  APNS_CAUSE_HTTP2_NOT_BUILT_IN = 57,
+  APNS_CAUSE_PROVIDER_TOKEN = 58
+} apns_cause_t;
+const char *apns_cause_name(apns_cause_t cause);
 typedef struct apns_error {
   size_t size;
   int32_t status;
   int32_t sys_errno;
   uint64_t tls_code;
   int32_t reject;
-  int32_t reserved32;
+  int32_t cause;
   char message[240];
 } apns_error_t;
 #define APNS_ERROR_INIT                        \
@@ -121,6 +194,7 @@ typedef struct apns_payload apns_payload_t;
 #define APNS_PAYLOAD_MAX_FRAMED 2048
 #define APNS_PAYLOAD_MAX_HTTP2 4096
 #define APNS_PAYLOAD_MAX_VOIP 5120
+#define APNS_PAYLOAD_MAX_BROADCAST 5120
 typedef struct apns_payload_options {
   size_t size;
   size_t limit;
@@ -158,7 +232,17 @@ typedef enum apns_payload_key {
   APNS_KEY_BADGE = 20,
   APNS_KEY_CONTENT_AVAILABLE = 21,
   APNS_KEY_MUTABLE_CONTENT = 22,
-  APNS_KEY_RELEVANCE_SCORE = 23
+  APNS_KEY_RELEVANCE_SCORE = 23,
+  APNS_KEY_TIMESTAMP = 24,
+  APNS_KEY_EVENT = 25,
+  APNS_KEY_CONTENT_STATE = 26,
+  APNS_KEY_STALE_DATE = 27,
+  APNS_KEY_DISMISSAL_DATE = 28,
+  APNS_KEY_ATTRIBUTES_TYPE = 29,
+  APNS_KEY_ATTRIBUTES = 30,
+  APNS_KEY_INPUT_PUSH_TOKEN = 31,
+  APNS_KEY_INPUT_PUSH_CHANNEL = 32,
+  APNS_KEY_ALERT_SOUND = 33
 } apns_payload_key_t;
 apns_status_t apns_payload_set_string(apns_payload_t *payload, apns_payload_key_t key,
                                       const char *text, size_t length, apns_error_t *error_out);
@@ -169,6 +253,8 @@ apns_status_t apns_payload_set_integer(apns_payload_t *payload, apns_payload_key
                                        int64_t value, apns_error_t *error_out);
 apns_status_t apns_payload_set_double(apns_payload_t *payload, apns_payload_key_t key, double value,
                                       apns_error_t *error_out);
+apns_status_t apns_payload_set_json(apns_payload_t *payload, apns_payload_key_t key,
+                                    const char *json, size_t length, apns_error_t *error_out);
 apns_status_t apns_payload_set_critical_sound(apns_payload_t *payload, const char *name,
                                               size_t length, double volume,
                                               apns_error_t *error_out);
@@ -216,6 +302,28 @@ typedef enum apns_tls_version {
   APNS_TLS_1_3 = 13
 } apns_tls_version_t;
 typedef int (*apns_passphrase_t)(const char *file, char *buffer, size_t capacity, void *context);
+typedef enum apns_token_need {
+  APNS_TOKEN_FIRST = 1,
+  APNS_TOKEN_AGED = 2,
+  APNS_TOKEN_REFUSED = 3
+} apns_token_need_t;
+#define APNS_PROVIDER_TOKEN_MAX 1000
+typedef struct apns_token_request {
+  size_t size;
+  int32_t need;
+  uint32_t reserved32;
+  char *token;
+  size_t capacity;
+  uint32_t renew_after_s;
+  char message[124];
+} apns_token_request_t;
+#define APNS_TOKEN_REQUEST_INIT                           \
+  {                                                       \
+    sizeof(apns_token_request_t), 0, 0, NULL, 0, 0, { 0 } \
+  }
+typedef int (*apns_provider_token_t)(apns_token_request_t *request, void *context);
+typedef int (*apns_sign_t)(const void *message, size_t length, uint8_t *signature, size_t capacity,
+                           void *context);
 typedef struct apns_credentials_options {
   size_t size;
   const char *certificate_file;
@@ -244,11 +352,19 @@ typedef struct apns_credentials_options {
   size_t pinned_key_count;
   int32_t security_level;
   int32_t reserved32;
+  const char *token_cache_file;
+  apns_provider_token_t token_callback;
+  void *token_context;
+  apns_sign_t sign_callback;
+  void *sign_context;
+  struct evp_pkey_st *token_private_key;
+  struct evp_pkey_st *private_key;
 } apns_credentials_options_t;
 #define APNS_CREDENTIALS_OPTIONS_INIT                                                            \
   {                                                                                              \
     sizeof(apns_credentials_options_t), NULL, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 0, \
-        0, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0                      \
+        0, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, NULL,   \
+        NULL, NULL, NULL, NULL                                                                   \
   }
 apns_status_t apns_credentials_new(const apns_credentials_options_t *options,
                                    apns_credentials_t **credentials_out, apns_error_t *error_out);
@@ -305,6 +421,52 @@ typedef enum apns_check {
   APNS_CHECK_EXPIRY = 2,
   APNS_CHECK_ALL = 3
 } apns_check_t;
+typedef enum apns_log_level {
+  APNS_LOG_DEFAULT = 0,
+  APNS_LOG_ERROR = 1,
+  APNS_LOG_WARNING = 2,
+  APNS_LOG_NOTICE = 3,
+  APNS_LOG_INFO = 4,
+  APNS_LOG_DEBUG = 5,
+  APNS_LOG_TRACE = 6
+} apns_log_level_t;
+typedef enum apns_log_kind {
+  APNS_LOGGED_CONNECTED = 1,
+  APNS_LOGGED_REFUSED = 2,
+  APNS_LOGGED_ENDED = 3,
+  APNS_LOGGED_GIVEN_UP = 4,
+  APNS_LOGGED_GOAWAY = 5,
+  APNS_LOGGED_RESET = 6,
+  APNS_LOGGED_OVERDUE = 7,
+  APNS_LOGGED_RESENT = 8,
+  APNS_LOGGED_LATER = 9,
+  APNS_LOGGED_PAUSE = 10,
+  APNS_LOGGED_FULL = 11,
+  APNS_LOGGED_TOKEN = 12,
+  APNS_LOGGED_CACHE = 13,
+  APNS_LOGGED_CLOSED = 14,
+  APNS_LOGGED_CONNECTING = 15,
+  APNS_LOGGED_ASKED = 16,
+  APNS_LOGGED_FRAME = 17
+} apns_log_kind_t;
+const char *apns_log_kind_name(apns_log_kind_t kind);
+typedef struct apns_log_record {
+  size_t size;
+  int32_t level;
+  int32_t kind;
+  int32_t cause;
+  uint32_t connection;
+  uint64_t count;
+  uint32_t milliseconds;
+  uint32_t left_out;
+  int32_t resumed;
+  int32_t reserved32;
+  const char *peer;
+  const char *line;
+} apns_log_record_t;
+#define APNS_LOG_RECORD_INIT \
+  { sizeof(apns_log_record_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL }
+typedef void (*apns_log_t)(const apns_log_record_t *record, void *context);
 typedef struct apns_session_options {
   size_t size;
   const char *host;
@@ -332,25 +494,36 @@ typedef struct apns_session_options {
   uint16_t proxy_port;
   uint16_t reserved[3];
   int32_t protocol;
-  uint32_t reserved32;
+  int32_t device_order;
   const char *topic;
   int32_t ping_after_ms;
   uint32_t retry_timeout_ms;
   int32_t prove_after_ms;
   uint32_t checks;
   uint32_t wait_max_ms;
-  uint32_t reserved32c;
+  int32_t nonblocking;
   apns_lookup_t lookup;
   void *lookup_context;
+  const char *addresses;
+  const char *retry_schedule;
+  const char *server_error_schedule;
+  apns_log_t log;
+  void *log_context;
+  int32_t log_level;
+  int32_t reserved32;
 } apns_session_options_t;
 #define APNS_SESSION_OPTIONS_INIT                                                                  \
   {                                                                                                \
     sizeof(apns_session_options_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL, NULL                   \
+        NULL, NULL, NULL, 0, {0, 0, 0}, 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL,      \
+        NULL, NULL, NULL, 0, 0                                                                     \
   }
 apns_status_t apns_session_new(const apns_session_options_t *options,
                                const apns_credentials_t *credentials, apns_session_t **session_out,
                                apns_error_t *error_out);
+apns_status_t apns_session_use_credentials(apns_session_t *session,
+                                           const apns_credentials_t *credentials,
+                                           apns_error_t *error_out);
 apns_status_t apns_session_connect(apns_session_t *session, apns_error_t *error_out);
 #define APNS_EXPIRY_ONCE (-1)
 typedef enum apns_push_type {
@@ -368,6 +541,7 @@ typedef enum apns_push_type {
   APNS_PUSH_TYPE_CONTROLS = 11
 } apns_push_type_t;
 const char *apns_push_type_text(apns_push_type_t type);
+#define APNS_CHANNEL_ID_MAX 255
 typedef struct apns_notification {
   size_t size;
   const void *token;
@@ -382,11 +556,12 @@ typedef struct apns_notification {
   const char *topic;
   const char *collapse_id;
   const char *apns_id;
+  const char *channel_id;
 } apns_notification_t;
 #define APNS_NOTIFICATION_INIT                                                                    \
   {                                                                                               \
     sizeof(apns_notification_t), NULL, 0, NULL, 0, NULL, 0, 0, 0, {0, 0, 0, 0, 0, 0}, NULL, NULL, \
-        NULL                                                                                      \
+        NULL, NULL                                                                                \
   }
 #define APNS_SEND_MORE 1u
 apns_status_t apns_session_send(apns_session_t *session, const apns_notification_t *notification,
@@ -412,7 +587,7 @@ typedef struct apns_event {
   int32_t kind;
   int32_t reject;
   uint32_t identifier;
-  uint32_t reserved32;
+  uint32_t retry_after_s;
   void *user_data;
   int32_t reason;
   uint16_t http_status;
@@ -420,10 +595,11 @@ typedef struct apns_event {
   int64_t timestamp;
   char apns_id[40];
   char reason_text[64];
+  char unique_id[40];
 } apns_event_t;
-#define APNS_EVENT_INIT                                            \
-  {                                                                \
-    sizeof(apns_event_t), 0, 0, 0, 0, NULL, 0, 0, 0, 0, {0}, { 0 } \
+#define APNS_EVENT_INIT                                                 \
+  {                                                                     \
+    sizeof(apns_event_t), 0, 0, 0, 0, NULL, 0, 0, 0, 0, {0}, {0}, { 0 } \
   }
 apns_status_t apns_session_next_event(apns_session_t *session, apns_event_t *event_out,
                                       int32_t timeout_ms, apns_error_t *error_out);
@@ -448,10 +624,58 @@ typedef struct apns_session_stats {
   { sizeof(apns_session_stats_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 apns_status_t apns_session_stats(const apns_session_t *session, apns_session_stats_t *stats_out,
                                  apns_error_t *error_out);
+#define APNS_METRICS_TIMES 16
+#define APNS_METRICS_CLASSES 8
+#define APNS_METRICS_REASONS 64
+#define APNS_METRICS_REJECTS 16
+#define APNS_METRICS_FAILURES 16
+typedef struct apns_session_metrics {
+  size_t size;
+  uint64_t answers;
+  uint64_t answer_us;
+  uint64_t times[APNS_METRICS_TIMES];
+  uint64_t classes[APNS_METRICS_CLASSES];
+  uint64_t reasons[APNS_METRICS_REASONS];
+  uint64_t rejected_reasons[APNS_METRICS_REASONS];
+  uint64_t rejects[APNS_METRICS_REJECTS];
+  uint64_t retries_asked;
+  uint64_t resends_in_doubt;
+  uint64_t resends_unprocessed;
+  uint64_t tls12_full;
+  uint64_t tls12_resumed;
+  uint64_t tls13_full;
+  uint64_t tls13_resumed;
+  uint64_t connect_failures[APNS_METRICS_FAILURES];
+  uint64_t bytes_written;
+  uint64_t bytes_read;
+  uint64_t goaways;
+  uint64_t pings;
+  uint64_t resets;
+  uint64_t overdue;
+  uint64_t tokens;
+  uint32_t connecting;
+  uint32_t open;
+  uint32_t draining;
+  uint32_t standby;
+  uint32_t pause_ms;
+  uint32_t reserved32;
+} apns_session_metrics_t;
+#define APNS_SESSION_METRICS_INIT                                                                  \
+  {                                                                                                \
+    sizeof(apns_session_metrics_t), 0, 0, {0}, {0}, {0}, {0}, {0}, 0, 0, 0, 0, 0, 0, 0, {0}, 0, 0, \
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                            \
+  }
+apns_status_t apns_session_metrics(const apns_session_t *session,
+                                   apns_session_metrics_t *metrics_out, apns_error_t *error_out);
+uint64_t apns_metrics_bound_us(size_t index);
 struct ssl_st *apns_session_ssl(apns_session_t *session);
 apns_status_t apns_session_close(apns_session_t *session, int32_t timeout_ms,
                                  apns_error_t *error_out);
 void apns_session_free(apns_session_t *session);
+int apns_session_fd(const apns_session_t *session);
+int32_t apns_session_timeout_ms(const apns_session_t *session);
+apns_status_t apns_session_process(apns_session_t *session, apns_error_t *error_out);
+apns_status_t apns_session_wake(apns_session_t *session);
 #define APNS_FEEDBACK_HOST_PRODUCTION "feedback.push.apple.com"
 #define APNS_FEEDBACK_HOST_SANDBOX "feedback.sandbox.push.apple.com"
 #define APNS_PORT_FEEDBACK 2196
@@ -474,14 +698,15 @@ typedef struct apns_feedback_options {
   uint32_t list_timeout_ms;
   uint32_t tuples_max;
   uint32_t wait_max_ms;
-  uint32_t reserved32b;
+  int32_t nonblocking;
   apns_lookup_t lookup;
   void *lookup_context;
+  const char *addresses;
 } apns_feedback_options_t;
 #define APNS_FEEDBACK_OPTIONS_INIT                                                              \
   {                                                                                             \
     sizeof(apns_feedback_options_t), NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, {0, 0, 0}, \
-        NULL, 0, 0, 0, 0, NULL, NULL                                                            \
+        NULL, 0, 0, 0, 0, NULL, NULL, NULL                                                      \
   }
 typedef struct apns_feedback_tuple {
   size_t size;
@@ -498,7 +723,83 @@ apns_status_t apns_feedback_open(const apns_feedback_options_t *options,
 apns_status_t apns_feedback_connect(apns_feedback_t *feedback, apns_error_t *error_out);
 apns_status_t apns_feedback_next(apns_feedback_t *feedback, apns_feedback_tuple_t *tuple_out,
                                  apns_error_t *error_out);
+int apns_feedback_fd(const apns_feedback_t *feedback);
 void apns_feedback_free(apns_feedback_t *feedback);
+#define APNS_CHANNELS_HOST_PRODUCTION "api-manage-broadcast.push.apple.com"
+#define APNS_CHANNELS_HOST_SANDBOX "api-manage-broadcast.sandbox.push.apple.com"
+#define APNS_PORT_CHANNELS_PRODUCTION 2196
+#define APNS_PORT_CHANNELS_SANDBOX 2195
+typedef struct apns_channels apns_channels_t;
+typedef enum apns_storage { APNS_STORAGE_NONE = 0, APNS_STORAGE_LATEST = 1 } apns_storage_t;
+typedef struct apns_channels_options {
+  size_t size;
+  const char *host;
+  const char *server_name;
+  uint16_t port;
+  uint16_t reserved16;
+  int32_t environment;
+  const char *topic;
+  uint32_t connect_timeout_ms;
+  uint32_t answer_timeout_ms;
+  const char *proxy_host;
+  const char *proxy_user;
+  const char *proxy_password;
+  uint16_t proxy_port;
+  uint16_t reserved[3];
+  uint32_t wait_max_ms;
+  int32_t nonblocking;
+  apns_lookup_t lookup;
+  void *lookup_context;
+  const char *addresses;
+  apns_log_t log;
+  void *log_context;
+  int32_t log_level;
+  uint32_t reserved32;
+} apns_channels_options_t;
+#define APNS_CHANNELS_OPTIONS_INIT                                                         \
+  {                                                                                        \
+    sizeof(apns_channels_options_t), NULL, NULL, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, 0, \
+        {0, 0, 0}, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, 0                                \
+  }
+apns_status_t apns_channels_new(const apns_channels_options_t *options,
+                                const apns_credentials_t *credentials,
+                                apns_channels_t **channels_out, apns_error_t *error_out);
+apns_status_t apns_channel_create(apns_channels_t *channels, apns_storage_t storage,
+                                  char *channel_id_out, size_t capacity, apns_error_t *error_out);
+typedef struct apns_channel_description {
+  size_t size;
+  int32_t storage;
+  int32_t push_type;
+} apns_channel_description_t;
+#define APNS_CHANNEL_DESCRIPTION_INIT \
+  { sizeof(apns_channel_description_t), 0, 0 }
+apns_status_t apns_channel_describe(apns_channels_t *channels, const char *channel_id,
+                                    apns_channel_description_t *description_out,
+                                    apns_error_t *error_out);
+apns_status_t apns_channel_delete(apns_channels_t *channels, const char *channel_id,
+                                  apns_error_t *error_out);
+apns_status_t apns_channels_list(apns_channels_t *channels, apns_error_t *error_out);
+apns_status_t apns_channels_next(apns_channels_t *channels, const char **channel_id_out);
+typedef struct apns_channels_answer {
+  size_t size;
+  int32_t reason;
+  uint16_t http_status;
+  uint16_t reserved16;
+  uint32_t retry_after_s;
+  uint32_t reserved32;
+  char request_id[40];
+  char reason_text[64];
+} apns_channels_answer_t;
+#define APNS_CHANNELS_ANSWER_INIT                             \
+  {                                                           \
+    sizeof(apns_channels_answer_t), 0, 0, 0, 0, 0, {0}, { 0 } \
+  }
+apns_status_t apns_channels_answer(const apns_channels_t *channels,
+                                   apns_channels_answer_t *answer_out, apns_error_t *error_out);
+void apns_channels_cancel(apns_channels_t *channels);
+int apns_channels_fd(const apns_channels_t *channels);
+int32_t apns_channels_timeout_ms(const apns_channels_t *channels);
+void apns_channels_free(apns_channels_t *channels);
 #ifdef __cplusplus
 }
 #endif

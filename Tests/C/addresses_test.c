@@ -1,0 +1,181 @@
+/* The option addresses: no name is looked up, and the certificate is still the name's. */
+#include <netdb.h>
+#include <stdio.h>
+
+#include "provider.h"
+#include "proxy.h"
+
+static int never_asked(const char *host, struct addrinfo **list, void *context) {
+  (void)host, (void)list, (void)context;
+  fail_msg("a name was looked up");
+  return EAI_FAIL;
+}
+
+/* To a name that nobody knows. */
+static apns_session_options_t options_at(const gateway_t *gateway, const char *addresses) {
+  apns_session_options_t options = options_for(gateway);
+  options.host = "gateway.invalid";
+  options.server_name = "localhost";
+  options.addresses = addresses;
+  options.lookup = never_asked;
+  return options;
+}
+
+static void connects_at(const gateway_options_t *how, const char *addresses) {
+  gateway_t *gateway = gateway_start(how, NULL);
+  apns_session_options_t options = options_at(gateway, addresses);
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_connect(session, &error), &error);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void addresses_are_tried_in_order(void **state) {
+  (void)state;
+  const gateway_options_t on_ipv6 = {.on_ipv6 = true};
+  connects_at(NULL, "127.0.0.1");
+  connects_at(NULL, " 127.0.0.1\t");
+  connects_at(NULL, "127.0.0.2,127.0.0.3, 127.0.0.1");
+  connects_at(NULL, "::1, 127.0.0.1");
+  connects_at(&on_ipv6, "127.0.0.1 , ::1");
+}
+
+/* The text may be gone by then. */
+static void a_session_keeps_them(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  char text[] = "127.0.0.1";
+  apns_session_options_t options = options_at(gateway, text);
+  apns_session_t *session = session_to(gateway, &options);
+  memset(text, 'x', sizeof text);
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_connect(session, &error), &error);
+  send_range(session, 0, 1);
+  /* The proof costs the connection, and the next one finds the same address. */
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  send_range(session, 1, 2);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  assert_in_range(stats_of(session).connects, 2, 3);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void the_certificate_is_the_names(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_options_t options = options_at(gateway, "127.0.0.1");
+  options.server_name = NULL;
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_status(APNS_ERR_TLS, apns_session_connect(session, &error), &error);
+  assert_int_equal(error.cause, APNS_CAUSE_PEER_NAME);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+/* With a proxy nothing is connected to but that. */
+static void a_proxy_is_found_by_them(void **state) {
+  (void)state;
+  static const proxy_answer_t opens[] = {PROXY_OPENS};
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  proxy_t *proxy = proxy_start(gateway_port(gateway), opens, 1);
+  apns_session_options_t options = options_at(gateway, "127.0.0.2, 127.0.0.1");
+  options.proxy_host = "proxy.invalid";
+  options.proxy_port = proxy_port(proxy);
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_connect(session, &error), &error);
+  apns_session_free(session);
+  assert_contains(proxy_request(proxy, 0), "CONNECT gateway.invalid:");
+  proxy_stop(proxy);
+  gateway_stop(gateway);
+}
+
+static void nobody_answers_at_any(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_options_t options = options_at(gateway, "127.0.0.2, 127.0.0.3");
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error), &error);
+  assert_int_equal(error.cause, APNS_CAUSE_CONNECTION_REFUSED);
+  assert_contains(error.message, "gateway.invalid");
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void a_feedback_has_them_too(void **state) {
+  (void)state;
+  static const uint8_t list[] = {0, 0, 0, 7, 0, 2, 0xab, 0xcd};
+  const gateway_step_t script[] = {SAY(list, sizeof list), END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
+  apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
+  apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
+  apns_feedback_t *feedback = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  options.host = "feedback.invalid";
+  options.server_name = "localhost";
+  options.port = gateway_port(gateway);
+  options.connect_timeout_ms = options.read_timeout_ms = AMPLE_MS;
+  options.lookup = never_asked;
+  options.addresses = "127.0.0.2, 127.0.0.1";
+  apns_credentials_t *credentials = provider_credentials();
+  assert_ok(apns_feedback_open(&options, credentials, &feedback, &error), &error);
+  assert_ok(apns_feedback_next(feedback, &tuple, &error), &error);
+  apns_feedback_free(feedback);
+  feedback = NULL;
+  options.addresses = "localhost";
+  assert_status(APNS_ERR_ARGUMENT, apns_feedback_open(&options, credentials, &feedback, &error),
+                &error);
+  assert_contains(error.message, "addresses has no IPv4 or IPv6 address at 0: \"localhost\"");
+  assert_null(feedback);
+  apns_credentials_free(credentials);
+  gateway_stop(gateway);
+}
+
+static void what_is_no_address(void **state) {
+  (void)state;
+  const struct {
+    const char *text, *said;
+  } bad[] = {
+      {"", "at 0: \"\""},
+      {"  ", "at 2: \"\""},
+      {"127.0.0.1,", "at 10: \"\""},
+      {",127.0.0.1", "at 0: \"\""},
+      {"127.0.0.1,,::1", "at 10: \"\""},
+      {"127.0.0.1 ::1", "at 0: \"127.0.0.1 ::1\""},
+      {"127.0.0.1, 2620:149::x", "at 11: \"2620:149::x\""},
+      {"127.1", "at 0: \"127.1\""},
+      {"127.0.0.256", "at 0: \"127.0.0.256\""},
+      {"127.0.0.1:443", "at 0: \"127.0.0.1:443\""},
+      {"[::1]", "at 0: \"[::1]\""},
+      {"1111:2222:3333:4444:5555:6666:7777:8888:9999:aaaa:bbbb:cccc", "at 0: \"1111:2222:"},
+      {"127.0.0.1, gateway.example", "at 11: \"gateway.example\""},
+      {"127.0.0.1\n", "at 0: \"127.0.0.1?\""},
+  };
+  apns_credentials_t *credentials = provider_credentials();
+  for (size_t index = 0; index < sizeof bad / sizeof *bad; index++) {
+    apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+    apns_session_t *session = NULL;
+    apns_error_t error = APNS_ERROR_INIT;
+    options.addresses = bad[index].text;
+    assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+                  &error);
+    assert_null(session);
+    assert_contains(error.message, "addresses has no IPv4 or IPv6 address ");
+    assert_contains(error.message, bad[index].said);
+  }
+  apns_credentials_free(credentials);
+}
+
+int main(void) {
+  identities_make();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(addresses_are_tried_in_order), cmocka_unit_test(a_session_keeps_them),
+      cmocka_unit_test(the_certificate_is_the_names), cmocka_unit_test(a_proxy_is_found_by_them),
+      cmocka_unit_test(nobody_answers_at_any),        cmocka_unit_test(a_feedback_has_them_too),
+      cmocka_unit_test(what_is_no_address),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,716 @@
+/* Broadcasts: notifications to a channel in place of a device, by HTTP/2. */
+#include <stdio.h>
+
+#include "baseline.h"
+#include "keychain.h"
+#include "pushing.h"
+
+#define CHANNEL "dHN0LXNyY2gtY2hubA==" /* as Apple's page writes one */
+#define PATH "/4/broadcasts/apps/com.example.chess"
+#define UPDATE "{\"aps\":{\"timestamp\":1234,\"event\":\"update\",\"content-state\":{}}}"
+#define ID "5e2a60c0-1111-4000-8000-00000000000a"
+
+static const gateway_step_t record_all[] = {TAKE_ALL, END};
+
+static apns_notification_t broadcast(void) {
+  apns_notification_t push = APNS_NOTIFICATION_INIT;
+  push.channel_id = CHANNEL;
+  push.payload = UPDATE, push.payload_length = strlen(UPDATE);
+  return push;
+}
+
+static void send_one(apns_session_t *session, const apns_notification_t *push) {
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_send(session, push, 0, NULL, &error), &error);
+}
+
+/* ---- The request ---------------------------------------------------------- */
+
+/* The fields of Apple's page "Sending broadcast push notification requests to APNs", and no
+   others. */
+static void check_fields(const service_t *service, size_t number, const char *path,
+                         const char *rest) {
+  char expected[1024];
+  snprintf(expected, sizeof expected,
+           ":method: POST\n:scheme: https\n:path: %s\n:authority: localhost:%d\n"
+           "apns-channel-id: " CHANNEL "\napns-push-type: liveactivity\n%s",
+           path, service_port(service), rest);
+  assert_string_equal(service_push(service, number)->fields, expected);
+}
+
+static void a_request_is_as_apple_shows_it(void **state) {
+  (void)state;
+  service_t *service = service_start(NULL);
+  apns_session_t *session = push_session(service, NULL);
+  apns_notification_t push = broadcast();
+  send_one(session, &push);
+  push.priority = 5, push.expiry = 4000000000, push.push_type = APNS_PUSH_TYPE_LIVEACTIVITY;
+  push.apns_id = "5E2A60C0-1111-4000-8000-00000000000A";
+  send_one(session, &push);
+  push = broadcast();
+  push.priority = 1, push.expiry = APNS_EXPIRY_ONCE, push.collapse_id = "";
+  push.topic = "com.example.Other_2-app.push-type.liveactivity";
+  send_one(session, &push);
+  drain(session);
+  apns_session_free(session);
+  service_stop(service);
+  assert_int_equal(service_count(service), 3);
+  check_fields(service, 0, PATH, "apns-priority: 10\napns-expiration: 0\n");
+  check_fields(service, 1, PATH,
+               "apns-priority: 5\napns-expiration: 4000000000\napns-request-id: " ID "\n");
+  check_fields(service, 2, "/4/broadcasts/apps/com.example.Other_2-app",
+               "apns-priority: 1\napns-expiration: 0\n");
+  for (size_t index = 0; index < 3; index++) {
+    const service_push_t *heard = service_push(service, index);
+    assert_int_equal(heard->payload_length, strlen(UPDATE));
+    assert_memory_equal(heard->payload, UPDATE, strlen(UPDATE));
+  }
+  service_free(service);
+}
+
+/* Channels and devices share the fields' table, whatever it holds. */
+static void check_many(uint32_t table_size_and_one) {
+  const service_options_t options = {.table_size_and_one = table_size_and_one};
+  service_t *service = service_start(&options);
+  apns_session_t *session = push_session(service, NULL);
+  enum { MANY = 300 };
+  apns_error_t error = APNS_ERROR_INIT;
+  static char channels[7][APNS_CHANNEL_ID_MAX + 1], ids[MANY][40];
+  for (size_t index = 0; index < 7; index++) {
+    const size_t length = index == 6 ? APNS_CHANNEL_ID_MAX : 20 + index;
+    memset(channels[index], 'A' + (int)index, length), channels[index][length] = 0;
+  }
+  for (size_t n = 0; n < MANY; n++) {
+    apns_notification_t push = broadcast();
+    if (n % 3 == 2) {
+      push = *notification(n);
+    } else {
+      push.channel_id = channels[n * n % 7];
+    }
+    push.expiry = n % 5 == 0 ? 4000000000 + (int64_t)(n / 20) : 0;
+    snprintf(ids[n], sizeof ids[n], "5e2a60c0-2222-4000-8000-%012zx", n);
+    push.apns_id = n % 4 ? NULL : ids[n];
+    assert_ok(apns_session_send(session, &push, n % 50 == 49 ? 0 : APNS_SEND_MORE, NULL, &error),
+              &error);
+  }
+  drain(session);
+  assert_counts(session, MANY, MANY, 0, 0, 0);
+  apns_session_free(session);
+  service_stop(service);
+  for (size_t n = 0; n < MANY; n++) {
+    const service_push_t *heard = service_push(service, n);
+    char expiration[24] = "";
+    if (n % 5 == 0) snprintf(expiration, sizeof expiration, "%zu", 4000000000 + n / 20);
+    assert_string_equal(heard->id, n % 4 ? "" : ids[n]);
+    if (n % 3 == 2) {
+      assert_int_equal(number_of(heard), n);
+      assert_string_equal(heard->topic, "com.example.chess");
+      assert_string_equal(heard->expiration, expiration);
+      continue;
+    }
+    char channel[300], about[700];
+    snprintf(channel, sizeof channel, "apns-channel-id: %s\n", channels[n * n % 7]);
+    snprintf(about, sizeof about, "%s%s: %s\n", channel, "apns-push-type", "liveactivity");
+    assert_contains(heard->fields, about);
+    assert_string_equal(heard->path, PATH);
+    assert_string_equal(heard->topic, "");
+    assert_string_equal(heard->expiration, *expiration ? expiration : "0");
+  }
+  service_free(service);
+}
+
+static void many_channels_and_devices(void **state) {
+  (void)state;
+  check_many(0);
+  check_many(1 + 0);
+  check_many(1 + 200);
+  check_many(1 + 1024);
+}
+
+/* The certificate's app, where neither the notification nor the session names one. */
+static void the_app_has_to_be_known(void **state) {
+  (void)state;
+  service_t *service = service_start(NULL);
+  apns_session_options_t options = push_options(service);
+  options.topic = NULL;
+  apns_session_t *session = push_session(service, &options);
+  apns_notification_t push = broadcast();
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
+  assert_string_equal(error.message, "there is no topic: channels need the app's bundle id");
+  assert_int_equal(error.reject, APNS_REJECT_MISSING_TOPIC);
+  assert_int_equal(error.cause, APNS_CAUSE_TOPIC);
+  apns_session_free(session);
+  service_stop(service);
+  service_free(service);
+}
+
+static apns_credentials_t *certificate_for(const char *app) {
+  static const char *const others[] = {"com.example.other", NULL};
+  const push_certificate_t traits = {.name = "Apple Push Services",
+                                     .user_id = app,
+                                     .topics = others,
+                                     .not_before = time(NULL) - 1000,
+                                     .not_after = time(NULL) + 100000};
+  const key_form_t plain = {0};
+  EVP_PKEY *key = keychain_key(false);
+  X509 *certificate = keychain_certificate(&traits, key);
+  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
+  who.certificate_bytes = keychain_certificate_bytes(certificate, false, &who.certificate_length);
+  who.key_bytes = keychain_key_bytes(key, &plain, &who.key_length);
+  who.ca_file = identities_make()->root.certificate_file;
+  apns_credentials_t *credentials = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_credentials_new(&who, &credentials, &error), &error);
+  X509_free(certificate), EVP_PKEY_free(key);
+  free((void *)who.certificate_bytes), free((void *)who.key_bytes);
+  return credentials;
+}
+
+static void the_app_is_that_of_the_certificate(void **state) {
+  (void)state;
+  service_t *service = service_start(NULL);
+  apns_session_options_t options = push_options(service);
+  options.topic = NULL;
+  apns_credentials_t *one = certificate_for("com.example.one"),
+                     *other = certificate_for("com.example.two");
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_new(&options, one, &session, &error), &error);
+  apns_credentials_free(one);
+  const apns_notification_t push = broadcast();
+  send_one(session, &push);
+  drain(session);
+  assert_ok(apns_session_use_credentials(session, other, &error), &error);
+  apns_credentials_free(other);
+  send_one(session, &push);
+  drain(session);
+  apns_session_free(session);
+  service_stop(service);
+  assert_string_equal(service_push(service, 0)->path, "/4/broadcasts/apps/com.example.one");
+  assert_string_equal(service_push(service, 1)->path, "/4/broadcasts/apps/com.example.two");
+  service_free(service);
+}
+
+/* ---- What is refused ------------------------------------------------------- */
+
+static void what_cannot_be_broadcast(void **state) {
+  (void)state;
+  service_t *service = service_start(NULL);
+  apns_session_t *session = push_session(service, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  static char large[5121], long_channel[APNS_CHANNEL_ID_MAX + 2];
+  memset(large, ' ', sizeof large);
+  memset(long_channel, 'A', sizeof long_channel - 1);
+#define REFUSED(change, status, text)                                                             \
+  do {                                                                                            \
+    apns_notification_t push = broadcast();                                                       \
+    change;                                                                                       \
+    error.reject = 99;                                                                            \
+    assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error); \
+    assert_string_equal(error.message, text);                                                     \
+    assert_int_equal(error.reject, status);                                                       \
+  } while (0)
+  const int processing = APNS_REJECT_PROCESSING_ERROR;
+  REFUSED(push.token = "0123", processing, "a notification has a token or a channel_id, not both");
+  REFUSED(push.token_length = 4, processing,
+          "a notification has a token or a channel_id, not both");
+  REFUSED(push.channel_id = "", APNS_REJECT_MISSING_TOKEN,
+          "the device token has 0 bytes, not 1 to 100");
+  REFUSED(push.channel_id = "ab c", processing, "channel_id cannot have character 0x20 at 2");
+  REFUSED(push.channel_id = "ab\nc", processing, "channel_id cannot have character 0x0a at 2");
+  REFUSED(push.channel_id = "ab,c", processing, "channel_id is not base64: character 0x2c at 2");
+  REFUSED(push.channel_id = "=abc", processing, "channel_id is not base64: character 0x3d at 0");
+  REFUSED(push.channel_id = "ab=c", processing, "channel_id is not base64: character 0x63 at 3");
+  REFUSED(push.channel_id = "ab\xC3\xA4", processing,
+          "channel_id is not base64: character 0xc3 at 2");
+  REFUSED(push.channel_id = long_channel, processing, "channel_id has more than 255 bytes");
+  REFUSED(push.payload = NULL, APNS_REJECT_MISSING_PAYLOAD, "payload is NULL");
+  REFUSED(push.payload_length = 0, APNS_REJECT_MISSING_PAYLOAD, "the payload is empty");
+  REFUSED((push.payload = large, push.payload_length = 5121), APNS_REJECT_INVALID_PAYLOAD_SIZE,
+          "the payload has 5121 bytes, more than 5120");
+  REFUSED(push.push_type = APNS_PUSH_TYPE_ALERT, processing,
+          "push_type is 1, but a broadcast is for Live Activities");
+  REFUSED(push.push_type = 99, processing,
+          "push_type is 99, but a broadcast is for Live Activities");
+  REFUSED(push.priority = 7, processing, "priority is 7, not 1, 5 or 10");
+  REFUSED(push.expiry = -2, processing, "expiry is -2, neither a time nor APNS_EXPIRY_ONCE");
+  REFUSED(push.topic = "com.example/../x", APNS_REJECT_INVALID_TOPIC_SIZE,
+          "a bundle id cannot have character 0x2f at 11");
+  REFUSED(push.topic = "a?b", APNS_REJECT_INVALID_TOPIC_SIZE,
+          "a bundle id cannot have character 0x3f at 1");
+  REFUSED(push.topic = "a b", APNS_REJECT_INVALID_TOPIC_SIZE,
+          "topic cannot have character 0x20 at 1");
+  REFUSED(push.topic = ".push-type.liveactivity", APNS_REJECT_MISSING_TOPIC,
+          "there is no topic: channels need the app's bundle id");
+  REFUSED(push.collapse_id = "x", processing, "a broadcast has no collapse_id");
+  REFUSED(push.apns_id = "x", processing, "apns_id is not a UUID");
+#undef REFUSED
+  assert_int_equal(stats_of(session).taken, 0);
+  apns_notification_t push = broadcast();
+  push.payload = large, push.payload_length = 5120;
+  long_channel[APNS_CHANNEL_ID_MAX] = 0, push.channel_id = long_channel;
+  send_one(session, &push);
+  drain(session);
+  apns_session_free(session);
+
+  apns_session_options_t options = push_options(service);
+  options.payload_max = 300;
+  session = push_session(service, &options);
+  push.payload_length = 301;
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
+  assert_string_equal(error.message, "the payload has 301 bytes, more than 300");
+  apns_session_free(session);
+  service_stop(service);
+  assert_int_equal(service_count(service), 1);
+  assert_int_equal(service_push(service, 0)->payload_length, 5120);
+  service_free(service);
+}
+
+/* A device's push has its own limit, and the rules of before. */
+static void a_device_has_its_own_rules(void **state) {
+  (void)state;
+  service_t *service = service_start(NULL);
+  apns_session_t *session = push_session(service, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  static char large[4097];
+  memset(large, ' ', sizeof large);
+  apns_notification_t push = *notification(1);
+  push.push_type = APNS_PUSH_TYPE_LIVEACTIVITY;
+  push.payload = large, push.payload_length = sizeof large;
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
+  assert_string_equal(error.message, "the payload has 4097 bytes, more than 4096");
+  push.payload_length = 4096, push.channel_id = "";
+  send_one(session, &push);
+  drain(session);
+  apns_session_free(session);
+  service_stop(service);
+  assert_int_equal(service_count(service), 1);
+  service_free(service);
+}
+
+static void a_binary_session_has_no_channels(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(record_all));
+  apns_session_t *session = session_to(gateway, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_notification_t push = broadcast();
+  const char *refusal = "the binary interface has no channels: broadcasts need HTTP/2";
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
+  assert_string_equal(error.message, refusal);
+  assert_int_equal(error.reject, APNS_REJECT_PROCESSING_ERROR);
+  push = *notification(1);
+  push.channel_id = CHANNEL;
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
+  assert_string_equal(error.message, refusal);
+  assert_int_equal(stats_of(session).taken, 0);
+  push.channel_id = "";
+  send_one(session, &push);
+  apns_session_free(session);
+  gateway_stop(gateway);
+}
+
+static void a_broadcast_starts_nothing(void **state) {
+  (void)state;
+  service_t *service = service_start(NULL);
+  apns_session_options_t options = push_options(service);
+  options.checks = APNS_CHECK_PAYLOAD;
+  apns_session_t *session = push_session(service, &options);
+  static const struct {
+    const char *payload;
+    bool is_refused;
+  } given[] = {
+      {"{\"aps\":{\"timestamp\":1,\"event\":\"start\",\"content-state\":{}}}", true},
+      {"{\"a\":{\"event\":\"start\"},\"aps\":{\"content-state\":{\"event\":\"x\"},"
+       "\"\\u0065vent\":\"st\\u0061rt\"}}",
+       true},
+      {"{\"event\":\"start\",\"aps\":{\"event\":\"update\",\"content-state\":{\"event\":\"start\"}}"
+       "}",
+       false},
+      {"{\"aps\":{\"event\":\"end\"}}", false},
+  };
+  const char *refusal = "event is \"start\", but a broadcast cannot start a Live Activity";
+  apns_error_t error = APNS_ERROR_INIT;
+  for (size_t index = 0; index < sizeof given / sizeof *given; index++) {
+    apns_notification_t push = broadcast();
+    push.payload = given[index].payload, push.payload_length = strlen(given[index].payload);
+    if (!given[index].is_refused) {
+      send_one(session, &push);
+      continue;
+    }
+    assert_status(APNS_ERR_ARGUMENT, apns_session_send(session, &push, 0, NULL, &error), &error);
+    assert_string_equal(error.message, refusal);
+    /* To a device that is another matter. */
+    push.channel_id = NULL;
+    push.token = "0123456789012345678901234567890", push.token_length = 32;
+    send_one(session, &push);
+  }
+  apns_payload_t *payload = NULL;
+  assert_ok(apns_payload_new(NULL, &payload, &error), &error);
+  apns_notification_t push = broadcast();
+  push.payload = NULL, push.payload_length = 0;
+  static const char *const events[] = {"update", "start", "end", "start", "update"};
+  for (size_t index = 0; index < 5; index++) {
+    assert_ok(apns_payload_set_string(payload, APNS_KEY_EVENT, events[index], strlen(events[index]),
+                                      &error),
+              &error);
+    const apns_status_t status =
+        apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error);
+    assert_int_equal(status, index % 2 ? APNS_ERR_ARGUMENT : APNS_OK);
+    if (index % 2) assert_string_equal(error.message, refusal);
+  }
+  drain(session);
+  apns_payload_free(payload);
+  apns_session_free(session);
+  service_stop(service);
+  assert_int_equal(service_count(service), 2 + 2 + 3);
+  assert_string_equal(service_push(service, 6)->payload, "{\"aps\":{\"event\":\"update\"}}");
+  service_free(service);
+}
+
+/* ---- What is answered ------------------------------------------------------- */
+
+static service_reply_t judge_with_ids(void *context, const service_push_t *push) {
+  (void)context;
+  static const char *const given[] = {"5E2A60C0-3333-4000-8000-00000000000B", NULL, "no UUID"};
+  return (service_reply_t){.status = push->number % 2 ? 400 : 200,
+                           .body = push->number % 2 ? "{\"reason\":\"BadPriority\"}" : NULL,
+                           .unique_id = given[push->number / 2 % 3]};
+}
+
+/* By the answer's own field, to a channel and to a device. */
+static void an_answer_has_its_ids(void **state) {
+  (void)state;
+  const service_options_t options = {.judge = judge_with_ids};
+  service_t *service = service_start(&options);
+  apns_session_t *session = push_session(service, NULL);
+  for (size_t n = 0; n < 12; n++) {
+    apns_notification_t push = broadcast();
+    if (n >= 6) push = *notification(n);
+    if (n == 3) push.apns_id = ID;
+    send_one(session, &push);
+    drain(session);
+    apns_event_t event = one_event(session);
+    assert_int_equal(event.kind, n % 2 ? APNS_EVENT_REJECTED : APNS_EVENT_ACCEPTED);
+    assert_string_equal(event.unique_id, n / 2 % 3 ? "" : "5e2a60c0-3333-4000-8000-00000000000b");
+    char made[64];
+    snprintf(made, sizeof made, "5e2a60c0-0000-4000-8000-%012zx", n);
+    assert_string_equal(event.apns_id, n == 3 ? ID : made);
+  }
+  apns_session_free(session);
+  service_stop(service);
+  service_free(service);
+}
+
+/* A field that belongs to the other kind of request says nothing. */
+static service_reply_t judge_with_other_ids(void *context, const service_push_t *push) {
+  (void)context, (void)push;
+  static const char *const fields[] = {
+      ":status", "200", "apns-id", ID, "apns-request-id", "5e2a60c0-4444-4000-8000-00000000000c",
+      NULL,      NULL};
+  return (service_reply_t){.fields = fields};
+}
+
+static void a_device_has_no_request_id(void **state) {
+  (void)state;
+  const service_options_t options = {.judge = judge_with_other_ids};
+  service_t *service = service_start(&options);
+  apns_session_t *session = push_session(service, NULL);
+  send_all(session, 0, 1);
+  drain(session);
+  assert_string_equal(one_event(session).apns_id, ID);
+  apns_notification_t push = broadcast();
+  send_one(session, &push);
+  drain(session);
+  assert_string_equal(one_event(session).apns_id, "5e2a60c0-4444-4000-8000-00000000000c");
+  apns_session_free(session);
+  service_stop(service);
+  service_free(service);
+}
+
+static const struct {
+  const char *text;
+  apns_reason_t reason;
+  int status;
+  apns_reject_t reject;
+} refusals[] = {
+    {"MissingChannelId", APNS_REASON_MISSING_CHANNEL_ID, 400, APNS_REJECT_MISSING_TOKEN},
+    {"BadChannelId", APNS_REASON_BAD_CHANNEL_ID, 400, APNS_REJECT_PROCESSING_ERROR},
+    {"ChannelNotRegistered", APNS_REASON_CHANNEL_NOT_REGISTERED, 400, APNS_REJECT_PROCESSING_ERROR},
+    {"CannotCreateChannelConfig", APNS_REASON_CANNOT_CREATE_CHANNEL_CONFIG, 400,
+     APNS_REJECT_PROCESSING_ERROR},
+    {"FeatureNotEnabled", APNS_REASON_FEATURE_NOT_ENABLED, 400, APNS_REJECT_SHUTDOWN},
+    {"MissingPushType", APNS_REASON_MISSING_PUSH_TYPE, 400, APNS_REJECT_PROCESSING_ERROR},
+    {"TopicMismatch", APNS_REASON_TOPIC_MISMATCH, 400, APNS_REJECT_INVALID_TOPIC_SIZE},
+    {"PayloadTooLarge", APNS_REASON_PAYLOAD_TOO_LARGE, 413, APNS_REJECT_INVALID_PAYLOAD_SIZE},
+    /* No device is gone, whatever the service says of a channel. */
+    {"Unregistered", APNS_REASON_UNREGISTERED, 410, APNS_REJECT_NONE},
+};
+
+static service_reply_t judge_with_reasons(void *context, const service_push_t *push) {
+  (void)context;
+  static char body[sizeof refusals / sizeof *refusals][64];
+  char *text = body[push->number];
+  snprintf(text, sizeof *body, "{\"reason\":\"%s\"}", refusals[push->number].text);
+  return (service_reply_t){.status = refusals[push->number].status, .body = text};
+}
+
+static void every_reason_of_a_broadcast(void **state) {
+  (void)state;
+  const service_options_t options = {.judge = judge_with_reasons};
+  service_t *service = service_start(&options);
+  apns_session_t *session = push_session(service, NULL);
+  for (size_t index = 0; index < sizeof refusals / sizeof *refusals; index++) {
+    apns_notification_t push = broadcast();
+    push.user_data = &push;
+    send_one(session, &push);
+    drain(session);
+    apns_event_t event = one_event(session);
+    assert_int_equal(event.kind, APNS_EVENT_REJECTED);
+    assert_int_equal(event.reason, refusals[index].reason);
+    assert_int_equal(event.http_status, refusals[index].status);
+    assert_int_equal(event.reject, refusals[index].reject);
+    assert_string_equal(event.reason_text, refusals[index].text);
+    assert_ptr_equal(event.user_data, &push);
+    assert_int_equal(event.retry_after_s, 0);
+  }
+  apns_feedback_options_t whence = APNS_FEEDBACK_OPTIONS_INIT;
+  whence.session = session;
+  apns_feedback_t *feedback = NULL;
+  apns_feedback_tuple_t tuple = APNS_FEEDBACK_TUPLE_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_feedback_open(&whence, NULL, &feedback, &error), &error);
+  assert_status(APNS_DONE, apns_feedback_next(feedback, &tuple, &error), &error);
+  apns_feedback_free(feedback);
+  apns_session_free(session);
+  service_stop(service);
+  service_free(service);
+}
+
+/* ---- Again, and in order ----------------------------------------------------- */
+
+static service_reply_t judge_with_trouble(void *context, const service_push_t *push) {
+  (void)context;
+  static const service_reply_t replies[] = {
+      {.status = 429, .body = "{\"reason\":\"TooManyRequests\"}"},
+      {.status = 503, .body = "{\"reason\":\"ServiceUnavailable\"}"},
+      {.action = SERVE_GOODBYE},
+      {.action = SERVE_DROP},
+      {.action = SERVE_RESET, .error = 7 /* REFUSED_STREAM */},
+  };
+  return push->number < 10 && push->number % 2 ? replies[push->number / 2] : (service_reply_t){0};
+}
+
+static void a_broadcast_is_sent_again(void **state) {
+  (void)state;
+  const service_options_t options = {.judge = judge_with_trouble};
+  service_t *service = service_start(&options);
+  apns_session_options_t given = push_options(service);
+  given.retry_schedule = given.server_error_schedule = "1";
+  apns_session_t *session = push_session(service, &given);
+  enum { MANY = 60 };
+  for (size_t n = 0; n < MANY; n++) {
+    apns_notification_t push = broadcast();
+    push.expiry = 4000000000 + (int64_t)n;
+    push.user_data = (void *)(uintptr_t)(n + 1);
+    apns_error_t error = APNS_ERROR_INIT;
+    assert_ok(apns_session_send(session, &push, APNS_SEND_MORE, NULL, &error), &error);
+  }
+  drain(session);
+  assert_counts(session, MANY, MANY, 0, 0, 0);
+  apns_session_free(session);
+  service_stop(service);
+  assert_true(service_connections(service) >= 3);
+  bool has_come[MANY] = {0};
+  for (size_t index = 0; index < service_count(service); index++) {
+    const service_push_t *heard = service_push(service, index);
+    assert_string_equal(heard->path, PATH);
+    has_come[(size_t)(atoll(heard->expiration) - 4000000000)] = true;
+  }
+  for (size_t n = 0; n < MANY; n++) assert_true(has_come[n]);
+  service_free(service);
+}
+
+/* Every third is put off; those of a channel come in their order all the same. */
+static service_reply_t judge_with_delay(void *context, const service_push_t *push) {
+  bool *has_come = context;
+  const long long n = atoll(push->expiration) - 4000000000;
+  if (n % 7 || has_come[n]) return (service_reply_t){0};
+  has_come[n] = true;
+  return (service_reply_t){.status = 429, .body = "{\"reason\":\"TooManyRequests\"}"};
+}
+
+static void a_channel_has_its_order(void **state) {
+  (void)state;
+  enum { MANY = 40, CHANNELS = 4 };
+  bool has_come[MANY] = {0};
+  const service_options_t options = {.judge = judge_with_delay, .context = has_come};
+  service_t *service = service_start(&options);
+  apns_session_options_t given = push_options(service);
+  given.retry_schedule = "1";
+  given.device_order = 1;
+  apns_session_t *session = push_session(service, &given);
+  static const char *const channels[] = {"AAAA", "AAAB", "AAA=", "AAAAAAAA"};
+  apns_error_t error = APNS_ERROR_INIT;
+  for (size_t n = 0; n < MANY; n++) {
+    apns_notification_t push = broadcast();
+    push.channel_id = channels[n % CHANNELS];
+    push.expiry = 4000000000 + (int64_t)n;
+    assert_ok(apns_session_send(session, &push, APNS_SEND_MORE, NULL, &error), &error);
+  }
+  drain(session);
+  assert_counts(session, MANY, MANY, 0, 0, 0);
+  apns_session_free(session);
+  service_stop(service);
+  assert_true(service_most_streams(service) <= CHANNELS);
+  long long last[CHANNELS] = {-1, -1, -1, -1};
+  for (size_t index = 0; index < service_count(service); index++) {
+    const long long n = atoll(service_push(service, index)->expiration) - 4000000000;
+    assert_true(n >= last[n % CHANNELS]);
+    assert_true(n <= last[n % CHANNELS] + CHANNELS || last[n % CHANNELS] < 0);
+    last[n % CHANNELS] = n;
+  }
+  service_free(service);
+}
+
+/* ---- The other ways to send --------------------------------------------------- */
+
+static void an_array_and_a_builder(void **state) {
+  (void)state;
+  service_t *service = service_start(NULL);
+  apns_session_t *session = push_session(service, NULL);
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_notification_t array[20];
+  for (size_t n = 0; n < 20; n++) {
+    array[n] = n % 2 ? *notification(n) : broadcast();
+    if (n % 2) array[n].payload = UPDATE, array[n].payload_length = strlen(UPDATE);
+  }
+  static uint8_t tokens[20][32];
+  for (size_t n = 1; n < 20; n += 2) {
+    memset(tokens[n], (int)n, 32);
+    array[n].token = tokens[n];
+  }
+  array[19].channel_id = CHANNEL;
+  size_t taken = 0;
+  assert_status(APNS_ERR_ARGUMENT, apns_session_send_many(session, array, 20, 0, &taken, &error),
+                &error);
+  assert_int_equal(taken, 19);
+  assert_string_equal(error.message, "a notification has a token or a channel_id, not both");
+
+  apns_payload_options_t options = APNS_PAYLOAD_OPTIONS_INIT;
+  options.limit = APNS_PAYLOAD_MAX_BROADCAST + 1;
+  apns_payload_t *payload = NULL;
+  assert_ok(apns_payload_new(&options, &payload, &error), &error);
+  static char text[6000];
+  memset(text, 'x', sizeof text);
+  apns_notification_t push = broadcast();
+  push.payload = NULL, push.payload_length = 0;
+  /* {"aps":{"thread-id":""}} */
+  const size_t around = 24;
+  assert_ok(apns_payload_set_string(payload, APNS_KEY_THREAD_ID, text, 5121 - around, &error),
+            &error);
+  assert_status(APNS_ERR_ARGUMENT,
+                apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error), &error);
+  assert_string_equal(error.message, "the payload has 5121 bytes, more than 5120");
+  assert_ok(apns_payload_set_string(payload, APNS_KEY_THREAD_ID, text, 5120 - around, &error),
+            &error);
+  assert_ok(apns_session_send_payload(session, &push, payload, 0, NULL, NULL, &error), &error);
+  drain(session);
+  assert_counts(session, 20, 20, 0, 0, 0);
+  apns_payload_free(payload);
+  apns_session_free(session);
+  service_stop(service);
+  for (size_t n = 0; n < 19; n++)
+    assert_string_equal(service_push(service, n)->push_type, "liveactivity");
+  assert_int_equal(service_push(service, 19)->payload_length, 5120);
+  assert_string_equal(service_push(service, 19)->path, PATH);
+  service_free(service);
+}
+
+/* ---- Programs of 0.1 ------------------------------------------------------------ */
+
+/* What lies behind their structures is none of ours. */
+static void structures_of_version_0_1(void **state) {
+  (void)state;
+  const service_options_t serving = {.judge = judge_with_ids};
+  service_t *service = service_start(&serving);
+  apns_session_t *session = push_session(service, NULL);
+  struct {
+    apns_notification_t first;
+    unsigned char behind[64];
+  } memory;
+  memset(&memory, 0xA5, sizeof memory);
+  memcpy(&memory.first, notification(1), baseline.notification);
+  memory.first.size = baseline.notification;
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_ok(apns_session_send(session, &memory.first, 0, NULL, &error), &error);
+  drain(session);
+  struct {
+    apns_event_t event;
+    unsigned char behind[64];
+  } told;
+  memset(&told, 0xA5, sizeof told);
+  told.event.size = baseline.event;
+  assert_ok(apns_session_next_event(session, &told.event, 0, &error), &error);
+  assert_int_equal(told.event.kind, APNS_EVENT_ACCEPTED);
+  assert_int_equal(told.event.size, baseline.event);
+  const unsigned char *bytes = (const unsigned char *)&told;
+  for (size_t index = baseline.event; index < sizeof told; index++)
+    assert_int_equal(bytes[index], 0xA5);
+  assert_true(offsetof(apns_notification_t, channel_id) == baseline.notification);
+  assert_true(offsetof(apns_event_t, unique_id) == baseline.event);
+  apns_session_free(session);
+  service_stop(service);
+  assert_int_equal(number_of(service_push(service, 0)), 1);
+  service_free(service);
+}
+
+/* ---- The log ---------------------------------------------------------------------- */
+
+static char frames[4096];
+
+static void write_down(const apns_log_record_t *record, void *context) {
+  (void)context;
+  if (record->kind != APNS_LOGGED_FRAME || strlen(frames) > 3000) return;
+  strcat(strcat(frames, record->line), "\n");
+}
+
+static void the_log_names_the_channel(void **state) {
+  (void)state;
+  service_t *service = service_start(NULL);
+  apns_session_options_t options = push_options(service);
+  options.log = write_down, options.log_level = APNS_LOG_TRACE;
+  apns_session_t *session = push_session(service, &options);
+  apns_notification_t push = broadcast();
+  send_one(session, &push);
+  drain(session);
+  apns_session_free(session);
+  service_stop(service);
+  assert_contains(frames, "> HEADERS, stream 1, to channel " CHANNEL);
+  assert_null(strstr(frames, "content-state"));
+  service_free(service);
+}
+
+int main(void) {
+  identities_make();
+  if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_request_is_as_apple_shows_it),
+      cmocka_unit_test(many_channels_and_devices),
+      cmocka_unit_test(the_app_has_to_be_known),
+      cmocka_unit_test(the_app_is_that_of_the_certificate),
+      cmocka_unit_test(what_cannot_be_broadcast),
+      cmocka_unit_test(a_device_has_its_own_rules),
+      cmocka_unit_test(a_binary_session_has_no_channels),
+      cmocka_unit_test(a_broadcast_starts_nothing),
+      cmocka_unit_test(an_answer_has_its_ids),
+      cmocka_unit_test(a_device_has_no_request_id),
+      cmocka_unit_test(every_reason_of_a_broadcast),
+      cmocka_unit_test(a_broadcast_is_sent_again),
+      cmocka_unit_test(a_channel_has_its_order),
+      cmocka_unit_test(an_array_and_a_builder),
+      cmocka_unit_test(structures_of_version_0_1),
+      cmocka_unit_test(the_log_names_the_channel),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,500 @@
+/* What a session tells its log: in few lines, in one line each, and nothing that is secret. */
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "keychain.h"
+#include "proxy.h"
+#include "signing.h"
+
+enum { KINDS = APNS_LOGGED_FRAME + 1 };
+
+/* All that a log was told. */
+typedef struct book {
+  size_t lines, of[KINDS], left_out;
+  apns_log_record_t last[KINDS];
+  char words[KINDS][700]; /* of the last of each kind */
+  char peer[300];
+  char *text;
+  size_t length, room;
+} book_t;
+
+static void write_down(const apns_log_record_t *record, void *context) {
+  book_t *book = context;
+  assert_int_equal(record->size, sizeof *record);
+  assert_in_range(record->kind, 1, KINDS - 1);
+  assert_in_range(record->level, APNS_LOG_ERROR, APNS_LOG_TRACE);
+  const size_t length = strlen(record->line);
+  assert_in_range(length, 1, sizeof book->words[0] - 1);
+  for (size_t index = 0; index < length; index++)
+    assert_true((uint8_t)record->line[index] >= 0x20 && record->line[index] != 0x7F);
+  book->lines++;
+  book->of[record->kind]++;
+  book->left_out += record->left_out;
+  book->last[record->kind] = *record;
+  strcpy(book->words[record->kind], record->line);
+  snprintf(book->peer, sizeof book->peer, "%s", record->peer);
+  if (book->room < book->length + length + 2) {
+    book->room = 2 * (book->length + length + 2);
+    book->text = realloc(book->text, book->room);
+    assert_non_null(book->text);
+  }
+  memcpy(book->text + book->length, record->line, length);
+  strcpy(book->text + book->length + length, "\n");
+  book->length += length + 1;
+}
+
+static book_t book;
+
+static void listen_to(apns_session_options_t *options, int32_t level) {
+  free(book.text);
+  memset(&book, 0, sizeof book);
+  options->log = write_down;
+  options->log_context = &book;
+  options->log_level = level;
+}
+
+static void close_and_free(apns_session_t *session) {
+  apns_session_close(session, AMPLE_MS, NULL);
+  apns_session_free(session);
+}
+
+static void end(apns_session_t *session, service_t *service) {
+  close_and_free(session);
+  service_stop(service);
+  service_free(service);
+}
+
+static apns_session_options_t logged_push_options(const service_t *service, int32_t level) {
+  apns_session_options_t options = push_options(service);
+  options.report_accepted = 0;
+  listen_to(&options, level);
+  return options;
+}
+
+/* ---- What is worth a line ------------------------------------------------------- */
+
+static void a_large_batch_makes_few_lines(void **state) {
+  (void)state;
+  const size_t count = as_many_as(100000, 2000);
+  service_t *service = service_start(NULL);
+  apns_session_options_t options = logged_push_options(service, APNS_LOG_DEFAULT);
+  options.window_bytes = 64 << 10; /* full again and again */
+  apns_session_t *session = push_session(service, &options);
+  send_all(session, 0, count);
+  drain(session);
+  assert_counts(session, count, count, 0, 0, 0);
+  close_and_free(session);
+  assert_in_range(book.lines, 3, 99);
+  assert_int_equal(book.of[APNS_LOGGED_CONNECTED], 1);
+  assert_in_range(book.of[APNS_LOGGED_FULL], 1, 60);
+  assert_int_equal(book.of[APNS_LOGGED_FRAME], 0);
+  char said[64];
+  snprintf(said, sizeof said, "%zu notifications, %zu accepted", count, count);
+  assert_contains(book.words[APNS_LOGGED_CLOSED], said);
+  service_stop(service);
+  service_free(service);
+}
+
+static void a_connection_says_its_number_its_time_and_its_peer(void **state) {
+  (void)state;
+  service_t *service = service_start(NULL);
+  apns_session_options_t options = logged_push_options(service, APNS_LOG_DEBUG);
+  apns_session_t *session = push_session(service, &options);
+  char peer[64];
+  snprintf(peer, sizeof peer, "localhost:%u", service_port(service));
+  assert_ok(apns_session_connect(session, NULL), NULL);
+  assert_int_equal(book.of[APNS_LOGGED_CONNECTING], 1);
+  assert_int_equal(book.last[APNS_LOGGED_CONNECTED].connection, 1);
+  assert_int_equal(book.last[APNS_LOGGED_CONNECTED].level, APNS_LOG_INFO);
+  assert_int_equal(book.last[APNS_LOGGED_CONNECTED].resumed, 0);
+  assert_string_equal(book.peer, peer);
+  assert_contains(book.words[APNS_LOGGED_CONNECTED], "connection 1: connected to localhost:");
+  assert_contains(book.words[APNS_LOGGED_CONNECTED], " at 127.0.0.1 in ");
+  end(session, service);
+}
+
+/* Names no kind twice, and has a word for each. */
+static void each_kind_has_a_word(void **state) {
+  (void)state;
+  assert_string_equal(apns_log_kind_name(APNS_LOGGED_CONNECTED), "connected");
+  assert_string_equal(apns_log_kind_name(APNS_LOGGED_GOAWAY), "goaway");
+  assert_string_equal(apns_log_kind_name(APNS_LOGGED_FRAME), "frame");
+  assert_string_equal(apns_log_kind_name((apns_log_kind_t)(APNS_LOGGED_FRAME + 1)), "unknown");
+  assert_string_equal(apns_log_kind_name((apns_log_kind_t)0), "unknown");
+}
+
+static void a_level_that_is_none_is_refused(void **state) {
+  (void)state;
+  apns_session_options_t options = APNS_SESSION_OPTIONS_INIT;
+  apns_credentials_t *credentials = provider_credentials();
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  options.log_level = APNS_LOG_TRACE + 1;
+  assert_status(APNS_ERR_ARGUMENT, apns_session_new(&options, credentials, &session, &error),
+                &error);
+  assert_contains(error.message, "log_level is 7");
+  apns_credentials_free(credentials);
+}
+
+static service_reply_t judge_by_goaway(void *context, const service_push_t *push) {
+  (void)context;
+  const service_action_t action = push->number % 2 ? SERVE_GOODBYE_AND_DROP : SERVE_ANSWER;
+  return (service_reply_t){.action = action};
+}
+
+/* However often a service ends its connections, a log has few lines of it, which count. */
+static void a_flood_of_goaways_is_bounded(void **state) {
+  (void)state;
+  const size_t count = as_many_as(400, 40);
+  service_t *service = service_judging(judge_by_goaway, NULL);
+  apns_session_options_t options = logged_push_options(service, APNS_LOG_DEBUG);
+  apns_session_t *session = push_session(service, &options);
+  const int64_t start = clock_ms();
+  for (size_t n = 0; n < count; n++) {
+    send_all(session, n, n + 1);
+    drain(session);
+  }
+  const size_t most = 5 + (size_t)(clock_ms() - start) / 10000 + 1;
+  apns_session_stats_t stats = stats_of(session);
+  assert_true(stats.connects > 10);
+  for (size_t kind = 1; kind < KINDS; kind++) assert_in_range(book.of[kind], 0, most);
+  assert_contains(book.words[APNS_LOGGED_GOAWAY],
+                  "the service sent GOAWAY: NO_ERROR, last stream ");
+  assert_int_equal(book.last[APNS_LOGGED_GOAWAY].level, APNS_LOG_NOTICE);
+  assert_true(book.last[APNS_LOGGED_GOAWAY].connection > 0);
+  /* The next line of a kind says how many there were. */
+  clock_forward(60000);
+  const size_t before = book.of[APNS_LOGGED_CONNECTED];
+  while (book.of[APNS_LOGGED_CONNECTED] == before) {
+    send_all(session, 0, 1);
+    drain(session);
+  }
+  assert_true(book.last[APNS_LOGGED_CONNECTED].left_out > 0);
+  assert_contains(book.words[APNS_LOGGED_CONNECTED], " such lines were left out)");
+  end(session, service);
+}
+
+/* A session that writes its log down, and has pushed once. */
+static apns_session_t *push_one(const service_t *service, int32_t level) {
+  apns_session_options_t options = logged_push_options(service, level);
+  apns_session_t *session = push_session(service, &options);
+  send_all(session, 0, 1);
+  drain(session);
+  return session;
+}
+
+static void a_lost_connection_says_what_is_sent_again(void **state) {
+  (void)state;
+  service_reply_t first = {.action = SERVE_DROP};
+  service_t *service = service_judging(judge_first, &first);
+  apns_session_t *session = push_one(service, APNS_LOG_DEFAULT);
+  assert_counts(session, 1, 1, 0, 0, 0);
+  assert_int_equal(book.of[APNS_LOGGED_ENDED], 1);
+  assert_int_equal(book.last[APNS_LOGGED_ENDED].count, 1);
+  assert_int_equal(book.last[APNS_LOGGED_ENDED].level, APNS_LOG_WARNING);
+  assert_int_equal(book.of[APNS_LOGGED_RESENT], 1);
+  assert_int_equal(book.last[APNS_LOGGED_RESENT].count, 1);
+  assert_int_equal(book.of[APNS_LOGGED_PAUSE], 1);
+  assert_int_equal(book.last[APNS_LOGGED_PAUSE].cause, APNS_CAUSE_RECONNECT_PAUSE);
+  assert_in_range(book.last[APNS_LOGGED_PAUSE].milliseconds, 1, 50);
+  assert_int_equal(book.last[APNS_LOGGED_CONNECTED].connection, 2);
+  end(session, service);
+}
+
+static void a_busy_service_is_said(void **state) {
+  (void)state;
+  service_reply_t first = {.status = 503, .body = "{\"reason\":\"ServiceUnavailable\"}"};
+  service_t *service = service_judging(judge_first, &first);
+  apns_session_t *session = push_one(service, APNS_LOG_NOTICE);
+  assert_contains(book.words[APNS_LOGGED_LATER], "503 ServiceUnavailable");
+  assert_int_equal(book.last[APNS_LOGGED_LATER].milliseconds, 5000);
+  assert_int_equal(book.of[APNS_LOGGED_CONNECTED], 0);
+  end(session, service);
+}
+
+static void a_reset_stream_is_said(void **state) {
+  (void)state;
+  service_reply_t first = {.action = SERVE_RESET, .error = 7}; /* REFUSED_STREAM */
+  service_t *service = service_judging(judge_first, &first);
+  apns_session_t *session = push_one(service, APNS_LOG_DEFAULT);
+  assert_int_equal(book.of[APNS_LOGGED_RESET], 1);
+  assert_contains(book.words[APNS_LOGGED_RESET], "REFUSED_STREAM");
+  end(session, service);
+}
+
+static service_reply_t judge_half_silently(void *context, const service_push_t *push) {
+  (void)context;
+  return (service_reply_t){.action = number_of(push) == 0 ? SERVE_SILENCE : SERVE_ANSWER};
+}
+
+static void an_answer_that_does_not_come_is_said(void **state) {
+  (void)state;
+  service_t *service = service_judging(judge_half_silently, NULL);
+  apns_session_options_t options = logged_push_options(service, APNS_LOG_DEFAULT);
+  options.answer_timeout_ms = 1000;
+  options.ambiguous = APNS_AMBIGUOUS_REPORT;
+  apns_session_t *session = push_session(service, &options);
+  const int64_t start = clock_ms();
+  send_all(session, 0, 1);
+  for (size_t n = 1; book.of[APNS_LOGGED_OVERDUE] + book.of[APNS_LOGGED_GIVEN_UP] == 0; n++) {
+    assert_in_range(clock_ms() - start, 0, AMPLE_MS);
+    send_all(session, n, n + 1);
+    apns_event_t event = APNS_EVENT_INIT;
+    apns_session_next_event(session, &event, 20, NULL);
+  }
+  const int kind = book.of[APNS_LOGGED_OVERDUE] ? APNS_LOGGED_OVERDUE : APNS_LOGGED_GIVEN_UP;
+  assert_int_equal(book.last[kind].cause, APNS_CAUSE_ANSWER_TIMEOUT);
+  assert_int_equal(book.last[kind].count, 1);
+  end(session, service);
+}
+
+static void nobody_there_is_said_with_the_cause(void **state) {
+  (void)state;
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  apns_session_options_t options = options_for(gateway);
+  gateway_accept_no_more(gateway);
+  listen_to(&options, APNS_LOG_DEFAULT);
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error), &error);
+  assert_int_equal(book.last[APNS_LOGGED_REFUSED].cause, APNS_CAUSE_CONNECTION_REFUSED);
+  assert_contains(book.words[APNS_LOGGED_REFUSED], error.message);
+  close_and_free(session);
+  gateway_stop(gateway);
+}
+
+/* ---- The binary interface ------------------------------------------------------------- */
+
+static void a_rejection_says_how_many_are_sent_again(void **state) {
+  (void)state;
+  static const gateway_step_t first[] = {TAKE_FRAMES(10), NAME_NTH(8, 3), CLOSE_FIN, END};
+  static const gateway_step_t second[] = {JUDGE, END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(first, second));
+  apns_session_options_t options = options_for(gateway);
+  options.no_standby = 1;
+  options.report_accepted = 0;
+  listen_to(&options, APNS_LOG_TRACE);
+  apns_session_t *session = session_to(gateway, &options);
+  send_range(session, 0, 10);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, NULL), NULL);
+  assert_counts(session, 10, 9, 1, 0, 0);
+  assert_int_equal(book.last[APNS_LOGGED_RESENT].count, 6);
+  assert_true(book.of[APNS_LOGGED_FRAME] >= 17); /* ten, the error packet, six again */
+  assert_true(strstr(book.text, "< error packet, status 8, notification 4\n") != NULL);
+  close_and_free(session);
+  gateway_stop(gateway);
+}
+
+static void many_rejections_make_few_lines(void **state) {
+  (void)state;
+  enum { COUNT = 60 };
+  static gateway_step_t step[] = {JUDGE, END};
+  const gateway_step_t *scripts[COUNT + 2] = {NULL};
+  for (size_t index = 0; index <= COUNT; index++) scripts[index] = step;
+  gateway_t *gateway = gateway_start(NULL, scripts);
+  apns_session_options_t options = options_for(gateway);
+  listen_to(&options, APNS_LOG_DEBUG);
+  options.report_accepted = 0;
+  apns_session_t *session = session_to(gateway, &options);
+  const int64_t start = clock_ms();
+  for (size_t n = 0; n < COUNT; n++) {
+    apns_notification_t bad = *notification(n);
+    uint8_t token[32];
+    memcpy(token, bad.token, sizeof token);
+    token[30] = token[31] = 0xFF;
+    bad.token = token;
+    assert_ok(apns_session_send(session, &bad, 0, NULL, NULL), NULL);
+    assert_ok(apns_session_drain(session, AMPLE_MS, NULL, NULL), NULL);
+  }
+  assert_counts(session, COUNT, 0, COUNT, 0, 0);
+  const size_t most = 6 + (size_t)(clock_ms() - start) / 10000;
+  for (size_t kind = 1; kind < KINDS; kind++) assert_in_range(book.of[kind], 0, most);
+  close_and_free(session);
+  gateway_stop(gateway);
+}
+
+/* ---- Frames, and what is secret ------------------------------------------------------- */
+
+static const char secret_payload[] = "{\"aps\":{\"alert\":\"the-secret-of-the-payload\"}}";
+static const char secret_token[] =
+    "deadbeef0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c";
+
+static void push_a_secret(apns_session_t *session) {
+  uint8_t token[32];
+  for (size_t index = 0; index < sizeof token; index++) {
+    unsigned byte = 0;
+    sscanf(secret_token + 2 * index, "%2x", &byte);
+    token[index] = (uint8_t)byte;
+  }
+  apns_notification_t push = APNS_NOTIFICATION_INIT;
+  push.token = token;
+  push.token_length = sizeof token;
+  push.payload = secret_payload;
+  push.payload_length = strlen(secret_payload);
+  assert_ok(apns_session_send(session, &push, 0, NULL, NULL), NULL);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, NULL), NULL);
+}
+
+static void assert_keeps_secrets(void) {
+  assert_contains(book.text, "deadbeef\u2026");
+  assert_null(strstr(book.text, "secret"));
+  assert_null(strstr(book.text, "deadbeef01"));
+  assert_null(strstr(book.text, "bearer"));
+}
+
+static void a_trace_has_frames_and_no_secrets(void **state) {
+  (void)state;
+  EVP_PKEY *key = keychain_key(false);
+  heard_t heard = {0};
+  service_t *service = service_judging(hear_token, &heard);
+  apns_credentials_options_t who = signing_options(key);
+  apns_credentials_t *credentials = credentials_of(&who);
+  apns_session_options_t options = logged_push_options(service, APNS_LOG_TRACE);
+  apns_session_t *session = NULL;
+  assert_ok(apns_session_new(&options, credentials, &session, NULL), NULL);
+  push_a_secret(session);
+  assert_contains(book.text, "> HEADERS, stream 1, to deadbeef");
+  assert_contains(book.text, "> DATA, stream 1, ");
+  assert_contains(book.text, "< HEADERS, stream 1, status 200");
+  assert_contains(book.text, "< SETTINGS");
+  assert_keeps_secrets();
+  assert_null(strstr(book.text, heard.tokens[0] + strlen("bearer ")));
+  assert_contains(book.words[APNS_LOGGED_TOKEN], "another provider token, signed here");
+  close_and_free(session);
+  apns_credentials_free(credentials);
+  service_stop(service);
+  service_free(service);
+  EVP_PKEY_free(key);
+}
+
+static void a_binary_trace_keeps_secrets_too(void **state) {
+  (void)state;
+  static const int32_t formats[] = {APNS_FORMAT_ENHANCED, APNS_FORMAT_FRAMED};
+  for (size_t index = 0; index < 2; index++) {
+    gateway_t *gateway = gateway_start(NULL, NULL);
+    apns_session_options_t options = options_for(gateway);
+    options.format = formats[index];
+    listen_to(&options, APNS_LOG_TRACE);
+    apns_session_t *session = session_to(gateway, &options);
+    push_a_secret(session);
+    assert_contains(book.text, "> notification 1 to deadbeef");
+    assert_keeps_secrets();
+    close_and_free(session);
+    gateway_stop(gateway);
+  }
+}
+
+/* A proxy's words, which come from anybody, are one line that shows what it says. */
+static void hostile_words_are_made_safe(void **state) {
+  (void)state;
+  static const proxy_answer_t answer[] = {
+      PROXY_SAYS("HTTP/1.1 502 ba\x1B[31md\xE2\x80\xAEwords\xFF\x01\x7F\r\n\r\n")};
+  gateway_t *gateway = gateway_start(NULL, NULL);
+  proxy_t *proxy = proxy_start(gateway_port(gateway), answer, 1);
+  apns_session_options_t options = options_for(gateway);
+  options.proxy_host = "127.0.0.1";
+  options.proxy_port = proxy_port(proxy);
+  options.proxy_user = "eve";
+  options.proxy_password = "the-secret-of-the-proxy";
+  listen_to(&options, APNS_LOG_TRACE);
+  apns_session_t *session = session_to(gateway, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  assert_status(APNS_ERR_NETWORK, apns_session_connect(session, &error), &error);
+  assert_contains(book.words[APNS_LOGGED_REFUSED], "502 ba?[31md?words???");
+  assert_null(strstr(book.text, "secret"));
+  close_and_free(session);
+  proxy_stop(proxy);
+  gateway_stop(gateway);
+}
+
+/* ---- The token cache --------------------------------------------------------------------- */
+
+static void a_cache_that_cannot_be_used_is_said(void **state) {
+  (void)state;
+  EVP_PKEY *key = keychain_key(false);
+  heard_t heard = {0};
+  service_t *service = service_judging(hear_token, &heard);
+  apns_credentials_options_t who = signing_options(key);
+  who.token_cache_file = "/nowhere/at/all/token";
+  apns_credentials_t *credentials = credentials_of(&who);
+  apns_session_options_t options = logged_push_options(service, APNS_LOG_DEFAULT);
+  apns_session_t *session = NULL;
+  assert_ok(apns_session_new(&options, credentials, &session, NULL), NULL);
+  send_all(session, 0, 1);
+  drain(session);
+  assert_counts(session, 1, 1, 0, 0, 0);
+  assert_int_equal(book.of[APNS_LOGGED_CACHE], 1);
+  assert_int_equal(book.last[APNS_LOGGED_CACHE].level, APNS_LOG_WARNING);
+  assert_contains(book.words[APNS_LOGGED_CACHE], "the token_cache_file is not used: its directory");
+  close_and_free(session);
+  apns_credentials_free(credentials);
+  /* One that works is not worth a warning. */
+  char directory[PATH_MAX], file[PATH_MAX + 16];
+  snprintf(directory, sizeof directory, "%s", identities_directory("log-cache"));
+  chmod(directory, 0700);
+  snprintf(file, sizeof file, "%s/token", directory);
+  who.token_cache_file = file;
+  for (int turn = 0; turn < 2; turn++) {
+    credentials = credentials_of(&who);
+    options = logged_push_options(service, APNS_LOG_DEFAULT);
+    assert_ok(apns_session_new(&options, credentials, &session, NULL), NULL);
+    send_all(session, 0, 1);
+    drain(session);
+    assert_int_equal(book.of[APNS_LOGGED_CACHE], 0);
+    assert_contains(book.words[APNS_LOGGED_TOKEN],
+                    turn == 0 ? "signed here" : "from the token_cache_file");
+    close_and_free(session);
+    apns_credentials_free(credentials);
+  }
+  service_stop(service);
+  service_free(service);
+  EVP_PKEY_free(key);
+}
+
+/* ---- In an event loop ----------------------------------------------------------------- */
+
+static void a_session_in_an_event_loop_tells_the_same(void **state) {
+  (void)state;
+  service_t *service = service_start(NULL);
+  apns_session_options_t options = logged_push_options(service, APNS_LOG_DEFAULT);
+  options.nonblocking = 1;
+  apns_session_t *session = push_session(service, &options);
+  const int64_t start = clock_ms();
+  while (book.of[APNS_LOGGED_CONNECTED] == 0) {
+    assert_in_range(clock_ms() - start, 0, AMPLE_MS);
+    apns_session_connect(session, NULL);
+    apns_session_process(session, NULL);
+  }
+  apns_session_close(session, 1000, NULL);
+  while (apns_session_process(session, NULL) != APNS_DONE)
+    assert_in_range(clock_ms() - start, 0, AMPLE_MS);
+  assert_int_equal(book.of[APNS_LOGGED_CLOSED], 1);
+  push_end(session, service);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_large_batch_makes_few_lines),
+      cmocka_unit_test(a_connection_says_its_number_its_time_and_its_peer),
+      cmocka_unit_test(each_kind_has_a_word),
+      cmocka_unit_test(a_level_that_is_none_is_refused),
+      cmocka_unit_test(a_flood_of_goaways_is_bounded),
+      cmocka_unit_test(a_lost_connection_says_what_is_sent_again),
+      cmocka_unit_test(a_busy_service_is_said),
+      cmocka_unit_test(a_reset_stream_is_said),
+      cmocka_unit_test(an_answer_that_does_not_come_is_said),
+      cmocka_unit_test(nobody_there_is_said_with_the_cause),
+      cmocka_unit_test(a_rejection_says_how_many_are_sent_again),
+      cmocka_unit_test(many_rejections_make_few_lines),
+      cmocka_unit_test(a_trace_has_frames_and_no_secrets),
+      cmocka_unit_test(a_binary_trace_keeps_secrets_too),
+      cmocka_unit_test(hostile_words_are_made_safe),
+      cmocka_unit_test(a_cache_that_cannot_be_used_is_said),
+      cmocka_unit_test(a_session_in_an_event_loop_tells_the_same),
+  };
+  const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  free(book.text);
+  return failed;
+}
