@@ -47,7 +47,7 @@ def test_each_check_by_itself(start, connect):
         expiries.send(TOKEN, PAYLOAD, expiry=3600)
     with pytest.raises(apns.ArgumentError, match="checks is 4"):
         connect(simulator, checks=4)
-    with pytest.raises(ValueError, match="checks is not 0 to"):
+    with pytest.raises(ValueError, match="checks is not between 0 and"):
         connect(simulator, checks=-1)
 
 

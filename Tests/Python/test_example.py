@@ -67,6 +67,30 @@ def test_the_page_s_first_program_where_it_is_refused(start, certificates):
 
 
 @needs_http2
+def test_the_page_s_program_of_channels(start, certificates):
+    simulator = start("--http2-port", "0", "--channels-port", "0", control=True)
+    program = readme.blocks(PAGE, "python")[2]
+    for line, port in (("apns.Channels(who, ", "channels_port"), ('protocol="http2", ', "http2_port")):
+        assert program.count(line) == 1
+        program = program.replace(line, f'{line}host="localhost", port={simulator.ready[port]}, ')
+    # What it leaves out for want of room: the way to the simulator.
+    program = re.sub(r"^(who = .*)$", r"\1\nwhere = None", program, flags=re.M)
+    said = run_program(program, simulator, certificates)
+    assert re.fullmatch(
+        r"\['(.*)'\] ChannelDescription\(storage=<Storage.LATEST: 1>, push_type=.*LIVEACTIVITY.*\)\n", said
+    ), said
+    (line,) = simulator.control("GET", "/accepted")[1]["notifications"]
+    assert f"['{line['channel']}']" in said
+    assert simulator.control("GET", "/channels")[1]["channels"] == []
+
+
+@needs_http2
+def test_the_page_s_program_for_asyncio(start, certificates):
+    said = run_program(readme.blocks(PAGE, "python")[3], start("--http2-port", "0"), certificates)
+    assert said == readme.blocks(PAGE)[1]
+
+
+@needs_http2
 def test_the_readme_s_ten_lines(start, certificates):
     (program,) = readme.blocks(ROOT / "README.md", "python")
     said = run_program(program, start("--http2-port", "0"), certificates)

@@ -80,7 +80,7 @@ def targets(session):
     payload = apns.Payload(alert="x")
     strings = apns.Strings(b'"a" = "%@";')
     functions = [
-        apns.Session, apns.Credentials, apns.Payload, apns.Strings, apns.Feedback, apns.check_payload,
+        apns.Session, apns.Credentials, apns.Payload, apns.Strings, apns.Feedback, apns.Channels, apns.check_payload,
         apns.reject_text, apns.status_name, apns.status_is_retryable, apns.token_from_hex,
         apns.token_to_hex, apns.token_from_base64, apns.token_to_base64, apns.version,
         apns.Strings.open, apns.Event, apns.Stats, apns.Device, apns.Finding, apns.Description,
@@ -110,12 +110,16 @@ def test_several_odd_arguments(session):
 SESSION_OPTIONS = """host server_name port format connect_timeout write_timeout window_bytes payload_max
     ambiguous report_accepted quiet_period zero_proves connections standby connects_per_minute
     reconnect_pause_max keepalive proxy_host proxy_port proxy_user proxy_password events_max
-    protocol topic""".split()
+    protocol topic addresses""".split()
 CREDENTIALS_OPTIONS = """certificate_file certificate key_file key passphrase ca_file ca_directory
     tls_min tls_max dangerously_accept_any_peer accept_expired token_key_file token_key key_id
     team_id crl_file crl_directory pinned_keys security_level""".split()
 PAYLOAD_OPTIONS = """limit truncate suffix alert title loc_args badge relevance_score action_loc_key
     nothing""".split()
+
+
+CHANNELS_OPTIONS = """host server_name port environment topic connect_timeout answer_timeout
+    proxy_host proxy_port proxy_user proxy_password nonblocking addresses log_level log""".split()
 
 
 def test_odd_options(session, who, certificates):
@@ -127,12 +131,19 @@ def test_odd_options(session, who, certificates):
             survives(apns.Credentials, **{"ca_file": certificates / "ca.pem", option: odd})
         for option in PAYLOAD_OPTIONS:
             survives(apns.Payload, **{option: odd})
-        for option in ("user_data", "expiry", "priority", "more", "topic", "push_type", "collapse_id", "apns_id"):
+        for option in ("user_data", "expiry", "priority", "more", "topic", "push_type", "collapse_id", "apns_id",
+                       "channel_id"):  # fmt: skip
             survives(session.send, TOKEN, b"{}", **{option: odd})
         for option in ("limit", "nothing"):
             survives(apns.check_payload, b"{}", **{option: odd})
         for option in ("server_name", "port", "connect_timeout", "read_timeout", "proxy_port"):
             survives(apns.Feedback, who, **{"host": "127.0.0.1", "port": 1, option: odd})
+        for option in CHANNELS_OPTIONS:
+            survives(apns.Channels, who, **{"topic": "com.example.app", option: odd})
+        # Closed, so that none of them asks anybody.
+        channels = survives(apns.Channels, who, topic="com.example.app")
+        for method in ("close", "create", "describe", "delete", "list", "cancel", "fileno") if channels else ():
+            survives(getattr(channels, method), *() if method == "close" else (odd,))
 
 
 def test_odd_notifications(start, connect):
@@ -211,7 +222,7 @@ def test_made_without_a_constructor(session):
     # A type that has no constructor of its own makes one that is empty.
     made = survives(apns._core.Events)
     assert made is None or list(made) == []
-    for kind in (apns.Session, apns.Credentials, apns.Payload, apns.Strings, apns.Feedback):
+    for kind in (apns.Session, apns.Credentials, apns.Payload, apns.Strings, apns.Feedback, apns.Channels):
         survives(object.__new__, kind)
         session.__init__()  # does nothing: what is made is made
 

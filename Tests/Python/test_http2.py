@@ -120,8 +120,8 @@ def test_every_field_reaches_the_service(start, push):
             collapse_id="score", apns_id=UUID,
         )  # fmt: skip
         session.send_many([
-            apns.Notification(TOKEN, HELLO, push_type=apns.PushType.LOCATION, topic=TOPIC),
-            (TOKEN, HELLO, None, apns.EXPIRY_ONCE, 1, None, "widgets", "other", None),
+            apns.Notification(TOKEN, HELLO, push_type=apns.PushType.LOCATION, topic=TOPIC + ".location-query"),
+            (TOKEN, b'{"aps":{"content-changed":true}}', None, apns.EXPIRY_ONCE, 1, None, "widgets", "other", None),
             (TOKEN, b'{"aps":{"content-available":1}}', None, None, None, None, None),
         ])  # fmt: skip
     names = ("topic", "push_type", "priority", "expiration", "collapse_id")
@@ -129,7 +129,7 @@ def test_every_field_reaches_the_service(start, push):
     assert lines[0]["apns_id"] == UUID
     assert [tuple(line[name] for name in names) for line in lines] == [
         (TOPIC, "alert", "5", str(soon), "score"),
-        (TOPIC, "location", None, None, None),
+        (TOPIC + ".location-query", "location", None, None, None),
         (lines[2]["topic"], "widgets", "1", "0", "other"),
         (lines[3]["topic"], "background", "5", None, None),
     ]
@@ -209,10 +209,11 @@ def test_ping_after_is_never_or_whole_seconds(start, push):
 def test_what_is_refused_before_it_is_sent(start, push, bearer):
     session = push(start("--http2-port", 0))
     for odd, message in (
-        ({"topic": "a b"}, "topic has character 0x20"),
+        ({"topic": "a b"}, "topic cannot have character 0x20"),
         ({"push_type": 99}, "push_type is 99"),
         ({"priority": 7}, "priority is 7"),
         ({"push_type": "background", "priority": 10}, "background"),
+        ({"push_type": "voip", "topic": TOPIC}, "push_type is voip, but the topic does not end in .voip"),
         ({"collapse_id": "x" * 65}, "more than 64"),
         ({"apns_id": "7"}, "not a UUID"),
     ):
@@ -262,7 +263,7 @@ def test_defaults_are_apple_s(who):
     session = apns.Session(who, protocol="http2")
     assert (session.host, session.port) == (apns.HOST_HTTP2_PRODUCTION, apns.PORT_HTTP2)
     session.close(0)
-    with pytest.raises(ValueError, match="protocol is not known: 'http3'"):
+    with pytest.raises(ValueError, match="unknown protocol: 'http3'"):
         apns.Session(who, protocol="http3")
     with pytest.raises(apns.ArgumentError, match="protocol is 9"):
         apns.Session(who, protocol=9)

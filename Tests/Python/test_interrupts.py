@@ -228,6 +228,6 @@ def test_a_feedback_s_deadline_holds_over_the_slices(certificates, who):
         feedback = apns.Feedback(who, host="127.0.0.1", port=there.port, read_timeout=0.5,
                                  server_name="gateway.push.apple.com")  # fmt: skip
         began = time.monotonic()
-        with pytest.raises(apns.TimeoutError, match="sent no whole tuple for 500 ms"):
+        with pytest.raises(apns.TimeoutError, match="sent no complete tuple for 500 ms"):
             next(feedback)
         assert time.monotonic() - began >= 0.5

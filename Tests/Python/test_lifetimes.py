@@ -66,7 +66,7 @@ def test_a_session_without_ends_frees_all(start, who):
     session.send_many([(TOKEN, PAYLOAD, thing) for thing in things])
     things.clear()
     assert alive(references) == 100
-    with pytest.warns(ResourceWarning, match="100 notifications have no end"):
+    with pytest.warns(ResourceWarning, match="100 notifications have no outcome"):
         del session
         gc.collect()
     assert alive(references) == 0

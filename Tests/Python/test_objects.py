@@ -58,7 +58,7 @@ def test_enums_are_the_header_s(name, prefix, members):
 def test_macros_are_the_header_s():
     macros = dict(re.findall(r'#define APNS_(\w+) "?\(?([-\w.]+)\)?"?', HEADER))
     shared = {name: value for name, value in macros.items() if hasattr(apns, name)}
-    assert len(shared) == 16
+    assert len(shared) == 22
     assert {name: str(getattr(apns, name)) for name in shared} == shared
     assert apns.__version__ == macros["VERSION_STRING"]
 
@@ -92,7 +92,7 @@ def test_the_hierarchy():
     assert not apns.status_is_retryable(apns.Status.ERR_ARGUMENT)
     classes = [value for value in vars(apns).values() if isinstance(value, type)]
     errors = [each for each in classes if issubclass(each, apns.Error)]
-    assert len(errors) == 10
+    assert len(errors) == 13
     assert issubclass(apns.ArgumentError, ValueError)
     assert issubclass(apns.TimeoutError, TimeoutError)
 
@@ -112,7 +112,7 @@ def test_pinned_keys_lists_and_levels(start, certificates):
     pin = "sha256//" + base64.b64encode(hashlib.sha256(der).digest()).decode()
     other = "sha256//" + base64.b64encode(bytes(32)).decode()
     connect(pinned_keys=[other, pin], security_level=1)
-    with pytest.raises(apns.TLSError, match="no key of its chain is pinned; its own is sha256//") as caught:
+    with pytest.raises(apns.TLSError, match="no key in its chain is pinned; its own key is sha256//") as caught:
         connect(pinned_keys=(other,))
     assert caught.value.cause is apns.Cause.PEER_NOT_PINNED
     with pytest.raises(apns.TLSError, match="unable to get certificate CRL") as caught:
@@ -122,8 +122,8 @@ def test_pinned_keys_lists_and_levels(start, certificates):
         connect(crl_file=certificates / "nowhere")
     assert caught.value.cause is apns.Cause.FILE_UNREADABLE
     for options, kind, message in (
-        ({"pinned_keys": []}, apns.ArgumentError, "1 to 100"),
-        ({"pinned_keys": [pin] * 200}, apns.ArgumentError, "1 to 100"),
+        ({"pinned_keys": []}, apns.ArgumentError, "between 1 and 100"),
+        ({"pinned_keys": [pin] * 200}, apns.ArgumentError, "between 1 and 100"),
         ({"pinned_keys": [pin[8:]]}, apns.ArgumentError, "pinned_keys"),
         ({"pinned_keys": pin}, TypeError, "list or tuple"),
         ({"pinned_keys": [None]}, TypeError, "list or tuple"),
@@ -147,7 +147,8 @@ def test_nothing_shows_a_secret(encrypted):
     calls += [lambda: apns.Session(who, **proxy, proxy_user="x:", proxy_password=secret),
               lambda: apns.Session(who, **proxy, proxy_user="x", proxy_password=secret + "\udc80"),
               lambda: apns.Session(who, **proxy, proxy_user="x", proxy_password=[secret]),
-              lambda: apns.Feedback(who, **proxy, proxy_user="x", proxy_password=secret + "\0")]
+              lambda: apns.Feedback(who, **proxy, proxy_user="x", proxy_password=secret + "\0"),
+              lambda: apns.Channels(who, **proxy, proxy_user="x", proxy_password=secret + "\0")]
     raised = 0
     for call in calls:
         try:
@@ -299,6 +300,38 @@ def test_payload():
     assert payload.write() == b'{"aps":{}}'
 
 
+def test_live_activity():
+    payload = apns.Payload(event="start", timestamp=1, attributes_type="Match", attributes={})
+    payload.set(content_state={"score": [1, 0]}, input_push_token=1, alert_sound="goal.caf")
+    payload.set(title={"loc-key": "GOAL", "loc-args": ["Jenna"]}, body="b")
+    written = payload.write()
+    assert json.loads(written) == {
+        "aps": {
+            "event": "start", "timestamp": 1, "attributes-type": "Match", "attributes": {},
+            "content-state": {"score": [1, 0]}, "input-push-token": 1,
+            "alert": {"sound": "goal.caf", "title": {"loc-key": "GOAL", "loc-args": ["Jenna"]}, "body": "b"},
+        }
+    }  # fmt: skip
+    assert apns.check_payload(written) == []
+    with pytest.raises(apns.ArgumentError, match="content-state is not a JSON object"):
+        payload.set(content_state=[1])
+    with pytest.raises(apns.ArgumentError, match="title is not an object with loc-key"):
+        payload.set(title={"loc_key": "GOAL"})
+    with pytest.raises(TypeError):
+        payload.set(subtitle={"loc-key": "GOAL"})
+    payload.remove("content_state", "alert_sound")
+    assert "content-state" not in json.loads(payload.write())["aps"]
+
+
+def test_widgets():
+    payload = apns.Payload(content_changed=True)
+    assert payload.write() == b'{"aps":{"content-changed":true}}'
+    payload.set(content_changed=False)
+    assert payload.write() == b'{"aps":{"content-changed":false}}'
+    with pytest.raises(TypeError, match="content_changed"):
+        payload.set(content_changed="yes")
+
+
 def test_truncation():
     payload = apns.Payload(alert="é" * 2000, limit=100, truncate=True, suffix="...")
     written, cut = payload.fit()
@@ -401,7 +434,7 @@ def test_everything_is_documented():
 
 
 def test_every_stub_has_its_signature():
-    for owner in (apns.Session, apns.Credentials, apns.Payload, apns.Strings, apns.Feedback):
+    for owner in (apns.Session, apns.Credentials, apns.Payload, apns.Strings, apns.Feedback, apns.Channels):
         # Of types that are made at run time Python 3.9 tells none.
         assert sys.version_info < (3, 10) or inspect.signature(owner)
         for name, member in vars(owner).items():

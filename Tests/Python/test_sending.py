@@ -265,7 +265,7 @@ def test_logging(start, connect, caplog):
     assert levels == {"INFO", "WARNING"}
     text = caplog.text
     assert "connections made" in text and "1 notifications rejected" in text
-    assert "notifications is not known" in text
+    assert "notifications is unknown" in text
     stats = session.stats()
     made = [record.args[2] for record in caplog.records if "made" in record.msg]
     assert sum(made) == stats.connects

@@ -77,7 +77,7 @@ bool integer_argument(PyObject *given, const char *name, long long least, long l
   long long value = PyLong_AsLongLongAndOverflow(given, &overflow);
   if (value == -1 && PyErr_Occurred()) return false;
   if (overflow || value < least || value > most) {
-    PyErr_Format(PyExc_ValueError, "%s is not %lld to %lld", name, least, most);
+    PyErr_Format(PyExc_ValueError, "%s is not between %lld and %lld", name, least, most);
     return false;
   }
   *value_out = value;
@@ -95,7 +95,7 @@ bool word_argument(PyObject *given, const char *name, const char *const *words,
       return true;
     }
   }
-  PyErr_Format(PyExc_ValueError, "%s is not known: %R", name, given);
+  PyErr_Format(PyExc_ValueError, "unknown %s: %R", name, given);
   return false;
 }
 

@@ -22,10 +22,11 @@
 
 typedef struct module_state {
   PyObject *module; /* borrowed: the state is a part of it */
-  PyTypeObject *credentials, *description, *device, *event, *events, *feedback, *finding, *payload,
-      *session, *stats, *strings;
+  PyTypeObject *credentials, *channels, *description, *device, *event, *events, *feedback, *finding,
+      *payload, *session, *stats, *strings;
   PyObject *exception_classes; /* by status */
-  PyObject *log_changes;
+  PyObject *log_changes, *tell_line;
+  PyObject *channel_description, *channels_answer; /* make them */
   PyObject *event_kinds[APNS_EVENT_UNKNOWN + 1];
   PyObject *severities[APNS_FINDING_WARNING + 1];
   PyObject *reject_class, *reason_class;
@@ -56,6 +57,8 @@ bool errors_load(module_state_t *state);
 void *raise_error(const module_state_t *state, const apns_error_t *error);
 /* Gives the exception that is set an attribute with this number. */
 void annotate_exception(const char *name, size_t number);
+/* The same with an object, of which it takes over the reference; NULL: it could not be made. */
+void annotate_exception_with(const char *name, PyObject *value);
 
 /* ---- arguments.c: None is the library's default ------------------------------ */
 
@@ -142,6 +145,8 @@ typedef struct lookup lookup_t;
 
 /* An apns_lookup_t; its context is a `lookup_t *` that is NULL while nothing is looked up. */
 int lookup_name(const char *host, struct addrinfo **list_out, void *context);
+/* The same, for calls that may not wait at all. */
+int lookup_name_at_once(const char *host, struct addrinfo **list_out, void *context);
 /* Gives a lookup up without waiting for its answer. */
 void lookup_end(lookup_t **place);
 
@@ -163,6 +168,26 @@ bool object_lock_is_of_this_process(const object_lock_t *lock);
    handler. */
 bool object_lock_acquire(object_lock_t *lock, const char *what);
 void object_lock_release(object_lock_t *lock);
+
+/* ---- log_lines.c: the option `log` ------------------------------------------------ */
+
+/* Lines of the log that the program has not been told yet. */
+typedef struct log_line log_line_t;
+typedef struct log_lines {
+  log_line_t *first, *last;
+  size_t count;
+  uint32_t lost; /* since the last, for want of memory */
+} log_lines_t;
+
+/* An apns_log_t; its context is the log_lines_t, with the lock of the object. */
+void log_lines_keep(const apns_log_record_t *record, void *context);
+/* Tells the program's `log`, which may be NULL, without the lock and with the interpreter lock. */
+void log_lines_tell(PyObject *owner, const module_state_t *state, PyObject *log,
+                    log_lines_t *lines);
+void log_lines_free(log_lines_t *lines);
+/* Takes the option `log`, NULL where there is none. The other keywords, or NULL with or without
+   an exception. */
+PyObject *log_take(PyObject *keywords, PyObject **log_out);
 
 /* ---- pending.c: what is kept of each notification without an outcome -------------- */
 
@@ -203,8 +228,9 @@ void pending_table_free(pending_table_t *table);
 typedef struct answer {
   int64_t timestamp;
   int32_t reason;
+  uint32_t retry_after; /* seconds */
   uint16_t http_status;
-  char apns_id[40], reason_text[64];
+  char apns_id[40], reason_text[64], unique_id[40];
 } answer_t;
 
 typedef struct outcome {
@@ -251,12 +277,12 @@ bool token_argument(const module_state_t *state, PyObject *given, uint8_t *buffe
 
 /* The optional arguments of send(); NULL is as None. */
 typedef struct push_options {
-  PyObject *expiry, *priority, *topic, *push_type, *collapse_id, *apns_id;
+  PyObject *expiry, *priority, *topic, *push_type, *collapse_id, *apns_id, *channel_id;
 } push_options_t;
 
 /* What a notification's pointers point into. */
 typedef struct push_buffers {
-  PyObject *token_owner, *payload_owner, *topic_owner, *collapse_owner, *id_owner;
+  PyObject *token_owner, *payload_owner, *topic_owner, *collapse_owner, *id_owner, *channel_owner;
   uint8_t token[APNS_TOKEN_MAX];
 } push_buffers_t;
 
@@ -273,6 +299,7 @@ bool payload_load(module_state_t *state);
 bool strings_load(module_state_t *state);
 bool session_load(module_state_t *state);
 bool feedback_load(module_state_t *state);
+bool channels_load(module_state_t *state);
 
 /* An apns.Device. */
 PyObject *device_make(const module_state_t *state, uint32_t timestamp, const void *token,

@@ -1,9 +1,12 @@
+#include "../php/token_cache.h"
 #include "core.h"
 
 typedef struct credentials {
   PyObject_HEAD apns_credentials_t *credentials;
   const module_state_t *state;
-  size_t borrowers; /* calls that use them without the interpreter lock */
+  PyObject *module;         /* whose the state is */
+  PyObject *token_provider; /* NULL: none */
+  size_t borrowers;         /* calls that use them without the interpreter lock */
   bool closed;
 } credentials_t;
 
@@ -58,6 +61,94 @@ static int answer(const char *file, char *buffer, size_t capacity, void *context
   return length;
 }
 
+/* ---- The provider token ----------------------------------------------------- */
+
+/* Takes (token, seconds), a token alone, or None for not now. */
+static int take_token(PyObject *said, apns_token_request_t *request) {
+  PyObject *token = said;
+  char *text;
+  Py_ssize_t length;
+  int result = -1;
+  if (said == Py_None) return 0;
+  if (PyTuple_Check(said)) {
+    if (PyTuple_Size(said) != 2) {
+      PyErr_SetString(PyExc_TypeError,
+                      "token_provider must return a token, (token, seconds) or None");
+      return -1;
+    }
+    token = PyTuple_GetItem(said, 0);
+    const double seconds = PyFloat_AsDouble(PyTuple_GetItem(said, 1));
+    if (seconds == -1 && PyErr_Occurred()) return -1;
+    if (!(seconds >= 0 && seconds <= UINT32_MAX)) {
+      PyErr_SetString(PyExc_ValueError, "token_provider returned a number of seconds that is none");
+      return -1;
+    }
+    /* 0 would be the library's default. */
+    request->renew_after_s = seconds < 1 ? 1 : (uint32_t)seconds;
+    if (token == Py_None) return 0;
+  }
+  PyObject *bytes = PyUnicode_Check(token) ? utf8_of(token, "what token_provider returns")
+                                           : bytes_argument(token, "what token_provider returns",
+                                                            "str, bytes or None");
+  if (bytes && PyBytes_AsStringAndSize(bytes, &text, &length) == 0) {
+    if (length == 0 || (size_t)length > request->capacity) {
+      PyErr_SetString(PyExc_ValueError, "a provider token has 1 to 1,000 characters");
+    } else {
+      memcpy(request->token, text, (size_t)length);
+      result = (int)length;
+    }
+  }
+  Py_XDECREF(bytes);
+  return result;
+}
+
+/* The library calls it inside a call of a session, whose thread has released the interpreter lock.
+   An exception stays set, and the session's method raises it. */
+static int give_token(apns_token_request_t *request, void *context) {
+  static const char *const needs[] = {"", "first", "aged", "refused"};
+  int length = -1;
+  PyGILState_STATE lock = PyGILState_Ensure();
+  if (!PyErr_Occurred()) {
+    const char *need = request->need >= 1 && request->need <= 3 ? needs[request->need] : "";
+    PyObject *said = PyObject_CallFunction((PyObject *)context, "s", need);
+    if (said) length = take_token(said, request);
+    Py_XDECREF(said);
+  }
+  PyGILState_Release(lock);
+  return length;
+}
+
+/* The provider is called by PyGILState_Ensure(), which knows the main interpreter only. */
+static bool take_provider(PyObject *given, credentials_t *self,
+                          apns_credentials_options_t *options) {
+  if (!given || given == Py_None) return true;
+  if (!PyCallable_Check(given)) {
+    PyErr_SetString(PyExc_TypeError, "token_provider must be a callable or None");
+    return false;
+  }
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+    PyErr_SetString(PyExc_RuntimeError, "token_provider is for the main interpreter only");
+    return false;
+  }
+  Py_INCREF(given);
+  self->token_provider = given;
+  options->token_callback = give_token;
+  options->token_context = given;
+  return true;
+}
+
+/* The file of the options, or the usual one for a key that signs; False: none. */
+static bool take_cache(PyObject *given, apns_credentials_options_t *options, char *path,
+                       size_t size, PyObject **owner_out) {
+  if (given == Py_False) return true;
+  if (given && given != Py_None) return path_argument(given, &options->token_cache_file, owner_out);
+  if ((options->token_key_file || options->token_key_bytes) &&
+      apns_token_cache_file(NULL, options->key_id, options->team_id, path, size)) {
+    options->token_cache_file = path;
+  }
+  return true;
+}
+
 /* ---- Making and freeing --------------------------------------------------- */
 
 /* What the options point into. */
@@ -76,6 +167,7 @@ enum {
   CRL,
   CRL_DIRECTORY,
   PINS,
+  CACHE,
   OWNERS
 };
 
@@ -130,28 +222,33 @@ static PyObject *credentials_new(PyTypeObject *type, PyObject *args, PyObject *k
                           "token_key",        "key_id",
                           "team_id",          "crl_file",
                           "crl_directory",    "pinned_keys",
-                          "security_level",   NULL};
+                          "security_level",   "token_provider",
+                          "token_cache",      NULL};
   PyObject *certificate_file = NULL, *certificate = NULL, *key_file = NULL, *key = NULL;
   PyObject *passphrase = NULL, *ca_file = NULL, *ca_directory = NULL;
   PyObject *token_key_file = NULL, *token_key = NULL, *key_id = NULL, *team_id = NULL;
   PyObject *tls_min = NULL, *tls_max = NULL, *owners[OWNERS] = {NULL};
   PyObject *crl_file = NULL, *crl_directory = NULL, *pinned_keys = NULL, *security_level = NULL;
+  PyObject *token_provider = NULL, *token_cache = NULL;
+  char cache[4096];
   const char *pins[101]; /* one more than the library takes */
   int any_peer = 0, expired = 0;
   long long least = 0, most = 0, level = 0;
   apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
   asking_t asking = {NULL, NULL};
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$OOOOOOOOOppOOOOOOOO:Credentials", names,
-                                   &certificate_file, &certificate, &key_file, &key, &passphrase,
-                                   &ca_file, &ca_directory, &tls_min, &tls_max, &any_peer, &expired,
-                                   &token_key_file, &token_key, &key_id, &team_id, &crl_file,
-                                   &crl_directory, &pinned_keys, &security_level)) {
+  if (!PyArg_ParseTupleAndKeywords(
+          args, keywords, "|$OOOOOOOOOppOOOOOOOOOO:Credentials", names, &certificate_file,
+          &certificate, &key_file, &key, &passphrase, &ca_file, &ca_directory, &tls_min, &tls_max,
+          &any_peer, &expired, &token_key_file, &token_key, &key_id, &team_id, &crl_file,
+          &crl_directory, &pinned_keys, &security_level, &token_provider, &token_cache)) {
     return NULL;
   }
   const module_state_t *state = state_of_type(type);
   credentials_t *self = state ? object_alloc(type) : NULL;
   if (!self) return NULL;
   self->state = state;
+  self->module = state->module;
+  Py_INCREF(self->module);
   bool fine = path_argument(certificate_file, &options.certificate_file, &owners[CERTIFICATE]) &&
               take_bytes(certificate, "certificate", &options.certificate_bytes,
                          &options.certificate_length, &owners[CERTIFICATE_BYTES]) &&
@@ -171,7 +268,9 @@ static PyObject *credentials_new(PyTypeObject *type, PyObject *args, PyObject *k
               path_argument(crl_directory, &options.crl_directory, &owners[CRL_DIRECTORY]) &&
               texts_argument(pinned_keys, "pinned_keys", pins, sizeof pins / sizeof *pins,
                              &options.pinned_key_count, &owners[PINS]) &&
-              integer_argument(security_level, "security_level", INT32_MIN, INT32_MAX, &level);
+              integer_argument(security_level, "security_level", INT32_MIN, INT32_MAX, &level) &&
+              take_provider(token_provider, self, &options) &&
+              take_cache(token_cache, &options, cache, sizeof cache, &owners[CACHE]);
   if (owners[PINS]) options.pinned_keys = pins;
   options.security_level = (int32_t)level;
   options.tls_min = (int32_t)least;
@@ -191,8 +290,21 @@ static void free_when_idle(credentials_t *self) {
   self->credentials = NULL;
 }
 
+/* A session always has its credentials, so the provider stays until nobody can call it. */
+static int credentials_traverse(PyObject *object, visitproc visit, void *arg) {
+  credentials_t *self = (credentials_t *)object;
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(self->module);
+  Py_VISIT(self->token_provider);
+  return 0;
+}
+
 static void credentials_dealloc(PyObject *object) {
-  free_when_idle((credentials_t *)object);
+  credentials_t *self = (credentials_t *)object;
+  PyObject_GC_UnTrack(object);
+  free_when_idle(self);
+  Py_XDECREF(self->token_provider);
+  Py_XDECREF(self->module);
   object_free(object);
 }
 
@@ -241,20 +353,21 @@ static PyObject *credentials_closed(PyObject *object, void *closure) {
 /* ---- What the certificate says --------------------------------------------- */
 
 static PyStructSequence_Field description_fields[] = {
-    {"subject", "As RFC 2253 writes it; None: there is no certificate."},
-    {"topics", "The apps it may push to."},
+    {"subject",
+     "The certificate's subject in the form of RFC 2253; None: there is no certificate."},
+    {"topics", "The apps that it may push to."},
     {"not_before", "UNIX seconds from which it is valid."},
     {"not_after", "UNIX seconds until which it is valid."},
-    {"environments", "Of Environment, one or both; 0: it does not say."},
-    {"chain_length", "Certificates that were given, this one included."},
-    {"key_id", "Of the key that signs the provider's tokens; None: it has none."},
-    {"team_id", "Whose tokens they are, or None."},
+    {"environments", "Flags of Environment, one or both; 0: the certificate does not say."},
+    {"chain_length", "The number of certificates given, including this one."},
+    {"key_id", "The identifier of the key that signs provider tokens; None: there is none."},
+    {"team_id", "The team that the provider tokens belong to, or None."},
     {NULL, NULL}};
 
 static PyStructSequence_Desc description_shape = {
     "apns.Description",
-    "What the provider's certificate says, and whose tokens it shows. A tuple with names, of "
-    "which the first six are its items.",
+    "What the provider's certificate says, and whose provider tokens it uses. A named tuple; "
+    "the first six fields are its items.",
     description_fields, 6};
 
 static PyObject *topics_of(const apns_credentials_description_t *said) {
@@ -311,12 +424,12 @@ static PyObject *credentials_describe(PyObject *object, PyObject *none) {
 static PyMethodDef methods[] = {
     {"describe", credentials_describe, METH_NOARGS,
      "describe($self, /)\n--\n\n"
-     "Says what the provider's certificate is for, and how long: a Description."},
+     "Returns what the provider's certificate is for, and how long it is valid: a Description."},
     {"close", credentials_close, METH_NOARGS,
      "close($self, /)\n--\n\n"
      "Frees them. Sessions and feedbacks that were made with them keep working.\n"
      "Closing them again does nothing."},
-    {"__enter__", credentials_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nItself."},
+    {"__enter__", credentials_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nReturns itself."},
     {"__exit__", credentials_exit, METH_VARARGS,
      "__exit__($self, kind, value, trace, /)\n--\n\nCloses them."},
     {NULL, NULL, 0, NULL}};
@@ -330,52 +443,67 @@ static const char doc[] =
     "passphrase=None, ca_file=None, ca_directory=None, tls_min=0, tls_max=0, "
     "dangerously_accept_any_peer=False, accept_expired=False, token_key_file=None, "
     "token_key=None, key_id=None, team_id=None, crl_file=None, crl_directory=None, "
-    "pinned_keys=None, security_level=0)\n--\n\n"
-    "Who the provider is and whom it trusts. They never change, and serve any number\n"
-    "of sessions and threads.\n\n"
+    "pinned_keys=None, security_level=0, token_provider=None, token_cache=None)\n--\n\n"
+    "The provider's identity, and the authorities it trusts. They never change, and any\n"
+    "number of sessions and threads can use them.\n\n"
     "certificate_file, certificate\n"
     "    The client certificate with its chain, a file or bytes, not both: PEM with the\n"
     "    blocks in any order, PKCS#12 (what Keychain exports) or a single one in DER.\n"
-    "    Neither: the provider shows none.\n"
+    "    Default: no certificate.\n"
     "key_file, key\n"
-    "    Its private key, RSA or EC, in PEM or DER. Neither: it is in the same file as the\n"
+    "    Its private key, RSA or EC, in PEM or DER. Default: it is in the same file as the\n"
     "    certificate.\n"
     "passphrase\n"
-    "    Of the key or the PKCS#12 file, at most 1,024 bytes: str, bytes, or a callable\n"
-    "    that is called only where there is something to open. It gets the file's path, or\n"
-    "    None for bytes, and returns str or bytes, or None where there is no passphrase;\n"
-    "    its exceptions are raised here.\n"
+    "    The passphrase of the key or the PKCS#12 file, at most 1,024 bytes: str, bytes, or\n"
+    "    a callable that is called only if something is encrypted. It gets the file's path,\n"
+    "    or None for bytes, and returns str, bytes, or None for no passphrase. Its\n"
+    "    exceptions are raised here.\n"
     "ca_file, ca_directory\n"
-    "    Whom to trust: a PEM file, a directory as OpenSSL's rehash arranges it, or\n"
-    "    both. Neither: the system's store.\n"
+    "    The authorities to trust: a PEM file, a directory in the form of OpenSSL's rehash,\n"
+    "    or both. Default: the system's store.\n"
     "tls_min, tls_max\n"
-    "    Of TLSVersion. Default: at least 1.2, at most what OpenSSL knows.\n"
+    "    The lowest and the highest TLSVersion. Default: 1.2, and what OpenSSL supports.\n"
     "dangerously_accept_any_peer\n"
-    "    Takes anyone who answers for the gateway, so that anybody on the way can read and\n"
-    "    change what is sent. Only for a test on one machine.\n"
+    "    Accepts any service without checking it, so that anyone on the network path can\n"
+    "    read and change what is sent. Only for a test on one machine.\n"
     "accept_expired\n"
-    "    Takes a certificate that has expired or is not yet valid.\n"
+    "    Accepts a provider's certificate that has expired or is not yet valid.\n"
     "token_key_file, token_key\n"
     "    HTTP/2, instead of a certificate or beside it: the key that signs provider\n"
-    "    tokens, the .p8 that Apple hands out, a file or bytes, not both.\n"
+    "    tokens, the .p8 that Apple issues, a file or bytes, not both.\n"
     "key_id, team_id\n"
-    "    The key's and whose it is, 10 letters and digits each.\n"
+    "    The identifiers of that key and of its team, 10 letters and digits each.\n"
     "crl_file, crl_directory\n"
-    "    Revocation lists in PEM, in which every certificate of the peer's chain is looked\n"
-    "    up: a file, a directory as OpenSSL's rehash lays one out, or both.\n"
+    "    Revocation lists in PEM, which are checked for every certificate in the peer's\n"
+    "    chain: a file, a directory in the form of OpenSSL's rehash, or both.\n"
     "pinned_keys\n"
-    "    A list of sha256//BASE64, the hash of a public key as curl writes it, one of which\n"
-    "    has to be in the peer's chain as it was verified.\n"
+    "    A list of sha256//BASE64, hashes of public keys as curl writes them. One of the\n"
+    "    keys has to be in the peer's verified chain.\n"
     "security_level\n"
-    "    The weakest keys and ciphers that are taken, as OpenSSL has it: 1 to 5.\n\n"
+    "    The weakest keys and ciphers to accept, as one of OpenSSL's levels, 1 to 5.\n"
+    "token_provider\n"
+    "    Instead of a token_key: a callable that gives the provider token, if the key is in a\n"
+    "    vault or with a service that signs. It gets 'first', 'aged' or 'refused', and\n"
+    "    returns the token, or (token, seconds) to be asked again after so many, or None for\n"
+    "    not now. A session's method calls it, in its thread, and raises its exceptions; what\n"
+    "    the session has taken stays there. It must not use these credentials' sessions.\n"
+    "token_cache\n"
+    "    The file by which the processes of this machine share one provider token. None: a\n"
+    "    file in the directory of the environment's APNS_TOKEN_CACHE (off: none),\n"
+    "    XDG_RUNTIME_DIR or /run/user, if there is one. False: each process signs its own.\n\n"
     "CredentialsError names the file and the reason. Files are read here, once, while\n"
     "other threads run.";
 
-static PyType_Slot slots[] = {{Py_tp_new, credentials_new}, {Py_tp_dealloc, credentials_dealloc},
-                              {Py_tp_methods, methods},     {Py_tp_getset, properties},
-                              {Py_tp_doc, (void *)doc},     {0, NULL}};
+static PyType_Slot slots[] = {{Py_tp_new, credentials_new},
+                              {Py_tp_dealloc, credentials_dealloc},
+                              {Py_tp_traverse, credentials_traverse},
+                              {Py_tp_methods, methods},
+                              {Py_tp_getset, properties},
+                              {Py_tp_doc, (void *)doc},
+                              {0, NULL}};
 
-static PyType_Spec spec = {"apns.Credentials", sizeof(credentials_t), 0, Py_TPFLAGS_DEFAULT, slots};
+static PyType_Spec spec = {"apns.Credentials", sizeof(credentials_t), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
 
 bool credentials_load(module_state_t *state) {
   state->credentials = load_type(state->module, &spec);

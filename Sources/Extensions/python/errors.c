@@ -29,10 +29,17 @@ void *raise_error(const module_state_t *state, const apns_error_t *error) {
 void annotate_exception(const char *name, size_t number) {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
-  PyErr_NormalizeException(&type, &value, &trace);
   PyObject *count = PyLong_FromSize_t(number);
+  PyErr_Restore(type, value, trace);
+  annotate_exception_with(name, count);
+}
+
+void annotate_exception_with(const char *name, PyObject *object) {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
   /* An exception that takes no attribute is raised without it. */
-  if (!count || !value || PyObject_SetAttrString(value, name, count)) PyErr_Clear();
-  Py_XDECREF(count);
+  if (!object || !value || PyObject_SetAttrString(value, name, object)) PyErr_Clear();
+  Py_XDECREF(object);
   PyErr_Restore(type, value, trace);
 }

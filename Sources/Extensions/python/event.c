@@ -6,21 +6,30 @@
 static PyStructSequence_Field fields[] = {
     {"kind", "How it ended: an EventKind."},
     {"reject",
-     "The binary interface's status, a Reject; NONE where the gateway did not reject it."},
+     "The status of the binary interface, a Reject; NONE: the gateway did not reject it."},
     {"identifier", "The number that send() returned."},
     {"user_data", "The object that was sent with it, or None."},
     {"reason",
-     "The reason of HTTP/2, a Reason, else NONE. What follows is for HTTP/2 too, but token."},
-    {"http_status", "Of the answer, such as 200; 0: there was none."},
-    {"timestamp", "UNIX seconds since when the device is gone (410); 0: not given."},
-    {"apns_id", "Of the notification: the caller's, or the one from the service; else empty."},
-    {"reason_text", "The reason as the service wrote it, also one that is not listed."},
-    {"token", "The device's, bytes."},
+     "The reason of HTTP/2, a Reason, else NONE. The fields after it are for HTTP/2, except "
+     "token."},
+    {"http_status", "The HTTP status of the answer, such as 200; 0: there was none."},
+    {"timestamp", "When the device was gone (410), in UNIX seconds; 0: not given."},
+    {"apns_id",
+     "The notification's identifier: the caller's, or the one from the service; else empty. Of a "
+     "broadcast its apns-request-id."},
+    {"reason_text", "The reason as the service wrote it, even if it is not listed."},
+    {"token", "The device token, bytes; empty for a broadcast."},
+    {"retry_after",
+     "After how many seconds it may be sent again; 0: there is no point in it, or nobody knows "
+     "whether it arrived."},
+    {"unique_id",
+     "The apns-unique-id, by which Apple's console finds the notification; empty where the service "
+     "gives none, as in production."},
     {NULL, NULL}};
 
 static PyStructSequence_Desc description = {"apns.Event",
-                                            "How one notification ended. A tuple with names, of "
-                                            "which the first four are its items.",
+                                            "How one notification ended. A named tuple; the first "
+                                            "four fields are its items.",
                                             fields, 4};
 
 /* Attributes of Event that are written in Python. */
@@ -72,7 +81,9 @@ PyObject *event_make(module_state_t *state, outcome_t outcome, pending_t *entry)
       PyLong_FromLongLong(answer->timestamp),
       PyUnicode_FromString(answer->apns_id),
       PyUnicode_FromString(answer->reason_text),
-      PyBytes_FromStringAndSize((const char *)pending_token(entry), entry->token_length)};
+      PyBytes_FromStringAndSize((const char *)pending_token(entry), entry->token_length),
+      PyLong_FromUnsignedLong(answer->retry_after),
+      PyUnicode_FromString(answer->unique_id)};
   enum { COUNT = sizeof values / sizeof *values };
   free(outcome.answer);
   pending_free(entry);

@@ -6,6 +6,7 @@ typedef struct feedback {
   const module_state_t *state;
   object_lock_t lock;
   int32_t read_ms; /* read_timeout */
+  bool never_waits;
   lookup_t *lookup;
 } feedback_t;
 
@@ -22,7 +23,8 @@ static bool open_feedback(feedback_t *self, apns_feedback_options_t *options,
   const apns_credentials_t *lent = credentials_lend(credentials);
   if (!lent) return false;
   options->wait_max_ms = SLICE_MS;
-  options->lookup = lookup_name;
+  self->never_waits = options->nonblocking;
+  options->lookup = self->never_waits ? lookup_name_at_once : lookup_name;
   options->lookup_context = &self->lookup;
   self->read_ms = whole_ms(options->read_timeout_ms);
   int64_t deadline = clock_ms() + whole_ms(options->connect_timeout_ms);
@@ -30,6 +32,7 @@ static bool open_feedback(feedback_t *self, apns_feedback_options_t *options,
   status = apns_feedback_open(options, lent, &self->feedback, &error);
   Py_END_ALLOW_THREADS;
   credentials_return(credentials);
+  if (status == APNS_OK && self->never_waits) return true;
   /* No other thread has the object yet. */
   while (status == APNS_OK) {
     Py_BEGIN_ALLOW_THREADS;
@@ -110,6 +113,22 @@ static PyObject *feedback_next(PyObject *object) {
   }
 }
 
+static PyObject *feedback_fileno(PyObject *object, PyObject *none) {
+  feedback_t *self = (feedback_t *)object;
+  (void)none;
+  if (!object_lock_acquire(&self->lock, "feedback")) return NULL;
+  bool is_closed = self->feedback == NULL;
+  int descriptor = apns_feedback_fd(self->feedback);
+  object_lock_release(&self->lock);
+  if (descriptor >= 0) return PyLong_FromLong(descriptor);
+  apns_error_t error = APNS_ERROR_INIT;
+  error.status = is_closed ? APNS_ERR_CLOSED : APNS_ERR_ARGUMENT;
+  PyOS_snprintf(
+      error.message, sizeof error.message,
+      is_closed ? "the feedback was closed" : "the feedback was made without nonblocking");
+  return raise_error(self->state, &error);
+}
+
 static PyObject *feedback_close(PyObject *object, PyObject *none) {
   feedback_t *self = (feedback_t *)object;
   (void)none;
@@ -139,17 +158,22 @@ static PyObject *feedback_closed(PyObject *object, void *closure) {
 }
 
 static PyStructSequence_Field device_fields[] = {
-    {"timestamp", "UNIX seconds at which it was found gone; later registrations count."},
+    {"timestamp",
+     "When the service found it gone, in UNIX seconds; a later registration is valid."},
     {"token", "Its token, bytes."},
     {NULL, NULL}};
 
 static PyStructSequence_Desc device_shape = {
-    "apns.Device", "A device that no longer has the app. A tuple with names.", device_fields, 2};
+    "apns.Device", "A device that no longer has the app. A named tuple.", device_fields, 2};
 
 static PyMethodDef methods[] = {
     {"close", feedback_close, METH_NOARGS,
      "close($self, /)\n--\n\nCloses the connection. Closing it again does nothing."},
-    {"__enter__", feedback_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nItself."},
+    {"fileno", feedback_fileno, METH_NOARGS,
+     "fileno($self, /)\n--\n\n"
+     "With `nonblocking`: the descriptor that becomes readable whenever iterating has something\n"
+     "to do, until the feedback is closed. Never read from it or close it."},
+    {"__enter__", feedback_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nReturns itself."},
     {"__exit__", feedback_exit, METH_VARARGS,
      "__exit__($self, kind, value, trace, /)\n--\n\nCloses it."},
     {NULL, NULL, 0, NULL}};
@@ -161,22 +185,13 @@ static PyGetSetDef properties[] = {
 static const char doc[] =
     "Feedback(credentials, *, " FEEDBACK_SIGNATURE
     ")\n--\n\n"
-    "The feedback service's list of devices that no longer have the app. Making it connects;\n"
-    "iterating over it reads the list, one Device at a time, and clears it at the service.\n\n"
-    "host, server_name, port\n"
-    "    The service's name or address (default: FEEDBACK_HOST_PRODUCTION), the name its\n"
-    "    certificate must carry (default: host), and its port (default: 2196).\n"
-    "connect_timeout, read_timeout\n"
-    "    Seconds for name, connection and handshake together, and for one device to come.\n"
-    "    Default: 10.\n"
-    "proxy_host, proxy_port, proxy_user, proxy_password\n"
-    "    As in Session.\n"
-    "list_timeout, tuples_max\n"
-    "    Limits for a list that does not end: seconds of reading, and devices. Default: 600\n"
-    "    and 10,000,000.\n\n"
-    "When the connection dies, whole tuples come first, then the error, and the same error\n"
-    "from then on; ProtocolError: it broke in the middle of a tuple. Other threads run while\n"
-    "it waits. Ctrl-C ends the wait, and reading can go on afterwards. In a child process\n"
+    "The feedback service's list of devices that no longer have the app. The constructor\n"
+    "connects. Iterating reads the list, one Device at a time, and clears it at the "
+    "service.\n\n" FEEDBACK_OPTIONS_TEXT
+    "\n"
+    "When the connection dies, complete tuples come first, then the error, and from then on\n"
+    "the same error; ProtocolError: it broke in the middle of a tuple. Other threads run while\n"
+    "it waits. Ctrl-C ends the wait, and reading can continue afterwards. In a child process\n"
     "every method raises ForkedError.";
 
 static PyType_Slot slots[] = {{Py_tp_new, feedback_new},       {Py_tp_dealloc, feedback_dealloc},

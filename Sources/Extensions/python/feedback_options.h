@@ -13,7 +13,29 @@
   OPTION("proxy_password", TEXT, proxy_password, NULL) \
   OPTION("proxy_port", U16, proxy_port, NULL) \
   OPTION("list_timeout", SECONDS, list_timeout_ms, NULL) \
-  OPTION("tuples_max", U32, tuples_max, NULL)
+  OPTION("tuples_max", U32, tuples_max, NULL) \
+  OPTION("nonblocking", SWITCH, nonblocking, NULL) \
+  OPTION("addresses", TEXT, addresses, NULL)
 
 #define FEEDBACK_SIGNATURE \
-  "host=None, server_name=None, port=0, connect_timeout=None, read_timeout=None, proxy_host=None, proxy_user=None, proxy_password=None, proxy_port=0, list_timeout=None, tuples_max=0"
+  "host=None, server_name=None, port=0, connect_timeout=None, read_timeout=None, proxy_host=None, proxy_user=None, proxy_password=None, proxy_port=0, list_timeout=None, tuples_max=0, nonblocking=False, addresses=None"
+
+/* For the docstring, from meanings.txt. */
+#define FEEDBACK_OPTIONS_TEXT \
+  "host, server_name, port\n" \
+  "    The service's name or address (default: FEEDBACK_HOST_PRODUCTION), the name in its\n" \
+  "    certificate (default: host), and its port (default: 2196).\n" \
+  "connect_timeout, read_timeout\n" \
+  "    Seconds for name lookup, connection and handshake together, and for one device to\n" \
+  "    arrive. Default: 10.\n" \
+  "proxy_host, proxy_port, proxy_user, proxy_password\n" \
+  "    As in Session.\n" \
+  "addresses\n" \
+  "    As in Session.\n" \
+  "nonblocking\n" \
+  "    No method waits, for a program with an event loop: iterating raises AgainError\n" \
+  "    until a device is there, and continues afterwards; see fileno(), and apns.aio for\n" \
+  "    asyncio.\n" \
+  "list_timeout, tuples_max\n" \
+  "    Limits for a list that does not end: seconds of reading, and devices. Default: 600\n" \
+  "    and 10,000,000.\n"

@@ -63,10 +63,9 @@ static lookup_t *begin(const char *host) {
   return lookup;
 }
 
-int lookup_name(const char *host, struct addrinfo **list_out, void *context) {
-  lookup_t **place = context, *lookup = *place;
-  /* Most are known within that time: in /etc/hosts, or to a resolver on this machine. */
-  enum { MOST_MICROSECONDS = 2000 };
+static int look(const char *host, struct addrinfo **list_out, lookup_t **place,
+                int most_microseconds) {
+  lookup_t *lookup = *place;
   if (!lookup) {
     int code = resolve(host, AI_NUMERICHOST, list_out);
     if (code != EAI_NONAME) return code;
@@ -74,7 +73,7 @@ int lookup_name(const char *host, struct addrinfo **list_out, void *context) {
     if (!lookup) return resolve(host, 0, list_out);
     *place = lookup;
   }
-  if (PyThread_acquire_lock_timed(lookup->done, MOST_MICROSECONDS, 0) != PY_LOCK_ACQUIRED) {
+  if (PyThread_acquire_lock_timed(lookup->done, most_microseconds, 0) != PY_LOCK_ACQUIRED) {
     return APNS_LOOKUP_PENDING;
   }
   int code = lookup->code, sys_errno = lookup->sys_errno;
@@ -83,6 +82,16 @@ int lookup_name(const char *host, struct addrinfo **list_out, void *context) {
   lookup_end(place);
   errno = sys_errno; /* which EAI_SYSTEM is about */
   return code;
+}
+
+int lookup_name(const char *host, struct addrinfo **list_out, void *context) {
+  /* Most are known within that time: in /etc/hosts, or to a resolver on this machine. */
+  enum { MOST_MICROSECONDS = 2000 };
+  return look(host, list_out, context, MOST_MICROSECONDS);
+}
+
+int lookup_name_at_once(const char *host, struct addrinfo **list_out, void *context) {
+  return look(host, list_out, context, 0);
 }
 
 void lookup_end(lookup_t **place) {

@@ -71,7 +71,7 @@ static PyMethodDef functions[] = {
      "Whether the same call may succeed later without a change by the caller."},
     {"encode_json", encode_json, METH_O,
      "encode_json(value, /)\n--\n\n"
-     "The bytes of JSON that send() makes of a dict: those of json.dumps() where that is told\n"
+     "The JSON that send() makes from a dict, as bytes: the same as json.dumps() with\n"
      "ensure_ascii=False, separators=(\",\", \":\") and allow_nan=False."},
     {NULL, NULL, 0, NULL}};
 
@@ -81,7 +81,8 @@ static int load(PyObject *module) {
   bool fine = PyModule_AddFunctions(module, token_functions) == 0 &&
               PyModule_AddFunctions(module, payload_functions) == 0 && errors_load(state) &&
               event_load(state) && credentials_load(state) && payload_load(state) &&
-              strings_load(state) && session_load(state) && feedback_load(state);
+              strings_load(state) && session_load(state) && feedback_load(state) &&
+              channels_load(state);
   return fine ? 0 : -1;
 }
 
@@ -96,7 +97,7 @@ static PyModuleDef_Slot slots_from_3_12[] = {
 
 struct PyModuleDef module_definition = {.m_base = PyModuleDef_HEAD_INIT,
                                         .m_name = "apns._core",
-                                        .m_doc = "What apns is made of; import apns instead.",
+                                        .m_doc = "The C part of apns; import apns instead.",
                                         .m_size = sizeof(module_state_t),
                                         .m_methods = functions,
                                         .m_slots = slots,

@@ -16,7 +16,7 @@ static bool push_type_argument(PyObject *given, uint8_t *type_out) {
   long long number = 0;
   if (!word_argument(given, "push_type", push_type_words, &number)) return false;
   if (number < 0 || number > UINT8_MAX) {
-    PyErr_SetString(PyExc_ValueError, "push_type is not 0 to 255");
+    PyErr_SetString(PyExc_ValueError, "push_type is not between 0 and 255");
     return false;
   }
   *type_out = (uint8_t)number;
@@ -35,7 +35,9 @@ static bool read_push_options(push_buffers_t *buffers, apns_notification_t *push
          text_argument(options->topic, "topic", &push->topic, &buffers->topic_owner) &&
          text_argument(options->collapse_id, "collapse_id", &push->collapse_id,
                        &buffers->collapse_owner) &&
-         text_argument(options->apns_id, "apns_id", &push->apns_id, &buffers->id_owner);
+         text_argument(options->apns_id, "apns_id", &push->apns_id, &buffers->id_owner) &&
+         text_argument(options->channel_id, "channel_id", &push->channel_id,
+                       &buffers->channel_owner);
 }
 
 bool notification_read(const module_state_t *state, push_buffers_t *buffers,
@@ -45,8 +47,10 @@ bool notification_read(const module_state_t *state, push_buffers_t *buffers,
   Py_ssize_t length;
   push_buffers_init(buffers);
   *push = (apns_notification_t)APNS_NOTIFICATION_INIT;
-  if (!token_argument(state, token, buffers->token, &push->token, &push->token_length,
-                      &buffers->token_owner)) {
+  /* A broadcast has a channel in its place. */
+  const bool has_token = token != Py_None || !options->channel_id || options->channel_id == Py_None;
+  if (has_token && !token_argument(state, token, buffers->token, &push->token, &push->token_length,
+                                   &buffers->token_owner)) {
     return false;
   }
   buffers->payload_owner = payload_argument(state, payload);
@@ -62,7 +66,8 @@ bool notification_read(const module_state_t *state, push_buffers_t *buffers,
 
 void push_buffers_init(push_buffers_t *buffers) {
   buffers->token_owner = buffers->payload_owner = NULL;
-  buffers->topic_owner = buffers->collapse_owner = buffers->id_owner = NULL;
+  buffers->topic_owner = buffers->collapse_owner = buffers->id_owner = buffers->channel_owner =
+      NULL;
 }
 
 void push_buffers_free(push_buffers_t *buffers) {
@@ -71,4 +76,5 @@ void push_buffers_free(push_buffers_t *buffers) {
   Py_CLEAR(buffers->topic_owner);
   Py_CLEAR(buffers->collapse_owner);
   Py_CLEAR(buffers->id_owner);
+  Py_CLEAR(buffers->channel_owner);
 }

@@ -40,8 +40,10 @@ outcome_t outcome_make(const apns_event_t *event, answer_t *answer) {
     answer->timestamp = event->timestamp;
     answer->reason = event->reason;
     answer->http_status = event->http_status;
+    answer->retry_after = event->retry_after_s;
     memcpy(answer->apns_id, event->apns_id, sizeof answer->apns_id);
     memcpy(answer->reason_text, event->reason_text, sizeof answer->reason_text);
+    memcpy(answer->unique_id, event->unique_id, sizeof answer->unique_id);
   }
   return (outcome_t){(uintptr_t)event->user_data, answer, event->identifier, (uint8_t)event->kind,
                      (uint8_t)event->reject};

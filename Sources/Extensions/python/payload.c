@@ -6,16 +6,17 @@ typedef struct payload {
 
 /* ---- Apple's keys ------------------------------------------------------------- */
 
-typedef enum value_kind { TEXT, TEXTS, INTEGER, DOUBLE } value_kind_t;
+/* LOCALIZED: a text, or in a Live Activity an object that the device makes a text of. */
+typedef enum value_kind { TEXT, TEXTS, INTEGER, DOUBLE, OBJECT, LOCALIZED } value_kind_t;
 
 static const struct {
   const char *name;
   apns_payload_key_t key;
   value_kind_t kind;
 } keys[] = {{"alert", APNS_KEY_ALERT, TEXT},
-            {"title", APNS_KEY_TITLE, TEXT},
+            {"title", APNS_KEY_TITLE, LOCALIZED},
             {"subtitle", APNS_KEY_SUBTITLE, TEXT},
-            {"body", APNS_KEY_BODY, TEXT},
+            {"body", APNS_KEY_BODY, LOCALIZED},
             {"title_loc_key", APNS_KEY_TITLE_LOC_KEY, TEXT},
             {"subtitle_loc_key", APNS_KEY_SUBTITLE_LOC_KEY, TEXT},
             {"loc_key", APNS_KEY_LOC_KEY, TEXT},
@@ -34,7 +35,18 @@ static const struct {
             {"badge", APNS_KEY_BADGE, INTEGER},
             {"content_available", APNS_KEY_CONTENT_AVAILABLE, INTEGER},
             {"mutable_content", APNS_KEY_MUTABLE_CONTENT, INTEGER},
-            {"relevance_score", APNS_KEY_RELEVANCE_SCORE, DOUBLE}};
+            {"relevance_score", APNS_KEY_RELEVANCE_SCORE, DOUBLE},
+            {"timestamp", APNS_KEY_TIMESTAMP, INTEGER},
+            {"event", APNS_KEY_EVENT, TEXT},
+            {"content_state", APNS_KEY_CONTENT_STATE, OBJECT},
+            {"stale_date", APNS_KEY_STALE_DATE, INTEGER},
+            {"dismissal_date", APNS_KEY_DISMISSAL_DATE, INTEGER},
+            {"attributes_type", APNS_KEY_ATTRIBUTES_TYPE, TEXT},
+            {"attributes", APNS_KEY_ATTRIBUTES, OBJECT},
+            {"input_push_token", APNS_KEY_INPUT_PUSH_TOKEN, INTEGER},
+            {"input_push_channel", APNS_KEY_INPUT_PUSH_CHANNEL, TEXT},
+            {"alert_sound", APNS_KEY_ALERT_SOUND, TEXT},
+            {"content_changed", APNS_KEY_CONTENT_CHANGED, INTEGER}};
 #define KEYS (sizeof keys / sizeof *keys)
 
 /* The key's place in the table; KEYS with a TypeError where there is none of that name. */
@@ -119,6 +131,21 @@ static bool set_texts(payload_t *self, size_t key, PyObject *value) {
   return fine;
 }
 
+/* Anything that is an object as JSON. */
+static bool set_object(payload_t *self, size_t key, PyObject *value) {
+  apns_error_t error = APNS_ERROR_INIT;
+  char *json;
+  Py_ssize_t length;
+  PyObject *bytes = json_bytes(value);
+  bool fine =
+      bytes && PyBytes_AsStringAndSize(bytes, &json, &length) == 0 &&
+      succeeded(self,
+                apns_payload_set_json(self->payload, keys[key].key, json, (size_t)length, &error),
+                &error);
+  Py_XDECREF(bytes);
+  return fine;
+}
+
 static bool set_key(payload_t *self, size_t key, PyObject *value) {
   apns_error_t error = APNS_ERROR_INIT;
   long long integer = 0;
@@ -127,6 +154,10 @@ static bool set_key(payload_t *self, size_t key, PyObject *value) {
       return set_text(self, key, value);
     case TEXTS:
       return set_texts(self, key, value);
+    case OBJECT:
+      return set_object(self, key, value);
+    case LOCALIZED:
+      return PyDict_Check(value) ? set_object(self, key, value) : set_text(self, key, value);
     case INTEGER:
       if (value == Py_None) break;
       return integer_argument(value, keys[key].name, INT64_MIN, INT64_MAX, &integer) &&
@@ -359,15 +390,14 @@ static PyObject *payload_fit(PyObject *object, PyObject *none) {
 
 static PyStructSequence_Field finding_fields[] = {
     {"severity", "A Severity: ERROR, or WARNING for what a device ignores."},
-    {"offset", "In bytes, from 0."},
+    {"offset", "The position in bytes, from 0."},
     {"line", "From 1."},
-    {"column", "In characters, from 1."},
+    {"column", "The column in characters, from 1."},
     {"message", "One line."},
     {NULL, NULL}};
 
 static PyStructSequence_Desc finding_shape = {
-    "apns.Finding", "An error or a warning about a payload. A tuple with names.", finding_fields,
-    5};
+    "apns.Finding", "An error or a warning about a payload. A named tuple.", finding_fields, 5};
 
 static PyObject *finding_make(const module_state_t *state, const apns_payload_finding_t *found) {
   PyObject *values[5] = {
@@ -428,11 +458,12 @@ static PyObject *check_payload(PyObject *module, PyObject *args, PyObject *keywo
 PyMethodDef payload_functions[] = {
     {"check_payload", (PyCFunction)(void (*)(void))check_payload, METH_VARARGS | METH_KEYWORDS,
      "check_payload(payload, *, limit=0)\n--\n\n"
-     "Checks a payload that the caller made, bytes or str: JSON, an object, `aps` an object\n"
-     "in it, Apple's keys of the right type, at most `limit` bytes (0: 2,048).\n\n"
-     "Returns a list of Finding, errors and warnings in order; none where all is well.\n"
-     "Warnings are of what a device ignores: a key that Apple has not, with the one that\n"
-     "was probably meant; an alert that is an array; a key that occurs twice."},
+     "Checks a payload that the caller made, bytes or str: a JSON object with an object\n"
+     "`aps`, Apple's keys of the right type, at most `limit` bytes (0: 2,048).\n\n"
+     "Returns a list of Finding, errors and warnings in order; an empty list if all is well.\n"
+     "Warnings are about what a device ignores: a key that Apple does not have, with the one\n"
+     "that was probably meant; an alert that is an array; a key that occurs twice;\n"
+     "a Live Activity without a key that its event needs."},
     {NULL, NULL, 0, NULL}};
 
 /* ---- The type ---------------------------------------------------------------------- */
@@ -442,34 +473,34 @@ static PyMethodDef methods[] = {
      "set($self, /, **keys)\n--\n\n"
      "Sets Apple's keys; a new value replaces the old one. See Payload for the names. An\n"
      "alert is either a string or has parts: remove(\"alert\") to change from one to the\n"
-     "other. Where one of several keys cannot be set, those before it are set."},
+     "other. If one of several keys cannot be set, those before it are set."},
     {"set_critical_sound", (PyCFunction)(void (*)(void))payload_set_critical_sound,
      METH_VARARGS | METH_KEYWORDS,
      "set_critical_sound($self, /, name, volume=1.0)\n--\n\n"
      "Sets a sound that plays even on a muted device, `volume` 0 to 1. It replaces `sound`."},
     {"remove", payload_remove, METH_VARARGS,
      "remove($self, /, *names)\n--\n\n"
-     "Removes Apple's keys; \"alert\" removes the alert with all its parts. A key that is not\n"
-     "set is no error."},
+     "Removes Apple's keys; \"alert\" removes the alert with all its parts. It is not an error\n"
+     "if a key is not set."},
     {"add", payload_add, METH_VARARGS,
      "add($self, name, value, /)\n--\n\n"
-     "Adds a key of the app's own beside `aps`: str, int, float, bool, None, or whatever\n"
-     "json.dumps() takes. A name that is there already, and \"aps\", are ArgumentError:\n"
-     "see remove_custom()."},
+     "Adds one of the app's own keys beside `aps`: str, int, float, bool, None, or anything\n"
+     "that json.dumps() accepts. ArgumentError: the name is already there, see\n"
+     "remove_custom(), or it is \"aps\"."},
     {"remove_custom", payload_remove_custom, METH_NOARGS,
      "remove_custom($self, /)\n--\n\n"
-     "Removes all keys of the app's own, to add those for the next device."},
+     "Removes all of the app's own keys, to add those for the next device."},
     {"reset", payload_reset, METH_NOARGS,
      "reset($self, /)\n--\n\nRemoves all keys and keeps options and memory."},
     {"write", payload_write, METH_NOARGS,
      "write($self, /)\n--\n\n"
-     "The payload's JSON as bytes. ArgumentError: it is longer than the limit, even with\n"
-     "its text cut to nothing where it may be; the message says by how much."},
+     "The payload's JSON as bytes. ArgumentError: it is longer than the limit, even with all\n"
+     "its text cut if that is allowed; the message says by how much."},
     {"fit", payload_fit, METH_NOARGS,
      "fit($self, /)\n--\n\n"
-     "As write(), with how many bytes of the text were left off: (bytes, 0) for none. A text\n"
-     "is shortened by as much as needed and no more, between what a person sees as\n"
-     "characters: never within a combining sequence, an emoji or a flag."},
+     "As write(), and how many bytes of the text were cut off: (bytes, 0) for none. A text is\n"
+     "shortened only as much as needed, and only between characters as a person sees them:\n"
+     "never within a combining sequence, an emoji or a flag."},
     {"__bytes__", payload_write, METH_NOARGS, "__bytes__($self, /)\n--\n\nAs write()."},
     {NULL, NULL, 0, NULL}};
 
@@ -478,18 +509,23 @@ static const char doc[] =
     "Builds a payload and writes compact JSON: UTF-8, only necessary escapes, `aps` first,\n"
     "and in every object the keys in the order in which they were first set.\n\n"
     "limit\n"
-    "    How long it may be, in bytes. Default: PAYLOAD_MAX_FRAMED, 2,048.\n"
+    "    The largest size in bytes. Default: PAYLOAD_MAX_FRAMED, 2,048.\n"
     "truncate\n"
-    "    Shortens the text of a payload that is too long: the alert or its body, or without\n"
-    "    these the last of loc_args.\n"
+    "    Shortens the text of a payload that is too long: the alert or its body, or, without\n"
+    "    these, the last of loc_args.\n"
     "suffix\n"
-    "    Put at the end of a text that was shortened. Default: an ellipsis.\n\n"
+    "    What to put at the end of a shortened text. Default: an ellipsis.\n\n"
     "Keys, here and in set(), are Apple's. str: alert, or title, subtitle, body,\n"
     "title_loc_key, subtitle_loc_key, loc_key, action_loc_key (None for JSON's null) and\n"
     "launch_image; sound, category, thread_id, target_content_id, interruption_level,\n"
     "filter_criteria. Sequences of str: title_loc_args, subtitle_loc_args, loc_args,\n"
-    "url_args. int: badge, content_available, mutable_content. float: relevance_score.\n\n"
-    "One payload serves any number of notifications: send it, change it for the next\n"
+    "url_args. int: badge, content_available, mutable_content. float: relevance_score. bool:\n"
+    "content_changed, of widgets and controls.\n\n"
+    "Of Live Activities: int: timestamp, stale_date, dismissal_date, input_push_token. str:\n"
+    "event, attributes_type, input_push_channel, and alert_sound for the alert's own sound.\n"
+    "dict: content_state, attributes; their title and body may be a dict with \"loc-key\" and\n"
+    "\"loc-args\".\n\n"
+    "A payload can be used for any number of notifications: send it, change it for the next\n"
     "device, send it again. A call that fails changes nothing; ArgumentError names the\n"
     "key.";
 

@@ -39,7 +39,7 @@ uintptr_t pending_add(pending_table_t *table, PyObject *object, const void *toke
   entry->token_length = (uint8_t)token_length;
   if (outside) {
     memcpy(entry->token, &outside, sizeof outside);
-  } else {
+  } else if (token_length > 0) {
     memcpy(entry->token, token, token_length);
   }
   return number;

@@ -46,7 +46,7 @@ static bool send_in_slices(session_t *self, const apns_notification_t *push, uin
     int64_t began, ended;
     *status_out = APNS_ERR_TIMEOUT;
     if (!object_lock_acquire(&self->lock, "session")) return false;
-    Py_BEGIN_ALLOW_THREADS;
+    PyThreadState *others = session_let_others_run(self);
     began = clock_ms();
     do {
       *status_out = apns_session_send(self->session, push, flags, identifier, error);
@@ -54,9 +54,9 @@ static bool send_in_slices(session_t *self, const apns_notification_t *push, uin
     session_collect(self);
     session_unlock(self, &deferred);
     ended = clock_ms();
-    Py_END_ALLOW_THREADS;
+    session_stop_others(others);
     if (!session_run_deferred(self, &deferred)) return false;
-    if (ended - began < SLICE_MS) return true;
+    if (self->never_waits || ended - began < SLICE_MS) return true;
     begin_waiting(self, &deadline);
     if (PyErr_CheckSignals()) return false;
     if (*status_out == APNS_OK) return flags != 0 || write_rest(self, deadline);
@@ -68,61 +68,67 @@ static bool send_in_slices(session_t *self, const apns_notification_t *push, uin
    the exception of a signal handler. */
 static bool write_rest(session_t *self, int64_t deadline) {
   for (;;) {
+    apns_error_t error = APNS_ERROR_INIT;
     deferred_t deferred;
     apns_status_t status;
     if (!object_lock_acquire(&self->lock, "session")) return false;
     Py_BEGIN_ALLOW_THREADS;
-    status = apns_session_flush(self->session, NULL);
+    status = apns_session_flush(self->session, &error);
     session_collect(self);
     session_unlock(self, &deferred);
     Py_END_ALLOW_THREADS;
     if (!session_run_deferred(self, &deferred)) return false;
-    if (!was_cut(status, deadline)) return true;
+    if (!was_cut(status, deadline) || error.cause == APNS_CAUSE_PROVIDER_TOKEN) return true;
     if (PyErr_CheckSignals()) return false;
   }
 }
 
 const char send_doc[] =
     "send($self, token, payload, *, user_data=None, expiry=0, priority=0, more=False, topic=None, "
-    "push_type=0, collapse_id=None, apns_id=None)\n--\n\n"
-    "Sends one notification, and returns the identifier by which its event knows it.\n\n"
+    "push_type=0, collapse_id=None, apns_id=None, channel_id=None)\n--\n\n"
+    "Sends one notification, and returns the identifier that its event will have.\n\n"
     "token\n"
-    "    The device's: bytes, or hex in a str.\n"
+    "    The device token: bytes, or hex in a str; None with a channel_id.\n"
     "payload\n"
-    "    JSON as bytes or str, a dict that will be JSON, or a Payload.\n"
+    "    JSON as bytes or str, a dict to encode as JSON, or a Payload.\n"
     "user_data\n"
     "    Any object; it comes back with the event. The session keeps a reference until\n"
-    "    then, or until the gateway has accepted where acceptances are no events.\n"
+    "    then, or until the gateway has accepted the notification without an event.\n"
     "expiry\n"
     "    UNIX seconds until which the gateway keeps trying. 0: not given; EXPIRY_ONCE: it\n"
     "    tries once.\n"
     "priority\n"
-    "    10 at once, 5 power-considerate; 0: not given. HTTP/2 has 1 too.\n"
+    "    10 at once, 5 saves the device's power; 0: not given. HTTP/2 also has 1.\n"
     "more\n"
     "    Another notification follows at once, so this one may wait until a TLS record is\n"
     "    full, or for the next call that writes.\n"
     "topic, push_type, collapse_id, apns_id\n"
-    "    HTTP/2: the app's topic, by default the session's or the certificate's; one of\n"
-    "    PushType or its text, by default from the payload; at most 64 bytes, and a\n"
-    "    notification replaces an earlier one with the same; a UUID, by default made by APNs.\n\n"
+    "    HTTP/2: the app's topic, by default the session's or the certificate's; a PushType\n"
+    "    or its text, by default what the payload looks like; at most 64 bytes, with which a\n"
+    "    notification replaces an earlier one; a UUID, by default one that APNs makes.\n"
+    "channel_id\n"
+    "    HTTP/2: the channel in place of a token, as Channels.create() returns it: the\n"
+    "    notification is a broadcast to all that follow the channel. It updates or ends Live\n"
+    "    Activities, and its topic is the app's bundle id.\n\n"
     "When it returns, the session has taken the notification, which will have exactly one\n"
-    "outcome; an exception says that it was not taken. ArgumentError refuses what the\n"
-    "gateway would refuse. The call connects if needed, and waits for the gateway while the\n"
-    "window is full, together at most for connect_timeout and write_timeout; other threads\n"
-    "run meanwhile. Ctrl-C ends the wait: KeyboardInterrupt then has an attribute `taken`,\n"
-    "1 where the notification was taken before, else 0. FullError: events wait to be taken.";
+    "outcome; an exception says that it was not taken. ArgumentError: the gateway would\n"
+    "refuse the notification. The call connects if needed, and waits while the window is\n"
+    "full, together for at most connect_timeout plus write_timeout; other threads run\n"
+    "meanwhile. Ctrl-C ends the wait: KeyboardInterrupt then has an attribute `taken`, 1 if\n"
+    "the notification had been taken, else 0. FullError: take the events that wait.\n"
+    "With `nonblocking` it never waits: AgainError says that the window is full.";
 
 PyObject *session_send(PyObject *object, PyObject *args, PyObject *keywords) {
-  static char *names[] = {"token", "payload",   "user_data",   "expiry",  "priority", "more",
-                          "topic", "push_type", "collapse_id", "apns_id", NULL};
+  static char *names[] = {"token", "payload",   "user_data",   "expiry",  "priority",   "more",
+                          "topic", "push_type", "collapse_id", "apns_id", "channel_id", NULL};
   PyObject *token, *payload, *user_data = NULL;
   push_options_t options = {NULL};
   int more = 0;
   session_t *self = (session_t *)object;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|$OOOpOOOO:send", names, &token, &payload,
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|$OOOpOOOOO:send", names, &token, &payload,
                                    &user_data, &options.expiry, &options.priority, &more,
                                    &options.topic, &options.push_type, &options.collapse_id,
-                                   &options.apns_id)) {
+                                   &options.apns_id, &options.channel_id)) {
     return NULL;
   }
   push_buffers_t buffers;
@@ -181,10 +187,10 @@ static bool pack_plain(batch_t *batch, PyObject *token, PyObject *payload) {
 /* Adds an item, of which it takes over the reference. */
 static bool add_item(session_t *self, batch_t *batch, PyObject *item) {
   Py_ssize_t size = PyTuple_Check(item) ? PyTuple_Size(item) : 0;
-  if (size < 2 || size > 9) {
+  if (size < 2 || size > 10) {
     PyErr_SetString(PyExc_TypeError,
                     "a notification must be a tuple of token and payload, and at most user_data, "
-                    "expiry, priority, topic, push_type, collapse_id and apns_id");
+                    "expiry, priority, topic, push_type, collapse_id, apns_id and channel_id");
     Py_DECREF(item);
     return false;
   }
@@ -193,7 +199,8 @@ static bool add_item(session_t *self, batch_t *batch, PyObject *item) {
   push_buffers_t *buffers = &batch->buffers[batch->count];
   push_options_t options = {NULL};
   PyObject **places[] = {&options.expiry,    &options.priority,    &options.topic,
-                         &options.push_type, &options.collapse_id, &options.apns_id};
+                         &options.push_type, &options.collapse_id, &options.apns_id,
+                         &options.channel_id};
   for (Py_ssize_t i = 3; i < size; i++) *places[i - 3] = PyTuple_GetItem(item, i);
   if (!(size <= 3 && pack_plain(batch, token, payload)) &&
       !notification_read(self->state, buffers, push, token, payload, &options)) {
@@ -227,7 +234,7 @@ static bool send_slices(session_t *self, const batch_t *batch, bool more, size_t
     ended = clock_ms();
     Py_END_ALLOW_THREADS;
     if (!session_run_deferred(self, &deferred)) return false;
-    if (ended - began < SLICE_MS) return true;
+    if (self->never_waits || ended - began < SLICE_MS) return true;
     /* Each notification has the whole time, as in the library. */
     if (*taken > before) deadline = 0;
     begin_waiting(self, &deadline);
@@ -278,13 +285,14 @@ static bool fill_batch(session_t *self, batch_t *batch, PyObject *iterator, bool
 const char send_many_doc[] =
     "send_many($self, notifications, /)\n--\n\n"
     "Sends notifications in order, with the least work for each, and returns their number.\n\n"
-    "Each is a tuple of token and payload, and where wanted user_data, expiry, priority,\n"
-    "topic, push_type, collapse_id and apns_id, each as send() takes it; Notification is\n"
-    "such a tuple with names. They may come from any iterable, from which some hundred are\n"
-    "taken at a time.\n\n"
+    "Each is a tuple of token and payload, and optionally user_data, expiry, priority,\n"
+    "topic, push_type, collapse_id, apns_id and channel_id, as send() takes them;\n"
+    "Notification is such a tuple with names. They may come from any iterable, which is read some "
+    "hundred at a\n"
+    "time.\n\n"
     "Any exception, whether the library's, the iterable's or Ctrl-C, has an attribute\n"
-    "`taken`: how many the session took. Those have exactly one outcome each. The exception\n"
-    "is about the next one; that one and all after it were not taken.";
+    "`taken`: how many the session took. Each of those has exactly one outcome. The\n"
+    "exception is about the next one; that one and all after it were not taken.";
 
 PyObject *session_send_many(PyObject *object, PyObject *args, PyObject *keywords) {
   static char *names[] = {"", NULL};

@@ -25,17 +25,25 @@ static bool read_settings(session_t *self, PyObject *args, PyObject *keywords, s
   PyObject *credentials;
   options->checks = APNS_CHECK_ALL;
   settings->events_max = EVENTS_MAX;
-  if (!options_read(self->state, &option_table, args, keywords, settings, &credentials, owners)) {
-    return false;
+  PyObject *others = log_take(keywords, &self->log);
+  if (PyErr_Occurred()) return false;
+  if (self->log) {
+    options->log = log_lines_keep;
+    options->log_context = &self->lines;
   }
+  bool fine =
+      options_read(self->state, &option_table, args, others, settings, &credentials, owners);
+  Py_XDECREF(others);
+  if (!fine) return false;
   self->speaks_http2 = options->protocol == APNS_PROTOCOL_HTTP2;
   self->reports_accepted = options->report_accepted;
+  self->never_waits = options->nonblocking;
   self->events_max = settings->events_max;
   /* The session learns of every acceptance, to release what it kept of the notification. Those
      that the program does not want are no events. */
   options->report_accepted = 1;
   options->wait_max_ms = SLICE_MS;
-  options->lookup = lookup_name;
+  options->lookup = self->never_waits ? lookup_name_at_once : lookup_name;
   options->lookup_context = &self->lookup;
   Py_INCREF(credentials);
   self->credentials = credentials;
@@ -100,12 +108,15 @@ static int session_traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(object));
   Py_VISIT(self->module);
   Py_VISIT(self->credentials);
+  Py_VISIT(self->log);
   return pending_traverse(&self->pending, visit, arg);
 }
 
-/* The credentials stay: a session always has them, and they refer to nothing. */
+/* The credentials stay: a session always has them. A cycle through their token_provider is broken
+   by the collector in the function's own cells. */
 static int session_clear(PyObject *object) {
   pending_clear(&((session_t *)object)->pending);
+  Py_CLEAR(((session_t *)object)->log);
   return 0;
 }
 
@@ -119,7 +130,7 @@ static void warn_of_loss(session_t *self) {
   PyObject *number = PyLong_FromUnsignedLongLong(stats.unresolved);
   if (!number ||
       PyErr_ResourceWarning(
-          NULL, 1, "a session to %U, port %d, was never closed: %S notifications have no end",
+          NULL, 1, "a session to %U, port %d, was never closed: %S notifications have no outcome",
           self->host, (int)self->port, number)) {
     PyErr_WriteUnraisable(NULL);
   }
@@ -135,6 +146,8 @@ static void session_dealloc(PyObject *object) {
     if (object_lock_is_of_this_process(&self->lock)) warn_of_loss(self);
     apns_session_free(self->session);
   }
+  log_lines_free(&self->lines);
+  Py_XDECREF(self->log);
   lookup_end(&self->lookup);
   pending_table_free(&self->pending);
   outcomes_free(&self->outcomes);
@@ -166,7 +179,7 @@ static PyObject *session_repr(PyObject *object) {
 
 static PyMemberDef members[] = {
     {"credentials", T_OBJECT_EX, offsetof(session_t, credentials), READONLY,
-     "The Credentials it was made with."},
+     "The Credentials that new connections use."},
     {"host", T_OBJECT_EX, offsetof(session_t, host), READONLY, "The gateway's name or address."},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(session_t, weakrefs), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
@@ -174,14 +187,24 @@ static PyMemberDef members[] = {
 static PyGetSetDef properties[] = {
     {"closed", get_closed, NULL, "Whether close() was called.", NULL},
     {"port", get_port, NULL, "The gateway's port.", NULL},
+    {"timeout", session_get_timeout, NULL,
+     "With `nonblocking`: in how many seconds process() is due, 0: at once; None: not before\n"
+     "the descriptor is readable. It becomes readable at that time by itself.",
+     NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static PyMethodDef methods[] = {
+    {"use_credentials", session_use_credentials, METH_O,
+     "use_credentials($self, credentials, /)\n--\n\n"
+     "Gives the session other credentials: a certificate or a key renewed before it expires.\n"
+     "Connections made from now on use them. One that is open takes no new notification and\n"
+     "is closed in good order, so that nothing is lost or sent twice. Does not wait. On an\n"
+     "error the session goes on with those it has."},
     {"connect", session_connect, METH_NOARGS,
      "connect($self, /)\n--\n\n"
      "Connects now, which is the best place to find a mistake in host or credentials. Tries\n"
-     "every address of the name, within connect_timeout. Does nothing on a connected\n"
-     "session. Ctrl-C ends the wait."},
+     "every address of the name, within connect_timeout. Does nothing if the session is\n"
+     "connected. Ctrl-C ends the wait."},
     {"send", (PyCFunction)(void (*)(void))session_send, METH_VARARGS | METH_KEYWORDS, send_doc},
     {"send_many", (PyCFunction)(void (*)(void))session_send_many, METH_VARARGS | METH_KEYWORDS,
      send_many_doc},
@@ -193,16 +216,16 @@ static PyMethodDef methods[] = {
      "drain($self, /, timeout=None)\n--\n\n"
      "Waits until the outcome of every notification is known, for at most `timeout` seconds;\n"
      "None: for connect_timeout and write_timeout together.\n\n"
-     "Raises TimeoutError when that time is over, or another error when the gateway cannot\n"
-     "be reached. Its `unresolved` says how many notifications have no outcome yet; they\n"
-     "stay in the session. Other threads run meanwhile, and may use the session in turn;\n"
-     "Ctrl-C ends the wait."},
+     "Raises TimeoutError when that time is over, or another error if the gateway cannot be\n"
+     "reached. Its `unresolved` says how many notifications have no outcome yet; they stay\n"
+     "in the session. Other threads run meanwhile, and can use the session in turn; Ctrl-C\n"
+     "ends the wait."},
     {"next_event", (PyCFunction)(void (*)(void))session_next_event, METH_VARARGS | METH_KEYWORDS,
      "next_event($self, /, timeout=0)\n--\n\n"
-     "Takes the next outcome: an Event, or None where there is none. They come in the order\n"
-     "in which the notifications were sent, or over HTTP/2 answered.\n\n"
-     "Waits up to `timeout` seconds for one, and writes and reconnects meanwhile; with 0\n"
-     "it only takes what has come. A closed session still gives its events, among them\n"
+     "Takes the next outcome: an Event, or None if there is none. Outcomes come in the order\n"
+     "in which the notifications were sent, or, over HTTP/2, answered.\n\n"
+     "Waits up to `timeout` seconds for one, and writes and reconnects meanwhile; with 0 it\n"
+     "only takes what has arrived. A closed session still returns its events, including\n"
      "those of notifications whose outcome is unknown. Ctrl-C ends the wait."},
     {"gone", session_gone, METH_NOARGS,
      "gone($self, /)\n--\n\n"
@@ -215,99 +238,63 @@ static PyMethodDef methods[] = {
      "the session itself does the same without waiting."},
     {"stats", session_stats, METH_NOARGS,
      "stats($self, /)\n--\n\nCounts since the session was made: Stats."},
+    {"metrics", session_metrics, METH_NOARGS,
+     "metrics($self, /)\n--\n\n"
+     "What a monitoring system asks for, by the names that apns_session_metrics_t has: a dict.\n"
+     "Times are in seconds. `times` counts answers by the longest time of each step, which the\n"
+     "next step does not include. `classes` has HTTP statuses by hundreds; `reasons`,\n"
+     "`rejected_reasons`, `rejects` and `connect_failures` have what came, by its words."},
     {"close", (PyCFunction)(void (*)(void))session_close, METH_VARARGS | METH_KEYWORDS,
      "close($self, /, timeout=None)\n--\n\n"
      "Ends the connection gently, so that nothing in flight is destroyed, within\n"
      "`timeout` seconds; None: connect_timeout and write_timeout together.\n\n"
-     "Nothing is sent again: notifications that the gateway's last answer leaves open\n"
-     "become events of kind UNKNOWN. Drain first to learn all outcomes. A closed session\n"
-     "takes no notifications; closing it again does nothing. Ctrl-C ends the wait, and\n"
-     "the session is closed then."},
-    {"__enter__", session_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nItself."},
+     "Nothing is sent again: notifications whose outcome the gateway's last answer leaves\n"
+     "open become events of kind UNKNOWN. Drain first to learn all outcomes. A closed\n"
+     "session takes no notifications; closing it again does nothing. Ctrl-C ends the wait,\n"
+     "and the session is closed then."},
+    {"fileno", session_fileno, METH_NOARGS,
+     "fileno($self, /)\n--\n\n"
+     "With `nonblocking`: the descriptor that becomes readable whenever process() has something\n"
+     "to do. It is the same for the session's whole life, so selectors and event loops take\n"
+     "the session itself. Never read from it or close it."},
+    {"process", session_process, METH_NOARGS,
+     "process($self, /)\n--\n\n"
+     "With `nonblocking`: does what can be done now, and returns. It connects, writes what\n"
+     "waits, reads answers, sends again, closes. True: the session goes on. False: it has\n"
+     "closed, and nothing is left to do but to take its events.\n\n"
+     "An exception is news, such as a connection that cannot be made: nothing is lost, and\n"
+     "the session tries again by itself. Events may have come too. It stops after about a\n"
+     "millisecond of work; the descriptor then stays readable."},
+    {"wake", session_wake, METH_NOARGS,
+     "wake($self, /)\n--\n\n"
+     "With `nonblocking`: makes the descriptor readable, so that the thread that owns the\n"
+     "session looks for work. Any thread may call it at any time."},
+    {"__enter__", session_enter, METH_NOARGS, "__enter__($self, /)\n--\n\nReturns itself."},
     {"__exit__", session_exit, METH_VARARGS,
      "__exit__($self, kind, value, trace, /)\n--\n\n"
-     "Drains and closes; after an exception it closes without waiting. Events can still be\n"
-     "taken. Does nothing in a child process, where the session belongs to the parent."},
+     "Drains and closes; after an exception, or with `nonblocking`, it closes without\n"
+     "waiting. Events can still be taken. Does nothing in a child process, because the session "
+     "belongs to the parent."},
     {NULL, NULL, 0, NULL}};
 
 static const char doc[] =
     "Session(credentials, *, " SESSION_SIGNATURE
-    ", events_max=1048576)\n--\n\n"
+    ", events_max=1048576, log=None)\n--\n\n"
     "A provider's session with one gateway. The first send, or connect(), connects it.\n\n"
-    "Every notification that a send method took ends as exactly one of accepted,\n"
-    "rejected or unknown. As a context manager it drains and closes at the end of the\n"
-    "block. Times are seconds; None and 0 are defaults.\n\n"
-    "host, server_name, port\n"
-    "    The gateway's name or address (default: HOST_PRODUCTION, or by HTTP/2\n"
-    "    HOST_HTTP2_PRODUCTION), the name its certificate must carry (default: host), and\n"
-    "    its port (default: 2195, or 443).\n"
-    "format\n"
-    "    Of Format, or \"simple\", \"enhanced\" or \"framed\" (the default).\n"
-    "connect_timeout, write_timeout\n"
-    "    For name lookup, connection and handshake together, and for how long a write may\n"
-    "    make no progress. Default: 10.\n"
-    "answer_timeout\n"
-    "    A connection is taken for dead when the gateway has owed an answer for this long.\n"
-    "    Default: 30.\n"
-    "window_bytes\n"
-    "    Memory for notifications without an outcome. Default: 4 MiB; at least 16 KiB. Each\n"
-    "    takes 48 bytes more for the token of its event: with the default at most 1.5 MiB.\n"
-    "payload_max\n"
-    "    Larger payloads are refused. Default: 2,048, over HTTP/2 what Apple allows for the\n"
-    "    kind of push; at most 65,535.\n"
-    "ambiguous\n"
-    "    Of Ambiguous, or \"resend\" or \"report\": what happens to notifications in flight\n"
-    "    when a connection ends without saying which one failed. Default: they are sent\n"
-    "    again, so some may arrive twice; with Format.SIMPLE they are reported as unknown.\n"
-    "report_accepted\n"
-    "    Accepted notifications are events too.\n"
-    "quiet_period\n"
-    "    None: a notification known to be bad is sent last, and the error packet that\n"
-    "    names it proves all before it. A time is for peers that do not answer a bad\n"
-    "    notification: silence for this long after the last write counts as acceptance.\n"
-    "zero_proves\n"
-    "    An error packet with identifier 0 counts as the answer to that bad notification.\n"
-    "connections\n"
-    "    How many are used side by side, each with its part of the window; order is kept\n"
-    "    within each only. Default: 1; at most 64.\n"
-    "standby\n"
-    "    The next connection is made while the current one works, so that changing to it\n"
-    "    costs no handshake.\n"
-    "connects_per_minute\n"
-    "    The most connections in a minute. Default: no limit.\n"
-    "reconnect_pause_max\n"
-    "    After connections that achieved nothing the session pauses, longer each time; this\n"
-    "    is the longest pause. Default: 5.\n"
-    "keepalive\n"
-    "    Seconds of silence after which TCP asks whether the peer is there. Default: 60;\n"
-    "    -1: never.\n"
-    "proxy_host, proxy_port, proxy_user, proxy_password\n"
-    "    An HTTP proxy (CONNECT), and its user and password, which are sent in clear text.\n"
+    "Every notification that a send method took ends as exactly one of accepted, rejected\n"
+    "or unknown. As a context manager the session drains and closes at the end of the\n"
+    "block. Times are seconds; None and 0 mean the default.\n\n" SESSION_OPTIONS_TEXT
     "events_max\n"
-    "    When this many outcomes wait to be taken, and the window is full of more, sending\n"
-    "    raises FullError.\n"
-    "protocol\n"
-    "    Of Protocol, or \"binary\" (the default) or \"http2\": today's APNs. HTTP/2 needs a\n"
-    "    library built with it; format, quiet_period, zero_proves and standby apply to the\n"
-    "    binary interface only.\n"
-    "topic\n"
-    "    HTTP/2: for notifications that name none. Default: the certificate's.\n"
-    "ping_after\n"
-    "    HTTP/2: whole seconds of silence after which a PING asks whether the connection\n"
-    "    still works. Default: an hour; -1: never.\n"
-    "retry_timeout\n"
-    "    HTTP/2: for how long a notification is tried again when the service answers\n"
-    "    \"later\". Default: 60.\n"
-    "prove_after\n"
-    "    Binary interface: whole seconds after which the next call gets proof of what is\n"
-    "    still in flight. Default: 60; -1: only where a call needs proof.\n"
-    "checks\n"
-    "    Of Check: mistakes that a gateway or a device would ignore without a word, and the\n"
-    "    send methods refuse with ArgumentError. Default: all; 0: none.\n\n"
+    "    When this many outcomes wait, and the window is full of more, sending raises\n"
+    "    FullError.\n"
+    "log\n"
+    "    A logging.Logger, or a callable that takes a LogLine: is told in words what the\n"
+    "    session does, after the call that did it and in the same thread. What it raises\n"
+    "    goes to sys.unraisablehook.\n\n"
     "Threads: any number may use a session, one at a time; the others wait. Fork: in a\n"
     "child process every method raises ForkedError and does no I/O, and nothing that the\n"
-    "child does disturbs the parent's connection. A session that is freed unclosed while\n"
-    "notifications have no outcome gives a ResourceWarning.";
+    "child does disturbs the parent's connection. If a session is freed without close()\n"
+    "while notifications have no outcome, there is a ResourceWarning.";
 
 static PyType_Slot slots[] = {{Py_tp_new, session_new},
                               {Py_tp_dealloc, session_dealloc},

@@ -12,7 +12,7 @@ typedef struct session {
   PyObject *credentials, *weakrefs;
   PyObject *host;
   uint16_t port;
-  bool reports_accepted, speaks_http2, closed;
+  bool reports_accepted, speaks_http2, never_waits, closed;
   int32_t connect_ms;  /* connect_timeout */
   int32_t patience_ms; /* what a timeout of None is */
   size_t events_max;
@@ -22,6 +22,8 @@ typedef struct session {
   outcomes_t unreported;       /* accepted, and no event: their pending entries are to be dropped */
   apns_session_stats_t logged; /* the counts that were last compared for the log */
   lookup_t *lookup;
+  PyObject *log;     /* NULL: nobody listens */
+  log_lines_t lines; /* with the lock */
 } session_t;
 
 /* ---- session_events.c ------------------------------------------------------------ */
@@ -29,6 +31,7 @@ typedef struct session {
 /* What a call with the lock leaves to be done without it. */
 typedef struct deferred {
   outcomes_t unreported;
+  log_lines_t lines;
   apns_session_stats_t before, after;
 } deferred_t;
 
@@ -37,14 +40,25 @@ typedef struct deferred {
 size_t session_collect(session_t *self);
 /* Releases the lock; needs no interpreter lock. */
 void session_unlock(session_t *self, deferred_t *deferred);
-/* Drops pending entries and logs. With the interpreter lock and no exception set. False with the
-   exception of a signal handler, which Python runs here first. */
+/* Drops pending entries and logs. With the interpreter lock. False with the exception of a
+   token_provider, or of a signal handler, which Python runs here first. */
 bool session_run_deferred(session_t *self, deferred_t *deferred);
 
 bool session_events_load(module_state_t *state);
 PyObject *session_next_event(PyObject *self, PyObject *args, PyObject *keywords);
 PyObject *session_events(PyObject *self, PyObject *args, PyObject *keywords);
 PyObject *session_iter(PyObject *self);
+
+/* ---- session_loop.c: in the program's event loop ---------------------------------------- */
+
+PyObject *session_fileno(PyObject *self, PyObject *none);
+PyObject *session_process(PyObject *self, PyObject *none);
+PyObject *session_wake(PyObject *self, PyObject *none);
+PyObject *session_get_timeout(PyObject *self, void *closure);
+/* Lets other threads run while a call of the library may wait, and NULL where it never does: to
+   get the interpreter lock back from a busy thread would take longer than the call. */
+PyThreadState *session_let_others_run(const session_t *self);
+void session_stop_others(PyThreadState *state);
 
 /* ---- session_connection.c: connecting, writing, draining, closing ------------------ */
 
@@ -53,6 +67,7 @@ int64_t session_deadline(const session_t *self, int32_t timeout_ms);
 /* The only argument of a method, which is `given` where the program gives none. */
 bool session_timeout(PyObject *args, PyObject *keywords, const char *format, PyObject *given,
                      int32_t *ms_out);
+PyObject *session_use_credentials(PyObject *self, PyObject *credentials);
 PyObject *session_connect(PyObject *self, PyObject *none);
 PyObject *session_flush(PyObject *self, PyObject *none);
 PyObject *session_drain(PyObject *self, PyObject *args, PyObject *keywords);
@@ -64,6 +79,7 @@ PyObject *session_exit(PyObject *self, PyObject *args);
 
 bool session_reports_load(module_state_t *state);
 PyObject *session_stats(PyObject *self, PyObject *none);
+PyObject *session_metrics(PyObject *self, PyObject *none);
 PyObject *session_gone(PyObject *self, PyObject *none);
 
 /* ---- sending.c ----------------------------------------------------------------------- */

@@ -17,13 +17,46 @@ static PyObject *call_in_slices(PyObject *object, int32_t (*limit)(const session
     Py_END_ALLOW_THREADS;
     if (!session_run_deferred(self, &deferred)) return NULL;
     if (status == APNS_OK) Py_RETURN_NONE;
-    if (!was_cut(status, deadline)) return raise_error(self->state, &error);
+    /* Without a provider token the library does not wait. */
+    if (!was_cut(status, deadline) || error.cause == APNS_CAUSE_PROVIDER_TOKEN)
+      return raise_error(self->state, &error);
     if (PyErr_CheckSignals()) return NULL;
   }
 }
 
 static int32_t connect_limit(const session_t *self) { return self->connect_ms; }
 static int32_t flush_limit(const session_t *self) { return self->patience_ms; }
+
+/* The call does not wait. */
+PyObject *session_use_credentials(PyObject *object, PyObject *given) {
+  session_t *self = (session_t *)object;
+  apns_error_t error = APNS_ERROR_INIT;
+  deferred_t deferred;
+  if (!PyObject_TypeCheck(given, self->state->credentials)) {
+    wrong_type("credentials", "apns.Credentials", given);
+    return NULL;
+  }
+  const apns_credentials_t *credentials = credentials_lend(given);
+  if (!credentials) return NULL;
+  if (!object_lock_acquire(&self->lock, "session")) {
+    credentials_return(given);
+    return NULL;
+  }
+  PyObject *unused = given;
+  Py_INCREF(given);
+  apns_status_t status = apns_session_use_credentials(self->session, credentials, &error);
+  if (status == APNS_OK) {
+    /* Their token_provider may be asked from now on, and that of the others no more. */
+    unused = self->credentials;
+    self->credentials = given;
+  }
+  session_unlock(self, &deferred);
+  credentials_return(given);
+  Py_DECREF(unused);
+  if (!session_run_deferred(self, &deferred)) return NULL;
+  if (status != APNS_OK) return raise_error(self->state, &error);
+  Py_RETURN_NONE;
+}
 
 PyObject *session_connect(PyObject *object, PyObject *none) {
   (void)none;
@@ -144,7 +177,7 @@ PyObject *session_exit(PyObject *object, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OOO:__exit__", &kind, &value, &trace)) return NULL;
   /* In a child the session is the parent's, who is still in the block. */
   if (self->closed || !object_lock_is_of_this_process(&self->lock)) Py_RETURN_FALSE;
-  if (kind != Py_None) {
+  if (kind != Py_None || self->never_waits) {
     if (!close_session(self, 0)) PyErr_Clear();
     Py_RETURN_FALSE;
   }

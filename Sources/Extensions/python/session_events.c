@@ -44,6 +44,8 @@ size_t session_collect(session_t *self) {
 void session_unlock(session_t *self, deferred_t *deferred) {
   deferred->unreported = self->unreported;
   self->unreported = (outcomes_t){0};
+  deferred->lines = self->lines;
+  self->lines = (log_lines_t){0};
   deferred->before = self->logged;
   apns_session_stats(self->session, &self->logged, NULL);
   deferred->after = self->logged;
@@ -78,11 +80,21 @@ static bool log_changes_since(session_t *self, const apns_session_stats_t *befor
 
 bool session_run_deferred(session_t *self, deferred_t *deferred) {
   outcome_t outcome;
+  /* The credentials' token_provider may have raised one, in this thread. */
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
   while (outcomes_take(&deferred->unreported, &outcome)) {
     pending_drop(&self->pending, outcome.pending);
   }
   outcomes_free(&deferred->unreported);
-  return log_changes_since(self, &deferred->before, &deferred->after);
+  if (deferred->lines.first) {
+    log_lines_tell((PyObject *)self, self->state, self->log, &deferred->lines);
+  }
+  const bool fine = log_changes_since(self, &deferred->before, &deferred->after);
+  if (!type) return fine;
+  PyErr_Clear();
+  PyErr_Restore(type, value, trace);
+  return false;
 }
 
 /* ---- Taking them ------------------------------------------------------------------ */
@@ -101,7 +113,7 @@ static bool next_outcome(session_t *self, int32_t timeout_ms, outcome_t *outcome
       object_lock_release(&self->lock);
       return true;
     }
-    Py_BEGIN_ALLOW_THREADS;
+    PyThreadState *others = session_let_others_run(self);
     apns_event_t event = APNS_EVENT_INIT;
     int64_t began = clock_ms();
     int32_t slice = slice_before(deadline);
@@ -125,10 +137,10 @@ static bool next_outcome(session_t *self, int32_t timeout_ms, outcome_t *outcome
     cut = status == APNS_OK || ((status == APNS_DONE || status == APNS_ERR_TIMEOUT) &&
                                 now - began >= slice && now < deadline);
     session_unlock(self, &deferred);
-    Py_END_ALLOW_THREADS;
+    session_stop_others(others);
     if (!session_run_deferred(self, &deferred)) return false;
     if (found) continue;
-    if (!cut) {
+    if (!cut || (self->never_waits && status != APNS_OK)) {
       /* Another thread's call may be connecting: then a short wait is over without a failure. */
       bool is_over = status == APNS_ERR_TIMEOUT && clock_ms() >= deadline && timeout_ms >= 0 &&
                      timeout_ms < self->connect_ms;
@@ -224,6 +236,8 @@ static PyType_Spec iterator_spec = {"apns.Events", sizeof(iterator_t), 0,
 
 bool session_events_load(module_state_t *state) {
   state->log_changes = load_attribute("apns._log", "changes");
-  if (state->log_changes) state->events = load_type(state->module, &iterator_spec);
+  state->tell_line = load_attribute("apns._log", "tell");
+  if (state->log_changes && state->tell_line)
+    state->events = load_type(state->module, &iterator_spec);
   return state->events != NULL;
 }

@@ -26,11 +26,109 @@
   OPTION("proxy_password", TEXT, proxy_password, NULL) \
   OPTION("proxy_port", U16, proxy_port, NULL) \
   OPTION("protocol", WORD, protocol, protocol_words) \
+  OPTION("device_order", SWITCH, device_order, NULL) \
   OPTION("topic", TEXT, topic, NULL) \
   OPTION("ping_after", WHOLE_SECONDS, ping_after_ms, NULL) \
   OPTION("retry_timeout", SECONDS, retry_timeout_ms, NULL) \
   OPTION("prove_after", WHOLE_SECONDS, prove_after_ms, NULL) \
-  OPTION("checks", BITS, checks, NULL)
+  OPTION("checks", BITS, checks, NULL) \
+  OPTION("nonblocking", SWITCH, nonblocking, NULL) \
+  OPTION("addresses", TEXT, addresses, NULL) \
+  OPTION("retry_schedule", TEXT, retry_schedule, NULL) \
+  OPTION("server_error_schedule", TEXT, server_error_schedule, NULL) \
+  OPTION("log_level", WORD, log_level, log_level_words)
 
 #define SESSION_SIGNATURE \
-  "host=None, server_name=None, port=0, format=0, connect_timeout=None, write_timeout=None, answer_timeout=None, window_bytes=0, payload_max=0, ambiguous=0, report_accepted=False, quiet_period=None, zero_proves=False, connections=0, standby=True, connects_per_minute=0, reconnect_pause_max=None, keepalive=0, proxy_host=None, proxy_user=None, proxy_password=None, proxy_port=0, protocol=0, topic=None, ping_after=0, retry_timeout=None, prove_after=0, checks=3"
+  "host=None, server_name=None, port=0, format=0, connect_timeout=None, write_timeout=None, answer_timeout=None, window_bytes=0, payload_max=0, ambiguous=0, report_accepted=False, quiet_period=None, zero_proves=False, connections=0, standby=True, connects_per_minute=0, reconnect_pause_max=None, keepalive=0, proxy_host=None, proxy_user=None, proxy_password=None, proxy_port=0, protocol=0, device_order=False, topic=None, ping_after=0, retry_timeout=None, prove_after=0, checks=3, nonblocking=False, addresses=None, retry_schedule=None, server_error_schedule=None, log_level=0"
+
+/* For the docstring, from meanings.txt. */
+#define SESSION_OPTIONS_TEXT \
+  "host, server_name, port\n" \
+  "    The gateway's name or address (default: HOST_PRODUCTION, or over HTTP/2\n" \
+  "    HOST_HTTP2_PRODUCTION), the name in its certificate (default: host), and its port\n" \
+  "    (default: 2195, or 443).\n" \
+  "format\n" \
+  "    A Format, or \"simple\", \"enhanced\" or \"framed\" (the default).\n" \
+  "connect_timeout, write_timeout\n" \
+  "    For name lookup, connection and handshake together, and for how long a write may\n" \
+  "    make no progress. Default: 10.\n" \
+  "answer_timeout\n" \
+  "    A connection counts as dead when the gateway has owed an answer for this long.\n" \
+  "    Default: 30.\n" \
+  "window_bytes\n" \
+  "    Memory for notifications without an outcome. Default: 4 MiB; at least 16 KiB. Each\n" \
+  "    takes 48 bytes more for the token of its event: with the default at most 1.5 MiB.\n" \
+  "payload_max\n" \
+  "    Larger payloads are refused. Default: 2,048, over HTTP/2 what Apple allows for the\n" \
+  "    kind of push; at most 65,535.\n" \
+  "ambiguous\n" \
+  "    An Ambiguous, or \"resend\" or \"report\": what happens to notifications in flight\n" \
+  "    when a connection ends without saying which one failed. Default: they are sent\n" \
+  "    again, so some may arrive twice; with Format.SIMPLE they are reported as unknown.\n" \
+  "report_accepted\n" \
+  "    Accepted notifications are events too.\n" \
+  "quiet_period\n" \
+  "    None: the session sends a notification last that is known to be bad, and the error\n" \
+  "    packet that names it proves everything before it. A time is for peers that do not\n" \
+  "    answer a bad notification: silence for this long after the last write counts as\n" \
+  "    acceptance.\n" \
+  "zero_proves\n" \
+  "    An error packet with identifier 0 counts as the answer to that bad notification.\n" \
+  "connections\n" \
+  "    How many to use in parallel, each with its part of the window. Order is kept only\n" \
+  "    within a connection. Default: 1; at most 64.\n" \
+  "standby\n" \
+  "    The next connection is made while the current one works, so that changing to it\n" \
+  "    costs no handshake.\n" \
+  "connects_per_minute\n" \
+  "    The most connections in a minute. Default: no limit.\n" \
+  "reconnect_pause_max\n" \
+  "    After connections that achieved nothing the session pauses, longer each time. This\n" \
+  "    is the longest pause. Default: 5.\n" \
+  "keepalive\n" \
+  "    Seconds of silence after which TCP asks whether the peer is there. Default: 60;\n" \
+  "    -1: never.\n" \
+  "proxy_host, proxy_port, proxy_user, proxy_password\n" \
+  "    An HTTP proxy (CONNECT), and its user and password, which are sent in clear text.\n" \
+  "protocol\n" \
+  "    A Protocol, or \"binary\" (the default) or \"http2\": today's APNs. HTTP/2 needs a\n" \
+  "    library built with it; format, quiet_period, zero_proves and standby apply only to\n" \
+  "    the binary interface.\n" \
+  "topic\n" \
+  "    HTTP/2: for notifications without a topic; gets the suffix that their push type\n" \
+  "    needs. Default: the certificate's.\n" \
+  "ping_after\n" \
+  "    HTTP/2: whole seconds of silence after which a PING asks whether the connection\n" \
+  "    still works. Default: an hour; -1: never.\n" \
+  "retry_timeout\n" \
+  "    HTTP/2: for how long a notification is tried again when the service answers\n" \
+  "    \"later\". Default: 60.\n" \
+  "retry_schedule\n" \
+  "    HTTP/2: the pauses before a notification is sent again to a device that gets too\n" \
+  "    many (429), in seconds with commas between them. Default: \"1,2,4,8,16,32\"; the\n" \
+  "    last one holds for all further tries.\n" \
+  "server_error_schedule\n" \
+  "    The same for a service in trouble (5xx). Default: \"5,10,20,40\".\n" \
+  "device_order\n" \
+  "    Notifications to one device token go out one after the other: each waits until the\n" \
+  "    one before it has its outcome, and those to other devices pass it. Over the binary\n" \
+  "    interface only with one connection.\n" \
+  "prove_after\n" \
+  "    Binary interface: whole seconds after which the next call gets proof of what is\n" \
+  "    still in flight. Default: 60; -1: only when a call needs proof.\n" \
+  "nonblocking\n" \
+  "    No method waits, for a program with an event loop: see fileno() and process(), and\n" \
+  "    apns.aio for asyncio. The send methods take a notification while the window has\n" \
+  "    room, connected or not, else they raise AgainError. connect(), flush(), drain()\n" \
+  "    and close() begin what they are for and raise AgainError until it is done;\n" \
+  "    process() continues with it.\n" \
+  "addresses\n" \
+  "    IPv4 and IPv6 addresses, with commas between them, of the host or, if there is\n" \
+  "    one, of the proxy: no name is looked up. The certificate still has to carry\n" \
+  "    server_name.\n" \
+  "log_level\n" \
+  "    A LogLevel, or \"error\", \"warning\", \"notice\", \"info\" (the default), \"debug\" or\n" \
+  "    \"trace\": the last one that the log is told.\n" \
+  "checks\n" \
+  "    Flags of Check: mistakes that a gateway or a device would silently ignore, and\n" \
+  "    that the send methods refuse with ArgumentError. Default: all; 0: none.\n"

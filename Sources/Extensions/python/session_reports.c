@@ -1,29 +1,30 @@
 /* Counts, and devices that are gone. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "session.h"
 
 static PyStructSequence_Field stats_fields[] = {
-    {"taken", "By the send methods."},
-    {"accepted", "By the gateway."},
-    {"rejected", "By the gateway."},
-    {"unknown", "The connection, or the session, ended before the gateway's word."},
-    {"unresolved", "No end yet."},
-    {"resent", "Sendings again, one for each notification and time."},
-    {"connects", "Connections made, standby ones included."},
-    {"bytes", "Written, before encryption."},
-    {"records", "Writes, a TLS record each."},
+    {"taken", "Notifications that the send methods took."},
+    {"accepted", "Accepted by the gateway."},
+    {"rejected", "Rejected by the gateway."},
+    {"unknown", "The connection or the session ended before an answer."},
+    {"unresolved", "Notifications without an outcome yet."},
+    {"resent", "How often notifications were sent again, each time counted."},
+    {"connects", "Connections made, including standby connections."},
+    {"bytes", "Bytes written, before encryption."},
+    {"records", "Writes, each a TLS record."},
     {"events", "Outcomes that wait to be taken."},
-    {"in_flight", "Of the unresolved ones: written on a connection that is open."},
-    {"window", "Bytes of the window in use by unresolved ones."},
+    {"in_flight", "Unresolved ones that were written on an open connection."},
+    {"window", "Bytes of the window that unresolved ones use."},
     {"first_unresolved",
-     "Each notification sent before the one with this identifier has its end; 0 where all have."},
+     "All notifications sent before the one with this identifier have an outcome; 0: all have."},
     {NULL, NULL}};
 
 static PyStructSequence_Desc stats_shape = {
     "apns.Stats",
     "Counts since the session was made. A notification is in exactly one of accepted,\n"
-    "rejected, unknown, unresolved. A tuple with names.",
+    "rejected, unknown, unresolved. A named tuple.",
     stats_fields, 13};
 
 PyObject *session_stats(PyObject *object, PyObject *none) {
@@ -47,6 +48,106 @@ PyObject *session_stats(PyObject *object, PyObject *none) {
     if (result) PyStructSequence_SetItem(result, i, count);
   }
   return result;
+}
+
+/* ---- Metrics --------------------------------------------------------------------------- */
+
+/* Adds a value and drops the reference to it; false: an exception is set. */
+static bool add(PyObject *dict, const char *name, PyObject *value) {
+  const bool added = value && PyDict_SetItemString(dict, name, value) == 0;
+  Py_XDECREF(value);
+  return added;
+}
+
+static bool add_count(PyObject *dict, PyObject *key, uint64_t count) {
+  PyObject *value = key ? PyLong_FromUnsignedLongLong(count) : NULL;
+  const bool added = value && PyDict_SetItem(dict, key, value) == 0;
+  Py_XDECREF(key);
+  Py_XDECREF(value);
+  return added;
+}
+
+/* What a place of an array stands for. */
+typedef PyObject *(*place_key_t)(size_t place);
+
+static PyObject *time_key(size_t place) {
+  const uint64_t bound = apns_metrics_bound_us(place);
+  return PyFloat_FromDouble(bound == UINT64_MAX ? Py_HUGE_VAL : (double)bound / 1e6);
+}
+
+static PyObject *class_key(size_t place) { return PyLong_FromSize_t(100 * place); }
+
+static PyObject *reason_key(size_t place) {
+  const bool is_last = place == APNS_METRICS_REASONS - 1;
+  return PyUnicode_FromString(apns_reason_text(is_last ? APNS_REASON_OTHER : (apns_reason_t)place));
+}
+
+static PyObject *reject_key(size_t place) {
+  if (place == APNS_METRICS_REJECTS - 1) return PyUnicode_FromString("other");
+  const bool is_protocol_error = place == APNS_METRICS_REJECTS - 2;
+  return PyUnicode_FromString(
+      apns_reject_text(is_protocol_error ? APNS_REJECT_PROTOCOL_ERROR : (apns_reject_t)place));
+}
+
+static PyObject *failure_key(size_t place) {
+  return PyUnicode_FromString(apns_status_name((apns_status_t)(-(int)place)));
+}
+
+/* A dictionary of an array's places: of those that have counted something, or of all. */
+static PyObject *places(const uint64_t *array, size_t count, place_key_t key, bool all) {
+  PyObject *dict = PyDict_New();
+  for (size_t place = 0; dict && place < count; place++)
+    if ((all || array[place] > 0) && !add_count(dict, key(place), array[place])) Py_CLEAR(dict);
+  return dict;
+}
+
+static const struct {
+  const char *name;
+  size_t offset;
+} metrics_fields[] = {
+#define FIELD(name) \
+  { #name, offsetof(apns_session_metrics_t, name) }
+    FIELD(answers),       FIELD(retries_asked), FIELD(resends_in_doubt), FIELD(resends_unprocessed),
+    FIELD(tls12_full),    FIELD(tls12_resumed), FIELD(tls13_full),       FIELD(tls13_resumed),
+    FIELD(bytes_written), FIELD(bytes_read),    FIELD(goaways),          FIELD(pings),
+    FIELD(resets),        FIELD(overdue),       FIELD(tokens),
+#undef FIELD
+};
+
+static bool fill_metrics(PyObject *dict, const apns_session_metrics_t *metrics) {
+  for (size_t n = 0; n < sizeof metrics_fields / sizeof *metrics_fields; n++) {
+    uint64_t count;
+    memcpy(&count, (const char *)metrics + metrics_fields[n].offset, sizeof count);
+    if (!add(dict, metrics_fields[n].name, PyLong_FromUnsignedLongLong(count))) return false;
+  }
+  return add(dict, "answer_seconds", PyFloat_FromDouble((double)metrics->answer_us / 1e6)) &&
+         add(dict, "times", places(metrics->times, APNS_METRICS_TIMES, time_key, true)) &&
+         add(dict, "classes", places(metrics->classes, APNS_METRICS_CLASSES, class_key, false)) &&
+         add(dict, "reasons", places(metrics->reasons, APNS_METRICS_REASONS, reason_key, false)) &&
+         add(dict, "rejected_reasons",
+             places(metrics->rejected_reasons, APNS_METRICS_REASONS, reason_key, false)) &&
+         add(dict, "rejects", places(metrics->rejects, APNS_METRICS_REJECTS, reject_key, false)) &&
+         add(dict, "connect_failures",
+             places(metrics->connect_failures, APNS_METRICS_FAILURES, failure_key, false)) &&
+         add(dict, "connecting", PyLong_FromUnsignedLong(metrics->connecting)) &&
+         add(dict, "open", PyLong_FromUnsignedLong(metrics->open)) &&
+         add(dict, "draining", PyLong_FromUnsignedLong(metrics->draining)) &&
+         add(dict, "standby", PyLong_FromUnsignedLong(metrics->standby)) &&
+         add(dict, "pause", PyFloat_FromDouble(metrics->pause_ms / 1e3));
+}
+
+PyObject *session_metrics(PyObject *object, PyObject *none) {
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_session_metrics_t metrics = APNS_SESSION_METRICS_INIT;
+  session_t *self = (session_t *)object;
+  (void)none;
+  if (!object_lock_acquire(&self->lock, "session")) return NULL;
+  apns_status_t status = apns_session_metrics(self->session, &metrics, &error);
+  object_lock_release(&self->lock);
+  if (status) return raise_error(self->state, &error);
+  PyObject *dict = PyDict_New();
+  if (dict && !fill_metrics(dict, &metrics)) Py_CLEAR(dict);
+  return dict;
 }
 
 /* ---- Devices that are gone ---------------------------------------------------------- */

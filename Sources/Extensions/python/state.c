@@ -19,13 +19,17 @@
   DO((state)->event)             \
   DO((state)->events)            \
   DO((state)->feedback)          \
+  DO((state)->channels)          \
   DO((state)->finding)           \
   DO((state)->payload) DO((state)->session) DO((state)->stats) DO((state)->strings)
 
 #define FOR_EACH_OBJECT(DO, state) \
   FOR_EACH_TYPE(DO, state)         \
   DO((state)->exception_classes)   \
-  DO((state)->log_changes) DO((state)->reject_class) DO((state)->reason_class)
+  DO((state)->log_changes)         \
+  DO((state)->channel_description) \
+  DO((state)->channels_answer)     \
+  DO((state)->tell_line) DO((state)->reject_class) DO((state)->reason_class)
 
 module_state_t *state_of_module(PyObject *module) { return PyModule_GetState(module); }
 

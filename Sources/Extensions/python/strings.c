@@ -148,7 +148,7 @@ static PyObject *format_text(strings_t *self, PyObject *key, const char *const *
 static PyObject *strings_format(PyObject *object, PyObject *given) {
   Py_ssize_t count = PyTuple_Size(given) - 1;
   if (count < 0) {
-    PyErr_SetString(PyExc_TypeError, "format() wants a key");
+    PyErr_SetString(PyExc_TypeError, "format() needs a key");
     return NULL;
   }
   PyObject *owners = PyTuple_New(count), *result = NULL;
@@ -175,26 +175,26 @@ static PyObject *strings_format(PyObject *object, PyObject *given) {
 
 static PyMethodDef methods[] = {
     {"open", strings_open, METH_CLASS | METH_O,
-     "open($type, file, /)\n--\n\nReads a strings file, which an error names."},
+     "open($type, file, /)\n--\n\nReads a strings file; an error names it."},
     {"get", strings_get, METH_VARARGS,
      "get($self, key, default=None, /)\n--\n\n"
      "The value of a key, or the default. strings[key] is a KeyError instead."},
     {"format", strings_format, METH_VARARGS,
      "format($self, key, /, *args)\n--\n\n"
      "The value of a key with the arguments, which are str, filled in: `%@` takes the next\n"
-     "of them, `%n$@` the n-th from 1, `%%` is a percent sign. There may be more than are\n"
-     "wanted. ArgumentError: no such key, fewer arguments than are wanted, or a `%` before\n"
-     "anything else, with its line and column in the file."},
+     "argument, `%n$@` the n-th from 1, `%%` is a percent sign. Extra arguments are ignored.\n"
+     "ArgumentError: no such key, too few arguments, or a `%` before anything else, with its\n"
+     "line and column in the file."},
     {NULL, NULL, 0, NULL}};
 
 static const char doc[] =
     "Strings(strings, /)\n--\n\n"
-    "A Localizable.strings file: what a device looks a loc-key up in. A provider that has\n"
-    "the app's can write the text itself, or see what a loc-key will look like. Never\n"
-    "changes once made, and serves any number of threads.\n\n"
+    "A Localizable.strings file, in which a device looks up a loc-key. A provider that has\n"
+    "the app's file can write the text itself, or see what a loc-key will look like. It\n"
+    "never changes, and any number of threads can use it.\n\n"
     "Reads bytes, UTF-8 or UTF-16 with its byte order mark; Strings.open() reads a file.\n"
-    "A mistake after which the device would leave something out is an ArgumentError, whose\n"
-    "message says line and column, counted in characters from 1.";
+    "A mistake that would make a device leave something out is an ArgumentError. Its message\n"
+    "has line and column, counted in characters from 1.";
 
 static PyType_Slot slots[] = {{Py_tp_new, strings_new},
                               {Py_tp_dealloc, strings_dealloc},

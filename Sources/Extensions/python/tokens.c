@@ -42,7 +42,7 @@ bool token_check(const module_state_t *state, const void *token, size_t length) 
   error.reject = APNS_REJECT_INVALID_TOKEN;
   PyOS_snprintf(error.message, sizeof error.message,
                 "the token is %d hex digits as bytes, not the %d"
-                " bytes that they stand for: pass them as str",
+                " bytes that they represent: pass them as str",
                 (int)digits, (int)(digits / 2));
   raise_error(state, &error);
   return false;
@@ -125,13 +125,13 @@ PyMethodDef token_functions[] = {
      "token_from_hex(text, /)\n--\n\n"
      "A device token from hex: either case, with the angle brackets and spaces in\n"
      "which NSData prints it.\n\n"
-     "ArgumentError names the character that is none, and its position from 0."},
+     "ArgumentError names the character that is not hex, and its position from 0."},
     {"token_to_hex", to_hex, METH_O,
      "token_to_hex(token, /)\n--\n\nA device token as lowercase hex."},
     {"token_from_base64", from_base64, METH_O,
      "token_from_base64(text, /)\n--\n\n"
-     "A device token from base64: the standard alphabet, with its padding or without,\n"
-     "and nothing else, neither spaces nor line breaks."},
+     "A device token from base64: the standard alphabet, with or without padding, and\n"
+     "without spaces or line breaks."},
     {"token_to_base64", to_base64, METH_O,
      "token_to_base64(token, /)\n--\n\nA device token as base64 with its padding."},
     {NULL, NULL, 0, NULL}};

@@ -1,6 +1,6 @@
 """Push notifications to Apple devices.
 
-A provider is a server that pushes. It opens a session, sends, and learns the end of
+A provider is a server that pushes. It opens a session, sends, and learns the outcome of
 every notification it sent:
 
     import apns
@@ -15,10 +15,10 @@ Every notification that a send method took ends as exactly one of accepted, reje
 unknown. When it raises an exception, it did not take the notification. Leaving the block
 waits until all outcomes are known. Failures are an apns.Error.
 
-Threads: every object may be used by any number of threads. Where one waits, the others
-run. Fork: a session belongs to the process that made it; a child makes its own. Each
-interpreter of a process has types and classes of its own; objects do not go from one
-to another.
+Threads: any number of threads may use every object. While one waits, the others run.
+Fork: a session belongs to the process that made it; a child makes its own. Each
+interpreter of a process has its own types and classes; objects cannot go from one to
+another.
 
 The logger "apns" gets messages about connections and about notifications sent again or
 rejected, and warnings about those that end as unknown.
@@ -28,7 +28,11 @@ from ._openssl import load_core
 
 load_core(__path__)
 
-from ._constants import (  # noqa: E402
+from ._channels import ChannelDescription, ChannelsAnswer  # noqa: E402
+from ._constants import (
+    CHANNEL_ID_MAX,
+    CHANNELS_HOST_PRODUCTION,
+    CHANNELS_HOST_SANDBOX,
     EXPIRY_ONCE,
     FEEDBACK_HOST_PRODUCTION,
     FEEDBACK_HOST_SANDBOX,
@@ -36,10 +40,13 @@ from ._constants import (  # noqa: E402
     HOST_HTTP2_SANDBOX,
     HOST_PRODUCTION,
     HOST_SANDBOX,
+    PAYLOAD_MAX_BROADCAST,
     PAYLOAD_MAX_FRAMED,
     PAYLOAD_MAX_HTTP2,
     PAYLOAD_MAX_LISTING,
     PAYLOAD_MAX_VOIP,
+    PORT_CHANNELS_PRODUCTION,
+    PORT_CHANNELS_SANDBOX,
     PORT_FEEDBACK,
     PORT_GATEWAY,
     PORT_HTTP2,
@@ -51,15 +58,19 @@ from ._constants import (  # noqa: E402
     Environment,
     EventKind,
     Format,
+    LogKind,
+    LogLevel,
     Protocol,
     PushType,
     Reason,
     Reject,
     Severity,
     Status,
+    Storage,
     TLSVersion,
 )
 from ._core import (
+    Channels,
     Credentials,
     Description,
     Device,
@@ -84,36 +95,40 @@ from ._core import (
     version,
 )
 from ._errors import (
+    AgainError,
     ArgumentError,
     ClosedError,
     CredentialsError,
     Error,
     ForkedError,
     FullError,
+    InDoubtError,
     NetworkError,
     ProtocolError,
+    RefusedError,
     TimeoutError,
     TLSError,
 )
+from ._log import LogLine
 from ._notification import Content, Notification, Token
 
 __version__ = version()
 
 __all__ = [
-    "EXPIRY_ONCE", "FEEDBACK_HOST_PRODUCTION", "FEEDBACK_HOST_SANDBOX",
+    "CHANNEL_ID_MAX", "CHANNELS_HOST_PRODUCTION", "CHANNELS_HOST_SANDBOX", "EXPIRY_ONCE", "FEEDBACK_HOST_PRODUCTION", "FEEDBACK_HOST_SANDBOX",
     "HOST_HTTP2_PRODUCTION", "HOST_HTTP2_SANDBOX", "HOST_PRODUCTION", "HOST_SANDBOX",
-    "PAYLOAD_MAX_FRAMED", "PAYLOAD_MAX_HTTP2", "PAYLOAD_MAX_LISTING",
-    "PAYLOAD_MAX_VOIP", "PORT_FEEDBACK", "PORT_GATEWAY", "PORT_HTTP2", "PORT_HTTP2_OTHER",
+    "PAYLOAD_MAX_BROADCAST", "PAYLOAD_MAX_FRAMED", "PAYLOAD_MAX_HTTP2", "PAYLOAD_MAX_LISTING",
+    "PAYLOAD_MAX_VOIP", "PORT_CHANNELS_PRODUCTION", "PORT_CHANNELS_SANDBOX", "PORT_FEEDBACK", "PORT_GATEWAY", "PORT_HTTP2", "PORT_HTTP2_OTHER",
     "TOKEN_MAX",
-    "Ambiguous", "Cause", "Check", "Environment", "EventKind", "Format", "Protocol", "PushType", "Reason", "Reject", "Severity", "Status",
+    "Ambiguous", "Cause", "Check", "Environment", "EventKind", "Format", "LogKind", "LogLevel", "Protocol", "PushType", "Reason", "Reject", "Severity", "Status", "Storage",
     "TLSVersion",
-    "Credentials", "Description", "Device", "Event", "Feedback", "Finding", "Payload", "Session",
+    "ChannelDescription", "Channels", "ChannelsAnswer", "Credentials", "Description", "Device", "Event", "Feedback", "Finding", "Payload", "Session",
     "Stats", "Strings",
     "check_payload", "push_type_text", "reason_http_status", "reason_text", "reject_text", "status_is_retryable", "status_name", "token_from_base64",
     "token_from_hex", "token_to_base64", "token_to_hex", "version",
-    "ArgumentError", "ClosedError", "CredentialsError", "Error", "ForkedError", "FullError",
-    "NetworkError", "ProtocolError", "TimeoutError", "TLSError",
-    "Content", "Notification", "Token",
+    "AgainError", "ArgumentError", "ClosedError", "CredentialsError", "Error", "ForkedError", "FullError", "InDoubtError",
+    "NetworkError", "ProtocolError", "RefusedError", "TimeoutError", "TLSError",
+    "Content", "LogLine", "Notification", "Token",
 ]  # fmt: skip
 
 # Tracebacks, reprs and pickles use the names that a program uses.

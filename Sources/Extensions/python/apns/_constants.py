@@ -27,6 +27,13 @@ PAYLOAD_MAX_FRAMED = 2048
 """Binary interface (Binary Provider API)."""
 PAYLOAD_MAX_HTTP2 = 4096
 PAYLOAD_MAX_VOIP = 5120
+PAYLOAD_MAX_BROADCAST = 5120
+CHANNEL_ID_MAX = 255
+"""The longest channel_id that the library takes, in bytes without the NUL."""
+CHANNELS_HOST_PRODUCTION = "api-manage-broadcast.push.apple.com"
+CHANNELS_HOST_SANDBOX = "api-manage-broadcast.sandbox.push.apple.com"
+PORT_CHANNELS_PRODUCTION = 2196
+PORT_CHANNELS_SANDBOX = 2195
 
 
 class Status(enum.IntEnum):
@@ -57,6 +64,12 @@ class Status(enum.IntEnum):
     """The session was closed."""
     ERR_FORKED = -12
     """Made by another process, before a fork()."""
+    ERR_AGAIN = -13
+    """`nonblocking`: not yet; wait for fileno(), then go on."""
+    ERR_REFUSED = -14
+    """Channels: the service refused it, see apns_channels_answer()."""
+    ERR_IN_DOUBT = -15
+    """Channels: no answer, and it may have been done: list them first."""
 
 
 class Reject(RejectNumber):
@@ -121,6 +134,17 @@ class Reason(ReasonNumber):
     INTERNAL_SERVER_ERROR = 30
     SERVICE_UNAVAILABLE = 31
     SHUTDOWN = 32
+    MISSING_CHANNEL_ID = 33
+    """Of broadcasts and channels (Handling error responses from APNs)."""
+    BAD_CHANNEL_ID = 34
+    """Not base64, or longer than the service allows."""
+    CHANNEL_NOT_REGISTERED = 35
+    CANNOT_CREATE_CHANNEL_CONFIG = 36
+    """The app has its 10,000 channels."""
+    FEATURE_NOT_ENABLED = 37
+    """Broadcasts are not enabled for the app."""
+    MISSING_PUSH_TYPE = 38
+    TOPIC_MISMATCH = 39
     OTHER = 255
     """A reason that is not listed here."""
 
@@ -158,7 +182,8 @@ class Cause(CauseNumber):
     it without an error. A session reconnects by itself. Also PROTOCOL: a feedback list that stops
     in the middle of a tuple."""
     LOOKUP_TIMEOUT = 9
-    """The caller's own apns_lookup_t gave no answer within connect_timeout."""
+    """No name server answered within connect_timeout, or the caller's own apns_lookup_t gave no
+    answer. Check /etc/resolv.conf and the network."""
     CONNECT_TIMEOUT = 10
     """The connection was not made in time. Usually a firewall drops the packets: open the port,
     try another one (PORT_HTTP2_OTHER), or use a proxy."""
@@ -277,26 +302,42 @@ class Cause(CauseNumber):
     """The topic is empty, missing or too long, or has a character that no topic may have."""
     HTTP2_NOT_BUILT_IN = 57
     """The options ask for HTTP/2 or a provider token, and this library was built without HTTP/2."""
+    PROVIDER_TOKEN = 58
+    """The credentials' token_callback or sign_callback gave no token or signature (CREDENTIALS),
+    or has none at the moment (TIMEOUT). The message has the callback's own words. Nothing is lost:
+    the next call asks again."""
 
 
 class PushType(PushTypeNumber):
     """What kind of push a notification is, for HTTP/2 (the header apns-push-type)."""
 
     DEFAULT = 0
-    """Background if the payload's aps has content-available 1 and neither alert, badge nor sound;
-    otherwise alert."""
+    """That of the topic, if it ends in a suffix below that begins with .push-type. Otherwise that
+    of the payload: liveactivity if its aps has event, with content-state or dismissal-date;
+    background if its aps has content-available 1 and neither alert, badge nor sound; mdm if it has
+    mdm and no aps. All else is alert: content-changed does not say whether it is for widgets or
+    for controls."""
     ALERT = 1
     BACKGROUND = 2
     """Only with priority 5; 0 means 5."""
     LOCATION = 3
+    """Topic: .location-query."""
     VOIP = 4
+    """Topic: .voip."""
     COMPLICATION = 5
+    """Topic: .complication."""
     FILEPROVIDER = 6
+    """Topic: .pushkit.fileprovider."""
     MDM = 7
+    """Topic: the certificate's UID."""
     LIVEACTIVITY = 8
+    """Topic: .push-type.liveactivity."""
     PUSHTOTALK = 9
+    """Topic: .voip-ptt."""
     WIDGETS = 10
+    """Topic: .push-type.widgets."""
     CONTROLS = 11
+    """Topic: .push-type.controls."""
 
 
 class Protocol(enum.IntEnum):
@@ -367,18 +408,95 @@ class Environment(enum.IntFlag):
     """Extension 1.2.840.113635.100.6.3.2."""
 
 
+class Storage(enum.IntEnum):
+    """What a channel keeps for devices that follow it later ("message-storage-policy")."""
+
+    NONE = 0
+    """Nothing: an update reaches the devices that are there."""
+    LATEST = 1
+    """The latest update, until its expiry."""
+
+
 class Check(enum.IntFlag):
     """Mistakes that gateways, the service and devices silently ignore, for the option `checks`."""
 
     PAYLOAD = 1
-    """The payload has an error that check_payload() finds (its warnings do not count), or needs
-    priority 5 and has priority 10. Reads the payload once and allocates nothing. A builder's
-    payload has no errors and is not read."""
+    """The payload has an error that check_payload() finds (its warnings do not count), needs
+    priority 5 and has priority 10, or would start a Live Activity by a broadcast. Reads the
+    payload once and allocates nothing. A builder's payload has no errors and is not read. HTTP/2,
+    also what does not fit the push type: a topic without the type's suffix, or with the
+    `.push-type.` of another one; liveactivity without a key of a Live Activity, widgets and
+    controls without `content-changed`, mdm without `mdm`; alert with a Live Activity or
+    `content-changed`, and nothing that is shown or wakes the app."""
     EXPIRY = 2
     """The expiry is in the past, or is no plausible time in UNIX seconds: it looks like a duration
     (3600) or like milliseconds. 0 and EXPIRY_ONCE are fine."""
     ALL = 3
     """Both."""
+
+
+class LogLevel(enum.IntEnum):
+    """How much a line of the log matters."""
+
+    DEFAULT = 0
+    """Info."""
+    ERROR = 1
+    """Nothing can be sent until somebody acts: the provider is refused."""
+    WARNING = 2
+    """Something failed, and the session continues by itself."""
+    NOTICE = 3
+    """Worth knowing: a pause, notifications that are sent again."""
+    INFO = 4
+    """The usual: connections made, provider tokens renewed."""
+    DEBUG = 5
+    """What the session is about to do."""
+    TRACE = 6
+    """Every frame: without payloads, and with device tokens shortened."""
+
+
+class LogKind(Word):
+    """What a line of the log is about.
+
+    str() is the word, such as "goaway".
+    """
+
+    CONNECTED = 1
+    """Info: a connection is open; `resumed`, and `milliseconds` it took."""
+    REFUSED = 2
+    """Warning: a connection could not be made; error: the peer refuses the provider."""
+    ENDED = 3
+    """The peer ended a connection, or it broke; warning with `count` notifications in flight on
+    it, else info."""
+    GIVEN_UP = 4
+    """Warning: the session ended a connection that was of no use."""
+    GOAWAY = 5
+    """The service says that it ends a connection, and why; notice, or warning with an error.
+    Binary: status 10."""
+    RESET = 6
+    """Warning: the service reset a stream, and why."""
+    OVERDUE = 7
+    """Warning: `count` answers did not come in time."""
+    RESENT = 8
+    """Notice: `count` notifications are sent again."""
+    LATER = 9
+    """Notice: the service asked to be sent a notification later, in `milliseconds`."""
+    PAUSE = 10
+    """Notice: no connection is made for `milliseconds`, and why."""
+    FULL = 11
+    """Info: the window is full, and a call waits; notice: the caller has to take `count` outcomes.
+    """
+    TOKEN = 12
+    """Info: another provider token; warning: APNs refused one; error: there is none."""
+    CACHE = 13
+    """Warning: the token_cache_file cannot be used, and why."""
+    CLOSED = 14
+    """Info: the session has closed, and its counts."""
+    CONNECTING = 15
+    """Debug: a connection is begun."""
+    ASKED = 16
+    """Debug: the peer is asked whether it is there, by a PING; binary: for proof."""
+    FRAME = 17
+    """Trace: a frame, with > sent and with < received."""
 
 
 class Severity(enum.IntEnum):

@@ -1,5 +1,6 @@
 """The part of apns that is written in C."""
 
+import builtins
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
@@ -8,7 +9,9 @@ from typing import Any, Final, Literal, TypedDict, TypeVar, final, overload
 from _typeshed import structseq
 from typing_extensions import Self, Unpack
 
+from ._channels import ChannelDescription, ChannelsAnswer
 from ._constants import EventKind, Reason, Reject, Severity
+from ._log import Log
 from ._notification import Content, Token
 
 _T = TypeVar("_T")
@@ -32,6 +35,18 @@ _Item = (
         int | None,
         str | None,
         int | str | None,
+        str | None,
+        str | None,
+    ]
+    | tuple[
+        Token | None,
+        Content,
+        object,
+        int | None,
+        int | None,
+        str | None,
+        int | str | None,
+        str | None,
         str | None,
         str | None,
     ]
@@ -63,6 +78,12 @@ class Credentials:
         crl_directory: _Path | None = None,
         pinned_keys: list[str] | tuple[str, ...] | None = None,
         security_level: int = 0,
+        token_provider: Callable[
+            [Literal["first", "aged", "refused"]],
+            str | _Bytes | tuple[str | _Bytes | None, float] | None,
+        ]
+        | None = None,
+        token_cache: _Path | Literal[False] | None = None,
     ) -> Self: ...
     @property
     def closed(self) -> bool: ...
@@ -109,13 +130,20 @@ class Session:
         proxy_password: str | None = None,
         proxy_port: int = 0,
         protocol: int | Literal["binary", "http2"] = 0,
+        device_order: bool = False,
         topic: str | None = None,
         ping_after: int = 0,
         retry_timeout: float | None = None,
         prove_after: int = 0,
         checks: int | None = 3,
+        nonblocking: bool = False,
+        addresses: str | None = None,
+        retry_schedule: str | None = None,
+        server_error_schedule: str | None = None,
+        log_level: int | Literal["error", "warning", "notice", "info", "debug", "trace"] = 0,
         # end of the options of a session
         events_max: int = 1048576,
+        log: Log | None = None,
     ) -> Self: ...
     @property
     def credentials(self) -> Credentials: ...
@@ -125,10 +153,16 @@ class Session:
     def port(self) -> int: ...
     @property
     def closed(self) -> bool: ...
+    @property
+    def timeout(self) -> float | None: ...
+    def fileno(self) -> int: ...
+    def process(self) -> bool: ...
+    def wake(self) -> None: ...
+    def use_credentials(self, credentials: Credentials, /) -> None: ...
     def connect(self) -> None: ...
     def send(
         self,
-        token: Token,
+        token: Token | None,
         payload: Content,
         *,
         user_data: object = None,
@@ -139,6 +173,7 @@ class Session:
         push_type: int | str | None = 0,
         collapse_id: str | None = None,
         apns_id: str | None = None,
+        channel_id: str | None = None,
     ) -> int: ...
     def send_many(self, notifications: Iterable[_Item], /) -> int: ...
     def flush(self) -> None: ...
@@ -147,6 +182,7 @@ class Session:
     def next_event(self, timeout: float | None = 0) -> Event | None: ...
     def events(self, timeout: float | None = 0) -> Iterator[Event]: ...
     def stats(self) -> Stats: ...
+    def metrics(self) -> _Metrics: ...
     def close(self, timeout: float | None = None) -> None: ...
     def __iter__(self) -> Iterator[Event]: ...
     def __enter__(self) -> Self: ...
@@ -167,9 +203,9 @@ class Events:
 
 class _Keys(TypedDict, total=False):
     alert: str
-    title: str
+    title: str | dict[str, Any]
     subtitle: str
-    body: str
+    body: str | dict[str, Any]
     title_loc_key: str
     subtitle_loc_key: str
     loc_key: str
@@ -189,6 +225,17 @@ class _Keys(TypedDict, total=False):
     content_available: int
     mutable_content: int
     relevance_score: float
+    timestamp: int
+    event: str
+    content_state: dict[str, Any]
+    stale_date: int
+    dismissal_date: int
+    attributes_type: str
+    attributes: dict[str, Any]
+    input_push_token: int
+    input_push_channel: str
+    alert_sound: str
+    content_changed: bool
 
 @final
 class Payload:
@@ -247,13 +294,64 @@ class Feedback:
         proxy_port: int = 0,
         list_timeout: float | None = None,
         tuples_max: int = 0,
+        nonblocking: bool = False,
+        addresses: str | None = None,
         # end of the options of a feedback
     ) -> Self: ...
     @property
     def closed(self) -> bool: ...
     def close(self) -> None: ...
+    def fileno(self) -> int: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> Device: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
+
+@final
+class Channels:
+    """The channels of an app: what broadcasts go to."""
+
+    def __new__(
+        cls,
+        credentials: Credentials,
+        *,
+        # options of channels: generated
+        host: str | None = None,
+        server_name: str | None = None,
+        port: int = 0,
+        environment: int | Literal["sandbox", "production"] = 0,
+        topic: str | None = None,
+        connect_timeout: float | None = None,
+        answer_timeout: float | None = None,
+        proxy_host: str | None = None,
+        proxy_user: str | None = None,
+        proxy_password: str | None = None,
+        proxy_port: int = 0,
+        nonblocking: bool = False,
+        addresses: str | None = None,
+        log_level: int | Literal["error", "warning", "notice", "info", "debug", "trace"] = 0,
+        # end of the options of channels
+        log: Log | None = None,
+    ) -> Self: ...
+    @property
+    def closed(self) -> bool: ...
+    @property
+    def timeout(self) -> float | None: ...
+    @property
+    def answer(self) -> ChannelsAnswer | None: ...
+    def create(self, storage: int | Literal["none", "latest"]) -> str: ...
+    def describe(self, channel_id: str) -> ChannelDescription: ...
+    def delete(self, channel_id: str) -> None: ...
+    def list(self) -> builtins.list[str]: ...
+    def cancel(self) -> None: ...
+    def close(self) -> None: ...
+    def fileno(self) -> int: ...
     def __enter__(self) -> Self: ...
     def __exit__(
         self,
@@ -289,7 +387,42 @@ class Event(structseq[Any], tuple[EventKind, Reject, int, Any]):
     @property
     def token(self) -> bytes: ...
     @property
+    def retry_after(self) -> int: ...
+    @property
+    def unique_id(self) -> str: ...
+    @property
     def why(self) -> str: ...
+
+class _Metrics(TypedDict):
+    """What Session.metrics() returns."""
+
+    answers: int
+    answer_seconds: float
+    times: dict[float, int]
+    classes: dict[int, int]
+    reasons: dict[str, int]
+    rejected_reasons: dict[str, int]
+    rejects: dict[str, int]
+    retries_asked: int
+    resends_in_doubt: int
+    resends_unprocessed: int
+    tls12_full: int
+    tls12_resumed: int
+    tls13_full: int
+    tls13_resumed: int
+    connect_failures: dict[str, int]
+    bytes_written: int
+    bytes_read: int
+    goaways: int
+    pings: int
+    resets: int
+    overdue: int
+    tokens: int
+    connecting: int
+    open: int
+    draining: int
+    standby: int
+    pause: float
 
 @final
 class Stats(

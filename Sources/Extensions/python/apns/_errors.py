@@ -7,41 +7,49 @@
     +-- TLSError            handshake or verification failed
     +-- CredentialsError    a certificate, a key or trust anchors cannot be used
     +-- ProtocolError       the peer broke the protocol
-    +-- FullError           outcomes wait to be taken
+    +-- FullError           the window is full of outcomes: take them
     +-- ClosedError         the object was closed
     +-- ForkedError         made by another process, before a fork()
+    +-- AgainError          with `nonblocking`: not yet; a BlockingIOError too
+    +-- RefusedError        Channels: the service said no; `reason` says why
+    +-- InDoubtError        Channels: no answer, and the channel may have been made
 
-MemoryError is raised where there is no memory, TypeError for an argument of the wrong type.
+MemoryError is raised when memory runs out, TypeError for an argument of the wrong type.
 """
 
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ._constants import Cause, Reject, Status
+from ._constants import Cause, Reason, Reject, Status
+
+if TYPE_CHECKING:
+    from ._channels import ChannelsAnswer
 
 
 class Error(Exception):
-    """What went wrong, in detail. Its text is one line and never holds a secret."""
+    """What went wrong, in detail. Its text is one line and never contains a secret."""
 
     message: str
-    """The line, for people."""
+    """What went wrong, for people."""
     status: Status
     cause: Cause
-    """What exactly went wrong, for programs; NONE: the status says it all."""
+    """What exactly went wrong, for programs; NONE: the status says everything."""
     errno: int
-    """The system's, 0 where it was not at fault."""
+    """The system's error number; 0: the system did not fail."""
     tls_code: int
     """OpenSSL's error code, 0 for none."""
     reject: Reject
-    """The status with which a gateway would have refused the notification, or the text of a token,
-    that was refused here, so that a program needs one table for both; NONE: there is none."""
+    """The status with which a gateway would have refused what this call refused, a notification
+    or the text of a token, so that a program needs only one table; NONE: there is none."""
 
     taken: int
     """Of send_many(): how many notifications the session took."""
     unresolved: int
     """Of drain(): how many notifications have no outcome yet."""
+    answer: ChannelsAnswer | None
+    """Of Channels: what the service answered; None: it did not."""
 
     def __init__(
         self,
@@ -60,10 +68,12 @@ class Error(Exception):
         self.reject = Reject(reject)
         self.cause = Cause(cause)
         self.taken = self.unresolved = 0
+        self.answer = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         numbers = (int(self.status), self.errno, self.tls_code, int(self.reject), int(self.cause))
-        return type(self), (self.message, *numbers), {"taken": self.taken, "unresolved": self.unresolved}
+        others = {"taken": self.taken, "unresolved": self.unresolved, "answer": self.answer}
+        return type(self), (self.message, *numbers), others
 
     @property
     def is_retryable(self) -> bool:
@@ -98,15 +108,32 @@ class ProtocolError(Error):
 
 
 class FullError(Error):
-    """Outcomes wait: take them with next_event()."""
+    """The window is full of outcomes: take them with next_event()."""
 
 
 class ClosedError(Error):
-    """The session, the credentials or the feedback were closed."""
+    """The session, the credentials or the feedback was closed."""
 
 
 class ForkedError(Error):
     """Made by another process, before a fork()."""
+
+
+class AgainError(Error, BlockingIOError):  # type: ignore[misc]
+    """With `nonblocking`: not yet. Wait until the descriptor is readable, then go on."""
+
+
+class RefusedError(Error):
+    """Channels: the service's answer is no."""
+
+    @property
+    def reason(self) -> Reason:
+        """Why, as `answer` has it."""
+        return self.answer.reason if self.answer else Reason.NONE
+
+
+class InDoubtError(Error):
+    """Channels: create() got no answer, and the channel may have been made: look at list()."""
 
 
 _BY_STATUS: dict[int, type[Error]] = {
@@ -121,4 +148,7 @@ _BY_STATUS: dict[int, type[Error]] = {
     Status.ERR_FULL: FullError,
     Status.ERR_CLOSED: ClosedError,
     Status.ERR_FORKED: ForkedError,
+    Status.ERR_AGAIN: AgainError,
+    Status.ERR_REFUSED: RefusedError,
+    Status.ERR_IN_DOUBT: InDoubtError,
 }

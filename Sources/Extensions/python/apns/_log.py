@@ -1,8 +1,14 @@
-"""Changes of a session's counts since the last call, for the logger "apns"."""
+"""What a session tells a log: its lines, for the option `log`, and changes of its counts since the
+last call, for the logger "apns"."""
 
 from __future__ import annotations
 
+import dataclasses
 import logging
+from collections.abc import Callable
+from typing import Union
+
+from ._constants import Cause, LogKind, LogLevel
 
 logger = logging.getLogger("apns")
 
@@ -16,5 +22,74 @@ def changes(host: str, port: int, connects: int, resent: int, rejected: int, unk
         logger.info("%s, port %d: %d notifications rejected", host, port, rejected)
     if unknown:
         logger.warning(
-            "%s, port %d: the end of %d notifications is not known", host, port, unknown
+            "%s, port %d: the outcome of %d notifications is unknown", host, port, unknown
         )
+
+
+@dataclasses.dataclass(frozen=True)
+class LogLine:
+    """A line of a session's log."""
+
+    level: LogLevel
+    kind: LogKind | int
+    """An int where only a newer library has the kind."""
+    line: str
+    peer: str
+    """"host:port", as in the options."""
+    connection: int
+    """The session's connections are numbered from 1; 0: about none of them."""
+    cause: Cause
+    count: int
+    """How many it is about, where the kind says so."""
+    seconds: float
+    left_out: int
+    """So many lines of this kind were left out before this one."""
+    resumed: bool
+    """The handshake resumed an earlier TLS session."""
+
+
+Log = Union[logging.Logger, "logging.LoggerAdapter[logging.Logger]", Callable[[LogLine], object]]
+
+LEVELS = {
+    LogLevel.ERROR: logging.ERROR,
+    LogLevel.WARNING: logging.WARNING,
+    LogLevel.NOTICE: logging.INFO,
+    LogLevel.INFO: logging.INFO,
+    LogLevel.DEBUG: logging.DEBUG,
+    LogLevel.TRACE: logging.DEBUG,
+}
+
+
+def tell(
+    log: Log,
+    level: int,
+    kind: int,
+    line: str,
+    peer: str,
+    connection: int,
+    cause: int,
+    count: int,
+    milliseconds: int,
+    left_out: int,
+    resumed: int,
+) -> None:
+    try:
+        known: LogKind | int = LogKind(kind)
+    except ValueError:
+        known = kind
+    said = LogLine(
+        LogLevel(level),
+        known,
+        line,
+        peer,
+        connection,
+        Cause(cause),
+        count,
+        milliseconds / 1000,
+        left_out,
+        bool(resumed),
+    )
+    if isinstance(log, (logging.Logger, logging.LoggerAdapter)) or not callable(log):
+        log.log(LEVELS[said.level], "%s: %s", peer, line, extra={"apns": said})
+    else:
+        log(said)

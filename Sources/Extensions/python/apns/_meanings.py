@@ -20,7 +20,7 @@ REJECTS: dict[Reject, str] = {
 
 REASONS: dict[Reason, str] = {
     Reason.BAD_DEVICE_TOKEN: "not a token, or one of the other environment: sandbox or production",
-    Reason.DEVICE_TOKEN_NOT_FOR_TOPIC: "the token is another app's, not the topic's",
+    Reason.DEVICE_TOKEN_NOT_FOR_TOPIC: "the token belongs to another app, not the topic's",
     Reason.MISSING_DEVICE_TOKEN: "the notification has no device token",
     Reason.MISSING_TOPIC: "the session needs a topic: the app's bundle identifier",
     Reason.PAYLOAD_EMPTY: "the notification has no payload",
@@ -51,4 +51,11 @@ REASONS: dict[Reason, str] = {
     Reason.INTERNAL_SERVER_ERROR: "the service's own trouble",
     Reason.SERVICE_UNAVAILABLE: "the service is busy",
     Reason.SHUTDOWN: "the service is going away",
+    Reason.MISSING_CHANNEL_ID: "the request names no channel",
+    Reason.BAD_CHANNEL_ID: "the channel's identifier is not one",
+    Reason.CHANNEL_NOT_REGISTERED: "there is no such channel of this app in this environment",
+    Reason.CANNOT_CREATE_CHANNEL_CONFIG: "the app has all the channels it may have",
+    Reason.FEATURE_NOT_ENABLED: "broadcasts are not enabled for this app",
+    Reason.MISSING_PUSH_TYPE: "there is no apns-push-type",
+    Reason.TOPIC_MISMATCH: "the bundle id is another app's, or has other capitals than the app's",
 }

@@ -9,13 +9,14 @@ from ._core import Payload
 Token = Union[bytes, bytearray, memoryview, str]
 """A device token: bytes, or hex."""
 Content = Union[bytes, bytearray, memoryview, str, "dict[str, Any]", Payload]
-"""A payload: JSON, a dict that will be JSON, or a Payload."""
+"""A payload: JSON, a dict to encode as JSON, or a Payload."""
 
 
 class Notification(NamedTuple):
-    """One notification to one device, as send() takes it. A plain tuple of these will do too."""
+    """One notification to one device, or to a channel, as send() takes it. A plain tuple of these
+    works too."""
 
-    token: Token
+    token: Token | None
     payload: Content
     user_data: object = None
     expiry: int = 0
@@ -24,3 +25,4 @@ class Notification(NamedTuple):
     push_type: int | str = 0
     collapse_id: str | None = None
     apns_id: str | None = None
+    channel_id: str | None = None

@@ -51,5 +51,7 @@ def __repr__(event: Event) -> str:
         said += f", reason={event.reason_text or event.reason.text}"
     if event.http_status:
         said += f", http_status={event.http_status}"
-    said += f", identifier={event.identifier}, token={event.token.hex()}"
+    said += f", identifier={event.identifier}"
+    if event.token:  # a broadcast has none
+        said += f", token={event.token.hex()}"
     return f"apns.Event({said}, user_data={event.user_data!r})"

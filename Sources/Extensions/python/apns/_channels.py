@@ -1,0 +1,40 @@
+"""What the service of channels says."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ._constants import PushType, Reason, Storage
+
+
+class ChannelDescription(NamedTuple):
+    """What the service says of a channel."""
+
+    storage: Storage | int
+    """What it keeps for devices that follow it later; an int where only a newer service knows it."""
+    push_type: PushType
+    """LIVEACTIVITY; DEFAULT: another one."""
+
+
+class ChannelsAnswer(NamedTuple):
+    """What the service answered to a request."""
+
+    http_status: int
+    reason: Reason
+    reason_text: str
+    """The reason as the service wrote it, even if it is not listed."""
+    request_id: str
+    """The apns-request-id, for questions to Apple; empty: there was none."""
+    retry_after: int
+    """After how many seconds the request may be made again; 0: there is no point in it."""
+
+
+def description(storage: int, push_type: int) -> ChannelDescription:
+    known = storage in Storage.__members__.values()
+    return ChannelDescription(Storage(storage) if known else storage, PushType(push_type))
+
+
+def answer(
+    http_status: int, reason: int, reason_text: str, request_id: str, retry_after: int
+) -> ChannelsAnswer:
+    return ChannelsAnswer(http_status, Reason(reason), reason_text, request_id, retry_after)

@@ -1,0 +1,730 @@
+"""Sessions, feedback and channels for asyncio, or any loop with its interface, such as uvloop's.
+
+    import apns, apns.aio
+
+    async with apns.aio.Session(who, protocol="http2", topic="com.example.app") as session:
+        outcome = await session.send(token, {"aps": {"alert": "Hello"}})
+        print(outcome.why)
+
+No call holds up the loop, and there is no thread and no timer behind it: the loop watches one
+descriptor for each session.
+
+The logger "apns.aio" gets a warning for each connection that cannot be made or was lost. The
+session tries again by itself, and no notification is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import collections
+import logging
+import time
+import weakref
+from collections.abc import AsyncIterator, Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from . import _core
+from ._constants import EventKind, Status
+from ._errors import (
+    AgainError,
+    ArgumentError,
+    ClosedError,
+    Error,
+    ForkedError,
+    FullError,
+    TimeoutError,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from ._channels import ChannelDescription, ChannelsAnswer
+    from ._constants import Storage
+    from ._core import Credentials, Device, Event, Stats, _Metrics
+    from ._notification import Content, Token
+
+__all__ = ["Channels", "Feedback", "Session"]
+
+logger = logging.getLogger("apns.aio")
+
+_T = TypeVar("_T")
+
+# A turn of the loop handles this many outcomes or notifications at most, and ends after this many
+# seconds, so that others in the loop have theirs. Each outcome wakes a task, which takes longer.
+_TURN_COUNT = 64
+_TURN_SECONDS = 0.001
+
+# A failure of sending that is the notification's, or that ends the session. Any other is news.
+_FINAL = (ArgumentError, ClosedError, ForkedError)
+
+
+class _Queued:
+    """A notification that waits for room in the window."""
+
+    __slots__ = ("future", "wants_outcome", "token", "payload", "options")
+
+    def __init__(
+        self,
+        future: asyncio.Future[Any],
+        wants_outcome: bool,
+        token: Token | None,
+        payload: Content,
+        options: dict[str, Any],
+    ) -> None:
+        self.future = future
+        self.wants_outcome = wants_outcome
+        self.token = token
+        self.payload = payload
+        self.options = options
+
+
+def _watch(loop: asyncio.AbstractEventLoop, descriptor: int, session: weakref.ref[Session]) -> None:
+    alive = session()
+    if alive is not None:
+        alive._process()
+    else:
+        loop.remove_reader(descriptor)
+
+
+def _resolve(future: asyncio.Future[Any], result: Any = None) -> None:
+    if not future.done():
+        future.set_result(result)
+
+
+def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
+    if not future.done():
+        future.set_exception(error)
+
+
+class Session:
+    """A provider's session with one gateway, in the running event loop.
+
+    It takes the options of apns.Session, all but nonblocking, and is made in a coroutine. As an
+    asynchronous context manager it drains and closes at the end of the block; after an exception
+    it closes at once.
+
+    on_news
+        Is called with each apns.Error that tells of a connection, such as one that cannot be
+        made. The latest is the attribute last_error, too.
+    keep_cancelled
+        When a task is cancelled that awaits send(), and the notification was already taken, its
+        outcome is delivered by events(), an acceptance too. False: it is dropped.
+    report_accepted
+        Acceptances of posted notifications are events too, not only rejections and unknown ends.
+        send() returns them in any case.
+    events_max
+        When this many events wait to be taken from events(), post_nowait() raises FullError and
+        post() waits.
+    """
+
+    def __init__(
+        self,
+        credentials: Credentials,
+        *,
+        on_news: Callable[[Error], object] | None = None,
+        keep_cancelled: bool = True,
+        report_accepted: bool = False,
+        events_max: int = 1 << 20,
+        **options: Any,
+    ) -> None:
+        if "nonblocking" in options:
+            raise TypeError("apns.aio.Session() takes no nonblocking: it never waits")
+        if events_max < 1:
+            raise ValueError("events_max is not at least 1")
+        self.on_news = on_news
+        self.last_error: Error | None = None
+        self._loop = asyncio.get_running_loop()
+        self._keep_cancelled = keep_cancelled
+        self._reports_accepted = report_accepted
+        self._events_max = events_max
+        self._awaiting: dict[int, asyncio.Future[Event]] = {}
+        self._queue: collections.deque[_Queued] = collections.deque()
+        self._events: collections.deque[Event] = collections.deque()
+        self._readers: collections.deque[asyncio.Future[None]] = collections.deque()
+        self._connecting: list[asyncio.Future[None]] = []
+        self._draining: list[asyncio.Future[None]] = []
+        self._ended: asyncio.Future[None] | None = None  # while it closes
+        self._is_scheduled = False  # the next turn
+        self._credit = _TURN_COUNT  # how many notifications may be sent before it
+        # As apns.Session has it for a timeout of None.
+        self._patience = (options.get("connect_timeout") or 10) + (
+            options.get("write_timeout") or 10
+        )
+        self._has_closed = False  # the library's session
+        self._is_over = False  # and all its outcomes were delivered
+        self._core = _core.Session(
+            credentials, nonblocking=True, report_accepted=True, events_max=events_max, **options
+        )
+        self._descriptor = self._core.fileno()
+        self._loop.add_reader(
+            self._descriptor, _watch, self._loop, self._descriptor, weakref.ref(self)
+        )
+
+    # ---- What it is ---------------------------------------------------------------------
+
+    @property
+    def credentials(self) -> Credentials:
+        """The Credentials that new connections use."""
+        return self._core.credentials
+
+    @property
+    def host(self) -> str:
+        """The gateway's name or address."""
+        return self._core.host
+
+    @property
+    def port(self) -> int:
+        """The gateway's port."""
+        return self._core.port
+
+    @property
+    def closed(self) -> bool:
+        """Whether it takes no more notifications."""
+        return self._ended is not None or self._core.closed
+
+    @property
+    def queued(self) -> int:
+        """How many notifications wait for room in the window; the session has not taken them."""
+        return sum(not one.future.done() for one in self._queue)
+
+    def stats(self) -> Stats:
+        """Counts of what the session has taken, as apns.Session.stats() has them."""
+        return self._core.stats()
+
+    def metrics(self) -> _Metrics:
+        """What a monitoring system asks for, as apns.Session.metrics() has it."""
+        return self._core.metrics()
+
+    def gone(self) -> list[Device]:
+        """HTTP/2: takes the devices that the service reported as gone."""
+        return self._core.gone()
+
+    def __repr__(self) -> str:
+        closed = ", closed" if self.closed else ""
+        return f"<apns.aio.Session to {self.host}, port {self.port}{closed}>"
+
+    def use_credentials(self, credentials: Credentials, /) -> None:
+        """Gives the session other credentials, as apns.Session.use_credentials() does."""
+        self._require_open()
+        self._core.use_credentials(credentials)
+
+    # ---- Sending ------------------------------------------------------------------------
+
+    async def connect(self) -> None:
+        """Connects now, which is the best place to find a mistake in host or credentials.
+
+        Raises what prevents the connection; the session itself goes on trying.
+        """
+        self._require_open()
+        try:
+            return self._core.connect()
+        except AgainError:
+            pass
+        future: asyncio.Future[None] = self._loop.create_future()
+        self._connecting.append(future)
+        try:
+            await future
+        finally:
+            self._connecting.remove(future)
+
+    async def send(
+        self,
+        token: Token | None,
+        payload: Content,
+        *,
+        user_data: object = None,
+        expiry: int | None = 0,
+        priority: int | None = 0,
+        topic: str | None = None,
+        push_type: int | str | None = 0,
+        collapse_id: str | None = None,
+        apns_id: str | None = None,
+        channel_id: str | None = None,
+    ) -> Event:
+        """Sends one notification and returns its outcome, an apns.Event.
+
+        A rejection is an outcome too, and no exception: look at `kind` and `why`. An exception
+        says that the session did not take the notification. While the window is full it waits
+        for room, in the order of the calls.
+
+        Over the binary interface, which answers only what it rejects, an acceptance is known when
+        it is proven: at the latest after prove_after, or as soon as the window is full or somebody
+        drains. HTTP/2 answers each at once.
+
+        Cancellation loses nothing: a notification that the session has taken stays in it, and its
+        outcome is an event, see keep_cancelled. One that still waited for room is not sent.
+        """
+        future: asyncio.Future[Event] = self._loop.create_future()
+        self._put(
+            future, True, token, payload,
+            user_data=user_data, expiry=expiry, priority=priority, topic=topic,
+            push_type=push_type, collapse_id=collapse_id, apns_id=apns_id, channel_id=channel_id,
+        )  # fmt: skip
+        return await future
+
+    async def post(
+        self,
+        token: Token | None,
+        payload: Content,
+        *,
+        user_data: object = None,
+        expiry: int | None = 0,
+        priority: int | None = 0,
+        topic: str | None = None,
+        push_type: int | str | None = 0,
+        collapse_id: str | None = None,
+        apns_id: str | None = None,
+        channel_id: str | None = None,
+    ) -> int:
+        """Hands over one notification, and returns the identifier by which its event knows it.
+
+        It waits only until there is room in the window. events() delivers the outcome. Cancelled
+        while it waits for room, the notification is not sent.
+        """
+        future: asyncio.Future[int] = self._loop.create_future()
+        self._put(
+            future, False, token, payload,
+            user_data=user_data, expiry=expiry, priority=priority, topic=topic,
+            push_type=push_type, collapse_id=collapse_id, apns_id=apns_id, channel_id=channel_id,
+        )  # fmt: skip
+        return await future
+
+    def post_nowait(
+        self,
+        token: Token | None,
+        payload: Content,
+        *,
+        user_data: object = None,
+        expiry: int | None = 0,
+        priority: int | None = 0,
+        topic: str | None = None,
+        push_type: int | str | None = 0,
+        collapse_id: str | None = None,
+        apns_id: str | None = None,
+        channel_id: str | None = None,
+    ) -> int:
+        """post() without waiting: AgainError where there is no room in the window, or others wait
+        for it; FullError: events_max events wait to be taken."""
+        self._require_open()
+        if len(self._events) >= self._events_max:
+            raise FullError("events wait: take them from events()", Status.ERR_FULL)
+        if self._queue:
+            raise AgainError("others wait for room in the window", Status.ERR_AGAIN)
+        return self._core.send(
+            token, payload, more=True,
+            user_data=user_data, expiry=expiry, priority=priority, topic=topic,
+            push_type=push_type, collapse_id=collapse_id, apns_id=apns_id, channel_id=channel_id,
+        )  # fmt: skip
+
+    def _put(
+        self,
+        future: asyncio.Future[Any],
+        wants_outcome: bool,
+        token: Token | None,
+        payload: Content,
+        **options: Any,
+    ) -> None:
+        self._require_open()
+        one = _Queued(future, wants_outcome, token, payload, options)
+        # Thousands of tasks may begin in one turn of the loop.
+        if self._credit == 0:
+            self._schedule()
+        elif not self._queue:
+            self._credit -= 1
+            if self._take(one):
+                return
+        self._queue.append(one)
+
+    def _take(self, one: _Queued) -> bool:
+        """Sends it, or fails it. False where it has to wait."""
+        if one.future.done():
+            return True
+        if not one.wants_outcome and len(self._events) >= self._events_max:
+            return False
+        try:
+            # The loop's next turn writes what its tasks sent in this one, all together.
+            identifier = self._core.send(one.token, one.payload, more=True, **one.options)
+        except (AgainError, FullError):
+            return False
+        except Error as error:
+            if isinstance(error, _FINAL):
+                _fail(one.future, error)
+                return True
+            self._tell(error)
+            return False
+        except Exception as error:  # such as a TypeError of an argument
+            _fail(one.future, error)
+            return True
+        if one.wants_outcome:
+            self._awaiting[identifier] = one.future
+        else:
+            one.future.set_result(identifier)
+        return True
+
+    def _require_open(self) -> None:
+        if self.closed:
+            raise ClosedError("the session was closed", Status.ERR_CLOSED)
+
+    # ---- Outcomes -----------------------------------------------------------------------
+
+    async def events(self) -> AsyncIterator[Event]:
+        """The outcomes of posted notifications, as they come, and those of cancelled sends.
+
+        Ends when the session has closed and all were taken. Each event goes to one taker.
+        """
+        given = 0
+        while True:
+            while self._events:
+                event = self._events.popleft()
+                if self._queue and not self._is_scheduled and len(self._events) < self._events_max:
+                    self._schedule()
+                yield event
+                given += 1
+                # Other tasks have their turn, whatever the taker does with it.
+                if given % _TURN_COUNT == 0:
+                    await asyncio.sleep(0)
+            if self._is_over:
+                return
+            reader: asyncio.Future[None] = self._loop.create_future()
+            self._readers.append(reader)
+            try:
+                await reader
+            finally:
+                if reader in self._readers:
+                    self._readers.remove(reader)
+                elif reader.done() and self._events:
+                    # Where this taker was cancelled, the event is the next one's.
+                    self._wake_reader()
+
+    async def drain(self, timeout: float | None = None) -> None:
+        """Waits until the outcome of every notification is known, for at most `timeout` seconds.
+
+        None: for connect_timeout and write_timeout together. TimeoutError: the time is over; its
+        `unresolved` says how many notifications have no outcome yet; they stay in the session.
+        Events may still wait to be taken.
+        """
+        future: asyncio.Future[None] = self._loop.create_future()
+        self._draining.append(future)
+        try:
+            self._look()
+            await asyncio.wait_for(future, self._patience if timeout is None else timeout)
+        except asyncio.TimeoutError:
+            error = TimeoutError("outcomes are not known in time", Status.ERR_TIMEOUT)
+            error.unresolved = self._core.stats().unresolved + self.queued
+            raise error from None
+        finally:
+            self._draining.remove(future)
+
+    async def close(self, timeout: float | None = None) -> None:
+        """Writes what waits, and listens until the gateway has answered, for at most `timeout`
+        seconds; None: for connect_timeout and write_timeout together.
+
+        What has no outcome then ends as unknown. What still waited for room raises ClosedError
+        from send() and post(). Closing goes on where the caller is cancelled.
+        """
+        if self._is_over:
+            return
+        if self._ended is None:
+            self._ended = self._loop.create_future()
+            waiting, self._queue = self._queue, collections.deque()
+            for one in waiting:
+                _fail(one.future, ClosedError("the session was closed", Status.ERR_CLOSED))
+            for future in self._connecting:
+                _fail(future, ClosedError("the session was closed", Status.ERR_CLOSED))
+            try:
+                self._core.close(timeout)
+                self._has_closed = True
+            except AgainError:
+                pass
+            except BaseException:
+                self._ended = None
+                raise
+            self._look()
+        await asyncio.shield(self._ended)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.closed or kind is not None:
+            return await self.close(0)
+        try:
+            await self.drain()
+        except BaseException:
+            await self.close(0)
+            raise
+        await self.close(1)
+
+    def __del__(self) -> None:
+        if getattr(self, "_descriptor", -1) >= 0 and not self._loop.is_closed():
+            self._loop.remove_reader(self._descriptor)
+
+    # ---- In the loop ----------------------------------------------------------------------
+
+    def _process(self) -> None:
+        """The descriptor is readable."""
+        self._credit = _TURN_COUNT
+        try:
+            if not self._core.process():
+                self._has_closed = True
+        except Error as error:
+            self._tell(error)
+        self._look()
+
+    def _tell(self, error: Error) -> None:
+        self.last_error = error
+        logger.warning("%s, port %d: %s", self.host, self.port, error)
+        for future in self._connecting:
+            _fail(future, error)
+        if self.on_news is not None:
+            try:
+                self.on_news(error)
+            except Exception:
+                logger.exception("on_news failed")
+
+    def _schedule(self) -> None:
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            self._loop.call_soon(self._turn)
+
+    def _turn(self) -> None:
+        self._is_scheduled = False
+        self._credit = _TURN_COUNT
+        self._look()
+
+    def _look(self) -> None:
+        """Delivers outcomes, sends what has room now, and ends what others wait for."""
+        if self._is_over or self._is_scheduled:
+            return
+        until = time.monotonic() + _TURN_SECONDS
+        if not self._deliver(until) or not self._send_queued(until):
+            return self._schedule()
+        self._end_connecting()
+        self._end_draining()
+        if self._has_closed:
+            self._end()
+
+    def _deliver(self, until: float) -> bool:
+        """False where more outcomes wait for the next turn."""
+        take = self._core.next_event
+        for count in range(_TURN_COUNT):
+            event = take()
+            if event is None:
+                return True
+            future = self._awaiting.pop(event.identifier, None)
+            if future is not None and not future.done():
+                future.set_result(event)
+            elif (
+                self._reports_accepted or event.kind is not EventKind.ACCEPTED
+                if future is None
+                else self._keep_cancelled
+            ):
+                self._events.append(event)
+                self._wake_reader()
+            if count % 16 == 15 and time.monotonic() >= until:
+                break
+        return False
+
+    def _wake_reader(self) -> None:
+        while self._readers:
+            reader = self._readers.popleft()
+            if not reader.done():
+                return reader.set_result(None)
+
+    def _send_queued(self, until: float) -> bool:
+        """False where more may have room in the next turn."""
+        queue, count = self._queue, 0
+        while queue:
+            if not self._take(queue[0]):
+                return True
+            queue.popleft()
+            count += 1
+            if count % 16 == 0 and (count >= _TURN_COUNT or time.monotonic() >= until):
+                return not queue
+        return True
+
+    def _end_connecting(self) -> None:
+        if not any(not future.done() for future in self._connecting):
+            return
+        try:
+            self._core.connect()
+        except AgainError:
+            return
+        except Error as error:
+            return self._tell(error)
+        for future in self._connecting:
+            _resolve(future)
+
+    def _end_draining(self) -> None:
+        if not any(not future.done() for future in self._draining):
+            return
+        if not self._has_closed:
+            if self._queue:
+                return
+            try:
+                self._core.drain()
+            except AgainError:
+                return
+            except ClosedError:
+                if self._ended is not None:
+                    return
+            except Error as error:
+                return self._tell(error)
+            if self._core.stats().events:
+                return self._schedule()
+        for future in self._draining:
+            _resolve(future)
+
+    def _end(self) -> None:
+        self._is_over = True
+        self._loop.remove_reader(self._descriptor)
+        self._descriptor = -1
+        for reader in self._readers:
+            _resolve(reader)
+        if self._ended is None:
+            self._ended = self._loop.create_future()
+        _resolve(self._ended)
+
+
+class _ByDescriptor(Generic[_Core]):
+    """What never waits and has a descriptor, for which one task at a time waits."""
+
+    def __init__(
+        self, make: Callable[..., _Core], credentials: Credentials, options: dict[str, Any]
+    ) -> None:
+        if "nonblocking" in options:
+            raise TypeError(
+                f"apns.aio.{type(self).__name__}() takes no nonblocking: it never waits"
+            )
+        self._loop = asyncio.get_running_loop()
+        self._core = make(credentials, nonblocking=True, **options)
+        self._waiter: asyncio.Future[None] | None = None
+
+    @property
+    def closed(self) -> bool:
+        """Whether close() was called."""
+        return self._core.closed
+
+    def close(self) -> None:
+        """Closes the connection. A task that waits gets ClosedError."""
+        if self._waiter is not None:
+            self._loop.remove_reader(self._core.fileno())
+            _resolve(self._waiter)
+        self._core.close()
+
+    async def _wait(self) -> None:
+        descriptor = self._core.fileno()
+        self._waiter = self._loop.create_future()
+        self._loop.add_reader(descriptor, _resolve, self._waiter)
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+            if not self._core.closed:
+                self._loop.remove_reader(descriptor)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        self.close()
+
+
+class Feedback(_ByDescriptor["_core.Feedback"]):
+    """The feedback service's list of devices that no longer have the app.
+
+    It takes the options of apns.Feedback, all but nonblocking, and is made in a coroutine.
+    Iterating over it connects, and reads the list, one apns.Device at a time:
+
+        async with apns.aio.Feedback(who) as feedback:
+            async for device in feedback:
+                forget(device.token, device.timestamp)
+
+    One task iterates at a time. Cancelled, it can go on later: no device is lost.
+    """
+
+    def __init__(self, credentials: Credentials, **options: Any) -> None:
+        super().__init__(_core.Feedback, credentials, options)
+        self._given = 0
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Device:
+        self._given += 1
+        # Other tasks have their turn while a long list is read.
+        if self._given % _TURN_COUNT == 0:
+            await asyncio.sleep(0)
+        while True:
+            try:
+                return next(self._core)
+            except StopIteration:
+                raise StopAsyncIteration from None
+            except AgainError:
+                if self._waiter is not None:
+                    raise RuntimeError("another task iterates over this feedback") from None
+                await self._wait()
+
+
+class Channels(_ByDescriptor["_core.Channels"]):
+    """The channels of an app: what broadcasts go to.
+
+    It takes the options of apns.Channels, all but nonblocking, and is made in a coroutine:
+
+        async with apns.aio.Channels(who, topic="com.example.app") as channels:
+            channel = await channels.create("latest")
+
+    Requests go one after the other, in the order of the calls. Cancellation gives a request up,
+    with its connection; it may be carried out all the same.
+    """
+
+    def __init__(self, credentials: Credentials, **options: Any) -> None:
+        super().__init__(_core.Channels, credentials, options)
+        self._turn = asyncio.Lock()
+
+    @property
+    def answer(self) -> ChannelsAnswer | None:
+        """What the service answered to the last request; None: there was no answer."""
+        return self._core.answer
+
+    async def create(self, storage: Storage | int | Literal["none", "latest"]) -> str:
+        """Creates a channel and returns its identifier, as apns.Channels.create() does."""
+        return await self._ask(self._core.create, storage)
+
+    async def describe(self, channel_id: str) -> ChannelDescription:
+        """Asks what a channel is for."""
+        return await self._ask(self._core.describe, channel_id)
+
+    async def delete(self, channel_id: str) -> None:
+        """Deletes a channel."""
+        return await self._ask(self._core.delete, channel_id)
+
+    async def list(self) -> builtins.list[str]:
+        """The identifiers of all channels of the app."""
+        return await self._ask(self._core.list)
+
+    async def _ask(self, request: Callable[..., _T], *arguments: Any) -> _T:
+        async with self._turn:
+            while True:
+                try:
+                    return request(*arguments)
+                except AgainError:
+                    pass
+                try:
+                    await self._wait()
+                except BaseException:  # such as CancelledError
+                    self._core.cancel()
+                    raise

@@ -1,0 +1,596 @@
+"""Sessions in an event loop: apns.aio with asyncio and uvloop, and what it stands on."""
+
+import asyncio
+import contextlib
+import gc
+import logging
+import multiprocessing
+import os
+import resource
+import selectors
+import socket
+import threading
+import time
+
+import apns
+import apns.aio
+import pytest
+from test_http2 import HAS_HTTP2
+
+TOKEN = bytes(range(32))
+HELLO = {"aps": {"alert": "Hello"}}
+REJECTED, ACCEPTED, UNKNOWN = (
+    apns.EventKind.REJECTED, apns.EventKind.ACCEPTED, apns.EventKind.UNKNOWN,
+)  # fmt: skip
+DEADLINE = 600
+TOPIC = "com.example.app"
+
+
+@pytest.fixture(params=["asyncio", "uvloop"])
+def run(request):
+    """Runs a coroutine in a loop of that kind."""
+    if request.param == "uvloop":
+        make = pytest.importorskip("uvloop").new_event_loop
+    else:
+        make = asyncio.new_event_loop
+
+    def run(main):
+        loop = make()
+        troubles = []
+        loop.set_exception_handler(lambda loop, context: troubles.append(context))
+        try:
+            return loop.run_until_complete(asyncio.wait_for(main, DEADLINE))
+        finally:
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
+            assert troubles == []
+
+    return run
+
+
+@pytest.fixture(
+    params=[
+        "binary",
+        pytest.param("http2", marks=pytest.mark.skipif(not HAS_HTTP2, reason="without HTTP/2")),
+    ]
+)
+def protocol(request):
+    return request.param
+
+
+def place(simulator, protocol):
+    if protocol == "http2":
+        options = {"port": simulator.ready["http2_port"], "topic": TOPIC}
+    else:
+        options = {"port": simulator.gateway[1]}
+    return {"host": "127.0.0.1", "protocol": protocol, **options}
+
+
+class Heart:
+    """Beats in the loop, and knows its longest gap, and the longest by the thread's own time, to
+    which other processes add nothing."""
+
+    def __init__(self):
+        self.longest = self.busiest = self.beats = 0
+
+    async def beat(self):
+        before, before_own = time.monotonic(), time.thread_time()
+        while True:
+            await asyncio.sleep(0.001)
+            now, own = time.monotonic(), time.thread_time()
+            self.longest = max(self.longest, now - before - 0.001)
+            self.busiest = max(self.busiest, own - before_own)
+            self.beats += 1
+            before, before_own = now, own
+
+
+class Calm:
+    """The session's calls, none of which may make the thread wait: a voluntary change of context."""
+
+    def __init__(self, session):
+        self.core, self.waits, self.longest = session, 0, 0
+
+    def __getattr__(self, name):
+        found = getattr(self.core, name)
+        if name not in ("process", "send", "drain", "close", "connect", "next_event"):
+            return found
+
+        def call(*arguments, **keywords):
+            before, began = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw, time.thread_time()
+            try:
+                return found(*arguments, **keywords)
+            finally:
+                self.longest = max(self.longest, time.thread_time() - began)
+                self.waits += resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw - before
+
+        return call
+
+
+# ---- Sending ----------------------------------------------------------------------------
+
+
+def test_outcomes(start, who, run, protocol):
+    simulator = start("--http2-port", 0, faults={"bad_tokens": ["ff" * 32]})
+
+    async def main():
+        async with apns.aio.Session(who, **place(simulator, protocol)) as session:
+            things = [object() for _ in range(20)]
+            tokens = [bytes([0xFF]) * 32 if n % 10 == 9 else TOKEN for n in range(20)]
+            sends = [
+                session.send(token, HELLO, user_data=thing) for token, thing in zip(tokens, things)
+            ]
+            *outcomes, _ = await asyncio.gather(*sends, drained(session))
+            assert [one.user_data for one in outcomes] == things
+            assert [one.token for one in outcomes] == tokens
+            kinds = [REJECTED if n % 10 == 9 else ACCEPTED for n in range(20)]
+            assert [one.kind for one in outcomes] == kinds
+            assert "Bad" in outcomes[9].why or "not a device" in outcomes[9].why
+        assert [event async for event in session.events()] == []
+        assert session.closed and session.stats().unresolved == 0
+
+    run(main())
+
+
+async def drained(session):
+    """Drains behind the tasks that began before."""
+    await asyncio.sleep(0)
+    await session.drain(DEADLINE)
+
+
+def test_posted_ones_are_events(start, who, run, protocol):
+    simulator = start("--http2-port", 0, faults={"bad_tokens": ["ff" * 32]})
+
+    async def main():
+        taken = []
+
+        async def take(session):
+            async for event in session.events():
+                taken.append(event)
+
+        options = place(simulator, protocol)
+        async with apns.aio.Session(who, report_accepted=True, **options) as session:
+            taker = asyncio.ensure_future(take(session))
+            posted = [await session.post(TOKEN, HELLO, user_data=n) for n in range(300)]
+            posted.append(session.post_nowait(b"\xff" * 32, HELLO, user_data=300))
+            await session.drain()
+        await taker
+        assert sorted(event.identifier for event in taken) == sorted(posted)
+        assert sorted(event.user_data for event in taken) == list(range(301))
+        assert [event.user_data for event in taken if event.kind is REJECTED] == [300]
+
+    run(main())
+
+
+def test_acceptances_of_posted_ones_are_events_only_where_asked_for(start, who, run, protocol):
+    simulator = start("--http2-port", 0, faults={"bad_tokens": ["ff" * 32]})
+
+    async def main():
+        async with apns.aio.Session(who, **place(simulator, protocol)) as session:
+            for token in (TOKEN, b"\xff" * 32, TOKEN):
+                await session.post(token, HELLO)
+        assert [event.kind async for event in session.events()] == [REJECTED]
+
+    run(main())
+
+
+def test_a_mistake_is_an_exception_and_no_outcome(start, who, run, protocol):
+    simulator = start("--http2-port", 0)
+
+    async def main():
+        async with apns.aio.Session(who, **place(simulator, protocol)) as session:
+            for mistake in ({"payload": b"x" * 9000}, {"token": b""}):
+                with pytest.raises(apns.ArgumentError):
+                    await session.send(**{"token": TOKEN, "payload": HELLO, **mistake})
+            with pytest.raises(TypeError):
+                await session.send(TOKEN, 7)
+            assert session.stats().taken == 0
+        with pytest.raises(apns.ClosedError):
+            await session.send(TOKEN, HELLO)
+
+    run(main())
+
+
+# The simulator's HTTP/2 takes its time; APNS_AWAITS=100000 has it take more.
+MANY = {"binary": 100_000, "http2": int(os.environ.get("APNS_AWAITS", "10000"))}
+
+
+def test_very_many_sends(start, who, run, protocol, capsys):
+    simulator = start("--http2-port", 0, faults={"bad_tokens": ["ff" * 32]})
+
+    async def main():
+        heart, chunk, count = Heart(), 2500, MANY[protocol]
+        async with apns.aio.Session(who, **place(simulator, protocol)) as session:
+            await session.connect()
+            session._core = calm = Calm(session._core)
+            beating = asyncio.ensure_future(heart.beat())
+            rejected = 0
+            began = time.monotonic()
+            for first in range(0, count, chunk):
+                sends = []
+                for n in range(first, first + chunk):
+                    token = b"\xff" * 32 if n % 5000 == 7 else TOKEN
+                    sends.append(asyncio.ensure_future(session.send(token, HELLO)))
+                    if n % 50 == 49:
+                        await asyncio.sleep(0)
+                # Over the binary interface somebody has to ask for proof.
+                if protocol == "binary":
+                    sends.append(asyncio.ensure_future(drained(session)))
+                outcomes = (await asyncio.gather(*sends))[:chunk]
+                rejected += sum(one.kind is REJECTED for one in outcomes)
+                assert all(one.kind is not UNKNOWN for one in outcomes)
+            took = time.monotonic() - began
+            beating.cancel()
+        assert rejected == count // 5000
+        assert (session.stats().accepted, calm.waits) == (count - rejected, 0)
+        return took, heart, calm
+
+    # What pytest has in memory is not for the collector to look through.
+    gc.collect()
+    gc.freeze()
+    try:
+        took, heart, calm = run(main())
+    finally:
+        gc.unfreeze()
+    with capsys.disabled():
+        print(
+            f"\n{protocol}: {MANY[protocol]:,} awaited in {took:.1f} s; the session's longest call "
+            f"{calm.longest * 1000:.1f} ms; the loop's longest gap {heart.longest * 1000:.1f} ms, "
+            f"{heart.busiest * 1000:.1f} ms of it work, with Python's collector"
+        )
+
+
+# ---- Back-pressure, cancellation ------------------------------------------------------------
+
+
+def test_a_full_window_makes_callers_wait(start, who, run, protocol):
+    simulator = start("--http2-port", 0)
+
+    async def main():
+        options = place(simulator, protocol)
+        async with apns.aio.Session(who, window_bytes=16384, payload_max=200, **options) as session:
+            with pytest.raises(apns.AgainError) as full:
+                while True:
+                    session.post_nowait(TOKEN, HELLO)
+            assert isinstance(full.value, BlockingIOError) and full.value.status == -13
+            # All are awaited at once, and have room one after the other.
+            sends = [asyncio.ensure_future(session.send(TOKEN, HELLO)) for _ in range(2000)]
+            await asyncio.sleep(0)
+            assert session.queued > 1000
+            await session.drain(DEADLINE)
+            assert session.queued == 0
+            outcomes = await asyncio.gather(*sends)
+            identifiers = [one.identifier for one in outcomes]
+            assert identifiers == sorted(identifiers)
+            assert {one.kind for one in outcomes} == {ACCEPTED}
+
+    run(main())
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_cancellation_loses_nothing(start, who, run, protocol, keeps):
+    simulator = start("--http2-port", 0, control=True)
+
+    async def main():
+        options = place(simulator, protocol)
+        session = apns.aio.Session(
+            who, window_bytes=16384, payload_max=200, keep_cancelled=keeps, **options
+        )
+        sends = [
+            asyncio.ensure_future(session.send(TOKEN, HELLO, user_data=n)) for n in range(2000)
+        ]
+        await asyncio.sleep(0)
+        taken, queued = session.stats().taken, session.queued
+        assert taken > 0 and taken + queued == 2000
+        for task in sends:
+            task.cancel()
+        results = await asyncio.gather(*sends, return_exceptions=True)
+        assert all(isinstance(one, asyncio.CancelledError) for one in results)
+        assert session.queued == 0
+        await session.drain(DEADLINE)
+        await session.close()
+        # Those that were taken came to the gateway, and no others.
+        assert (
+            simulator.control("GET", "/counters")[1]["accepted"] == session.stats().taken == taken
+        )
+        events = [event async for event in session.events()]
+        assert [event.user_data for event in events] == (list(range(taken)) if keeps else [])
+
+    run(main())
+
+
+def test_a_cancelled_taker_of_events_loses_none(start, who, run, protocol):
+    simulator = start(
+        "--http2-port",
+        0,
+        faults={"bad_every": 1} if protocol == "http2" else {"bad_tokens": ["ff" * 32]},
+    )
+
+    async def main():
+        async with apns.aio.Session(who, **place(simulator, protocol)) as session:
+            taken = []
+
+            async def take():
+                async for event in session.events():
+                    taken.append(event)
+
+            first = asyncio.ensure_future(take())
+            await asyncio.sleep(0)
+            second = asyncio.ensure_future(take())
+            await asyncio.sleep(0)
+            await session.post(b"\xff" * 32, HELLO)
+            while not session._events:
+                await asyncio.sleep(0)
+            first.cancel()
+            while not taken:
+                await asyncio.sleep(0)
+        await second
+        assert len(taken) == 1
+
+    run(main())
+
+
+def test_events_that_nobody_takes_are_bounded(start, who, run, protocol):
+    simulator = start("--http2-port", 0)
+
+    async def main():
+        options = place(simulator, protocol)
+        session = apns.aio.Session(who, report_accepted=True, events_max=10, **options)
+        for _ in range(10):
+            await session.post(TOKEN, HELLO)
+        await session.drain(DEADLINE)
+        with pytest.raises(apns.FullError):
+            session.post_nowait(TOKEN, HELLO)
+        waiting = asyncio.ensure_future(session.post(TOKEN, HELLO))
+        outcome = asyncio.ensure_future(session.send(TOKEN, HELLO))
+        await asyncio.sleep(0)
+        assert session.queued == 2
+        events = session.events()
+        await events.__anext__()
+        await waiting
+        await session.drain(DEADLINE)
+        assert (await outcome).kind is ACCEPTED
+        await session.close()
+        assert len([event async for event in events]) == 10
+
+    run(main())
+
+
+# ---- Connections ------------------------------------------------------------------------------
+
+
+def test_a_lost_connection_in_the_middle(start, who, run, protocol, caplog):
+    fault = {"goaway_after": 500} if protocol == "http2" else {"shutdown_after": 500}
+    simulator = start("--http2-port", 0, faults=fault, control=True)
+
+    async def main():
+        async with apns.aio.Session(who, **place(simulator, protocol)) as session:
+            sends = [session.send(TOKEN, HELLO) for _ in range(5000)]
+            outcomes = await asyncio.gather(*sends, drained(session))
+            assert [one.kind for one in outcomes[:-1]] == [ACCEPTED] * 5000
+            assert session.stats().connects > 5
+
+    run(main())
+
+
+def closed_port():
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+def test_news_of_a_gateway_that_is_not_there(who, run, protocol, caplog):
+    async def main():
+        news = []
+        options = {"host": "127.0.0.1", "port": closed_port(), "protocol": protocol}
+        session = apns.aio.Session(who, on_news=news.append, **options)
+        with pytest.raises(apns.NetworkError):
+            await session.connect()
+        waiting = asyncio.ensure_future(session.send(TOKEN, HELLO))
+        seen = len(news)
+        while len(news) < seen + 2:
+            await asyncio.sleep(0.001)
+        assert isinstance(session.last_error, apns.NetworkError) and not waiting.done()
+        with pytest.raises(apns.TimeoutError) as late:
+            await session.drain(0.01)
+        assert late.value.unresolved == 1
+        await session.close(0)
+        assert (await waiting).kind is UNKNOWN
+
+    with caplog.at_level(logging.WARNING, "apns.aio"):
+        run(main())
+    assert any(record.name == "apns.aio" for record in caplog.records)
+
+
+def test_closing_with_things_in_flight(start, who, run, protocol):
+    # The simulator reads nothing, so nothing has an outcome.
+    simulator = start("--http2-port", 0, faults={"stall_after_bytes": 1})
+
+    async def main():
+        session = apns.aio.Session(
+            who, window_bytes=16384, payload_max=200, **place(simulator, protocol)
+        )
+        sends = [asyncio.ensure_future(session.send(TOKEN, HELLO)) for _ in range(2000)]
+        await asyncio.sleep(0)
+        closing = [asyncio.ensure_future(session.close(0.05)) for _ in range(2)]
+        results = await asyncio.gather(*sends, return_exceptions=True)
+        await asyncio.gather(*closing)
+        taken = session.stats().taken
+        assert 0 < taken < 2000
+        assert [one.kind for one in results[:taken]] == [UNKNOWN] * taken
+        assert all(isinstance(one, apns.ClosedError) for one in results[taken:])
+        await session.close()
+        assert session.closed and "closed" in repr(session)
+
+    run(main())
+
+
+def test_an_exception_closes_at_once(start, who, run, protocol):
+    simulator = start("--http2-port", 0)
+
+    async def main():
+        with pytest.raises(ZeroDivisionError):
+            async with apns.aio.Session(who, **place(simulator, protocol)) as session:
+                await session.post(TOKEN, HELLO)
+                1 / 0
+        assert session.closed and session.stats().unresolved == 0
+
+    run(main())
+
+
+def test_a_session_that_is_forgotten_leaves_the_loop(start, who, run):
+    simulator = start()
+
+    async def main():
+        session = apns.aio.Session(who, **place(simulator, "binary"))
+        await session.connect()
+        await session.post(TOKEN, HELLO)
+        descriptor = session._descriptor
+        with pytest.warns(ResourceWarning, match="1 notifications"):
+            del session
+            gc.collect()
+        assert not asyncio.get_running_loop().remove_reader(descriptor)
+
+    run(main())
+
+
+# ---- Feedback -----------------------------------------------------------------------------------
+
+
+def test_feedback(start, who, run, tmp_path):
+    gone = tmp_path / "gone"
+    gone.write_text("".join(f"{1290000000 + n} {n:064x}\n" for n in range(1000)))
+    simulator = start("--feedback", gone)
+
+    async def main():
+        options = {"host": "127.0.0.1", "port": simulator.feedback[1]}
+        async with apns.aio.Feedback(who, **options) as feedback:
+            devices = [device async for device in feedback]
+        assert [int(device.token.hex(), 16) for device in devices] == list(range(1000))
+        assert devices[3].timestamp == 1290000003 and feedback.closed
+        with pytest.raises(apns.ClosedError):
+            await feedback.__anext__()
+
+    run(main())
+
+
+def test_feedback_that_is_closed_or_cancelled_meanwhile(who, run):
+    async def main():
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            options = {"host": "127.0.0.1", "port": silent.getsockname()[1]}
+            feedback = apns.aio.Feedback(who, **options)
+            taker = asyncio.ensure_future(feedback.__anext__())
+            await asyncio.sleep(0)
+            with pytest.raises(RuntimeError):
+                await feedback.__anext__()
+            taker.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await taker
+            taker = asyncio.ensure_future(feedback.__anext__())
+            await asyncio.sleep(0)
+            feedback.close()
+            with pytest.raises(apns.ClosedError):
+                await taker
+
+    run(main())
+
+
+# ---- What it stands on: nonblocking=True ---------------------------------------------------------
+
+
+def test_a_selector(start, who, protocol):
+    simulator = start("--http2-port", 0)
+    options = place(simulator, protocol)
+    session = apns.Session(who, nonblocking=True, report_accepted=True, **options)
+    with selectors.DefaultSelector() as selector:
+        selector.register(session, selectors.EVENT_READ)
+        identifiers, events = [], []
+        with contextlib.suppress(apns.AgainError):
+            session.connect()
+        for _ in range(100):
+            identifiers.append(session.send(TOKEN, HELLO))
+        assert session.timeout is None or session.timeout >= 0
+        events += session
+        deadline = time.monotonic() + DEADLINE
+        while len(events) < 100:
+            assert time.monotonic() < deadline
+            try:
+                session.drain()
+            except apns.AgainError as again:
+                assert again.unresolved <= 100
+                assert selector.select(DEADLINE)
+                assert session.process() is True
+            events += session
+        assert sorted(event.identifier for event in events) == identifiers
+        # Any thread wakes it; the processing of that is the end of it.
+        while selector.select(0):
+            session.process()
+        threading.Thread(target=session.wake).start()
+        assert selector.select(DEADLINE)
+        while selector.select(0):
+            session.process()
+        while not session.closed:
+            try:
+                session.close()
+            except apns.AgainError:
+                selector.select(DEADLINE)
+                session.process()
+        assert session.process() is False
+
+
+def test_the_end_of_a_block_closes_at_once(start, who, protocol):
+    simulator = start("--http2-port", 0)
+    with apns.Session(who, nonblocking=True, **place(simulator, protocol)) as session:
+        session.send(TOKEN, HELLO)
+    assert session.closed and session.stats().unresolved == 0
+
+
+def test_a_session_that_waits_has_none_of_it(who):
+    session = apns.Session(who)
+    assert session.timeout is None
+    for use in (session.fileno, session.process, session.wake):
+        with pytest.raises(apns.ArgumentError, match="nonblocking"):
+            use()
+    session.close(0)
+
+
+def in_child(session, answers):
+    for use in (session.fileno, session.process, session.wake):
+        try:
+            use()
+            answers.put("nothing")
+        except apns.ForkedError:
+            answers.put("forked")
+
+
+def test_a_child_process(who):
+    session = apns.Session(who, nonblocking=True)
+    context = multiprocessing.get_context("fork")
+    answers = context.SimpleQueue()
+    child = context.Process(target=in_child, args=(session, answers))
+    child.start()
+    assert [answers.get() for _ in range(3)] == ["forked"] * 3
+    child.join()
+    session.close(0)
+
+
+def test_a_feedback_in_a_selector(start, who, tmp_path):
+    gone = tmp_path / "gone"
+    gone.write_text("1290000000 00ff\n")
+    simulator = start("--feedback", gone)
+    options = {"host": "127.0.0.1", "port": simulator.feedback[1]}
+    with apns.Feedback(who, nonblocking=True, **options) as feedback:
+        devices = []
+        with selectors.DefaultSelector() as selector:
+            selector.register(feedback, selectors.EVENT_READ)
+            while True:
+                try:
+                    devices.append(next(feedback))
+                except StopIteration:
+                    break
+                except apns.AgainError:
+                    assert selector.select(DEADLINE)
+        assert devices == [(1290000000, b"\x00\xff")]
+    with pytest.raises(apns.ClosedError):
+        feedback.fileno()
+    with apns.Feedback(who, **options) as feedback, pytest.raises(apns.ArgumentError):
+        feedback.fileno()

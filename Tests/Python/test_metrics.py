@@ -1,0 +1,52 @@
+"""What a monitoring system is told of a session."""
+
+import apns
+from test_http2 import HELLO, needs_http2, push  # noqa: F401
+
+TOKENS = [n.to_bytes(32, "big") for n in range(20)]
+
+
+def check(session):
+    metrics, stats = session.metrics(), session.stats()
+    assert sum(metrics["times"].values()) == metrics["answers"]
+    assert list(metrics["times"])[0] == 0.001 and list(metrics["times"])[-1] == float("inf")
+    handshakes = [metrics[f"{tls}_{kind}"] for tls in ("tls12", "tls13") for kind in ("full", "resumed")]
+    assert sum(handshakes) == stats.connects
+    assert metrics["bytes_written"] == stats.bytes
+    return metrics
+
+
+@needs_http2
+def test_answers_by_reason(start, push, tmp_path):  # noqa: F811
+    (tmp_path / "bad").write_text("".join(token.hex() + "\n" for token in TOKENS[:3]))
+    session = push(start("--http2-port", 0, "--bad-tokens", tmp_path / "bad"))
+    for token in TOKENS:
+        session.send(token, HELLO)
+    session.drain(60)
+    metrics = check(session)
+    assert metrics["answers"] == 20 and metrics["answer_seconds"] > 0
+    assert metrics["classes"] == {200: 17, 400: 3}
+    assert metrics["reasons"] == metrics["rejected_reasons"] == {"BadDeviceToken": 3}
+    assert (metrics["open"], metrics["connecting"], metrics["draining"], metrics["pause"]) == (1, 0, 0, 0)
+    session.close(0)
+    assert session.metrics()["answers"] == 20
+
+
+def test_the_binary_interface(start, connect, tmp_path):
+    (tmp_path / "bad").write_text(TOKENS[4].hex() + "\n")
+    session = connect(start("--bad-tokens", tmp_path / "bad"))
+    for token in TOKENS:
+        session.send(token, HELLO)
+    session.drain(60)
+    metrics = check(session)
+    assert metrics["rejects"] == {"invalid token": 1} and metrics["classes"] == {}
+    assert metrics["answers"] >= 1
+
+
+def test_a_connection_that_fails(who):
+    session = apns.Session(who, host="127.0.0.1", port=1)
+    try:
+        session.connect()
+    except apns.NetworkError:
+        pass
+    assert list(session.metrics()["connect_failures"]) == ["APNS_ERR_NETWORK"]

@@ -1,0 +1,84 @@
+"""Other credentials in a running session."""
+
+import asyncio
+
+import apns
+import apns.aio
+import pytest
+from test_http2 import HAS_HTTP2
+
+TOKEN = bytes(range(32))
+HELLO = {"aps": {"alert": "Hello"}}
+TOPIC = "com.example.app"
+
+
+@pytest.fixture(
+    params=[
+        "binary",
+        pytest.param("http2", marks=pytest.mark.skipif(not HAS_HTTP2, reason="without HTTP/2")),
+    ]
+)
+def where(request, start):
+    simulator = start("--http2-port", 0)
+    options = {"host": "127.0.0.1", "protocol": request.param, "report_accepted": True}
+    if request.param == "http2":
+        return {"port": simulator.ready["http2_port"], "topic": TOPIC, **options}
+    return {"port": simulator.gateway[1], **options}
+
+
+@pytest.fixture
+def another(certificates):
+    return apns.Credentials(
+        certificate_file=certificates / "provider.pem", ca_file=certificates / "ca.pem"
+    )
+
+
+def test_nothing_is_lost_or_sent_twice(who, another, where):
+    with apns.Session(who, **where) as session:
+        for n in range(100):
+            if n == 50:
+                session.use_credentials(another)
+                assert session.credentials is another
+            session.send(TOKEN, HELLO, user_data=n, more=n % 10 != 9)
+        session.drain()
+        stats = session.stats()
+        assert (stats.taken, stats.accepted, stats.unresolved, stats.resent) == (100, 100, 0, 0)
+        assert stats.connects >= 2
+        assert sorted(event.user_data for event in session) == list(range(100))
+
+
+def test_wrong_ones_change_nothing(who, where):
+    with apns.Session(who, **where) as session:
+        for wrong in (None, "provider.pem", object()):
+            with pytest.raises(TypeError, match="credentials must be apns.Credentials, not"):
+                session.use_credentials(wrong)
+        closed = apns.Credentials(dangerously_accept_any_peer=True)
+        closed.close()
+        with pytest.raises(apns.ClosedError):
+            session.use_credentials(closed)
+        assert session.credentials is who
+        session.send(TOKEN, HELLO)
+        session.drain()
+        assert session.stats().connects == 1 or where["protocol"] == "binary"
+    with pytest.raises(apns.ClosedError):
+        session.use_credentials(who)
+
+
+def test_asyncio(who, another, where):
+    async def main():
+        del where["report_accepted"]
+        async with apns.aio.Session(who, **where) as session:
+            sends = [asyncio.ensure_future(session.send(TOKEN, HELLO)) for _ in range(20)]
+            await asyncio.sleep(0)
+            session.use_credentials(another)
+            assert session.credentials is another
+            sends += [asyncio.ensure_future(session.send(TOKEN, HELLO)) for _ in range(20)]
+            await asyncio.sleep(0)
+            await session.drain()
+            outcomes = await asyncio.gather(*sends)
+            assert all(one.kind == apns.EventKind.ACCEPTED for one in outcomes)
+            assert session.stats().resent == 0
+        with pytest.raises(apns.ClosedError):
+            session.use_credentials(who)
+
+    asyncio.run(asyncio.wait_for(main(), 120))
