@@ -89,6 +89,7 @@ PHP_INI_BEGIN()
   PATH(token_key_file)
   TEXT(key_id)
   TEXT(team_id)
+  PATH(token_cache)
   NUMBER(connect_timeout_ms, "0", 0x7fffffff)
   NUMBER(write_timeout_ms, "0", 0x7fffffff)
   NUMBER(close_timeout_ms, "1000", 0x7fffffff)
@@ -135,6 +136,7 @@ static PHP_MINIT_FUNCTION(apns) {
   php_apns_event_register();
   php_apns_session_register();
   php_apns_feedback_register();
+  php_apns_channels_register();
   return SUCCESS;
 }
 

@@ -44,6 +44,9 @@ void php_apns_classes_register(void) {
   all->full = register_class_Apns_FullException(all->exception);
   all->closed = register_class_Apns_ClosedException(all->exception);
   all->forked = register_class_Apns_ForkedException(all->exception);
+  all->again = register_class_Apns_AgainException(all->exception);
+  all->refused = register_class_Apns_RefusedException(all->exception);
+  all->in_doubt = register_class_Apns_InDoubtException(all->exception);
   all->reject = register_class_Apns_Reject();
   all->reason = register_class_Apns_Reason();
   all->push_type = register_class_Apns_PushType();
@@ -56,9 +59,11 @@ void php_apns_classes_register(void) {
   all->session = register_class_Apns_Session(zend_ce_aggregate);
   all->feedback_entry = register_class_Apns_FeedbackEntry();
   all->feedback = register_class_Apns_Feedback(zend_ce_aggregate);
+  all->channels = register_class_Apns_Channels();
   add_constants();
   hide(all->credentials, "__construct", 0, 4);
   hide(all->session, "__construct", 0, 3);
   hide(all->session, "persistent", 1, 4);
   hide(all->feedback, "__construct", 0, 3);
+  hide(all->channels, "__construct", 0, 3);
 }

@@ -25,8 +25,12 @@ if test "$PHP_APNS" != "no"; then
     if nm -u "$apns_archive" | grep nghttp2_ >/dev/null; then
       PKG_CHECK_MODULES([APNS_NGHTTP2], [libnghttp2])
     fi
+    dnl One that looks names up by c-ares needs that.
+    if nm -u "$apns_archive" | grep ares_ >/dev/null; then
+      PKG_CHECK_MODULES([APNS_CARES], [libcares])
+    fi
     dnl The archive's names stay inside the extension.
-    APNS_SHARED_LIBADD="$apns_archive $APNS_NGHTTP2_LIBS $APNS_OPENSSL_LIBS -Wl,--exclude-libs,libapns.a"
+    APNS_SHARED_LIBADD="$apns_archive $APNS_NGHTTP2_LIBS $APNS_CARES_LIBS $APNS_OPENSSL_LIBS -Wl,--exclude-libs,libapns.a"
   else
     PKG_CHECK_MODULES([APNS], [apns >= 0.1])
     PHP_EVAL_INCLINE([$APNS_CFLAGS])
@@ -41,7 +45,7 @@ if test "$PHP_APNS" != "no"; then
   esac
   PHP_SUBST([APNS_SHARED_LIBADD])
   PHP_NEW_EXTENSION([apns],
-    [apns.c classes.c credentials.c event.c failure.c feedback.c iterator.c names.c options.c passphrase.c payload.c persistent.c records.c sending.c session.c strings.c token.c tracked_session.c why.c],
+    [apns.c channels.c classes.c credentials.c event.c failure.c feedback.c iterator.c loop.c names.c options.c passphrase.c payload.c persistent.c records.c sending.c session.c session_log.c strings.c token.c token_provider.c tracked_session.c why.c],
     [$ext_shared],, [-std=gnu11 -fvisibility=hidden -fstack-protector-strong $apns_fortify -DZEND_ENABLE_STATIC_TSRMLS_CACHE=1])
   PHP_ADD_EXTENSION_DEP([apns], [hash])
   PHP_ADD_EXTENSION_DEP([apns], [json])

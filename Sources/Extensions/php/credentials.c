@@ -1,10 +1,12 @@
 #include "php_apns.h"
 
+#include "token_cache.h"
 #include "zend_exceptions.h"
 
 typedef struct credentials_object {
   apns_credentials_t *credentials;
   php_apns_fingerprint fingerprint;
+  php_apns_provider *provider;
   bool names_certificate;
   zend_object std;
 } credentials_object;
@@ -21,6 +23,8 @@ typedef struct settings {
   apns_credentials_options_t options;
   zval *passphrase;
   zval *pinned_keys;
+  zval *token_provider;
+  char cache[4096];       /* the usual file for a shared provider token */
   const char *pins[101];  /* one more than the library takes */
   bool names_certificate; /* the script names one */
 } settings;
@@ -49,6 +53,8 @@ static const php_apns_option fields[] = {
     FIELD(crl_directory, PHP_APNS_PATH),
     {"pinned_keys", PHP_APNS_OTHER, XtOffsetOf(settings, pinned_keys), true, NULL},
     FIELD(security_level, PHP_APNS_I32),
+    {"token_provider", PHP_APNS_OTHER, XtOffsetOf(settings, token_provider), true, NULL},
+    {"token_cache", PHP_APNS_PATH, XtOffsetOf(settings, options.token_cache_file), true, NULL},
 };
 #undef FIELD
 #undef WORDS
@@ -139,6 +145,18 @@ static bool take_token_key(apns_credentials_options_t *options, bool is_wanted) 
   return true;
 }
 
+/* The file of the options, "off", or the usual one for a key that signs. */
+static void take_cache(settings *settings) {
+  apns_credentials_options_t *options = &settings->options;
+  const bool is_said = options->token_cache_file != NULL;
+  if (is_said && strcmp(options->token_cache_file, "off") == 0) options->token_cache_file = NULL;
+  if (is_said || (!options->token_key_file && !options->token_key_bytes)) return;
+  if (apns_token_cache_file(APNS_G(token_cache), options->key_id, options->team_id, settings->cache,
+                            sizeof settings->cache)) {
+    options->token_cache_file = settings->cache;
+  }
+}
+
 /* php.ini first, then the script's options over it. */
 static bool read_settings(settings *settings, HashTable *given, HashTable *named, zval *passphrase,
                           zval *key, zval *token_key, int32_t protocol) {
@@ -146,6 +164,7 @@ static bool read_settings(settings *settings, HashTable *given, HashTable *named
   settings->options = nothing;
   settings->passphrase = NULL;
   settings->pinned_keys = NULL;
+  settings->token_provider = NULL;
   if (!php_apns_read_options(&php_apns_credentials_options, given, named, settings) ||
       !php_apns_read_option(&php_apns_credentials_options, "passphrase", passphrase, settings) ||
       !php_apns_read_option(&php_apns_credentials_options, "key", key, settings) ||
@@ -154,8 +173,10 @@ static bool read_settings(settings *settings, HashTable *given, HashTable *named
   }
   apns_credentials_options_t *options = &settings->options;
   settings->names_certificate = options->certificate_file || options->certificate_bytes;
-  bool names_none =
-      !settings->names_certificate && !options->token_key_file && !options->token_key_bytes;
+  if (!php_apns_provider_is_one(settings->token_provider)) return false;
+  bool has_provider = settings->token_provider && Z_TYPE_P(settings->token_provider) != IS_NULL;
+  bool names_none = !settings->names_certificate && !options->token_key_file &&
+                    !options->token_key_bytes && !has_provider;
   if (!take_token_key(options, names_none && protocol != APNS_PROTOCOL_BINARY)) return false;
   /* The certificate, its key and its passphrase belong together; who shows tokens shows none
      that he does not name. */
@@ -170,6 +191,7 @@ static bool read_settings(settings *settings, HashTable *given, HashTable *named
     options->ca_file = php_apns_configured(APNS_G(ca_file));
     options->ca_directory = php_apns_configured(APNS_G(ca_directory));
   }
+  take_cache(settings);
   return take_pins(settings) && take_passphrase(settings);
 }
 
@@ -216,7 +238,7 @@ static void name_setting(const settings *settings, apns_error_t *error) {
   memcpy(error->message, message, sizeof message);
 }
 
-static apns_credentials_t *make(settings *settings) {
+static apns_credentials_t *make(settings *settings, php_apns_provider **provider_out) {
   apns_credentials_t *credentials = NULL;
   apns_error_t error = APNS_ERROR_INIT;
   question asked = {.is_cut_short = false};
@@ -226,7 +248,16 @@ static apns_credentials_t *make(settings *settings) {
     settings->options.passphrase_callback = ask;
     settings->options.passphrase_context = &asked;
   }
+  *provider_out = php_apns_provider_new(settings->token_provider);
+  if (*provider_out) {
+    settings->options.token_callback = php_apns_provider_ask;
+    settings->options.token_context = *provider_out;
+  }
   apns_status_t status = apns_credentials_new(&settings->options, &credentials, &error);
+  if (status != APNS_OK || EG(exception) || asked.is_cut_short) {
+    php_apns_provider_release(*provider_out);
+    *provider_out = NULL;
+  }
   if (asked.is_cut_short) {
     apns_credentials_free(credentials);
     zend_bailout();
@@ -278,6 +309,7 @@ bool php_apns_identity_from(php_apns_identity *identity, zval *given, int32_t pr
       return false;
     }
     identity->credentials = own->credentials;
+    identity->provider = own->provider;
     identity->fingerprint = own->fingerprint;
     identity->names_certificate = own->names_certificate;
     return true;
@@ -295,14 +327,18 @@ bool php_apns_identity_make(php_apns_identity *identity) {
   if (identity->credentials) return true;
   if (!read_settings(&settings, identity->options, NULL, NULL, NULL, NULL, identity->protocol))
     return false;
-  identity->credentials = make(&settings);
+  identity->credentials = make(&settings, &identity->provider);
   identity->is_own = true;
   return identity->credentials != NULL;
 }
 
 void php_apns_identity_end(php_apns_identity *identity) {
-  if (identity->is_own) apns_credentials_free(identity->credentials);
+  if (identity->is_own) {
+    apns_credentials_free(identity->credentials);
+    php_apns_provider_release(identity->provider);
+  }
   identity->credentials = NULL;
+  identity->provider = NULL;
 }
 
 /* ---- The class ------------------------------------------------------------- */
@@ -310,6 +346,7 @@ void php_apns_identity_end(php_apns_identity *identity) {
 static zend_object *create(zend_class_entry *ce) {
   credentials_object *own = zend_object_alloc(sizeof *own, ce);
   own->credentials = NULL;
+  own->provider = NULL;
   zend_object_std_init(&own->std, ce);
   object_properties_init(&own->std, ce);
   own->std.handlers = &handlers;
@@ -318,6 +355,7 @@ static zend_object *create(zend_class_entry *ce) {
 
 static void destroy(zend_object *object) {
   apns_credentials_free(of(object)->credentials);
+  php_apns_provider_release(of(object)->provider);
   zend_object_std_dtor(object);
 }
 
@@ -341,20 +379,23 @@ static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
     return;
   }
   if (own->credentials) {
-    zend_throw_error(NULL, "Apns\\Credentials is constructed already");
+    zend_throw_error(NULL, "Apns\\Credentials is already constructed");
     return;
   }
   if (!read_settings(&settings, given, named, passphrase, key, token_key, APNS_PROTOCOL_DEFAULT))
     return;
   php_apns_fingerprint fingerprint;
   take_fingerprint(&settings, &fingerprint);
-  apns_credentials_t *credentials = make(&settings);
+  php_apns_provider *provider;
+  apns_credentials_t *credentials = make(&settings, &provider);
   /* The passphrase's callable may have constructed it meanwhile. */
   if (own->credentials) {
     apns_credentials_free(credentials);
+    php_apns_provider_release(provider);
     return;
   }
   own->credentials = credentials;
+  own->provider = provider;
   own->fingerprint = fingerprint;
   own->names_certificate = settings.names_certificate;
 }

@@ -11,7 +11,9 @@ enum {
   REASON,
   HTTP_STATUS,
   TIMESTAMP,
+  RETRY_AFTER,
   APNS_ID,
+  UNIQUE_ID,
   REASON_TEXT,
   IDENTIFIER,
   TOKEN,
@@ -21,17 +23,24 @@ enum {
   WHY
 };
 
+/* What the service may leave out. */
+static void tell_text(zval *property, const char *text) {
+  if (*text) {
+    ZVAL_STRING(property, text);
+  } else {
+    ZVAL_NULL(property);
+  }
+}
+
 static void tell_answer(zend_object *event, const php_apns_answer *answer) {
   static const php_apns_answer nothing;
   if (!answer) answer = &nothing;
   ZVAL_LONG(OBJ_PROP_NUM(event, REASON), answer->reason);
   ZVAL_LONG(OBJ_PROP_NUM(event, HTTP_STATUS), answer->http_status);
   ZVAL_LONG(OBJ_PROP_NUM(event, TIMESTAMP), answer->timestamp);
-  if (*answer->apns_id) {
-    ZVAL_STRING(OBJ_PROP_NUM(event, APNS_ID), answer->apns_id);
-  } else {
-    ZVAL_NULL(OBJ_PROP_NUM(event, APNS_ID));
-  }
+  ZVAL_LONG(OBJ_PROP_NUM(event, RETRY_AFTER), answer->retry_after);
+  tell_text(OBJ_PROP_NUM(event, APNS_ID), answer->apns_id);
+  tell_text(OBJ_PROP_NUM(event, UNIQUE_ID), answer->unique_id);
   ZVAL_STRING(OBJ_PROP_NUM(event, REASON_TEXT), answer->reason_text);
 }
 

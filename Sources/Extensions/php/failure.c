@@ -26,6 +26,12 @@ static zend_class_entry *class_of(int32_t status) {
       return all->closed;
     case APNS_ERR_FORKED:
       return all->forked;
+    case APNS_ERR_AGAIN:
+      return all->again;
+    case APNS_ERR_REFUSED:
+      return all->refused;
+    case APNS_ERR_IN_DOUBT:
+      return all->in_doubt;
     default:
       return all->exception;
   }
@@ -36,6 +42,8 @@ static void set_number(zend_object *object, const char *name, zend_long number) 
 }
 
 void php_apns_throw(const apns_error_t *error) {
+  /* What the token_provider threw says more. */
+  if (error->cause == APNS_CAUSE_PROVIDER_TOKEN && EG(exception)) return;
   zend_object *thrown =
       zend_throw_exception(class_of(error->status), error->message, error->status);
   set_number(thrown, "status", error->status);

@@ -7,6 +7,7 @@
 
 typedef struct feedback_object {
   apns_feedback_t *feedback;
+  pid_t process; /* that made it */
   zend_object std;
 } feedback_object;
 
@@ -114,12 +115,13 @@ static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
   if (!php_apns_identity_from(&identity, who, APNS_PROTOCOL_BINARY)) return;
   if (php_apns_identity_make(&identity) && read_settings(&settings, given, named, password)) {
     if (own->feedback) {
-      zend_throw_error(NULL, "Apns\\Feedback is constructed already");
+      zend_throw_error(NULL, "Apns\\Feedback is already constructed");
     } else if (apns_feedback_open(&settings.options, identity.credentials, &feedback, &error) !=
                APNS_OK) {
       php_apns_throw(&error);
     } else {
       own->feedback = feedback;
+      own->process = getpid();
     }
   }
   php_apns_identity_end(&identity);
@@ -130,6 +132,21 @@ PHP_APNS_METHOD(Apns_Feedback, __construct, construct)
 PHP_METHOD(Apns_Feedback, read) {
   if (zend_parse_parameters_none() == FAILURE) return;
   take(Z_OBJ_P(ZEND_THIS), false, 0, return_value);
+}
+
+PHP_METHOD(Apns_Feedback, stream) {
+  if (zend_parse_parameters_none() == FAILURE) return;
+  feedback_object *own = of(Z_OBJ_P(ZEND_THIS));
+  if (!own->feedback) {
+    php_apns_throw_unconstructed(Z_OBJ_P(ZEND_THIS));
+    return;
+  }
+  int descriptor = apns_feedback_fd(own->feedback);
+  if (descriptor >= 0) {
+    php_apns_stream_of(descriptor, return_value);
+  } else {
+    php_apns_throw_waits("feedback", own->process != getpid());
+  }
 }
 
 PHP_METHOD(Apns_Feedback, getIterator) {

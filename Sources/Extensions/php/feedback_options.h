@@ -11,4 +11,6 @@
   OPTION(proxy_password, TEXT, NULL) \
   OPTION(proxy_port, U16, NULL) \
   OPTION(list_timeout_ms, U32, NULL) \
-  OPTION(tuples_max, U32, NULL)
+  OPTION(tuples_max, U32, NULL) \
+  OPTION(nonblocking, SWITCH, NULL) \
+  OPTION(addresses, TEXT, NULL)

@@ -16,7 +16,7 @@ static const meaning rejects[] = {
     {0, NULL}};
 static const meaning reasons[] = {
     {APNS_REASON_BAD_DEVICE_TOKEN, "not a token, or one of the other environment: sandbox or production"},
-    {APNS_REASON_DEVICE_TOKEN_NOT_FOR_TOPIC, "the token is another app's, not the topic's"},
+    {APNS_REASON_DEVICE_TOKEN_NOT_FOR_TOPIC, "the token belongs to another app, not the topic's"},
     {APNS_REASON_MISSING_DEVICE_TOKEN, "the notification has no device token"},
     {APNS_REASON_MISSING_TOPIC, "the session needs a topic: the app's bundle identifier"},
     {APNS_REASON_PAYLOAD_EMPTY, "the notification has no payload"},
@@ -47,4 +47,11 @@ static const meaning reasons[] = {
     {APNS_REASON_INTERNAL_SERVER_ERROR, "the service's own trouble"},
     {APNS_REASON_SERVICE_UNAVAILABLE, "the service is busy"},
     {APNS_REASON_SHUTDOWN, "the service is going away"},
+    {APNS_REASON_MISSING_CHANNEL_ID, "the request names no channel"},
+    {APNS_REASON_BAD_CHANNEL_ID, "the channel's identifier is not one"},
+    {APNS_REASON_CHANNEL_NOT_REGISTERED, "there is no such channel of this app in this environment"},
+    {APNS_REASON_CANNOT_CREATE_CHANNEL_CONFIG, "the app has all the channels it may have"},
+    {APNS_REASON_FEATURE_NOT_ENABLED, "broadcasts are not enabled for this app"},
+    {APNS_REASON_MISSING_PUSH_TYPE, "there is no apns-push-type"},
+    {APNS_REASON_TOPIC_MISMATCH, "the bundle id is another app's, or has other capitals than the app's"},
     {0, NULL}};

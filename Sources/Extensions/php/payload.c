@@ -24,7 +24,8 @@ static apns_payload_t *payload_of(zval *object) {
 
 /* ---- Apple's keys ----------------------------------------------------------- */
 
-typedef enum value_type { STRING, STRINGS, INTEGER, DOUBLE } value_type;
+/* LOCALIZED: a string, or in a Live Activity an array that the device makes a text of. */
+typedef enum value_type { STRING, STRINGS, INTEGER, DOUBLE, OBJECT, LOCALIZED } value_type;
 
 static const struct {
   const char *name;
@@ -33,9 +34,9 @@ static const struct {
   bool is_of_alert;
 } keys[] = {
     {"alert", APNS_KEY_ALERT, STRING, false},
-    {"title", APNS_KEY_TITLE, STRING, true},
+    {"title", APNS_KEY_TITLE, LOCALIZED, true},
     {"subtitle", APNS_KEY_SUBTITLE, STRING, true},
-    {"body", APNS_KEY_BODY, STRING, true},
+    {"body", APNS_KEY_BODY, LOCALIZED, true},
     {"title-loc-key", APNS_KEY_TITLE_LOC_KEY, STRING, true},
     {"subtitle-loc-key", APNS_KEY_SUBTITLE_LOC_KEY, STRING, true},
     {"loc-key", APNS_KEY_LOC_KEY, STRING, true},
@@ -55,8 +56,22 @@ static const struct {
     {"content-available", APNS_KEY_CONTENT_AVAILABLE, INTEGER, false},
     {"mutable-content", APNS_KEY_MUTABLE_CONTENT, INTEGER, false},
     {"relevance-score", APNS_KEY_RELEVANCE_SCORE, DOUBLE, false},
+    {"timestamp", APNS_KEY_TIMESTAMP, INTEGER, false},
+    {"event", APNS_KEY_EVENT, STRING, false},
+    {"content-state", APNS_KEY_CONTENT_STATE, OBJECT, false},
+    {"stale-date", APNS_KEY_STALE_DATE, INTEGER, false},
+    {"dismissal-date", APNS_KEY_DISMISSAL_DATE, INTEGER, false},
+    {"attributes-type", APNS_KEY_ATTRIBUTES_TYPE, STRING, false},
+    {"attributes", APNS_KEY_ATTRIBUTES, OBJECT, false},
+    {"input-push-token", APNS_KEY_INPUT_PUSH_TOKEN, INTEGER, false},
+    {"input-push-channel", APNS_KEY_INPUT_PUSH_CHANNEL, STRING, false},
+    {"content-changed", APNS_KEY_CONTENT_CHANGED, INTEGER, false},
+    /* "sound" among the parts of an alert; beside it, "sound" is the key above. */
+    {"alert-sound", APNS_KEY_ALERT_SOUND, STRING, true},
 };
 static const size_t key_count = sizeof keys / sizeof *keys;
+/* The last. */
+static const size_t sound_of_alert = sizeof keys / sizeof *keys - 1;
 
 static const char *key_at(const void *names, size_t index) {
   (void)names;
@@ -116,11 +131,56 @@ static bool set_texts(apns_payload_t *payload, size_t key, HashTable *list) {
   return is_fine;
 }
 
+/* NULL, and an exception. */
+static zend_string *encode(zval *value) {
+  smart_str json = {0};
+  php_json_encode(&json, value,
+                  PHP_JSON_UNESCAPED_SLASHES | PHP_JSON_UNESCAPED_UNICODE |
+                      PHP_JSON_UNESCAPED_LINE_TERMINATORS | PHP_JSON_PRESERVE_ZERO_FRACTION);
+  if (EG(exception) || JSON_G(error_code) != PHP_JSON_ERROR_NONE || !json.s) {
+    smart_str_free(&json);
+    if (!EG(exception)) {
+      zval function, message;
+      ZVAL_STRING(&function, "json_last_error_msg");
+      ZVAL_UNDEF(&message);
+      call_user_function(NULL, NULL, &function, &message, 0, NULL);
+      php_apns_refuse(APNS_REJECT_PROCESSING_ERROR, "it cannot be encoded as JSON: %s",
+                      Z_TYPE(message) == IS_STRING ? Z_STRVAL(message) : "unknown error");
+      zval_ptr_dtor(&message);
+      zval_ptr_dtor(&function);
+    }
+    return NULL;
+  }
+  smart_str_0(&json);
+  return json.s;
+}
+
+/* An array with names, or an empty one. */
+static bool set_object(apns_payload_t *payload, size_t key, zval *value) {
+  apns_error_t error = APNS_ERROR_INIT;
+  if (Z_TYPE_P(value) != IS_ARRAY) return wrong_type(key, "array", value);
+  if (!zend_hash_num_elements(Z_ARRVAL_P(value))) {
+    return is_well(apns_payload_set_json(payload, keys[key].key, "{}", 2, &error), &error);
+  }
+  /* May run the script's jsonSerialize(). */
+  zend_string *json = encode(value);
+  if (!json) return false;
+  bool is_fine =
+      is_well(apns_payload_set_json(payload, keys[key].key, ZSTR_VAL(json), ZSTR_LEN(json), &error),
+              &error);
+  zend_string_release(json);
+  return is_fine;
+}
+
 static bool set_value(apns_payload_t *payload, size_t key, zval *value) {
   apns_error_t error = APNS_ERROR_INIT;
   ZVAL_DEREF(value);
+  if (keys[key].type == OBJECT || (keys[key].type == LOCALIZED && Z_TYPE_P(value) == IS_ARRAY)) {
+    return set_object(payload, key, value);
+  }
   switch (keys[key].type) {
     case STRING:
+    case LOCALIZED:
       if (Z_TYPE_P(value) == IS_NULL && keys[key].key == APNS_KEY_ACTION_LOC_KEY) {
         return is_well(apns_payload_set_string(payload, keys[key].key, NULL, 0, &error), &error);
       }
@@ -154,13 +214,14 @@ static bool set_alert(apns_payload_t *payload, HashTable *parts) {
   zval *value;
   ZEND_HASH_FOREACH_STR_KEY_VAL(parts, name, value) {
     if (!name) {
-      php_apns_throw_argument("the parts of an alert have names");
+      php_apns_throw_argument("the parts of an alert must have names");
       return false;
     }
     size_t key = find_key(name);
     if (key == key_count) return false;
+    if (keys[key].key == APNS_KEY_SOUND) key = sound_of_alert;
     if (!keys[key].is_of_alert) {
-      php_apns_throw_argument("\"%s\" is no part of an alert", ZSTR_VAL(name));
+      php_apns_throw_argument("\"%s\" is not a part of an alert", ZSTR_VAL(name));
       return false;
     }
     if (!set_value(payload, key, value)) return false;
@@ -170,30 +231,6 @@ static bool set_alert(apns_payload_t *payload, HashTable *parts) {
 }
 
 /* ---- Values of the app's own -------------------------------------------------- */
-
-/* NULL, and an exception. */
-static zend_string *encode(zval *value) {
-  smart_str json = {0};
-  php_json_encode(&json, value,
-                  PHP_JSON_UNESCAPED_SLASHES | PHP_JSON_UNESCAPED_UNICODE |
-                      PHP_JSON_UNESCAPED_LINE_TERMINATORS | PHP_JSON_PRESERVE_ZERO_FRACTION);
-  if (EG(exception) || JSON_G(error_code) != PHP_JSON_ERROR_NONE || !json.s) {
-    smart_str_free(&json);
-    if (!EG(exception)) {
-      zval function, message;
-      ZVAL_STRING(&function, "json_last_error_msg");
-      ZVAL_UNDEF(&message);
-      call_user_function(NULL, NULL, &function, &message, 0, NULL);
-      php_apns_refuse(APNS_REJECT_PROCESSING_ERROR, "no JSON can be made of it: %s",
-                      Z_TYPE(message) == IS_STRING ? Z_STRVAL(message) : "unknown error");
-      zval_ptr_dtor(&message);
-      zval_ptr_dtor(&function);
-    }
-    return NULL;
-  }
-  smart_str_0(&json);
-  return json.s;
-}
 
 static bool add_value(zval *object, zend_string *name, zval *value) {
   apns_error_t error = APNS_ERROR_INIT;
@@ -315,7 +352,7 @@ PHP_METHOD(Apns_Payload, __construct) {
   payload_object *own = of(Z_OBJ_P(ZEND_THIS));
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "|h", &given) == FAILURE) return;
   if (own->payload) {
-    zend_throw_error(NULL, "Apns\\Payload is constructed already");
+    zend_throw_error(NULL, "Apns\\Payload is already constructed");
     return;
   }
   if (!php_apns_read_options(&php_apns_payload_options, given, PHP_APNS_NAMED(execute_data),

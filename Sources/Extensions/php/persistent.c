@@ -10,6 +10,11 @@ static apns_session_t *make(php_apns_identity *identity,
   apns_session_t *session = NULL;
   apns_error_t error = APNS_ERROR_INIT;
   if (!php_apns_identity_make(identity)) return NULL;
+  if (identity->provider) {
+    php_apns_throw_argument(
+        "a persistent session takes no token_provider, which ends with the request");
+    return NULL;
+  }
   if (apns_session_new(&settings->options, identity->credentials, &session, &error) != APNS_OK) {
     php_apns_session_refused(&settings->options, &error);
     return NULL;
@@ -87,7 +92,8 @@ php_apns_tracked *php_apns_persistent_session(zend_string *name, php_apns_identi
     tracked = find(name);
     if (tracked) {
       apns_session_free(session);
-      php_apns_throw_argument("the persistent session \"%s\" was made meanwhile", ZSTR_VAL(name));
+      php_apns_throw_argument("the persistent session \"%s\" was made in the meantime",
+                              ZSTR_VAL(name));
       return NULL;
     }
     tracked = keep(name, session, &settings->options);

@@ -37,6 +37,7 @@ ZEND_BEGIN_MODULE_GLOBALS(apns)
   char *token_key_file;
   char *key_id;
   char *team_id;
+  char *token_cache; /* a directory, or "off" */
   zend_long connect_timeout_ms;
   zend_long write_timeout_ms;
   zend_long close_timeout_ms;
@@ -64,13 +65,31 @@ void php_apns_hide_passphrase(void);
 void php_apns_hide_configured_passphrase(void);
 void php_apns_forget_passphrase(void);
 
+/* token_provider.c: a callable of the script that gives provider tokens. Each who may cause it to
+   be called has a reference. */
+typedef struct php_apns_provider {
+  uint32_t references;
+  bool is_cut_short; /* by a fatal error, whose jump must not cross the library */
+  bool is_at_rest;   /* not asked while a session ends by itself: nobody hears what it throws */
+  zval callable;
+} php_apns_provider;
+/* False, and an exception: it is not callable. NULL or null: none. */
+bool php_apns_provider_is_one(zval *given);
+php_apns_provider *php_apns_provider_new(zval *callable);
+php_apns_provider *php_apns_provider_share(php_apns_provider *provider);
+void php_apns_provider_release(php_apns_provider *provider);
+int php_apns_provider_ask(apns_token_request_t *request, void *provider);
+/* Continues with the fatal error, after the library has returned. */
+void php_apns_provider_resume(php_apns_provider *provider);
+
 /* ---- Classes ------------------------------------------------------------- */
 
 /* As in interface/apns.stub.php. */
 typedef struct php_apns_classes {
   zend_class_entry *exception, *argument, *memory, *timeout, *network, *tls, *bad_credentials,
-      *protocol, *full, *closed, *forked, *reject, *reason, *push_type, *token, *credentials,
-      *payload, *strings, *event, *events, *session, *feedback_entry, *feedback;
+      *protocol, *full, *closed, *forked, *again, *refused, *in_doubt, *reject, *reason, *push_type,
+      *token, *credentials, *payload, *strings, *event, *events, *session, *feedback_entry,
+      *feedback, *channels;
 } php_apns_classes;
 extern php_apns_classes php_apns_class;
 void php_apns_classes_register(void);
@@ -106,8 +125,9 @@ typedef struct php_apns_name {
   const char *name;
   int32_t number;
 } php_apns_name;
-extern const php_apns_name php_apns_protocols[], php_apns_formats[], php_apns_ambiguous[],
-    php_apns_tls_versions[], php_apns_push_types[], php_apns_checks[];
+extern const php_apns_name php_apns_log_levels[], php_apns_protocols[], php_apns_formats[],
+    php_apns_ambiguous[], php_apns_tls_versions[], php_apns_push_types[], php_apns_checks[],
+    php_apns_environments[], php_apns_storages[];
 /* NULL: it is none of them. */
 const int32_t *php_apns_word(const php_apns_name *words, const char *text, size_t length);
 /* Throws that `what` takes these words and no other. */
@@ -143,7 +163,8 @@ typedef struct php_apns_options {
   size_t count;
 } php_apns_options;
 extern const php_apns_options php_apns_credentials_options, php_apns_session_options,
-    php_apns_persistent_options, php_apns_feedback_options, php_apns_payload_options;
+    php_apns_persistent_options, php_apns_feedback_options, php_apns_payload_options,
+    php_apns_channels_options;
 
 /* Reads both tables, which may be NULL, into `out`; false, and an exception. */
 bool php_apns_read_options(const php_apns_options *options, HashTable *given, HashTable *named,
@@ -200,6 +221,7 @@ typedef struct php_apns_identity {
   bool names_certificate;          /* the script does, and so php.ini's is not shown */
   int32_t protocol;                /* what they are for */
   HashTable *options;              /* where there is no object */
+  php_apns_provider *provider;     /* of the credentials; NULL: none */
   php_apns_fingerprint fingerprint;
 } php_apns_identity;
 /* False, and an exception: it is not Credentials|array|null. */
@@ -242,8 +264,9 @@ typedef struct php_apns_request {
 typedef struct php_apns_answer {
   int64_t timestamp;
   int32_t reason;
+  uint32_t retry_after; /* seconds */
   uint16_t http_status;
-  char apns_id[40], reason_text[64];
+  char apns_id[40], unique_id[40], reason_text[64];
 } php_apns_answer;
 
 typedef struct php_apns_record {
@@ -278,6 +301,9 @@ void php_apns_request_release(php_apns_request *request);
 
 /* ---- tracked_session.c: a session of the library, with the records of what it sent ---- */
 
+/* session_log.c: the option `log`. */
+typedef struct php_apns_log php_apns_log;
+
 typedef struct php_apns_tracked {
   apns_session_t *session;
   uint32_t references;   /* of the objects, and of the table of persistent ones */
@@ -289,8 +315,11 @@ typedef struct php_apns_tracked {
   bool is_closed;
   bool holds_back; /* something waits for more */
   bool speaks_http2;
-  zend_string *name;         /* persistent */
-  php_apns_request *request; /* the current one; persistent */
+  bool never_waits;
+  php_apns_provider *provider; /* that the session may ask; NULL: none */
+  php_apns_log *log;           /* of the script; NULL: none */
+  zend_string *name;           /* persistent */
+  php_apns_request *request;   /* the current one; persistent */
   php_apns_fingerprint fingerprint;
 } php_apns_tracked;
 
@@ -312,6 +341,16 @@ void php_apns_tracked_leave_request(php_apns_tracked *tracked);
 /* Learns what can be learned within apns.close_timeout_ms, and closes. */
 void php_apns_tracked_finish(php_apns_tracked *tracked);
 
+/* Makes what the script gives: the options of the library; false, and an exception. */
+bool php_apns_log_make(zval *given, bool is_persistent, apns_log_t *told_out, void **context_out,
+                       php_apns_log **log_out);
+/* Tells the script's logger, after a call of the library. */
+void php_apns_log_tell(php_apns_tracked *tracked);
+/* The same of a log that may be NULL, and that lives as long as this takes. */
+void php_apns_log_tell_lines(php_apns_log *log);
+zval *php_apns_log_logger(php_apns_log *log);
+void php_apns_log_free(php_apns_log *log);
+
 /* So many outcomes of earlier requests are kept before send() is refused. */
 #define PHP_APNS_LEFT_MAX 65536
 
@@ -319,6 +358,7 @@ void php_apns_tracked_finish(php_apns_tracked *tracked);
 
 typedef struct php_apns_session_settings {
   apns_session_options_t options;
+  zval *log;
   zval *request; /* for persistent ones only */
 } php_apns_session_settings;
 
@@ -340,7 +380,16 @@ void php_apns_events_new(zend_object *session, bool of_others, int32_t timeout_m
 const char *php_apns_kind_text(int32_t kind);
 zend_string *php_apns_why(const php_apns_record *record);
 
+/* loop.c: a stream over a copy of the descriptor, which is the library's. */
+void php_apns_stream_of(int descriptor, zval *out);
+/* An error of what is only there with `nonblocking`. */
+void php_apns_throw_waits(const char *what, bool is_inherited);
+/* Goes on with what was begun, until the deadline of the monotonic clock in ms. */
+bool php_apns_wait_process(apns_session_t *session, int64_t deadline);
+int64_t php_apns_now_ms(void);
+
 void php_apns_feedback_register(void);
+void php_apns_channels_register(void);
 /* Makes an Apns\FeedbackEntry of it. */
 void php_apns_feedback_entry(zval *out, const apns_feedback_tuple_t *tuple);
 

@@ -104,7 +104,8 @@ php_apns_record *php_apns_record_new(const uint8_t *token, size_t token_length, 
     if (user_data && !keep(&record->user_data, user_data, DEEPEST)) {
       php_apns_record_free(record);
       zend_type_error(
-          "user data of a persistent session outlives the request: null, bool, int, float, string, "
+          "user data of a persistent session outlives the request, so it must be null, bool, int, "
+          "float, string, "
           "or arrays of these, nested at most %d deep",
           DEEPEST);
       return NULL;

@@ -8,7 +8,7 @@
 typedef struct push {
   zval *token, *payload, *user_data;
   zend_long expiry, priority, push_type;
-  zend_string *topic, *collapse_id, *apns_id;
+  zend_string *topic, *collapse_id, *apns_id, *channel_id;
 } push;
 
 /* A header's text, which has no NUL. */
@@ -40,7 +40,16 @@ static bool take_headers(const push *push, apns_notification_t *notification) {
          take_header(push->collapse_id, "collapse_id", APNS_REJECT_PROCESSING_ERROR,
                      &notification->collapse_id) &&
          take_header(push->apns_id, "apns_id", APNS_REJECT_PROCESSING_ERROR,
-                     &notification->apns_id);
+                     &notification->apns_id) &&
+         take_header(push->channel_id, "channel_id", APNS_REJECT_PROCESSING_ERROR,
+                     &notification->channel_id);
+}
+
+/* False: a channel stands in its place. */
+static bool has_token(const push *push) {
+  zval *token = push->token;
+  ZVAL_DEREF(token);
+  return !push->channel_id || Z_TYPE_P(token) != IS_NULL;
 }
 
 /* A constant of Apns\PushType, or APNs' word for it. NULL: as the payload has it. */
@@ -66,7 +75,9 @@ static uint32_t send_push(zend_object *object, const push *push, bool more) {
   apns_notification_t notification = APNS_NOTIFICATION_INIT;
   apns_error_t error = APNS_ERROR_INIT;
   uint8_t token[APNS_TOKEN_MAX];
-  if (!php_apns_token_bytes(push->token, token, &notification.token_length)) return 0;
+  if (has_token(push) && !php_apns_token_bytes(push->token, token, &notification.token_length)) {
+    return 0;
+  }
   if (!take_headers(push, &notification)) return 0;
   /* May run the script, so the session is looked at only afterwards. */
   php_apns_content content;
@@ -77,7 +88,7 @@ static uint32_t send_push(zend_object *object, const push *push, bool more) {
   if (tracked && tracked->left.count >= PHP_APNS_LEFT_MAX) {
     error.status = APNS_ERR_FULL;
     snprintf(error.message, sizeof error.message,
-             "%zu outcomes of earlier requests wait to be taken with leftEvents()",
+             "%zu outcomes of earlier requests are waiting: take them with leftEvents()",
              tracked->left.count);
     php_apns_throw(&error);
   } else if (tracked) {
@@ -85,7 +96,7 @@ static uint32_t send_push(zend_object *object, const push *push, bool more) {
         php_apns_record_new(token, notification.token_length, push->user_data, tracked->request);
   }
   if (record) {
-    notification.token = token;
+    if (notification.token_length > 0) notification.token = token;
     notification.user_data = record;
     notification.expiry = push->expiry;
     apns_status_t status;
@@ -108,6 +119,8 @@ static uint32_t send_push(zend_object *object, const push *push, bool more) {
       php_apns_record_free(record);
       php_apns_throw(&error);
     }
+    php_apns_provider_resume(tracked->provider);
+    php_apns_log_tell(tracked);
   }
   if (content.json) zend_string_release(content.json);
   return identifier;
@@ -117,9 +130,10 @@ PHP_METHOD(Apns_Session, send) {
   push push = {0};
   zval *push_type = NULL;
   bool more = false;
-  if (zend_parse_parameters(ZEND_NUM_ARGS(), "zz|zllbS!zS!S!", &push.token, &push.payload,
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "zz|zllbS!zS!S!S!", &push.token, &push.payload,
                             &push.user_data, &push.expiry, &push.priority, &more, &push.topic,
-                            &push_type, &push.collapse_id, &push.apns_id) == FAILURE) {
+                            &push_type, &push.collapse_id, &push.apns_id,
+                            &push.channel_id) == FAILURE) {
     return;
   }
   if (!take_push_type(push_type, "Apns\\Session::send(): Argument #8 ($pushType)",
@@ -136,11 +150,24 @@ typedef struct batch {
 } batch;
 
 /* The fields that a notification in an array may have. */
-enum { TOKEN, PAYLOAD, USER_DATA, EXPIRY, PRIORITY, PUSH_TYPE, TOPIC, COLLAPSE_ID, APNS_ID, NONE };
+enum {
+  TOKEN,
+  PAYLOAD,
+  USER_DATA,
+  EXPIRY,
+  PRIORITY,
+  PUSH_TYPE,
+  TOPIC,
+  COLLAPSE_ID,
+  APNS_ID,
+  CHANNEL_ID,
+  NONE
+};
 static const char *const fields[] = {
-    [TOKEN] = "token",   [PAYLOAD] = "payload",         [USER_DATA] = "user_data",
-    [EXPIRY] = "expiry", [PRIORITY] = "priority",       [PUSH_TYPE] = "push_type",
-    [TOPIC] = "topic",   [COLLAPSE_ID] = "collapse_id", [APNS_ID] = "apns_id",
+    [TOKEN] = "token",           [PAYLOAD] = "payload",         [USER_DATA] = "user_data",
+    [EXPIRY] = "expiry",         [PRIORITY] = "priority",       [PUSH_TYPE] = "push_type",
+    [TOPIC] = "topic",           [COLLAPSE_ID] = "collapse_id", [APNS_ID] = "apns_id",
+    [CHANNEL_ID] = "channel_id",
 };
 
 static const char *field_at(const void *names, size_t index) {
@@ -228,11 +255,13 @@ static bool send_element(batch *batch, zval *element) {
             take_string(found, TOPIC, &push.topic) &&
             take_string(found, COLLAPSE_ID, &push.collapse_id) &&
             take_string(found, APNS_ID, &push.apns_id) &&
+            take_string(found, CHANNEL_ID, &push.channel_id) &&
             send_push(batch->session, &push, true) != 0;
   batch->taken += is_sent;
   if (push.topic) zend_string_release(push.topic);
   if (push.collapse_id) zend_string_release(push.collapse_id);
   if (push.apns_id) zend_string_release(push.apns_id);
+  if (push.channel_id) zend_string_release(push.channel_id);
   zval_ptr_dtor(&held);
   return is_sent && !EG(exception);
 }
@@ -267,6 +296,8 @@ PHP_METHOD(Apns_Session, sendMany) {
     /* What was taken is written whatever ended the loop; a failure loses nothing, and
        the next call meets it again. */
     tracked->holds_back = apns_session_flush(tracked->session, NULL) != APNS_OK;
+    php_apns_provider_resume(tracked->provider);
+    php_apns_log_tell(tracked);
   }
   php_apns_tell_taken(batch.taken);
   RETURN_LONG((zend_long)batch.taken);

@@ -25,8 +25,10 @@ php_apns_tracked *php_apns_session_tracked(zend_object *object) {
 
 #define OPTION(name, type, words) \
   {#name, PHP_APNS_##type, XtOffsetOf(php_apns_session_settings, options.name), true, words},
-static const php_apns_option fields[] = {PHP_APNS_SESSION_OPTIONS(OPTION){
-    "request", PHP_APNS_OTHER, XtOffsetOf(php_apns_session_settings, request), true, NULL}};
+static const php_apns_option fields[] = {
+    PHP_APNS_SESSION_OPTIONS(OPTION){"log", PHP_APNS_OTHER,
+                                     XtOffsetOf(php_apns_session_settings, log), true, NULL},
+    {"request", PHP_APNS_OTHER, XtOffsetOf(php_apns_session_settings, request), true, NULL}};
 #undef OPTION
 static const size_t field_count = sizeof fields / sizeof *fields;
 /* The last one is for persistent sessions. */
@@ -72,8 +74,8 @@ static bool read_settings(php_apns_session_settings *settings, HashTable *given,
   apns_session_options_t *options = &settings->options;
   if (options->protocol == APNS_PROTOCOL_DEFAULT && !options->host) {
     if (!protocol && php_apns_configured(APNS_G(protocol))) {
-      php_apns_throw_argument(
-          "apns.protocol of php.ini is \"%s\", neither \"binary\" nor \"http2\"", APNS_G(protocol));
+      php_apns_throw_argument("apns.protocol of php.ini is \"%s\", not \"binary\" or \"http2\"",
+                              APNS_G(protocol));
       return false;
     }
     if (protocol) options->protocol = *protocol;
@@ -143,6 +145,7 @@ static HashTable *collect(zend_object *object, zval **table, int *count) {
     for (php_apns_record *record = tracked->sent.first; record; record = record->after) {
       zend_get_gc_buffer_add_zval(buffer, &record->user_data);
     }
+    if (tracked->log) zend_get_gc_buffer_add_zval(buffer, php_apns_log_logger(tracked->log));
     for (php_apns_record *record = tracked->own.first; record; record = record->after) {
       zend_get_gc_buffer_add_zval(buffer, &record->user_data);
     }
@@ -192,13 +195,20 @@ static void construct(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
   if (php_apns_identity_make(&identity) &&
       read_settings(&settings, given, named, password, false)) {
     take_topic(&settings, &identity);
+    php_apns_log *log = NULL;
     if (own->tracked) {
-      zend_throw_error(NULL, "Apns\\Session is constructed already");
+      zend_throw_error(NULL, "Apns\\Session is already constructed");
+    } else if (!php_apns_log_make(settings.log, false, &settings.options.log,
+                                  &settings.options.log_context, &log)) {
+      /* an exception says why */
     } else if (apns_session_new(&settings.options, identity.credentials, &session, &error) !=
                APNS_OK) {
+      php_apns_log_free(log);
       php_apns_session_refused(&settings.options, &error);
     } else {
       own->tracked = php_apns_tracked_new(session, &settings.options);
+      own->tracked->provider = php_apns_provider_share(identity.provider);
+      own->tracked->log = log;
     }
   }
   php_apns_identity_end(&identity);
@@ -216,6 +226,16 @@ static void find_persistent(INTERNAL_FUNCTION_PARAMETERS, HashTable *named) {
     return;
   if (!php_apns_identity_is_one(who, 2)) return;
   if (!read_settings(&settings, given, named, password, true)) return;
+  php_apns_log *log;
+  if (!php_apns_log_make(settings.log, true, &settings.options.log, &settings.options.log_context,
+                         &log)) {
+    return;
+  }
+  if (settings.options.nonblocking) {
+    /* No loop runs for it between two requests. */
+    php_apns_throw_argument("a persistent session cannot be nonblocking");
+    return;
+  }
   if (php_apns_identity_from(&identity, who, settings.options.protocol)) {
     take_topic(&settings, &identity);
     php_apns_fingerprint fingerprint = identity.fingerprint;
@@ -231,11 +251,44 @@ PHP_APNS_METHOD(Apns_Session, persistent, find_persistent)
 
 /* ---- The rest -------------------------------------------------------------------- */
 
+PHP_METHOD(Apns_Session, useCredentials) {
+  zval *who;
+  php_apns_identity identity;
+  apns_error_t error = APNS_ERROR_INIT;
+  if (zend_parse_parameters(ZEND_NUM_ARGS(), "z", &who) == FAILURE) return;
+  if (Z_TYPE_P(who) == IS_NULL) {
+    zend_argument_type_error(1, "must be of type Apns\\Credentials|array, null given");
+    return;
+  }
+  if (!php_apns_identity_is_one(who, 1)) return;
+  php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
+  if (!tracked) return;
+  if (tracked->is_persistent) {
+    /* It is found by the credentials it was made with. */
+    php_apns_throw_argument("a persistent session takes no other credentials");
+    return;
+  }
+  const int32_t protocol = tracked->speaks_http2 ? APNS_PROTOCOL_HTTP2 : APNS_PROTOCOL_BINARY;
+  if (!php_apns_identity_from(&identity, who, protocol)) return;
+  if (php_apns_identity_make(&identity)) {
+    if (apns_session_use_credentials(tracked->session, identity.credentials, &error) != APNS_OK) {
+      php_apns_throw(&error);
+    } else {
+      php_apns_provider *before = tracked->provider;
+      tracked->provider = php_apns_provider_share(identity.provider);
+      php_apns_provider_release(before);
+    }
+  }
+  php_apns_identity_end(&identity);
+}
+
 PHP_METHOD(Apns_Session, connect) {
   apns_error_t error = APNS_ERROR_INIT;
   if (zend_parse_parameters_none() == FAILURE) return;
   php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
-  if (tracked && apns_session_connect(tracked->session, &error) != APNS_OK) php_apns_throw(&error);
+  if (!tracked) return;
+  if (apns_session_connect(tracked->session, &error) != APNS_OK) php_apns_throw(&error);
+  php_apns_log_tell(tracked);
 }
 
 PHP_METHOD(Apns_Session, flush) {
@@ -243,7 +296,10 @@ PHP_METHOD(Apns_Session, flush) {
   if (zend_parse_parameters_none() == FAILURE) return;
   php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
   if (!tracked) return;
-  if (apns_session_flush(tracked->session, &error) != APNS_OK) {
+  apns_status_t status = apns_session_flush(tracked->session, &error);
+  php_apns_provider_resume(tracked->provider);
+  php_apns_log_tell(tracked);
+  if (status != APNS_OK) {
     php_apns_throw(&error);
     return;
   }
@@ -259,6 +315,8 @@ PHP_METHOD(Apns_Session, drain) {
   php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
   if (!tracked) return;
   apns_status_t status = apns_session_drain(tracked->session, timeout, NULL, &error);
+  php_apns_provider_resume(tracked->provider);
+  php_apns_log_tell(tracked);
   if (status == APNS_OK) {
     tracked->holds_back = false;
     php_apns_tracked_prune(tracked);
@@ -325,6 +383,86 @@ PHP_METHOD(Apns_Session, stats) {
   add_assoc_long(return_value, "left", (zend_long)tracked->left.count);
 }
 
+/* What an array's places have counted, by what each stands for. */
+static void add_places(zval *metrics, const char *name, const uint64_t *array, size_t count,
+                       const char *(*key)(size_t)) {
+  zval places;
+  array_init(&places);
+  for (size_t place = 0; place < count; place++)
+    if (array[place] > 0) add_assoc_long(&places, key(place), (zend_long)array[place]);
+  add_assoc_zval(metrics, name, &places);
+}
+
+static const char *reason_key(size_t place) {
+  return apns_reason_text(place == APNS_METRICS_REASONS - 1 ? APNS_REASON_OTHER
+                                                            : (apns_reason_t)place);
+}
+
+static const char *reject_key(size_t place) {
+  if (place == APNS_METRICS_REJECTS - 1) return "other";
+  return apns_reject_text(place == APNS_METRICS_REJECTS - 2 ? APNS_REJECT_PROTOCOL_ERROR
+                                                            : (apns_reject_t)place);
+}
+
+static const char *failure_key(size_t place) {
+  return apns_status_name((apns_status_t)(-(int)place));
+}
+
+PHP_METHOD(Apns_Session, metrics) {
+  apns_session_metrics_t metrics = APNS_SESSION_METRICS_INIT;
+  apns_error_t error = APNS_ERROR_INIT;
+  if (zend_parse_parameters_none() == FAILURE) return;
+  php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
+  if (!tracked) return;
+  if (apns_session_metrics(tracked->session, &metrics, &error) != APNS_OK) {
+    php_apns_throw(&error);
+    return;
+  }
+  array_init(return_value);
+#define COUNT(name) add_assoc_long(return_value, #name, (zend_long)metrics.name)
+  COUNT(answers);
+  COUNT(answer_us);
+  zval times, classes;
+  array_init(&times);
+  for (size_t place = 0; place < APNS_METRICS_TIMES; place++) {
+    const uint64_t bound = apns_metrics_bound_us(place);
+    add_index_long(&times, bound > ZEND_LONG_MAX ? ZEND_LONG_MAX : (zend_ulong)bound,
+                   (zend_long)metrics.times[place]);
+  }
+  add_assoc_zval(return_value, "times", &times);
+  array_init(&classes);
+  for (size_t place = 0; place < APNS_METRICS_CLASSES; place++)
+    if (metrics.classes[place] > 0)
+      add_index_long(&classes, 100 * place, (zend_long)metrics.classes[place]);
+  add_assoc_zval(return_value, "classes", &classes);
+  add_places(return_value, "reasons", metrics.reasons, APNS_METRICS_REASONS, reason_key);
+  add_places(return_value, "rejected_reasons", metrics.rejected_reasons, APNS_METRICS_REASONS,
+             reason_key);
+  add_places(return_value, "rejects", metrics.rejects, APNS_METRICS_REJECTS, reject_key);
+  COUNT(retries_asked);
+  COUNT(resends_in_doubt);
+  COUNT(resends_unprocessed);
+  COUNT(tls12_full);
+  COUNT(tls12_resumed);
+  COUNT(tls13_full);
+  COUNT(tls13_resumed);
+  add_places(return_value, "connect_failures", metrics.connect_failures, APNS_METRICS_FAILURES,
+             failure_key);
+  COUNT(bytes_written);
+  COUNT(bytes_read);
+  COUNT(goaways);
+  COUNT(pings);
+  COUNT(resets);
+  COUNT(overdue);
+  COUNT(tokens);
+  COUNT(connecting);
+  COUNT(open);
+  COUNT(draining);
+  COUNT(standby);
+  COUNT(pause_ms);
+#undef COUNT
+}
+
 PHP_METHOD(Apns_Session, gone) {
   apns_error_t error = APNS_ERROR_INIT;
   apns_feedback_options_t options = APNS_FEEDBACK_OPTIONS_INIT;
@@ -338,7 +476,7 @@ PHP_METHOD(Apns_Session, gone) {
   if (!tracked->speaks_http2) {
     error.status = APNS_ERR_ARGUMENT;
     snprintf(error.message, sizeof error.message,
-             "the binary interface tells of devices that are gone by Apns\\Feedback");
+             "over the binary interface, Apns\\Feedback lists the devices that are gone");
     php_apns_throw(&error);
     return;
   }
@@ -368,7 +506,10 @@ PHP_METHOD(Apns_Session, close) {
   if (!php_apns_timeout(given, 1, &timeout)) return;
   php_apns_tracked *tracked = php_apns_session_tracked(Z_OBJ_P(ZEND_THIS));
   if (!tracked) return;
-  if (apns_session_close(tracked->session, timeout, &error) != APNS_OK) {
+  apns_status_t status = apns_session_close(tracked->session, timeout, &error);
+  php_apns_provider_resume(tracked->provider);
+  php_apns_log_tell(tracked);
+  if (status != APNS_OK) {
     php_apns_throw(&error);
     return;
   }

@@ -24,8 +24,14 @@
   OPTION(proxy_password, TEXT, NULL) \
   OPTION(proxy_port, U16, NULL) \
   OPTION(protocol, I32, php_apns_protocols) \
+  OPTION(device_order, SWITCH, NULL) \
   OPTION(topic, TEXT, NULL) \
   OPTION(ping_after_ms, I32, NULL) \
   OPTION(retry_timeout_ms, U32, NULL) \
   OPTION(prove_after_ms, I32, NULL) \
-  OPTION(checks, CHECKS, NULL)
+  OPTION(checks, CHECKS, NULL) \
+  OPTION(nonblocking, SWITCH, NULL) \
+  OPTION(addresses, TEXT, NULL) \
+  OPTION(retry_schedule, TEXT, NULL) \
+  OPTION(server_error_schedule, TEXT, NULL) \
+  OPTION(log_level, I32, php_apns_log_levels)

@@ -49,7 +49,7 @@ PHP_METHOD(Apns_Strings, __construct) {
   strings_object *own = of(Z_OBJ_P(ZEND_THIS));
   if (zend_parse_parameters(ZEND_NUM_ARGS(), "S", &bytes) == FAILURE) return;
   if (own->strings) {
-    zend_throw_error(NULL, "Apns\\Strings is constructed already");
+    zend_throw_error(NULL, "Apns\\Strings is already constructed");
     return;
   }
   if (apns_strings_new(ZSTR_VAL(bytes), ZSTR_LEN(bytes), &own->strings, &error) != APNS_OK) {

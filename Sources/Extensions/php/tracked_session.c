@@ -1,8 +1,6 @@
 /* A session of the library, with the records of what it sent. */
 #include "php_apns.h"
 
-#include <time.h>
-
 /* Fewer records than this are not worth looking through. */
 #define PRUNE_LEAST 1024
 
@@ -11,6 +9,7 @@ php_apns_tracked *php_apns_tracked_new(apns_session_t *session,
   php_apns_tracked *tracked = pecalloc(1, sizeof *tracked, true);
   tracked->session = session;
   tracked->speaks_http2 = options->protocol == APNS_PROTOCOL_HTTP2;
+  tracked->never_waits = options->nonblocking;
   tracked->references = 1;
   tracked->prune_at = PRUNE_LEAST;
   return tracked;
@@ -20,6 +19,8 @@ void php_apns_tracked_release(php_apns_tracked *tracked) {
   if (--tracked->references > 0) return;
   apns_session_free(tracked->session);
   tracked->session = NULL;
+  php_apns_provider_release(tracked->provider);
+  php_apns_log_free(tracked->log);
   php_apns_records_free(&tracked->sent);
   php_apns_records_free(&tracked->own);
   php_apns_records_free(&tracked->left);
@@ -66,6 +67,7 @@ void php_apns_tracked_prune(php_apns_tracked *tracked) { prune(tracked, NULL); }
 static apns_status_t pull(php_apns_tracked *tracked, int32_t timeout_ms, apns_error_t *error) {
   apns_event_t event = APNS_EVENT_INIT;
   apns_status_t status = apns_session_next_event(tracked->session, &event, timeout_ms, error);
+  php_apns_provider_resume(tracked->provider);
   if (timeout_ms != 0 && status != APNS_ERR_FORKED) tracked->holds_back = false;
   if (status != APNS_OK) {
     if (status == APNS_DONE && tracked->sent.count > 0) prune(tracked, NULL);
@@ -77,9 +79,11 @@ static apns_status_t pull(php_apns_tracked *tracked, int32_t timeout_ms, apns_er
   if (event.http_status != 0) {
     record->answer = pemalloc(sizeof *record->answer, true);
     record->answer->timestamp = event.timestamp;
+    record->answer->retry_after = event.retry_after_s;
     record->answer->reason = event.reason;
     record->answer->http_status = event.http_status;
     memcpy(record->answer->apns_id, event.apns_id, sizeof event.apns_id);
+    memcpy(record->answer->unique_id, event.unique_id, sizeof event.unique_id);
     memcpy(record->answer->reason_text, event.reason_text, sizeof event.reason_text);
   }
   php_apns_records_remove(&tracked->sent, record);
@@ -89,16 +93,10 @@ static apns_status_t pull(php_apns_tracked *tracked, int32_t timeout_ms, apns_er
   return status;
 }
 
-static int64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 php_apns_record *php_apns_tracked_next(php_apns_tracked *tracked, bool of_others,
                                        int32_t timeout_ms) {
   apns_error_t error = APNS_ERROR_INIT;
-  int64_t deadline = now_ms() + timeout_ms;
+  int64_t deadline = php_apns_now_ms() + timeout_ms;
   php_apns_records *records = of_others ? &tracked->left : &tracked->own;
   /* The outcomes of an inherited session belong to the parent. */
   if (php_apns_tracked_is_inherited(tracked)) {
@@ -108,6 +106,7 @@ php_apns_record *php_apns_tracked_next(php_apns_tracked *tracked, bool of_others
   }
   while (!records->first) {
     apns_status_t status = pull(tracked, timeout_ms, &error);
+    php_apns_log_tell(tracked);
     if (status == APNS_DONE) return records->first;
     if (status != APNS_OK) {
       php_apns_throw(&error);
@@ -115,7 +114,7 @@ php_apns_record *php_apns_tracked_next(php_apns_tracked *tracked, bool of_others
     }
     if (EG(exception)) return NULL;
     if (timeout_ms > 0) {
-      int64_t rest = deadline - now_ms();
+      int64_t rest = deadline - php_apns_now_ms();
       timeout_ms = rest > 0 ? (int32_t)rest : 0;
     }
   }
@@ -136,15 +135,37 @@ void php_apns_tracked_leave_request(php_apns_tracked *tracked) {
   tracked->request = NULL;
 }
 
+/* As the library's calls wait, where the session's own do not. */
+static apns_status_t drain(php_apns_tracked *tracked, int32_t timeout) {
+  int64_t deadline = php_apns_now_ms() + timeout;
+  apns_status_t status;
+  do {
+    status = apns_session_drain(tracked->session, timeout, NULL, NULL);
+  } while (status != APNS_OK && status != APNS_ERR_CLOSED && tracked->never_waits &&
+           php_apns_wait_process(tracked->session, deadline));
+  return status;
+}
+
+static void close_session(php_apns_tracked *tracked, int32_t timeout) {
+  /* The library counts the timeout itself. */
+  const int64_t deadline = INT64_MAX;
+  while (apns_session_close(tracked->session, timeout, NULL) == APNS_ERR_AGAIN &&
+         php_apns_wait_process(tracked->session, deadline)) {
+    continue;
+  }
+}
+
 void php_apns_tracked_finish(php_apns_tracked *tracked) {
   apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
   int32_t timeout = (int32_t)APNS_G(close_timeout_ms);
   if (tracked->is_closed || apns_session_stats(tracked->session, &stats, NULL) != APNS_OK) return;
   tracked->is_closed = true;
+  if (tracked->provider) tracked->provider->is_at_rest = true;
   /* Draining sends again what a rejection discarded; closing does not. */
-  if (stats.unresolved > 0 && timeout > 0 &&
-      apns_session_drain(tracked->session, timeout, NULL, NULL) != APNS_OK) {
+  if (stats.unresolved > 0 && timeout > 0 && drain(tracked, timeout) != APNS_OK) {
     timeout = 0;
   }
-  apns_session_close(tracked->session, timeout, NULL);
+  close_session(tracked, timeout);
+  php_apns_log_tell(tracked);
+  if (tracked->provider) tracked->provider->is_at_rest = false;
 }

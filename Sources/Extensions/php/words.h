@@ -30,3 +30,19 @@ const php_apns_name php_apns_tls_versions[] = {
     {"1.2", APNS_TLS_1_2},
     {"1.3", APNS_TLS_1_3},
     {NULL, 0}};
+const php_apns_name php_apns_environments[] = {
+    {"sandbox", APNS_ENVIRONMENT_SANDBOX},
+    {"production", APNS_ENVIRONMENT_PRODUCTION},
+    {NULL, 0}};
+const php_apns_name php_apns_storages[] = {
+    {"none", APNS_STORAGE_NONE},
+    {"latest", APNS_STORAGE_LATEST},
+    {NULL, 0}};
+const php_apns_name php_apns_log_levels[] = {
+    {"error", APNS_LOG_ERROR},
+    {"warning", APNS_LOG_WARNING},
+    {"notice", APNS_LOG_NOTICE},
+    {"info", APNS_LOG_INFO},
+    {"debug", APNS_LOG_DEBUG},
+    {"trace", APNS_LOG_TRACE},
+    {NULL, 0}};

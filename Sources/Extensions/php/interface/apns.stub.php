@@ -2,8 +2,8 @@
 
 /**
  * The classes of the extension. Names and options are those of apns.h, which explains
- * each of them. Numbers may come as text, switches as "on" and "off"
- * too, and enumerations by name: protocol "http2", format "enhanced", ambiguous "report",
+ * each of them. Numbers may also be given as text, switches as "on" and "off", and
+ * enumerations by name: protocol "http2", format "enhanced", ambiguous "report",
  * tls_min "1.2", as parse_ini_file() and getenv() give them.
  *
  * Constants are in constants.h, which Sources/Extensions/generate makes from apns.h.
@@ -18,22 +18,22 @@ class Exception extends \RuntimeException
 {
     /** One of the class's constants; the exception's code too. */
     public int $status = 0;
-    /** errno, 0 where the system was not at fault. */
+    /** errno; 0: the system did not fail. */
     public int $systemError = 0;
-    /** OpenSSL's error code, 0 where there is none. */
+    /** OpenSSL's error code; 0: there is none. */
     public int $tlsCode = 0;
     /**
-     * The status with which a gateway would have refused the notification, token or payload
-     * that was refused here, so that a script needs one table for both: a constant of
+     * The status with which a gateway would have refused what this call refused, a
+     * notification, token or payload, so that a script needs only one table: a constant of
      * Apns\Reject; 0: there is none.
      */
     public int $reject = 0;
     /**
-     * What exactly went wrong, for programs; the message is for people: one of the CAUSE_
-     * constants. 0, CAUSE_NONE: the status says it all.
+     * What exactly went wrong, for programs, as one of the CAUSE_ constants; the message is
+     * for people. 0, CAUSE_NONE: the status says everything.
      */
     public int $cause = 0;
-    /** By sendMany(): how many notifications it had taken before. */
+    /** From sendMany(): how many notifications it had taken. */
     public int $taken = 0;
 
     /** The same call may succeed later without a change. */
@@ -54,12 +54,29 @@ class TlsException extends Exception {}
 class CredentialsException extends Exception {}
 /** The peer broke the protocol. */
 class ProtocolException extends Exception {}
-/** Outcomes wait: take them. */
+/** The window is full of outcomes: take them. */
 class FullException extends Exception {}
 /** The session was closed. */
 class ClosedException extends Exception {}
 /** Made by another process, before a fork(). */
 class ForkedException extends Exception {}
+/** With `nonblocking`: not yet. Wait for the stream, then go on. */
+class AgainException extends Exception {}
+/** From Channels: the service said no. */
+class RefusedException extends Exception
+{
+    /** A constant of Apns\Reason. */
+    public int $reason = 0;
+    /** The reason as the service wrote it, even if it is not listed. */
+    public string $reasonText = "";
+    public int $httpStatus = 0;
+    /** The apns-request-id, for questions to Apple; "" if there was none. */
+    public string $requestId = "";
+    /** After how many seconds it may be asked again; 0: there is no point in it. */
+    public int $retryAfter = 0;
+}
+/** From Channels::create(): there was no answer, and the channel may have been made. */
+class InDoubtException extends Exception {}
 
 /** Why a gateway rejected a notification over the binary interface: Event::$reject. */
 final class Reject
@@ -99,8 +116,8 @@ final class Token
     private function __construct() {}
 
     /**
-     * Either case, with the angle brackets and spaces of NSData; a line feed at the end, as
-     * file() and fgets() leave it there, is no part of it.
+     * Either case, with the angle brackets and spaces of NSData. A line feed at the end, as
+     * file() and fgets() leave it, is ignored.
      */
     public static function fromHex(string $text): Token {}
 
@@ -116,7 +133,7 @@ final class Token
 }
 
 /**
- * Who the provider is and whom it trusts.
+ * The provider's identity, and the authorities it trusts.
  *
  * @strict-properties
  * @not-serializable
@@ -125,33 +142,42 @@ final class Credentials
 {
     /**
      * Options: certificate_file, certificate, key_file, key, passphrase (a string, or a
-     * callable that is given the file's name and returns one or null), ca_file,
+     * callable that gets the file's name and returns a string or null), ca_file,
      * ca_directory, tls_min, tls_max, accept_expired, dangerously_accept_any_peer; for
      * HTTP/2 token_key_file, token_key, key_id, team_id. Also crl_file, crl_directory,
      * pinned_keys (an array of "sha256//..."), security_level (1 to 5).
      *
-     * Of php.ini, apns.certificate_file with apns.key_file and apns.passphrase, and
-     * apns.token_key_file, a .p8, stand in where neither a certificate nor a key for tokens is
-     * said; a session takes those of its protocol, and for HTTP/2 the key for tokens where there
-     * are both. apns.key_id, unless it is that of another key in php.ini, and apns.team_id stand
-     * in for those that are not said; apns.ca_file and apns.ca_directory where both are not.
+     * token_cache is the file by which the processes of this machine share one provider token,
+     * or "off". Default: a file in the directory of php.ini's apns.token_cache, the
+     * environment's APNS_TOKEN_CACHE, XDG_RUNTIME_DIR or /run/user, if there is such a
+     * directory ("off" for the first two: none). token_provider, instead of a token_key, is a
+     * callable that gives the token: it gets "first", "aged" or "refused", and returns the
+     * token, [token, seconds] to be asked again after so many, or null for not now. The methods
+     * of a session call it and throw what it throws; what the session has taken stays there.
+     * Not for persistent sessions.
      *
-     * Backtraces show none of this, but with PHP 8.1 what is a parameter or stands in the
-     * array. apns.passphrase is for php.ini, a pool or a directory, not for ini_set(), and no
-     * function tells a script of it.
+     * If neither a certificate nor a key for tokens is given, php.ini's apns.certificate_file,
+     * apns.key_file and apns.passphrase are used, and its apns.token_key_file, a .p8. A session
+     * uses those of its protocol, and for HTTP/2 the key for tokens if there are both.
+     * apns.key_id, unless it belongs to another key in php.ini, and apns.team_id replace missing
+     * ones, and apns.ca_file and apns.ca_directory are used if neither is given.
+     *
+     * Backtraces show none of this, except on PHP 8.1 the parameters and the array.
+     * apns.passphrase is for php.ini, a pool or a directory, not for ini_set(), and no function
+     * shows it to a script.
      */
     public function __construct(array $options = [], callable|string|null $passphrase = null, ?string $key = null, ?string $token_key = null, mixed ...$named) {}
 
     /**
      * subject, topics, not_before, not_after, environments, chain_length, key_id, team_id;
-     * subject is null where there is no certificate, and so are key_id and team_id where
-     * there is no key for tokens. Null where there is neither.
+     * subject is null without a certificate, key_id and team_id are null without a key for
+     * tokens. Null without either.
      */
     public function describe(): ?array {}
 }
 
 /**
- * A payload in the making.
+ * A payload that is being built.
  *
  * @strict-properties
  * @not-serializable
@@ -161,13 +187,17 @@ final class Payload implements \Stringable
     /** Options: limit, suffix, truncate. */
     public function __construct(array $options = [], mixed ...$named) {}
 
-    /** One of Apple's keys, by its name in the JSON; for "alert" an array sets its parts. */
+    /**
+     * One of Apple's keys, by its name in the JSON; for "alert" an array sets its parts. Of Live
+     * Activities "content-state" and "attributes" are arrays with names, and may be "title" and "body".
+     * "content-changed" of widgets is true.
+     */
     public function set(string $key, array|string|int|float|bool|null $value): Payload {}
 
     /** A sound that plays even on a muted device. */
     public function setCriticalSound(string $name, float $volume = 1.0): Payload {}
 
-    /** A key of the app's own: anything that json_encode() takes. */
+    /** One of the app's own keys: anything that json_encode() accepts. */
     public function add(string $name, mixed $value): Payload {}
 
     public function remove(string $key): Payload {}
@@ -177,7 +207,7 @@ final class Payload implements \Stringable
     public function reset(): Payload {}
 
     /**
-     * The JSON; $cut is how many bytes of the text were left off.
+     * The JSON; $cut gets how many bytes of the text were cut off.
      *
      * @param int $cut
      */
@@ -187,7 +217,7 @@ final class Payload implements \Stringable
 
     /**
      * Checks a payload made elsewhere, and returns arrays of severity ("error" or "warning"),
-     * offset, line, column, message. Limit 0 is that of the framed format.
+     * offset, line, column, message. Limit 0 means that of the framed format.
      */
     public static function check(string $json, int $limit = 0): array {}
 }
@@ -225,19 +255,26 @@ final class Event
     public readonly int $reject;
     /** The reason of HTTP/2, a constant of Apns\Reason; else 0. */
     public readonly int $reason;
-    /** Of the answer, such as 200; HTTP/2 only, else 0. */
+    /** The HTTP status of the answer, such as 200; HTTP/2 only, else 0. */
     public readonly int $httpStatus;
-    /** UNIX seconds since when the device is gone (410); 0: not given. */
+    /** When the device was gone (410), in UNIX seconds; 0: not given. */
     public readonly int $timestamp;
-    /** The apns-id: the caller's, or the one from the service; HTTP/2 only, else null. */
+    /** After how many seconds it may be sent again; 0: there is no point in it, or nobody knows. */
+    public readonly int $retryAfter;
+    /**
+     * The apns-id: the caller's, or the one from the service; HTTP/2 only, else null. Of a broadcast
+     * its apns-request-id.
+     */
     public readonly ?string $apnsId;
-    /** The reason as the service wrote it, also one that is not listed. */
+    /** The apns-unique-id, by which Apple's console finds it; null where there is none, as in production. */
+    public readonly ?string $uniqueId;
+    /** The reason as the service wrote it, even if it is not listed. */
     public readonly string $reasonText;
     /** What send() returned. */
     public readonly int $identifier;
     /** The device token, in lowercase hex. */
     public readonly string $token;
-    /** What send() was given. */
+    /** What was given to send(). */
     public readonly mixed $userData;
     /** With a persistent session: the name of the request that sent it; else null. */
     public readonly ?string $request;
@@ -276,7 +313,7 @@ final class Events implements \IteratorAggregate
 
 /**
  * A provider's session with one gateway. A foreach over it takes the outcomes that have
- * come.
+ * arrived.
  *
  * @strict-properties
  * @not-serializable
@@ -284,28 +321,47 @@ final class Events implements \IteratorAggregate
 final class Session implements \IteratorAggregate
 {
     /**
-     * Credentials are made once and shared, or given as the array of their options; null
-     * takes those of php.ini. Options are the fields of apns_session_options_t.
+     * Credentials are made once and shared, or given as an array of their options; null means
+     * those of php.ini. Options are the fields of apns_session_options_t.
      *
-     * Unlike there, `checks` is on: a payload with an error, and an expiry that lies in the past
-     * or looks like a duration, are an ArgumentException. true or "all", false or "none",
-     * "payload", "expiry", or bits of the constants.
+     * Unlike there, `checks` is on: a payload with an error, and an expiry that is in the past
+     * or looks like a duration, throw an ArgumentException. Values are true or "all", false or
+     * "none", "payload", "expiry", or bits of the constants.
      *
-     * Of php.ini, apns.protocol, "binary" or "http2", stands in where neither protocol nor host
-     * is said; apns.host with apns.server_name, and apns.port, unless the script speaks another
-     * protocol; apns.topic by HTTP/2, unless the script names its certificate, which may be
-     * another app's; apns.connect_timeout_ms, apns.write_timeout_ms and apns.checks where they are
-     * not said.
+     * php.ini's apns.protocol, "binary" or "http2", is used if neither protocol nor host is
+     * given; apns.host with apns.server_name, and apns.port, unless the script uses another
+     * protocol; apns.topic over HTTP/2, unless the script gives its own certificate, which may
+     * be for another app; apns.connect_timeout_ms, apns.write_timeout_ms and apns.checks if they
+     * are not given.
+     *
+     * With `nonblocking` no method waits, for a script with an event loop: see stream() and
+     * process(). The send methods take a notification while the window has room, else they throw
+     * an AgainException. connect(), flush(), drain() and close() begin what they are for and throw
+     * it until it is done. A session that ends unclosed still waits for apns.close_timeout_ms.
+     *
+     * `log` is told in words what the session does, up to `log_level`: true is PHP's error log. An
+     * object with a method log(), such as a PSR-3 logger, and a callable take the level as PSR-3
+     * names it, the line, and an array of kind, peer, connection, cause, count, milliseconds,
+     * left_out and resumed. They are called after the method that did it; what they throw goes to
+     * the error log.
      */
     public function __construct(Credentials|array|null $credentials = null, array $options = [], ?string $proxy_password = null, mixed ...$named) {}
 
     /**
-     * The session that this process keeps under a name, made if there is none.
+     * The session that this process keeps under a name; it is made if there is none.
      *
-     * Option "request" is the name of this request in its events, by default its number in
-     * this process. Options other than those it was made with are an error.
+     * The option "request" is the name of this request in its events, by default its number in
+     * this process. Other options than those it was made with are an error, and so is `nonblocking`.
      */
     public static function persistent(string $name, Credentials|array|null $credentials = null, array $options = [], ?string $proxy_password = null, mixed ...$named): Session {}
+
+    /**
+     * Gives the session other credentials: a certificate or a key renewed before it expires.
+     * Connections made from now on use them. One that is open takes no new notification and is
+     * closed in good order, so that nothing is lost or sent twice. Does not wait. A persistent
+     * session takes none: give persistent() another name.
+     */
+    public function useCredentials(Credentials|array $credentials): void {}
 
     public function connect(): void {}
 
@@ -313,19 +369,22 @@ final class Session implements \IteratorAggregate
      * Takes a notification and returns its identifier. The token is hex or a Token, the
      * payload JSON, an array or a Payload. With $more it may wait for the next one. The
      * parameters after $more are for HTTP/2: topic, a constant of Apns\PushType or its word
-     * ("background"), collapse-id, a UUID.
+     * ("background"), collapse-id, a UUID. With $channelId, as Channels::create() returns it, $token
+     * is null: the notification is a broadcast to all that follow the channel. It updates or ends
+     * Live Activities, and its topic is the app's bundle id.
      */
-    public function send(Token|string $token, Payload|array|string $payload, mixed $userData = null, int $expiry = 0, int $priority = 0, bool $more = false, ?string $topic = null, int|string $pushType = 0, ?string $collapseId = null, ?string $apnsId = null): int {}
+    public function send(Token|string|null $token, Payload|array|string $payload, mixed $userData = null, int $expiry = 0, int $priority = 0, bool $more = false, ?string $topic = null, int|string $pushType = 0, ?string $collapseId = null, ?string $apnsId = null, ?string $channelId = null): int {}
 
     /**
-     * Takes many and returns how many: arrays with token, payload and, where wanted,
-     * user_data, expiry, priority, topic, push_type, collapse_id, apns_id.
+     * Takes many and returns how many: arrays with token, payload and, optionally,
+     * user_data, expiry, priority, topic, push_type, collapse_id, apns_id; a broadcast has
+     * channel_id in place of token.
      */
     public function sendMany(iterable $notifications, bool $more = false): int {}
 
     public function flush(): void {}
 
-    /** Waits until the end of every notification is known. */
+    /** Waits until the outcome of every notification is known. */
     public function drain(int $timeoutMs = -1): void {}
 
     /** Waits up to $timeoutMs for the next outcome; null: there is none. */
@@ -337,7 +396,7 @@ final class Session implements \IteratorAggregate
     /** The next outcome of a notification that an earlier request sent. */
     public function nextLeftEvent(int $timeoutMs = 0): ?Event {}
 
-    /** The outcomes of what earlier requests sent, each with the name of its request. */
+    /** The outcomes of notifications that earlier requests sent, each with its request's name. */
     public function leftEvents(int $timeoutMs = 0): Events {}
 
     public function getIterator(): \Iterator {}
@@ -352,10 +411,40 @@ final class Session implements \IteratorAggregate
     /** The counts of apns_session_stats_t. */
     public function stats(): array {}
 
-    /** The name of this request in its events; null where the session is not persistent. */
+    /**
+     * What a monitoring system asks for, as apns_session_metrics_t has it. `times` counts answers by
+     * the longest time of each step, in microseconds; `classes` by hundreds of the HTTP status;
+     * `reasons`, `rejected_reasons`, `rejects` and `connect_failures` have what came, by its words.
+     */
+    public function metrics(): array {}
+
+    /** The name of this request in its events; null: the session is not persistent. */
     public function request(): ?string {}
 
     public function close(int $timeoutMs = -1): void {}
+
+    /**
+     * With `nonblocking`: a stream that becomes readable whenever process() has something to do,
+     * for stream_select() and event loops such as ReactPHP's and Revolt's. There is nothing to
+     * read in it. Closing it does not close the session, nor the other way round.
+     *
+     * @return resource
+     */
+    public function stream() {}
+
+    /**
+     * With `nonblocking`: does what can be done now, for about a millisecond at most, and
+     * returns: connects, writes, reads answers, sends again, closes. True: the session goes on.
+     * False: it has closed. An exception is news, such as a connection that cannot be made:
+     * nothing is lost, and the session tries again by itself.
+     */
+    public function process(): bool {}
+
+    /**
+     * With `nonblocking`: in how many ms process() is due; null: not before the stream is readable.
+     * The stream becomes readable at that time by itself.
+     */
+    public function timeoutMs(): ?int {}
 }
 
 /**
@@ -366,7 +455,7 @@ final class Session implements \IteratorAggregate
  */
 final class FeedbackEntry
 {
-    /** UNIX seconds at which it was found gone. */
+    /** When the service found it gone, in UNIX seconds. */
     public readonly int $timestamp;
     /** The device token, in lowercase hex. */
     public readonly string $token;
@@ -375,18 +464,82 @@ final class FeedbackEntry
 }
 
 /**
- * The feedback service's list while it is read, for foreach.
+ * The feedback service's list, for foreach.
  *
  * @strict-properties
  * @not-serializable
  */
 final class Feedback implements \IteratorAggregate
 {
-    /** Connects. Options are the fields of apns_feedback_options_t. */
+    /**
+     * Connects. Options are the fields of apns_feedback_options_t. With `nonblocking` nothing
+     * waits, and read() throws an AgainException until an entry is there: see stream().
+     */
     public function __construct(Credentials|array|null $credentials = null, array $options = [], ?string $proxy_password = null, mixed ...$named) {}
 
     /** The next one; null: the list has ended. */
     public function read(): ?FeedbackEntry {}
 
     public function getIterator(): \Iterator {}
+
+    /**
+     * With `nonblocking`: a stream that becomes readable whenever read() has something to do, as
+     * Session::stream() gives it.
+     *
+     * @return resource
+     */
+    public function stream() {}
+}
+
+/**
+ * The channels of an app: what broadcasts go to, see Session::send(). The first request connects.
+ *
+ * @strict-properties
+ * @not-serializable
+ */
+final class Channels
+{
+    /**
+     * Options are the fields of apns_channels_options_t, and `log`, as a session has it. Of php.ini
+     * they take apns.connect_timeout_ms, and apns.topic unless the script gives its own certificate.
+     *
+     * With `nonblocking` nothing waits: a request throws an AgainException until it is answered.
+     * Make the same call again when stream() is readable.
+     */
+    public function __construct(Credentials|array|null $credentials = null, array $options = [], ?string $proxy_password = null, mixed ...$named) {}
+
+    /**
+     * Creates a channel and returns its identifier. $storage is STORAGE_LATEST or "latest" if the
+     * latest update is kept for devices that follow the channel later, else STORAGE_NONE or "none".
+     * After an InDoubtException the channel may have been made: look at list().
+     */
+    public function create(int|string $storage): string {}
+
+    /** What a channel is for: storage and push_type. */
+    public function describe(string $channelId): array {}
+
+    public function delete(string $channelId): void {}
+
+    /** The identifiers of all channels of the app. */
+    public function list(): array {}
+
+    /**
+     * What the service answered to the last request: http_status, reason, reason_text, request_id,
+     * retry_after. Null: there was no answer.
+     */
+    public function answer(): ?array {}
+
+    /** With `nonblocking`: gives up the request under way; it may be carried out all the same. */
+    public function cancel(): void {}
+
+    /**
+     * With `nonblocking`: a stream that becomes readable whenever the request under way has
+     * something to do, as Session::stream() gives it.
+     *
+     * @return resource
+     */
+    public function stream() {}
+
+    /** With `nonblocking`: in how many ms the request is due; null: not before stream() is readable. */
+    public function timeoutMs(): ?int {}
 }

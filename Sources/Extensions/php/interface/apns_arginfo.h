@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 7af3c1ce308531260702a5814278a9d64c05b7db */
+ * Stub hash: 89618ea29a939066e46dce442a0b0bb0c52d308b */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Exception_isRetryable, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
@@ -142,11 +142,15 @@ ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Apns_Session_persistent, 0,
 	ZEND_ARG_VARIADIC_TYPE_INFO(0, named, IS_MIXED, 0)
 ZEND_END_ARG_INFO()
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_useCredentials, 0, 1, IS_VOID, 0)
+	ZEND_ARG_OBJ_TYPE_MASK(0, credentials, Apns\\Credentials, MAY_BE_ARRAY, NULL)
+ZEND_END_ARG_INFO()
+
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_connect, 0, 0, IS_VOID, 0)
 ZEND_END_ARG_INFO()
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_send, 0, 2, IS_LONG, 0)
-	ZEND_ARG_OBJ_TYPE_MASK(0, token, Apns\\Token, MAY_BE_STRING, NULL)
+	ZEND_ARG_OBJ_TYPE_MASK(0, token, Apns\\Token, MAY_BE_STRING|MAY_BE_NULL, NULL)
 	ZEND_ARG_OBJ_TYPE_MASK(0, payload, Apns\\Payload, MAY_BE_ARRAY|MAY_BE_STRING, NULL)
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, userData, IS_MIXED, 0, "null")
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, expiry, IS_LONG, 0, "0")
@@ -156,6 +160,7 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_send, 0, 2, I
 	ZEND_ARG_TYPE_MASK(0, pushType, MAY_BE_LONG|MAY_BE_STRING, "0")
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, collapseId, IS_STRING, 1, "null")
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, apnsId, IS_STRING, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, channelId, IS_STRING, 1, "null")
 ZEND_END_ARG_INFO()
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_sendMany, 0, 1, IS_LONG, 0)
@@ -188,10 +193,20 @@ ZEND_END_ARG_INFO()
 
 #define arginfo_class_Apns_Session_stats arginfo_class_Apns_Session_gone
 
+#define arginfo_class_Apns_Session_metrics arginfo_class_Apns_Session_gone
+
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_request, 0, 0, IS_STRING, 1)
 ZEND_END_ARG_INFO()
 
 #define arginfo_class_Apns_Session_close arginfo_class_Apns_Session_drain
+
+ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Apns_Session_stream, 0, 0, 0)
+ZEND_END_ARG_INFO()
+
+#define arginfo_class_Apns_Session_process arginfo_class_Apns_Exception_isRetryable
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Session_timeoutMs, 0, 0, IS_LONG, 1)
+ZEND_END_ARG_INFO()
 
 #define arginfo_class_Apns_FeedbackEntry___construct arginfo_class_Apns_Token___construct
 
@@ -201,6 +216,31 @@ ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Apns_Feedback_read, 0, 0, A
 ZEND_END_ARG_INFO()
 
 #define arginfo_class_Apns_Feedback_getIterator arginfo_class_Apns_Events_getIterator
+
+#define arginfo_class_Apns_Feedback_stream arginfo_class_Apns_Session_stream
+
+#define arginfo_class_Apns_Channels___construct arginfo_class_Apns_Session___construct
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Channels_create, 0, 1, IS_STRING, 0)
+	ZEND_ARG_TYPE_MASK(0, storage, MAY_BE_LONG|MAY_BE_STRING, NULL)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Channels_describe, 0, 1, IS_ARRAY, 0)
+	ZEND_ARG_TYPE_INFO(0, channelId, IS_STRING, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Apns_Channels_delete, 0, 1, IS_VOID, 0)
+	ZEND_ARG_TYPE_INFO(0, channelId, IS_STRING, 0)
+ZEND_END_ARG_INFO()
+
+#define arginfo_class_Apns_Channels_list arginfo_class_Apns_Session_gone
+
+#define arginfo_class_Apns_Channels_answer arginfo_class_Apns_Credentials_describe
+#define arginfo_class_Apns_Channels_cancel arginfo_class_Apns_Session_connect
+
+#define arginfo_class_Apns_Channels_stream arginfo_class_Apns_Session_stream
+
+#define arginfo_class_Apns_Channels_timeoutMs arginfo_class_Apns_Session_timeoutMs
 
 
 ZEND_METHOD(Apns_Exception, isRetryable);
@@ -241,6 +281,7 @@ ZEND_METHOD(Apns_Events, __construct);
 ZEND_METHOD(Apns_Events, getIterator);
 ZEND_METHOD(Apns_Session, __construct);
 ZEND_METHOD(Apns_Session, persistent);
+ZEND_METHOD(Apns_Session, useCredentials);
 ZEND_METHOD(Apns_Session, connect);
 ZEND_METHOD(Apns_Session, send);
 ZEND_METHOD(Apns_Session, sendMany);
@@ -253,12 +294,26 @@ ZEND_METHOD(Apns_Session, leftEvents);
 ZEND_METHOD(Apns_Session, getIterator);
 ZEND_METHOD(Apns_Session, gone);
 ZEND_METHOD(Apns_Session, stats);
+ZEND_METHOD(Apns_Session, metrics);
 ZEND_METHOD(Apns_Session, request);
 ZEND_METHOD(Apns_Session, close);
+ZEND_METHOD(Apns_Session, stream);
+ZEND_METHOD(Apns_Session, process);
+ZEND_METHOD(Apns_Session, timeoutMs);
 ZEND_METHOD(Apns_FeedbackEntry, __construct);
 ZEND_METHOD(Apns_Feedback, __construct);
 ZEND_METHOD(Apns_Feedback, read);
 ZEND_METHOD(Apns_Feedback, getIterator);
+ZEND_METHOD(Apns_Feedback, stream);
+ZEND_METHOD(Apns_Channels, __construct);
+ZEND_METHOD(Apns_Channels, create);
+ZEND_METHOD(Apns_Channels, describe);
+ZEND_METHOD(Apns_Channels, delete);
+ZEND_METHOD(Apns_Channels, list);
+ZEND_METHOD(Apns_Channels, answer);
+ZEND_METHOD(Apns_Channels, cancel);
+ZEND_METHOD(Apns_Channels, stream);
+ZEND_METHOD(Apns_Channels, timeoutMs);
 
 
 static const zend_function_entry class_Apns_Exception_methods[] = {
@@ -313,6 +368,21 @@ static const zend_function_entry class_Apns_ClosedException_methods[] = {
 
 
 static const zend_function_entry class_Apns_ForkedException_methods[] = {
+	ZEND_FE_END
+};
+
+
+static const zend_function_entry class_Apns_AgainException_methods[] = {
+	ZEND_FE_END
+};
+
+
+static const zend_function_entry class_Apns_RefusedException_methods[] = {
+	ZEND_FE_END
+};
+
+
+static const zend_function_entry class_Apns_InDoubtException_methods[] = {
 	ZEND_FE_END
 };
 
@@ -400,6 +470,7 @@ static const zend_function_entry class_Apns_Events_methods[] = {
 static const zend_function_entry class_Apns_Session_methods[] = {
 	ZEND_ME(Apns_Session, __construct, arginfo_class_Apns_Session___construct, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, persistent, arginfo_class_Apns_Session_persistent, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Apns_Session, useCredentials, arginfo_class_Apns_Session_useCredentials, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, connect, arginfo_class_Apns_Session_connect, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, send, arginfo_class_Apns_Session_send, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, sendMany, arginfo_class_Apns_Session_sendMany, ZEND_ACC_PUBLIC)
@@ -412,8 +483,12 @@ static const zend_function_entry class_Apns_Session_methods[] = {
 	ZEND_ME(Apns_Session, getIterator, arginfo_class_Apns_Session_getIterator, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, gone, arginfo_class_Apns_Session_gone, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, stats, arginfo_class_Apns_Session_stats, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_Session, metrics, arginfo_class_Apns_Session_metrics, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, request, arginfo_class_Apns_Session_request, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Session, close, arginfo_class_Apns_Session_close, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_Session, stream, arginfo_class_Apns_Session_stream, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_Session, process, arginfo_class_Apns_Session_process, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_Session, timeoutMs, arginfo_class_Apns_Session_timeoutMs, ZEND_ACC_PUBLIC)
 	ZEND_FE_END
 };
 
@@ -428,6 +503,21 @@ static const zend_function_entry class_Apns_Feedback_methods[] = {
 	ZEND_ME(Apns_Feedback, __construct, arginfo_class_Apns_Feedback___construct, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Feedback, read, arginfo_class_Apns_Feedback_read, ZEND_ACC_PUBLIC)
 	ZEND_ME(Apns_Feedback, getIterator, arginfo_class_Apns_Feedback_getIterator, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_Feedback, stream, arginfo_class_Apns_Feedback_stream, ZEND_ACC_PUBLIC)
+	ZEND_FE_END
+};
+
+
+static const zend_function_entry class_Apns_Channels_methods[] = {
+	ZEND_ME(Apns_Channels, __construct, arginfo_class_Apns_Channels___construct, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_Channels, create, arginfo_class_Apns_Channels_create, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_Channels, describe, arginfo_class_Apns_Channels_describe, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_Channels, delete, arginfo_class_Apns_Channels_delete, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_Channels, list, arginfo_class_Apns_Channels_list, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_Channels, answer, arginfo_class_Apns_Channels_answer, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_Channels, cancel, arginfo_class_Apns_Channels_cancel, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_Channels, stream, arginfo_class_Apns_Channels_stream, ZEND_ACC_PUBLIC)
+	ZEND_ME(Apns_Channels, timeoutMs, arginfo_class_Apns_Channels_timeoutMs, ZEND_ACC_PUBLIC)
 	ZEND_FE_END
 };
 
@@ -577,6 +667,66 @@ static zend_class_entry *register_class_Apns_ForkedException(zend_class_entry *c
 	return class_entry;
 }
 
+static zend_class_entry *register_class_Apns_AgainException(zend_class_entry *class_entry_Apns_Exception)
+{
+	zend_class_entry ce, *class_entry;
+
+	INIT_NS_CLASS_ENTRY(ce, "Apns", "AgainException", class_Apns_AgainException_methods);
+	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_Exception);
+
+	return class_entry;
+}
+
+static zend_class_entry *register_class_Apns_RefusedException(zend_class_entry *class_entry_Apns_Exception)
+{
+	zend_class_entry ce, *class_entry;
+
+	INIT_NS_CLASS_ENTRY(ce, "Apns", "RefusedException", class_Apns_RefusedException_methods);
+	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_Exception);
+
+	zval property_reason_default_value;
+	ZVAL_LONG(&property_reason_default_value, 0);
+	zend_string *property_reason_name = zend_string_init("reason", sizeof("reason") - 1, 1);
+	zend_declare_typed_property(class_entry, property_reason_name, &property_reason_default_value, ZEND_ACC_PUBLIC, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_string_release(property_reason_name);
+
+	zval property_reasonText_default_value;
+	ZVAL_EMPTY_STRING(&property_reasonText_default_value);
+	zend_string *property_reasonText_name = zend_string_init("reasonText", sizeof("reasonText") - 1, 1);
+	zend_declare_typed_property(class_entry, property_reasonText_name, &property_reasonText_default_value, ZEND_ACC_PUBLIC, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING));
+	zend_string_release(property_reasonText_name);
+
+	zval property_httpStatus_default_value;
+	ZVAL_LONG(&property_httpStatus_default_value, 0);
+	zend_string *property_httpStatus_name = zend_string_init("httpStatus", sizeof("httpStatus") - 1, 1);
+	zend_declare_typed_property(class_entry, property_httpStatus_name, &property_httpStatus_default_value, ZEND_ACC_PUBLIC, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_string_release(property_httpStatus_name);
+
+	zval property_requestId_default_value;
+	ZVAL_EMPTY_STRING(&property_requestId_default_value);
+	zend_string *property_requestId_name = zend_string_init("requestId", sizeof("requestId") - 1, 1);
+	zend_declare_typed_property(class_entry, property_requestId_name, &property_requestId_default_value, ZEND_ACC_PUBLIC, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING));
+	zend_string_release(property_requestId_name);
+
+	zval property_retryAfter_default_value;
+	ZVAL_LONG(&property_retryAfter_default_value, 0);
+	zend_string *property_retryAfter_name = zend_string_init("retryAfter", sizeof("retryAfter") - 1, 1);
+	zend_declare_typed_property(class_entry, property_retryAfter_name, &property_retryAfter_default_value, ZEND_ACC_PUBLIC, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_string_release(property_retryAfter_name);
+
+	return class_entry;
+}
+
+static zend_class_entry *register_class_Apns_InDoubtException(zend_class_entry *class_entry_Apns_Exception)
+{
+	zend_class_entry ce, *class_entry;
+
+	INIT_NS_CLASS_ENTRY(ce, "Apns", "InDoubtException", class_Apns_InDoubtException_methods);
+	class_entry = zend_register_internal_class_ex(&ce, class_entry_Apns_Exception);
+
+	return class_entry;
+}
+
 static zend_class_entry *register_class_Apns_Reject(void)
 {
 	zend_class_entry ce, *class_entry;
@@ -699,11 +849,23 @@ static zend_class_entry *register_class_Apns_Event(void)
 	zend_declare_typed_property(class_entry, property_timestamp_name, &property_timestamp_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
 	zend_string_release(property_timestamp_name);
 
+	zval property_retryAfter_default_value;
+	ZVAL_UNDEF(&property_retryAfter_default_value);
+	zend_string *property_retryAfter_name = zend_string_init("retryAfter", sizeof("retryAfter") - 1, 1);
+	zend_declare_typed_property(class_entry, property_retryAfter_name, &property_retryAfter_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_LONG));
+	zend_string_release(property_retryAfter_name);
+
 	zval property_apnsId_default_value;
 	ZVAL_UNDEF(&property_apnsId_default_value);
 	zend_string *property_apnsId_name = zend_string_init("apnsId", sizeof("apnsId") - 1, 1);
 	zend_declare_typed_property(class_entry, property_apnsId_name, &property_apnsId_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING|MAY_BE_NULL));
 	zend_string_release(property_apnsId_name);
+
+	zval property_uniqueId_default_value;
+	ZVAL_UNDEF(&property_uniqueId_default_value);
+	zend_string *property_uniqueId_name = zend_string_init("uniqueId", sizeof("uniqueId") - 1, 1);
+	zend_declare_typed_property(class_entry, property_uniqueId_name, &property_uniqueId_default_value, ZEND_ACC_PUBLIC|ZEND_ACC_READONLY, NULL, (zend_type) ZEND_TYPE_INIT_MASK(MAY_BE_STRING|MAY_BE_NULL));
+	zend_string_release(property_uniqueId_name);
 
 	zval property_reasonText_default_value;
 	ZVAL_UNDEF(&property_reasonText_default_value);
@@ -805,6 +967,17 @@ static zend_class_entry *register_class_Apns_Feedback(zend_class_entry *class_en
 	class_entry = zend_register_internal_class_ex(&ce, NULL);
 	class_entry->ce_flags |= ZEND_ACC_FINAL|ZEND_ACC_NO_DYNAMIC_PROPERTIES|ZEND_ACC_NOT_SERIALIZABLE;
 	zend_class_implements(class_entry, 1, class_entry_IteratorAggregate);
+
+	return class_entry;
+}
+
+static zend_class_entry *register_class_Apns_Channels(void)
+{
+	zend_class_entry ce, *class_entry;
+
+	INIT_NS_CLASS_ENTRY(ce, "Apns", "Channels", class_Apns_Channels_methods);
+	class_entry = zend_register_internal_class_ex(&ce, NULL);
+	class_entry->ce_flags |= ZEND_ACC_FINAL|ZEND_ACC_NO_DYNAMIC_PROPERTIES|ZEND_ACC_NOT_SERIALIZABLE;
 
 	return class_entry;
 }

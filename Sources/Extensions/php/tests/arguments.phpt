@@ -73,9 +73,9 @@ empty payload: Apns\ArgumentException: the payload is empty
 long payload: Apns\ArgumentException: the payload has 3000 bytes, more than 2048
 payload null: TypeError: a payload must be of type Apns\Payload, array or string, null given
 payload object: TypeError: a payload must be of type Apns\Payload, array or string, stdClass given
-payload of broken UTF-8: Apns\ArgumentException: no JSON can be made of it: Malformed UTF-8 characters, possibly incorrectly encoded
-payload NAN: Apns\ArgumentException: no JSON can be made of it: Inf and NaN cannot be JSON encoded
-payload in itself: Apns\ArgumentException: no JSON can be made of it: Recursion detected
+payload of broken UTF-8: Apns\ArgumentException: it cannot be encoded as JSON: Malformed UTF-8 characters, possibly incorrectly encoded
+payload NAN: Apns\ArgumentException: it cannot be encoded as JSON: Inf and NaN cannot be JSON encoded
+payload in itself: Apns\ArgumentException: it cannot be encoded as JSON: Recursion detected
 payload that throws: DomainException: not me
 priority: Apns\ArgumentException: priority is 7, not 5 or 10
 priority too large: Apns\ArgumentException: priority is 266, not 5 or 10

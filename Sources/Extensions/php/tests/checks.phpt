@@ -97,18 +97,18 @@ warning: taken
 badge: taken
 no JSON: taken
 in sendMany(): taken
-past: expiry is 1290000000, long ago: nothing is tried any more; APNS_EXPIRY_ONCE (-1) tries once (1 processing error)
-duration: expiry is 864000, which looks like a duration: it takes the UNIX time, time(NULL) + 864000 (1 processing error)
+past: expiry is 1290000000, long ago, so APNs would not try at all; APNS_EXPIRY_ONCE (-1) tries once (1 processing error)
+duration: expiry is 864000, which looks like a duration: give a UNIX time, time(NULL) + 864000 (1 processing error)
 once: taken
 - said
 good: taken
 no aps: taken
 warning: taken
 badge: payload, line 1, column 17 (byte 16): 'badge' is not an integer (1 processing error)
-no JSON: payload, line 1, column 2 (byte 1): neither a key in quotation marks nor '}' (1 processing error)
+no JSON: payload, line 1, column 2 (byte 1): expected a key in quotation marks or '}' (1 processing error)
 in sendMany(): payload, line 1, column 8 (byte 7): 'aps' is not an object (1 processing error)
-past: expiry is 1290000000, long ago: nothing is tried any more; APNS_EXPIRY_ONCE (-1) tries once (1 processing error)
-duration: expiry is 864000, which looks like a duration: it takes the UNIX time, time(NULL) + 864000 (1 processing error)
+past: expiry is 1290000000, long ago, so APNs would not try at all; APNS_EXPIRY_ONCE (-1) tries once (1 processing error)
+duration: expiry is 864000, which looks like a duration: give a UNIX time, time(NULL) + 864000 (1 processing error)
 once: taken
 - refused
 hex: character 'u' at 1 is not hex (8 invalid token)
@@ -118,10 +118,10 @@ bytes: the device token has 0 bytes, not 1 to 100 (2 missing device token)
 many bytes: the device token has 101 bytes, not 1 to 100 (5 invalid token size)
 no payload: the payload is empty (4 missing payload)
 long payload: the payload has 3020 bytes, more than 2048 (7 invalid payload size)
-no UTF-8: no JSON can be made of it: Malformed UTF-8 characters, possibly incorrectly encoded (1 processing error)
+no UTF-8: it cannot be encoded as JSON: Malformed UTF-8 characters, possibly incorrectly encoded (1 processing error)
 priority: priority is 300, not 5 or 10 (1 processing error)
 topic: topic has a null byte (6 invalid topic size)
-the call: checks is 4, which has bits that are no apns_check_t (0 no errors encountered)
+the call: checks is 4, which has bits that apns_check_t does not define (0 no errors encountered)
 - wrong
 ValueError: option 'checks' must be 'all', 'payload', 'expiry' or 'none', 'al' given
 ValueError: option 'checks' must be 'all', 'payload', 'expiry' or 'none', 'paylod' given; did you mean 'payload'?

@@ -36,7 +36,7 @@ echo Apns\Reject::text(Apns\Reject::INVALID_TOKEN), ', ', Apns\Reject::text(77),
 $thrown->status = PHP_INT_MAX;
 var_dump($thrown->isRetryable());
 --EXPECT--
-ARGUMENT -2 MEMORY -4 TIMEOUT -5 NETWORK -6 TLS -7 CREDENTIALS -8 PROTOCOL -9 FULL -10 CLOSED -11 FORKED -12 
+ARGUMENT -2 MEMORY -4 TIMEOUT -5 NETWORK -6 TLS -7 CREDENTIALS -8 PROTOCOL -9 FULL -10 CLOSED -11 FORKED -12 AGAIN -13 REFUSED -14 IN_DOUBT -15 
 bool(true)
 Apns\NetworkException same true
 bool(true)

@@ -129,7 +129,7 @@ gone by the payload: nothing thrown
 gone by the generator: nothing thrown
 the list gone: nothing thrown
 within itself: LogicException: inner
-an array in itself: Apns\ArgumentException: no JSON can be made of it: Recursion detected
+an array in itself: Apns\ArgumentException: it cannot be encoded as JSON: Recursion detected
 the payload by its own value: Apns\ArgumentException: custom key 'x' is there already
 seen 8
 done

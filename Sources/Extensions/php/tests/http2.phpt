@@ -21,12 +21,12 @@ $simulator->control('POST', '/unregistered', ['token' => $gone]);
 
 echo "- every field\n";
 $session = new Apns\Session($simulator->identity(), $where);
-$session->send($token, '{"aps":{}}', ['user' => 7], expiry: 4000000000, priority: 5, topic: 'com.example.app',
-    pushType: Apns\PushType::LOCATION, collapseId: 'score', apnsId: strtoupper(UUID));
+$session->send($token, '{"aps":{}}', ['user' => 7], expiry: 4000000000, priority: 5,
+    topic: 'com.example.app.location-query', pushType: Apns\PushType::LOCATION, collapseId: 'score', apnsId: strtoupper(UUID));
 $session->sendMany([
     ['token' => $token, 'payload' => ['aps' => ['content-available' => 1]]],
-    ['token' => $token, 'payload' => '{}', 'push_type' => Apns\PushType::WIDGETS, 'priority' => 1, 'topic' => 'com.example.app',
-        'collapse_id' => 'x', 'apns_id' => UUID, 'user_data' => 8],
+    ['token' => $token, 'payload' => ['aps' => ['content-changed' => true]], 'push_type' => Apns\PushType::WIDGETS,
+        'priority' => 1, 'topic' => 'com.example.app.push-type.widgets', 'collapse_id' => 'x', 'apns_id' => UUID, 'user_data' => 8],
     ['token' => 'ff', 'payload' => '{}', 'user_data' => 9],
     ['token' => $gone, 'payload' => '{}', 'user_data' => 10],
 ]);
@@ -90,9 +90,9 @@ echo Apns\Reason::text(Apns\Reason::UNREGISTERED), ' ', Apns\Reason::httpStatus(
     Apns\PushType::text(Apns\PushType::VOIP), ' ', Apns\Reason::text(1 << 40), "\n";
 --EXPECT--
 - every field
-["com.example.app","location","5","4000000000","score"]
+["com.example.app.location-query","location","5","4000000000","score"]
 ["com.example.app","background","5",null,null]
-["com.example.app","widgets","1",null,"x"]
+["com.example.app.push-type.widgets","widgets","1",null,"x"]
 accepted [{"user":7},200,0,0,"",true,36,false]
 accepted [null,200,0,0,"",false,36,false]
 accepted [8,200,0,0,"",true,36,false]
@@ -101,7 +101,7 @@ rejected: Unregistered [10,410,26,0,"Unregistered",false,36,true]
 - gone
 the device today
 0
-the binary interface tells of devices that are gone by Apns\Feedback
+over the binary interface, Apns\Feedback lists the devices that are gone
 - provider tokens
 100
 100
@@ -111,15 +111,15 @@ Apns\ArgumentException: there is no topic, and a provider token needs one
 Apns\ArgumentException: topic has a null byte
 Apns\ArgumentException: push_type is 99, not an apns_push_type_t
 Apns\ArgumentException: push_type is 256, not of Apns\PushType
-Apns\ArgumentException: priority is 10, and a background push has 5
+Apns\ArgumentException: priority is 10, but a background push needs 5
 Apns\ArgumentException: priority is 7, not 1, 5 or 10
 Apns\ArgumentException: collapse_id has more than 64 bytes
 Apns\ArgumentException: apns_id is not a UUID
 TypeError: 'topic' of a notification must be of type string, int given
 Apns\ArgumentException: protocol is 9, not an apns_protocol_t
 TypeError: option 'topic' must be of type string, array given
-Apns\CredentialsException: token_key in memory holds no PEM private key, and none in DER
-Apns\ArgumentException: key_id or team_id without a token_key
+Apns\CredentialsException: token_key in memory holds no private key in PEM or DER
+Apns\ArgumentException: key_id or team_id is given without a token_key
 Apns\ArgumentException: key_id has 5 characters, not 10
 5 taken
 - words

@@ -114,15 +114,15 @@ accepted by HTTP/2, topic com.example.app
 "ABCDEFGHIJ"
 "ABCDEFGHIJ"
 [null,["com.example.app"]]
-Apns\ArgumentException: key_id is not given with the token_key
+Apns\ArgumentException: key_id is missing; the token_key needs it
 accepted by HTTP/2, topic com.example.app
 accepted by HTTP/2, topic com.example.app
 the gateway of that protocol
 accepted by HTTP/2, topic com.example.app
 Apns\ArgumentException: the persistent session "b" was made with other options
 - wrong
-Apns\ArgumentException: apns.protocol of php.ini is "HTTP3", neither "binary" nor "http2"
-Apns\ArgumentException: apns.protocol of php.ini is "HTTP3", neither "binary" nor "http2"
+Apns\ArgumentException: apns.protocol of php.ini is "HTTP3", not "binary" or "http2"
+Apns\ArgumentException: apns.protocol of php.ini is "HTTP3", not "binary" or "http2"
 accepted by binary, topic none
 accepted by HTTP/2, topic com.example.app
 Apns\ArgumentException: apns.key_id of php.ini is "short", not 10 letters and digits
@@ -131,8 +131,8 @@ Apns\ArgumentException: apns.team_id of php.ini is "much too long", not 10 lette
 Apns\ArgumentException: apns.token_key_file of php.ini needs apns.key_id
 Apns\ArgumentException: apns.token_key_file of php.ini needs apns.team_id
 Apns\CredentialsException: apns.token_key_file of php.ini: token_key file /nowhere/key.p8: No such file or directory
-Apns\CredentialsException: apns.token_key_file of php.ini: token_key file ca.pem holds no PEM private key
-Apns\ArgumentException: apns.topic of php.ini: topic has character 0x0a at 11
+Apns\CredentialsException: apns.token_key_file of php.ini: token_key file ca.pem holds no private key in PEM
+Apns\ArgumentException: apns.topic of php.ini: topic cannot have character 0x0a at 11
 accepted by HTTP/2, topic com.example.app
 Apns\ArgumentException: apns.topic of php.ini: topic has more than 255 bytes
 accepted by HTTP/2, topic com.example.app

@@ -53,28 +53,28 @@ Apns\Session
   property: Error: Cannot create dynamic property Apns\Session::$other
   bare: ReflectionException: Class Apns\Session is an internal class marked as final that cannot be instantiated without invoking its constructor
   subclass: final
-  again: Error: Apns\Session is constructed already
+  again: Error: Apns\Session is already constructed
 Apns\Credentials
   serialize: Exception: Serialization of 'Apns\Credentials' is not allowed
   unserialize: Exception: Unserialization of 'Apns\Credentials' is not allowed
   property: Error: Cannot create dynamic property Apns\Credentials::$other
   bare: ReflectionException: Class Apns\Credentials is an internal class marked as final that cannot be instantiated without invoking its constructor
   subclass: final
-  again: Error: Apns\Credentials is constructed already
+  again: Error: Apns\Credentials is already constructed
 Apns\Payload
   serialize: Exception: Serialization of 'Apns\Payload' is not allowed
   unserialize: Exception: Unserialization of 'Apns\Payload' is not allowed
   property: Error: Cannot create dynamic property Apns\Payload::$other
   bare: ReflectionException: Class Apns\Payload is an internal class marked as final that cannot be instantiated without invoking its constructor
   subclass: final
-  again: Error: Apns\Payload is constructed already
+  again: Error: Apns\Payload is already constructed
 Apns\Strings
   serialize: Exception: Serialization of 'Apns\Strings' is not allowed
   unserialize: Exception: Unserialization of 'Apns\Strings' is not allowed
   property: Error: Cannot create dynamic property Apns\Strings::$other
   bare: ReflectionException: Class Apns\Strings is an internal class marked as final that cannot be instantiated without invoking its constructor
   subclass: final
-  again: Error: Apns\Strings is constructed already
+  again: Error: Apns\Strings is already constructed
 Apns\Token
   serialize: Exception: Serialization of 'Apns\Token' is not allowed
   unserialize: Exception: Unserialization of 'Apns\Token' is not allowed
@@ -102,7 +102,7 @@ Apns\Feedback
   property: Error: Cannot create dynamic property Apns\Feedback::$other
   bare: ReflectionException: Class Apns\Feedback is an internal class marked as final that cannot be instantiated without invoking its constructor
   subclass: final
-  again: Error: Apns\Feedback is constructed already
+  again: Error: Apns\Feedback is already constructed
 Error: Trying to clone an uncloneable object of class Apns\Session
 Error: Trying to clone an uncloneable object of class Apns\Credentials
 Error: Trying to clone an uncloneable object of class Apns\Payload

@@ -31,22 +31,22 @@ foreach ([
     fn () => $connect(crl_file: '/nonexistent/list.crl'),
     fn () => $connect(crl_directory: __DIR__),
     fn () => $connect(security_level: 6),
-] as $call) echo preg_replace('/;? its own is .*| \(certificate.*/', '', thrown($call)), "\n";
+] as $call) echo preg_replace('/;? its own key is .*| \(certificate.*/', '', thrown($call)), "\n";
 // Whoever pins other keys has another persistent session.
 $get = fn (array $pins) => Apns\Session::persistent('pinned', $simulator->identity() + ['pinned_keys' => $pins], $simulator->where());
 $get([$pin, $other]);
 echo thrown(fn () => $get([$pin, $other])), "\n", thrown(fn () => $get([$pin])), "\n";
 --EXPECTF--
 connected
-Apns\TlsException: 127.0.0.1 is not verified: no key of its chain is pinned
-Apns\ArgumentException: pinned_key_count is not 1 to 100
+Apns\TlsException: 127.0.0.1 is not verified: no key in its chain is pinned
+Apns\ArgumentException: pinned_key_count is not between 1 and 100
 TypeError: option 'pinned_keys' must be of type array, string given
 TypeError: option 'pinned_keys' must be an array of strings, int found
 ValueError: option 'pinned_keys' must not contain null bytes
-Apns\ArgumentException: pinned_key_count is not 1 to 100
-Apns\ArgumentException: pinned_keys[0] is not sha256// and 32 bytes in base64: sha1//%s
+Apns\ArgumentException: pinned_key_count is not between 1 and 100
+Apns\ArgumentException: pinned_keys[0] is not sha256// followed by 32 bytes in base64: sha1//%s
 Apns\CredentialsException: crl file /nonexistent/list.crl: No such file or directory
-Apns\TlsException: 127.0.0.1 is not verified: unable to get certificate CRL; crl_file and crl_directory have none for it
+Apns\TlsException: 127.0.0.1 is not verified: unable to get certificate CRL; crl_file and crl_directory have no list for it
 Apns\ArgumentException: security_level is 6, not 1 to 5
 nothing thrown
 Apns\ArgumentException: the persistent session "pinned" was made with other options

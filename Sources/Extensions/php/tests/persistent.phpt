@@ -69,10 +69,10 @@ Apns\ArgumentException: the persistent session "main" was made with other option
 Apns\ArgumentException: the persistent session "main" was made with other options
 TypeError: option 'request' must be a string that is not empty
 TypeError: option 'request' must be a string that is not empty
-TypeError: user data of a persistent session outlives the request: null, bool, int, float, string, or arrays of these, nested at most 64 deep
-TypeError: user data of a persistent session outlives the request: null, bool, int, float, string, or arrays of these, nested at most 64 deep
-TypeError: user data of a persistent session outlives the request: null, bool, int, float, string, or arrays of these, nested at most 64 deep
-TypeError: user data of a persistent session outlives the request: null, bool, int, float, string, or arrays of these, nested at most 64 deep
+TypeError: user data of a persistent session outlives the request, so it must be null, bool, int, float, string, or arrays of these, nested at most 64 deep
+TypeError: user data of a persistent session outlives the request, so it must be null, bool, int, float, string, or arrays of these, nested at most 64 deep
+TypeError: user data of a persistent session outlives the request, so it must be null, bool, int, float, string, or arrays of these, nested at most 64 deep
+TypeError: user data of a persistent session outlives the request, so it must be null, bool, int, float, string, or arrays of these, nested at most 64 deep
 int(4)
 left: second rejected: invalid token fourth
 1

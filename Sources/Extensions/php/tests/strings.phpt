@@ -26,11 +26,11 @@ unlink($file);
 Frank and Jenna play|%2$@ and %@ play|100 %
 bool(true)
 bool(false)
-Apns\ArgumentException: no string for the key "none"
-Apns\ArgumentException: line 1, column 19: argument 2 is wanted, of 1 (key "GAME")
+Apns\ArgumentException: there is no string for the key "none"
+Apns\ArgumentException: line 1, column 19: the text uses argument 2, but the number of arguments is 1 (key "GAME")
 ValueError: Apns\Strings::format(): Argument #3 must not contain any null bytes
 Error: Object of class stdClass could not be converted to string
-Apns\ArgumentException: strings in memory, line 1, column 5: a value should stand here, not the end
+Apns\ArgumentException: strings in memory, line 1, column 5: expected a value, not the end
 Apns\ArgumentException: strings file /nowhere/Localizable.strings: No such file or directory
 ValueError: Apns\Strings::open(): Argument #1 ($file) must not contain any null bytes
 welt

@@ -38,7 +38,7 @@ bool(true)
 "5f79\n\r": Apns\ArgumentException: character 0x0a at 4 is not hex, Apns\ArgumentException: character 0x0a at 4 is not base64
 Apns\ArgumentException: character 'u' at 1 is not hex
 Apns\ArgumentException: no hex digit in the token
-Apns\ArgumentException: a base64 digit without a partner: 1
+Apns\ArgumentException: one base64 digit is left over: 1
 Apns\ArgumentException: the device token has 0 bytes, not 1 to 100
 Apns\ArgumentException: the device token has 101 bytes, not 1 to 100
 Error: Cannot modify readonly property Apns\Token::$hex

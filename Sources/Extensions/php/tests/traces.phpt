@@ -28,6 +28,8 @@ $calls = [
     'a persistent one of another type' => fn () => Apns\Session::persistent('main', $secrets, $proxy, ...['request' => 5, 'topic' => 'SECRET']),
     'feedback' => fn () => new Apns\Feedback($secrets, $proxy),
     'feedback by name' => fn () => new Apns\Feedback(null, ...$proxy),
+    'channels' => fn () => new Apns\Channels($secrets, $proxy),
+    'channels by name' => fn () => new Apns\Channels(null, ...$proxy),
     'a callable' => fn () => new Apns\Credentials(certificate: $p12, passphrase: $asks, key_id: 'SECRET'),
 ];
 foreach ($calls as $name => $call) {
@@ -62,5 +64,7 @@ a persistent one by name: nothing
 a persistent one of another type: nothing
 feedback: nothing
 feedback by name: nothing
+channels: nothing
+channels by name: nothing
 a callable: nothing
 Apns\CredentialsException

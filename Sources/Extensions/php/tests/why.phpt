@@ -51,7 +51,7 @@ rejected rejected: protocol error (status 128): the gateway could not read the n
 rejected rejected: unknown (status 255): the gateway gives no reason
 rejected rejected: unlisted status (status 77)
 rejected: BadDeviceToken (HTTP 400): not a token, or one of the other environment: sandbox or production
-rejected: DeviceTokenNotForTopic (HTTP 400): the token is another app's, not the topic's
+rejected: DeviceTokenNotForTopic (HTTP 400): the token belongs to another app, not the topic's
 rejected: MissingDeviceToken (HTTP 400): the notification has no device token
 rejected: MissingTopic (HTTP 400): the session needs a topic: the app's bundle identifier
 rejected: PayloadEmpty (HTTP 400): the notification has no payload
@@ -82,4 +82,11 @@ rejected: TooManyRequests (HTTP 429): too many pushes to one device
 rejected: InternalServerError (HTTP 500): the service's own trouble
 rejected: ServiceUnavailable (HTTP 503): the service is busy
 rejected: Shutdown (HTTP 503): the service is going away
+rejected: MissingChannelId (HTTP 400): the request names no channel
+rejected: BadChannelId (HTTP 400): the channel's identifier is not one
+rejected: ChannelNotRegistered (HTTP 400): there is no such channel of this app in this environment
+rejected: CannotCreateChannelConfig (HTTP 400): the app has all the channels it may have
+rejected: FeatureNotEnabled (HTTP 400): broadcasts are not enabled for this app
+rejected: MissingPushType (HTTP 400): there is no apns-push-type
+rejected: TopicMismatch (HTTP 400): the bundle id is another app's, or has other capitals than the app's
 unknown unknown: the connection or the session ended before the answer

@@ -1,0 +1,90 @@
+/* Sessions and feedback in a script's event loop, made with the option `nonblocking`. */
+#include "php_apns.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <time.h>
+
+void php_apns_throw_waits(const char *what, bool is_inherited) {
+  apns_error_t error = APNS_ERROR_INIT;
+  error.status = is_inherited ? APNS_ERR_FORKED : APNS_ERR_ARGUMENT;
+  snprintf(error.message, sizeof error.message,
+           is_inherited ? "the %s was made by the parent process"
+                        : "the %s was made without nonblocking",
+           what);
+  php_apns_throw(&error);
+}
+
+/* Whoever closes the stream closes the copy only. */
+void php_apns_stream_of(int descriptor, zval *out) {
+  int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  php_stream *stream = copy >= 0 ? php_stream_fopen_from_fd(copy, "r", NULL) : NULL;
+  if (!stream) {
+    apns_error_t error = APNS_ERROR_INIT;
+    error.status = APNS_ERR_NETWORK;
+    error.sys_errno = errno;
+    snprintf(error.message, sizeof error.message, "no stream can be made: %s", strerror(errno));
+    if (copy >= 0) close(copy);
+    php_apns_throw(&error);
+    return;
+  }
+  stream->flags |= PHP_STREAM_FLAG_NO_BUFFER | PHP_STREAM_FLAG_NO_SEEK;
+  php_stream_to_zval(stream, out);
+}
+
+int64_t php_apns_now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool php_apns_wait_process(apns_session_t *session, int64_t deadline) {
+  struct pollfd watched = {.fd = apns_session_fd(session), .events = POLLIN};
+  int64_t rest = deadline - php_apns_now_ms();
+  if (watched.fd < 0 || rest <= 0) return false;
+  poll(&watched, 1, rest > INT32_MAX ? INT32_MAX : (int)rest);
+  apns_session_process(session, NULL);
+  return true;
+}
+
+/* The session, if it is one that never waits; else NULL, and an exception. */
+static php_apns_tracked *that_never_waits(zend_object *object) {
+  php_apns_tracked *tracked = php_apns_session_tracked(object);
+  if (!tracked) return NULL;
+  bool is_inherited = php_apns_tracked_is_inherited(tracked);
+  if (tracked->never_waits && !is_inherited) return tracked;
+  php_apns_throw_waits("session", is_inherited);
+  return NULL;
+}
+
+PHP_METHOD(Apns_Session, stream) {
+  if (zend_parse_parameters_none() == FAILURE) return;
+  php_apns_tracked *tracked = that_never_waits(Z_OBJ_P(ZEND_THIS));
+  if (tracked) php_apns_stream_of(apns_session_fd(tracked->session), return_value);
+}
+
+PHP_METHOD(Apns_Session, process) {
+  apns_error_t error = APNS_ERROR_INIT;
+  if (zend_parse_parameters_none() == FAILURE) return;
+  php_apns_tracked *tracked = that_never_waits(Z_OBJ_P(ZEND_THIS));
+  if (!tracked) return;
+  apns_status_t status = apns_session_process(tracked->session, &error);
+  tracked->holds_back = false;
+  php_apns_log_tell(tracked);
+  if (status == APNS_DONE) {
+    tracked->is_closed = true;
+    php_apns_tracked_prune(tracked);
+    RETURN_FALSE;
+  }
+  if (status == APNS_OK) RETURN_TRUE;
+  php_apns_throw(&error);
+}
+
+PHP_METHOD(Apns_Session, timeoutMs) {
+  if (zend_parse_parameters_none() == FAILURE) return;
+  php_apns_tracked *tracked = that_never_waits(Z_OBJ_P(ZEND_THIS));
+  if (!tracked) return;
+  int32_t ms = apns_session_timeout_ms(tracked->session);
+  if (ms < 0) RETURN_NULL();
+  RETURN_LONG(ms);
+}

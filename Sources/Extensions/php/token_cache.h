@@ -1,0 +1,39 @@
+/* Where both bindings, this one and that for Python, keep the provider token that the processes of
+   this machine share, where the program names no file for it. The tool has the same rules:
+   Sources/apns/Options/TokenCacheFile.swift. */
+#ifndef APNS_EXTENSIONS_TOKEN_CACHE_H
+#define APNS_EXTENSIONS_TOKEN_CACHE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* An identifier goes into the file's name; the library refuses any other. */
+static bool apns_is_token_identifier(const char *text) {
+  return text && strlen(text) == 10 &&
+         strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") == 10;
+}
+
+/*
+ * The file for this key and team. Its directory is `configured`, else the environment's
+ * APNS_TOKEN_CACHE, else XDG_RUNTIME_DIR, else /run/user/ with the user's number; "off" for one of
+ * the first two means none. The library looks whether the directory can be used. False: no cache.
+ */
+static inline bool apns_token_cache_file(const char *configured, const char *key_id,
+                                         const char *team_id, char *path, size_t size) {
+  char usual[64];
+  const char *directory = configured && *configured ? configured : getenv("APNS_TOKEN_CACHE");
+  if (!apns_is_token_identifier(key_id) || !apns_is_token_identifier(team_id)) return false;
+  if (directory && strcmp(directory, "off") == 0) return false;
+  if (!directory || !*directory) directory = getenv("XDG_RUNTIME_DIR");
+  if (!directory || *directory != '/') {
+    snprintf(usual, sizeof usual, "/run/user/%lu", (unsigned long)geteuid());
+    directory = usual;
+  }
+  const int length = snprintf(path, size, "%s/apns-%s-%s.token", directory, team_id, key_id);
+  return length > 0 && (size_t)length < size && length < 4000;
+}
+
+#endif
