@@ -31,16 +31,16 @@ struct OriginCheck: Sendable {
   /// Why the request is refused; nil if it is not.
   func fault(of request: Request) -> String? {
     let hosts = request.headers["host"]
-    guard hosts.count == 1, isOurs(hosts[0]) else { return "a foreign Host" }
+    guard hosts.count == 1, isOurs(hosts[0]) else { return "the Host is foreign" }
     if request.headers["origin"].contains(where: { $0 != "http://\(hosts[0])" }) {
-      return "a foreign Origin"
+      return "the Origin is foreign"
     }
     // Requests of foreign pages without an Origin, such as images. Links are allowed.
     let isForeign = request.headers["sec-fetch-site"].contains {
       $0 != "same-origin" && $0 != "none"
     }
     let isLink = request.method == .GET && request.headers["sec-fetch-mode"] == ["navigate"]
-    return isForeign && !isLink ? "a foreign page" : nil
+    return isForeign && !isLink ? "the request is from a foreign page" : nil
   }
 
   /// Numeric addresses are allowed if the page listens beyond this machine: no foreign page can

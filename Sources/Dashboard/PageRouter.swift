@@ -41,13 +41,13 @@ struct PageRouter: Sendable {
     if let file = PageFile.all.first(where: { $0.path == path }) { return file.response }
     if path == "/events" { return events(request) }
     if path == "/fault-fields" { return JSONResponse.make(FaultFields.json) }
-    return JSONResponse.fault(.notFound, "nothing here")
+    return JSONResponse.fault(.notFound, "there is nothing here")
   }
 
   /// Does the same as the control interface, with the same code.
   private func control(_ path: String, _ request: Request) async -> Response {
     guard Self.controls.contains(path) || path.hasPrefix(Self.connections) else {
-      return JSONResponse.fault(.notFound, "nothing here")
+      return JSONResponse.fault(.notFound, "there is nothing here")
     }
     guard let body = request.body else {
       return JSONResponse.fault(.payloadTooLarge, "a body of more than \(Request.bodyMax) bytes")

@@ -29,6 +29,7 @@ enum PayloadFindings {
   /// The largest payload of the push's protocol.
   private static func limit(_ push: RecentPush) -> Int {
     guard case .http2(_, _, let headers) = push.form else { return 0 }
+    if push.broadcast != nil { return PushRules.broadcastPayloadMax }
     let isVoIP = headers.contains { $0.name == "apns-push-type" && $0.value == "voip" }
     return isVoIP ? Int(APNS_PAYLOAD_MAX_VOIP) : Int(APNS_PAYLOAD_MAX_HTTP2)
   }

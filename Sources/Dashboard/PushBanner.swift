@@ -11,6 +11,8 @@ struct PushBanner {
   var thread: String?
   var category: String?
   var level: String?
+  /// What happens to a Live Activity: start, update or end.
+  var event: String?
   /// Wakes the app and shows nothing.
   var isSilent = false
   /// Why it will not look as intended.
@@ -35,6 +37,7 @@ struct PushBanner {
       self.sound = sound.string ?? sound["name"]?.string
       isCritical = sound["critical"]?.integer == 1
     }
+    event = aps["event"]?.string
     thread = aps["thread-id"]?.string
     category = aps["category"]?.string
     level = aps["interruption-level"]?.string
@@ -46,10 +49,12 @@ struct PushBanner {
   private mutating func line(
     _ name: String, of alert: JSONValue, _ strings: LocalizedStrings?
   ) -> String? {
-    let prefix = name == "body" ? "" : name + "-"
-    guard let key = alert["\(prefix)loc-key"]?.string else { return alert[name]?.string }
+    var (source, prefix) = (alert, name == "body" ? "" : name + "-")
+    // In the alert of a Live Activity.
+    if let text = alert[name], case .object = text.content { (source, prefix) = (text, "") }
+    guard let key = source["\(prefix)loc-key"]?.string else { return source[name]?.string }
     var arguments: [String] = []
-    if case .array(let elements) = alert["\(prefix)loc-args"]?.content {
+    if case .array(let elements) = source["\(prefix)loc-args"]?.content {
       arguments = elements.map { $0.string ?? "" }
     }
     switch strings?.text(for: key, arguments) {
@@ -58,10 +63,10 @@ struct PushBanner {
       problems.append(why)
       return value
     case .missing:
-      problems.append("\(key): no such key in this language")
+      problems.append("\(key): this language does not have the key")
       return key
     case nil:
-      problems.append("\(key): no language is picked")
+      problems.append("\(key): no language is selected")
       return key
     }
   }
@@ -71,7 +76,7 @@ struct PushBanner {
     {"title":\(text(title)),"subtitle":\(text(subtitle)),"body":\(text(body)),\
     "badge":\(badge.map(String.init) ?? "null"),"sound":\(text(sound)),"critical":\(isCritical),\
     "thread":\(text(thread)),"category":\(text(category)),"level":\(text(level)),\
-    "silent":\(isSilent),"problems":[\(problems.map(JSONLiteral.string).joined(separator: ","))]}
+    "event":\(text(event)),"silent":\(isSilent),"problems":[\(problems.map(JSONLiteral.string).joined(separator: ","))]}
     """
   }
 

@@ -50,7 +50,8 @@ enum PushJSON {
     \(form(push.form)),"fate":"\(push.fate)",\
     "status":\(push.status.map(String.init) ?? "null"),"reason":\(text(push.reason)),\
     "duplicate":\(push.isDuplicate),"token":"\(TokenField.hex(push.token))",\
-    "topic":\(text(push.topic)),\
+    "topic":\(text(push.topic)),"unique_id":\(text(push.uniqueIdentifier)),\
+    "channel":\(text(push.broadcast?.channel)),"devices":\(number(push.broadcast?.devices)),\
     "payload":\(JSONLiteral.string(String(decoding: push.payloadBytes, as: UTF8.self)))
     """
   }

@@ -28,7 +28,7 @@ final class PushRepeater: Sendable {
     }
     guard waiting.add(1, ordering: .relaxed).newValue <= Self.waitingMax else {
       waiting.subtract(1, ordering: .relaxed)
-      return .fault(429, "\(Self.waitingMax) pushes wait to be sent again already")
+      return .fault(429, "\(Self.waitingMax) pushes are already waiting to be sent again")
     }
     defer { waiting.subtract(1, ordering: .relaxed) }
     return await withCheckedContinuation { continuation in
@@ -51,7 +51,7 @@ final class PushRepeater: Sendable {
       _ = try? session.drain(within: Self.answerTimeMS)
       guard let outcome = try? session.next(within: 0) else {
         return .fault(
-          504, "the gateway said nothing of it within \(Self.answerTimeMS / 1000) seconds")
+          504, "the gateway did not answer it within \(Self.answerTimeMS / 1000) seconds")
       }
       let reason = outcome.kind == .unknown ? outcome.lastReason : outcome.reason
       return .json(

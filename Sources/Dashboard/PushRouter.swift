@@ -40,14 +40,16 @@ struct PushRouter: Sendable {
     }
     let parts = path.dropFirst(Self.path.count + 1)
       .split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count <= 2, let number = Int(parts[0]) else { return .fault(404, "nothing here") }
+    guard parts.count <= 2, let number = Int(parts[0]) else {
+      return .fault(404, "there is nothing here")
+    }
     let verb = parts.count == 2 ? String(parts[1]) : ""
     guard
       let methods = [
         "": ["GET", "DELETE"], "payload": ["GET"], "frame": ["GET"],
         "repeat": ["POST"],
       ][verb]
-    else { return .fault(404, "nothing here") }
+    else { return .fault(404, "there is nothing here") }
     guard methods.contains(method) else {
       return .fault(405, "\(path) takes \(methods.joined(separator: ", "))")
     }

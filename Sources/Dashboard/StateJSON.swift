@@ -2,8 +2,11 @@ import Simulator
 
 /// The simulator's state without its pushes.
 enum StateJSON {
-  /// At most so many connections, devices and feedback entries, the newest ones.
+  /// At most so many connections, devices, feedback entries, channels of an app and Live
+  /// Activities, the newest ones.
   private static let most = 200
+  /// As many as the page draws for each channel.
+  private static let subscribersMost = 12
 
   static func json(of service: ControlService) async -> String {
     let faults = await service.answer(ControlService.Request(method: "GET", path: "/faults"))
@@ -18,7 +21,9 @@ enum StateJSON {
     return """
       {"counters":\(service.counters),"connections":\(service.connections(newest: most)),\
       "faults":\(faults.json),"feedback":\(service.unregisteredList(newest: most)),\
-      "devices":{"count":\(devices.count),"newest":[\(newest.joined(separator: ","))]}}
+      "devices":{"count":\(devices.count),"newest":[\(newest.joined(separator: ","))]},\
+      "channels":\(service.broadcasts.channelList(newest: most, subscribers: subscribersMost)),\
+      "activities":\(service.broadcasts.activityList(newest: most))}
       """
   }
 

@@ -8,6 +8,15 @@ extension SimulatedGateway {
     package var feedbackPort = 2196
     /// nil: no HTTP/2.
     package var http2Port: Int?
+    /// Where channels are managed, over HTTP/2; nil: nowhere. Needs `http2Port`.
+    package var channelsPort: Int?
+    /// How many channels an app may have.
+    package var channelsMax = 10_000
+    /// Apps that are not enabled for broadcasts.
+    package var appsWithoutBroadcasts: [String] = []
+    package var subscriptions: [Subscription] = []
+    /// Answers over HTTP/2 are those of the sandbox.
+    package var isSandbox = true
     /// Accepted beside the key in the certificates' directory.
     package var providerKeys: [ProviderKey] = []
     package var certificates: CertificateDirectory

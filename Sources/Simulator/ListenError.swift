@@ -3,7 +3,9 @@ import NIOCore
 
 /// Why a service cannot listen.
 package struct ListenError: Error, CustomStringConvertible {
-  package enum Service: String, Sendable { case gateway, feedback, http2, control, dashboard }
+  package enum Service: String, Sendable {
+    case gateway, feedback, http2, channels, control, dashboard
+  }
 
   package var service: Service
   package var host: String

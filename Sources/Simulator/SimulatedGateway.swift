@@ -14,6 +14,8 @@ package final class SimulatedGateway: Sendable {
   package let feedbackPort: Int
   /// nil if there is no HTTP/2.
   package let http2Port: Int?
+  /// nil if there is no management of channels.
+  package let channelsPort: Int?
   /// nil if there is no control interface.
   package var controlPort: Int? { controlListener?.port }
   package let ledger: Ledger
@@ -38,6 +40,7 @@ package final class SimulatedGateway: Sendable {
     gatewayPort = listeners[0].port
     feedbackPort = listeners[1].port
     http2Port = listeners.count > 2 ? listeners[2].port : nil
+    channelsPort = listeners.count > 3 ? listeners[3].port : nil
     self.controlListener = controlListener
     ledger = service.ledger
     feedback = service.feedback
@@ -66,6 +69,9 @@ package final class SimulatedGateway: Sendable {
       keeps: isWatched ? configuration.controlKeeps : 0, recentPushes: configuration.recentPushes)
     let feedback = FeedbackList(configuration.feedback)
     let unregistered = UnregisteredDevices(configuration.feedback)
+    let broadcasts = Broadcasts(
+      seed: configuration.seed, most: configuration.channelsMax,
+      disabled: configuration.appsWithoutBroadcasts, subscriptions: configuration.subscriptions)
     let records = RecordFiles(
       accepted: configuration.record, ledger: configuration.ledger)
     let gatewayChannels = OpenChannels()
@@ -111,25 +117,34 @@ package final class SimulatedGateway: Sendable {
         keys.append(try configuration.certificates.tokenKey)
         let services = HTTP2Services(
           rules: PushRules(rules: configuration.rules), ledger: ledger, records: records,
-          feedback: feedback, unregistered: unregistered, tokens: ProviderTokens(keys))
-        listeners.append(
-          try await listen(.http2, on: port, configuration.host, group, logger) { channel in
-            let peer = channel.remoteAddress?.text ?? ""
-            let number = ledger.open(from: peer, isHTTP2: true)
-            var logger = logger
-            logger[metadataKey: "connection"] = "\(number)"
-            let faults = ConnectionFaults(
-              faultsInForce: faultsInForce, number: number, service: .http2)
-            gatewayChannels.add(channel, number)
-            let handler = PushHandler(
-              connection: number, services: services, faults: faults, logger: logger)
-            try addHandlers(channel, faults, logger, handler)
-          })
+          feedback: feedback, unregistered: unregistered, tokens: ProviderTokens(keys),
+          broadcasts: broadcasts, isSandbox: configuration.isSandbox)
+        var ports = [(ListenError.Service.http2, port)]
+        if let port = configuration.channelsPort { ports.append((.channels, port)) }
+        for (name, port) in ports {
+          let service: ConnectionFaults.Service = name == .channels ? .channels : .http2
+          var services = services
+          services.takesOrders = name == .channels
+          let theirs = services
+          listeners.append(
+            try await listen(name, on: port, configuration.host, group, logger) { channel in
+              let peer = channel.remoteAddress?.text ?? ""
+              let number = ledger.open(from: peer, service: service)
+              var logger = logger
+              logger[metadataKey: "connection"] = "\(number)"
+              let faults = ConnectionFaults(
+                faultsInForce: faultsInForce, number: number, service: service)
+              gatewayChannels.add(channel, number)
+              let handler = PushHandler(
+                connection: number, services: theirs, faults: faults, logger: logger)
+              try addHandlers(channel, faults, logger, handler)
+            })
+        }
       }
       let (requests, continuation) = AsyncStream.makeStream(of: Void.self)
       let service = ControlService(
-        ledger: ledger, feedback: feedback, unregistered: unregistered, faults: faultsInForce,
-        listeners: listeners,
+        ledger: ledger, feedback: feedback, unregistered: unregistered, broadcasts: broadcasts,
+        faults: faultsInForce, listeners: listeners,
         gatewayChannels: gatewayChannels, feedbackChannels: feedbackChannels,
         requestShutdown: { continuation.yield() })
       var controlListener: Listener?

@@ -98,7 +98,7 @@ def test_a_loc_key_is_resolved_in_the_language_that_is_picked(start, show, folde
         page.wait(f"[...document.querySelectorAll('.rows .text')].some((row) => row.textContent === {json.dumps(text)})")
         # One that the app has not is itself.
         assert bodies() == ["NOT_THERE", text]
-    assert "no such key" in page.text(".banner .problem")
+    assert "does not have the key" in page.text(".banner .problem")
 
 
 def test_fields_and_bytes_light_up_both_ways(start, show):

@@ -77,7 +77,7 @@ def test_every_file_of_the_page_is_served_and_nothing_foreign_is_named_in_it(sim
             other = "/" + (name[0] or name[1])
             if other not in seen and other not in waiting:
                 waiting.append(other)
-    assert len(seen) == 21
+    assert len(seen) == 24
     assert ask(simulator, path="/nothing")[0] == 404
 
 

@@ -32,9 +32,9 @@ def context(simulator, certificate=True, alpn=("h2",)):
 class Client:
     """One connection; what came over it is in its attributes."""
 
-    def __init__(self, simulator, certificate=True, bearer=None, source=None, **arguments):
+    def __init__(self, simulator, certificate=True, bearer=None, source=None, port="http2_port", **arguments):
         self.sock = simulator.connect(
-            ("127.0.0.1", simulator.ready["http2_port"]), context=context(simulator, certificate), source=source)
+            ("127.0.0.1", simulator.ready[port]), context=context(simulator, certificate), source=source)
         self.bearer = bearer
         self.connection = h2.connection.H2Connection(
             h2.config.H2Configuration(client_side=True, header_encoding="utf-8", validate_outbound_headers=False,

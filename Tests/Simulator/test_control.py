@@ -96,12 +96,12 @@ def test_faults_come_and_go_on_an_open_connection(start):
 @pytest.mark.parametrize(
     "method, path, body, status, words",
     [
-        ("PUT", "/faults", '{"bad_every": 2,\n "nonsense": 1}', 400, "body:2:2: no fault is called nonsense"),
+        ("PUT", "/faults", '{"bad_every": 2,\n "nonsense": 1}', 400, "body:2:2: there is no fault named nonsense"),
         ("PUT", "/faults", '{"bad_every": 2', 400, "body:1:16: "),
         ("PUT", "/faults", '{"bad_share": 2}', 400, "bad_share: expected a number from 0 to 1"),
         ("PUT", "/faults", '{"tls_min": "1.3", "tls_max": "1.2"}', 400, "tls_min 1.3 is above tls_max 1.2"),
         ("POST", "/unregistered", '{"token": "zz"}', 400, "token: 'z' is not a hex digit"),
-        ("POST", "/unregistered", '{"token": "00", "time": 1}', 400, "time means nothing here"),
+        ("POST", "/unregistered", '{"token": "00", "time": 1}', 400, "time is not allowed here"),
         ("GET", "/accepted?from=x", None, 400, "from=x is not a number"),
         ("GET", "/nothing", None, 404, "/counters"),
         ("DELETE", "/counters", None, 405, "/counters takes GET"),
@@ -287,7 +287,7 @@ def test_full_disk(start, option):
     out, err = simulator.process.communicate(timeout=DEADLINE)
     assert json.loads(out.splitlines()[-1])["accepted"] == 3
     assert simulator.process.returncode == 1
-    assert f"Error: {option}: /dev/full: No space left on device; what came after is not recorded" in err
+    assert f"Error: {option}: /dev/full: No space left on device; notifications after that are not recorded" in err
     # Once, however much was lost.
     assert err.count("nothing more is recorded") == 1
 
@@ -486,7 +486,7 @@ def test_says_for_people_when_it_is_ready(certificates):
         while not lines or not lines[-1].startswith("ready "):
             lines.append(run.stdout.readline())
             assert lines[-1]
-        assert "Chance begins with --seed 5\n" in lines
+        assert "To repeat this run: --seed 5\n" in lines
         where = dict(pair.split("=", 1) for pair in lines[-1].split()[1:])
         host, port = where["gateway"].split(":")
         socket.create_connection((host, int(port)), timeout=DEADLINE).close()

@@ -42,7 +42,7 @@ def test_accepts_and_tells(start, tmp_path):
         first, second = simulator.control("GET", "/accepted")[1]["notifications"]
         assert first.pop("time") <= second.pop("time")
         assert first == {
-            "connection": 1, "stream": 1, "apns_id": UUID, "topic": TOPIC, "push_type": "alert", "expiration": "7",
+            "connection": 1, "stream": 1, "apns_id": UUID, "unique_id": answer.headers["apns-unique-id"], "topic": TOPIC, "push_type": "alert", "expiration": "7",
             "priority": "5", "collapse_id": "x", "key_id": None, "token": TOKEN.hex(), "payload": PAYLOAD.decode()}
         assert (second["apns_id"], second["priority"]) == (other.headers["apns-id"], None)
         (connection,) = simulator.control("GET", "/connections")[1]["connections"]

@@ -47,6 +47,9 @@ WAYS = {
     "window_bytes": ({"window_bytes": 1000}, lambda seen: seen.settings[4] == 1000),
     "credit_share": ({"credit_share": 0}, lambda seen: seen.room == 65535),
     "no_pong": ({"no_pong": True}, lambda seen: (seen.pongs, seen.statuses) == (0, GOOD)),
+    "services": (
+        {"services": "pushes", "bad_every": 1, "bad_reason": "TooManyRequests"},
+        lambda seen: seen.statuses == [429] * COUNT),
     "bad_reason": ({"bad_every": 1, "bad_reason": "TooManyRequests"}, lambda seen: seen.statuses == [429] * COUNT),
     "reset_share": ({"reset_share": 1}, lambda seen: seen.resets == [7] * COUNT),
     "reset_every": ({"reset_every": 2}, lambda seen: seen.resets == [7] * 2),

@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("bad_every", "expected name=value"), ("bad=1", "no fault is called bad"),
+    ("bad_every", "expected name=value"), ("bad=1", "there is no fault named bad"),
     ("bad_every=0", "bad_every: expected a whole number from 1 on"),
     ("bad_every=1.5", "bad_every: expected a whole number from 1 on"),
     ("bad_share=1.1", "bad_share: expected a number from 0 to 1"),

@@ -62,7 +62,7 @@ import Testing
 
   @Test func readsReasonsAsItWritesThem() {
     for reason in PushReason.all { #expect(PushReason(text: reason.text) == reason) }
-    #expect(PushReason.all.count == 32)
+    #expect(PushReason.all.count == 39)
     #expect(PushReason(text: "418 Teapot")?.text == "418 Teapot")
     #expect(PushReason(text: "500 BadPath")?.text == "500 BadPath")
     for text in ["Teapot", "99 X", "700 X", "400", ""] { #expect(PushReason(text: text) == nil) }

@@ -95,7 +95,7 @@ package final class Listener: Sendable {
       }
     } catch {
       state.withLockedValue { $0.heldSocket = -1 }
-      logger.error("port \(port) stays shut: \(error)")
+      logger.error("port \(port) stays closed: \(error)")
     }
   }
 

@@ -84,7 +84,7 @@ package final class BinaryHandler: ChannelInboundHandler {
 
   package func channelInactive(context: ChannelHandlerContext) {
     if pending.readableBytes > 0, phase == .judging {
-      logger.info("ended within a frame, \(pending.readableBytes) bytes into it")
+      logger.info("the connection ended within a frame, \(pending.readableBytes) bytes into it")
     }
     logger.debug("closed")
     delegate.closed()
@@ -157,7 +157,7 @@ package final class BinaryHandler: ChannelInboundHandler {
     var rejection = rejection
     switch delegate.rejected(&rejection, bytes) {
     case .ignore:
-      logger.info("identifier \(rejection.identifier) left unanswered")
+      logger.info("identifier \(rejection.identifier) was not answered")
       phase = .ignoring
     case .answer:
       logger.info(

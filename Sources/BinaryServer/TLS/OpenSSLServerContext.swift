@@ -34,7 +34,7 @@ package final class OpenSSLServerContext: @unchecked Sendable {
   static var lastError: String {
     let text = ERR_reason_error_string(ERR_peek_error()).map { String(cString: $0) }
     ERR_clear_error()
-    return text ?? "unknown error of TLS"
+    return text ?? "unknown TLS error"
   }
 
   private static func number(_ bound: TLSBound) -> CInt {

@@ -24,7 +24,7 @@ export class Connections {
 
   fill(element, connection) {
     const [, who, subject, counts] = element.children;
-    const protocol = connection.protocol === "http2" ? "HTTP/2" : "binary";
+    const protocol = { http2: "HTTP/2", channels: "HTTP/2, channels", binary: "binary" }[connection.protocol];
     who.textContent = `${protocol}, ${connection.tls ? `TLS ${connection.tls}` : "in the handshake"}, ${connection.peer}`;
     subject.textContent = connection.subject ?? "no certificate";
     counts.textContent =

@@ -5,7 +5,7 @@ export class Devices {
     const listed = new Set(feedback.map((entry) => entry.token));
     const devices = new Map(newest.map((device) => [device.token, device]));
     byId("device-count").textContent =
-      count === 0 ? "No device was pushed to yet." : `${newest.length.toLocaleString()} of ${count.toLocaleString()}, those pushed to last`;
+      count === 0 ? "No push to any device yet." : `${newest.length.toLocaleString()} of ${count.toLocaleString()}, the most recent ones`;
     reconcile(byId("devices"), [...devices.keys()], (token) => this.card(token),
       (element, token) => this.fill(element, devices.get(token), listed.has(token)));
     byId("no-feedback").hidden = feedback.length > 0;

@@ -105,12 +105,23 @@ const element = (milliseconds, text, attributes) =>
 export const moment = (milliseconds, attributes = {}) => element(milliseconds, clock(milliseconds), attributes);
 export const fullMoment = (milliseconds, attributes = {}) => element(milliseconds, exact(milliseconds), attributes);
 
+/** The topic without what Apple appends to it for Live Activities. */
+export const appOf = (topic) => (topic ?? "").replace(/\.push-type\.liveactivity$/, "");
+
 /** com.example.chess-club is Chess Club. */
 export function appName(topic) {
   if (!topic) return "App";
-  const word = topic.split(".").filter((part) => part !== "voip" && part !== "complication").pop() || topic;
+  const word = appOf(topic).split(".").filter((part) => part !== "voip" && part !== "complication").pop() || topic;
   return word.replace(/[-_]+/g, " ").replace(/(^|\s)\S/g, (letter) => letter.toUpperCase());
 }
+
+/** Identifiers of channels end in ==, which says nothing. */
+export const shortChannel = (channel) => `channel ${channel.length > 12 ? `${channel.slice(0, 10)}…` : channel || "without a name"}`;
+
+export const devices = (count) => (count === 1 ? "1 device" : `${count.toLocaleString()} devices`);
+
+/** What a push was sent to. */
+export const addressee = (push) => (push.channel === null ? shortToken(push.token) : shortChannel(push.channel));
 
 export const shortToken = (token) => (token.length > 16 ? `${token.slice(0, 8)}…${token.slice(-8)}` : token || "no token");
 

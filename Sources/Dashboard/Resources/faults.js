@@ -2,7 +2,7 @@ import { byId, make, order, say } from "./elements.js";
 
 /** What a switch sets where nobody has said anything else. */
 const SUGGESTED = {
-  connections: "1", connection_share: "0.5", times: "1", count_over: "run",
+  connections: "1", services: "channels", connection_share: "0.5", times: "1", count_over: "run",
   bad_tokens: '["5f79cfda"]', bad_prefixes: '["5f"]', bad_every: "10", bad_share: "0.1", bad_status: "7",
   sentinel: "zero", sentinel_status: "8",
   error_delay_ms: "500", no_packet: "1", identifier_zero: "1", close_delay_ms: "1000", one_segment: "true", close: "reset",

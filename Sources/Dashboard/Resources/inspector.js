@@ -1,6 +1,6 @@
 import { go, link } from "./address.js";
 import { dump } from "./dump.js";
-import { foreign, fullMoment, make, order, rove, say, shortToken, visible } from "./elements.js";
+import { devices, foreign, fullMoment, make, order, rove, say, shortToken, visible } from "./elements.js";
 import { bytesOf, payloadBytes, readable } from "./payload.js";
 import { meaning } from "./reasons.js";
 import { repeatCommand } from "./repeat.js";
@@ -46,13 +46,26 @@ export class Inspector {
     const words = meaning(push);
     return [
       make("p", { class: `verdict ${push.fate}` }, `Push ${push.number} at `, fullMoment(push.time), ` over connection ${push.connection}: `, foreign(fate),
-        push.duplicate ? "; one like it had been accepted before" : ""),
+        push.duplicate ? "; the same push was accepted before" : ""),
       words === "" ? null : make("p", { class: "meaning" }, words),
+      this.delivery(push),
       this.buttons(push),
       ...this.headers(push),
       ...this.frame(push),
       ...this.payload(push),
     ].filter(Boolean);
+  }
+
+  /** By which Apple's console, and this one, finds it again. */
+  delivery(push) {
+    if (push.protocol !== "http2") return null;
+    const parts = [];
+    if (push.channel !== null) {
+      parts.push("A broadcast to channel ", make("code", {}, foreign(visible(push.channel))), `, ${devices(push.devices)} got it. `);
+    }
+    parts.push(push.channel === null ? "apns-id " : "apns-request-id ", make("code", {}, foreign(visible(push.identifier))));
+    if (push.unique_id !== null) parts.push(", apns-unique-id ", make("code", {}, push.unique_id));
+    return make("p", { class: "delivery" }, ...parts);
   }
 
   buttons(push) {
@@ -82,7 +95,7 @@ export class Inspector {
       await navigator.clipboard.writeText(command.textContent);
       say("the command is copied");
     } catch {
-      say("the command is below the button: the browser does not let it be copied");
+      say("the command is below the button: the browser does not allow copying");
     }
   }
 

@@ -1,4 +1,4 @@
-import { appName, byId, foreign, make, moment, reconcile } from "./elements.js";
+import { appName, appOf, byId, foreign, make, moment, reconcile } from "./elements.js";
 
 const GROUPS = 12;
 const STACKED = 8;
@@ -22,7 +22,7 @@ export class LockScreen {
   add(pushes) {
     for (const push of pushes) {
       if (push.fate !== "accepted" || !push.banner) continue;
-      const topic = push.topic ?? "";
+      const topic = appOf(push.topic);
       const { badge, title, subtitle, body, silent, sound, thread } = push.banner;
       if (badge !== null || !this.badges.has(topic)) {
         const old = this.badges.get(topic) ?? 0;
@@ -93,7 +93,7 @@ export class LockScreen {
     if (category) marks.push(`category ${category}`);
     return make("li", { class: silent ? "banner silent" : "banner" },
       make("button", { type: "button", class: "banner-button", "data-number": push.number, on: { click: () => this.pick(push.number) } },
-        glyph(push.topic ?? ""),
+        glyph(appOf(push.topic)),
         make("span", { class: "banner-text" },
           make("span", { class: "banner-head" }, foreign(appName(push.topic), { class: "app" }), moment(push.time, { class: "time" })),
           title === null ? null : foreign(title, { class: "title" }),
@@ -115,7 +115,7 @@ function hue(text) {
   return hash;
 }
 
-function glyph(topic) {
+export function glyph(topic) {
   const shape = make("span", { class: "glyph", "aria-hidden": "true" }, [...appName(topic)][0] ?? "?");
   shape.style.setProperty("--hue", hue(topic));
   return shape;

@@ -6,7 +6,10 @@ import { Inspector } from "./inspector.js";
 import { Stream } from "./stream.js";
 import { Chart } from "./chart.js";
 import { Devices } from "./devices.js";
+import { Activities } from "./activities.js";
+import { Channels } from "./channels.js";
 import { Connections } from "./connections.js";
+import { Deliveries } from "./deliveries.js";
 import { Faults } from "./faults.js";
 import { Pager } from "./pager.js";
 import { Seen } from "./seen.js";
@@ -19,6 +22,9 @@ const lock = new LockScreen(go);
 const chart = new Chart(byId("chart"), byId("rate"));
 const devices = new Devices();
 const connections = new Connections();
+const activities = new Activities();
+const channels = new Channels();
+const deliveries = new Deliveries(go);
 const faults = new Faults();
 
 // ---- What comes ------------------------------------------------------------
@@ -37,6 +43,7 @@ function drawSoon() {
     if (stream.isPaused) return;
     stream.draw();
     lock.draw();
+    deliveries.draw();
     drawn = performance.now();
   }, Math.max(0, drawn + PAUSE - performance.now()));
 }
@@ -60,23 +67,28 @@ function listen() {
     // All that is kept comes again.
     stream.forget();
     lock.forget();
+    deliveries.forget();
     drawSoon();
   });
   source.addEventListener("reset", () => {
     stream.forget();
     lock.forget();
+    deliveries.forget();
     drawSoon();
   });
   source.addEventListener("pushes", (event) => {
     const { skipped, pushes } = JSON.parse(event.data);
     stream.add(pushes, skipped);
     lock.add(pushes);
+    channels.add(pushes);
+    deliveries.add(pushes);
     drawSoon();
   });
   source.addEventListener("deleted", (event) => {
     const numbers = JSON.parse(event.data);
     stream.remove(numbers);
     lock.remove(numbers);
+    deliveries.remove(numbers);
     inspector.forget(numbers);
     drawSoon();
   });
@@ -86,6 +98,8 @@ function listen() {
     chart.take(state.counters);
     devices.draw(state.devices, state.feedback.unregistered);
     connections.draw(state.connections.connections);
+    channels.draw(state.channels);
+    activities.draw(state.activities);
     faults.draw(state.faults.faults);
   });
   source.addEventListener("wire", (event) => faults.drawWire(JSON.parse(event.data)));
@@ -160,6 +174,7 @@ function turn(tab) {
     other.tabIndex = other === tab ? 0 : -1;
     byId(other.getAttribute("aria-controls")).hidden = other !== tab;
   }
+  deliveries.draw();
 }
 tabs.addEventListener("click", (event) => turn(event.target.closest("[role=tab]") ?? tabs.firstElementChild));
 tabs.addEventListener("focusin", (event) => turn(event.target));

@@ -1,5 +1,5 @@
 // What is typed into the search field: words, "words together", name:value, and - before what
-// is not wanted. What has no name is looked for in payload, text, reason and identifier.
+// is not wanted. What has no name is looked for in payload, text, reason and identifiers.
 
 const includes = (whole, part) => (whole ?? "").toLowerCase().includes(part);
 
@@ -11,6 +11,7 @@ const NAMED = {
   reason: (push, value) => includes(push.reason, value),
   token: (push, value) => push.token.includes(value.replace(/[^0-9a-f]/g, "")),
   topic: (push, value) => includes(push.topic, value),
+  channel: (push, value) => includes(push.channel, value),
   number: (push, value) => String(push.number) === value,
   findings: (push, value) => ({
     yes: push.findings > 0, no: push.findings === 0, none: push.findings === 0,
@@ -38,6 +39,6 @@ export function compile(text) {
 
 function searched(push) {
   const banner = push.banner;
-  return [push.payload, banner?.title, banner?.subtitle, banner?.body, push.reason, push.identifier]
+  return [push.payload, banner?.title, banner?.subtitle, banner?.body, push.reason, push.identifier, push.unique_id]
     .filter((part) => part !== null && part !== undefined).join("\n").toLowerCase();
 }

@@ -1,5 +1,5 @@
 import { go, keepSearch, read } from "./address.js";
-import { appName, byId, foreign, keepStop, make, moment, order, reconcile, rove, say, shortToken } from "./elements.js";
+import { addressee, appName, byId, foreign, keepStop, make, moment, order, reconcile, rove, say } from "./elements.js";
 import { compile } from "./search.js";
 
 /** Held of all that came while the list is live. The simulator keeps more, which pages fetch. */
@@ -32,11 +32,11 @@ export class Stream {
     byId("pause").addEventListener("click", (event) => {
       this.isPaused = !this.isPaused;
       event.target.setAttribute("aria-pressed", String(this.isPaused));
-      say(this.isPaused ? "paused; what comes is counted" : "goes on");
+      say(this.isPaused ? "paused; new pushes are only counted" : "goes on");
       this.draw();
     });
     byId("forget").addEventListener("click", async () => {
-      if ((await order("POST", "control/reset")).ok) say("counters, pushes and feedback are forgotten");
+      if ((await order("POST", "control/reset")).ok) say("counters, pushes, feedback and Live Activities are forgotten");
     });
     byId("all-seen").addEventListener("click", () => {
       this.seen.addAll(this.pushes.at(-1)?.number ?? 0);
@@ -187,14 +187,14 @@ export class Stream {
 
   row(push) {
     const banner = push.banner;
-    const text = banner?.body ?? banner?.title ?? (banner?.silent ? "silent" : push.payload.slice(0, 200));
+    const text = banner?.body ?? banner?.title ?? (banner?.silent ? "silent" : activityText(push) ?? push.payload.slice(0, 200));
     return make("li", {},
       make("button", { type: "button", class: `row ${push.fate}`, tabindex: "-1" },
         make("span", { class: "new", role: "img" }),
         moment(push.time, { class: "time" }),
         make("span", { class: "fate" }, push.fate + (push.status === null ? "" : ` ${push.status}`)),
         foreign(appName(push.topic), { class: "app" }),
-        make("span", { class: "token" }, shortToken(push.token)),
+        foreign(addressee(push), { class: "token" }),
         foreign(text, { class: "text" }),
         push.duplicate || push.findings > 0
           ? make("span", { class: "marks" },
@@ -212,5 +212,17 @@ export class Stream {
     row.firstElementChild.hidden = !isNew;
     if (number === this.picked) row.setAttribute("aria-current", "true");
     else row.removeAttribute("aria-current");
+  }
+}
+
+/** What a push says of a Live Activity; null where it is about none. */
+function activityText({ banner, payload }) {
+  if (!banner?.event) return null;
+  try {
+    const state = JSON.parse(payload).aps["content-state"] ?? {};
+    const values = Object.entries(state).map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`);
+    return [banner.event, values.join(", ")].filter(Boolean).join(": ").slice(0, 200);
+  } catch {
+    return banner.event;
   }
 }

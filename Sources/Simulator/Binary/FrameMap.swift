@@ -41,7 +41,7 @@ package struct FrameMap: Sendable {
       number("length of all items", 4)
       while offset < bytes.count { readItem() }
     case nil:
-      number("command", 1) { "\($0), none of Apple's" }
+      number("command", 1) { "\($0), which Apple does not have" }
       rest()
     }
   }
@@ -79,7 +79,7 @@ package struct FrameMap: Sendable {
       case .identifier: "3, identifier"
       case .expiry: "4, expiry"
       case .priority: "5, priority"
-      case nil: "\(kind), none of Apple's"
+      case nil: "\(kind), which Apple does not have"
       }
     }
     guard let length = number("length of the item", 2), length <= bytes.count - offset else {

@@ -86,7 +86,7 @@ final class SimulatedConnection: BinaryConnectionDelegate {
       return Rejection(frame, status: status, reason: "the certificate's topic")
     }
     if faults.isJudging, let status = faults.badStatus(frame.notification.token) {
-      return Rejection(frame, status: status, reason: "a bad token by order")
+      return Rejection(frame, status: status, reason: "a bad token, as a fault demands")
     }
     return nil
   }

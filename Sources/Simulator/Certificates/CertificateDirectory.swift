@@ -59,7 +59,7 @@ package struct CertificateDirectory: Sendable {
     } else if let first = missing.first {
       throw CertificateError(
         path: first,
-        message: "missing, though others of its set are there; remove those or bring it back")
+        message: "missing, but other files of its set exist; remove those, or restore it")
     } else {
       try check()
     }
@@ -143,7 +143,7 @@ package struct CertificateDirectory: Sendable {
     guard now < certificate.validUntil else {
       throw CertificateError(
         path: file,
-        message: "expired; remove the directory's files and new ones are made")
+        message: "expired; remove the directory's files, then new ones are made")
     }
     return certificate
   }
@@ -179,6 +179,6 @@ package struct CertificateDirectory: Sendable {
       if line == end, let section { return section.joined(separator: "\n") }
     }
     throw CertificateError(
-      path: file, message: "no whole PEM section \(kind.lowercased()) in it")
+      path: file, message: "has no complete PEM section \(kind.lowercased())")
   }
 }

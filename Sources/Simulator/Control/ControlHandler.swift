@@ -95,14 +95,14 @@ final class ControlHandler: ChannelInboundHandler {
   /// Why the request is refused; nil if it is not.
   private static func fault(of head: HTTPRequestHead) -> String? {
     let hosts = head.headers["host"]
-    guard hosts.count == 1, isOurs(hosts[0]) else { return "a foreign Host" }
+    guard hosts.count == 1, isOurs(hosts[0]) else { return "the Host is foreign" }
     for origin in head.headers["origin"]
     where origin.lowercased() != "http://" + hosts[0].lowercased() {
-      return "a foreign Origin"
+      return "the Origin is foreign"
     }
     // Requests of foreign pages without an Origin, such as images.
     for site in head.headers["sec-fetch-site"] where site != "same-origin" && site != "none" {
-      return "a foreign page"
+      return "the request is from a foreign page"
     }
     return nil
   }

@@ -35,6 +35,7 @@ package struct ControlService: Sendable {
   package let ledger: Ledger
   let feedback: FeedbackList
   let unregistered: UnregisteredDevices
+  package let broadcasts: Broadcasts
   let faults: FaultsInForce
   let listeners: [Listener]
   let gatewayChannels: OpenChannels
@@ -45,7 +46,8 @@ package struct ControlService: Sendable {
   let requestShutdown: @Sendable () -> Void
 
   private static let methods: [String: [String]] = [
-    "/accepted": ["GET"], "/connections": ["GET"], "/counters": ["GET"],
+    "/accepted": ["GET"], "/activities": ["GET"], "/channels": ["GET"], "/connections": ["GET"],
+    "/counters": ["GET"], "/subscriptions": ["GET", "POST", "DELETE"],
     "/faults": ["GET", "PUT", "PATCH", "DELETE"], "/reset": ["POST"], "/shutdown": ["POST"],
     "/unregistered": ["GET", "POST", "DELETE"],
   ]
@@ -58,7 +60,7 @@ package struct ControlService: Sendable {
     guard let methods = Self.methods[request.path] else {
       return .fault(
         404,
-        "nothing here; there are \(Self.methods.keys.sorted().joined(separator: ", ")) and \(Self.connectionPath)N"
+        "there is nothing here; there are \(Self.methods.keys.sorted().joined(separator: ", ")) and \(Self.connectionPath)N"
       )
     }
     guard methods.contains(request.method) else {
@@ -67,6 +69,9 @@ package struct ControlService: Sendable {
     do throws(JSONError) {
       switch request.path {
       case "/accepted": return try accepted(request.query)
+      case "/activities": return .ok(broadcasts.activityList())
+      case "/channels": return .ok(broadcasts.channelList())
+      case "/subscriptions": return try answerSubscriptions(request)
       case "/connections": return .ok(connections())
       case "/counters": return .ok(counters)
       case "/faults": return try await faults(request)
@@ -74,6 +79,7 @@ package struct ControlService: Sendable {
         ledger.reset()
         _ = feedback.takeAll()
         unregistered.forget()
+        broadcasts.reset()
         return .ok(counters)
       case "/shutdown": return Answer(status: 202, json: counters, endsRun: true)
       default: return try answerUnregistered(request)
@@ -93,7 +99,7 @@ package struct ControlService: Sendable {
   package func connections(newest limit: Int = .max) -> String {
     let open = ledger.connections.suffix(limit).map { connection in
       """
-      {"number":\(connection.number),"protocol":"\(connection.isHTTP2 ? "http2" : "binary")",\
+      {"number":\(connection.number),"protocol":"\(connection.service.rawValue)",\
       "peer":\(JSONLiteral.string(connection.peer)),\
       "since":\(connection.since),\
       "tls":\(connection.tls.map(JSONLiteral.string) ?? "null"),\
@@ -181,6 +187,37 @@ package struct ControlService: Sendable {
     }
   }
 
+  /// POST subscribes a device to a channel, DELETE ends that.
+  private func answerSubscriptions(_ request: Request) throws(JSONError) -> Answer {
+    if request.method == "GET" { return .ok(broadcasts.subscriptionList()) }
+    let json = try JSONParser.read(request.body)
+    guard case .object(let members) = json.content, let text = json["token"]?.string,
+      let channel = json["channel"]?.string
+    else {
+      throw JSONError("expected {\"token\": hex, \"channel\": identifier}", at: json.offset)
+    }
+    if let other = members.first(where: { !["token", "channel"].contains($0.name) }) {
+      throw JSONError("\(other.name) is not allowed here", at: other.offset)
+    }
+    if ChannelIdentifier.bytes(of: channel) == nil {
+      throw JSONError(
+        "channel: \(channel) is no channel's identifier", at: json["channel"]?.offset ?? 0)
+    }
+    let token: [UInt8]
+    do throws(TextFault) {
+      token = try TokenField.bytes(of: text.utf8)
+    } catch {
+      throw JSONError("token: \(error.message)", at: json["token"]?.offset ?? 0)
+    }
+    let subscription = Subscription(token: token, channel: channel)
+    if request.method == "POST" {
+      broadcasts.subscribe(subscription)
+    } else if !broadcasts.unsubscribe(subscription) {
+      return .fault(404, "the device does not subscribe to \(channel)")
+    }
+    return .ok(broadcasts.subscriptionList())
+  }
+
   /// A device that is gone is in the feedback once. Only HTTP/2 refuses pushes to it.
   private func answerUnregistered(_ request: Request) throws(JSONError) -> Answer {
     if request.method == "DELETE" {
@@ -223,7 +260,7 @@ package struct ControlService: Sendable {
     }
     let names = ["token", "timestamp", "reason"]
     if let other = members.first(where: { !names.contains($0.name) }) {
-      throw JSONError("\(other.name) means nothing here", at: other.offset)
+      throw JSONError("\(other.name) is not allowed here", at: other.offset)
     }
     var timestamp = WallClock.seconds
     if let given = json["timestamp"] {

@@ -19,8 +19,14 @@ final class ConnectionFaults {
   /// Why a connection ends after an accepted notification.
   enum ScheduledEnd { case shutdown, cut }
 
-  /// The protocol of a connection.
-  enum Service { case binary, http2 }
+  /// Which port a connection came to.
+  enum Service: String, Sendable {
+    case binary, http2
+    /// HTTP/2 too, for the management of channels.
+    case channels
+
+    var isHTTP2: Bool { self != .binary }
+  }
 
   private let faultsInForce: FaultsInForce
   private let number: Int
@@ -77,7 +83,7 @@ final class ConnectionFaults {
     let cut = draw(faults.cutAfter).map { (limit: $0, end: ScheduledEnd.cut) }
     let shutdown = draw(faults.shutdownAfter).map { (limit: $0, end: ScheduledEnd.shutdown) }
     let goaway = draw(faults.goawayAfter).map { (limit: $0, end: ScheduledEnd.shutdown) }
-    next = [service == .http2 ? goaway : shutdown, cut].compactMap { $0 }.min {
+    next = [service.isHTTP2 ? goaway : shutdown, cut].compactMap { $0 }.min {
       $0.limit < $1.limit
     }
     judged = 0
@@ -91,7 +97,9 @@ final class ConnectionFaults {
     take(snapshot.sparedTLS)
     counts = nil
     for (index, rule) in snapshot.rules.all.enumerated() {
-      let isMeant = rule.connections?.contains(number) ?? true
+      let isMeant =
+        (rule.connections?.contains(number) ?? true)
+        && (rule.services == .all || (rule.services == .channels) == (service == .channels))
       guard generator.happens(rule.connectionShare), isMeant else { continue }
       faults = rule
       take(snapshot.tls[index])
@@ -154,10 +162,14 @@ final class ConnectionFaults {
     faults.answerDelay == nil ? .zero : Self.milliseconds(draw(faults.answerDelay) ?? 0)
   }
 
-  /// A separate generator: making identifiers must not change what else is drawn.
-  func identifiers() -> SplitMix64 {
-    SplitMix64(seed: SplitMix64.mix(faultsInForce.seed &+ 1) ^ UInt64(truncatingIfNeeded: number))
+  /// Separate generators: making identifiers must not change what else is drawn.
+  func identifiers(_ kind: IdentifierKind) -> SplitMix64 {
+    SplitMix64(
+      seed: SplitMix64.mix(faultsInForce.seed &+ kind.rawValue)
+        ^ UInt64(truncatingIfNeeded: number))
   }
+
+  enum IdentifierKind: UInt64 { case request = 1, unique = 2 }
 
   private func drawn<Choice>(_ choices: [Choice]) -> Choice? {
     choices.count == 1 ? choices[0] : choices.randomElement(using: &generator)

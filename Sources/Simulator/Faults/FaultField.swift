@@ -20,94 +20,99 @@ package struct FaultField: Sendable {
       [
         .range(
           "connections", \.connections, 1, "n|first-last",
-          "only over these connections, counted from 1: those to the gateway, in both protocols, "
-            + "and those to the feedback service"),
-        .share("connection_share", \.connectionShare, "only over this share of connections"),
+          "only on these connections, counted from 1: those to the gateway, in both protocols, "
+            + "and to the management of channels, and those to the feedback service"),
+        .choice(
+          "services", \.services,
+          "only on connections for pushes and feedback, or only on those for the management of "
+            + "channels; default: all"),
+        .share("connection_share", \.connectionShare, "only on this share of connections"),
         .count(
           "times", \.times, 1,
-          "how often in all cut_after, cut_after_bytes, shutdown_after and stall_after_bytes "
-            + "strike; every time where not set"),
+          "how often cut_after, cut_after_bytes, shutdown_after and stall_after_bytes strike in "
+            + "total; default: every time"),
         .choice(
           "count_over", \.counting,
           "whether bad_every, cut_after and shutdown_after count the notifications of each "
-            + "connection, or of the whole run; connection where not set"),
+            + "connection or of the whole run; default: connection"),
       ]
     ),
     (
       "Which notifications are bad",
       [
         .tokens("bad_tokens", \.badTokens, "those to these tokens"),
-        .tokens("bad_prefixes", \.badPrefixes, "those to tokens that begin so"),
+        .tokens("bad_prefixes", \.badPrefixes, "those to tokens that begin like this"),
         .count("bad_every", \.badEvery, 1, "every n-th"),
         .share(
           "bad_share", \.badShare,
-          "those to this share of all tokens, which are the same ones for the same seed"),
+          "those to this share of all tokens; the same seed picks the same tokens"),
         .statuses(
           "bad_status", \.badStatuses,
-          "the status that answers them; of several one is drawn; 8 where not set"),
+          "the status that answers them; if several, one is drawn; default: 8"),
         .choice(
           "sentinel", \.sentinel,
-          "how a notification is answered whose token is missing or has no bytes, and no other: "
-            + "with its own identifier, with identifier 0, or not at all; own where not set"),
-        .status("sentinel_status", \.sentinelStatus, "with which status; 2 where not set"),
+          "how to answer a notification whose token is missing or empty: with its own identifier, "
+            + "with identifier 0, or not at all; default: own"),
+        .status("sentinel_status", \.sentinelStatus, "the status of that answer; default: 2"),
       ]
     ),
     (
-      "What answers them",
+      "How they are answered",
       [
         .range("error_delay_ms", \.errorDelay, 0, "n|min-max", "how late the error packet comes"),
         .share(
           "no_packet", \.noPacket, "this share of rejections ends the connection without a packet"),
-        .share("identifier_zero", \.identifierZero, "this share of error packets names nobody"),
+        .share("identifier_zero", \.identifierZero, "this share of error packets has identifier 0"),
         .range(
           "close_delay_ms", \.closeDelay, 0, "n|min-max",
-          "what passes between packet and end, while what comes is discarded; 50 where not set"),
-        .flag("one_segment", \.oneSegment, "packet and end leave together"),
+          "the time between packet and end, in which everything that arrives is discarded; "
+            + "default: 50"),
+        .flag("one_segment", \.oneSegment, "packet and end are sent together"),
         .choice(
           "close", \.ending,
-          "how the connection ends after a packet or in its place; stall: it does not, but "
-            + "nothing more is read; close_notify where not set"),
+          "how the connection ends after a packet, or instead of it; stall: it stays open, but "
+            + "nothing more is read; default: close_notify"),
       ]
     ),
     (
-      "Ends that no notification is to blame for",
+      "Ends that no notification causes",
       [
         .range(
           "shutdown_after", \.shutdownAfter, 1, "n|min-max",
-          "status 10 after n accepted notifications, then the end that close says; for HTTP/2 "
+          "status 10 after n accepted notifications, then the end that `close` names; for HTTP/2 "
             + "there is goaway_after"),
         .range(
           "cut_after", \.cutAfter, 1, "n|min-max",
-          "the end that cut says after n accepted notifications, without a packet"),
+          "the end that `cut` names after n accepted notifications, without a packet"),
         .range(
           "cut_after_bytes", \.cutAfterBytes, 0, "n|min-max",
-          "the same after n bytes, in a frame or not"),
+          "the same after n bytes, within a frame or not"),
         .choice(
           "cut", \.cutEnding,
-          "how it ends there; stall: it does not, but nothing more is read, for stall_ms; fin "
-            + "where not set"),
+          "how the connection ends then; stall: it stays open, but nothing more is read, for "
+            + "stall_ms; default: fin"),
         .count(
           "feedback_cut_bytes", \.feedbackCut, 0,
-          "the same after n bytes of feedback, in a tuple or not; the rest of the list is lost"),
+          "the same after n bytes of feedback, within a tuple or not; the rest of the list is lost"),
       ]
     ),
     (
-      "HTTP/2: how much a connection carries",
+      "HTTP/2: limits of a connection",
       [
         .count(
           "streams_max", \.streamsMax, 0,
-          "how many streams at once; told to open connections too; 1000 where not set, and 1 "
-            + "until a provider token was good"),
+          "how many streams at once; open connections are told too; default: 1000, and 1 until a "
+            + "provider token was valid"),
         .count(
           "window_bytes", \.windowSize, 0,
-          "each stream's window, told to open connections too; 65535 where not set"),
+          "the window of each stream; open connections are told too; default: 65535"),
         .count(
           "connection_window_bytes", \.connectionWindowSize, 1,
-          "the window of a connection made later; a smaller one than 65535, which is where it is "
-            + "not set, comes by credit that is kept"),
+          "the window of each later connection; default: 65535; a smaller one is made by "
+            + "withholding credit"),
         .share(
           "credit_share", \.creditShare,
-          "the share of a window after whose use credit for it is given; 0.5 where not set"),
+          "the share of a window that is used up before credit is given for it; default: 0.5"),
         .flag("no_pong", \.noPong, "PING is not answered"),
       ]
     ),
@@ -116,24 +121,26 @@ package struct FaultField: Sendable {
       [
         .reasons(
           "bad_reason", \.badReasons,
-          "what answers those that are bad: one of Apple's reasons, or a status and any other, "
-            + "\"418 Teapot\"; of several one is drawn; BadDeviceToken where not set; those of 410 "
-            + "are in the feedback too"),
+          "the answer to bad ones: one of Apple's reasons, or a status and any other word, such as "
+            + "\"418 Teapot\"; if several, one is drawn; default: BadDeviceToken; a 410 also puts the "
+            + "device into the feedback"),
         .share(
-          "reset_share", \.resetShare, "this share of good ones is answered by RST_STREAM"),
-        .count("reset_every", \.resetEvery, 1, "every n-th of a connection is"),
+          "reset_share", \.resetShare, "this share of good ones is answered with RST_STREAM"),
+        .count(
+          "reset_every", \.resetEvery, 1, "every n-th of a connection is answered with RST_STREAM"),
         .status(
           "reset_code", \.resetCode,
-          "with which code; 7, REFUSED_STREAM, where not set; those with another were accepted"),
-        .share("no_answer", \.noAnswer, "this share of those accepted is never answered"),
+          "the code of RST_STREAM; default: 7, REFUSED_STREAM; with any other code the push was "
+            + "accepted"),
+        .share("no_answer", \.noAnswer, "this share of accepted ones is never answered"),
         .range("answer_delay_ms", \.answerDelay, 0, "n|min-max", "how late answers come"),
         .choice(
           "answers", \.answers,
-          "which leave together: those to what one read brought, each for itself, one write and "
-            + "TLS record each, or all that come within answer_batch_ms; read where not set"),
+          "which answers are sent together: those to everything that one read brought, each alone "
+            + "in a write and TLS record of its own, or all within answer_batch_ms; default: read"),
         .count(
           "answer_batch_ms", \.answerBatchTime, 0,
-          "counted from the first answer that waits; 20 where not set"),
+          "counted from the first answer that waits; default: 20"),
       ]
     ),
     (
@@ -141,14 +148,14 @@ package struct FaultField: Sendable {
       [
         .range(
           "goaway_after", \.goawayAfter, 1, "n|min-max",
-          "after n accepted notifications; what came behind the last of them is not processed"),
+          "after n accepted notifications; what came after the last of them is not processed"),
         .choice(
           "goaway", \.goaway,
-          "the end that close says comes once all before it is answered, or immediate, which "
-            + "leaves the last and those that wait for their answer without one, or not at all, "
-            + "open; graceful where not set"),
-        .status("goaway_error", \.goawayError, "with which code; 0, NO_ERROR, where not set"),
-        .text("goaway_reason", \.goawayReason, "with {\"reason\": \"…\"} in it"),
+          "when the end that `close` names follows: graceful, once everything before it is "
+            + "answered; immediate, which leaves the last one and all that wait without an answer; "
+            + "or open, never; default: graceful"),
+        .status("goaway_error", \.goawayError, "the code of GOAWAY; default: 0, NO_ERROR"),
+        .text("goaway_reason", \.goawayReason, "GOAWAY contains {\"reason\": \"…\"}"),
       ]
     ),
     (
@@ -156,15 +163,15 @@ package struct FaultField: Sendable {
       [
         .seconds(
           "token_age_max_s", \.tokenAge,
-          "older ones are answered by ExpiredProviderToken; 3600 where not set"),
+          "older ones are answered with ExpiredProviderToken; default: 3600"),
         .seconds(
           "token_renewal_min_s", \.tokenRenewal,
-          "one issued sooner after another is answered by TooManyProviderTokenUpdates; 1200 where "
-            + "not set, 0 lets all pass"),
+          "one issued sooner after another is answered with TooManyProviderTokenUpdates; default: "
+            + "1200; 0 accepts all"),
         .choice(
           "token_renewal_over", \.tokenScope,
-          "which other: one of the same connection, any of its key, or any of its key from the "
-            + "same address; connection where not set"),
+          "which others count: those of the same connection, those of the same key, or those of the "
+            + "same key from the same address; default: connection"),
       ]
     ),
     (
@@ -173,14 +180,14 @@ package struct FaultField: Sendable {
         .range("stall_after_bytes", \.stallAfter, 0, "n|min-max", "reads n bytes and stops"),
         .range(
           "stall_ms", \.stallTime, 0, "n|min-max",
-          "how long a stall lasts, of whatever cause; for good where not set"),
-        .count("read_bytes_per_second", \.readRate, 1, "reads no faster"),
+          "how long every stall lasts; default: for good"),
+        .count("read_bytes_per_second", \.readRate, 1, "reads no faster than this"),
         .count("record_bytes", \.recordSize, 1, "the most that goes into one TLS record"),
         .count(
           "segment_bytes", \.segmentSize, 1,
-          "the most that goes into one TCP segment, once the handshake is through"),
+          "the most that goes into one TCP segment after the handshake"),
         .count(
-          "segment_gap_ms", \.segmentGap, 0, "what passes between two segments; 1 where not set"),
+          "segment_gap_ms", \.segmentGap, 0, "the time between two segments; default: 1"),
       ]
     ),
     (
@@ -188,10 +195,10 @@ package struct FaultField: Sendable {
       [
         .count(
           "refuse_ms", \.refuseTime, 0,
-          "refuses all of them, on both ports, for so long from when it is set"),
+          "refuses all connections, on both ports, for this long after it is set"),
         .range(
           "handshake_delay_ms", \.handshakeDelay, 0, "n|min-max",
-          "leaves the client's hello lying"),
+          "waits this long before it reads the client's hello"),
         .alert(
           "handshake_alert", \.handshakeAlert,
           "answers the client's hello with a fatal alert: a number, or a name such as "
@@ -199,11 +206,11 @@ package struct FaultField: Sendable {
         .bound("tls_min", \.tlsMin, "the lowest version of TLS"),
         .bound(
           "tls_max", \.tlsMax,
-          "the highest version of TLS; with 1.3 session tickets come ahead of the first bytes sent"),
+          "the highest version of TLS; with 1.3 session tickets come before the first bytes"),
         .flag(
           "session_tickets", \.sessionTickets,
-          "tickets right behind the handshake, readable bytes without data; not over HTTP/2; means "
-            + "TLS 1.3"),
+          "session tickets right after the handshake, readable bytes without data; not over HTTP/2; "
+            + "implies TLS 1.3"),
       ]
     ),
   ]

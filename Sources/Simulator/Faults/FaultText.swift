@@ -7,7 +7,7 @@ extension Faults {
     var changed = self
     for member in members {
       guard let field = FaultField.all.first(where: { $0.name == member.name }) else {
-        throw JSONError("no fault is called \(member.name)", at: member.offset)
+        throw JSONError("there is no fault named \(member.name)", at: member.offset)
       }
       try field.read(member.value, &changed)
     }

@@ -27,7 +27,17 @@ package struct Faults: Sendable {
     case none
   }
 
+  /// Connections to which ports.
+  package enum Services: String, Sendable, CaseIterable {
+    case all
+    /// The gateway in both protocols, and the feedback service.
+    case pushes
+    /// The management of channels.
+    case channels
+  }
+
   // Which connections, and how often.
+  package var services = Services.all
   package var connections: ClosedRange<Int>?
   package var connectionShare = 1.0
   package var counting = Counting.connection

@@ -13,7 +13,7 @@ package final class FaultsInForce: Sendable {
     var tickets: OpenSSLServerContext?
 
     func context(for service: ConnectionFaults.Service) -> NIOSSLContext {
-      service == .http2 ? http2 : binary
+      service.isHTTP2 ? http2 : binary
     }
   }
 

@@ -54,7 +54,7 @@ final class HandshakeFault: ChannelInboundHandler, RemovableChannelHandler {
   private func go(on context: ChannelHandlerContext) {
     guard context.channel.isActive else { return }
     if let alert {
-      logger.info("answers the hello with alert \(alert)")
+      logger.info("answered the hello with alert \(alert)")
       let record = ByteBuffer(bytes: TLSAlert.record(alert))
       hello.clear()
       context.writeAndFlush(wrapOutboundOut(record), promise: nil)

@@ -3,7 +3,7 @@ final class ConnectionAuthority {
   /// The topics of the client's certificate; nil if it showed none.
   let topics: [String]?
   /// Apps whose topics with a suffix it covers as well.
-  private let apps: [String]
+  fileprivate let apps: [String]
   private let tokens: ProviderTokens
   private var origin: TokenOrigin
 
@@ -55,6 +55,13 @@ final class ConnectionAuthority {
     }
     guard let topics, topics.count == 1 else { return .failure(PushFault(reason: .missingTopic)) }
     return .success(topics[0])
+  }
+}
+
+extension ConnectionAuthority {
+  /// Why the provider's certificate does not let it do this to an app's channels; nil if it does.
+  func fault(ofApp app: String) -> PushReason? {
+    topics.flatMap { TopicKind.fault(of: app, among: $0 + apps) }
   }
 }
 

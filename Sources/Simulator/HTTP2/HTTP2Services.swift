@@ -8,4 +8,9 @@ struct HTTP2Services: Sendable {
   var feedback: FeedbackList
   var unregistered: UnregisteredDevices
   var tokens: ProviderTokens
+  var broadcasts: Broadcasts
+  /// It is the management of channels, which takes no pushes.
+  var takesOrders = false
+  /// Answers carry `apns-unique-id`, as the sandbox's do.
+  var isSandbox = true
 }

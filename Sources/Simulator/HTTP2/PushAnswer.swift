@@ -2,25 +2,55 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// The answer to a push.
+/// The answer to a push or a channel order.
 struct PushAnswer {
   var identifier: String
+  /// It is an `apns-request-id`.
+  var isRequestIdentifier = false
+  var uniqueIdentifier: String?
   /// nil if the push was accepted.
   var reason: PushReason?
   /// UNIX milliseconds since when the device is gone, in answers of 410.
   var time: Int64?
+  /// Of a channel order that was carried out.
+  var result: ChannelResult?
+
+  init(_ push: Push, _ reason: PushReason?, since time: Int64?) {
+    identifier = push.identifier
+    isRequestIdentifier = push.hasRequestIdentifier
+    self.reason = reason
+    self.time = time
+    if reason == nil {
+      uniqueIdentifier = push.uniqueIdentifier
+      result = push.result
+    }
+  }
 
   var body: String? {
-    guard let reason else { return nil }
+    guard let reason else { return result?.body }
     let time = time.map { ",\"timestamp\":\($0)" } ?? ""
     return "{\"reason\":\(JSONLiteral.string(reason.word))\(time)}"
   }
 
   var headers: HPACKHeaders {
     var headers = HPACKHeaders()
-    headers.reserveCapacity(2)
-    headers.add(name: ":status", value: reason.map { "\($0.status)" } ?? "200")
-    headers.add(name: "apns-id", value: identifier, indexing: .nonIndexable)
+    headers.reserveCapacity(3)
+    headers.add(name: ":status", value: status)
+    headers.add(
+      name: isRequestIdentifier ? "apns-request-id" : "apns-id", value: identifier,
+      indexing: .nonIndexable)
+    if let uniqueIdentifier {
+      headers.add(name: "apns-unique-id", value: uniqueIdentifier, indexing: .nonIndexable)
+    }
+    if let channel = result?.channel {
+      headers.add(name: "apns-channel-id", value: channel, indexing: .nonIndexable)
+    }
+    if result?.body != nil { headers.add(name: "content-type", value: "application/json") }
     return headers
+  }
+
+  private var status: String {
+    if let reason { return "\(reason.status)" }
+    return result.map { "\($0.status)" } ?? "200"
   }
 }

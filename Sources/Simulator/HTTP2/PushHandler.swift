@@ -59,6 +59,7 @@ final class PushHandler: ChannelDuplexHandler {
   /// The highest stream whose request was judged.
   private var lastJudged = HTTP2StreamID.rootStream
   private var identifiers: SplitMix64
+  private var uniqueIdentifiers: SplitMix64
   /// A fault or an error closes the connection.
   private var isClosing = false
   private var hasClientClosed = false
@@ -74,7 +75,8 @@ final class PushHandler: ChannelDuplexHandler {
     writer = FrameWriter(faults: faults, limit: limit)
     recorder = PushRecorder(connection: connection, services: services)
     flow = FlowControl(faults: faults)
-    identifiers = faults.identifiers()
+    identifiers = faults.identifiers(.request)
+    uniqueIdentifiers = faults.identifiers(.unique)
   }
 
   // MARK: Beginning and end
@@ -315,9 +317,11 @@ final class PushHandler: ChannelDuplexHandler {
     let request = stream.request
     // From here on the stream only waits for its answer.
     streams[id]?.request.payload = ByteBuffer()
-    var push = Push(id: id, request: request, identifier: identifier(of: request))
+    var push = Push(
+      id: id, request: request, identifier: identifier(of: request),
+      isOrder: services.takesOrders)
     if phase == .discarding {
-      push.topic = request.topic
+      push.topic = push.namedTopic
       recorder.discard(push, key: judge?.lastKey)
       streams[id] = nil
       return
@@ -331,10 +335,17 @@ final class PushHandler: ChannelDuplexHandler {
   }
 
   private func identifier(of request: ReceivedPush) -> String {
-    request.identifier ?? PushIdentifier.make(&identifiers)
+    let isPush = !services.takesOrders && request.broadcastApp == nil
+    return (isPush ? request.identifier : request.requestIdentifier)
+      ?? PushIdentifier.make(&identifiers)
   }
 
   private func accept(_ push: Push, _ context: ChannelHandlerContext) {
+    var push = push
+    if let reason = judge?.carryOut(&push) { return refuse(push, reason, since: nil, context) }
+    if services.isSandbox, !push.isOrder {
+      push.uniqueIdentifier = PushIdentifier.make(&uniqueIdentifiers)
+    }
     recorder.accept(push, key: judge?.lastKey)
     // GOAWAY is sent once.
     switch hasSentGoAway ? nil : faults.endAfterAcceptance() {
@@ -358,7 +369,9 @@ final class PushHandler: ChannelDuplexHandler {
   ) {
     let request = received(headers)
     var push = Push(
-      id: id, request: request, identifier: identifier(of: request), topic: request.topic)
+      id: id, request: request, identifier: identifier(of: request),
+      isOrder: services.takesOrders)
+    push.topic = push.namedTopic
     // Only to fill in the token: the stream is refused whatever it asks for.
     _ = services.rules.fault(of: request, &push.token)
     recorder.ignore(push, key: judge?.lastKey)
@@ -371,6 +384,8 @@ final class PushHandler: ChannelDuplexHandler {
     if code == .refusedStream {
       recorder.ignore(push, key: judge?.lastKey)
     } else {
+      var push = push
+      if let reason = judge?.carryOut(&push) { return refuse(push, reason, since: nil, context) }
       recorder.accept(push, key: judge?.lastKey)
     }
     logger.info("stream \(Int(push.id)) reset: \(code)")
@@ -427,8 +442,7 @@ final class PushHandler: ChannelDuplexHandler {
     _ push: Push, _ reason: PushReason?, since time: Int64?, _ context: ChannelHandlerContext
   ) {
     if reason == nil, faults.isUnanswered() { return }
-    let answer = PushAnswer(identifier: push.identifier, reason: reason, time: time)
-    scheduler.add(answer, on: push.id, context)
+    scheduler.add(PushAnswer(push, reason, since: time), on: push.id, context)
   }
 
   private func write(

@@ -27,17 +27,17 @@ final class PushJudge {
   /// The key that the last good provider token was signed with.
   var lastKey: String? { authority.lastKey }
 
-  /// Fills in the push's token and topic.
+  /// Fills in the push's token and topic, or its order.
   func judge(_ push: inout Push) -> Verdict {
-    if let reason = faultOfHeaders(&push) ?? faultOfBody(push) {
+    if let reason = faultOfHeaders(&push) ?? faultOfBody(push) ?? faultOfChannel(push) {
       return .refused(reason, since: nil)
     }
     if let device = services.unregistered[push.token] {
       return .refused(device.reason, since: device.time)
     }
-    if faults.isJudging, let reason = push.token.withUnsafeBytes(faults.badReason) {
+    if faults.isJudging, let reason = push.addressee.withUnsafeBytes(faults.badReason) {
       var time: Int64?
-      if reason.tellsTime {
+      if reason.tellsTime, !push.token.isEmpty {
         time = WallClock.milliseconds
         services.feedback.append(
           FeedbackEntry(timestamp: WallClock.seconds, token: push.token))
@@ -49,12 +49,17 @@ final class PushJudge {
 
   private func faultOfHeaders(_ push: inout Push) -> PushReason? {
     let rules = services.rules
-    let form = rules.fault(of: push.request, &push.token)
+    let form = faultOfForm(&push)
     if form == .badPath || form == .methodNotAllowed || form == .duplicateHeaders { return form }
     let now = Int64(WallClock.seconds)
     if let reason = authority.fault(of: push.request, at: now, faults.faults) { return reason }
     isAuthorityProven = true
     if let form { return form }
+    if let app = push.app {
+      push.topic = app
+      return authority.fault(ofApp: app) ?? rules.fault(ofApp: app)
+        ?? services.broadcasts.fault(ofApp: app)
+    }
     switch authority.topic(of: push.request) {
     case .failure(let fault): return fault.reason
     case .success(let topic): push.topic = topic
@@ -62,7 +67,49 @@ final class PushJudge {
     return rules.fault(ofToken: push.token) ?? rules.fault(ofTopic: push.topic ?? "")
   }
 
+  private func faultOfForm(_ push: inout Push) -> PushReason? {
+    if services.takesOrders { return ChannelRules.fault(of: push.request, &push.order) }
+    if push.request.broadcastApp != nil { return BroadcastRules.fault(of: push.request) }
+    return services.rules.fault(of: push.request, &push.token)
+  }
+
   private func faultOfBody(_ push: Push) -> PushReason? {
-    push.request.payload.withUnsafeReadableBytes(services.rules.fault(ofPayload:))
+    if push.isOrder { return nil }
+    return push.request.payload.withUnsafeReadableBytes { payload in
+      services.rules.fault(ofPayload: payload)
+        ?? (push.app == nil ? nil : BroadcastRules.fault(ofPayload: payload))
+    }
+  }
+
+  /// What depends on the channel is judged once more when the push is accepted: it may be deleted
+  /// meanwhile.
+  private func faultOfChannel(_ push: Push) -> PushReason? {
+    if let order = push.order { return services.broadcasts.fault(of: order) }
+    return push.app == nil ? nil : services.broadcasts.fault(ofBroadcast: push.request)
+  }
+
+  // MARK: What an accepted one does
+
+  private static let liveActivity = "liveactivity"
+
+  /// Carries out an order, or hands a push about a Live Activity to devices. Why that cannot be
+  /// done; nil if it was.
+  func carryOut(_ push: inout Push) -> PushReason? {
+    if let order = push.order {
+      switch services.broadcasts.carryOut(order) {
+      case .success(let result): push.result = result
+      case .failure(let fault): return fault.reason
+      }
+    } else if push.request.broadcastApp != nil {
+      switch services.broadcasts.send(push.request) {
+      case .success(let devices): push.devices = devices
+      case .failure(let fault): return fault.reason
+      }
+    } else if push.request.type == Self.liveActivity {
+      push.request.payload.withUnsafeReadableBytes {
+        services.broadcasts.push($0, to: push.token, topic: push.topic ?? "")
+      }
+    }
+    return nil
   }
 }

@@ -1,7 +1,7 @@
 import BinaryServer
 
 /// Counts and records the pushes of one connection, and hands them over a batch at a time, so
-/// that no push costs a lock.
+/// that no push costs a lock. Orders about channels are no pushes: they are not recorded.
 final class PushRecorder {
   private let connection: Int
   private let ledger: Ledger
@@ -46,13 +46,16 @@ final class PushRecorder {
 
   /// `key` is that of the provider token.
   func accept(_ push: Push, key: String?) {
-    tally.accepted += 1
     acceptedCount += 1
-    accepted?.append(
-      push.request, stream: Int(push.id), identifier: push.identifier, topic: push.topic, key: key,
-      token: push.token)
+    if push.isOrder { return }
+    tally.accepted += 1
+    if push.request.broadcastApp != nil {
+      tally.broadcasts += 1
+      tally.deliveries += push.devices
+    }
+    accepted?.append(push, topic: push.topic, key: key)
     guard ledger.watchesDuplicates else { return keep(push, .accepted, key: key) }
-    let isDuplicate = push.token.withUnsafeBytes { token in
+    let isDuplicate = push.addressee.withUnsafeBytes { token in
       push.request.payload.withUnsafeReadableBytes { payload in
         ledger.isDuplicate(token, payload, identifier: push.request.identifier)
       }
@@ -62,31 +65,28 @@ final class PushRecorder {
   }
 
   func refuse(_ push: Push, _ reason: PushReason, key: String?) {
+    if push.isOrder { return }
     tally.reasons[reason.word, default: 0] += 1
-    fates?.append(
-      push.request, stream: Int(push.id), identifier: push.identifier, topic: push.request.topic,
-      key: key, token: push.token, .refused(reason))
+    fates?.append(push, topic: push.namedTopic, key: key, .refused(reason))
     keep(push, .refused(reason), key: key)
   }
 
   func ignore(_ push: Push, key: String?) {
+    if push.isOrder { return }
     tally.ignored += 1
     record(push, .ignored, key: key)
   }
 
   /// Nobody judged it, so no key of a provider token is recorded with it.
   func discard(_ push: Push, key: String?) {
+    if push.isOrder { return }
     tally.discarded += 1
-    fates?.append(
-      push.request, stream: Int(push.id), identifier: push.identifier, topic: push.topic, key: nil,
-      token: push.token, .discarded)
+    fates?.append(push, topic: push.topic, key: nil, .discarded)
     keep(push, .discarded, key: key)
   }
 
   private func record(_ push: Push, _ fate: Fate, key: String?, isDuplicate: Bool = false) {
-    fates?.append(
-      push.request, stream: Int(push.id), identifier: push.identifier, topic: push.topic, key: key,
-      token: push.token, fate, isDuplicate: isDuplicate)
+    fates?.append(push, topic: push.topic, key: key, fate, isDuplicate: isDuplicate)
     keep(push, fate, key: key, isDuplicate: isDuplicate)
   }
 
@@ -101,8 +101,13 @@ final class PushRecorder {
     var recent = RecentPush(
       time: WallClock.milliseconds, connection: connection,
       form: .http2(stream: Int(push.id), identifier: push.identifier, headers: headers),
-      topic: push.topic ?? push.request.topic, token: push.token, bytes: payload,
+      topic: push.topic ?? push.namedTopic, token: push.token, bytes: payload,
       payload: payload.indices, fate: "", isDuplicate: isDuplicate)
+    recent.uniqueIdentifier = push.uniqueIdentifier
+    if push.request.broadcastApp != nil {
+      recent.broadcast = RecentPush.Broadcast(
+        channel: push.request.channel ?? "", devices: push.devices)
+    }
     recent.take(fate)
     recentPushes.append(recent)
   }

@@ -30,7 +30,7 @@ package struct JSONParser {
   private func fault(_ message: String) -> JSONError { JSONError(message, at: offset) }
 
   private func expected(_ what: String) -> JSONError {
-    fault(offset < bytes.count ? "expected \(what)" : "the text ends where \(what) should stand")
+    fault(offset < bytes.count ? "expected \(what)" : "the text ends, but expected \(what)")
   }
 
   private mutating func skipSpace() {
@@ -58,7 +58,7 @@ package struct JSONParser {
       case UInt8(ascii: "n"): try word("null", .null)
       default: .number(try number())
       }
-    return JSONValue(content, at: start)
+    return JSONValue(content, at: start, end: offset)
   }
 
   private mutating func word(
@@ -128,7 +128,7 @@ package struct JSONParser {
     }
     let text = String(decoding: bytes[start..<offset], as: UTF8.self)
     guard let number = Double(text), number.isFinite else {
-      throw JSONError("a number beyond all bounds", at: start)
+      throw JSONError("the number is too large", at: start)
     }
     return number
   }
@@ -138,7 +138,7 @@ package struct JSONParser {
     offset += 1
     var text: [UInt8] = []
     while true {
-      guard let byte = next else { throw JSONError("a string without an end", at: start) }
+      guard let byte = next else { throw JSONError("the string has no end", at: start) }
       if byte < 0x20 { throw fault("a control character in a string") }
       offset += 1
       if byte == UInt8(ascii: "\"") { break }
@@ -156,7 +156,7 @@ package struct JSONParser {
       case UInt8(ascii: "r"): text.append(0x0D)
       case UInt8(ascii: "t"): text.append(0x09)
       case UInt8(ascii: "u"): text += Array(String(try scalar()).utf8)
-      default: throw JSONError("no escape JSON knows", at: offset - 2)
+      default: throw JSONError("not a JSON escape", at: offset - 2)
       }
     }
     guard let whole = String(validating: text, as: UTF8.self) else {

@@ -18,10 +18,13 @@ package struct JSONValue: Sendable {
   package var content: Content
   /// In bytes from the beginning of the text.
   package var offset: Int
+  /// Where it ends in the text; its beginning if it was not read from one.
+  package var end: Int
 
-  package init(_ content: Content, at offset: Int = 0) {
+  package init(_ content: Content, at offset: Int = 0, end: Int? = nil) {
     self.content = content
     self.offset = offset
+    self.end = end ?? offset
   }
 
   /// The last member of that name.
@@ -33,6 +36,11 @@ package struct JSONValue: Sendable {
   package var integer: Int? {
     guard case .number(let number) = content else { return nil }
     return Int(exactly: number)
+  }
+
+  package var number: Double? {
+    guard case .number(let number) = content else { return nil }
+    return number
   }
 
   package var string: String? {

@@ -44,6 +44,25 @@ package enum ListFile {
     return entries
   }
 
+  /// `<token hex> <channel identifier>`.
+  package static func subscriptions(at path: String) throws(ListError) -> [Subscription] {
+    var subscriptions: [Subscription] = []
+    try eachLine(of: path) { (line) throws(TextFault) in
+      guard let blank = line.lastIndex(where: isBlank) else {
+        throw TextFault(
+          message: "expected a token, then a channel's identifier", offset: line.count)
+      }
+      let channel = String(decoding: line[(blank + 1)...], as: UTF8.self)
+      let offset = blank + 1 - line.startIndex
+      if ChannelIdentifier.bytes(of: channel) == nil {
+        throw TextFault(message: "\(channel) is no channel's identifier", offset: offset)
+      }
+      subscriptions.append(
+        Subscription(token: try TokenField.bytes(of: line[..<blank]), channel: channel))
+    }
+    return subscriptions
+  }
+
   /// Hands over each line that is not empty, without blanks and comment.
   private static func eachLine(
     of path: String, _ take: (ArraySlice<UInt8>) throws(TextFault) -> Void

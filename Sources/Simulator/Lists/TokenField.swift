@@ -46,7 +46,7 @@ extension TextFault {
       self.init(message: "\(name) is not a hex digit", offset: position)
     case .oddDigits:
       let digits = text.indices.filter { Self.isDigit(text[$0]) }
-      self.init(message: "the last hex digit has no partner", offset: digits.last ?? 0)
+      self.init(message: "the number of hex digits is odd", offset: digits.last ?? 0)
     case .noDigits: self.init(message: "no token", offset: text.count)
     case .tooLong:
       let digits = text.indices.filter { Self.isDigit(text[$0]) }

@@ -9,6 +9,8 @@ struct ConnectionTally {
   var discarded = 0
   var ignored = 0
   var shutdowns = 0
+  var broadcasts = 0
+  var deliveries = 0
   var rejected: [UInt8: Int] = [:]
   /// Over HTTP/2, by reason.
   var reasons: [String: Int] = [:]
@@ -34,6 +36,10 @@ package struct Totals: Sendable, Equatable {
   package var duplicates: Int?
   /// Error packets with status 10, and GOAWAY frames that a fault asked for.
   package var shutdowns = 0
+  /// Accepted pushes that went to a channel.
+  package var broadcasts = 0
+  /// How many devices those went to, all together.
+  package var deliveries = 0
 
   package init() {}
 
@@ -45,7 +51,7 @@ package struct Totals: Sendable, Equatable {
 /// An open connection to the gateway.
 struct OpenConnection {
   var number: Int
-  var isHTTP2: Bool
+  var service: ConnectionFaults.Service
   var peer: String
   /// UNIX seconds.
   var since: String
@@ -95,12 +101,12 @@ package final class Ledger: Sendable {
   }
 
   /// Returns the connection's number, counted from 1.
-  func open(from peer: String = "", isHTTP2: Bool = false) -> Int {
+  func open(from peer: String = "", service: ConnectionFaults.Service = .binary) -> Int {
     let since = WallClock.secondsText()
     return state.withLockedValue { state in
       state.opened += 1
       state.open[state.opened] = OpenConnection(
-        number: state.opened, isHTTP2: isHTTP2, peer: peer, since: since)
+        number: state.opened, service: service, peer: peer, since: since)
       return state.opened
     }
   }
@@ -158,6 +164,8 @@ package final class Ledger: Sendable {
       state.totals.discarded += tally.discarded
       state.totals.ignored += tally.ignored
       state.totals.shutdowns += tally.shutdowns
+      state.totals.broadcasts += tally.broadcasts
+      state.totals.deliveries += tally.deliveries
       var rejections = 0
       for (status, count) in tally.rejected {
         state.totals.rejected[status, default: 0] += count

@@ -39,22 +39,29 @@ struct NotificationLines {
     end(fate, isDuplicate)
   }
 
-  /// A push over HTTP/2: its headers as they came, and its actual `apns-id` and topic.
+  /// A push over HTTP/2: its headers as they came, and its actual `apns-id` and topic. A broadcast
+  /// has its `apns-request-id` there, and its channel instead of a token.
   mutating func append(
-    _ request: ReceivedPush, stream: Int, identifier: String, topic: String?, key: String?,
-    token: [UInt8], _ fate: Fate = .accepted, isDuplicate: Bool = false
+    _ push: Push, topic: String?, key: String?, _ fate: Fate = .accepted, isDuplicate: Bool = false
   ) {
+    let request = push.request
     text += head
-    field("stream", UInt32(truncatingIfNeeded: stream))
-    field("apns_id", identifier)
+    field("stream", UInt32(truncatingIfNeeded: Int(push.id)))
+    field("apns_id", push.identifier)
+    field("unique_id", push.uniqueIdentifier)
     field("topic", topic)
     field("push_type", request.type)
     field("expiration", request.expiration)
     field("priority", request.priority)
     field("collapse_id", request.collapse)
     field("key_id", key)
-    if token.isEmpty { field("path", request.path) }
-    token.withUnsafeBytes { token in
+    if request.broadcastApp != nil {
+      field("channel", request.channel)
+      field("devices", UInt32(truncatingIfNeeded: push.devices))
+    } else if push.token.isEmpty {
+      field("path", request.path)
+    }
+    push.token.withUnsafeBytes { token in
       request.payload.withUnsafeReadableBytes { contents(token, $0) }
     }
     end(fate, isDuplicate)
@@ -73,7 +80,7 @@ struct NotificationLines {
       JSONLiteral.escape(payload, into: &text)
     } else {
       text += "\",\"payload_base64\":\"".utf8
-      base64(payload)
+      Base64.append(payload, to: &text)
     }
     text.append(UInt8(ascii: "\""))
   }
@@ -152,25 +159,5 @@ struct NotificationLines {
   private func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
     if bytes.allSatisfy({ $0 < 0x80 }) { return true }
     return String(validating: bytes, as: UTF8.self) != nil
-  }
-
-  private static let alphabet = Array(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
-  private mutating func base64(_ bytes: UnsafeRawBufferPointer) {
-    var offset = 0
-    while offset < bytes.count {
-      let count = min(3, bytes.count - offset)
-      var group: UInt32 = 0
-      for index in 0..<3 {
-        group = group << 8 | (index < count ? UInt32(bytes[offset + index]) : 0)
-      }
-      for index in 0..<4 {
-        text.append(
-          index <= count
-            ? Self.alphabet[Int(group >> UInt32(18 - 6 * index) & 63)] : UInt8(ascii: "="))
-      }
-      offset += 3
-    }
   }
 }

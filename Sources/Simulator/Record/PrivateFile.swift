@@ -51,7 +51,7 @@ package enum PrivateFile {
     guard kind == S_IFREG || kind == S_IFIFO else { return }
     if status.st_uid != geteuid() { throw Refusal(message: "belongs to another user") }
     if kind == S_IFREG, status.st_nlink > 1 {
-      throw Refusal(message: "is a file of several names (hard links)")
+      throw Refusal(message: "has several names (hard links)")
     }
   }
 }

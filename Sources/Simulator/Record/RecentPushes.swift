@@ -14,6 +14,14 @@ package struct RecentPush: Sendable {
     package var value: String
   }
 
+  /// To a channel instead of a device.
+  package struct Broadcast: Sendable {
+    /// As the header named it.
+    package var channel: String
+    /// How many devices it went to.
+    package var devices: Int
+  }
+
   /// Counted from 1 since the start.
   package internal(set) var number = 0
   /// UNIX milliseconds.
@@ -33,6 +41,10 @@ package struct RecentPush: Sendable {
   /// Apple's reason, or what the gateway found.
   package var reason: String?
   package var isDuplicate = false
+  /// `apns-unique-id`; nil where there is none.
+  package var uniqueIdentifier: String?
+  /// nil for a push to a device.
+  package var broadcast: Broadcast?
 
   package var payloadBytes: ArraySlice<UInt8> { bytes[payload] }
 

@@ -48,7 +48,7 @@ package final class RecordFile: Sendable {
   /// Why appended lines are missing from the file; nil if none are.
   package var failure: ListError? {
     state.withLockedValue { $0.failure }.map {
-      ListError(path: path, message: "\($0); what came after is not recorded")
+      ListError(path: path, message: "\($0); notifications after that are not recorded")
     }
   }
 

@@ -13,6 +13,7 @@ extension Totals {
       rejected: \(rejected.values.reduce(0, +) + reasons.values.reduce(0, +))
       \(statuses)\(words)discarded: \(discarded), ignored: \(ignored)
       shutdowns: \(shutdowns)
+      broadcasts: \(broadcasts), deliveries to devices: \(deliveries)
       feedback connections: \(feedbackConnections), tuples sent: \(feedbackTuples)
 
       """
@@ -28,6 +29,7 @@ extension Totals {
       {"connections":\(connections),"refused":\(refused),"received":\(received),\
       "accepted":\(accepted),"rejected":{\(statuses)},"reasons":{\(words)},"discarded":\(discarded),\
       "ignored":\(ignored),"duplicates":\(duplicates.map(String.init) ?? "null"),"shutdowns":\(shutdowns),\
+      "broadcasts":\(broadcasts),"deliveries":\(deliveries),\
       "feedback_connections":\(feedbackConnections),"feedback_tuples":\(feedbackTuples)}
 
       """

@@ -11,7 +11,7 @@ enum PayloadJudge {
     case .mdm: return nil
     case .aps(let members):
       if notification.priority == 10, members.count == 1, members[0].name == "content-available" {
-        return "priority 10 and nothing but content-available"
+        return "priority 10, but nothing except content-available"
       }
       return nil
     }
@@ -39,7 +39,7 @@ enum PayloadJudge {
     guard case .object = payload.content else { return .wrong("payload: not an object") }
     if payload["aps"] == nil, payload["mdm"]?.string != nil { return .mdm }
     guard let aps = payload["aps"], case .object(let members) = aps.content else {
-      return .wrong("payload: no object aps in it")
+      return .wrong("payload: there is no object aps")
     }
     return .aps(members)
   }

@@ -10,19 +10,26 @@ package struct PushReason: Sendable, Hashable {
     self.word = word
   }
 
+  static let badChannelId = PushReason(400, "BadChannelId")
   static let badCollapseId = PushReason(400, "BadCollapseId")
   static let badDeviceToken = PushReason(400, "BadDeviceToken")
   static let badExpirationDate = PushReason(400, "BadExpirationDate")
   static let badMessageId = PushReason(400, "BadMessageId")
   static let badPriority = PushReason(400, "BadPriority")
   static let badTopic = PushReason(400, "BadTopic")
+  static let cannotCreateChannelConfig = PushReason(400, "CannotCreateChannelConfig")
+  static let channelNotRegistered = PushReason(400, "ChannelNotRegistered")
   static let deviceTokenNotForTopic = PushReason(400, "DeviceTokenNotForTopic")
   static let duplicateHeaders = PushReason(400, "DuplicateHeaders")
+  static let featureNotEnabled = PushReason(400, "FeatureNotEnabled")
   static let invalidPushType = PushReason(400, "InvalidPushType")
+  static let missingChannelId = PushReason(400, "MissingChannelId")
   static let missingDeviceToken = PushReason(400, "MissingDeviceToken")
+  static let missingPushType = PushReason(400, "MissingPushType")
   static let missingTopic = PushReason(400, "MissingTopic")
   static let payloadEmpty = PushReason(400, "PayloadEmpty")
   static let topicDisallowed = PushReason(400, "TopicDisallowed")
+  static let topicMismatch = PushReason(400, "TopicMismatch")
   static let badPath = PushReason(404, "BadPath")
   static let methodNotAllowed = PushReason(405, "MethodNotAllowed")
   static let payloadTooLarge = PushReason(413, "PayloadTooLarge")
@@ -46,6 +53,9 @@ package struct PushReason: Sendable, Hashable {
     tooManyProviderTokenUpdates, PushReason(429, "TooManyRequests"),
     PushReason(500, "InternalServerError"), PushReason(503, "ServiceUnavailable"),
     PushReason(503, "Shutdown"),
+    // Of broadcasts and channels.
+    badChannelId, cannotCreateChannelConfig, channelNotRegistered, featureNotEnabled,
+    missingChannelId, missingPushType, topicMismatch,
   ]
 
   /// Reads one of Apple's by its word, or any other as `status word`.

@@ -1,11 +1,13 @@
 import APNS
 
 /// Which requests the HTTP/2 gateway accepts. Judges requests and knows no connection.
-struct PushRules {
+package struct PushRules {
   var rules: GatewayRules
 
   static let payloadMax = 4096
   static let voipPayloadMax = 5120
+  package static let broadcastPayloadMax = 5120
+  static let priorities: Set<String> = ["10", "5", "1"]
   private static let collapseMax = 64
   private static let topicMax = 255
 
@@ -30,18 +32,13 @@ struct PushRules {
     if let type = request.type, !Self.types.contains(type) { return .invalidPushType }
     if let expiration = request.expiration, !Self.isDate(expiration) { return .badExpirationDate }
     if let priority = request.priority {
-      guard ["10", "5", "1"].contains(priority) else { return .badPriority }
+      guard Self.priorities.contains(priority) else { return .badPriority }
       if request.type == "background", priority != "5" { return .badPriority }
     }
     if let collapse = request.collapse, collapse.utf8.count > Self.collapseMax {
       return .badCollapseId
     }
-    if let topic = request.topic {
-      let isTopic =
-        !topic.isEmpty && topic.utf8.count <= Self.topicMax
-        && topic.utf8.allSatisfy(Self.topicBytes.contains)
-      if !isTopic { return .badTopic }
-    }
+    if let topic = request.topic, !Self.isTopic(topic) { return .badTopic }
     if request.payloadCount == 0 { return .payloadEmpty }
     if request.payloadCount
       > (request.type == "voip" ? Self.voipPayloadMax : Self.payloadMax)
@@ -70,7 +67,17 @@ struct PushRules {
     return names.contains { TopicKind.belongs(topic, to: $0) } ? nil : .deviceTokenNotForTopic
   }
 
-  private static func isDate(_ text: String) -> Bool {
+  static func isTopic(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.count <= topicMax && text.utf8.allSatisfy(topicBytes.contains)
+  }
+
+  /// Why the provider may not do this to an app's channels; nil if it may or if no topics are set.
+  func fault(ofApp app: String) -> PushReason? {
+    guard case .only(let names)? = rules.topic else { return nil }
+    return TopicKind.fault(of: app, among: names)
+  }
+
+  static func isDate(_ text: String) -> Bool {
     text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
       && Int64(text) != nil
   }

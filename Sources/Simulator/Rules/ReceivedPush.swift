@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHPACK
 
-/// A provider's request on one stream.
+/// A provider's request on one stream: a push to a device, a broadcast, or an order about channels.
 struct ReceivedPush {
   var method = ""
   var path = ""
@@ -12,6 +12,10 @@ struct ReceivedPush {
   var expiration: String?
   var priority: String?
   var collapse: String?
+  /// `apns-request-id`, which broadcasts and channel orders have instead of `apns-id`.
+  var requestIdentifier: String?
+  /// `apns-channel-id`.
+  var channel: String?
   /// All headers, for the page.
   var headers: HPACKHeaders?
   /// One of the headers above came twice.
@@ -36,6 +40,9 @@ struct ReceivedPush {
       case "apns-expiration": hasDuplicates = Self.take(value, &expiration) || hasDuplicates
       case "apns-priority": hasDuplicates = Self.take(value, &priority) || hasDuplicates
       case "apns-collapse-id": hasDuplicates = Self.take(value, &collapse) || hasDuplicates
+      case "apns-request-id":
+        hasDuplicates = Self.take(value, &requestIdentifier) || hasDuplicates
+      case "apns-channel-id": hasDuplicates = Self.take(value, &channel) || hasDuplicates
       default: break
       }
     }
@@ -59,6 +66,12 @@ struct ReceivedPush {
   }
 
   private static let device = "/3/device/"
+  private static let broadcasts = "/4/broadcasts/apps/"
+
+  /// The app in the path of a broadcast; nil if the path is a different one.
+  var broadcastApp: Substring? {
+    path.hasPrefix(Self.broadcasts) ? path.dropFirst(Self.broadcasts.count) : nil
+  }
 
   /// The device token in the path, in hex; nil if the path is a different one.
   var tokenText: Substring? {

@@ -1,0 +1,55 @@
+/// A channel, to which an app's devices subscribe and its provider broadcasts.
+struct BroadcastChannel: Sendable {
+  /// What becomes of a message once all subscribers have it.
+  enum Storage: Int, Sendable {
+    case none = 0
+    /// The newest is kept for devices that subscribe later.
+    case newest = 1
+  }
+
+  struct StoredMessage: Sendable {
+    var payload: [UInt8]
+    /// UNIX seconds; gone from then on.
+    var expiration: Int64
+  }
+
+  let identifier: String
+  /// Its bundle identifier.
+  let app: String
+  let storage: Storage
+  var stored: StoredMessage?
+  /// How many messages it was sent.
+  var broadcasts = 0
+
+  /// What a later subscriber is sent; nil if there is nothing.
+  func stored(at now: Int64) -> [UInt8]? {
+    stored.flatMap { $0.expiration > now ? $0.payload : nil }
+  }
+}
+
+/// The devices that subscribe to a channel, in the order in which they did.
+struct Subscribers: Sendable {
+  private(set) var tokens: [[UInt8]] = []
+  private var known: Set<[UInt8]> = []
+
+  /// False if it subscribes already.
+  mutating func insert(_ token: [UInt8]) -> Bool {
+    guard known.insert(token).inserted else { return false }
+    tokens.append(token)
+    return true
+  }
+
+  /// False if it does not subscribe.
+  @discardableResult
+  mutating func remove(_ token: [UInt8]) -> Bool {
+    guard known.remove(token) != nil else { return false }
+    tokens.removeAll { $0 == token }
+    return true
+  }
+}
+
+/// One device and one channel.
+package struct Subscription: Sendable, Equatable {
+  package var token: [UInt8]
+  package var channel: String
+}

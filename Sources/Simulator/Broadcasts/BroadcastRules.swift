@@ -1,0 +1,37 @@
+import APNS
+import NIOCore
+
+/// Which broadcasts the HTTP/2 gateway accepts. Judges requests and knows no channel.
+enum BroadcastRules {
+  private static let pushType = "liveactivity"
+
+  /// Why the request is malformed; nil if it is not.
+  static func fault(of request: ReceivedPush) -> PushReason? {
+    guard let app = request.broadcastApp, !app.contains("/") else { return .badPath }
+    if request.method != "POST" { return .methodNotAllowed }
+    if request.hasDuplicates { return .duplicateHeaders }
+    if !PushRules.isTopic(String(app)) { return .badTopic }
+    if let identifier = request.requestIdentifier, !PushIdentifier.isOne(identifier) {
+      return .badMessageId
+    }
+    guard let channel = request.channel, !channel.isEmpty else { return .missingChannelId }
+    if ChannelIdentifier.bytes(of: channel) == nil { return .badChannelId }
+    guard let type = request.type, !type.isEmpty else { return .missingPushType }
+    if type != pushType { return .invalidPushType }
+    guard let expiration = request.expiration, PushRules.isDate(expiration) else {
+      return .badExpirationDate
+    }
+    guard let priority = request.priority, PushRules.priorities.contains(priority) else {
+      return .badPriority
+    }
+    if request.payloadCount == 0 { return .payloadEmpty }
+    if request.payloadCount > PushRules.broadcastPayloadMax { return .payloadTooLarge }
+    return nil
+  }
+
+  /// Why the payload is refused. A broadcast cannot start a Live Activity; Apple's list has no
+  /// reason of its own for that.
+  static func fault(ofPayload payload: UnsafeRawBufferPointer) -> PushReason? {
+    LiveActivityUpdate(payload)?.event == .start ? .payloadEmpty : nil
+  }
+}

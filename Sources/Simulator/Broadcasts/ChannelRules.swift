@@ -1,0 +1,73 @@
+import NIOCore
+
+/// Which requests the management of channels accepts. Judges requests and knows no channel.
+enum ChannelRules {
+  /// The most that a request's body may have; Apple names no limit.
+  private static let bodyMax = 4096
+  private static let prefix = "/1/apps/"
+  private static let pushType = "LiveActivity"
+
+  /// What a path of its names.
+  private enum Place {
+    case channels(app: String)
+    case all(app: String)
+  }
+
+  private static func place(_ path: String) -> Place? {
+    guard path.hasPrefix(prefix) else { return nil }
+    let parts = path.dropFirst(prefix.count).split(
+      separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2, !parts[0].isEmpty else { return nil }
+    switch parts[1] {
+    case "channels": return .channels(app: String(parts[0]))
+    case "all-channels": return .all(app: String(parts[0]))
+    default: return nil
+    }
+  }
+
+  /// Why the request is malformed; nil if it is not. Fills in the order.
+  static func fault(of request: ReceivedPush, _ order: inout ChannelOrder?) -> PushReason? {
+    guard let place = place(request.path) else { return .badPath }
+    switch (place, request.method) {
+    case (.channels, "POST"), (.channels, "GET"), (.channels, "DELETE"), (.all, "GET"): break
+    default: return .methodNotAllowed
+    }
+    if request.hasDuplicates { return .duplicateHeaders }
+    if let identifier = request.requestIdentifier, !PushIdentifier.isOne(identifier) {
+      return .badMessageId
+    }
+    switch place {
+    case .all(let app):
+      if !PushRules.isTopic(app) { return .badTopic }
+      order = .list(app: app)
+    case .channels(let app):
+      if !PushRules.isTopic(app) { return .badTopic }
+      if request.method == "POST" { return faultOfNew(request, app, &order) }
+      guard let channel = request.channel, !channel.isEmpty else { return .missingChannelId }
+      if ChannelIdentifier.bytes(of: channel) == nil { return .badChannelId }
+      order =
+        request.method == "GET"
+        ? .show(app: app, channel: channel) : .delete(app: app, channel: channel)
+    }
+    return nil
+  }
+
+  /// Apple has no reason for a body that is no such JSON, nor for another policy: they are answered
+  /// with PayloadEmpty, as a push that `--check-payload` refuses.
+  private static func faultOfNew(
+    _ request: ReceivedPush, _ app: String, _ order: inout ChannelOrder?
+  ) -> PushReason? {
+    if request.payloadCount > bodyMax { return .payloadTooLarge }
+    guard let body = try? JSONParser.read(request.payload.readableBytesView),
+      case .object = body.content
+    else { return .payloadEmpty }
+    guard let type = body["push-type"] else { return .missingPushType }
+    if type.string != pushType { return .invalidPushType }
+    guard
+      let storage = body["message-storage-policy"]?.integer.flatMap(
+        BroadcastChannel.Storage.init(rawValue:))
+    else { return .payloadEmpty }
+    order = .create(app: app, storage)
+    return nil
+  }
+}

@@ -1,0 +1,76 @@
+/// The Live Activities of all devices.
+struct LiveActivities: Sendable {
+  /// What tells which activities an update is for.
+  private struct Listener: Hashable {
+    var token: [UInt8]
+    var app: String
+    var channel: String?
+  }
+
+  private let most: Int
+  private var all: [Int: LiveActivity] = [:]
+  /// The numbers of those that have not ended.
+  private var running: [Listener: [Int]] = [:]
+  private var last = 0
+
+  init(most: Int = 20_000) { self.most = most }
+
+  var count: Int { all.count }
+
+  /// The newest, in the order in which they began.
+  func newest(_ limit: Int) -> [LiveActivity] {
+    all.keys.sorted().suffix(limit).compactMap { all[$0] }
+  }
+
+  /// What one device does with an update that came for it, over its channel or to its token. An
+  /// activity that nobody has heard of was begun by the app.
+  mutating func take(
+    _ update: LiveActivityUpdate, by token: [UInt8], app: String, channel: String?, at now: Int64
+  ) {
+    let listener = Listener(token: token, app: app, channel: channel)
+    let numbers = running[listener] ?? []
+    switch update.event {
+    case .start:
+      begin(update, Listener(token: token, app: app, channel: update.inputChannel), now)
+    case .update where numbers.isEmpty: begin(update, listener, now)
+    case .update, .end:
+      var ended: [Int] = []
+      for number in numbers {
+        guard all[number]?.take(update, at: now) == true, update.event == .end else { continue }
+        ended.append(number)
+      }
+      if !ended.isEmpty { running[listener]?.removeAll(where: ended.contains) }
+    }
+    if running[listener]?.isEmpty == true { running[listener] = nil }
+  }
+
+  private mutating func begin(_ first: LiveActivityUpdate, _ listener: Listener, _ now: Int64) {
+    last += 1
+    all[last] = LiveActivity(
+      number: last, token: listener.token, app: listener.app, channel: listener.channel, first,
+      at: now)
+    running[listener, default: []].append(last)
+    // Not every time, because it looks at all of them.
+    if all.count > most + most / 2 { forgetOldest() }
+  }
+
+  private mutating func forgetOldest() {
+    let gone = Set(all.keys.sorted().prefix(all.count - most))
+    for number in gone { all[number] = nil }
+    for (listener, numbers) in running {
+      let left = numbers.filter { !gone.contains($0) }
+      running[listener] = left.isEmpty ? nil : left
+    }
+  }
+
+  /// Whether an activity of the device still listens to the channel.
+  func listens(_ token: [UInt8], app: String, to channel: String) -> Bool {
+    running[Listener(token: token, app: app, channel: channel)] != nil
+  }
+
+  /// Numbers go on, so that a page does not take a new one for an old one.
+  mutating func forget() {
+    all = [:]
+    running = [:]
+  }
+}
