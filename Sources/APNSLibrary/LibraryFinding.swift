@@ -12,7 +12,7 @@ package struct LibraryFinding {
     (bytes: Int(APNS_PAYLOAD_MAX_LISTING), of: "binary, before iOS 8"),
     (bytes: Int(APNS_PAYLOAD_MAX_FRAMED), of: "binary"),
     (bytes: Int(APNS_PAYLOAD_MAX_HTTP2), of: "HTTP/2"),
-    (bytes: Int(APNS_PAYLOAD_MAX_VOIP), of: "HTTP/2, VoIP"),
+    (bytes: Int(APNS_PAYLOAD_MAX_VOIP), of: "HTTP/2, VoIP and broadcasts"),
   ]
 
   /// How many findings there are, and whether one is an error. Cheaper than all of them.

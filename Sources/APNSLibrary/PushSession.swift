@@ -1,16 +1,21 @@
 import CAPNS
+import CMetrics
 import Glibc
 
 /// A notification between its sending and its outcome.
 package final class SentNotification {
   package let number: Int
+  /// The device's; empty for a broadcast.
   package let token: [UInt8]
+  /// The channel of a broadcast; nil: it goes to a device.
+  package let channel: String?
   /// An earlier, interrupted run may have sent it already.
   package let isAgain: Bool
 
-  package init(number: Int, token: [UInt8], isAgain: Bool) {
+  package init(number: Int, token: [UInt8], channel: String? = nil, isAgain: Bool) {
     self.number = number
     self.token = token
+    self.channel = channel
     self.isAgain = isAgain
   }
 }
@@ -37,9 +42,14 @@ package struct SendOutcome {
   package var status: Int32 = 0
   package var httpStatus: UInt16 = 0
   package var timestamp: Int64 = 0
+  /// After how many seconds it may be sent again; 0: there is no point in it, or nobody knows.
+  package var retryAfter: UInt32 = 0
   /// The service's last word on it, as it came over HTTP/2; empty if there is none.
   package var lastReason = ""
+  /// The notification's apns-id, or the apns-request-id of a broadcast.
   package var apnsIdentifier = ""
+  /// By this Apple's console finds it; empty where the service gave none.
+  package var uniqueIdentifier = ""
   /// When the rejection came, in UNIX seconds.
   package var heard: Int64 = 0
 
@@ -60,18 +70,23 @@ package final class PushSession {
     package var payloadMax: UInt32 = 0
     package var connections: UInt32 = 0
     package var reportsAmbiguous = false
+    /// Notifications to one device go out one after the other.
+    package var keepsOrder = false
     /// The frames of the binary protocol.
     package var format = APNS_FORMAT_DEFAULT
     /// Takes a binary gateway's silence for so long as acceptance; 0 asks it with a sentinel.
     package var quietPeriodMS: UInt32 = 0
     /// Sends nothing twice, whatever the service answers, and keeps no second connection ready.
     package var sendsOnce = false
+    /// Who is told what the session does; nil: nobody.
+    package var log: SessionLines?
 
     package init() {}
   }
 
   private let handle: OpaquePointer
   private let lent = LentStrings()
+  private let log: SessionLines?
   private var notification = apns_notification_t()
   /// Why the service cannot be reached, in the library's words; nil once it was reached. That the
   /// session took a notification proves nothing: it may wait in the window.
@@ -96,6 +111,7 @@ package final class PushSession {
     options.window_bytes = wanted.windowBytes
     options.payload_max = wanted.payloadMax
     options.connections = wanted.connections
+    options.device_order = wanted.keepsOrder ? 1 : 0
     options.report_accepted = 1
     options.ambiguous = Int32(
       (wanted.reportsAmbiguous ? APNS_AMBIGUOUS_REPORT : APNS_AMBIGUOUS_DEFAULT).rawValue)
@@ -106,11 +122,13 @@ package final class PushSession {
       options.no_standby = 1
       options.retry_timeout_ms = 1
     }
+    wanted.log?.ask(in: &options)
     var handle: OpaquePointer?
     try withExtendedLifetime(strings) { () throws(LibraryError) in
       try calling { apns_session_new(&options, credentials.handle, &handle, $0) }
     }
     self.handle = handle!
+    log = wanted.log
     notification.size = MemoryLayout<apns_notification_t>.size
     notification.expiry = delivery.expiry
     notification.priority = delivery.priority
@@ -146,17 +164,34 @@ package final class PushSession {
     notification.token_length = sent.token.count
     notification.payload_length = payload.count
     notification.user_data = held.toOpaque()
-    let error = sent.token.withUnsafeBytes { token in
-      payload.withUnsafeBytes { payload in
-        notification.token = token.baseAddress
-        notification.payload = payload.baseAddress
-        return libraryError { apns_session_send(handle, &notification, APNS_SEND_MORE, nil, $0) }
+    let error = payload.withUnsafeBytes { payload in
+      notification.payload = payload.baseAddress
+      return addressing(sent) {
+        libraryError { apns_session_send(handle, &notification, APNS_SEND_MORE, nil, $0) }
       }
     }
     if let error {
       note(error)
       held.release()
       throw error
+    }
+  }
+
+  /// Names the device or the channel for the time of a call.
+  private func addressing(
+    _ sent: SentNotification, _ call: () -> LibraryError?
+  ) -> LibraryError? {
+    guard let channel = sent.channel else {
+      return sent.token.withUnsafeBytes { token in
+        notification.channel_id = nil
+        notification.token = token.baseAddress
+        return call()
+      }
+    }
+    return channel.withCString { channel in
+      notification.channel_id = channel
+      notification.token = nil
+      return call()
     }
   }
 
@@ -178,7 +213,9 @@ package final class PushSession {
     let sent = Unmanaged<SentNotification>.fromOpaque(data).takeRetainedValue()
     var outcome = SendOutcome(sent: sent, kind: .accepted)
     outcome.apnsIdentifier = event.apns_id.0 == 0 ? "" : text(of: &event.apns_id)
+    outcome.uniqueIdentifier = text(of: &event.unique_id)
     outcome.httpStatus = event.http_status
+    outcome.retryAfter = event.retry_after_s
     outcome.lastReason = text(of: &event.reason_text)
     switch UInt32(bitPattern: event.kind) {
     case APNS_EVENT_ACCEPTED.rawValue: break
@@ -199,8 +236,8 @@ package final class PushSession {
       let last = outcome.lastReason
       outcome.reason =
         event.http_status == 0
-        ? "the connection ended before the gateway's word"
-        : "the service's last word was \(last.isEmpty ? "HTTP \(event.http_status)" : last)"
+        ? "the connection ended before an answer"
+        : "the service's last answer was \(last.isEmpty ? "HTTP \(event.http_status)" : last)"
     }
     return outcome
   }
@@ -223,6 +260,18 @@ package final class PushSession {
   /// Notifications without an outcome.
   package var unresolved: Int { stats.unresolved }
   package var resent: Int { stats.resent }
+
+  /// The session's statistics in Prometheus' text format; nil: there is no memory.
+  package var metrics: [UInt8]? {
+    var text: UnsafeMutablePointer<CChar>?
+    var count = 0
+    guard let file = open_memstream(&text, &count) else { return nil }
+    let isWhole = write_metrics(file, handle) == 0
+    let isClosed = fclose(file) == 0
+    defer { free(text) }
+    guard isWhole, isClosed, let text else { return nil }
+    return Array(UnsafeRawBufferPointer(start: text, count: count))
+  }
 
   private var stats: (unresolved: Int, resent: Int) {
     var stats = apns_session_stats_t()

@@ -11,8 +11,8 @@ struct APNSCommand: AsyncParsableCommand {
       """,
     version: "apns \(String(cString: apns_version()))",
     subcommands: [
-      Send.self, FeedbackCommand.self, Doctor.self, Payload.self, Token.self, Simulate.self,
-      Completions.self,
+      Send.self, ChannelCommand.self, FeedbackCommand.self, Doctor.self, Payload.self, Token.self,
+      Simulate.self, RelayStart.self, EnqueueStart.self, Completions.self,
     ])
 }
 

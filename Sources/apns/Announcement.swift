@@ -8,6 +8,7 @@ struct Announcement {
   var gatewayPort: Int
   var feedbackPort: Int
   var http2Port: Int?
+  var channelsPort: Int?
   var controlPort: Int?
   var dashboardHost = ""
   var dashboardPort: Int?
@@ -31,7 +32,7 @@ struct Announcement {
 
   var text: String {
     """
-    To look at it:
+    To connect to it:
       openssl s_client -connect \(address(gatewayPort, at: peer)) -CAfile \(shell(certificates.ca)) \\
         -cert \(shell(certificates.provider)) -key \(shell(certificates.provider))
     To push to it from C:
@@ -41,10 +42,10 @@ struct Announcement {
       session_options.port = \(gatewayPort);
       feedback_options.host = \(JSONLiteral.string(peer));
       feedback_options.port = \(feedbackPort);
-    Certificate and key apart:
+    Certificate and key in separate files:
       \(certificates.providerCertificate)
       \(certificates.providerKey)
-    \(http2Text)\(controlText)\(dashboardText)Chance begins with --seed \(seed)
+    \(http2Text)\(channelsText)\(controlText)\(dashboardText)To repeat this run: --seed \(seed)
     \(ready)
 
     """
@@ -54,7 +55,8 @@ struct Announcement {
   private var ready: String {
     let services: [(name: String, port: Int?, host: String)] = [
       ("gateway", gatewayPort, host), ("feedback", feedbackPort, host), ("http2", http2Port, host),
-      ("control", controlPort, "127.0.0.1"), ("dashboard", dashboardPort, dashboardHost),
+      ("channels", channelsPort, host), ("control", controlPort, "127.0.0.1"),
+      ("dashboard", dashboardPort, dashboardHost),
     ]
     return "ready "
       + services.map { service in
@@ -74,15 +76,26 @@ struct Announcement {
       """
   }
 
+  private var channelsText: String {
+    guard let channelsPort else { return "" }
+    return """
+      To make a broadcast channel:
+        curl --http2 --cacert \(shell(certificates.ca)) --cert \(shell(certificates.provider)) --include \\
+          -d '{"message-storage-policy":1,"push-type":"LiveActivity"}' \\
+          https://\(address(channelsPort, at: peer))/1/apps/com.example.app/channels
+
+      """
+  }
+
   private var controlText: String {
     guard let controlPort else { return "" }
-    return "To see and change what it does:\n  curl http://127.0.0.1:\(controlPort)/counters\n"
+    return "To watch and control it:\n  curl http://127.0.0.1:\(controlPort)/counters\n"
   }
 
   private var dashboardText: String {
     guard let dashboardPort else { return "" }
     return
-      "To look at what arrives:\n  http://\(address(dashboardPort, at: Self.reachable(dashboardHost)))/\n"
+      "To see what arrives:\n  http://\(address(dashboardPort, at: Self.reachable(dashboardHost)))/\n"
   }
 
   private func shell(_ path: String) -> String {
@@ -105,6 +118,7 @@ struct Announcement {
       ("gateway_port", "\(gatewayPort)"),
       ("feedback_port", "\(feedbackPort)"),
       ("http2_port", number(http2Port)),
+      ("channels_port", number(channelsPort)),
       ("control_port", number(controlPort)),
       ("dashboard_port", number(dashboardPort)),
       ("seed", "\(seed)"),

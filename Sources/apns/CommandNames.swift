@@ -8,22 +8,47 @@ enum CommandNames {
     guard let first = words.popFirst() else { return nil }
     // "apns help WORD" asks for a subcommand too.
     let word = first == "help" ? words.first : first
-    guard let word, !word.isEmpty, !word.hasPrefix("-"), word != "help", !all.contains(word)
-    else { return nil }
-    let text = "'\(word)' is no subcommand"
-    if let meant = nearest(to: word) { return "\(text). Did you mean '\(meant)'?" }
-    return "\(text): they are \(all.joined(separator: ", "))"
+    if first != "help", let second = words.first, let known = below[first] {
+      return fault(second, known, of: " of \(first)", elsewhere: otherChannelNames)
+    }
+    return word.flatMap { fault($0, all, of: "", elsewhere: elsewhere) }
   }
 
-  private static let all = APNSCommand.configuration.subcommands.map { $0._commandName }
+  private static func fault(
+    _ word: String, _ known: [String], of parent: String, elsewhere: [String: String]
+  ) -> String? {
+    guard !word.isEmpty, !word.hasPrefix("-"), word != "help", !known.contains(word) else {
+      return nil
+    }
+    let text = "'\(word)' is not a subcommand\(parent)"
+    if let meant = nearest(to: word, known, elsewhere) {
+      return "\(text). Did you mean '\(meant)'?"
+    }
+    return "\(text): the subcommands are \(known.joined(separator: ", "))"
+  }
+
+  private static let all = names(of: APNSCommand.self)
+  /// Those of commands that have subcommands themselves.
+  private static let below = ["channel": names(of: ChannelCommand.self)]
+
+  private static func names(of command: any ParsableCommand.Type) -> [String] {
+    command.configuration.subcommands.map { $0._commandName }
+  }
 
   /// Names that other programs use for the same.
   private static let elsewhere = [
     "push": "send", "notify": "send", "check": "doctor", "diagnose": "doctor", "server": "simulate",
     "gateway": "simulate", "version": "--version", "completion": "completions",
+    "channels": "channel", "broadcast": "send",
+  ]
+  private static let otherChannelNames = [
+    "new": "create", "add": "create", "get": "show", "describe": "show", "ls": "list",
+    "rm": "delete", "remove": "delete",
   ]
 
-  private static func nearest(to word: String) -> String? {
+  private static func nearest(
+    to word: String, _ all: [String], _ elsewhere: [String: String]
+  ) -> String? {
     let word = word.lowercased()
     if let known = elsewhere[word] { return known }
     // More than one mistake in three letters makes it a different word.

@@ -4,7 +4,7 @@ extension CompletionShell: @retroactive ExpressibleByArgument {}
 
 struct Completions: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print what lets a shell complete commands and options.",
+    abstract: "Print a script that lets a shell complete commands and options.",
     discussion: """
       For this shell, until it ends:
 

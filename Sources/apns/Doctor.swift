@@ -1,19 +1,20 @@
+import APNSLibrary
 import ArgumentParser
 import CAPNS
 
 struct Doctor: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Say what is wrong with certificate, key, way and service, and what to do.",
+    abstract: "Check certificate, key, network and service, and say what to do about each problem.",
     discussion: """
-      Everything at once, from the files to the service's last word:
+      Check everything, from the files to the service's answer:
 
           apns doctor --certificate provider.pem
 
-      A provider token's key, and Apple's sandbox:
+      The key of provider tokens, with Apple's sandbox:
 
           apns doctor --p8 AuthKey_ABCDE12345.p8 --team-id TEAM123456 --sandbox
 
-      The files alone, without a connection:
+      Only the files, without a connection:
 
           apns doctor --p12 provider.p12 --passphrase-file passphrase --offline
 
@@ -23,57 +24,106 @@ struct Doctor: ParsableCommand {
             --ca simulator-certificates/ca.pem \\
             --certificate simulator-certificates/provider.pem
 
-      It connects and shakes hands, once or a few times, and pushes nothing. What a service \
-      thinks of a provider token it says of a push only: --token sends a silent one to that \
-      device.
+      It connects once or a few times, without pushing anything. A service only judges a provider \
+      token when it gets a push: --token sends a silent push to that device.
 
-      Each finding is a problem or a warning, with what to do; --json gives it a "cause", a name \
-      that stays the same.
+      A device token does not show its environment. If you allow it, the push also goes to the \
+      other one, and the answers tell:
 
-      THE CLOCK is compared with the certificates of both sides and with the age of this program; \
-      with --time-server also with that one's.
+          apns doctor --p8 AuthKey_ABCDE12345.p8 --team-id TEAM123456 \\
+            --topic com.example.app --other-environment sandbox \\
+            --token 5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412
 
-      EXIT STATUS: 0 where nothing is wrong; 1 where there are findings; 2 where the command line \
-      cannot be used; 3 where the service could not be reached or the handshake failed, whatever \
-      else was found.
+      Each finding is a problem or a warning, and says what to do. With --json it has a "cause", \
+      a name that does not change.
+
+      THE CLOCK is compared with the certificates of both sides and with the age of this program, \
+      and with --time-server if that is given.
+
+      EXIT STATUS: 0 if nothing is wrong; 1 if there are findings; 2 if the command line cannot be \
+      used; 3 if the service could not be reached or the handshake failed, whatever else was \
+      found.
       """)
 
   @OptionGroup(title: "Provider") var provider: ProviderOptions
   @OptionGroup(title: "Service") var service: PeerOptions
 
-  @Option(name: .customLong("protocol"), help: "Today's interface, or the one before it.")
+  @Option(
+    name: .customLong("protocol"), help: "HTTP/2, or the binary interface that Apple switched off.")
   var wire = WireProtocol.http2
 
   @Option(
     help: ArgumentHelp(
-      "The app that is to be pushed to: the certificate has to be for it.", valueName: "id"))
+      "The app to push to: the certificate has to be for it.", valueName: "id"))
   var topic: String?
 
   @Option(
     help: ArgumentHelp(
-      "Compare the clock with this server's, by SNTP.", valueName: "name[:port]"))
+      "Compare the clock with this SNTP server's.", valueName: "name[:port]"))
   var timeServer: String?
 
   @Option(
     help: ArgumentHelp(
-      "Also send one silent push to this device, and explain the service's word on it.",
+      "Also send a silent push to this device, and explain the service's answer.",
       valueName: "token"))
   var token: String?
 
-  @Flag(help: "Look at the files only, and connect with nobody.") var offline = false
-  @Flag(help: "Print JSON, one object.") var json = false
+  @Option(
+    help: ArgumentHelp(
+      """
+      Where --token is unknown (BadDeviceToken), also push to it there, and say which environment \
+      it is of: production, sandbox, or a host.
+      """, valueName: "environment"))
+  var otherEnvironment: String?
+
+  @Flag(help: "Check only the files, without a connection.") var offline = false
+  @Flag(help: "Print one JSON object.") var json = false
 
   func validate() throws {
     if wire == .binary, provider.p8 != nil {
       throw ValidationError(ProviderOptions.p8IsForHTTP2)
     }
     if offline, token != nil {
-      throw ValidationError("--offline and --token: say one of them")
+      throw ValidationError("--token needs a connection: it cannot be used with --offline")
+    }
+    if let otherEnvironment {
+      if token == nil { throw ValidationError("--other-environment is for --token: give one") }
+      if wire == .binary {
+        throw ValidationError(
+          "--other-environment is for HTTP/2 only: it cannot be used with --protocol binary")
+      }
+      if ["production", "sandbox"].contains(otherEnvironment), service.host == nil,
+        service.sandbox == (otherEnvironment == "sandbox")
+      {
+        throw ValidationError(
+          "--other-environment \(otherEnvironment) is the one that is checked: name the other one")
+      }
+      do throws(ServiceAddress.Fault) {
+        _ = try ServiceAddress(otherEnvironment)
+      } catch {
+        throw ValidationError("--other-environment: \(error.message)")
+      }
     }
     if offline, provider.certificate == nil, provider.p12 == nil, provider.p8 == nil,
       provider.authority == nil
     {
-      throw ValidationError("--offline looks at files: name --certificate, --p12, --p8 or --ca")
+      throw ValidationError("--offline checks files: give --certificate, --p12, --p8 or --ca")
+    }
+  }
+
+  /// Connected to as the service is.
+  private var other: Peer? {
+    otherEnvironment.flatMap { name in
+      var peer = service.peer(sandbox: "")
+      (peer.host, peer.port, peer.serverName) = (nil, 0, nil)
+      switch name {
+      case "production": break
+      case "sandbox": peer.host = APNS_HOST_HTTP2_SANDBOX
+      default:
+        guard let address = try? ServiceAddress(name) else { return nil }
+        (peer.host, peer.port) = (address.host, address.port ?? 0)
+      }
+      return peer
     }
   }
 
@@ -105,15 +155,18 @@ struct Doctor: ParsableCommand {
     let beforeService = report.lines.count
     if offline {
       report.isReachable = nil
+      let isHTTP2 = wire == .http2
+      let peer = service.peer(sandbox: isHTTP2 ? APNS_HOST_HTTP2_SANDBOX : APNS_HOST_SANDBOX)
+      report.add(AppleAddress(ServicePlace(peer, isHTTP2: isHTTP2), isHTTP2: isHTTP2)?.finding)
     } else if !isTrusting {
-      report.skip("service", "not asked, for nobody can be trusted before --ca is mended")
+      report.skip("service", "not connected to: fix --ca first")
     } else {
       let isHTTP2 = wire == .http2
       let check = ServiceCheck(
         sources: sources,
         peer: service.peer(sandbox: isHTTP2 ? APNS_HOST_HTTP2_SANDBOX : APNS_HOST_SANDBOX),
         isHTTP2: isHTTP2, hasCertificate: ownTime != nil, hasTokenKey: hasTokenKey,
-        device: device, topic: topic)
+        device: device, topic: topic, other: other)
       if let theirs = check.run(&report) { times.append(theirs) }
     }
     if provider.namesNobody, !offline {

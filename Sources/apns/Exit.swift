@@ -9,14 +9,20 @@ enum Exit {
   static let unreachable = ExitCode(3)
 
   static let text = """
-    EXIT STATUS: 0 where all went well and every notification was accepted; 1 where some were \
-    rejected, refused, left unknown or unsent, or a check found errors; 2 where the command line, \
-    a file or the credentials cannot be used; 3 where the service could not be reached.
+    EXIT STATUS: 0 if all went well and every notification was accepted; 1 if some were \
+    rejected, refused, left unknown or unsent, or if a check found errors; 2 if the command line, \
+    a file or the credentials cannot be used; 3 if the service could not be reached.
+    """
+
+  static let ofChannels = """
+    EXIT STATUS: 0 if all was done; 1 if the service refused something, or if the answer to a \
+    new channel was lost; 2 if the command line, a file or the credentials cannot be used; 3 if \
+    the service could not be reached.
     """
 
   /// For a command that only prints.
   static let ofPrinting =
-    "EXIT STATUS: 0 where it was printed; 2 where the command line cannot be used."
+    "EXIT STATUS: 0 if it was printed; 2 if the command line cannot be used."
 
   static func end(with status: ExitCode) -> Never { exit(status.rawValue) }
 

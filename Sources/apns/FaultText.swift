@@ -20,24 +20,40 @@ enum FaultText {
       "accepted notifications; \"next\" is where the next page begins"),
     entry(
       "GET /connections",
-      "those that are open to the gateway, in which protocol, and what each brought"),
+      "open connections to the gateway, with their protocol and what each has sent"),
     entry(
       "DELETE /connections/N?end=fin",
-      "ends connection N: close_notify, fin, reset or stall; fin where not said"),
+      "ends connection N: close_notify, fin, reset or stall; default: fin"),
+    entry(
+      "GET /channels",
+      "the broadcast channels, with their subscribers and what is stored for later ones"),
+    entry("GET /subscriptions", "which devices subscribe to which channels"),
+    entry(
+      "POST /subscriptions",
+      """
+      a device subscribes to a channel, {"token": hex, "channel": identifier}, and is sent what \
+      the channel has stored; DELETE ends that
+      """),
+    entry(
+      "GET /activities",
+      "the Live Activities of all devices: state, content, updates, and how many came out of order"
+    ),
     entry("GET /faults", "the faults in force, and the seed"),
-    entry("PUT /faults", "these faults and no others, an object or an array of rules"),
-    entry("PATCH /faults", "these faults beside those in force; null takes one back"),
-    entry("DELETE /faults", "no faults: a shut port opens, what was stalled goes on"),
-    entry("GET /unregistered", "the devices that the feedback service will tell of"),
+    entry("PUT /faults", "replaces the faults: an object, or an array of rules"),
+    entry("PATCH /faults", "adds these faults to those in force; null removes one"),
+    entry("DELETE /faults", "removes all faults: a closed port opens, what was stalled goes on"),
+    entry("GET /unregistered", "the devices that the feedback service will report"),
     entry(
       "POST /unregistered",
       """
-      one more, {"token": hex, "timestamp": UNIX seconds}, now where there is no timestamp; pushes \
-      to it are accepted, but over HTTP/2, where "reason", Unregistered where not set, or \
-      ExpiredToken answers them
+      adds a device, {"token": hex, "timestamp": UNIX seconds}, default: now; over the binary \
+      interface pushes to it are accepted; over HTTP/2 they are answered with "reason", \
+      Unregistered (default) or ExpiredToken
       """),
-    entry("DELETE /unregistered", "none any more"),
-    entry("POST /reset", "forgets counters, accepted and unregistered; faults stay"),
+    entry("DELETE /unregistered", "removes all of them"),
+    entry(
+      "POST /reset",
+      "forgets counters, accepted, unregistered and Live Activities; faults and channels stay"),
     entry("POST /shutdown", "ends the run"),
   ].joined(separator: "\n")
 

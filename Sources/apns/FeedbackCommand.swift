@@ -5,31 +5,31 @@ import CAPNS
 struct FeedbackCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "feedback",
-    abstract: "List the devices that are gone, and take them out of a list.",
+    abstract: "List the devices that are gone, and remove them from a list.",
     discussion: """
-      What the feedback service has, and the list without those devices:
+      Read the feedback service, and write the list without those devices:
 
           apns feedback --certificate provider.pem --host feedback.example.com \\
             --prune devices.csv --output devices.new.csv
 
-      Over HTTP/2 there is no such service: the answers themselves say who is gone, and the \
-      results of apns send have them:
+      Over HTTP/2 there is no such service: the answers to pushes say which devices are gone, and \
+      the results of apns send have them:
 
           apns feedback --from results.jsonl --prune devices.csv --in-place
 
-      READING THE LIST CLEARS IT at the service. So the list to prune is looked at first, and \
-      --save keeps what the service said, for --from.
+      READING THE LIST CLEARS IT at the service. So the list to prune is checked first, and \
+      --save keeps the service's answer, for --from.
 
-      A DEVICE THAT REGISTERED after the service found it gone stays: the list's column \
-      registered says when each did, in UNIX seconds or as 2026-11-21T14:00:00Z. One for which \
-      the list says no time stays too, and is counted; --ignore-registration takes all away. \
-      Lists are as apns send reads them. What stays is written as it was, in its order.
+      A DEVICE THAT REGISTERED after the service found it gone stays in the list: the column \
+      registered says when each device did, in UNIX seconds or as 2026-11-21T14:00:00Z. A device \
+      without a time stays too, and is counted; --ignore-registration removes all of them. Lists \
+      have the form that apns send reads. What stays is written unchanged and in the same order.
 
-      REJECTED TOKENS are not in the list: the service says of them that they are bad, and not \
-      that a device is gone. --also-rejected takes them away too. It says the same of each good \
-      token where sandbox and production are mistaken for each other, or the topic is another \
-      app's. So there is always a warning, and where the results have more of them than accepted \
-      ones --in-place changes nothing.
+      REJECTED TOKENS do not count as gone: the service says that they are bad, not that a device \
+      is gone. --also-rejected removes them too. But the service rejects every good token in the \
+      same way if sandbox and production are confused, or if the topic belongs to another app. So \
+      there is always a warning, and if the results have more rejected than accepted \
+      notifications, --in-place changes nothing.
 
           apns feedback --from results.jsonl --also-rejected \\
             --prune devices.csv --output devices.new.csv
@@ -42,42 +42,45 @@ struct FeedbackCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Devices gone from here, and from no service: what --save wrote, this command's --json or --csv, or results of apns send.",
+      "Read the gone devices from this file, not from a service: what --save, --json or --csv of this command wrote, or results of apns send.",
       valueName: "file"),
     completion: .file())
   var from: String?
 
   @Option(
-    help: ArgumentHelp("Keep what the service said, as JSON lines.", valueName: "file"),
+    help: ArgumentHelp("Keep the service's answer, as JSON lines.", valueName: "file"),
     completion: .file())
   var save: String?
 
   @Option(
     help: ArgumentHelp(
-      "Write this list without the devices gone: to --output, or to standard output instead of the table.",
+      "Write this list without the gone devices: to --output, or to standard output instead of the table.",
       valueName: "file"),
     completion: .file())
   var prune: String?
 
-  @Option(help: ArgumentHelp("Where the pruned list goes.", valueName: "file"), completion: .file())
+  @Option(
+    help: ArgumentHelp("Write the pruned list to this file.", valueName: "file"),
+    completion: .file())
   var output: String?
 
-  @Flag(help: "Put the pruned list in the old one's place.")
+  @Flag(help: "Replace the list with the pruned one.")
   var inPlace = false
 
-  @Option(help: ArgumentHelp("The list's name for the token.", valueName: "name"))
+  @Option(help: ArgumentHelp("The name of the list's token column.", valueName: "name"))
   var tokenColumn = "token"
 
-  @Option(help: ArgumentHelp("Its name for the time of registration.", valueName: "name"))
+  @Option(
+    help: ArgumentHelp("The name of its column with the time of registration.", valueName: "name"))
   var registeredColumn = "registered"
 
-  @Flag(help: "Take away every device that is gone, whenever it registered.")
+  @Flag(help: "Remove every device that is gone, whenever it registered.")
   var ignoreRegistration = false
 
   @Flag(
     help: ArgumentHelp(
       """
-      Take the tokens for gone too that the results of apns send call rejected by themselves \
+      Also remove tokens that were rejected in the results of apns send because of the token \
       (BadDeviceToken, DeviceTokenNotForTopic, invalid token).
       """))
   var alsoRejected = false
@@ -88,33 +91,36 @@ struct FeedbackCommand: ParsableCommand {
   func validate() throws {
     if alsoRejected, from == nil {
       throw ValidationError(
-        "--also-rejected is for results of apns send, --from: a feedback service lists no rejections"
+        "--also-rejected needs results of apns send, --from: a feedback service lists no rejections"
       )
     }
     if alsoRejected, csv {
-      throw ValidationError("--csv has no column for --also-rejected: --json tells them apart")
+      throw ValidationError(
+        "--csv has no column for --also-rejected: use --json, which tells them apart")
     }
-    if csv, json { throw ValidationError("--csv and --json: say one of them") }
+    if csv, json { throw ValidationError("give either --csv or --json, not both") }
     if prune == nil {
       for (name, isThere) in [
         ("--output", output != nil), ("--in-place", inPlace),
         ("--ignore-registration", ignoreRegistration),
       ] where isThere {
-        throw ValidationError("\(name) means nothing without --prune")
+        throw ValidationError("\(name) needs --prune")
       }
     }
-    if inPlace, output != nil { throw ValidationError("--in-place and --output: say one of them") }
-    if prune == "-", inPlace { throw ValidationError("standard input has no place to put a list") }
+    if inPlace, output != nil {
+      throw ValidationError("give either --in-place or --output, not both")
+    }
+    if prune == "-", inPlace { throw ValidationError("--in-place cannot replace standard input") }
     if from == "-", prune == "-" {
       throw ValidationError("standard input cannot be both --from and --prune")
     }
     if from == nil, provider.p8 != nil, provider.certificate == nil, provider.p12 == nil {
       throw ValidationError(
-        "--p8 is for HTTP/2 only, and the feedback service wants a certificate; over HTTP/2 the "
-          + "results of apns send say who is gone: --from")
+        "--p8 is for HTTP/2 only, and the feedback service needs a certificate; over HTTP/2 the "
+          + "results of apns send say which devices are gone: --from")
     }
     if from != nil, save != nil {
-      throw ValidationError("--save is for what a service says, and --from is none")
+      throw ValidationError("--save keeps what a service says: it cannot be used with --from")
     }
   }
 
@@ -153,17 +159,17 @@ struct FeedbackCommand: ParsableCommand {
     if inPlace, rejected.isDoubtful {
       throw Exit.refusal(
         "--also-rejected: the results have \(OutcomeCounts.grouped(rejected.rejections)) such rejections and "
-          + "\(OutcomeCounts.grouped(rejected.accepted)) accepted, so the mistake is rather the provider's: "
-          + "\(Self.otherCause). Nothing was changed; --output writes a list to look at")
+          + "\(OutcomeCounts.grouped(rejected.accepted)) accepted, so the provider is probably configured wrongly: "
+          + "\(Self.otherCause). Nothing was changed; --output writes a list to check")
     }
     StandardStream.error.write(
-      "Warning: \(OutcomeCounts.grouped(count)) tokens are taken for gone that were rejected only: "
-        + "\(Self.otherCause). apns doctor --token asks for one of them\n")
+      "Warning: \(OutcomeCounts.grouped(count)) rejected tokens are removed as if they were gone: "
+        + "\(Self.otherCause). apns doctor --token checks one of them\n")
   }
 
   private static let otherCause =
-    "the service says the same of good tokens where sandbox and production are mistaken for each "
-    + "other, or where the topic is another app's"
+    "the service rejects good tokens too if sandbox and production are confused, or if the topic "
+    + "belongs to another app"
 
   /// The service's list, and the error if it broke off.
   private func ask(_ gone: inout GoneDeviceList) throws -> LibraryError? {
@@ -214,7 +220,7 @@ struct FeedbackCommand: ParsableCommand {
       if json {
         text += one.json + "\n"
       } else {
-        let time = one.at.map { Clock.written($0) } ?? "at no known time    "
+        let time = one.at.map { Clock.written($0) } ?? "time unknown        "
         text += "\(time)  \(DeviceToken.hex(of: one.token))  \(Printable.line(one.reason))\n"
       }
     }
@@ -241,11 +247,11 @@ struct FeedbackCommand: ParsableCommand {
     text += "\n"
     if kept.unknown > 0 {
       text +=
-        "Warning: \(OutcomeCounts.grouped(kept.unknown)) that are gone were kept, for nobody says whether they registered later (first in line \(kept.firstUnknown)): --ignore-registration removes them\n"
+        "Warning: \(OutcomeCounts.grouped(kept.unknown)) gone devices were kept, because the list does not say whether they registered later (first in line \(kept.firstUnknown)): --ignore-registration removes them\n"
     }
     if kept.notRead > 0 {
       text +=
-        "Warning: \(OutcomeCounts.grouped(kept.notRead)) lines were kept that are not understood (first in line \(kept.firstNotRead))\n"
+        "Warning: \(OutcomeCounts.grouped(kept.notRead)) lines were kept because they could not be read (first in line \(kept.firstNotRead))\n"
     }
     StandardStream.error.write(text)
   }

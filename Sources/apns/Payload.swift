@@ -6,48 +6,48 @@ import Simulator
 struct Payload: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract:
-      "Check a payload, its size against each limit, and see it as the device would show it.",
+      "Check a payload and its size against each limit, and show it as a device would.",
     usage: "apns payload [<options>] [<file>]",
     discussion: """
-      What a device makes of it, in French:
+      A payload as a device shows it in French:
 
           apns payload push.json --strings fr.lproj/Localizable.strings
 
-      What is wrong is said with line and column, as a compiler does:
+      Errors have line and column, as a compiler's do:
 
           echo '{"aps":{"alert":"Hello","bagde":9}}' | apns payload
 
-      A warning is of what a device ignores. A loc-key that the strings have not is shown as the \
-      key, which is what a device does.
+      A warning is about something that a device ignores. If the strings do not have a loc-key, \
+      the key itself is shown, as on a device.
 
       \(Exit.text)
       """)
 
   @Argument(
-    help: ArgumentHelp("The payload, as JSON; - is standard input.", valueName: "file"),
+    help: ArgumentHelp("The payload, as JSON; - reads standard input.", valueName: "file"),
     completion: .file())
   var file = "-"
 
   @Option(
     help: ArgumentHelp(
-      "The app's Localizable.strings of one language, for loc-key and its like.",
+      "The app's Localizable.strings in one language, for loc-key and the like.",
       valueName: "file"),
     completion: .file(extensions: ["strings"]))
   var strings: String?
 
   @Option(
     help: ArgumentHelp(
-      "How long it may be: 4096 for HTTP/2, 5120 for VoIP, 2048 for the binary interface, 256 before iOS 8.",
+      "The largest payload: 4096 for HTTP/2, 5120 for VoIP, 2048 for the binary interface, 256 before iOS 8.",
       valueName: "bytes"))
   var limit = Int(APNS_PAYLOAD_MAX_HTTP2)
 
-  @Option(help: ArgumentHelp("The app's name, as its banner says it.", valueName: "name"))
+  @Option(help: ArgumentHelp("The app's name, as its banner shows it.", valueName: "name"))
   var app = "App"
 
   @Flag(help: "Print one JSON object.") var json = false
 
   func validate() throws {
-    if limit < 1 { throw ValidationError("--limit \(limit) leaves no room") }
+    if limit < 1 { throw ValidationError("--limit must be at least 1") }
     if file == "-", strings == "-" {
       throw ValidationError("standard input cannot be both the payload and the strings")
     }

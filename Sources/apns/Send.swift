@@ -22,14 +22,14 @@ struct Send: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Send notifications, to a few devices or to a list of any length.",
     discussion: """
-      One notification, by today's interface:
+      One notification, over HTTP/2:
 
           apns send --p8 AuthKey_ABCDE12345.p8 --team-id TEAM123456 \\
             --topic com.example.app --alert 'Hello' \\
             5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412
 
-      A list, of which each device gets its own text; what became of each goes to a file, and \
-      a run that was interrupted, even by SIGKILL, goes on with --resume:
+      A list, with a text of its own for each device. The outcomes go to a file, and --resume \
+      continues a run that was interrupted, even by SIGKILL:
 
           apns send --certificate provider.pem --alert 'Hello {{name}}' \\
             --tokens devices.csv --results results.jsonl
@@ -44,31 +44,50 @@ struct Send: ParsableCommand {
             --certificate simulator-certificates/provider.pem \\
             --alert Hello 5f79cfda
 
-      WHO PUSHES is said by a certificate (--certificate or --p12), for HTTP/2 and the binary \
-      interface, or by the key of provider tokens (--p8 with --team-id), for HTTP/2 only. Apple's \
-      services take nothing from others.
+      THE PROVIDER identifies itself with a certificate (--certificate or --p12), over HTTP/2 and \
+      the binary interface, or with the key of provider tokens (--p8 with --team-id), over HTTP/2 \
+      only. Apple's services accept nothing from anyone else.
 
-      A LIST is CSV with a first line of names, one of them token; CSV without it, where the \
-      first field is the token; or JSON lines, each an object with a token. {{name}} in the \
-      payload is the device's field of that name: within a string as text, elsewhere as a JSON \
-      value, so that {"aps":{"badge":{{badge}}}} has a number and --payload with {{payload}} alone \
-      a whole payload for each. Without names the second column is {{2}}.
+      A LIST is CSV whose first line has the names of its columns, one of them token; CSV without \
+      that line, where the first field is the token; or JSON lines, each an object with a token. \
+      {{name}} in the payload is replaced by the device's field of that name: as text within a \
+      string, as a JSON value elsewhere. So {"aps":{"badge":{{badge}}}} gets a number, and \
+      --payload with nothing but {{payload}} gets a whole payload for each device. Without names \
+      the second column is {{2}}.
 
-      RESULTS are JSON lines, one object to a line. The first line names the list ("list", \
-      "bytes") and the run ("run"). One with "sending_to" says up to which device the list may \
-      have been sent. Each of the others is the outcome of a device, in the order in which they \
-      came; of two for the same device the later one counts:
+      A LIVE ACTIVITY is started by its app's push-to-start token, and updated and ended by the \
+      token of the activity or by a channel. Push type and topic are right by themselves, and the \
+      timestamp is now:
+
+          apns send --p8 AuthKey_ABCDE12345.p8 --team-id TEAM123456 \\
+            --topic com.example.app --live-activity update \\
+            --content-state state.json --stale-date +900 \\
+            5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412
+
+      In a list, --content-state '{{state}}' gives each device its own.
+
+      A BROADCAST goes to all Live Activities that follow a channel (--channel), or to the \
+      channels of a list (--channels), whose lines name them as "channel". It updates and ends \
+      activities; it cannot start one. The service keeps a broadcast for later (--expires-in) only \
+      if the channel stores messages.
+
+      RESULTS are JSON lines, one object in each line. The first line names the list ("list", \
+      "bytes") and the run ("run"). A line with "sending_to" says up to which device the list may \
+      have been sent. Every other line is the outcome of a device, in the order in which outcomes \
+      came. If a device has two, the later one counts:
 
       \(ResultText.members)
 
-      With --resume each device that has an outcome is passed over, but for unknown ones. Those \
-      that were on their way when the run was killed, at most one window (4 MiB of notifications, \
-      see --window), may have arrived: they are sent again and marked "again", or, with \
-      --at-most-once, not sent and marked unknown. The exit status is that of the whole list: 1 \
-      where an earlier run had some rejected, though nothing is left to be sent.
+      Apple's console, \(AppleConsole.address), finds a delivery in the sandbox by its unique id.
 
-      Ctrl-C stops reading the list, waits for the service's word on what is on its way, and \
-      reports; a second one does not wait.
+      --resume skips each device that has an outcome, except unknown ones. Notifications that \
+      were in flight when the run was killed, at most one window (4 MiB of notifications, see \
+      --window), may have arrived: they are sent again and marked "again", or, with \
+      --at-most-once, not sent and marked unknown. The exit status is that of the whole list: 1 \
+      if an earlier run had rejections, even if nothing is left to send.
+
+      Ctrl-C stops reading the list, waits for the outcomes of what is in flight, and reports. A \
+      second Ctrl-C does not wait.
 
       \(Exit.text)
       """)
@@ -76,132 +95,193 @@ struct Send: ParsableCommand {
   @OptionGroup(title: "Provider") var provider: ProviderOptions
   @OptionGroup(title: "Service") var service: PeerOptions
   @OptionGroup(title: "Payload") var payload: PayloadOptions
+  @OptionGroup(title: "Live Activity") var activity: LiveActivityOptions
 
   @Argument(help: ArgumentHelp("Device tokens, in hex.", valueName: "token"))
   var tokens: [String] = []
 
   @Option(
     name: .customLong("tokens"),
-    help: ArgumentHelp("A list of devices; - is standard input.", valueName: "file"),
+    help: ArgumentHelp("A list of devices; - reads standard input.", valueName: "file"),
     completion: .file())
   var list: String?
 
-  @Option(help: ArgumentHelp("The list's name for the token.", valueName: "name"))
+  @Option(
+    help: ArgumentHelp(
+      "In place of tokens: broadcast to all that follow this channel; may be repeated. HTTP/2 only.",
+      valueName: "id"))
+  var channel: [String] = []
+
+  @Option(
+    name: .customLong("channels"),
+    help: ArgumentHelp(
+      "A list of channels in place of one of devices; - reads standard input.", valueName: "file"),
+    completion: .file())
+  var channelList: String?
+
+  @Option(help: ArgumentHelp("The name of the list's token column.", valueName: "name"))
   var tokenColumn = "token"
 
-  @Option(name: .customLong("protocol"), help: "Today's interface, or the one before it.")
+  @Option(
+    name: .customLong("protocol"), help: "HTTP/2, or the binary interface that Apple switched off.")
   var wire = WireProtocol.http2
 
   @Option(
     help: ArgumentHelp(
-      "The app's identifier, for HTTP/2; otherwise the certificate's.", valueName: "id"))
+      "The app's identifier, for HTTP/2. Default: the certificate's.", valueName: "id"))
   var topic: String?
 
-  @Option(help: "What kind of push it is; otherwise seen from the payload. HTTP/2 only.")
+  @Option(help: "The kind of push. Default: what the payload looks like. HTTP/2 only.")
   var pushType: PushKind?
 
   @Option(
-    help: ArgumentHelp("10 at once, 5 with regard to power, 1 still more so.", valueName: "n"))
+    help: ArgumentHelp("10 at once, 5 saves the device's power, 1 saves more.", valueName: "n"))
   var priority: UInt8?
 
   @Option(
     help: ArgumentHelp(
-      "How long the service tries to deliver; 0 is once.", valueName: "seconds"))
+      "How long the service tries to deliver; 0 tries once.", valueName: "seconds"))
   var expiresIn: UInt32?
 
   @Option(
     help: ArgumentHelp(
-      "It takes the place of one that came before with the same. HTTP/2 only.", valueName: "id"))
+      "Replaces an earlier notification with the same id. HTTP/2 only.", valueName: "id"))
   var collapseID: String?
 
   @Option(
-    help: ArgumentHelp("A UUID for the one notification. HTTP/2 only.", valueName: "uuid"))
+    help: ArgumentHelp("A UUID for a single notification. HTTP/2 only.", valueName: "uuid"))
   var apnsID: String?
 
   @Option(
     help: ArgumentHelp(
-      "What became of each device goes here, as JSON lines, as it comes.", valueName: "file"),
+      "Write the outcome of each device to this file, as JSON lines.", valueName: "file"),
     completion: .file())
   var results: String?
 
-  @Flag(help: "Go on with the list where --results ends.")
+  @Option(
+    help: ArgumentHelp(
+      "Keep the session's statistics in this file, for Prometheus.", valueName: "file"),
+    completion: .file())
+  var metrics: String?
+
+  @Flag(help: "Continue the list where --results ends.")
   var resume = false
 
-  @Flag(help: "Send nothing twice that may have arrived: name it as unknown instead.")
+  @Flag(help: "Do not send again what may have arrived: report it as unknown.")
   var atMostOnce = false
 
-  @Option(help: ArgumentHelp("Never more than so many in a second.", valueName: "n"))
+  @Flag(
+    help: """
+      Send the notifications to one device one after the other, each when the one before it has \
+      its outcome.
+      """)
+  var keepOrder = false
+
+  @Option(help: ArgumentHelp("Send at most this many in a second.", valueName: "n"))
   var rate: Double?
 
-  @Option(help: ArgumentHelp("Connections side by side, at most 64.", valueName: "n"))
+  @Option(help: ArgumentHelp("Connections in parallel, at most 64.", valueName: "n"))
   var connections: UInt32 = 1
 
   @Option(
     help: ArgumentHelp(
-      "Memory for what is on its way, and so what may arrive twice.", valueName: "bytes"))
+      "Memory for notifications in flight, which is also how many may arrive twice.",
+      valueName: "bytes"))
   var window: UInt32 = 4 << 20
 
   @Option(
-    help: ArgumentHelp("The largest payload; otherwise the protocol's.", valueName: "bytes"))
+    help: ArgumentHelp("The largest payload. Default: the protocol's.", valueName: "bytes"))
   var payloadMax: UInt32?
 
   @Option(
     help: ArgumentHelp(
-      "How long to go on trying where the service is lost.", valueName: "seconds"))
+      "How long to keep trying if the service cannot be reached.", valueName: "seconds"))
   var patience: Double = 60
 
   @Option(
     help: ArgumentHelp(
-      "How long to wait at the end for the service's word.", valueName: "seconds"))
+      "How long to wait at the end for the last outcomes.", valueName: "seconds"))
   var drain: Double = 60
 
   @Option(
     help: ArgumentHelp(
-      "Seconds between lines of progress where there is no terminal; 0: no progress at all.",
+      "Seconds between lines of progress if there is no terminal; 0 prints no progress.",
       valueName: "seconds"))
   var progress: Double = 10
 
-  @Flag(help: "Check credentials, payload and the whole list, and connect to nothing.")
+  @Flag(help: "Check credentials, payload and the whole list without connecting.")
   var dryRun = false
 
-  @Flag(help: "Print JSON: each device that --results does not take, and the totals.")
+  @Flag(help: "Print JSON: each device, unless --results has it, and the totals.")
   var json = false
 
+  @Flag(
+    name: .shortAndLong,
+    help: """
+      Say on standard error what the session does: connections, what is sent again, pauses and \
+      why. Given twice, every frame too, without payloads and with tokens shortened.
+      """)
+  var verbose: Int
+
   func validate() throws {
-    if tokens.isEmpty, list == nil { throw ValidationError("no device: name tokens or --tokens") }
-    if !tokens.isEmpty, list != nil {
-      throw ValidationError("tokens and --tokens: say one of them")
+    if isBroadcast {
+      try validateBroadcast()
+    } else if tokens.isEmpty, list == nil {
+      throw ValidationError("no device: give tokens or --tokens")
+    } else if !tokens.isEmpty, list != nil {
+      throw ValidationError("give either tokens or --tokens, not both")
     }
+    if activity.liveActivity != nil { try validateActivity() }
     if resume, results == nil {
-      throw ValidationError("--resume needs the --results to go on with")
+      throw ValidationError("--resume needs --results, the file to continue from")
     }
-    if resume, list == nil { throw ValidationError("--resume is for a list, --tokens") }
-    if list == "-", payload.payload == "-" || (payload.payload == nil && !payload.hasFlags) {
+    if resume, listFile == nil { throw ValidationError("--resume needs a list, --tokens") }
+    if activity.liveActivity != nil {
+      if listFile == "-", activity.readsStandardInput {
+        throw ValidationError("standard input cannot be both the list and a part of the payload")
+      }
+    } else if listFile == "-",
+      payload.payload == "-" || (payload.payload == nil && !payload.hasFlags)
+    {
       throw ValidationError("standard input cannot be both the list and the payload")
     }
     if let rate, !(rate > 0) { throw ValidationError("--rate \(rate) would send nothing") }
-    if connections < 1 || connections > 64 { throw ValidationError("--connections is 1 to 64") }
-    if window < 16384 { throw ValidationError("--window is at least 16384") }
-    if let priority, ![1, 5, 10].contains(priority) {
-      throw ValidationError("--priority is 10, 5 or 1")
+    if connections < 1 || connections > 64 {
+      throw ValidationError("--connections must be 1 to 64")
     }
-    if apnsID != nil, list != nil || tokens.count > 1 {
-      throw ValidationError("--apns-id is for one notification")
+    if keepOrder, wire == .binary, connections > 1 {
+      throw ValidationError(
+        "--keep-order takes one connection over the binary interface: leave out --connections")
+    }
+    if window < 16384 { throw ValidationError("--window must be at least 16384") }
+    if let priority, ![1, 5, 10].contains(priority) {
+      throw ValidationError("--priority must be 10, 5 or 1")
+    }
+    if apnsID != nil, listFile != nil || tokens.count + channel.count > 1 {
+      throw ValidationError("--apns-id can only be used with a single notification")
     }
     if wire == .binary {
       if provider.p8 != nil { throw ValidationError(ProviderOptions.p8IsForHTTP2) }
       for (name, isThere) in [
         ("--topic", topic != nil), ("--push-type", pushType != nil),
         ("--collapse-id", collapseID != nil), ("--apns-id", apnsID != nil),
+        ("--channel", !channel.isEmpty), ("--channels", channelList != nil),
+        ("--live-activity", activity.liveActivity != nil),
       ] where isThere {
-        throw ValidationError("\(name) is for HTTP/2, and --protocol binary has no place for it")
+        throw ValidationError(
+          "\(name) is for HTTP/2 only: it cannot be used with --protocol binary")
       }
     }
     for (name, seconds) in [("--patience", patience), ("--drain", drain), ("--progress", progress)]
     where !(seconds >= 0 && seconds <= 1e6) {
-      throw ValidationError("\(name) is 0 to 1000000 seconds")
+      throw ValidationError("\(name) must be 0 to 1000000 seconds")
     }
   }
+
+  /// A broadcast to channels, which stand in place of devices.
+  var isBroadcast: Bool { kind == .channel }
+  var kind: Addressee.Kind { channel.isEmpty && channelList == nil ? .device : .channel }
+  var listFile: String? { list ?? channelList }
 
   func run() throws {
     Interruption.watch()
@@ -215,19 +295,33 @@ struct Send: ParsableCommand {
   var limit: Int {
     if let payloadMax { return Int(payloadMax) }
     if wire == .binary { return Int(APNS_PAYLOAD_MAX_FRAMED) }
+    if isBroadcast { return Int(APNS_PAYLOAD_MAX_BROADCAST) }
     return Int(pushType == .voip ? APNS_PAYLOAD_MAX_VOIP : APNS_PAYLOAD_MAX_HTTP2)
   }
 
-  var sessionOptions: PushSession.Options {
+  /// Live Activities have a topic of their own, made of the app's. The library knows it for channels.
+  private func topic(_ credentials: ProviderCredentials) -> String? {
+    guard pushKind == .liveactivity, !isBroadcast,
+      let app = topic ?? (try? credentials.describe())?.topics.first
+    else { return topic }
+    return app.hasSuffix(Self.activitySuffix) ? app : app + Self.activitySuffix
+  }
+
+  private static let activitySuffix = ".push-type.liveactivity"
+
+  private var pushKind: PushKind? { activity.liveActivity == nil ? pushType : .liveactivity }
+
+  func sessionOptions(_ credentials: ProviderCredentials) -> PushSession.Options {
     var options = PushSession.Options()
     options.isHTTP2 = wire == .http2
     options.peer = service.peer(
       sandbox: wire == .http2 ? APNS_HOST_HTTP2_SANDBOX : APNS_HOST_SANDBOX)
-    options.topic = topic
+    options.topic = topic(credentials)
     options.windowBytes = window
     options.payloadMax = payloadMax ?? 0
     options.connections = connections
     options.reportsAmbiguous = atMostOnce
+    options.keepsOrder = keepOrder
     return options
   }
 
@@ -236,7 +330,7 @@ struct Send: ParsableCommand {
     delivery.collapseIdentifier = collapseID
     delivery.apnsIdentifier = apnsID
     delivery.priority = priority ?? 0
-    delivery.pushType = pushType?.pushType ?? APNS_PUSH_TYPE_DEFAULT
+    delivery.pushType = pushKind?.pushType ?? APNS_PUSH_TYPE_DEFAULT
     if let expiresIn {
       delivery.expiry =
         expiresIn == 0 ? Int64(APNS_EXPIRY_ONCE) : Int64(time(nil)) + Int64(expiresIn)
@@ -245,12 +339,15 @@ struct Send: ParsableCommand {
   }
 
   private func template() throws -> Template {
+    if activity.liveActivity != nil { return try activityTemplate() }
     var source: [UInt8]
     if payload.payload == nil, payload.hasFlags {
       source = Array(payload.json.utf8)
     } else {
       if payload.payload == nil, isatty(0) == 1 {
-        throw Exit.refusal("nothing to send: --alert or another flag, or --payload FILE")
+        throw Exit.refusal(
+          "there is nothing to send: give --alert or another flag of the payload, or --payload FILE"
+        )
       }
       do throws(FileFault) {
         source = try WholeText.read(payload.payload ?? "-")
@@ -261,10 +358,28 @@ struct Send: ParsableCommand {
       guard !source.isEmpty else {
         let place = payload.payload.map { $0 == "-" ? "standard input" : $0 } ?? "standard input"
         throw Exit.refusal(
-          "there is no payload: \(place) is empty, and no flag says one "
+          "there is no payload: \(place) is empty, and no flag makes one "
             + "(--alert TEXT, --badge N, --payload FILE)")
       }
     }
-    return Template(source, hasFields: list != nil)
+    return Template(source, hasFields: listFile != nil)
+  }
+
+  private func activityTemplate() throws -> Template {
+    func object(_ given: String?, _ option: String) throws -> String? {
+      do throws(FileFault) {
+        return try given.map { (given) throws(FileFault) in
+          try ObjectText.read(given, isTemplate: listFile != nil)
+        }
+      } catch {
+        throw Exit.refusal("\(option): \(error)")
+      }
+    }
+    let state = try object(activity.contentState, "--content-state")
+    let attributes = try object(activity.attributes, "--attributes")
+    func json(_ now: Int64?) -> [UInt8] {
+      Array(activity.json(payload, contentState: state, attributes: attributes, now: now).utf8)
+    }
+    return Template(json(Int64(time(nil))), identity: json(nil), hasFields: listFile != nil)
   }
 }

@@ -17,6 +17,12 @@ enum TokenSize: String, CaseIterable, ExpressibleByArgument {
   var range: ClosedRange<Int> { self == .any ? 1...100 : 32...32 }
 }
 
+/// Which of Apple's services HTTP/2 stands in for.
+enum SimulatedEnvironment: String, CaseIterable, ExpressibleByArgument {
+  case sandbox
+  case production
+}
+
 /// The largest payload.
 enum PayloadMax: Int, CaseIterable, ExpressibleByArgument {
   case bytes256 = 256
@@ -25,46 +31,52 @@ enum PayloadMax: Int, CaseIterable, ExpressibleByArgument {
 
 struct Simulate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Run a gateway, binary and HTTP/2, and a feedback service like Apple's.",
+    abstract: "Run a simulated APNs: HTTP/2, the binary gateway and the feedback service.",
     discussion: """
-      A gateway for both protocols, and a page that shows what arrives:
+      Both protocols, and a page that shows what arrives:
 
           apns simulate --http2-port 8443 --dashboard-port 8191
 
-      One that rejects every hundredth notification, and takes its time to say so:
+      Reject every hundredth notification, and wait before saying so:
 
           apns simulate --fault bad_every=100 --fault error_delay_ms=200,1000
 
-      Makes certificates at the first start, prints how to connect, then a line that begins \
-      with "ready". Ends on SIGINT and SIGTERM and prints what it saw; SIGHUP and SIGUSR1 print \
-      it at any time, and it goes on. Logs go to standard error.
+      The first start makes certificates. Each start prints how to connect, then a line that \
+      begins with "ready". SIGINT and SIGTERM end the run and print what it saw; SIGHUP and \
+      SIGUSR1 print that and let the run go on. Logs go to standard error.
 
-      It behaves unless told otherwise.
+      Without faults it behaves well.
 
-      FAULTS, as --fault name=value, as members of the JSON object in a --rules file, or of one \
-      sent to /faults of the control interface. Where the JSON is an array of such objects, the \
-      first whose connections and connection_share take a connection in has it; a connection \
-      that none takes in is spared. --fault changes each of them. Whatever is counted is counted \
-      from the beginning, or anew when faults change. A value is drawn from a range such as \
-      10-20, in JSON [10,20] too.
+      FAULTS are given as --fault name=value, or as members of a JSON object in a --rules file or \
+      sent to /faults of the control interface. The JSON may be an array of such objects: then \
+      the first whose connections and connection_share match a connection applies to it, and a \
+      connection that none matches has no faults. --fault changes each of them. Counts begin \
+      when the run begins, and again when faults change. A value is drawn from a range such as \
+      10-20, in JSON also [10,20].
 
       \(FaultText.list)
 
-      HTTP/2, with --http2-port: POST /3/device/<hex token>, with the client's certificate or \
-      with a provider token. Its own faults are named so; the others come over it too, but for \
-      those of error packets. What is in the feedback, by --feedback or /unregistered, is \
-      answered with 410. One key for provider tokens is kept beside the certificates.
+      HTTP/2, with --http2-port: POST /3/device/<hex token>, with a client certificate or a \
+      provider token. Some faults are for HTTP/2 only; all others apply too, except those of error \
+      packets. Devices in the feedback, from --feedback or /unregistered, are answered with 410. \
+      A key for provider tokens is kept beside the certificates.
 
-      CONTROL INTERFACE, with --control-port: HTTP on 127.0.0.1, JSON throughout, for nobody \
-      but this machine; what is wrong is said in "error". Faults that change do so on open \
-      connections too, except for how connections begin and feedback_cut_bytes: these come over \
-      connections made later.
+      BROADCASTS, with --channels-port: channels are managed there over HTTP/2, at \
+      /1/apps/<bundle id>/channels and /all-channels, with the same authorization. Broadcasts come \
+      to --http2-port: POST /4/broadcasts/apps/<bundle id>. Devices subscribe by --subscriptions, \
+      by /subscriptions, or as a push that starts a Live Activity with input-push-channel tells \
+      them. /activities has what their lock screens show.
+
+      CONTROL INTERFACE, with --control-port: HTTP on 127.0.0.1, only for this machine, with \
+      JSON; an error is explained in "error". Changed faults apply to open connections too, \
+      except feedback_cut_bytes and those about how connections begin, which apply to later \
+      connections.
 
       \(FaultText.control)
 
-      TLS of the binary ports goes up to 1.2 unless --tls-max says otherwise: with 1.3 the gateway cannot be kept \
-      from sending session tickets, readable bytes without data that break clients of old. They \
-      come ahead of its first bytes, or with --session-tickets right behind the handshake.
+      THE BINARY PORTS speak at most TLS 1.2 unless --tls-max allows more: with 1.3 a server \
+      always sends session tickets, readable bytes without data that break old clients. They \
+      come before its first bytes, or, with --session-tickets, right after the handshake.
 
       \(Build.text)
       """)
@@ -72,27 +84,64 @@ struct Simulate: AsyncParsableCommand {
   @Option(help: "The name or address to listen on.")
   var host = "127.0.0.1"
 
-  @Option(help: ArgumentHelp("The gateway's port; 0 takes a free one.", valueName: "port"))
+  @Option(help: ArgumentHelp("The gateway's port; 0 picks a free one.", valueName: "port"))
   var gatewayPort: UInt16 = 2195
 
-  @Option(help: ArgumentHelp("The feedback service's port; 0 takes a free one.", valueName: "port"))
+  @Option(help: ArgumentHelp("The feedback service's port; 0 picks a free one.", valueName: "port"))
   var feedbackPort: UInt16 = 2196
 
   @Option(
-    help: ArgumentHelp("The port for HTTP/2, where wanted; 0 takes a free one.", valueName: "port"))
+    help: ArgumentHelp(
+      "The port for HTTP/2, which is off by default; 0 picks a free one.", valueName: "port"))
   var http2Port: UInt16?
 
   @Option(
     help: ArgumentHelp(
       """
-      A key that provider tokens may be signed with, PEM: the private one, as Apple gives it \
-      (.p8), or the public one. May be repeated.
+      The port for the management of broadcast channels, over HTTP/2, which is off by default; 0 \
+      picks a free one. Needs --http2-port.
+      """, valueName: "port"))
+  var channelsPort: UInt16?
+
+  @Option(help: ArgumentHelp("How many channels an app may have.", valueName: "n"))
+  var channelsMax = 10_000
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      An app that is not enabled for broadcasts: they and its channels are answered with \
+      FeatureNotEnabled. May be repeated.
+      """, valueName: "bundle-id"))
+  var noBroadcasts: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      Devices that subscribe to channels: lines of <token hex> <channel identifier>. The same \
+      seed makes the same channels.
+      """, valueName: "file"),
+    completion: .file())
+  var subscriptions: String?
+
+  @Option(
+    help: """
+      Which service answers over HTTP/2: sandbox or production. Answers of the sandbox have \
+      apns-unique-id.
+      """)
+  var environment = SimulatedEnvironment.sandbox
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      A key that may sign provider tokens, in PEM: the private key as Apple issues it (.p8), or \
+      the public key. May be repeated.
       """, valueName: "keyid:teamid:file"))
   var providerKey: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "Where certificates and keys are kept, and made where there are none.", valueName: "dir"))
+      "The directory of certificates and keys, which are made if there are none.", valueName: "dir")
+  )
   var certificates = "simulator-certificates"
 
   @Option(
@@ -102,25 +151,25 @@ struct Simulate: AsyncParsableCommand {
 
   @Option(
     help: """
-      The highest version of TLS. 1.3 brings session tickets, ahead of the first bytes that are \
-      sent, which clients of old mistake for an answer.
+      The highest version of TLS. With 1.3 session tickets come before the first bytes, and old \
+      clients mistake them for an answer.
       """)
   var tlsMax = TLSBound.tls1_2
 
   @Flag(
     help: """
-      Send session tickets of TLS 1.3 right behind the handshake of the binary ports, as many \
-      servers do. Clients of old mistake them for an answer. Means --tls-max 1.3.
+      Send session tickets of TLS 1.3 right after the handshake of the binary ports, as many \
+      servers do. Old clients mistake them for an answer. Implies --tls-max 1.3.
       """
   )
   var sessionTickets = false
 
-  @Option(help: "Device tokens taken: any size from 1 to 100 bytes, or 32 only.")
+  @Option(help: "The size of a valid device token: any from 1 to 100 bytes, or only 32.")
   var tokenSize = TokenSize.any
 
   @Option(
     help: ArgumentHelp(
-      "The largest payload of commands 0 and 1: 256, or 2048 as from 2014.", valueName: "bytes"))
+      "The largest payload of commands 0 and 1: 256, or 2048 as since 2014.", valueName: "bytes"))
   var legacyPayloadMax = PayloadMax.bytes2048
 
   @Option(
@@ -129,18 +178,18 @@ struct Simulate: AsyncParsableCommand {
 
   @Flag(
     help:
-      "Take only payloads that are JSON with an object aps, or of MDM; status 1 answers others, PayloadEmpty over HTTP/2."
+      "Accept only payloads that are JSON with an object aps, or MDM; others are answered with status 1, or PayloadEmpty over HTTP/2."
   )
   var checkPayload = false
 
   @Option(
     help: ArgumentHelp(
       """
-      Demand this topic, or "any", of the client's certificate (its UID): status 3 answers \
-      where there is none, 6 where it is longer than 255 bytes, 8 where it is another. Over HTTP/2 \
-      the topic pushed to is meant, with what Apple appends for .voip and other kinds, and \
-      DeviceTokenNotForTopic answers another. May be repeated, or have several with commas: a \
-      certificate for one of them is for all of them.
+      Demand this topic, or "any", in the client's certificate (its UID): without a topic the \
+      answer is status 3, with one longer than 255 bytes 6, with another one 8. Over HTTP/2 the \
+      topic of the push counts, including what Apple appends for .voip and other kinds, and the \
+      answer to another one is DeviceTokenNotForTopic. May be repeated, or name several with \
+      commas: a certificate for one of them is valid for all of them.
       """, valueName: "topic"))
   var topic: [String] = []
 
@@ -150,21 +199,21 @@ struct Simulate: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Device tokens to answer with status 8: hex, one to a line, # begins a comment.",
+      "Device tokens to answer with status 8: hex, one in each line; # begins a comment.",
       valueName: "file"),
     completion: .file())
   var badTokens: String?
 
   @Option(
     help: ArgumentHelp(
-      "What the feedback service tells, once: lines of <unix seconds> <token hex>.",
+      "What the feedback service reports, once: lines of <unix seconds> <token hex>.",
       valueName: "file"),
     completion: .file())
   var feedback: String?
 
   @Option(
     help: ArgumentHelp(
-      "Record accepted notifications here, one JSON object to a line; emptied at the start.",
+      "Record accepted notifications in this file, one JSON object in each line; emptied at the start.",
       valueName: "file"),
     completion: .file())
   var accepted: String?
@@ -172,14 +221,14 @@ struct Simulate: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       """
-      Record every notification here with what became of it: accepted, rejected with its \
-      status, discarded after an error, ignored; a duplicate is one accepted though one with \
-      the same token and payload had been. Ends with a summary; emptied at the start.
+      Record every notification in this file with its outcome: accepted, rejected with its \
+      status, discarded after an error, or ignored. A duplicate is an accepted one whose token \
+      and payload were accepted before. The file ends with a summary; emptied at the start.
       """, valueName: "file"),
     completion: .file())
   var ledger: String?
 
-  @Option(help: ArgumentHelp("What to do wrong; may be repeated.", valueName: "name=value"))
+  @Option(help: ArgumentHelp("A fault to simulate; may be repeated.", valueName: "name=value"))
   var fault: [String] = []
 
   @Option(
@@ -192,32 +241,32 @@ struct Simulate: AsyncParsableCommand {
     name: .customLong("seed"),
     help: ArgumentHelp(
       """
-      Where chance begins: the same seed and the same client give the same run, as far as it is \
-      no matter of time what comes first.
+      The seed of all chance: the same seed and the same client give the same run, except where \
+      the order depends on timing.
       """, valueName: "seed"))
   var chance = Seed.random
   private var seed: UInt64 { chance.number }
 
   @Option(
-    help: ArgumentHelp("The control interface's port; 0 takes a free one.", valueName: "port"))
+    help: ArgumentHelp("The control interface's port; 0 picks a free one.", valueName: "port"))
   var controlPort: UInt16?
 
   @Option(
     help: ArgumentHelp(
-      "How many accepted notifications the control interface can tell of.", valueName: "n"))
+      "How many accepted notifications the control interface remembers.", valueName: "n"))
   var controlKeeps = 100_000
 
   @Option(
     help: ArgumentHelp(
-      "The port of a page that shows what arrives, for a browser; 0 takes a free one.",
+      "The port of a web page that shows what arrives; 0 picks a free one.",
       valueName: "port"))
   var dashboardPort: UInt16?
 
   @Option(
     help: ArgumentHelp(
       """
-      The name or address that page listens on. Whoever reaches it sees all pushes and can do all \
-      that the control interface can.
+      The name or address that the page listens on. Anyone who can reach it sees all pushes and can \
+      do everything that the control interface can.
       """, valueName: "host"))
   var dashboardHost = "127.0.0.1"
 
@@ -230,13 +279,13 @@ struct Simulate: AsyncParsableCommand {
     completion: .directory)
   var lproj: [String] = []
 
-  @Flag(help: "Print one JSON object when ready and one with the totals at the end, nothing else.")
+  @Flag(help: "Print only one JSON object when ready, and one with the totals at the end.")
   var json = false
 
-  @Option(help: ArgumentHelp("End when this process is gone.", valueName: "pid"))
+  @Option(help: ArgumentHelp("End when this process has ended.", valueName: "pid"))
   var parent: Int32?
 
-  @Option(help: "Least level of the log: trace, debug, info, notice, warning, error, critical.")
+  @Option(help: "The lowest level to log: trace, debug, info, notice, warning, error, critical.")
   var logLevel = Logger.Level.info
 
   func validate() throws {
@@ -247,31 +296,38 @@ struct Simulate: AsyncParsableCommand {
       throw ValidationError("--gateway-port and --feedback-port are both \(gatewayPort)")
     }
     if let http2Port, http2Port != 0, http2Port == gatewayPort || http2Port == feedbackPort {
-      throw ValidationError("--http2-port \(http2Port) is another service's")
+      throw ValidationError("--http2-port \(http2Port) is already used for another service")
     }
+    if let channelsPort {
+      if http2Port == nil { throw ValidationError("--channels-port needs --http2-port") }
+      if channelsPort != 0, [gatewayPort, feedbackPort, http2Port].contains(channelsPort) {
+        throw ValidationError("--channels-port \(channelsPort) is already used for another service")
+      }
+    }
+    if channelsMax < 0 { throw ValidationError("--channels-max \(channelsMax) is below 0") }
     if http2Port == nil, !providerKey.isEmpty {
-      throw ValidationError("--provider-key means nothing without --http2-port")
+      throw ValidationError("--provider-key needs --http2-port")
     }
     if let controlPort, controlPort != 0,
-      controlPort == gatewayPort || controlPort == feedbackPort || controlPort == http2Port
+      [gatewayPort, feedbackPort, http2Port, channelsPort].contains(controlPort)
     {
-      throw ValidationError("--control-port \(controlPort) is another service's")
+      throw ValidationError("--control-port \(controlPort) is already used for another service")
     }
     if let dashboardPort, dashboardPort != 0,
-      [gatewayPort, feedbackPort, http2Port, controlPort].contains(dashboardPort)
+      [gatewayPort, feedbackPort, http2Port, channelsPort, controlPort].contains(dashboardPort)
     {
-      throw ValidationError("--dashboard-port \(dashboardPort) is another service's")
+      throw ValidationError("--dashboard-port \(dashboardPort) is already used for another service")
     }
     if dashboardPort == nil, !lproj.isEmpty {
-      throw ValidationError("--lproj means nothing without --dashboard-port")
+      throw ValidationError("--lproj needs --dashboard-port")
     }
-    if controlKeeps <= 0 { throw ValidationError("--control-keeps \(controlKeeps) keeps nothing") }
+    if controlKeeps <= 0 { throw ValidationError("--control-keeps must be at least 1") }
     if topics.contains("") { throw ValidationError("--topic is empty") }
     if topics.count > 1, topics.contains("any") {
-      throw ValidationError("--topic any means nothing beside others")
+      throw ValidationError("--topic any cannot be used with other topics")
     }
     if certificates.isEmpty { throw ValidationError("--certificates is empty") }
-    if let parent, parent <= 0 { throw ValidationError("--parent \(parent) is no process") }
+    if let parent, parent <= 0 { throw ValidationError("--parent \(parent) is not a process") }
   }
 
   func run() async throws {
@@ -299,7 +355,8 @@ struct Simulate: AsyncParsableCommand {
     var announcement = Announcement(
       host: Self.bare(host), gatewayPort: simulator.gatewayPort,
       feedbackPort: simulator.feedbackPort,
-      http2Port: simulator.http2Port, controlPort: simulator.controlPort, seed: seed,
+      http2Port: simulator.http2Port, channelsPort: simulator.channelsPort,
+      controlPort: simulator.controlPort, seed: seed,
       certificates: configuration.certificates.absolute)
     try await serveDashboard(simulator, languages, wire, &announcement, logger)
     let totalsQueue = DispatchQueue(label: "totals")
@@ -312,7 +369,7 @@ struct Simulate: AsyncParsableCommand {
     StandardStream.output.write(json ? announcement.json : announcement.text)
     let request = end.request
     let requests = Task {
-      for await _ in simulator.shutdownRequests { request("asked to by the control interface") }
+      for await _ in simulator.shutdownRequests { request("asked to end by the control interface") }
     }
     var status = ExitCode.success
     let reason = await end.wait()
@@ -374,6 +431,15 @@ struct Simulate: AsyncParsableCommand {
     configuration.gatewayPort = Int(gatewayPort)
     configuration.feedbackPort = Int(feedbackPort)
     configuration.http2Port = http2Port.map(Int.init)
+    configuration.channelsPort = channelsPort.map(Int.init)
+    configuration.channelsMax = channelsMax
+    configuration.appsWithoutBroadcasts = noBroadcasts
+    configuration.isSandbox = environment == .sandbox
+    if let subscriptions {
+      configuration.subscriptions = try named("--subscriptions") {
+        try ListFile.subscriptions(at: subscriptions)
+      }
+    }
     for key in providerKey {
       configuration.providerKeys.append(
         try named("--provider-key") { try ProviderKey(option: key) })

@@ -8,20 +8,20 @@ enum TokenForm: String, CaseIterable, ExpressibleByArgument {
 
 struct Token: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Device tokens as text and as bytes, what is odd about them, and duplicates.",
+    abstract: "Show device tokens as text and as bytes, what looks wrong, and duplicates.",
     usage: "apns token [<options>] [<token> ...]",
     discussion: """
-      What a token is, in every way of writing it:
+      A token in all its notations:
 
           apns token \\
           '<5f79cfda 4d01aa3a 11c833f9 7b52df2a 7a210252 e21b01fa a73d3463 9ee0e412>'
 
-      Text is hex, as NSData prints it too, or base64. To bytes and back:
+      Text is hex, also as NSData prints it, or base64. To bytes and back:
 
           apns token --as raw 5f79cfda4d01aa3a > token.bin
           apns token --as hex --raw token.bin
 
-      What is wrong in a list, and which devices it has more than once:
+      Errors in a list, and devices that it has more than once:
 
           apns token --list devices.csv
 
@@ -32,31 +32,32 @@ struct Token: ParsableCommand {
   var tokens: [String] = []
 
   @Option(
-    help: ArgumentHelp("The bytes of one token; - is standard input.", valueName: "file"),
+    help: ArgumentHelp(
+      "A file with the bytes of one token; - reads standard input.", valueName: "file"),
     completion: .file())
   var raw: String?
 
   @Option(
     help: ArgumentHelp(
-      "Look through a list, CSV or JSON lines; - is standard input.", valueName: "file"),
+      "Check a list, CSV or JSON lines; - reads standard input.", valueName: "file"),
     completion: .file())
   var list: String?
 
-  @Option(help: ArgumentHelp("The list's name for the token.", valueName: "name"))
+  @Option(help: ArgumentHelp("The name of the list's token column.", valueName: "name"))
   var tokenColumn = "token"
 
-  @Option(name: .customLong("as"), help: "Write only this, one to a line.")
+  @Option(name: .customLong("as"), help: "Write only this form, one in each line.")
   var form: TokenForm?
 
-  @Flag(help: "Print JSON, one object to a line.") var json = false
+  @Flag(help: "Print JSON, one object in each line.") var json = false
 
   func validate() throws {
     let ways = [!tokens.isEmpty, raw != nil, list != nil].count { $0 }
-    if ways != 1 { throw ValidationError("name tokens, --raw or --list, one of them") }
-    if list != nil, form != nil { throw ValidationError("--as is for tokens, not for a --list") }
-    if form != nil, json { throw ValidationError("--as and --json: say one of them") }
+    if ways != 1 { throw ValidationError("give one of tokens, --raw or --list") }
+    if list != nil, form != nil { throw ValidationError("--as cannot be used with --list") }
+    if form != nil, json { throw ValidationError("give either --as or --json, not both") }
     if form == .raw, tokens.count > 1 {
-      throw ValidationError("--as raw writes one token: nothing would stand between several")
+      throw ValidationError("--as raw can only write one token: nothing would separate several")
     }
   }
 
@@ -88,7 +89,7 @@ struct Token: ParsableCommand {
         let bytes = try WholeText.read(raw)
         guard !bytes.isEmpty, bytes.count <= DeviceToken.longest else {
           throw FileFault(
-            path: raw, message: "\(bytes.count) bytes, and a token has 1 to \(DeviceToken.longest)")
+            path: raw, message: "\(bytes.count) bytes, but a token has 1 to \(DeviceToken.longest)")
         }
         return [.success(ReadToken(bytes: bytes, isBase64: false))]
       } catch {

@@ -5,12 +5,13 @@ import re
 import socket
 import ssl
 import subprocess
+import threading
 import types
 
 import pytest
 
 from conftest import binary, http2, provider
-from setups import DAY, PRODUCTION, SANDBOX, Authority, Services, joined, openssl, shifted_clock
+from setups import DAY, PRODUCTION, SANDBOX, Authority, Services, joined, openssl, pump, shifted_clock
 from simulator import ROOT
 from terminal import same_screen
 
@@ -85,12 +86,12 @@ def broken(cause, status, about=None):
 # Certificates and keys.
 
 
-@broken("certificate-expired", 1, "renewed")
+@broken("certificate-expired", 1, "renew it")
 def expired(setup):
     return pair(setup, setup.made.root.provider("expired", since=-400 * DAY, until=-30 * DAY))
 
 
-@broken("certificate-not-yet-valid", 1, "begins at")
+@broken("certificate-not-yet-valid", 1, "valid from")
 def not_yet_valid(setup):
     return pair(setup, setup.made.root.provider("tomorrow", since=DAY))
 
@@ -191,7 +192,7 @@ def weak(setup):
     return files("--certificate", joined(setup.directory / "weak.pem", setup.directory / "certificate", setup.directory / "key"))
 
 
-@broken("file-missing", 1, "look at the path")
+@broken("file-missing", 1, "check the path")
 def no_key_file(setup):
     return files("--certificate", setup.made.certificate, "--key", setup.directory / "nowhere.key")
 
@@ -304,7 +305,7 @@ def proxy_asks(setup):
     return at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.proxy('407 Proxy Authentication Required')}")
 
 
-@broken("proxy-without-way", 3, "does not reach")
+@broken("proxy-without-way", 3, "cannot reach")
 def proxy_without_way(setup):
     return at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.proxy('502 Bad Gateway')}")
 
@@ -314,7 +315,7 @@ def proxy_that_is_none(setup):
     return at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.greets()}")
 
 
-@broken("proxy-unreachable", 3, "leave it away")
+@broken("proxy-unreachable", 3, "leave it out")
 def proxy_is_down(setup):
     return at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.closed()}")
 
@@ -366,7 +367,7 @@ def revocation_list_that_is_none(setup):
     return files("--certificate", setup.made.both, "--crl", setup.made.both)
 
 
-@broken("service-self-signed", 3, "by itself")
+@broken("service-self-signed", 3, "self-signed")
 def self_signed(setup):
     key, certificate = setup.directory / "self.key", setup.directory / "self.pem"
     openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
@@ -425,41 +426,41 @@ def nobody_pushes_and_an_address_is_pasted(setup):
     return ["--host", f"https://127.0.0.1:{simulator.ready['http2_port']}/", "--ca", simulator.ready["ca"]]
 
 
-@broken("alert-unknown-ca", 3, "chain into --certificate")
+@broken("alert-unknown-ca", 3, "chain into the --certificate file")
 def certificate_of_another_authority(setup):
     words = binary(setup.start())
     words[words.index("--certificate") + 1] = setup.made.both
     return words
 
 
-@broken("alert-unknown-ca", 3, "chain into --certificate")
+@broken("alert-unknown-ca", 3, "chain into the --certificate file")
 def refused_behind_a_handshake_of_tls_1_3(setup):
     return at(setup.services.tls(*setup.made.server, authority=setup.made.stranger.certificate), setup.made)
 
 
-@broken("alert-unknown-ca", 3, "chain into --certificate")
+@broken("alert-unknown-ca", 3, "chain into the --certificate file")
 def refused_behind_it_by_a_binary_gateway(setup):
     return [*refused_behind_a_handshake_of_tls_1_3(setup), "--protocol", "binary"]
 
 
-@broken("alert-unknown-ca", 3, "chain into --certificate")
+@broken("alert-unknown-ca", 3, "chain into the --certificate file")
 def refused_with_tls_1_3_alone(setup):
     return at(setup.services.tls(*setup.made.server, authority=setup.made.stranger.certificate,
                                  lowest=ssl.TLSVersion.TLSv1_3), setup.made)
 
 
-@broken("alert-unknown-ca", 3, "chain into --certificate")
+@broken("alert-unknown-ca", 3, "chain into the --certificate file")
 def refused_with_tls_1_3_alone_by_a_binary_gateway(setup):
     return at(setup.services.tls(*setup.made.server, authority=setup.made.stranger.certificate,
                                  lowest=ssl.TLSVersion.TLSv1_3), setup.made, "--protocol", "binary")
 
 
-@broken("alert-certificate-revoked", 3, "issued anew")
+@broken("alert-certificate-revoked", 3, "a new certificate")
 def revoked(setup):
     return http2(setup.start("--http2-port", 0, faults={"handshake_alert": "certificate_revoked"}))
 
 
-@broken("alert-access-denied", 3, "lets it not in")
+@broken("alert-access-denied", 3, "does not let it in")
 def turned_away(setup):
     return binary(setup.start(faults={"handshake_alert": "access_denied"}))
 
@@ -494,12 +495,12 @@ def token_of_another_time(setup):
     return pushed(setup, "ExpiredProviderToken")
 
 
-@broken("push-bad-certificate-environment", 1, "other of Apple's services")
+@broken("push-bad-certificate-environment", 1, "Apple's other service")
 def certificate_at_another_service(setup):
     return pushed(setup, "BadCertificateEnvironment")
 
 
-@broken("push-unregistered", 1, "no more on the device")
+@broken("push-unregistered", 1, "no longer on the device")
 def gone(setup):
     return pushed(setup, "Unregistered")
 
@@ -653,3 +654,152 @@ def test_every_rejection_is_explained(tool, setup):
         found = [one for one in json.loads(tool("doctor", *words).stdout)["checks"] if "cause" in one]
         assert len(found) == 1 and found[0]["message"].startswith(f"rejected: {reason}, "), found
         assert "ask the service's operator" not in found[0]["remedy"], found
+
+
+# What is no longer where it was.
+
+
+@pytest.mark.parametrize("words, cause, said", [
+    (["--protocol", "binary"], "binary-gateway-gone", "gateway.push.apple.com:2195"),
+    (["--protocol", "binary", "--sandbox"], "binary-gateway-gone", "gateway.sandbox.push.apple.com:2195"),
+    (["--host", "gateway.push.apple.com"], "binary-gateway-gone", "leave out --protocol binary, --host and --port"),
+    (["--host", "ssl://Gateway.Push.Apple.com:2195"], "binary-gateway-gone", "HTTP/2"),
+    (["--host", "feedback.push.apple.com:2196"], "feedback-gone", "410"),
+    (["--protocol", "binary", "--host", "feedback.sandbox.push.apple.com", "--port", 2196], "feedback-gone", "apns feedback --from"),
+    (["--port", 2195], "port-of-channels", "api-manage-broadcast.sandbox.push.apple.com"),
+    (["--port", 2196], "port-of-channels", "api-manage-broadcast.push.apple.com"),
+    (["--sandbox", "--port", 2195], "port-of-channels", "443 or 2197"),
+    (["--host", "api-manage-broadcast.push.apple.com"], "channels-port", "--port 2196"),
+    (["--host", "api-manage-broadcast.push.apple.com:2195"], "channels-port", "--port 2196"),
+    (["--host", "api-manage-broadcast.sandbox.push.apple.com:2196"], "channels-port", "--port 2195"),
+    (["--protocol", "binary", "--host", "api.push.apple.com"], "binary-gateway-gone", "pushes go to"),
+])
+def test_old_addresses(tool, made, words, cause, said):
+    """Whether it connects or not."""
+    for more, status in (["--offline"], 1), (["--proxy", "127.0.0.1:1"], 3):
+        ran = tool("doctor", "--certificate", made.both, *words, *more, "--json")
+        told = json.loads(ran.stdout)
+        found = [one for one in told["checks"] if one.get("cause") == cause]
+        assert ran.returncode == status and len(found) == 1 and told["ok"] is False, told
+        assert said in found[0]["about"] + found[0]["message"] + found[0]["remedy"], found
+        assert [one["cause"] for one in told["checks"] if "cause" in one] == [cause], told
+
+
+@pytest.mark.parametrize("words", [[], ["--sandbox"], ["--port", 2197], ["--host", "api-manage-broadcast.push.apple.com:2196"],
+                                   ["--host", "relay.example.com:2195"], ["--protocol", "binary", "--host", "relay.example.com"]])
+def test_other_addresses_are_not_old(tool, made, words):
+    ran = tool("doctor", "--certificate", made.both, *words, "--offline", "--json")
+    assert ran.returncode == 0, ran.stdout
+
+
+def led(setup, host, **arguments):
+    """A service with Apple's name, as a proxy leads to it."""
+    port = setup.services.tls(*setup.made.root.server("apple", names=f"DNS:{host}"), **arguments)
+
+    def talk(connection):
+        request = b""
+        while not request.endswith(b"\r\n\r\n"):
+            request += connection.recv(4096)
+        far = socket.create_connection(("127.0.0.1", port))
+        setup.services.sockets.append(far)
+        connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        for one, other in ((connection, far), (far, connection)):
+            setup.services.threads.append(threading.Thread(target=pump, args=(one, other), daemon=True))
+            setup.services.threads[-1].start()
+
+    return ["--certificate", setup.made.both, "--ca", setup.made.ca, "--proxy", f"127.0.0.1:{setup.services.serve(talk)}", "--connect-timeout", 20]
+
+
+def test_somebody_answers_at_an_old_address(tool, setup):
+    """A relay, say: it works, and should not stay so."""
+    ran = tool("doctor", *led(setup, "gateway.push.apple.com", alpn=()), "--protocol", "binary", "--json")
+    told = json.loads(ran.stdout)
+    assert ran.returncode == 1 and told["reachable"] is True, told
+    assert [(one["cause"], one["state"]) for one in told["checks"] if "cause" in one] == [("binary-gateway-gone", "warning")]
+
+
+def test_the_service_of_channels_takes_no_pushes(tool, setup):
+    host = "api-manage-broadcast.push.apple.com"
+    ran = tool("doctor", *led(setup, host), "--host", f"{host}:2196", "--token", "5f79cfda" * 8, "--json")
+    told = json.loads(ran.stdout)
+    assert ran.returncode == 0 and [one for one in told["checks"] if one["state"] == "skipped" and "takes no pushes" in one["message"]], told
+
+
+# Which environment a token is of.
+
+
+def environments(setup, *tokens):
+    """Two of them, each with the tokens that it does not know; and the words for the first one."""
+    services = []
+    for number, unknown in enumerate(tokens):
+        (setup.directory / f"bad-{number}").write_text("".join(f"{token}\n" for token in unknown))
+        services.append(setup.start("--http2-port", 0, "--bad-tokens", setup.directory / f"bad-{number}", control=True))
+    return services, [*http2(services[0]), "--other-environment", f"127.0.0.1:{services[1].ready['http2_port']}"]
+
+
+def received(simulator):
+    return simulator.control("GET", "/counters")[1]["received"]
+
+
+def test_which_environment_a_token_is_of(tool, setup):
+    mine, theirs, nobodys = "5f79cfda" * 8, "5f79cfdb" * 8, "5f79cfdc" * 8
+    (first, second), words = environments(setup, [theirs, nobodys], [mine, nobodys])
+    place = words[-1]
+
+    ran = tool("doctor", *words, "--token", mine, "--json")
+    told = json.loads(ran.stdout)["checks"]
+    assert ran.returncode == 0 and [one for one in told if one["about"] == "token" and "accepts a push to it" in one["message"]], told
+    # The other one is not asked where there is no need.
+    assert (received(first), received(second)) == (1, 0)
+
+    ran = tool("doctor", *words, "--token", theirs, "--json")
+    found = [one for one in json.loads(ran.stdout)["checks"] if "cause" in one]
+    assert ran.returncode == 1 and [one["cause"] for one in found] == ["token-of-other-environment"], found
+    assert f"{place} accepts a push to it" in found[0]["message"] and f"--host {place}" in found[0]["remedy"]
+
+    ran = tool("doctor", *words, "--token", nobodys, "--json")
+    found = [one for one in json.loads(ran.stdout)["checks"] if "cause" in one]
+    assert [one["cause"] for one in found] == ["push-bad-device-token"] and place in found[0]["message"], found
+    assert "typing errors" in found[0]["remedy"]
+
+    # Nothing goes to the other one that nobody allowed.
+    before = received(second)
+    ran = tool("doctor", *words[:-2], "--token", theirs, "--json")
+    assert ran.returncode == 1 and received(second) == before, ran
+
+
+def test_the_other_environment_is_asked_about_unknown_tokens_only(tool, setup):
+    (first, second), words = environments(setup, [], [])
+    assert first.control("PUT", "/faults", json.dumps({"bad_every": 1, "bad_reason": "DeviceTokenNotForTopic"}))[0] == 200
+    told = json.loads(tool("doctor", *words, "--token", "5f79cfda" * 8, "--json").stdout)["checks"]
+    assert [one["cause"] for one in told if "cause" in one] == ["push-device-token-not-for-topic"]
+    assert (received(first), received(second)) == (1, 0)
+
+
+def test_an_environment_that_does_not_say(tool, setup):
+    token = "5f79cfda" * 8
+    (_, second), words = environments(setup, [token], [])
+    assert second.control("PUT", "/faults", json.dumps({"bad_every": 1, "bad_reason": "BadEnvironmentKeyIdInToken"}))[0] == 200
+    told = json.loads(tool("doctor", *words, "--token", token, "--json").stdout)["checks"]
+    assert [one["cause"] for one in told if "cause" in one] == ["push-bad-device-token"]
+    assert [one for one in told if one["state"] == "skipped" and "BadEnvironmentKeyIdInToken" in one["message"]], told
+    words[-1] = f"127.0.0.1:{setup.services.closed()}"
+    told = json.loads(tool("doctor", *words, "--token", token, "--json").stdout)["checks"]
+    assert [one["cause"] for one in told if "cause" in one] == ["push-bad-device-token"]
+    assert [one for one in told if one["state"] == "skipped" and "gave no answer" in one["message"]], told
+
+
+@pytest.mark.parametrize("words, said", [
+    ([], "--other-environment is for --token"), (["--token", "5f", "--protocol", "binary"], "for HTTP/2 only"),
+    (["--token", "5f", "--sandbox"], "is the one that is checked"),
+])
+def test_usage_of_the_other_environment(tool, words, said):
+    ran = tool("doctor", "--other-environment", "sandbox", *words)
+    assert ran.returncode == 2 and said in ran.stderr, ran
+
+
+def test_a_scoped_key(tool, setup):
+    simulator = setup.start("--http2-port", 0, faults={"bad_every": 1, "bad_reason": "BadEnvironmentKeyIdInToken"})
+    ran = tool("doctor", *http2(simulator), "--token", "5f79cfda" * 8)
+    told = " ".join(ran.stdout.split())
+    assert ran.returncode == 1 and "other environment, or for certain topics" in told and "add or leave out --sandbox, give a --topic" in told

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from test_help import COMMANDS
+from test_help import COMMANDS, OF_CHANNEL
 
 HEX = "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
 GONE = 1_700_000_000
@@ -24,9 +24,9 @@ def examples(text):
     return found
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS])
+@pytest.mark.parametrize("command", ["", *COMMANDS, *OF_CHANNEL])
 def test_help_is_80_columns_wide(tool, command):
-    for words in [command, "--help"], ["help", command]:
+    for words in [*command.split(), "--help"], ["help", *command.split()]:
         ran = tool(*filter(None, words), env={"COLUMNS": "80"})
         assert ran.returncode == 0
         assert [line for line in ran.stdout.split("\n") if len(line) > 80] == []
@@ -39,6 +39,12 @@ def own(tool, path):
     return [(text, shlex.split(text.replace("\\\n", " "))) for text in examples(tool(path, "--help", env={"COLUMNS": "80"}).stdout)]
 
 
+def scripts(text):
+    """Paragraphs that are to be pasted as they are."""
+    blocks = re.split(r"\n(?: *\n)+", text.split("\nUSAGE:")[0].removeprefix("OVERVIEW:"))
+    return [block for block in blocks if re.match(r" {4}(?! )(apns|channel=)", block)]
+
+
 class Shell:
     """Bash, in a directory that has the files of the examples. Its `apns` is told where the
     service is behind all that was typed, as Apple's is not to be reached here."""
@@ -48,7 +54,7 @@ class Shell:
         key = directory / "AuthKey_ABCDE12345.p8"
         subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-out", key],
                        check=True, capture_output=True)
-        self.simulator = start("--http2-port", 0, "--provider-key", f"ABCDE12345:TEAM123456:{key}", "--feedback", self.write(
+        self.simulator = start("--http2-port", 0, "--channels-port", 0, "--provider-key", f"ABCDE12345:TEAM123456:{key}", "--feedback", self.write(
             "gone", f"{GONE} {'cd' * 32}\n"), control=True)
         ready = self.simulator.ready
         (directory / "simulator-certificates").symlink_to(ready["certificates"])
@@ -57,6 +63,7 @@ class Shell:
         subprocess.run(["openssl", "pkcs12", "-export", "-in", ready["provider"], "-out", directory / "provider.p12",
                         "-passout", "pass:secret"], check=True, capture_output=True)
         self.write("devices.csv", f"token,name,registered\n{HEX},Ann,5\n{'ab' * 32},Bob,5\n")
+        self.write("state.json", '{"score": "1 : 0"}')
         self.write("push.json", '{"aps":{"alert":{"loc-key":"HI"}}}')
         (directory / "fr.lproj").mkdir()
         self.write("fr.lproj/Localizable.strings", '"HI" = "Salut";\n')
@@ -112,9 +119,31 @@ def test_examples_do_what_they_say(tool, shell, command):
             ran = shell.paste(text, *service(shell, words))
         assert ran.returncode == 0, (text, ran)
         if command == "send":
-            assert "Passed over: 2" in ran.stderr if "--resume" in words else "accepted in " in ran.stderr, (text, ran)
+            assert "Skipped: 2" in ran.stderr if "--resume" in words else "accepted in " in ran.stderr, (text, ran)
     if command == "send":
-        assert len(shell.simulator.control("GET", "/accepted?from=0&limit=9")[1]["notifications"]) == 4
+        assert len(shell.simulator.control("GET", "/accepted?from=0&limit=9")[1]["notifications"]) == 5
+
+
+def test_channel_examples(tool, shell):
+    """Each as a script, after one that made the channel it names."""
+    ready = shell.simulator.ready
+    trust = f"--host 127.0.0.1 --ca {ready['ca']}"
+    own = f'case $1 in send) more="--port {ready["http2_port"]} --topic com.example.app";; *) more="--port {ready["channels_port"]}";; esac\n'
+    typed = [(command, script) for command in ["channel", *OF_CHANNEL[:1], *OF_CHANNEL[1:]]
+             for script in scripts(tool(*command.split(), "--help", env={"COLUMNS": "80"}).stdout)]
+    assert [command for command, _ in typed] == ["channel", *OF_CHANNEL[:3], "channel list", OF_CHANNEL[3]]
+    channel = None
+    for command, script in typed:
+        if channel:
+            script = script.replace("dHN0LXNyY2gtY2hubA==", channel)
+        ran = subprocess.run(["bash", "-c", f'set -o pipefail\napns() {{ {own} "{tool.path}" "$@" {trust} $more; }}\n{script}\n'],
+                             cwd=shell.directory, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+        assert ran.returncode == 0, (script, ran)
+        if command == "channel create":
+            channel = ran.stdout.rstrip()
+        if command == "channel delete":
+            assert ran.stdout == f"{channel}  deleted\n"
+    assert len(shell.simulator.control("GET", "/accepted?from=0&limit=9")[1]["notifications"]) == 3
 
 
 def test_simulator_examples_start(tool, start, tmp_path):

@@ -166,7 +166,7 @@ def test_also_rejected(tool, tmp_path):
     assert ran.returncode == 0, ran.stderr
     assert (tmp_path / "list.csv").read_text().split()[1:] == [
         f"{token},{GONE + (n == 1)}" for n, token in enumerate(TOKENS) if n in (1, 2, 3, 4)]
-    assert "Warning: 3 tokens are taken for gone that were rejected only" in ran.stderr
+    assert "Warning: 3 rejected tokens are removed as if they were gone" in ran.stderr
     assert "sandbox and production" in ran.stderr and "topic" in ran.stderr and "apns doctor --token" in ran.stderr
     assert tool(*words, "--also-rejected", "--in-place", "--ignore-registration").returncode == 0
     assert [line[:64] for line in (tmp_path / "list.csv").read_text().split()[1:]] == TOKENS[3:5]
@@ -192,11 +192,11 @@ def test_a_provider_mistaken_loses_no_list(tool, tmp_path):
     assert (tmp_path / "list").read_text() == text and sorted(path.name for path in tmp_path.iterdir()) == ["list", "results"]
     # A new list is another matter: the old one is there.
     ran = tool(*words, "--output", "new")
-    assert ran.returncode == 0 and "Warning: 6 tokens" in ran.stderr and (tmp_path / "new").read_text() == ""
+    assert ran.returncode == 0 and "Warning: 6 rejected tokens" in ran.stderr and (tmp_path / "new").read_text() == ""
 
 
 def test_also_rejected_of_what_cannot_tell(tool):
     ran = tool("feedback", "--also-rejected", "--certificate", "x.pem")
-    assert ran.returncode == 2 and "--also-rejected is for results of apns send" in ran.stderr
+    assert ran.returncode == 2 and "--also-rejected needs results of apns send" in ran.stderr
     ran = tool("feedback", "--also-rejected", "--from", "results", "--csv")
     assert ran.returncode == 2 and "--csv" in ran.stderr

@@ -12,7 +12,8 @@ from conftest import http2, lines
 from simulator import ROOT
 from terminal import same_screen
 
-COMMANDS = ["send", "feedback", "doctor", "payload", "token", "simulate", "completions"]
+COMMANDS = ["send", "channel", "feedback", "doctor", "payload", "token", "simulate", "completions"]
+OF_CHANNEL = [f"channel {one}" for one in ("create", "show", "list", "delete")]
 
 
 def test_root(tool):
@@ -23,12 +24,12 @@ def test_root(tool):
 
 @pytest.mark.parametrize("typed, meant", [
     ("snd", "send"), ("Send", "send"), ("sned", "send"), ("feedbak", "feedback"), ("doc", "doctor"), ("pyaload", "payload"),
-    ("tokens", "token"), ("simulator", "simulate"), ("completion", "completions"), ("push", "send"), ("version", "--version")])
+    ("tokens", "token"), ("simulator", "simulate"), ("completion", "completions"), ("push", "send"), ("channels", "channel"), ("version", "--version")])
 def test_a_misspelt_subcommand(tool, typed, meant):
     for words in [typed], [typed, "--alert", "x"], ["help", typed]:
         ran = tool(*words)
         assert ran.returncode == 2 and ran.stdout == ""
-        assert f"'{typed}' is no subcommand. Did you mean '{meant}'?" in ran.stderr, ran.stderr
+        assert f"'{typed}' is not a subcommand. Did you mean '{meant}'?" in ran.stderr, ran.stderr
 
 
 def test_words_that_are_no_slips(tool):
@@ -39,7 +40,7 @@ def test_words_that_are_no_slips(tool):
         assert tool("help", command).stdout == tool(command, "--help").stdout
     assert "Did you mean '--tokens'?" in tool("send", "--tokns", "x").stderr
     # A subcommand's own words are its own.
-    assert "is no subcommand" not in tool("send", "snd").stderr
+    assert "is not a subcommand" not in tool("send", "snd").stderr
 
 
 def test_version(tool):
@@ -66,17 +67,17 @@ def test_each_member_of_the_results_is_explained(tool, start, tmp_path):
     told = told[told.index("RESULTS are"):]
     subprocess.run([ROOT / "Sources/Manual/tool-pages", "0", tmp_path, tool.path], check=True)
     page = (tmp_path / "man1/apns-send.1").read_text()
-    for member in members | {"status", "http_status", "apns_id", "again"}:
+    for member in members | {"status", "http_status", "apns_id", "again", "retry_after"}:
         assert f'"{member}"' in told or re.search(rf"^    {member}$", told, re.M), member
         assert f'"{member}"' in page or f".It Li {member}\n" in page, member
 
 
-@pytest.mark.parametrize("command", COMMANDS[:5])
+@pytest.mark.parametrize("command", COMMANDS[:6])
 def test_help_has_an_example_and_the_exit_status(tool, command):
     ran = tool(command, "--help")
     assert ran.returncode == 0 and ran.stderr == ""
-    assert re.search(rf"^ +(echo .*)?apns {command} \S", ran.stdout, re.M)
-    for status in ("0 where", "1 where", "2 where", "3 where"):
+    assert re.search(rf"^ +(echo .*|channel=\$\()?apns {command} \S", ran.stdout, re.M)
+    for status in ("0 if", "1 if", "2 if", "3 if"):
         assert status in " ".join(ran.stdout.split())
     assert "--json" in ran.stdout
 
@@ -86,7 +87,7 @@ def test_completions(tool, shell, tmp_path):
     ran = tool("completions", shell)
     script = ran.stdout
     assert ran.returncode == 0 and script == tool("--generate-completion-script", shell).stdout
-    for command in COMMANDS:
+    for command in [*COMMANDS, "create", "delete"]:
         assert command in script
     assert "--resume" in script or "resume" in script
     if shutil.which(shell):
@@ -106,8 +107,8 @@ def test_completions_for_no_shell(tool):
 
 def test_manual_pages(tool, tmp_path):
     subprocess.run([ROOT / "Sources/Manual/tool-pages", "0", tmp_path, tool.path], check=True)
-    for command in COMMANDS:
-        page = (tmp_path / f"man1/apns-{command}.1").read_text()
+    for command in [*COMMANDS, *OF_CHANNEL]:
+        page = (tmp_path / f"man1/apns-{command.replace(' ', '-')}.1").read_text()
         assert ".Sh EXIT STATUS" in page
         if command not in ("simulate", "completions"):
             assert "could not be reached" in page.replace("\n", " ")

@@ -1,6 +1,7 @@
 """apns send over today's interface, and what comes of its answers."""
 
 import json
+import re
 import uuid
 
 from conftest import http2, lines, outcomes
@@ -20,9 +21,9 @@ def test_with_a_provider_token(tool, start):
     simulator = start("--http2-port", 0, control=True)
     name = str(uuid.uuid4())
     terminal = tool.terminal("send", *token_words(simulator), "--topic", "com.example.app", "--alert", "Hello",
-                             "--apns-id", name, "--collapse-id", "one", "--expires-in", 60, HEX, columns=100)
+                             "--apns-id", name, "--collapse-id", "one", "--expires-in", 60, HEX, columns=140)
     assert terminal.end() == 0
-    same_screen("send-http2", terminal.screen())
+    same_screen("send-http2", re.sub(r"(?<=unique id )[0-9a-f-]{36}", "<an id>", terminal.screen()))
     one = simulator.control("GET", "/accepted?from=0&limit=10")[1]["notifications"][0]
     assert one["token"] == HEX and name in json.dumps(one) and "com.example.app" in json.dumps(one)
 
@@ -57,7 +58,7 @@ def test_put_off_to_the_end(tool, start):
     simulator = start("--http2-port", 0, faults={"bad_every": 1, "bad_reason": "TooManyProviderTokenUpdates"})
     words = ["send", *token_words(simulator), "--topic", "com.example.app", "--alert", "Hello", "--drain", 1, HEX]
     ran = tool(*words)
-    assert ran.returncode == 1 and "unknown: the service's last word was TooManyProviderTokenUpdates" in ran.stdout, ran
+    assert ran.returncode == 1 and "unknown: the service's last answer was TooManyProviderTokenUpdates" in ran.stdout, ran
     told = json.loads(tool(*words, "--json").stdout.splitlines()[0])
     assert (told["outcome"], told["http_status"]) == ("unknown", 429) and "TooManyProviderTokenUpdates" in told["reason"]
 

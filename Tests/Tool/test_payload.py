@@ -71,7 +71,7 @@ def test_keys_that_the_strings_have_not(tool, tmp_path):
 
 def test_a_silent_push(tool):
     ran = tool("payload", stdin='{"aps":{"content-available":1}}')
-    assert ran.returncode == 0 and "Nothing is shown: the app is woken" in ran.stdout
+    assert ran.returncode == 0 and "Nothing is shown, the app is woken" in ran.stdout
 
 
 def test_text_from_elsewhere_moves_nothing_in_the_terminal(tool, tmp_path):

@@ -178,7 +178,7 @@ def test_a_finished_run_again_ends_as_it_did(tool, start, tmp_path):
         text = (tmp_path / name).read_text()
         ran = tool(*words, "--resume")
         assert ran.returncode == status, ran
-        assert f"Passed over: {len(tokens)} that had their end" in ran.stderr
+        assert f"Skipped: {len(tokens)} that already had an outcome" in ran.stderr
         assert ("1 of them not accepted" in ran.stderr) == bool(status)
         totals = json.loads(tool(*words, "--resume", "--json").stdout)
         assert (totals["passed_over"], totals["passed_over_not_accepted"]) == (len(tokens), status)
@@ -206,7 +206,7 @@ def test_a_line_cut_off_is_not_believed(tool, start, tmp_path):
     (tmp_path / "results").write_text(text[:-20])
     ran = tool(*words, "--resume")
     assert ran.returncode == 0, ran.stderr
-    assert "Passed over: 9" in ran.stderr and "In doubt: " in ran.stderr
+    assert "Skipped: 9" in ran.stderr and "In doubt: " in ran.stderr
     assert outcomes(tmp_path / "results")[-1]["again"] is True
     (tmp_path / "results").write_text(text.replace('"n"', '"m', 1))
     ran = tool(*words, "--resume")
@@ -223,7 +223,7 @@ def test_one_writer(tool, start, tmp_path):
     ran = tool(*words, "--resume")
     running.kill()
     running.communicate()
-    assert ran.returncode == 2 and "another run is writing it" in ran.stderr
+    assert ran.returncode == 2 and "another run is writing to it" in ran.stderr
 
 
 def test_results_are_their_owners(tool, start, tmp_path, open_umask):

@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from conftest import binary, lines, outcomes, provider
+import prometheus
+from conftest import binary, http2, lines, mode, outcomes, provider
 from terminal import same_screen
 
 HEX = "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
@@ -57,6 +58,19 @@ def test_a_bad_one(tool, start, bad):
     assert totals["done"] and totals["accepted"] == totals["rejected"] == 1
 
 
+def test_verbose(tool, start):
+    simulator = start()
+    quiet = tool("send", *binary(simulator), "--alert", "A secret", HEX)
+    assert "connection 1" not in quiet.stderr
+    ran = tool("send", *binary(simulator), "--alert", "A secret", HEX, "--verbose")
+    assert ran.returncode == 0
+    assert re.search(r"^info: connection 1: connected to .* in \d+ ms$", ran.stderr, re.MULTILINE)
+    assert "trace: " not in ran.stderr
+    ran = tool("send", *binary(simulator), "--alert", "A secret", HEX, "-vv")
+    assert re.search(rf"^trace: connection 1: > notification 1 to {HEX[:8]}…, \d+ bytes$", ran.stderr, re.MULTILINE)
+    assert "secret" not in ran.stderr and HEX[:9] not in ran.stderr
+
+
 def test_usage(tool):
     terminal = tool.terminal("send", "--alert", "Hello")
     assert terminal.end() == 2
@@ -64,7 +78,7 @@ def test_usage(tool):
     for words, said in (
         (["--topic", "a.b", "--protocol", "binary"], "--topic is for HTTP/2"),
         (["--resume"], "--results"), (["--payload", "x", "--badge", "1"], "whole payload"),
-        (["--badge", "nine"], "--badge is a number"), (["--rate", "0"], "--rate"),
+        (["--badge", "nine"], "--badge must be a number"), (["--rate", "0"], "--rate"),
         (["--p8", "x.p8"], "--team-id"), (["--certificate", "none.pem"], "none.pem")):
         ran = tool("send", "--alert", "Hello", *words, HEX) if "--payload" not in words else tool("send", *words, HEX)
         assert ran.returncode == 2 and said in ran.stderr, (words, ran.stderr)
@@ -132,7 +146,7 @@ def test_lists_that_cannot_be(tool, start, tmp_path):
     simulator = start()
     (tmp_path / "list.csv").write_text(f"id,token\n1,{HEX}\n")
     ran = tool("send", *binary(simulator), "--tokens", "list.csv", "--alert", "{{nmae}}")
-    assert ran.returncode == 2 and "{{nmae}} is no column of list.csv: it has id, token" in ran.stderr
+    assert ran.returncode == 2 and "{{nmae}} is not a column of list.csv, which has id, token" in ran.stderr
     (tmp_path / "other.csv").write_text(f"id,device\n1,{HEX}\n")
     ran = tool("send", *binary(simulator), "--tokens", "other.csv", "--alert", "x")
     assert ran.returncode == 2 and "no column 'token'" in ran.stderr
@@ -175,7 +189,7 @@ def test_results_are_not_written_over(tool, start, tmp_path):
     ran = tool(*words)
     assert ran.returncode == 2 and "--resume" in ran.stderr
     ran = tool(*words, "--resume")
-    assert ran.returncode == 0 and "Passed over: 10" in ran.stderr
+    assert ran.returncode == 0 and "Skipped: 10" in ran.stderr
     words[words.index("{{number}}")] = "other {{number}}"
     ran = tool(*words, "--resume")
     assert ran.returncode == 2 and "another run" in ran.stderr
@@ -190,8 +204,8 @@ def test_control_c_drains_and_reports(tool, start, tmp_path):
     terminal.until(r"waiting").interrupt()
     assert terminal.end() == 1
     screen = terminal.screen()
-    assert "Interrupted: waiting for the service's word on" in screen
-    assert "The list is not at its end: the same command with --resume goes on" in screen
+    assert "Interrupted: waiting for " in screen
+    assert "The list is not finished: continue with the same command and --resume" in screen
     done = outcomes(tmp_path / "results")
     assert 0 < len(done) < 5000 and {one["outcome"] for one in done} == {"accepted"}
     assert len(done) == len(accepted(simulator))
@@ -259,7 +273,7 @@ def test_proxy_and_names(tool, start):
     assert ran.returncode == 3 and "the proxy" in ran.stderr, ran.stderr
     for proxy in "nothing", "https://127.0.0.1:1", "http://127.0.0.1:1/x":
         ran = tool("send", *binary(simulator), "--alert", "x", "--proxy", proxy, HEX)
-        assert ran.returncode == 2 and "--proxy is [USER@]HOST:PORT" in ran.stderr, ran.stderr
+        assert ran.returncode == 2 and "--proxy must be [USER@]HOST:PORT" in ran.stderr, ran.stderr
     ran = tool("send", *binary(simulator), "--alert", "x", "--server-name", "other.example", HEX)
     assert ran.returncode == 3 and "other.example" in ran.stderr
 
@@ -285,7 +299,7 @@ def test_connections_lost_for_good(tool, start, tmp_path):
     simulator.process.kill()
     out, err = running.communicate(timeout=240)
     assert running.returncode == 3, (out, err)
-    assert "--resume goes on" in err
+    assert "with the same command and --resume" in err
 
 
 def test_without_http2_or_with(tool, start):
@@ -307,7 +321,7 @@ def test_pinned_keys_and_revocation_lists(tool, start, tmp_path):
     send = ["send", *binary(simulator), "--alert", "Hello", HEX]
     assert tool(*send, "--pin", other, "--pin", pin).returncode == 0
     ran = tool(*send, "--pin", other)
-    assert ran.returncode == 3 and "no key of its chain is pinned; its own is sha256//" in ran.stderr, ran.stderr
+    assert ran.returncode == 3 and "no key in its chain is pinned; its own key is sha256//" in ran.stderr, ran.stderr
     ran = tool(*send, "--pin", pin[1:])
     assert ran.returncode == 2 and "pinned_keys[0]" in ran.stderr, ran.stderr
     for path in simulator.ready["ca"], "nowhere.crl":
@@ -338,10 +352,10 @@ def test_a_host_with_its_port(tool, start, form):
 
 @pytest.mark.parametrize("host, said", [
     ("https://api.push.apple.com/3/device/", "'/3/device/' is a path"), ("api.push.apple.com/?x", "'/?x' is a path"),
-    ("http://api.push.apple.com", "without TLS"), ("ftp://x", "'ftp://'"), ("x:0", "':0' is no port"), ("x:65536", "no port"),
-    ("x:", "no port"), ("x:+1", "no port"), ("", "names no host"), ("https://", "names no host"), ("https://:443", "names no host"), ("a b", "space"),
-    ("me:secret@x", "a user before '@'"), ("[::1", "no ']'"), ("[::1]443", "behind ']'"), ("[]:1", "names no host"),
-    ("x:2197 --port 443", "--host says port 2197, and --port 443")])
+    ("http://api.push.apple.com", "without TLS"), ("ftp://x", "'ftp://'"), ("x:0", "':0' is not a port"), ("x:65536", "not a port"),
+    ("x:", "not a port"), ("x:+1", "not a port"), ("", "names no host"), ("https://", "names no host"), ("https://:443", "names no host"), ("a b", "space"),
+    ("me:secret@x", "a user before '@'"), ("[::1", "no ']'"), ("[::1]443", "after ']'"), ("[]:1", "names no host"),
+    ("x:2197 --port 443", "--host has port 2197, but --port is 443")])
 def test_a_host_that_is_none(tool, host, said):
     host, *more = host.split(" --") if " --" in host else [host]
     for command in (["send", "--alert", "x", HEX], ["doctor"], ["feedback"]):
@@ -365,19 +379,19 @@ def test_nobody_pushes(tool, start):
     trust = ["--host", "127.0.0.1", "--ca", simulator.ready["ca"], "--alert", "x", HEX]
     ran = tool("send", "--protocol", "binary", "--port", simulator.gateway[1], *trust)
     assert ran.returncode == 3 and "Warning: neither a certificate nor a key is given" in ran.stderr
-    assert "it was shown no certificate and wants one" in ran.stderr and "--certificate" in ran.stderr.splitlines()[-1], ran.stderr
+    assert "it wants a certificate and got none" in ran.stderr and "--certificate" in ran.stderr.splitlines()[-1], ran.stderr
     ran = tool("send", "--port", simulator.ready["http2_port"], "--topic", "a.b", *trust)
     assert ran.returncode == 1 and "Warning: neither" in ran.stderr and "MissingProviderToken" in ran.stdout
     ran = tool("send", "--p8", "AuthKey_ABCDE12345.p8", "--team-id", "TEAM123456", "--protocol", "binary", *trust)
     assert ran.returncode == 2 and "--p8 is for HTTP/2 only" in ran.stderr
     ran = tool("feedback", "--p8", "AuthKey_ABCDE12345.p8", "--team-id", "TEAM123456")
-    assert ran.returncode == 2 and "the feedback service wants a certificate" in ran.stderr
+    assert ran.returncode == 2 and "the feedback service needs a certificate" in ran.stderr
 
 
 def test_an_alert_is_explained(tool, start):
     simulator = start(faults={"handshake_alert": "certificate_revoked"})
     ran = tool("send", *binary(simulator), "--alert", "x", HEX)
-    assert ran.returncode == 3 and "the provider's certificate was revoked; have the certificate issued anew" in ran.stderr, ran.stderr
+    assert ran.returncode == 3 and "the provider's certificate was revoked; have a new certificate issued" in ran.stderr, ran.stderr
 
 
 def lost(tool, start, tmp_path):
@@ -409,3 +423,28 @@ def test_lines_of_progress_say_what_they_wait_for(tool, start, tmp_path):
     out, err = running.communicate(timeout=60)
     assert running.returncode == 3
     assert re.search(r"^\d+%, \d+ accepted.*/s.*; .*127\.0\.0\.1:\d+.*Connection refused", err, re.M), err
+
+
+def test_metrics(tool, start, bad, tmp_path):
+    """Whole at any time, readable by node_exporter, and nothing is left beside it."""
+    simulator = start("--http2-port", 0, *bad, control=True)
+    path = tmp_path / "out" / "apns.prom"
+    path.parent.mkdir()
+    (tmp_path / "list").write_text("".join(f"{n:064x}\n" for n in range(2000)) + BAD + "\n")
+    running = tool.start("send", *http2(simulator), "--alert", "Hello", "--tokens", "list", "--rate", 500, "--metrics", path)
+    seen = []
+    while running.poll() is None:
+        if path.exists():
+            samples = prometheus.read(path.read_text(encoding="ascii"))
+            seen.append(prometheus.value(samples, "apns_taken_total"))
+        time.sleep(0.02)
+    assert running.returncode == 1, running.communicate()
+    assert seen == sorted(seen) and seen[0] == 0
+    samples = prometheus.read(path.read_text(encoding="ascii"))
+    assert prometheus.value(samples, "apns_notifications_total", outcome="accepted") == 2000
+    assert prometheus.value(samples, "apns_rejected_total", reason="BadDeviceToken") == 1
+    assert prometheus.value(samples, "apns_connections", state="open") == 0
+    assert mode(path) == "0o644" and list(path.parent.iterdir()) == [path]
+    ran = tool("send", *http2(simulator), "--alert", "Hello", "--metrics", tmp_path / "none" / "x.prom", HEX)
+    assert ran.returncode == 2 and "--metrics: " in ran.stderr and "No such file" in ran.stderr
+    assert simulator.control("GET", "/counters")[1]["accepted"] == 2000

@@ -41,8 +41,8 @@ def test_hints(tool):
         return " / ".join(json.loads(tool("token", "--json", token).stdout)["hints"])
 
     twice = HEX.encode().hex()
-    assert f"meant is {HEX}" in hints(twice)
-    assert "placeholder" in hints("00" * 32)
+    assert f"the token is {HEX}" in hints(twice)
+    assert "made it up" in hints("00" * 32)
     assert "cut off" in hints(HEX[:40])
     assert "longer than 32" in hints("5f79" * 40)
     assert "Xcode" in hints(HEX)

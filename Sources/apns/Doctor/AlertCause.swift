@@ -10,10 +10,10 @@ enum AlertCause {
       return Finding(
         cause: "certificate-wanted", about: about,
         message:
-          "the service ends the handshake (alert \(name)): it was shown no certificate and wants one",
+          "the service ended the handshake (alert \(name)): it wants a certificate and got none",
         remedy: shown.isUnusable
-          ? "mend the certificate first, see above"
-          : "give the provider's, with --certificate or --p12"
+          ? "fix the certificate first, see above"
+          : "give the provider's certificate, with --certificate or --p12"
             + (shown.tokenKey
               ? "; a --p8 key is for HTTP/2 services that take tokens, and is not shown in a handshake"
               : ""))
@@ -23,7 +23,7 @@ enum AlertCause {
         + name.split(whereSeparator: { $0 == "_" || $0 == " " }).joined(separator: "-"),
       about: about,
       message:
-        "the service ends the handshake (alert \(name)): \(known?.meaning ?? "no alert that is known")",
+        "the service ended the handshake (alert \(name)): \(known?.meaning ?? "an unknown alert")",
       remedy: known?.remedy ?? "ask its operator")
   }
 
@@ -49,35 +49,38 @@ enum AlertCause {
     var remedy: String
   }
 
-  private static let renew = "have the certificate issued anew on Apple's account page"
+  private static let renew = "have a new certificate issued on Apple's account page"
   private static let all: [UInt8: Known] = [
     40: Known(
-      name: "handshake_failure", meaning: "no cipher in common, or another certificate is wanted",
+      name: "handshake_failure", meaning: "no cipher in common, or it wants another certificate",
       remedy:
-        "check that the certificate is the service's kind; ask its operator which ciphers it has"),
+        "check that the certificate is of the kind that the service wants; ask its operator which ciphers it supports"
+    ),
     42: Known(
-      name: "bad_certificate", meaning: "it does not take the provider's certificate",
+      name: "bad_certificate", meaning: "it does not accept the provider's certificate",
       remedy:
-        "check that it is a push certificate, and of this service: sandbox and production are two"),
+        "check that it is a push certificate for this service: sandbox and production are separate services"
+    ),
     43: Known(
       name: "unsupported_certificate", meaning: "it does not know this kind of certificate",
-      remedy: "give one with an RSA key"),
+      remedy: "give a certificate with an RSA key"),
     44: Known(
       name: "certificate_revoked", meaning: "the provider's certificate was revoked", remedy: renew),
     45: Known(
-      name: "certificate_expired", meaning: "by its clock the provider's certificate has expired",
+      name: "certificate_expired", meaning: "the provider's certificate has expired by its clock",
       remedy: renew),
     46: Known(
-      name: "certificate_unknown", meaning: "it does not take the provider's certificate",
+      name: "certificate_unknown", meaning: "it does not accept the provider's certificate",
       remedy:
-        "check that it is a push certificate, and of this service: sandbox and production are two"),
+        "check that it is a push certificate for this service: sandbox and production are separate services"
+    ),
     48: Known(
       name: "unknown_ca", meaning: "it does not know who issued the provider's certificate",
       remedy:
-        "put the chain into --certificate, behind the certificate; check that the service is the right one"
+        "put the chain into the --certificate file, after the certificate; check that this is the right service"
     ),
     49: Known(
-      name: "access_denied", meaning: "it knows the provider and lets it not in",
+      name: "access_denied", meaning: "it knows the provider and does not let it in",
       remedy: "ask its operator"),
     70: Known(
       name: "protocol_version", meaning: "no version of TLS in common",
@@ -86,13 +89,13 @@ enum AlertCause {
       name: "insufficient_security", meaning: "it wants stronger ciphers or keys",
       remedy: "update OpenSSL, or have the certificate issued with a longer key"),
     80: Known(
-      name: "internal_error", meaning: "the service is in trouble",
+      name: "internal_error", meaning: "the service has an internal problem",
       remedy: "try later; ask its operator"),
     112: Known(
-      name: "unrecognized_name", meaning: "no service of that name is there",
+      name: "unrecognized_name", meaning: "it has no service of that name",
       remedy: "check --host and --server-name"),
     116: Known(
       name: "certificate_required", meaning: "it wants a certificate",
-      remedy: "give the provider's, with --certificate or --p12"),
+      remedy: "give the provider's certificate, with --certificate or --p12"),
   ]
 }

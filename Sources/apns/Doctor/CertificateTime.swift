@@ -33,22 +33,22 @@ struct CertificateTime {
       return Finding(
         cause: "certificate-not-yet-valid", about: about,
         message:
-          "\(whose) is not yet valid: it begins at \(Clock.written(from)), and the clock says \(Clock.written(now))",
-        remedy: "set the clock if that is wrong; else use the one before it until then")
+          "\(whose) is not yet valid: it is valid from \(Clock.written(from)), and the clock says \(Clock.written(now))",
+        remedy: "set the clock if it is wrong; otherwise use the previous certificate until then")
     case .late:
       return Finding(
         cause: "certificate-expired", about: about,
         message:
           "\(whose) has expired: it was valid until \(Clock.written(until)), and the clock says \(Clock.written(now))",
         remedy:
-          "have it renewed on Apple's account page, with a new request or the old one, and put it in this one's place"
+          "renew it on Apple's account page, with a new request or the old one, and replace this one with it"
       )
     case nil:
       guard until - now < Self.soon, until - from > 2 * Self.soon else { return nil }
       return Finding(
         cause: "certificate-expires-soon", severity: .warning, about: about,
         message: "\(whose) expires in \((until - now) / 86_400) days, at \(Clock.written(until))",
-        remedy: "have it renewed before that: a gateway refuses it from then on")
+        remedy: "renew it before then: afterwards the gateway refuses it")
     }
   }
 }

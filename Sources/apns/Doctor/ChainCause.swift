@@ -16,14 +16,14 @@ struct ChainCause {
     case APNS_CAUSE_PEER_NOT_PINNED:
       return found(
         "service-not-pinned",
-        "ask its operator whether it has a new key; if so, that one with --pin, else somebody stands in between"
+        "ask its operator whether it has a new key; if so, give that with --pin; if not, somebody intercepts the connection"
       )
     case APNS_CAUSE_PEER_REVOKED:
-      return found("service-revoked", "its operator has to have a new certificate issued")
+      return found("service-revoked", "its operator needs a new certificate")
     case APNS_CAUSE_PEER_REVOCATION_LIST:
       return found(
         "revocation-list-missing",
-        "give --crl a list of each issuer in its chain, in PEM and of these days")
+        "give --crl a current list of each issuer in its chain, in PEM")
     case APNS_CAUSE_PEER_NAME: return name(look)
     case APNS_CAUSE_PEER_EXPIRED, APNS_CAUSE_PEER_NOT_YET_VALID: return time(error, look)
     case APNS_CAUSE_PEER_NOT_TRUSTED:
@@ -34,7 +34,7 @@ struct ChainCause {
     }
     return found(
       "service-not-verified",
-      "have the service's operator mend its certificate; see that --ca is its authority")
+      "have the service's operator fix its certificate; check that --ca is its authority")
   }
 
   private func name(_ look: TLSLook) -> Finding {
@@ -44,8 +44,8 @@ struct ChainCause {
       cause: "service-name-mismatch", about: place.name,
       message: "its certificate is for \(list), not for \(place.serverName)",
       remedy: names.isEmpty
-        ? "have it issued anew with its name as subjectAltName"
-        : "--host by one of these names, or --server-name with one of them where the address is right"
+        ? "have a new one issued with its name as subjectAltName"
+        : "use one of these names as --host, or as --server-name if the address is right"
     )
   }
 
@@ -59,12 +59,13 @@ struct ChainCause {
         cause: side == .early ? "service-not-yet-valid" : "service-expired", about: place.name,
         message: fault.message,
         remedy:
-          "see that this machine's clock is right (date -u); else its operator has to renew it")
+          "check that this machine's clock is right (date -u); otherwise its operator has to renew it"
+      )
     }
     return Finding(
       cause: error.cause == APNS_CAUSE_PEER_EXPIRED ? "service-expired" : "service-not-yet-valid",
       about: place.name, message: error.message,
-      remedy: "see that this machine's clock is right (date -u) and --ca is not out of date")
+      remedy: "check that this machine's clock is right (date -u) and --ca is up to date")
   }
 
   /// The service's own, and the last that is reached from it by issuers, whatever order they
@@ -85,7 +86,7 @@ struct ChainCause {
     if known.isEmpty, trust.sources.ca == nil, !TrustCheck.hasDirectory {
       return Finding(
         cause: "trust-store-empty", about: place.name,
-        message: "this machine trusts nobody: its store of authorities is empty or missing",
+        message: "this machine trusts no authority: its certificate store is empty or missing",
         remedy: "install it (Debian: ca-certificates), in containers too, or give --ca")
     }
     if top.isSelfSigned {
@@ -93,7 +94,7 @@ struct ChainCause {
         cause: count == 1 ? "service-self-signed" : "service-root-unknown",
         about: place.name,
         message: count == 1
-          ? "its certificate (\(own.subject)) is issued by itself"
+          ? "its certificate (\(own.subject)) is self-signed"
           : "the root of its chain is not trusted here: \(top.subject)\(elsewhere(top.subject))",
         remedy: root(count == 1))
     }
@@ -102,8 +103,8 @@ struct ChainCause {
       return Finding(
         cause: "service-root-differs", about: place.name,
         message:
-          "it is issued by \(top.issuer), and the one of that name that is trusted here has another key",
-        remedy: "get that authority's present certificate for --ca")
+          "it is issued by \(top.issuer), but the trusted authority of that name has another key",
+        remedy: "get that authority's current certificate for --ca")
     }
     let isIncomplete =
       own.namesIssuersPlace
@@ -114,9 +115,9 @@ struct ChainCause {
       return Finding(
         cause: "service-chain-incomplete", about: place.name,
         message:
-          "it sends its own certificate only, and not that of \(top.issuer), which issued it",
+          "it sends only its own certificate, and not that of \(top.issuer), which issued it",
         remedy:
-          "the service's operator has to put the intermediate certificate behind its own (a full chain); until then it may stand in --ca"
+          "the service's operator has to add the intermediate certificate after its own (a full chain); until then put it into --ca"
       )
     }
     return Finding(
@@ -127,16 +128,16 @@ struct ChainCause {
   }
 
   private func root(_ isOwn: Bool) -> String {
-    if isOwn { return "where it is yours, give that certificate with --ca; else do not trust it" }
+    if isOwn { return "if it is yours, give that certificate with --ca; otherwise do not trust it" }
     return trust.sources.ca == nil
-      ? "give that authority's certificate with --ca (the simulator prints where its is); where it is a public one, update the system's store (Debian: ca-certificates)"
-      : "--ca has to hold that authority's certificate; it stands in place of the system's store"
+      ? "give that authority's certificate with --ca (the simulator prints where its own is); if it is a public one, update the system's store (Debian: ca-certificates)"
+      : "--ca has to contain that authority's certificate; it replaces the system's store"
   }
 
   private func elsewhere(_ name: CertificateName) -> String {
     guard trust.sources.ca != nil, TrustCheck.system.contains(where: { $0.subject == name }) else {
       return ""
     }
-    return "; the system's store has it, but --ca takes that one's place"
+    return "; the system's store has it, but --ca replaces that store"
   }
 }

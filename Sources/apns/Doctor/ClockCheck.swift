@@ -17,7 +17,7 @@ struct ClockCheck {
         report.add(
           Finding(
             cause: "time-server-silent", severity: .warning, about: server,
-            message: "no time comes from it", remedy: "name another with --time-server, by SNTP"))
+            message: "it gives no time", remedy: "name another SNTP server with --time-server"))
         return
       }
       let ahead = now - answer
@@ -42,18 +42,18 @@ struct ClockCheck {
     if times.count >= 2, sides.count == times.count, Set(sides).count == 1 {
       report.add(
         wrong(
-          "by the clock, \(Clock.written(now)), all certificates \(sides[0] == .late ? "have expired" : "are not yet valid"), the provider's and the service's: it is rather the clock that is \(sides[0] == .late ? "ahead" : "behind")"
+          "by the clock, \(Clock.written(now)), all certificates \(sides[0] == .late ? "have expired" : "are not yet valid"), the provider's and the service's, so the clock is probably \(sides[0] == .late ? "ahead" : "behind")"
         ))
       return
     }
-    report.fine("clock", "\(Clock.written(now)), which nothing seen here speaks against")
+    report.fine("clock", "\(Clock.written(now)), which agrees with everything seen here")
   }
 
   private func wrong(_ message: String) -> Finding {
     Finding(
       cause: "clock-wrong", about: "clock", message: message,
       remedy:
-        "set it, and keep it by NTP (timedatectl set-ntp true): certificates and provider tokens are judged by it"
+        "set it, and keep it set with NTP (timedatectl set-ntp true): certificates and provider tokens are judged by it"
     )
   }
 

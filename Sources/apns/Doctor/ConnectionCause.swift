@@ -23,7 +23,8 @@ struct ConnectionCause {
     }
 
     switch error.cause {
-    case APNS_CAUSE_NAME_NOT_FOUND, APNS_CAUSE_LOOKUP_FAILED: return name(error)
+    case APNS_CAUSE_NAME_NOT_FOUND, APNS_CAUSE_LOOKUP_FAILED, APNS_CAUSE_LOOKUP_TIMEOUT:
+      return name(error)
     case APNS_CAUSE_PROXY_UNREACHABLE, APNS_CAUSE_PROXY_TIMEOUT, APNS_CAUSE_PROXY_LOST,
       APNS_CAUSE_PROXY_NOT_HTTP, APNS_CAUSE_PROXY_AUTHENTICATION, APNS_CAUSE_PROXY_REFUSED,
       APNS_CAUSE_PROXY_NO_ROUTE:
@@ -38,37 +39,38 @@ struct ConnectionCause {
       return found(
         "no-http2",
         "the service does not speak HTTP/2 (ALPN h2); it took \(look.application ?? "no protocol")",
-        "--protocol binary where it is a gateway of the old interface; else check --port")
+        "use --protocol binary if it is a gateway of the binary interface; otherwise check --port")
     }
     if !look.hello.isEmpty, !look.hello.isTLS {
       return found(
-        "not-tls", "what answers there speaks no TLS; it begins with \"\(look.hello.line)\"",
-        "check --port; where it is a proxy, give it with --proxy and the service with --host")
+        "not-tls", "what answers there does not speak TLS; it begins with \"\(look.hello.line)\"",
+        "check --port; if it is a proxy, give it with --proxy and the service with --host")
     }
     if let version = look.hello.version, version < "1.2" {
       return found(
-        "tls-too-old", "the service speaks TLS \(version), and the lowest taken is 1.2",
-        "have the service speak TLS 1.2 or 1.3; there is no option for less")
+        "tls-too-old",
+        "the service speaks TLS \(version), and the lowest version accepted here is 1.2",
+        "have the service speak TLS 1.2 or 1.3; no option allows less")
     }
     if let alert = error.alert {
       return AlertCause.finding(alert, about: place.name, shown)
     }
     if error.cause == APNS_CAUSE_NOT_TLS {
       return found(
-        "not-tls", "what answers there speaks no TLS: \(error.message)",
-        "check --port; where it is a proxy, give it with --proxy and the service with --host")
+        "not-tls", "what answers there does not speak TLS: \(error.message)",
+        "check --port; if it is a proxy, give it with --proxy and the service with --host")
     }
     if error.cause == APNS_CAUSE_HANDSHAKE_TIMEOUT {
       return found(
         "handshake-timeout",
-        "it takes connections and does not answer the handshake",
-        "check --port: what listens there may wait for another protocol; a firewall may swallow TLS; else --connect-timeout"
+        "it accepts connections but does not answer the handshake",
+        "check --port: what listens there may expect another protocol; a firewall may drop TLS; otherwise raise --connect-timeout"
       )
     }
     if error.cause == APNS_CAUSE_HANDSHAKE_ENDED {
       return found(
         "handshake-closed", "it closes the connection during the handshake",
-        "a list of addresses, a limit or a firewall may turn this machine away: ask its operator; check --port"
+        "an address list, a limit or a firewall may reject this machine: ask its operator; check --port"
       )
     }
     if error.status == APNS_ERR_TLS {
@@ -80,14 +82,15 @@ struct ConnectionCause {
   }
 
   private func name(_ error: LibraryError) -> Finding {
-    let isDown = error.cause == APNS_CAUSE_LOOKUP_FAILED
+    let isDown = error.cause != APNS_CAUSE_NAME_NOT_FOUND
     let name = peer.proxyHost ?? place.host
     return Finding(
       cause: isDown ? "name-service-down" : "name-not-found", about: name,
       message: error.message,
       remedy: isDown
         ? "no name server answers: see /etc/resolv.conf, in a container too; getent hosts \(name)"
-        : "check the name for slips; getent hosts \(name) asks the same on this machine")
+        : "check the spelling of the name; getent hosts \(name) asks the same question on this machine"
+    )
   }
 
   private func network(_ error: LibraryError) -> Finding {
@@ -101,17 +104,17 @@ struct ConnectionCause {
     case APNS_CAUSE_UNREACHABLE:
       (cause, remedy) = (
         "no-route",
-        "this machine has no way there: see ip route, and IPv6 where the address is of it"
+        "this machine has no route there: see ip route, and ip -6 route for an IPv6 address"
       )
     case _ where error.systemError == EACCES || error.systemError == EPERM:
-      (cause, remedy) = ("connection-forbidden", "this machine's own firewall forbids it")
+      (cause, remedy) = ("connection-forbidden", "this machine's own firewall blocks it")
     case _ where error.systemError == ECONNRESET:
-      (cause, remedy) = ("connection-reset", "a firewall or the service turns this machine away")
+      (cause, remedy) = ("connection-reset", "a firewall or the service rejects this machine")
     default:
       if error.status == APNS_ERR_TIMEOUT {
         (cause, remedy) = (
           "connection-timeout",
-          "something on the way drops it, mostly a firewall: have port \(place.port) let out\(isHTTP2 ? ", or try --port 2197" : ""), or go through a proxy with --proxy"
+          "something on the way drops the packets, mostly a firewall: have port \(place.port) opened to the outside\(isHTTP2 ? ", or try --port 2197" : ""), or go through a proxy with --proxy"
         )
       } else {
         (cause, remedy) = ("connection-failed", "try again; ask the service's operator")
@@ -126,27 +129,27 @@ struct ConnectionCause {
     case APNS_CAUSE_PROXY_UNREACHABLE:
       (cause, remedy) = (
         "proxy-unreachable",
-        "check --proxy, and that the proxy is up; leave it away where the service is reached without"
+        "check --proxy, and that the proxy is up; leave it out if the service can be reached without a proxy"
       )
     case APNS_CAUSE_PROXY_AUTHENTICATION:
       (cause, remedy) = (
         "proxy-authentication",
-        "the proxy asks who is there: --proxy USER@HOST:PORT, the password in APNS_PROXY_PASSWORD"
+        "the proxy wants a user and a password: --proxy USER@HOST:PORT, and the password in APNS_PROXY_PASSWORD"
       )
     case APNS_CAUSE_PROXY_NO_ROUTE:
       (cause, remedy) = (
         "proxy-without-way",
-        "the proxy does not reach \(place.name) either: check --host and --port; ask its operator"
+        "the proxy cannot reach \(place.name) either: check --host and --port; ask its operator"
       )
     case APNS_CAUSE_PROXY_REFUSED:
       (cause, remedy) = (
         "proxy-refused",
-        "the proxy lets nobody to \(place.name): have its operator allow CONNECT there"
+        "the proxy does not allow connections to \(place.name): have its operator allow CONNECT there"
       )
     case APNS_CAUSE_PROXY_NOT_HTTP:
-      (cause, remedy) = ("proxy-not-http", "check the port in --proxy: an HTTP proxy is wanted")
+      (cause, remedy) = ("proxy-not-http", "check the port in --proxy: it has to be an HTTP proxy")
     case APNS_CAUSE_PROXY_TIMEOUT:
-      (cause, remedy) = ("proxy-timeout", "the proxy comes not through either: ask its operator")
+      (cause, remedy) = ("proxy-timeout", "the proxy cannot reach it either: ask its operator")
     default:
       (cause, remedy) = ("proxy-closed", "check the port in --proxy; ask its operator")
     }

@@ -64,8 +64,8 @@ struct CredentialFile {
     return Finding(
       cause: "key-file-open", severity: .warning, about: path,
       message:
-        "everybody on this machine can \(mode & S_IROTH == 0 ? "change" : "read") the key in it (mode \(String(mode & 0o7777, radix: 8)))",
-      remedy: "chmod 600 \(path), and let it be the user's that pushes")
+        "everyone on this machine can \(mode & S_IROTH == 0 ? "change" : "read") the key in it (mode \(String(mode & 0o7777, radix: 8)))",
+      remedy: "chmod 600 \(path), and make the user that sends the pushes its owner")
   }
 
   /// The same of what opens one.
@@ -73,8 +73,8 @@ struct CredentialFile {
     guard let file = CredentialFile(path), file.mode & (S_IROTH | S_IWOTH) != 0 else { return nil }
     return Finding(
       cause: "passphrase-file-open", severity: .warning, about: path,
-      message: "everybody on this machine can get at the passphrase in it",
-      remedy: "chmod 600 \(path), and let it be the user's that pushes")
+      message: "everyone on this machine can use the passphrase in it",
+      remedy: "chmod 600 \(path), and make the user that sends the pushes its owner")
   }
 
   /// Ciphers that OpenSSL 3 keeps in its legacy provider.
@@ -89,9 +89,9 @@ struct CredentialFile {
     return Finding(
       cause: "pkcs12-old-cipher", severity: .warning, about: path,
       message:
-        "is encrypted with \(kind.1), which takes OpenSSL 3's legacy provider: the library loads it where it is installed, other programs often do not",
+        "is encrypted with \(kind.1), which needs OpenSSL 3's legacy provider: the library loads it if it is installed, other programs often do not",
       remedy:
-        "write it anew: openssl pkcs12 -legacy -in \(path) -nodes -out provider.pem, and chmod 600 that"
+        "write it again: openssl pkcs12 -legacy -in \(path) -nodes -out provider.pem, and chmod 600 that"
     )
   }
 }

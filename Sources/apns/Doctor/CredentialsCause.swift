@@ -14,10 +14,11 @@ enum CredentialsCause {
     case ENOENT:
       return found(
         "file-missing",
-        "look at the path; a daemon may have another directory, so name it from / on")
+        "check the path; a daemon may have another working directory, so give an absolute path")
     case EACCES:
       return found(
-        "file-unreadable", "let the user that pushes read it: chown it, or run this as that user")
+        "file-unreadable",
+        "let the user that sends the pushes read it: chown it, or run this as that user")
     case 0: break
     default: return found("file-unreadable", "name a file that can be read")
     }
@@ -25,32 +26,34 @@ enum CredentialsCause {
     case APNS_CAUSE_REVOCATION_LIST:
       return found(
         "no-revocation-list",
-        "give the list in PEM: one in DER is made that by openssl crl -inform DER")
+        "give the list in PEM: openssl crl -inform DER converts one in DER")
     case APNS_CAUSE_LEGACY_PROVIDER:
       return found(
         "legacy-provider-missing",
-        "install it (Debian: openssl-provider-legacy, elsewhere legacy.so beside OpenSSL 3), or export the file anew with AES"
+        "install it (Debian: openssl-provider-legacy, elsewhere legacy.so beside OpenSSL 3), or export the file again with AES"
       )
     case APNS_CAUSE_PASSPHRASE_MISSING:
       return found("passphrase-missing", "give it with --passphrase-file or in APNS_PASSPHRASE")
     case APNS_CAUSE_PASSPHRASE_WRONG:
       return found(
         "passphrase-wrong",
-        "give the one that was typed at the export; mind blanks and a line break at its end")
+        "give the passphrase that was typed at the export; look for blanks and a line break at its end"
+      )
     case APNS_CAUSE_KEY_MISMATCH:
       return found(
         "key-mismatch",
-        "give the key with which this certificate was requested, or the certificate that belongs to this key: openssl pkey -pubout and openssl x509 -pubkey -noout show the same for a pair"
+        "give the key with which this certificate was requested, or the certificate that belongs to this key: openssl pkey -pubout and openssl x509 -pubkey -noout print the same key if they belong together"
       )
     case APNS_CAUSE_KEY_MISSING:
       if file?.form == .pkcs12 {
         return found(
-          "key-missing", "in Keychain unfold the certificate and export it with the key below it")
+          "key-missing",
+          "in Keychain, unfold the certificate and export it together with the key below it")
       }
       if file?.form == .der, file?.certificates.isEmpty == false {
         return found(
           "key-missing",
-          "a certificate in DER (.cer, as Apple hands it out) has no key beside it: name the key with --key, or export both as .p12"
+          "a certificate in DER (.cer, as Apple issues it) contains no key: give the key with --key, or export both as .p12"
         )
       }
       return found(
@@ -60,18 +63,18 @@ enum CredentialsCause {
       return found(
         isRequest ? "certificate-request" : "certificate-missing",
         isRequest
-          ? "this is the request: give the certificate that Apple issued for it"
+          ? "this is the certificate request: give the certificate that Apple issued for it"
           : "give the certificate that Apple issued, or Keychain's export\(contents(file))")
     case APNS_CAUSE_CA_MISSING:
       return file?.form == .der
         ? found(
           "ca-not-pem",
-          "the file is DER: openssl x509 -inform DER -in \(about) -out ca.pem makes PEM of it")
+          "the file is DER: openssl x509 -inform DER -in \(about) -out ca.pem converts it to PEM")
         : found("ca-not-pem", "give the authority's certificate in PEM\(contents(file))")
     case APNS_CAUSE_CERTIFICATE_UNFIT:
       return found(
         "certificate-too-weak",
-        "OpenSSL here refuses it, mostly for a short key or SHA-1: have it issued anew with RSA 2048 or EC P-256"
+        "OpenSSL refuses it on this machine, mostly because of a short key or SHA-1: have a new one issued with RSA 2048 or EC P-256"
       )
     case APNS_CAUSE_HTTP2_NOT_BUILT_IN:
       return found("no-http2-here", "use a library built with HTTP/2, or a certificate")

@@ -12,8 +12,8 @@ struct NobodyCheck {
         about: "provider",
         message: ProviderOptions.nobody
           + (isHTTP2
-            ? "; a service that lets it connect answers each push with MissingProviderToken"
-            : "; a gateway that lets it connect does not know whose pushes they are"),
+            ? "; a service that accepts such a connection answers each push with MissingProviderToken"
+            : "; a gateway that accepts such a connection does not know whose pushes they are"),
         remedy: isHTTP2
           ? ProviderOptions.whom
           : "give --certificate FILE or --p12 FILE; a .p8 key is for HTTP/2 only"),

@@ -76,9 +76,9 @@ struct ProviderCheck {
     let (its, other) = isSandbox ? ("production", "sandbox") : ("sandbox", "production")
     return Finding(
       cause: "environment-mismatch", about: path,
-      message: "the certificate is for Apple's \(its) service only, and \(other) is asked",
+      message: "the certificate is for Apple's \(its) service only, and \(other) was connected to",
       remedy: isSandbox
-        ? "leave --sandbox away, or get a certificate for it; production tokens are other ones than the sandbox's"
+        ? "leave out --sandbox, or get a certificate for it; production and the sandbox have different device tokens"
         : "add --sandbox for apps that Xcode put on the device, or get a certificate for production"
     )
   }
@@ -95,7 +95,8 @@ struct ProviderCheck {
     guard said.topics.isEmpty, target.isApple else { return nil }
     return Finding(
       cause: "certificate-without-topic", about: path,
-      message: "the certificate (\(said.subject ?? "")) names no app: it is hardly one for pushing",
+      message:
+        "the certificate (\(said.subject ?? "")) names no app: it is probably not a push certificate",
       remedy: "give the app's push certificate, \"Apple Push Services: …\" on the account page")
   }
 
@@ -105,8 +106,8 @@ struct ProviderCheck {
     else { return nil }
     return Finding(
       cause: "certificate-not-for-clients", about: path,
-      message: "the certificate may not be shown by clients (extended key usage)",
-      remedy: "give the push certificate; this one is a server's or for signing")
+      message: "the certificate is not allowed for clients (extended key usage)",
+      remedy: "give the push certificate; this one is for a server or for signing")
   }
 
   private func text(of said: ProviderCredentials.Description) -> String {
@@ -120,7 +121,7 @@ struct ProviderCheck {
     }
     words.append("until \(Clock.written(said.notAfter))")
     words.append(
-      said.chainLength == 1 ? "no chain with it" : "a chain of \(said.chainLength) certificates")
+      said.chainLength == 1 ? "without its chain" : "a chain of \(said.chainLength) certificates")
     return words.joined(separator: "; ")
   }
 }

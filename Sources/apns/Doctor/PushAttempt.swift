@@ -2,6 +2,7 @@ import APNSLibrary
 
 /// One silent push to a device, for the service's word on who pushes and where to.
 struct PushAttempt {
+  private static let about = "push"
   private static let payload = Array(#"{"aps":{"content-available":1}}"#.utf8)
 
   var token: [UInt8]
@@ -10,8 +11,25 @@ struct PushAttempt {
   var answerMS: Int32
   var isByToken: Bool
 
-  func run(_ report: inout Report, _ credentials: () throws(LibraryError) -> ProviderCredentials) {
-    let about = "push"
+  /// What came of it.
+  enum Answer {
+    case accepted(by: PushAttempt)
+    case refused(SendOutcome, Finding)
+    /// There was no answer.
+    case failed(Finding)
+
+    func tell(_ report: inout Report) {
+      switch self {
+      case .accepted(let attempt):
+        report.fine(
+          PushAttempt.about, "accepted a silent push to \(DeviceToken.hex(of: attempt.token))")
+      case .refused(_, let finding), .failed(let finding): report.add(finding)
+      }
+    }
+  }
+
+  func answer(_ credentials: () throws(LibraryError) -> ProviderCredentials) -> Answer {
+    let about = Self.about
     var options = options
     options.topic = topic
     options.reportsAmbiguous = true
@@ -23,31 +41,27 @@ struct PushAttempt {
       try session.flush()
       _ = try session.drain(within: answerMS)
       guard let outcome = try session.next(within: 0) else {
-        report.add(
+        return .failed(
           Finding(
             cause: "push-unanswered", about: about,
-            message: "the service says nothing of a push to this device",
+            message: "the service does not answer a push to this device",
             remedy: isByToken
-              ? "wait 20 minutes: who made another provider token less long ago is answered TooManyProviderTokenUpdates until then, each run of a program makes one"
-              : "try again; a gateway may not answer what proves it: ask its operator"))
-        return
+              ? "wait 20 minutes: each run of a program makes a provider token, and a second one within that time is answered with TooManyProviderTokenUpdates"
+              : "try again; the gateway may not answer the notification that proves acceptance: ask its operator"
+          ))
       }
-      switch outcome.kind {
-      case .accepted:
-        report.fine(about, "accepted, a silent one to \(DeviceToken.hex(of: token))")
-      default: report.add(ReasonCause.finding(outcome, about: about))
-      }
+      return outcome.kind == .accepted
+        ? .accepted(by: self) : .refused(outcome, ReasonCause.finding(outcome, about: about))
     } catch {
       if let alert = error.alert {
-        report.add(
+        return .failed(
           AlertCause.finding(
             alert, about: about, AlertCause.Shown(certificate: true, isUnusable: false)))
-      } else {
-        report.add(
-          Finding(
-            cause: "push-not-sent", about: about, message: error.message,
-            remedy: "apns send --dry-run checks what is to be sent; try again"))
       }
+      return .failed(
+        Finding(
+          cause: "push-not-sent", about: about, message: error.message,
+          remedy: "check what you send with apns send --dry-run; try again"))
     }
   }
 }

@@ -12,6 +12,11 @@ enum ReasonCause {
       remedy: known?.remedy ?? "try again later; ask the service's operator")
   }
 
+  /// The same in a line, for those who did not ask the doctor; nil: it says all there is to say.
+  static func words(_ reason: String) -> String? {
+    all.first { $0.reasons.contains(reason) }.map { "\($0.meaning): \($0.remedy)" }
+  }
+
   /// BadDeviceToken and "invalid token" as bad-device-token and invalid-token.
   private static func dashed(_ reason: String) -> String {
     var out = ""
@@ -32,7 +37,7 @@ enum ReasonCause {
   private static let all = [
     Known(
       reasons: ["ExpiredProviderToken"],
-      meaning: "the provider token's time is more than an hour from the service's",
+      meaning: "the provider token's time differs from the service's by more than an hour",
       remedy: "set this machine's clock: timedatectl set-ntp true; --time-server compares it"),
     Known(
       reasons: ["InvalidProviderToken"],
@@ -41,72 +46,91 @@ enum ReasonCause {
         "check --key-id and --team-id on the account page, and that the key was not revoked there"),
     Known(
       reasons: ["MissingProviderToken"],
-      meaning: "the service was shown neither certificate nor token",
+      meaning: "the service got neither a certificate nor a token",
       remedy: "give --certificate, or --p8 with --team-id"),
     Known(
       reasons: ["UnrelatedKeyIdInToken"],
-      meaning: "this connection began with another key's tokens",
+      meaning: "this connection began with tokens of another key",
       remedy: "use one key for each connection"),
     Known(
       reasons: ["BadEnvironmentKeyIdInToken"],
-      meaning: "the key is for the other of Apple's services",
-      remedy: "add --sandbox or leave it away, or make a key for both"),
+      meaning: "the key is scoped: it is for Apple's other environment, or for certain topics",
+      remedy:
+        "see on the account page (Keys) what the key is for; add or leave out --sandbox, give a --topic of the key's, or make a key for both environments and the whole team"
+    ),
     Known(
-      reasons: ["TooManyProviderTokenUpdates"], meaning: "new tokens come too often",
-      remedy: "share one session or credentials between those that push, and wait 20 minutes"),
+      reasons: ["TooManyProviderTokenUpdates"], meaning: "new provider tokens come too often",
+      remedy: "let everything that pushes share one session or its credentials, and wait 20 minutes"
+    ),
     Known(
       reasons: ["BadCertificateEnvironment"],
-      meaning: "the certificate is for the other of Apple's services",
-      remedy: "add --sandbox or leave it away, or get a certificate for this one"),
+      meaning: "the certificate is for Apple's other service",
+      remedy: "add or leave out --sandbox, or get a certificate for this one"),
     Known(
-      reasons: ["BadCertificate", "Forbidden"], meaning: "the service does not take who pushes",
-      remedy: "see that the certificate is a push certificate and was not revoked"),
+      reasons: ["BadCertificate", "Forbidden"], meaning: "the service does not accept the provider",
+      remedy: "check that the certificate is a push certificate and has not been revoked"),
     Known(
       reasons: ["TopicDisallowed"], meaning: "this provider may not push to this app",
-      remedy: "--topic as one of the certificate's, or an app of --team-id's"),
+      remedy:
+        "give a --topic of the certificate, or one of the --team-id's apps; a key can be for certain topics only (account page, Keys)"
+    ),
     Known(
       reasons: ["MissingTopic", "missing topic"], meaning: "no app is named",
       remedy: "give --topic, the app's bundle identifier"),
     Known(
       reasons: ["BadTopic", "invalid topic size"], meaning: "there is no such app",
-      remedy: "--topic is the app's bundle identifier; voip and others have an ending"),
+      remedy:
+        "give --topic, the app's bundle identifier; push types such as voip add an ending to it"),
     Known(
-      reasons: ["DeviceTokenNotForTopic"], meaning: "the token is another app's",
-      remedy: "give the --topic of the app whose token it is"),
+      reasons: ["DeviceTokenNotForTopic"], meaning: "the token belongs to another app",
+      remedy: "give the --topic of the app that the token belongs to"),
     Known(
       reasons: ["BadDeviceToken", "invalid token", "invalid token size"],
       meaning: "the service does not know the token",
       remedy:
-        "add --sandbox for an app that Xcode put on the device, leave it away for others; apns token looks for slips"
+        "add --sandbox for an app that Xcode installed, leave it out for others; apns token finds typing errors"
     ),
     Known(
-      reasons: ["Unregistered", "ExpiredToken"], meaning: "the app is no more on the device",
-      remedy: "take a token that the app sent lately"),
+      reasons: ["Unregistered", "ExpiredToken"], meaning: "the app is no longer on the device",
+      remedy: "use a token that the app sent recently"),
     Known(
-      reasons: ["TooManyRequests"], meaning: "too much came for this device",
+      reasons: ["ChannelNotRegistered", "BadChannelId", "MissingChannelId"],
+      meaning: "the service does not know the channel",
+      remedy: "give a channel of this app and this service: sandbox and production have their own"),
+    Known(
+      reasons: ["CannotCreateChannelConfig"], meaning: "the app has 10,000 channels",
+      remedy: "delete channels that are no longer used"),
+    Known(
+      reasons: ["FeatureNotEnabled"], meaning: "broadcasts are not enabled for the app",
+      remedy: "enable Broadcast for the app's identifier on Apple's account page"),
+    Known(
+      reasons: ["TopicMismatch"], meaning: "the topic is not the channel's",
+      remedy: "give --topic as the account page writes the bundle identifier, capitals too"),
+    Known(
+      reasons: ["TooManyRequests"], meaning: "too many pushes came for this device",
       remedy: "wait, and push less often to it"),
     Known(
-      reasons: ["MissingDeviceToken"], meaning: "no device is named",
-      remedy: "give --token; behind a proxy that changes paths, go without it"),
+      reasons: ["MissingDeviceToken"], meaning: "the request names no device",
+      remedy: "give --token; do not use a proxy that changes paths"),
     Known(
       reasons: ["PayloadEmpty", "missing payload"], meaning: "there was no payload",
-      remedy: "see that nothing on the way takes the body away"),
+      remedy: "check that nothing on the way removes the body"),
     Known(
       reasons: ["PayloadTooLarge", "invalid payload size"],
-      meaning: "the service takes less than was sent",
-      remedy: "apns payload says how long a payload is; --limit as the service's"),
+      meaning: "the service accepts less than was sent",
+      remedy: "apns payload says how long a payload is; give it the service's --limit"),
     Known(
       reasons: [
         "BadCollapseId", "BadExpirationDate", "BadMessageId", "BadPriority", "DuplicateHeaders",
-        "InvalidPushType", "BadPath", "MethodNotAllowed",
-      ], meaning: "the service does not take what the library asks by default",
-      remedy: "see that --host is APNs or speaks like it, and that no proxy changes headers"),
+        "InvalidPushType", "MissingPushType", "BadPath", "MethodNotAllowed",
+      ], meaning: "the service does not accept the library's default request",
+      remedy: "check that --host is APNs or compatible with it, and that no proxy changes headers"),
     Known(
-      reasons: ["IdleTimeout"], meaning: "the service closed a connection that nobody used",
-      remedy: "nothing: the library sends again by itself; try again"),
+      reasons: ["IdleTimeout"], meaning: "the service closed an unused connection",
+      remedy: "nothing: the library sends it again by itself; otherwise try again"),
     Known(
       reasons: ["InternalServerError", "ServiceUnavailable", "Shutdown", "processing error"],
-      meaning: "the service is in trouble, or goes away",
+      meaning: "the service has an internal problem, or is shutting down",
       remedy: "try again later; Apple says 15 minutes"),
   ]
 }

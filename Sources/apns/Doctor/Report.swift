@@ -20,6 +20,11 @@ struct Report {
   mutating func add(_ finding: Finding?) {
     if let finding { lines.append(.found(finding)) }
   }
+  mutating func add(_ finding: Finding, severity: Finding.Severity) {
+    var finding = finding
+    finding.severity = severity
+    add(finding)
+  }
 
   /// Ahead of the line with this number.
   mutating func add(_ finding: Finding, before line: Int) {

@@ -12,6 +12,8 @@ struct ServiceCheck {
   /// To be pushed to.
   var device: [UInt8]?
   var topic: String?
+  /// Where the push may go too, to find out which environment the device's token is of.
+  var other: Peer?
 
   private var place: ServicePlace { ServicePlace(peer, isHTTP2: isHTTP2) }
 
@@ -32,21 +34,40 @@ struct ServiceCheck {
         certificate: hasCertificate, isUnusable: sources.certificate != nil && !hasCertificate,
         tokenKey: hasTokenKey),
       isHTTP2: isHTTP2)
+    let apple = AppleAddress(place, isHTTP2: isHTTP2)
     if let error {
-      report.add(cause.finding(error, look))
+      // Why nobody answers where Apple no longer is says more than how.
+      report.add(apple?.finding ?? cause.finding(error, look))
     } else {
       report.fine(place.name, text(of: look))
+      if let finding = apple?.finding {
+        report.add(finding, severity: .warning)
+      }
       if let refusal = refusal(look) {
         report.add(cause.finding(refusal, look))
         report.isReachable = false
+      } else if apple?.isForChannels == true {
+        report.skip(
+          "push", "this service manages channels and takes no pushes, broadcasts included")
       } else if let device {
-        let attempt = PushAttempt(
-          token: device, topic: topic, options: options, answerMS: Int32(peer.connectTimeoutMS),
-          isByToken: hasTokenKey)
-        attempt.run(&report) { () throws(LibraryError) in try credentials() }
+        push(to: device, &report)
       }
     }
     return look.certificates.first.map { CertificateTime($0, whose: "the service's certificate") }
+  }
+
+  private func push(to device: [UInt8], _ report: inout Report) {
+    var attempt = PushAttempt(
+      token: device, topic: topic, options: options, answerMS: Int32(peer.connectTimeoutMS),
+      isByToken: hasTokenKey)
+    let first = attempt.answer { () throws(LibraryError) in try credentials() }
+    guard let other else {
+      first.tell(&report)
+      return
+    }
+    attempt.options.peer = other
+    TokenEnvironment(other: ServicePlace(other, isHTTP2: true), own: place, attempt: attempt)
+      .judge(first, &report) { () throws(LibraryError) in try credentials() }
   }
 
   /// What the library says of a connection with what can be used.

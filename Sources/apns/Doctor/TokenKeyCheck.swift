@@ -39,7 +39,8 @@ struct TokenKeyCheck {
     case APNS_CAUSE_KEY_UNFIT:
       return found(
         "token-key-not-p256",
-        "give the AuthKey_….p8 of Apple's account page (Keys); a certificate's key goes to --key")
+        "give the AuthKey_….p8 from Apple's account page (Keys); the key of a certificate belongs in --key"
+      )
     // The library looks at key_id first.
     case APNS_CAUSE_TOKEN_IDENTIFIER where isIdentifier(sources.keyIdentifier):
       return found(
@@ -69,6 +70,6 @@ struct TokenKeyCheck {
       cause: "key-id-differs", severity: .warning, about: path,
       message:
         "the file's name has the key's identifier \(name.dropFirst(8).dropLast(3)), and --key-id is \(told)",
-      remedy: "leave --key-id away where the file's name is right")
+      remedy: "leave out --key-id if the file's name is right")
   }
 }

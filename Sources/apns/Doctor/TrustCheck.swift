@@ -25,8 +25,8 @@ struct TrustCheck {
       report.add(
         Finding(
           cause: "any-peer", severity: .warning, about: "--dangerously-accept-any-peer",
-          message: "anybody on the way can read and change what is sent",
-          remedy: "leave it away and give --ca"))
+          message: "anyone on the network path can read and change what is sent",
+          remedy: "leave it out and give --ca"))
     }
     return true
   }

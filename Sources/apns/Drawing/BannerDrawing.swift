@@ -28,12 +28,12 @@ struct BannerDrawing {
       text += frame.corner[2] + bar + frame.corner[3] + "\n"
     }
     if push.isSilent {
-      text += push.wakesApp ? "Nothing is shown: the app is woken\n" : "Nothing is shown\n"
+      text += push.wakesApp ? "Nothing is shown, the app is woken\n" : "Nothing is shown\n"
     } else if push.wakesApp {
       text += "The app is woken too\n"
     }
     if let badge = push.badge {
-      text += badge == 0 ? "The badge is taken away\n" : "Badge \(badge)\n"
+      text += badge == 0 ? "The badge is removed\n" : "Badge \(badge)\n"
     }
     if let sound = push.sound {
       text += "Sound \(Printable.line(sound))\(push.isCritical ? ", critical" : "")\n"
@@ -44,7 +44,7 @@ struct BannerDrawing {
       text += Printable.line(note).prefix(1).uppercased() + Printable.line(note).dropFirst() + "\n"
     }
     for key in push.missing {
-      text += "Shown as the key, which the strings have not: \(Printable.line(key))\n"
+      text += "Shown as the key, because the strings do not have it: \(Printable.line(key))\n"
     }
     return text
   }

@@ -38,12 +38,12 @@ enum CSVLine {
         }
         index += 1
         guard index == line.count || line[index] == separator else {
-          throw CSVFault(message: "text behind a quoted field", column: start + 1)
+          throw CSVFault(message: "text after a quoted field", column: start + 1)
         }
       } else {
         let rest = line[index...].prefix { $0 != separator }
         if let at = rest.firstIndex(of: quote) {
-          throw CSVFault(message: "a quote within a field that is not quoted", column: at + 1)
+          throw CSVFault(message: "a quote inside an unquoted field", column: at + 1)
         }
         field = trimmed(rest)
         index = rest.endIndex

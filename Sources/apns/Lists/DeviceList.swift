@@ -1,10 +1,10 @@
 import APNSLibrary
 import Simulator
 
-/// A list of devices: CSV with a first line of names, CSV without one where the first field is
-/// a token, or JSON lines. Read as a stream.
+/// A list of devices or channels: CSV with a first line of names, CSV without one where the first
+/// field is a token or a channel, or JSON lines. Read as a stream.
 final class DeviceList {
-  private enum Kind {
+  private enum Form {
     case csv(separator: UInt8, names: [[UInt8]])
     case jsonLines
   }
@@ -12,7 +12,7 @@ final class DeviceList {
   static let token = Array("token".utf8)
 
   private let lines: LineReader
-  private var kind: Kind?
+  private var form: Form?
   private var held: (text: [UInt8], line: Int)?
   private var number = 0
   /// The first line with the names, unchanged; nil if the list has none.
@@ -21,14 +21,16 @@ final class DeviceList {
   private(set) var source: [UInt8] = []
 
   /// `token`: the name under which the list has the tokens.
-  init(_ path: String, token: String = "token") throws(FileFault) {
+  init(
+    _ path: String, of kind: Addressee.Kind = .device, token: String = "token"
+  ) throws(FileFault) {
     lines = try LineReader(path)
-    let wanted = Array(token.utf8)
+    let wanted = kind == .device ? Array(token.utf8) : kind.field
     var first = try lines.next()
     while let text = first, text.allSatisfy(Self.isBlank) { first = try lines.next() }
     guard let first else { return }
     if first.first(where: { !Self.isBlank($0) }) == UInt8(ascii: "{") {
-      kind = .jsonLines
+      form = .jsonLines
       held = (first, lines.line)
       return
     }
@@ -36,7 +38,7 @@ final class DeviceList {
     let fields: [[UInt8]]
     do throws(CSVFault) {
       guard let all = try CSVLine.fields(of: first, separator: separator) else {
-        throw CSVFault(message: "a quoted field without an end", column: 1)
+        throw CSVFault(message: "a quoted field has no end", column: 1)
       }
       fields = all
     } catch {
@@ -46,16 +48,18 @@ final class DeviceList {
     if let index = lowercase.firstIndex(of: wanted.map { $0 | (0x41...0x5A ~= $0 ? 0x20 : 0) }) {
       header = first
       var names = fields
-      names[index] = Self.token
-      kind = .csv(separator: separator, names: names)
-    } else if (try? DeviceToken.hex(fields[0])) != nil {
-      let names = fields.indices.map { $0 == 0 ? Self.token : Array("\($0 + 1)".utf8) }
-      kind = .csv(separator: separator, names: names)
+      names[index] = kind.field
+      form = .csv(separator: separator, names: names)
+    } else if kind.begins(with: fields[0]) {
+      let names = fields.indices.map { $0 == 0 ? kind.field : Array("\($0 + 1)".utf8) }
+      form = .csv(separator: separator, names: names)
       held = (first, lines.line)
     } else {
       throw FileFault(
         path: path, line: lines.line,
-        message: "the first line has no column '\(token)', and does not begin with a token")
+        message: kind == .device
+          ? "the first line has no column '\(token)', nor does it begin with a token"
+          : "the first line has no column 'channel', nor does it begin with a channel's id")
     }
   }
 
@@ -67,12 +71,12 @@ final class DeviceList {
 
   /// The names of the columns; nil if each line has its own.
   var names: [[UInt8]]? {
-    if case .csv(_, let names) = kind { return names }
+    if case .csv(_, let names) = form { return names }
     return nil
   }
 
   func next() throws(FileFault) -> DeviceRecord? {
-    guard let kind else { return nil }
+    guard let form else { return nil }
     while true {
       let text: [UInt8]
       let line: Int
@@ -86,7 +90,7 @@ final class DeviceList {
       if text.allSatisfy(Self.isBlank) { continue }
       number += 1
       source = text
-      switch kind {
+      switch form {
       case .csv(let separator, let names):
         return try record(csv: text, line, separator, names)
       case .jsonLines:
@@ -110,14 +114,14 @@ final class DeviceList {
         guard fields.count <= names.count else {
           throw FileFault(
             path: path, line: line,
-            message: "\(fields.count) fields, where there are \(names.count) columns")
+            message: "\(fields.count) fields, but there are \(names.count) columns")
         }
         source = text
         return DeviceRecord(
           number: number, line: line, names: names, fields: fields.map { .text($0) })
       }
       guard text.count <= LineReader.longest, let more = try lines.next() else {
-        throw FileFault(path: path, line: line, message: "a quoted field without an end")
+        throw FileFault(path: path, line: line, message: "a quoted field has no end")
       }
       text += [0x0A] + more
     }

@@ -26,7 +26,7 @@ final class LineReader {
     guard fstat(descriptor, &status) == 0 else { throw FileFault.system(path) }
     size = status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
     if status.st_mode & S_IFMT == S_IFDIR {
-      throw FileFault(path: path, message: "a directory")
+      throw FileFault(path: path, message: "is a directory")
     }
   }
 
@@ -101,7 +101,7 @@ enum WholeText {
         throw FileFault.system(path)
       }
       text += piece.prefix(count)
-      if text.count > longest { throw FileFault(path: path, message: "more than 16 MiB") }
+      if text.count > longest { throw FileFault(path: path, message: "larger than 16 MiB") }
     }
   }
 }

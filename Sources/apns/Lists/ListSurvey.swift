@@ -47,7 +47,7 @@ struct ListSurvey {
     var text = ""
     for fault in wrong { text += "line \(fault.line): \(Printable.line(fault.message))\n" }
     for one in duplicates {
-      text += "line \(one.line): as line \(one.first): \(DeviceToken.hex(of: one.token))\n"
+      text += "line \(one.line): the same as line \(one.first): \(DeviceToken.hex(of: one.token))\n"
     }
     text +=
       "\(OutcomeCounts.grouped(tokens)) tokens, \(OutcomeCounts.grouped(firstLines.count)) devices"

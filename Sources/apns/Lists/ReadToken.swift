@@ -30,10 +30,10 @@ struct ReadToken {
   private static func whatElse(_ text: String) -> String? {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false).map(\.utf8.count)
     if parts == [8, 4, 4, 4, 12] {
-      return "a UUID, such as identifierForVendor: no device token"
+      return "a UUID, such as identifierForVendor: not a device token"
     }
     if text.contains(":"), text.utf8.count > 100 {
-      return "a Firebase registration token, it seems: Firebase takes it, APNs does not"
+      return "looks like a Firebase registration token: Firebase accepts it, APNs does not"
     }
     return nil
   }
@@ -57,22 +57,22 @@ struct ReadToken {
     var hints: [String] = []
     if isBase64 { hints.append("read as base64") }
     if bytes.count > 1, bytes.allSatisfy({ $0 == bytes[0] }) {
-      hints.append("all bytes are alike: a placeholder, and no device's")
+      hints.append("all bytes are the same: somebody made it up, it is no device's token")
     }
     if bytes.allSatisfy({ UnicodeScalar($0).properties.isASCIIHexDigit }), bytes.count % 2 == 0,
       let inner = try? DeviceToken.hex(bytes), bytes.count >= 16
     {
       hints.append(
-        "its bytes are hex digits themselves: encoded twice, and meant is \(DeviceToken.hex(of: inner))"
+        "its bytes are hex digits themselves: it was encoded twice, and the token is \(DeviceToken.hex(of: inner))"
       )
     }
     if bytes.count < 32 {
-      hints.append("shorter than the 32 bytes that devices have given for years: cut off?")
+      hints.append("shorter than the usual 32 bytes: perhaps cut off")
     } else if bytes.count > 32 {
-      hints.append("longer than 32 bytes: APNs takes what devices give, old databases may not")
+      hints.append("longer than 32 bytes: APNs accepts that, old databases may not")
     }
     hints.append(
-      "no token says its environment: the sandbox knows those of builds that Xcode installed, production those of TestFlight and the App Store; the other answers BadDeviceToken, status 8"
+      "a token does not show its environment: the sandbox knows tokens of builds that Xcode installed, production those of TestFlight and the App Store; the other one answers BadDeviceToken, status 8"
     )
     return hints
   }

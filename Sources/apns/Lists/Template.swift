@@ -10,6 +10,8 @@ struct Template {
 
   private var pieces: [Piece] = []
   let source: [UInt8]
+  /// What does not change when the same command is given again, as the time in `source` does.
+  let identity: [UInt8]
 
   static func isNamePart(_ byte: UInt8) -> Bool {
     switch byte {
@@ -21,9 +23,16 @@ struct Template {
     }
   }
 
+  /// The text is {{name}} and nothing else.
+  static func isPlaceholder(_ text: String) -> Bool {
+    text.hasPrefix("{{") && text.hasSuffix("}}") && text.utf8.count > 4
+      && text.utf8.dropFirst(2).dropLast(2).allSatisfy { isNamePart($0) }
+  }
+
   /// `hasFields`: a list fills it in; otherwise it is taken as it is.
-  init(_ source: [UInt8], hasFields: Bool) {
+  init(_ source: [UInt8], identity: [UInt8]? = nil, hasFields: Bool) {
     self.source = source
+    self.identity = identity ?? source
     guard hasFields else {
       pieces = [.bytes(source)]
       return
@@ -32,7 +41,7 @@ struct Template {
     var isInString = false
     var index = 0
     while index < source.count {
-      if let (name, end) = Self.placeholder(in: source, at: index) {
+      if let (name, end) = Self.field(in: source, at: index) {
         if !plain.isEmpty { pieces.append(.bytes(plain)) }
         plain = []
         pieces.append(.field(name, inString: isInString))
@@ -63,7 +72,7 @@ struct Template {
       case .bytes(let bytes): out += bytes
       case .field(let name, let inString):
         guard let field = record[name] else {
-          throw fault(name, "is what the list does not say")
+          throw fault(name, "is missing in the list")
         }
         if inString {
           try fill(text: field, named: name, into: &out)
@@ -88,7 +97,7 @@ struct Template {
       switch raw.first {
       case UInt8(ascii: "\""): out += raw.dropFirst().dropLast()
       case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "n"):
-        throw fault(name, "is neither text, number, true nor false, and stands within a text")
+        throw fault(name, "is within a string, so it has to be text, a number, true or false")
       default: out += raw
       }
     }
@@ -101,7 +110,7 @@ struct Template {
     case .json(let raw): out += raw
     case .text(let text):
       guard (try? JSONParser.read(text)) != nil else {
-        throw fault(name, "is no JSON value, such as a number; a text needs quotes around {{}}")
+        throw fault(name, "is not a JSON value, such as a number; a text needs quotes around {{}}")
       }
       out += text
     }
@@ -111,7 +120,7 @@ struct Template {
     TemplateFault(message: "{{\(String(decoding: name, as: UTF8.self))}} \(message)")
   }
 
-  private static func placeholder(in text: [UInt8], at start: Int) -> ([UInt8], Int)? {
+  private static func field(in text: [UInt8], at start: Int) -> ([UInt8], Int)? {
     let brace = UInt8(ascii: "{")
     guard text[start] == brace, start + 4 < text.count, text[start + 1] == brace else { return nil }
     let name = text[(start + 2)...].prefix { isNamePart($0) }

@@ -5,7 +5,7 @@ import Simulator
 struct PayloadOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The payload, as JSON; - is standard input, which is also read where no flag says what to send.",
+      "The payload, as JSON; - reads standard input, as does a command without any flag of the payload.",
       valueName: "file"),
     completion: .file())
   var payload: String?
@@ -17,22 +17,25 @@ struct PayloadOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The line between title and text.", valueName: "text"))
   var subtitle: String?
   @Option(
-    help: ArgumentHelp("The text, as a key of the app's Localizable.strings.", valueName: "key"))
+    help: ArgumentHelp("The text, as a key in the app's Localizable.strings.", valueName: "key"))
   var locKey: String?
   @Option(
-    help: ArgumentHelp("What fills the --loc-key's text; may be repeated.", valueName: "text"))
+    help: ArgumentHelp("An argument for the --loc-key's text; may be repeated.", valueName: "text"))
   var locArg: [String] = []
-  @Option(help: ArgumentHelp("The title, as such a key.", valueName: "key"))
+  @Option(help: ArgumentHelp("The title, as a key in Localizable.strings.", valueName: "key"))
   var titleLocKey: String?
-  @Option(help: ArgumentHelp("What fills the title's; may be repeated.", valueName: "text"))
+  @Option(
+    help: ArgumentHelp(
+      "An argument for the --title-loc-key's text; may be repeated.", valueName: "text"))
   var titleLocArg: [String] = []
-  @Option(help: ArgumentHelp("The number on the app's icon; 0 takes it away.", valueName: "n"))
+  @Option(help: ArgumentHelp("The number on the app's icon; 0 removes it.", valueName: "n"))
   var badge: String?
-  @Option(help: ArgumentHelp("\"default\", or a sound of the app's.", valueName: "name"))
+  @Option(help: ArgumentHelp("\"default\", or one of the app's sounds.", valueName: "name"))
   var sound: String?
-  @Option(help: ArgumentHelp("The app's category, for its actions.", valueName: "name"))
+  @Option(help: ArgumentHelp("The app's category, which has its actions.", valueName: "name"))
   var category: String?
-  @Option(help: ArgumentHelp("What the device groups by.", valueName: "name"))
+  @Option(
+    help: ArgumentHelp("The thread by which the device groups notifications.", valueName: "name"))
   var threadID: String?
   @Option(
     help: ArgumentHelp("passive, active, time-sensitive or critical.", valueName: "level"))
@@ -41,26 +44,27 @@ struct PayloadOptions: ParsableArguments {
   @Flag(help: "Let the app's extension change the notification.") var mutableContent = false
   @Option(
     help: ArgumentHelp(
-      "A key of the app's own and its value, JSON or else a text; may be repeated.",
+      "One of the app's own keys and its value, JSON or plain text; may be repeated.",
       valueName: "name=value"))
   var custom: [String] = []
 
   func validate() throws {
     if payload != nil, hasFlags {
-      throw ValidationError("--payload is the whole payload: no flag can add to it")
+      throw ValidationError("--payload is the whole payload: other flags cannot add to it")
     }
-    if let badge, Int64(badge) == nil, !isPlaceholder(badge) {
-      throw ValidationError("--badge is a number, or {{field}} of the list")
+    if let badge, Int64(badge) == nil, !Template.isPlaceholder(badge) {
+      throw ValidationError("--badge must be a number, or {{field}} of the list")
     }
     if locKey == nil, !locArg.isEmpty { throw ValidationError("--loc-arg needs --loc-key") }
     if titleLocKey == nil, !titleLocArg.isEmpty {
       throw ValidationError("--title-loc-arg needs --title-loc-key")
     }
     for one in custom where !one.dropFirst().contains("=") {
-      throw ValidationError("--custom is name=value, and '\(one)' is not")
+      throw ValidationError("--custom must be name=value, not '\(one)'")
     }
     if custom.contains(where: { $0.hasPrefix("aps=") }) {
-      throw ValidationError("--custom aps=...: aps is Apple's, and made of the other flags")
+      throw ValidationError(
+        "--custom aps=...: aps belongs to Apple and is made from the other flags")
     }
   }
 
@@ -95,21 +99,44 @@ struct PayloadOptions: ParsableArguments {
     aps.add("interruption-level", text: interruptionLevel)
     aps.add("content-available", json: contentAvailable ? "1" : nil)
     aps.add("mutable-content", json: mutableContent ? "1" : nil)
+    return whole(aps)
+  }
+
+  /// With the app's own keys beside Apple's.
+  func whole(_ aps: JSONMembers) -> String {
     var all = JSONMembers()
     all.add("aps", json: aps.object)
     for one in custom {
       let parts = one.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let value = String(parts[1])
-      let isJSON = (try? JSONParser.read(value.utf8)) != nil || isPlaceholder(value)
+      let isJSON = (try? JSONParser.read(value.utf8)) != nil || Template.isPlaceholder(value)
       all.add(String(parts[0]), json: isJSON ? value : JSONLiteral.string(value))
     }
     return all.object
   }
 
-  private func isPlaceholder(_ text: String) -> Bool {
-    text.hasPrefix("{{") && text.hasSuffix("}}")
-      && text.dropFirst(2).dropLast(2).allSatisfy {
-        Template.isNamePart($0.utf8.first ?? 0)
-      }
+  /// What a Live Activity has no place for; nil if there is none of it.
+  var notOfActivities: String? {
+    [
+      ("--subtitle", subtitle != nil), ("--badge", badge != nil), ("--category", category != nil),
+      ("--thread-id", threadID != nil), ("--interruption-level", interruptionLevel != nil),
+      ("--content-available", contentAvailable), ("--mutable-content", mutableContent),
+    ].first { $0.1 }?.0
+  }
+
+  /// A Live Activity's: the device localizes title and body, and the sound is part of it.
+  var activityAlert: String? {
+    func part(_ text: String?, _ key: String?, _ arguments: [String]) -> String? {
+      guard let key else { return text.map { JSONLiteral.string($0) } }
+      var localized = JSONMembers()
+      localized.add("loc-key", text: key)
+      localized.add("loc-args", texts: arguments)
+      return localized.object
+    }
+    var parts = JSONMembers()
+    parts.add("title", json: part(title, titleLocKey, titleLocArg))
+    parts.add("body", json: part(alert, locKey, locArg))
+    parts.add("sound", text: sound)
+    return parts.object == "{}" ? nil : parts.object
   }
 }

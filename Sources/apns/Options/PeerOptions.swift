@@ -6,25 +6,25 @@ import Glibc
 struct PeerOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The service's name or address, or as host:port or https://host; otherwise Apple's.",
+      "The service's name or address, also as host:port or https://host. Default: Apple's.",
       valueName: "name"))
   var host: String?
 
-  @Option(help: ArgumentHelp("Its port; otherwise Apple's.", valueName: "port"))
+  @Option(help: ArgumentHelp("Its port. Default: Apple's.", valueName: "port"))
   var port: UInt16?
 
   @Option(
-    help: ArgumentHelp("The name its certificate must carry; otherwise --host.", valueName: "name"))
+    help: ArgumentHelp("The name in its certificate. Default: --host.", valueName: "name"))
   var serverName: String?
 
-  @Flag(help: "Apple's sandbox, for apps that Xcode put on the device.")
+  @Flag(help: "Use Apple's sandbox, for apps that Xcode installed on the device.")
   var sandbox = false
 
   @Option(
     help: ArgumentHelp(
       """
-      An HTTP proxy (CONNECT) to go through; USER@ before it says who asks, and the environment's \
-      APNS_PROXY_PASSWORD the password.
+      An HTTP proxy (CONNECT) to go through, with USER@ before it if it wants a user; the \
+      password is taken from APNS_PROXY_PASSWORD in the environment.
       """, valueName: "host:port"))
   var proxy: String?
 
@@ -32,7 +32,9 @@ struct PeerOptions: ParsableArguments {
   var connectTimeout: Double = 10
 
   func validate() throws {
-    if sandbox, host != nil { throw ValidationError("--sandbox is Apple's, and --host another") }
+    if sandbox, host != nil {
+      throw ValidationError("--sandbox is Apple's service: it cannot be used with --host")
+    }
     if let host {
       let named: ServiceAddress
       do throws(ServiceAddress.Fault) {
@@ -41,15 +43,16 @@ struct PeerOptions: ParsableArguments {
         throw ValidationError("--host: \(error.message)")
       }
       if let port, let other = named.port, other != port {
-        throw ValidationError("--host says port \(other), and --port \(port): say one of them")
+        throw ValidationError(
+          "--host has port \(other), but --port is \(port): give only one of them")
       }
     }
-    if port == 0 { throw ValidationError("--port 0 is no port to connect to") }
+    if port == 0 { throw ValidationError("--port must be 1 to 65535") }
     guard connectTimeout >= 0.001, connectTimeout <= 3600 else {
-      throw ValidationError("--connect-timeout is 0.001 to 3600 seconds")
+      throw ValidationError("--connect-timeout must be 0.001 to 3600 seconds")
     }
     if proxy != nil, proxyParts == nil {
-      throw ValidationError("--proxy is [USER@]HOST:PORT")
+      throw ValidationError("--proxy must be [USER@]HOST:PORT")
     }
   }
 

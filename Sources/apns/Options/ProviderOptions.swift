@@ -6,41 +6,41 @@ import Glibc
 struct ProviderOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The provider's certificate: PEM, with its key or without, DER, or .p12.", valueName: "file"),
+      "The provider's certificate: PEM, with or without its key, DER, or .p12.", valueName: "file"),
     completion: .file())
   var certificate: String?
 
   @Option(
-    help: ArgumentHelp("Its key, where it is not beside the certificate.", valueName: "file"),
+    help: ArgumentHelp("Its key, if it is in another file.", valueName: "file"),
     completion: .file())
   var key: String?
 
   @Option(
     help: ArgumentHelp(
-      "Certificate and key as Keychain exports them; as --certificate.", valueName: "file"),
+      "Certificate and key as Keychain exports them; the same as --certificate.", valueName: "file"),
     completion: .file(extensions: ["p12", "pfx"]))
   var p12: String?
 
   @Option(
     help: ArgumentHelp(
-      "The key that signs provider tokens, for HTTP/2, as Apple hands it out.", valueName: "file"),
+      "The key that signs provider tokens, for HTTP/2, as Apple issues it.", valueName: "file"),
     completion: .file(extensions: ["p8"]))
   var p8: String?
 
   @Option(
     help: ArgumentHelp(
-      "The --p8 key's identifier; taken from the name AuthKey_<id>.p8 where not said.",
+      "The identifier of the --p8 key. Default: taken from the name AuthKey_<id>.p8.",
       valueName: "id"))
   var keyID: String?
 
-  @Option(help: ArgumentHelp("The team whose key --p8 is.", valueName: "id"))
+  @Option(help: ArgumentHelp("The team that the --p8 key belongs to.", valueName: "id"))
   var teamID: String?
 
   @Option(
     help: ArgumentHelp(
       """
-      Where the passphrase of key or .p12 is read: its first line. Otherwise the environment's \
-      APNS_PASSPHRASE is taken, and else it is asked for on the terminal.
+      A file whose first line is the passphrase of the key or the .p12. Default: APNS_PASSPHRASE \
+      in the environment; without it the terminal asks.
       """, valueName: "file"),
     completion: .file())
   var passphraseFile: String?
@@ -48,7 +48,7 @@ struct ProviderOptions: ParsableArguments {
   @Option(
     name: .customLong("ca"),
     help: ArgumentHelp(
-      "Whom to trust, in PEM; otherwise the system's store.", valueName: "file"),
+      "The authorities to trust, in PEM. Default: the system's store.", valueName: "file"),
     completion: .file())
   var authority: String?
 
@@ -56,8 +56,8 @@ struct ProviderOptions: ParsableArguments {
     name: .customLong("crl"),
     help: ArgumentHelp(
       """
-      Certificate revocation lists in PEM, or a directory of them as openssl rehash lays one out: \
-      one of each issuer of the service's chain.
+      Certificate revocation lists in PEM, or a directory of them as openssl rehash makes it: \
+      one list of each issuer in the service's chain.
       """, valueName: "path"),
     completion: .file())
   var revocations: String?
@@ -66,26 +66,29 @@ struct ProviderOptions: ParsableArguments {
     name: .customLong("pin"),
     help: ArgumentHelp(
       """
-      A public key that has to be in the service's chain, as sha256//BASE64 of it; one of several \
-      will do.
+      A public key that has to be in the service's chain, as sha256//BASE64. May be repeated: one \
+      of them is enough.
       """, valueName: "hash"))
   var pins: [String] = []
 
-  @Flag(help: "Take whoever answers for the service. Anybody on the way can then read all.")
+  @Flag(
+    help:
+      "Accept any service without checking it. Anyone on the network path can then read everything."
+  )
   var dangerouslyAcceptAnyPeer = false
 
   func validate() throws {
     if certificate != nil, p12 != nil {
-      throw ValidationError("--certificate and --p12 are two certificates: say one")
+      throw ValidationError("give either --certificate or --p12, not both")
     }
     if certificate == nil, p12 == nil, key != nil {
-      throw ValidationError("--key is for a --certificate, which is missing (is it a --p8?)")
+      throw ValidationError("--key needs a --certificate (or is it a --p8?)")
     }
     if p8 == nil, keyID != nil || teamID != nil {
-      throw ValidationError("--key-id and --team-id are for a --p8 key, which is missing")
+      throw ValidationError("--key-id and --team-id need a --p8 key")
     }
     if p8 != nil, teamID == nil {
-      throw ValidationError("--p8 needs --team-id, the 10 characters of your Apple account page")
+      throw ValidationError("--p8 needs --team-id, the 10 characters on your Apple account page")
     }
     if p8 != nil, keyIdentifier == nil {
       throw ValidationError("--p8 needs --key-id: the file is not named AuthKey_<id>.p8")
@@ -96,8 +99,9 @@ struct ProviderOptions: ParsableArguments {
   var namesNobody: Bool { certificate == nil && p12 == nil && p8 == nil }
 
   static let p8IsForHTTP2 =
-    "--p8 is for HTTP/2 only, and --protocol binary has no place for it: it wants a certificate"
-  static let nobody = "neither a certificate nor a key is given, so nobody is shown who pushes"
+    "--p8 is for HTTP/2 only: --protocol binary needs a certificate"
+  static let nobody =
+    "neither a certificate nor a key is given, so the service cannot know the provider"
   /// What to do about that.
   static let whom =
     "give --certificate FILE or --p12 FILE, which are for HTTP/2 and the binary interface, "
@@ -137,6 +141,9 @@ struct ProviderOptions: ParsableArguments {
     sources.tokenKey = p8
     sources.keyIdentifier = keyIdentifier
     sources.team = teamID
+    if p8 != nil, let keyIdentifier, let teamID {
+      sources.tokenCache = TokenCacheFile.path(key: keyIdentifier, team: teamID)
+    }
     sources.acceptsAnyPeer = dangerouslyAcceptAnyPeer
     if let passphraseFile {
       do throws(FileFault) {

@@ -17,17 +17,18 @@ struct ServiceAddress {
       let path = rest[slash...]
       rest = rest[..<slash]
       guard path == "/" else {
-        throw Fault(message: "'\(path)' is a path: name the host alone, the path is made here")
+        throw Fault(message: "'\(path)' is a path: give only the host, the tool makes the path")
       }
     }
     guard !rest.contains("@") else {
       throw Fault(
-        message: "a user before '@' is for a proxy: who pushes is said by certificate or key")
+        message:
+          "a user before '@' is for a proxy: the provider is identified by certificate or key")
     }
     let (host, port) = try Self.parts(rest)
     guard !host.isEmpty else { throw Fault(message: "'\(text)' names no host") }
     guard host.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F }) else {
-      throw Fault(message: "'\(text)' is no name and no address: there is a space in it")
+      throw Fault(message: "'\(text)' is not a name or an address: there is a space in it")
     }
     self.host = String(host)
     self.port = port
@@ -41,8 +42,8 @@ struct ServiceAddress {
     guard schemes.contains(scheme) else {
       throw Fault(
         message: scheme == "http"
-          ? "http:// is without TLS, and the service speaks nothing but TLS: https://"
-          : "'\(scheme)://' is nothing to push to: name the host, or https://HOST")
+          ? "http:// is without TLS, but the service only speaks TLS: use https://"
+          : "'\(scheme)://' is not a push service: name the host, or https://HOST")
     }
     return text[colon...].dropFirst(3)
   }
@@ -56,7 +57,7 @@ struct ServiceAddress {
       let host = text[text.index(after: text.startIndex)..<end]
       let rest = text[text.index(after: end)...]
       if rest.isEmpty { return (host, nil) }
-      guard rest.first == ":" else { throw Fault(message: "'\(rest)' behind ']' is no port") }
+      guard rest.first == ":" else { throw Fault(message: "'\(rest)' after ']' is not a port") }
       return (host, try number(rest.dropFirst()))
     }
     guard let colon = text.firstIndex(of: ":"), text.lastIndex(of: ":") == colon else {
@@ -68,7 +69,7 @@ struct ServiceAddress {
   private static func number(_ text: Substring) throws(Fault) -> UInt16 {
     guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
       let port = UInt16(text), port > 0
-    else { throw Fault(message: "':\(text)' is no port: 1 to 65535") }
+    else { throw Fault(message: "':\(text)' is not a port: 1 to 65535") }
     return port
   }
 }

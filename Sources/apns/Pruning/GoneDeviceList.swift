@@ -38,7 +38,7 @@ struct GoneDeviceList {
       if lines.line == 1, line.first != UInt8(ascii: "{") {
         guard line == Array("token,timestamp".utf8) else {
           throw FileFault(
-            path: path, line: 1, message: "neither JSON lines nor CSV of token,timestamp")
+            path: path, line: 1, message: "not JSON lines, and not CSV of token,timestamp")
         }
         isCSV = true
         continue

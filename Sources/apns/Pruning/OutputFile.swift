@@ -8,7 +8,8 @@ final class OutputFile {
   private let descriptor: CInt
   private var isFinished = false
 
-  init(_ path: String) throws(FileFault) {
+  /// `mode` is that of a file that was not there.
+  init(_ path: String, mode: mode_t = 0o600) throws(FileFault) {
     let replaced: stat?
     do throws(PrivateFile.Refusal) {
       replaced = try PrivateFile.status(of: path)
@@ -16,7 +17,7 @@ final class OutputFile {
       throw FileFault(path: path, message: error.message)
     }
     var name = Array((path + ".XXXXXX").utf8CString)
-    // Readable by its owner only.
+    // Readable by its owner only, until it is known who else may.
     descriptor = mkstemp(&name)
     guard descriptor >= 0 else { throw FileFault.system(path) }
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -26,6 +27,8 @@ final class OutputFile {
     if let replaced, replaced.st_mode & S_IFMT == S_IFREG {
       let isSameGroup = fchown(descriptor, uid_t.max, replaced.st_gid) == 0
       fchmod(descriptor, replaced.st_mode & (isSameGroup ? 0o777 : 0o707))
+    } else if mode != 0o600 {
+      fchmod(descriptor, mode)
     }
   }
 

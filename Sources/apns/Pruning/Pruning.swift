@@ -26,7 +26,7 @@ struct Pruning {
       throw FileFault(
         path: path,
         message:
-          "no column '\(String(decoding: column, as: UTF8.self))' says when a device registered: one that did so after it was found gone would be lost (--registered-column names another, --ignore-registration does without)"
+          "there is no column '\(String(decoding: column, as: UTF8.self))' with the time of registration, so a device that registered again would be lost (name another with --registered-column, or use --ignore-registration)"
       )
     }
     output = try target.map { (path) throws(FileFault) in try OutputFile(path) }

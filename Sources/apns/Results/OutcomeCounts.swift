@@ -6,6 +6,8 @@ struct OutcomeCounts {
   private(set) var reasons: [String: Int] = [:]
   /// Sent again although they may have arrived.
   private(set) var again = 0
+  /// The service gave identifiers that its console knows.
+  private(set) var hasUniqueIdentifiers = false
 
   subscript(kind: SendOutcome.Kind) -> Int { counts[kind] ?? 0 }
 
@@ -13,6 +15,7 @@ struct OutcomeCounts {
 
   mutating func add(_ outcome: SendOutcome) {
     counts[outcome.kind, default: 0] += 1
+    if !outcome.uniqueIdentifier.isEmpty { hasUniqueIdentifiers = true }
     if outcome.sent.isAgain, outcome.kind == .accepted { again += 1 }
     if outcome.kind == .rejected || reasons.count < 64 {
       if !outcome.reason.isEmpty, outcome.kind == .rejected {

@@ -37,7 +37,7 @@ final class ResultFile {
       throw FileFault(path: path, message: error.message)
     }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-      throw FileFault(path: path, message: "another run is writing it")
+      throw FileFault(path: path, message: "another run is writing to it")
     }
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw FileFault.system(path) }
@@ -48,7 +48,7 @@ final class ResultFile {
     let first = Array(header.object.utf8)
     if status.st_size > 0 {
       guard resumes else {
-        throw FileFault(path: path, message: "has results already: --resume goes on with them")
+        throw FileFault(path: path, message: "already has results: continue with --resume")
       }
       try adopt(first)
     }
@@ -112,12 +112,12 @@ final class ResultFile {
         guard line == first else {
           throw FileFault(
             path: path, line: 1,
-            message: "the results of another run: other list, payload or service")
+            message: "the results are of another run: a different list, payload or service")
         }
         isResumed = true
       } else {
         guard let object = try? JSONParser.read(line), take(object) else {
-          throw FileFault(path: path, line: lines.line, message: "not written by apns send")
+          throw FileFault(path: path, line: lines.line, message: "was not written by apns send")
         }
       }
       whole = lines.position

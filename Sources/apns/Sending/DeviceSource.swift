@@ -1,22 +1,26 @@
 import APNSLibrary
+import Simulator
 
-/// The devices of one run, from the command line or from a list, each with its payload.
+/// The devices or channels of one run, from the command line or from a list, each with its payload.
 final class DeviceSource {
   /// A device to send to, or why there is none.
   enum Device {
-    case ready(number: Int, token: [UInt8], payload: [UInt8])
-    case refused(number: Int, token: [UInt8], reason: String)
+    case ready(number: Int, to: Addressee, payload: [UInt8])
+    case refused(number: Int, to: Addressee, reason: String)
   }
 
+  private let kind: Addressee.Kind
   private let template: Template
   private let list: DeviceList?
   private var named: ArraySlice<String>
   private var number = 0
 
-  init(tokens: [String], list: DeviceList?, template: Template) {
+  /// `named`: on the command line, if there is no list.
+  init(_ kind: Addressee.Kind, named: [String], list: DeviceList?, template: Template) {
+    self.kind = kind
     self.template = template
     self.list = list
-    named = tokens[...]
+    self.named = named[...]
   }
 
   /// How much of the list has been read; nil where nobody knows how long it is.
@@ -41,14 +45,16 @@ final class DeviceSource {
       guard error.line > 0 else { throw error }
       let place = error.column > 0 ? "\(error.line):\(error.column)" : "\(error.line)"
       return (
-        number, .refused(number: number, token: [], reason: "line \(place): \(error.message)")
+        number,
+        .refused(number: number, to: Addressee(), reason: "line \(place): \(error.message)")
       )
     }
     guard wanted(number) else { return (number, nil) }
-    guard let text = record.text(DeviceList.token) else {
+    guard let text = record.text(kind.field) else {
+      let name = String(decoding: kind.field, as: UTF8.self)
       return (
         number,
-        .refused(number: number, token: [], reason: "line \(record.line): no token")
+        .refused(number: number, to: Addressee(), reason: "line \(record.line): no \(name)")
       )
     }
     return (number, device(text, record))
@@ -56,19 +62,41 @@ final class DeviceSource {
 
   private func device(_ text: [UInt8], _ record: DeviceRecord?) -> Device {
     let place = record.map { "line \($0.line): " } ?? ""
-    var token: [UInt8] = []
+    var to = Addressee()
     do throws(LibraryError) {
-      token = try DeviceToken.hex(text)
+      switch kind {
+      case .device: to.token = try DeviceToken.hex(text)
+      case .channel:
+        to.channel = ChannelID(text)?.text
+        guard to.channel != nil else {
+          let shown = String(decoding: text, as: UTF8.self)
+          return .refused(number: number, to: to, reason: "\(place)'\(shown)' \(ChannelID.fault)")
+        }
+      }
     } catch {
-      return .refused(number: number, token: [], reason: place + error.message)
+      return .refused(number: number, to: to, reason: place + error.message)
     }
-    guard let record else {
-      return .ready(number: number, token: token, payload: template.source)
+    var payload = template.source
+    if let record {
+      do throws(TemplateFault) {
+        payload = try template.filled(from: record)
+      } catch {
+        return .refused(number: number, to: to, reason: place + error.message)
+      }
     }
-    do throws(TemplateFault) {
-      return .ready(number: number, token: token, payload: try template.filled(from: record))
-    } catch {
-      return .refused(number: number, token: token, reason: place + error.message)
+    if kind == .channel, startsActivity(payload) {
+      return .refused(
+        number: number, to: to,
+        reason: place + "a broadcast cannot start a Live Activity: a push to the device does")
     }
+    return .ready(number: number, to: to, payload: payload)
+  }
+
+  private func startsActivity(_ payload: [UInt8]) -> Bool {
+    guard let event = (try? JSONParser.read(payload))?["aps"]?["event"]?.content else {
+      return false
+    }
+    if case .string("start") = event { return true }
+    return false
   }
 }

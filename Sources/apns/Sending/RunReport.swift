@@ -26,9 +26,12 @@ struct RunReport {
     for (reason, count) in tally.reasons.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
       lines.append("  rejected: \(reason), \(OutcomeCounts.grouped(count))")
     }
+    if tally.hasUniqueIdentifiers {
+      lines.append("Apple's console finds a delivery by its unique id: \(AppleConsole.address)")
+    }
     if passedOver > 0 {
       lines.append(
-        "Passed over: \(OutcomeCounts.grouped(passedOver)) that had their end"
+        "Skipped: \(OutcomeCounts.grouped(passedOver)) that already had an outcome"
           + (failedBefore > 0
             ? ", \(OutcomeCounts.grouped(failedBefore)) of them not accepted" : ""))
     }
@@ -37,14 +40,14 @@ struct RunReport {
         isAtMostOnce
           ? "In doubt: \(OutcomeCounts.grouped(inDoubt)) that an earlier run may have sent; not sent again"
           : "In doubt: \(OutcomeCounts.grouped(inDoubt)) that an earlier run may have sent; sent again, "
-            + "\(OutcomeCounts.grouped(tally.again)) accepted now and perhaps before")
+            + "\(OutcomeCounts.grouped(tally.again)) accepted now and perhaps earlier too")
     }
     if let failure { lines.append("Error: \(failure)") }
     if !isWhole {
       lines.append(
         isResumable
-          ? "The list is not at its end: the same command with --resume goes on"
-          : "What comes later was not sent")
+          ? "The list is not finished: continue with the same command and --resume"
+          : "The rest was not sent")
     }
     return lines
   }
@@ -66,6 +69,7 @@ struct RunReport {
     totals.add("again", number: tally.again)
     totals.add("resent", number: resent)
     totals.add("seconds", json: "\((elapsed * 1000).rounded() / 1000)")
+    if tally.hasUniqueIdentifiers { totals.add("console", text: AppleConsole.address) }
     if let failure { totals.add("error", text: failure) }
     return totals.object
   }

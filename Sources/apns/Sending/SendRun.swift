@@ -14,6 +14,7 @@ struct SendRun {
   private let template: Template
   private let source: DeviceSource
   private let results: ResultFile?
+  private var metrics: MetricsFile?
   private let progress: ProgressLine
   private var session: PushSession?
   private var tally = OutcomeCounts()
@@ -29,6 +30,7 @@ struct SendRun {
   private var nextDue = 0.0
   private var failure: LibraryError?
   private var hasSaidInterrupted = false
+  private var hasSaidMetrics = false
 
   init(_ command: Send, _ credentials: ProviderCredentials, _ template: Template) throws {
     self.command = command
@@ -37,31 +39,35 @@ struct SendRun {
     progress = ProgressLine(
       every: command.json && Terminal.columns(of: .error) == nil ? 0 : command.progress)
     var list: DeviceList?
-    if let path = command.list {
+    if let path = command.listFile {
       do throws(FileFault) {
-        list = try DeviceList(path, token: command.tokenColumn)
+        list = try DeviceList(path, of: command.kind, token: command.tokenColumn)
       } catch {
-        throw Exit.refusal("--tokens: \(error)")
+        throw Exit.refusal("\(command.isBroadcast ? "--channels" : "--tokens"): \(error)")
       }
       if let names = list?.names, let missing = template.names.first(where: { !names.contains($0) })
       {
         let known = names.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ", ")
         throw Exit.refusal(
-          "{{\(String(decoding: missing, as: UTF8.self))}} is no column of \(path): it has \(known)"
+          "{{\(String(decoding: missing, as: UTF8.self))}} is not a column of \(path), which has \(known)"
         )
       }
     }
-    source = DeviceSource(tokens: command.tokens, list: list, template: template)
+    metrics = command.metrics.map { MetricsFile($0) }
+    source = DeviceSource(
+      command.kind, named: command.isBroadcast ? command.channel : command.tokens, list: list,
+      template: template)
     guard let path = command.results, !command.dryRun else {
       results = nil
       return
     }
     var run = Fingerprint()
-    run.add(template.source)
+    run.add(template.identity)
     for part in [command.wire.rawValue, command.topic, command.service.host, command.tokenColumn] {
       run.add((part ?? "").utf8)
     }
-    let name = command.list?.split(separator: "/").last.map(String.init) ?? ""
+    if command.isBroadcast { run.add("channels".utf8) }
+    let name = command.listFile?.split(separator: "/").last.map(String.init) ?? ""
     do throws(FileFault) {
       results = try ResultFile(
         path, .init(list: name, size: list?.size, fingerprint: run.value), resumes: command.resume)
@@ -75,16 +81,24 @@ struct SendRun {
   mutating func go() throws -> ExitCode {
     if command.dryRun { return try check() }
     let session: PushSession
+    var options = command.sessionOptions(credentials)
+    if command.verbose > 0 { options.log = lines(command.verbose) }
     do throws(LibraryError) {
-      session = try PushSession(
-        command.sessionOptions, credentials: credentials, delivery: command.delivery)
+      session = try PushSession(options, credentials: credentials, delivery: command.delivery)
     } catch {
       throw Exit.refusal(error.message)
     }
     self.session = session
     do {
+      // A file that cannot be written is found out before anything is sent.
+      do throws(FileFault) {
+        try metrics?.write(session)
+      } catch {
+        throw Exit.refusal("--metrics: \(error)")
+      }
       try sendAll(session)
       try settle(session)
+      tellMetrics(session)
       if lastSent > 0 { try results?.end(lastSent) }
     } catch let fault as FileFault {
       progress.clear()
@@ -95,6 +109,24 @@ struct SendRun {
     if failure != nil { return Exit.unreachable }
     let isAll = tally.isAllAccepted && failedBefore == 0
     return isAll && Interruption.times == 0 ? .success : Exit.someRejected
+  }
+
+  /// What the session does, on standard error, between two drawings of the progress.
+  private func lines(_ verbosity: Int) -> SessionLines {
+    let progress = progress
+    return SessionLines(upTo: verbosity > 1 ? APNS_LOG_TRACE : APNS_LOG_INFO) { level, line in
+      progress.clear()
+      let name =
+        switch level {
+        case APNS_LOG_ERROR: "error"
+        case APNS_LOG_WARNING: "warning"
+        case APNS_LOG_NOTICE: "notice"
+        case APNS_LOG_INFO: "info"
+        case APNS_LOG_DEBUG: "debug"
+        default: "trace"
+        }
+      StandardStream.error.write("\(name): \(Printable.line(line))\n")
+    }
   }
 
   /// Not accepted in earlier runs, and not sent again. The exit status covers the whole list.
@@ -136,15 +168,16 @@ struct SendRun {
       }
       let isAgain = results?.isInDoubt(next.number) ?? false
       switch device {
-      case .refused(let number, let token, let reason):
+      case .refused(let number, let to, let reason):
         if results?.done.contains(number) == true {
           passedOver += 1
         } else {
-          take(.refused(number, token, reason))
+          take(.refused(number, to, reason))
         }
-      case .ready(let number, let token, let payload):
+      case .ready(let number, let to, let payload):
         if isAgain, isAtMostOnce {
-          let sent = SentNotification(number: number, token: token, isAgain: true)
+          let sent = SentNotification(
+            number: number, token: to.token, channel: to.channel, isAgain: true)
           take(
             SendOutcome(sent: sent, kind: .unknown, reason: "an interrupted run may have sent it"))
         } else {
@@ -152,7 +185,8 @@ struct SendRun {
           try connect(session)
           try results?.begin(number)
           try pace(session)
-          let sent = SentNotification(number: number, token: token, isAgain: isAgain)
+          let sent = SentNotification(
+            number: number, token: to.token, channel: to.channel, isAgain: isAgain)
           guard try send(sent, payload, session) else { return }
           taken += 1
           lastSent = max(lastSent, number)
@@ -177,7 +211,8 @@ struct SendRun {
         return true
       } catch {
         if error.status == APNS_ERR_ARGUMENT {
-          take(.refused(sent.number, sent.token, error.message))
+          let to = Addressee(token: sent.token, channel: sent.channel)
+          take(.refused(sent.number, to, error.message))
           return true
         }
         if error.status != APNS_ERR_FULL {
@@ -210,8 +245,19 @@ struct SendRun {
     nextDue += 1 / rate
   }
 
+  /// Sending matters more than its statistics: a disk that is full stops nobody.
+  private mutating func tellMetrics(_ session: PushSession) {
+    do throws(FileFault) {
+      try metrics?.write(session)
+    } catch {
+      if !hasSaidMetrics { say("Warning: --metrics: \(error)") }
+      hasSaidMetrics = true
+    }
+  }
+
   /// Takes the available outcomes and records them before anything else is sent.
   private mutating func look(_ session: PushSession, within milliseconds: Int32) throws {
+    if metrics?.isDue ?? false { tellMetrics(session) }
     var wait = milliseconds
     do throws(LibraryError) {
       while let outcome = try session.next(within: wait) {
@@ -239,7 +285,7 @@ struct SendRun {
       results.write(outcome.json)
     } else if command.json {
       output += outcome.json + "\n"
-    } else if command.list == nil || outcome.kind != .accepted {
+    } else if command.listFile == nil || outcome.kind != .accepted {
       output += outcome.text + "\n"
     }
   }
@@ -277,8 +323,8 @@ struct SendRun {
     guard Interruption.times > 0, !hasSaidInterrupted else { return }
     hasSaidInterrupted = true
     say(
-      "Interrupted: waiting for the service's word on \(OutcomeCounts.grouped(session.unresolved)); "
-        + "once more ends at once")
+      "Interrupted: waiting for \(OutcomeCounts.grouped(session.unresolved)) outcomes; "
+        + "a second Ctrl-C ends at once")
   }
 
   /// The library's message, and what an alert in the handshake means.
@@ -308,7 +354,7 @@ struct SendRun {
     do throws(LibraryError) {
       // The session itself finds options that do not fit.
       session = try PushSession(
-        command.sessionOptions, credentials: credentials, delivery: command.delivery)
+        command.sessionOptions(credentials), credentials: credentials, delivery: command.delivery)
     } catch {
       throw Exit.refusal(error.message)
     }
@@ -316,16 +362,16 @@ struct SendRun {
     do {
       while Interruption.times == 0, let next = try source.next(where: { _ in true }) {
         switch next.device {
-        case .ready(let number, let token, let payload):
+        case .ready(let number, let to, let payload):
           if !isChecked { try checkFirst(payload) }
           let errors = LibraryFinding.all(in: payload, limit: command.limit).filter { $0.isError }
           if let first = errors.first {
             take(
-              .refused(number, token, "payload:\(first.line):\(first.column): \(first.message)"))
+              .refused(number, to, "payload:\(first.line):\(first.column): \(first.message)"))
           } else {
             ready += 1
           }
-        case .refused(let number, let token, let reason): take(.refused(number, token, reason))
+        case .refused(let number, let to, let reason): take(.refused(number, to, reason))
         case nil: break
         }
         try write()
@@ -343,7 +389,7 @@ struct SendRun {
       let subject = (try? credentials.describe())?.subject
       StandardStream.error.write(
         "Dry run: \(OutcomeCounts.grouped(ready)) could be sent, \(OutcomeCounts.grouped(tally[.refused])) refused"
-          + (subject.map { ", as \(Printable.line($0))" } ?? "") + "; nothing was\n")
+          + (subject.map { ", as \(Printable.line($0))" } ?? "") + "; nothing was sent\n")
     }
     return tally[.refused] == 0 && Interruption.times == 0 ? .success : Exit.someRejected
   }
@@ -354,7 +400,7 @@ struct SendRun {
     report.failedBefore = failedBefore
     report.inDoubt = inDoubt
     report.isAtMostOnce = command.atMostOnce
-    report.isResumable = command.results != nil && command.list != nil
+    report.isResumable = command.results != nil && command.listFile != nil
     report.resent = session?.resent ?? 0
     report.failure = failure.map { command.json ? $0.message : explained($0) }
     report.isWhole = Interruption.times == 0 && failure == nil
@@ -367,10 +413,9 @@ struct SendRun {
 }
 
 extension SendOutcome {
-  fileprivate static func refused(_ number: Int, _ token: [UInt8], _ reason: String) -> SendOutcome
-  {
+  fileprivate static func refused(_ number: Int, _ to: Addressee, _ reason: String) -> SendOutcome {
     SendOutcome(
-      sent: SentNotification(number: number, token: token, isAgain: false), kind: .refused,
-      reason: reason)
+      sent: SentNotification(number: number, token: to.token, channel: to.channel, isAgain: false),
+      kind: .refused, reason: reason)
   }
 }

@@ -1,0 +1,82 @@
+import CAPNS
+
+/// The service that manages the channels of an app.
+package final class ChannelService {
+  package struct Options {
+    package var peer = Peer()
+    package var isSandbox = false
+    package var topic: String?
+
+    package init() {}
+  }
+
+  /// What the service said to the last request.
+  package struct Answer {
+    package var reason = ""
+    /// 0: there was none.
+    package var httpStatus: UInt16 = 0
+    package var retryAfter: UInt32 = 0
+    package var requestIdentifier = ""
+  }
+
+  private let handle: OpaquePointer
+
+  package init(_ wanted: Options, credentials: ProviderCredentials) throws(LibraryError) {
+    let strings = LentStrings()
+    var options = apns_channels_options_t()
+    options.size = MemoryLayout<apns_channels_options_t>.size
+    options.host = strings.lend(wanted.peer.host)
+    options.server_name = strings.lend(wanted.peer.serverName)
+    options.port = wanted.peer.port
+    options.environment = Int32(
+      (wanted.isSandbox ? APNS_ENVIRONMENT_SANDBOX : APNS_ENVIRONMENT_PRODUCTION).rawValue)
+    options.topic = strings.lend(wanted.topic)
+    options.connect_timeout_ms = wanted.peer.connectTimeoutMS
+    options.proxy_host = strings.lend(wanted.peer.proxyHost)
+    options.proxy_user = strings.lend(wanted.peer.proxyUser)
+    options.proxy_password = strings.lend(wanted.peer.proxyPassword)
+    options.proxy_port = wanted.peer.proxyPort
+    var handle: OpaquePointer?
+    try withExtendedLifetime(strings) { () throws(LibraryError) in
+      try calling { apns_channels_new(&options, credentials.handle, &handle, $0) }
+    }
+    self.handle = handle!
+  }
+
+  deinit { apns_channels_free(handle) }
+
+  /// The identifier of a new channel.
+  package func create(_ storage: apns_storage_t) throws(LibraryError) -> String {
+    var id = [CChar](repeating: 0, count: Int(APNS_CHANNEL_ID_MAX) + 1)
+    try calling { apns_channel_create(handle, storage, &id, id.count, $0) }
+    return String(
+      decoding: id.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  package func describe(_ id: String) throws(LibraryError) -> (storage: Int32, pushType: Int32) {
+    var said = apns_channel_description_t()
+    said.size = MemoryLayout<apns_channel_description_t>.size
+    try calling { apns_channel_describe(handle, id, &said, $0) }
+    return (said.storage, said.push_type)
+  }
+
+  package func delete(_ id: String) throws(LibraryError) {
+    try calling { apns_channel_delete(handle, id, $0) }
+  }
+
+  /// Hands out the identifiers of all channels, one after the other.
+  package func list(_ take: (String) -> Void) throws(LibraryError) {
+    try calling { apns_channels_list(handle, $0) }
+    var id: UnsafePointer<CChar>?
+    while apns_channels_next(handle, &id) == APNS_OK, let id { take(String(cString: id)) }
+  }
+
+  package var answer: Answer {
+    var said = apns_channels_answer_t()
+    said.size = MemoryLayout<apns_channels_answer_t>.size
+    guard (try? calling { apns_channels_answer(handle, &said, $0) }) != nil else { return Answer() }
+    return Answer(
+      reason: text(of: &said.reason_text), httpStatus: said.http_status,
+      retryAfter: said.retry_after_s, requestIdentifier: text(of: &said.request_id))
+  }
+}

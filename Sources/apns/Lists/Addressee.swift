@@ -1,0 +1,53 @@
+import APNSLibrary
+import CAPNS
+
+/// Whom a notification goes to.
+struct Addressee {
+  /// What the lines of a list name.
+  enum Kind {
+    case device, channel
+  }
+
+  var token: [UInt8] = []
+  /// In place of a token: a broadcast goes to all that follow the channel.
+  var channel: String?
+}
+
+extension Addressee.Kind {
+  /// Under this name a list has them.
+  var field: [UInt8] { self == .device ? DeviceList.token : Array("channel".utf8) }
+
+  /// Whether a list without names can begin with this field.
+  func begins(with field: [UInt8]) -> Bool {
+    switch self {
+    case .device: (try? DeviceToken.hex(field)) != nil
+    // A word could be base64 too. The identifiers of channels have 24 characters.
+    case .channel: field.count >= 16 && field.count % 4 == 0 && ChannelID(field) != nil
+    }
+  }
+}
+
+/// A channel's identifier: base64, as the service gave it.
+struct ChannelID {
+  let text: String
+
+  static let fault =
+    "is not a channel's id, which is base64 such as dHN0LXNyY2gtY2hubA== (apns channel list)"
+
+  init?(_ bytes: some Collection<UInt8>) {
+    let ending = bytes.reversed().prefix { $0 == UInt8(ascii: "=") }.count
+    guard (1...Int(APNS_CHANNEL_ID_MAX)).contains(bytes.count), ending <= 2, ending < bytes.count,
+      bytes.dropLast(ending).allSatisfy(Self.isDigit)
+    else { return nil }
+    text = String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"):
+      true
+    default: false
+    }
+  }
+}

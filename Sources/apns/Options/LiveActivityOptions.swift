@@ -1,0 +1,162 @@
+import ArgumentParser
+import Glibc
+import Simulator
+
+enum LiveActivityEvent: String, CaseIterable, ExpressibleByArgument {
+  case start, update, end
+}
+
+/// A Live Activity's payload in flags. Its alert is made of the other flags of the payload.
+struct LiveActivityOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      """
+      Start, update or end a Live Activity. Push type and topic are then those of Live Activities; \
+      --title, --alert and --sound, or --title-loc-key and --loc-key, make its alert.
+      """, valueName: "event"))
+  var liveActivity: LiveActivityEvent?
+
+  @Option(
+    help: ArgumentHelp(
+      "The activity's new state: a file with a JSON object, or the object itself.",
+      valueName: "file"), completion: .file(extensions: ["json"]))
+  var contentState: String?
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      When this state is of: a device ignores older ones. UNIX seconds, a date and time, or \
+      +seconds from now. Default: now.
+      """, valueName: "time"))
+  var timestamp: String?
+
+  @Option(help: ArgumentHelp("When the state counts as outdated.", valueName: "time"))
+  var staleDate: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "When an activity that has ended is removed; a time in the past removes it at once.",
+      valueName: "time"))
+  var dismissalDate: String?
+
+  @Option(
+    help: ArgumentHelp("The highest of the app's activities is shown first.", valueName: "number"))
+  var relevanceScore: String?
+
+  @Option(
+    help: ArgumentHelp("To start: the app's type of the attributes.", valueName: "name"))
+  var attributesType: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "To start: the attributes, a file with a JSON object, or the object itself.",
+      valueName: "file"), completion: .file(extensions: ["json"]))
+  var attributes: String?
+
+  @Flag(help: "To start: the activity asks for a token of its own, for updates.")
+  var inputPushToken = false
+
+  @Option(
+    help: ArgumentHelp("To start: the channel that its updates come from.", valueName: "id"))
+  var inputPushChannel: String?
+
+  private var times: [(name: String, text: String?)] {
+    [("--timestamp", timestamp), ("--stale-date", staleDate), ("--dismissal-date", dismissalDate)]
+  }
+
+  private var forStart: [(name: String, isThere: Bool)] {
+    [
+      ("--attributes-type", attributesType != nil), ("--attributes", attributes != nil),
+      ("--input-push-token", inputPushToken), ("--input-push-channel", inputPushChannel != nil),
+    ]
+  }
+
+  func validate() throws {
+    guard let event = liveActivity else {
+      let given =
+        [("--content-state", contentState != nil), ("--relevance-score", relevanceScore != nil)]
+        + times.map { ($0.name, $0.text != nil) } + forStart.map { ($0.name, $0.isThere) }
+      if let first = given.first(where: { $0.1 }) {
+        throw ValidationError(
+          "\(first.0) is for a Live Activity: add --live-activity start, update or end")
+      }
+      return
+    }
+    if contentState == nil, event != .end {
+      throw ValidationError("--live-activity \(event.rawValue) needs --content-state")
+    }
+    if event == .start {
+      for (name, isThere) in forStart.prefix(2) where !isThere {
+        throw ValidationError("--live-activity start needs \(name)")
+      }
+      if inputPushToken, inputPushChannel != nil {
+        throw ValidationError(
+          "give either --input-push-token or --input-push-channel: updates come one way")
+      }
+    } else if let first = forStart.first(where: { $0.isThere }) {
+      throw ValidationError("\(first.name) is for --live-activity start only")
+    }
+    if event != .end, dismissalDate != nil {
+      throw ValidationError("--dismissal-date is for --live-activity end only")
+    }
+    if contentState == "-", attributes == "-" {
+      throw ValidationError("standard input cannot be both --content-state and --attributes")
+    }
+    if let id = inputPushChannel, ChannelID(id.utf8) == nil, !Template.isPlaceholder(id) {
+      throw ValidationError("--input-push-channel: '\(id)' \(ChannelID.fault)")
+    }
+    if let score = relevanceScore, Double(score)?.isFinite != true, !Template.isPlaceholder(score) {
+      throw ValidationError("--relevance-score must be a number, or {{field}} of the list")
+    }
+    for (name, text) in times {
+      if let text, let fault = ActivityTime.fault(text) {
+        throw ValidationError("\(name) \(fault)")
+      }
+    }
+  }
+
+  var readsStandardInput: Bool { contentState == "-" || attributes == "-" }
+
+  /// The payload with this alert, as JSON. Without `now` it is the same for each run of the command.
+  func json(
+    _ payload: PayloadOptions, contentState: String?, attributes: String?, now: Int64?
+  ) -> String {
+    var aps = JSONMembers()
+    aps.add("timestamp", json: ActivityTime.written(timestamp ?? "+0", now))
+    aps.add("event", text: liveActivity?.rawValue)
+    aps.add("content-state", json: contentState)
+    aps.add("stale-date", json: staleDate.map { ActivityTime.written($0, now) })
+    aps.add("dismissal-date", json: dismissalDate.map { ActivityTime.written($0, now) })
+    aps.add("relevance-score", json: relevanceScore)
+    aps.add("attributes-type", text: attributesType)
+    aps.add("attributes", json: attributes)
+    aps.add("input-push-token", json: inputPushToken ? "1" : nil)
+    aps.add("input-push-channel", text: inputPushChannel)
+    aps.add("alert", json: payload.activityAlert)
+    return payload.whole(aps)
+  }
+}
+
+/// A time in a Live Activity's payload, as somebody typed it.
+enum ActivityTime {
+  /// Why it is none; nil if it is one.
+  static func fault(_ text: String) -> String? {
+    if Template.isPlaceholder(text) { return nil }
+    guard let seconds = seconds(text, now: 0) else {
+      return "must be UNIX seconds, a date and time, +seconds from now, or {{field}} of the list"
+    }
+    return seconds > 99_999_999_999 ? "'\(text)' looks like milliseconds: give seconds" : nil
+  }
+
+  /// A time from now stays as it was typed where `now` is nil.
+  static func written(_ text: String, _ now: Int64?) -> String {
+    guard let now else { return text }
+    return seconds(text, now: now).map { "\($0)" } ?? text
+  }
+
+  private static func seconds(_ text: String, now: Int64) -> Int64? {
+    guard text.first == "+" else { return Clock.read(Array(text.utf8)) }
+    guard let more = UInt32(text.dropFirst()) else { return nil }
+    return now + Int64(more)
+  }
+}

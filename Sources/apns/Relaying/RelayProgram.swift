@@ -1,0 +1,83 @@
+import ArgumentParser
+import Glibc
+
+/// The program apns-relay, which is built apart: it has packages that nothing else needs.
+enum RelayProgram {
+  static let name = "apns-relay"
+
+  /// Becomes that program. Returns only if there is none.
+  static func become(_ arguments: [String]) -> ExitCode {
+    for path in places {
+      var words = ([name] + arguments).map { strdup($0) } + [nil]
+      execv(path, &words)
+      let reason = errno
+      for word in words { free(word) }
+      if reason != ENOENT, reason != ENOTDIR {
+        return Exit.refusal("\(path): \(String(cString: strerror(reason)))")
+      }
+    }
+    return Exit.refusal(
+      "there is no \(name), neither beside this program nor in the PATH: "
+        + "Sources/build-relay builds it")
+  }
+
+  /// Beside this program, then in the directories of PATH. An empty one there is none: what lies
+  /// in the working directory is nobody's installed program.
+  private static var places: [String] {
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink("/proc/self/exe", &buffer, buffer.count)
+    var places: [String] = []
+    if count > 0 {
+      let own = String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      if let slash = own.lastIndex(of: "/") { places.append("\(own[..<slash])/\(name)") }
+    }
+    let path = getenv("PATH").map { String(cString: $0) } ?? ""
+    return places + path.split(separator: ":").map { "\($0)/\(name)" }
+  }
+}
+
+struct RelayStart: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "relay",
+    abstract: "Push what is in a queue, and lose nothing over a crash.",
+    discussion: """
+      Starts the program apns-relay, which is built apart (Documentation/RELAY.md), with these \
+      options:
+
+          apns relay --print-config > relay.yaml
+          apns relay --config relay.yaml --check
+          apns relay --config relay.yaml
+
+      EXIT STATUS: 0 if it ended in order; 1 if a check found a fault; 2 if the command line, the \
+      configuration, the credentials or the queue cannot be used, or if there is no apns-relay.
+      """)
+
+  @Argument(
+    parsing: .captureForPassthrough,
+    help: ArgumentHelp("What apns-relay is told; --help says more.", valueName: "option"))
+  var options: [String] = []
+
+  func run() throws { throw RelayProgram.become(options) }
+}
+
+struct EnqueueStart: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "enqueue",
+    abstract: "Put notifications into a relay's queue.",
+    discussion: """
+      Starts the program apns-relay, which is built apart (Documentation/RELAY.md), with these \
+      options:
+
+          apns enqueue --config relay.yaml --app shop --id sale-1 --alert Hello 5f79cfda4d01aa3a
+
+      EXIT STATUS: 0 if all is in the queue; 2 if the command line, a file or the queue cannot be \
+      used, or if there is no apns-relay.
+      """)
+
+  @Argument(
+    parsing: .captureForPassthrough,
+    help: ArgumentHelp("What apns-relay is told; --help says more.", valueName: "option"))
+  var options: [String] = []
+
+  func run() throws { throw RelayProgram.become(["enqueue"] + options) }
+}

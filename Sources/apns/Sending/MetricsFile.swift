@@ -1,0 +1,24 @@
+import APNSLibrary
+import Glibc
+
+/// A session's statistics for Prometheus' node_exporter, in a file that is always whole.
+struct MetricsFile {
+  /// A scrape comes every 15 seconds or so.
+  private static let interval = 5.0
+
+  private let path: String
+  private var written = -Double.infinity
+
+  init(_ path: String) { self.path = path }
+
+  var isDue: Bool { Clock.now - written >= Self.interval }
+
+  /// node_exporter is another user, so anybody may read it.
+  mutating func write(_ session: PushSession) throws(FileFault) {
+    written = Clock.now
+    guard let text = session.metrics else { throw FileFault.system(path, ENOMEM) }
+    let file = try OutputFile(path, mode: 0o644)
+    try file.write(text)
+    try file.finish()
+  }
+}

@@ -1,0 +1,47 @@
+import ArgumentParser
+
+/// What of the command line does not go together for broadcasts and Live Activities.
+extension Send {
+  func validateBroadcast() throws {
+    if !tokens.isEmpty || list != nil {
+      throw ValidationError(
+        "a notification goes to devices or to a channel, not both: leave out \(list == nil ? "the tokens" : "--tokens"), or --channel"
+      )
+    }
+    if !channel.isEmpty, channelList != nil {
+      throw ValidationError("give either --channel or --channels, not both")
+    }
+    if let wrong = channel.first(where: { ChannelID($0.utf8) == nil }) {
+      throw ValidationError("--channel: '\(wrong)' \(ChannelID.fault)")
+    }
+    if let pushType, pushType != .liveactivity {
+      throw ValidationError(
+        "a broadcast is for Live Activities: it cannot have --push-type \(pushType.rawValue)")
+    }
+    if collapseID != nil {
+      throw ValidationError("--collapse-id is for devices: a broadcast has none")
+    }
+    if activity.liveActivity == .start {
+      throw ValidationError(
+        "a broadcast cannot start a Live Activity: start it with a push to each device, "
+          + "and --input-push-channel lets it follow the channel")
+    }
+    if topic == nil, provider.p8 != nil {
+      throw ValidationError("a broadcast with --p8 needs --topic, the app's bundle identifier")
+    }
+  }
+
+  func validateActivity() throws {
+    if payload.payload != nil {
+      throw ValidationError(
+        "--payload is the whole payload: --live-activity makes one from --content-state")
+    }
+    if let name = payload.notOfActivities {
+      throw ValidationError("a Live Activity has no \(name)")
+    }
+    if let pushType, pushType != .liveactivity {
+      throw ValidationError(
+        "--live-activity cannot have --push-type \(pushType.rawValue): leave it out")
+    }
+  }
+}
