@@ -1,0 +1,170 @@
+import Foundation
+import Yams
+
+/// Reads a configuration file. Files that it names are looked for beside it.
+package enum ConfigurationReader {
+  package static func read(_ file: String) throws -> RelayConfiguration {
+    let text: String
+    do {
+      text = try String(contentsOfFile: file, encoding: .utf8)
+    } catch {
+      throw ConfigurationFault(
+        file: file, line: 0, key: "", message: "cannot be read: \(reason(error, file))")
+    }
+    return try read(text: text, file: file)
+  }
+
+  private static func reason(_ error: any Error, _ file: String) -> String {
+    FileManager.default.fileExists(atPath: file)
+      ? "it is no text in UTF-8, or not readable" : "there is no such file"
+  }
+
+  package static func read(text: String, file: String) throws -> RelayConfiguration {
+    let root: Node?
+    do {
+      root = try Yams.compose(yaml: text)
+    } catch let error as YamlError {
+      throw fault(of: error, file)
+    }
+    guard let root, root.mapping != nil else {
+      throw ConfigurationFault(
+        file: file, line: root?.mark?.line ?? 1, key: "",
+        message: "expected keys and values, such as 'apps:'")
+    }
+    return try configuration(ConfigurationSection(root, file: file, path: ""))
+  }
+
+  private static func fault(of error: YamlError, _ file: String) -> ConfigurationFault {
+    switch error {
+    case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+      .composer(_, let problem, let mark, _):
+      return ConfigurationFault(file: file, line: mark.line, key: "", message: problem)
+    case .duplicatedKeysInMapping(let duplicates, let context):
+      return ConfigurationFault(
+        file: file, line: context.mark.line,
+        key: duplicates.first ?? "", message: "is there twice")
+    default:
+      return ConfigurationFault(file: file, line: 0, key: "", message: "\(error)")
+    }
+  }
+
+  private static func configuration(
+    _ root: ConfigurationSection
+  ) throws -> RelayConfiguration {
+    var all = RelayConfiguration()
+    if let section = try root.section("queue") {
+      if let file = try section.path("file") { all.queue.file = file }
+      all.queue.durable = try section.choice("durable", all.queue.durable)
+      all.queue.pollMS = try section.integer("poll_ms", all.queue.pollMS, 1...10_000)
+      all.queue.leaseS = try section.number("lease_s", all.queue.leaseS, 0.2...86_400)
+      all.queue.deliveries = try section.integer("deliveries", all.queue.deliveries, 1...1000)
+      all.queue.outcomesDays = try section.number(
+        "outcomes_days", all.queue.outcomesDays, 0...36_500)
+      try section.end()
+    }
+    if all.queue.file.isEmpty { all.queue.file = root.beside("queue.db") }
+    if let section = try root.section("status") {
+      all.status.host = try section.text("host") ?? all.status.host
+      all.status.port = try section.integer("port", all.status.port ?? 8199, -1...65535)
+      if all.status.port == -1 { all.status.port = nil }
+      all.status.portFile = try section.path("port_file")
+      try section.end()
+    }
+    if let section = try root.section("log") {
+      all.log.level = try section.choice("level", all.log.level)
+      all.log.format = try section.choice("format", all.log.format)
+      try section.end()
+    }
+    all.drainS = try root.number("drain_s", all.drainS, 0...86_400)
+    guard let apps = try root.section("apps") else {
+      throw root.fault("apps", "is missing: a relay needs an app at least")
+    }
+    for name in apps.keys {
+      guard !name.isEmpty, name.utf8.count <= 64,
+        name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C })
+      else { throw apps.fault(name, "the name of an app has 1 to 64 letters, digits and signs") }
+      guard let section = try apps.section(name) else {
+        throw apps.fault(name, "has no topic and no credentials")
+      }
+      all.apps.append(try app(name, section))
+    }
+    if all.apps.isEmpty { throw root.fault("apps", "is empty: a relay needs an app at least") }
+    try root.end()
+    return all
+  }
+
+  private static func app(
+    _ name: String, _ section: ConfigurationSection
+  ) throws -> AppConfiguration {
+    var app = AppConfiguration()
+    app.name = name
+    app.topic = try section.text("topic")
+    app.environment = try section.choice("environment", app.environment)
+    app.host = try section.text("host")
+    app.port = try section.integer("port", app.port, 1...65535)
+    app.serverName = try section.text("server_name")
+    app.unknown = try section.choice("unknown", app.unknown)
+    app.replace = try section.flag("replace", app.replace)
+    guard let who = try section.section("credentials") else {
+      throw section.fault(
+        "credentials", "is missing: give a certificate, or p8, key_id and team_id")
+    }
+    app.credentials = try credentials(who)
+    if app.credentials.certificate == nil, app.topic == nil {
+      throw section.fault("topic", "is missing: without a certificate nothing else names the app")
+    }
+    if let limits = try section.section("limits") {
+      app.limits.window = try limits.integer("window", app.limits.window, 1...100_000)
+      app.limits.windowBytes = try limits.integer(
+        "window_bytes", app.limits.windowBytes, 16_384...(1 << 30))
+      app.limits.connections = try limits.integer("connections", app.limits.connections, 1...64)
+      try limits.end()
+    }
+    if let later = try section.section("later") {
+      app.later.withinS = try later.number("within_s", app.later.withinS, 0...3600)
+      app.later.tries = try later.integer("tries", app.later.tries, 0...1000)
+      try later.end()
+    }
+    try section.end()
+    return app
+  }
+
+  private static func credentials(
+    _ section: ConfigurationSection
+  ) throws -> AppConfiguration.Credentials {
+    var who = AppConfiguration.Credentials()
+    who.certificate = try section.file("certificate")
+    who.key = try section.file("key")
+    who.passphraseFile = try section.file("passphrase_file")
+    who.p8 = try section.file("p8")
+    who.keyID = try section.text("key_id")
+    who.teamID = try section.text("team_id")
+    who.token = try section.choice("token", who.token)
+    who.tokenCache = try section.path("token_cache")
+    who.ca = try section.file("ca")
+    if who.certificate == nil, who.p8 == nil {
+      throw section.fault("certificate", "is missing: give it, or p8, key_id and team_id")
+    }
+    if who.key != nil, who.certificate == nil {
+      throw section.fault("key", "belongs to a certificate, and there is none")
+    }
+    if who.p8 != nil {
+      for (name, value) in [("key_id", who.keyID), ("team_id", who.teamID)] {
+        guard let value else {
+          throw section.fault(name, "is missing: a p8 needs it")
+        }
+        guard value.utf8.count == 10 else {
+          throw section.fault(name, "must have 10 letters and digits, not '\(value)'")
+        }
+      }
+      if who.token == .file, who.tokenCache == nil {
+        throw section.fault("token_cache", "is missing: 'token: file' keeps the token there")
+      }
+    }
+    if who.tokenCache != nil, who.token != .file {
+      throw section.fault("token_cache", "is used with 'token: file' only")
+    }
+    try section.end()
+    return who
+  }
+}

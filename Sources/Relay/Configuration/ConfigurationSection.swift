@@ -1,0 +1,129 @@
+import Foundation
+import Yams
+
+/// The keys below one key of a configuration file. Each is asked for once; what nobody asked for
+/// is a mistake.
+final class ConfigurationSection {
+  private let file: String
+  private let path: String
+  private let line: Int
+  private var nodes: [String: Node] = [:]
+  private var lines: [String: Int] = [:]
+  private(set) var keys: [String] = []
+  private var asked: [String] = []
+
+  /// `key`: the line of the key that it belongs to.
+  init(_ node: Node, file: String, path: String, key: Int? = nil) throws {
+    self.file = file
+    self.path = path
+    line = key ?? node.mark?.line ?? 1
+    guard let mapping = node.mapping else {
+      throw ConfigurationFault(
+        file: file, line: line, key: path, message: "expected keys and values below it")
+    }
+    for (key, value) in mapping {
+      guard let name = key.scalar?.string else {
+        throw ConfigurationFault(
+          file: file, line: key.mark?.line ?? line, key: path, message: "a key must be a word")
+      }
+      keys.append(name)
+      nodes[name] = value
+      lines[name] = key.mark?.line ?? line
+    }
+  }
+
+  func fault(_ key: String, _ message: String) -> ConfigurationFault {
+    ConfigurationFault(
+      file: file, line: lines[key] ?? line, key: path.isEmpty ? key : "\(path).\(key)",
+      message: message)
+  }
+
+  /// A path as it is when the working directory is the configuration file's.
+  func beside(_ name: String) -> String {
+    if name.hasPrefix("/") { return name }
+    let directory = (file as NSString).deletingLastPathComponent
+    let base =
+      directory.hasPrefix("/")
+      ? directory : FileManager.default.currentDirectoryPath + "/" + directory
+    return (base as NSString).appendingPathComponent(name)
+  }
+
+  func section(_ key: String) throws -> ConfigurationSection? {
+    asked.append(key)
+    guard let node = nodes[key] else { return nil }
+    return try ConfigurationSection(
+      node, file: file, path: path.isEmpty ? key : "\(path).\(key)", key: lines[key])
+  }
+
+  /// nil if it is not there, or empty.
+  func text(_ key: String) throws -> String? {
+    asked.append(key)
+    guard let node = nodes[key] else { return nil }
+    guard let scalar = node.scalar else { throw fault(key, "expected one value") }
+    let isNull = scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
+    return isNull || scalar.string.isEmpty ? nil : scalar.string
+  }
+
+  func path(_ key: String) throws -> String? { try text(key).map(beside) }
+
+  /// A file that has to be there.
+  func file(_ key: String) throws -> String? {
+    guard let path = try path(key) else { return nil }
+    guard access(path, R_OK) == 0 else {
+      throw fault(key, "\(path): \(String(cString: strerror(errno)))")
+    }
+    return path
+  }
+
+  func integer(_ key: String, _ preset: Int, _ range: ClosedRange<Int>) throws -> Int {
+    guard let text = try text(key) else { return preset }
+    guard let value = Int(text), range.contains(value) else {
+      throw fault(key, "must be \(range.lowerBound) to \(range.upperBound), not '\(text)'")
+    }
+    return value
+  }
+
+  /// A number that may be left out.
+  func optional(_ key: String) throws -> Int64? {
+    guard let text = try text(key) else { return nil }
+    guard let value = Int64(text), value >= 0 else {
+      throw fault(key, "must be a number from 0 on, not '\(text)'")
+    }
+    return value
+  }
+
+  func number(_ key: String, _ preset: Double, _ range: ClosedRange<Double>) throws -> Double {
+    guard let text = try text(key) else { return preset }
+    guard let value = Double(text), range.contains(value) else {
+      let bounds = [range.lowerBound, range.upperBound].map { ConfigurationText.number($0) }
+      throw fault(key, "must be \(bounds[0]) to \(bounds[1]), not '\(text)'")
+    }
+    return value
+  }
+
+  func flag(_ key: String, _ preset: Bool) throws -> Bool {
+    guard let text = try text(key) else { return preset }
+    switch text.lowercased() {
+    case "true", "yes", "on": return true
+    case "false", "no", "off": return false
+    default: throw fault(key, "must be true or false, not '\(text)'")
+    }
+  }
+
+  func choice<Choice: RawRepresentable & CaseIterable>(
+    _ key: String, _ preset: Choice
+  ) throws -> Choice where Choice.RawValue == String {
+    guard let text = try text(key) else { return preset }
+    guard let value = Choice(rawValue: text) else {
+      let all = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+      throw fault(key, "must be one of \(all), not '\(text)'")
+    }
+    return value
+  }
+
+  /// Throws if there is a key that nobody asked for.
+  func end() throws {
+    guard let strange = keys.first(where: { !asked.contains($0) }) else { return }
+    throw fault(strange, "there is no such key here: \(asked.joined(separator: ", "))")
+  }
+}

@@ -1,0 +1,96 @@
+/// A configuration written as a file, with every option and what it means.
+package enum ConfigurationText {
+  /// What `--print-config` prints where there is no file: an app to begin with.
+  package static var example: RelayConfiguration {
+    var all = RelayConfiguration()
+    all.queue.file = "queue.db"
+    var app = AppConfiguration()
+    app.name = "shop"
+    app.topic = "com.example.shop"
+    app.credentials.p8 = "AuthKey_ABC123DEFG.p8"
+    app.credentials.keyID = "ABC123DEFG"
+    app.credentials.teamID = "DEF123GHIJ"
+    all.apps = [app]
+    return all
+  }
+
+  package static func text(of all: RelayConfiguration) -> String {
+    var lines = ["# Names of files are looked for beside this file."]
+    func say(_ depth: Int, _ key: String, _ value: String?, _ meaning: String) {
+      let start = String(repeating: "  ", count: depth) + "\(key):" + (value.map { " \($0)" } ?? "")
+      let room = max(1, 40 - start.count)
+      lines.append(start + String(repeating: " ", count: room) + "# \(meaning)")
+    }
+    func head(_ depth: Int, _ key: String) {
+      lines.append(String(repeating: "  ", count: depth) + "\(key):")
+    }
+    func quoted(_ text: String?) -> String {
+      guard let text else { return "" }
+      return "\"" + text.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined() + "\""
+    }
+    head(0, "queue")
+    say(1, "file", quoted(all.queue.file), "SQLite; its directory has to exist")
+    say(
+      1, "durable", all.queue.durable.rawValue,
+      "process: over kill -9; power: over a loss of power too")
+    say(1, "poll_ms", "\(all.queue.pollMS)", "how often an idle relay looks for work")
+    say(1, "lease_s", number(all.queue.leaseS), "a worker silent for so long loses its entries")
+    say(
+      1, "deliveries", "\(all.queue.deliveries)", "an entry delivered more often is a dead letter")
+    say(
+      1, "outcomes_days", number(all.queue.outcomesDays), "how long outcomes are kept; 0: for ever")
+    head(0, "status")
+    say(1, "host", quoted(all.status.host), "where /metrics, /healthz and /readyz are answered")
+    say(1, "port", "\(all.status.port ?? -1)", "0: a free one; -1: none")
+    say(1, "port_file", quoted(all.status.portFile), "where the port is written to")
+    head(0, "log")
+    say(
+      1, "level", all.log.level.rawValue, "trace, debug, info, notice, warning, error or critical")
+    say(1, "format", all.log.format.rawValue, "json or text, on standard error")
+    say(0, "drain_s", number(all.drainS), "how long SIGTERM waits for answers")
+    head(0, "apps")
+    for app in all.apps {
+      head(1, app.name)
+      say(2, "topic", quoted(app.topic), "the app's identifier; default: the certificate's")
+      say(2, "environment", app.environment.rawValue, "production or sandbox")
+      say(2, "host", quoted(app.host), "another service than Apple's, such as the simulator")
+      say(2, "port", "\(app.port)", "443, or 2197")
+      say(2, "server_name", quoted(app.serverName), "the name in its certificate; default: host")
+      say(
+        2, "unknown", app.unknown.rawValue,
+        "again: deliver again what may have arrived; record: do not")
+      say(
+        2, "replace", "\(app.replace)",
+        "the id is the collapse id too, so that a second one replaces the first")
+      head(2, "credentials")
+      let who = app.credentials
+      say(3, "certificate", quoted(who.certificate), "PEM or PKCS#12, with its key or without")
+      say(3, "key", quoted(who.key), "the certificate's key, where it is in a file of its own")
+      say(
+        3, "passphrase_file", quoted(who.passphraseFile), "its first line opens certificate and key"
+      )
+      say(3, "p8", quoted(who.p8), "the key of provider tokens, instead of a certificate")
+      say(3, "key_id", quoted(who.keyID), "10 letters and digits")
+      say(3, "team_id", quoted(who.teamID), "10 letters and digits")
+      say(3, "token", who.token.rawValue, "who keeps the provider token: queue, file or process")
+      say(3, "token_cache", quoted(who.tokenCache), "the file of 'token: file'")
+      say(3, "ca", quoted(who.ca), "whom to trust, in PEM; default: the system's store")
+      head(2, "limits")
+      say(3, "window", "\(app.limits.window)", "notifications in flight at most")
+      say(3, "window_bytes", "\(app.limits.windowBytes)", "and their bytes")
+      say(3, "connections", "\(app.limits.connections)", "connections at most")
+      head(2, "later")
+      say(
+        3, "within_s", number(app.later.withinS),
+        "after 429 and 5xx the session tries again for so long")
+      say(
+        3, "tries", "\(app.later.tries)", "then the entry waits in the queue, so many times at most"
+      )
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  static func number(_ value: Double) -> String {
+    value == value.rounded() && abs(value) < 1e15 ? "\(Int(value))" : "\(value)"
+  }
+}

@@ -1,0 +1,83 @@
+/// What a relay is told by its configuration file, with every default filled in.
+package struct RelayConfiguration: Equatable, Sendable {
+  package enum Durability: String, CaseIterable, Sendable { case process, power }
+  package enum LogFormat: String, CaseIterable, Sendable { case json, text }
+  package enum LogLevel: String, CaseIterable, Sendable {
+    case trace, debug, info, notice, warning, error, critical
+  }
+
+  package struct Queue: Equatable, Sendable {
+    package var file = ""
+    package var durable = Durability.process
+    package var pollMS = 50
+    package var leaseS = 120.0
+    package var deliveries = 5
+    package var outcomesDays = 30.0
+  }
+
+  package struct Status: Equatable, Sendable {
+    package var host = "127.0.0.1"
+    /// 0 takes a free one; nil: nobody is answered.
+    package var port: Int? = 8199
+    /// Where the port is written to once it is open; nil: nowhere.
+    package var portFile: String?
+  }
+
+  package struct Log: Equatable, Sendable {
+    package var level = LogLevel.info
+    package var format = LogFormat.json
+  }
+
+  package var queue = Queue()
+  package var status = Status()
+  package var log = Log()
+  package var drainS = 20.0
+  /// By name, in the file's order.
+  package var apps: [AppConfiguration] = []
+}
+
+/// One app: a tenant of the relay.
+package struct AppConfiguration: Equatable, Sendable {
+  package enum Environment: String, CaseIterable, Sendable { case production, sandbox }
+  /// What becomes of a notification of which nobody knows whether it arrived.
+  package enum Unknown: String, CaseIterable, Sendable { case again, record }
+  /// Who keeps the provider token.
+  package enum TokenPlace: String, CaseIterable, Sendable { case queue, file, process }
+
+  package struct Credentials: Equatable, Sendable {
+    package var certificate: String?
+    package var key: String?
+    package var passphraseFile: String?
+    package var p8: String?
+    package var keyID: String?
+    package var teamID: String?
+    package var token = TokenPlace.queue
+    package var tokenCache: String?
+    package var ca: String?
+
+    package var files: [String] { [certificate, key, passphraseFile, p8, ca].compactMap { $0 } }
+  }
+
+  package struct Limits: Equatable, Sendable {
+    package var window = 2000
+    package var windowBytes = 4 << 20
+    package var connections = 1
+  }
+
+  package struct Later: Equatable, Sendable {
+    package var withinS = 10.0
+    package var tries = 10
+  }
+
+  package var name = ""
+  package var topic: String?
+  package var environment = Environment.production
+  package var host: String?
+  package var port = 443
+  package var serverName: String?
+  package var credentials = Credentials()
+  package var limits = Limits()
+  package var later = Later()
+  package var unknown = Unknown.again
+  package var replace = false
+}

@@ -1,0 +1,48 @@
+/// What a producer puts into the queue: one notification, or one payload for many devices.
+package struct NewEntry: Equatable, Sendable {
+  package static let longestID = 64
+  package static let mostTokens = 1000
+
+  package var app: String
+  package var id: String
+  /// One device, in hex. Otherwise `tokens`.
+  package var token: String?
+  /// A JSON array: each element a token in hex, or an object with "token" and values to fill in.
+  package var tokens: String?
+  package var payload: String
+  package var topic: String?
+  package var pushType: String?
+  package var priority: Int?
+  /// When the service gives up, in UNIX seconds; 0: it tries once.
+  package var expiry: Int64?
+  package var collapseID: String?
+  /// Not sent after this time, in UNIX seconds.
+  package var deadline: Int64?
+
+  package init(
+    app: String, id: String, token: String? = nil, tokens: String? = nil, payload: String
+  ) {
+    self.app = app
+    self.id = id
+    self.token = token
+    self.tokens = tokens
+    self.payload = payload
+  }
+}
+
+/// An entry as a worker gets it.
+package struct Entry: Equatable, Sendable {
+  package var number: Int64
+  package var content: NewEntry
+  /// How often it was given to a worker, this time included.
+  package var deliveries: Int
+  /// How many of those ended with an answer that asks to come again later.
+  package var answers: Int
+  /// Places in `tokens` that have their outcome already.
+  package var answered: Set<Int>
+
+  /// The last time at which it makes sense to send it, in UNIX seconds; nil: always.
+  package var lastSecond: Int64? {
+    [content.deadline, content.expiry.flatMap { $0 > 0 ? $0 : nil }].compactMap { $0 }.min()
+  }
+}

@@ -1,0 +1,59 @@
+/// What keeps the work of a relay. Its calls may come from any thread, and each is whole or has
+/// not been: what it changed survives a kill -9 once it has returned. Times are UNIX milliseconds.
+package protocol QueueEngine: AnyObject, Sendable {
+  /// A place for one more worker of this app. It holds entries as long as it is heard of.
+  func join(app: String, named: String, at now: Int64) throws -> WorkerSeat
+  /// Says that the worker lives. False: it was taken for dead, its entries are others' now, and it
+  /// has to join again.
+  func renew(_ seat: WorkerSeat, at now: Int64) throws -> Bool
+  /// The worker goes. What it still holds waits for others, and its story gets this line.
+  func leave(_ seat: WorkerSeat, saying line: String, at now: Int64) throws
+  /// Takes their entries from workers that are dead, or silent since this time. How many entries.
+  func reclaim(silentSince: Int64, at now: Int64) throws -> Int
+
+  /// Takes entries for about so many notifications, the ones that wait for a time first, then in
+  /// the order in which they came.
+  func claim(_ seat: WorkerSeat, room: Int, at now: Int64) throws -> [Entry]
+  /// Records outcomes and what becomes of their entries, all of them or none.
+  func record(_ verdicts: [Verdict], by seat: WorkerSeat, at now: Int64) throws
+
+  /// Adds entries, all of them or none; one whose id is known is left out. How many were added.
+  func enqueue(_ entries: [NewEntry], at now: Int64) throws -> Int
+
+  /// The provider token of a key, which all relays on the queue share. It is made anew if there is
+  /// none that was made after `oldest`.
+  func providerToken(
+    team: String, key: String, madeAfter oldest: Int64, at now: Int64, make: () throws -> String
+  ) throws -> SharedToken
+
+  /// Removes outcomes from before this time, except those that a reader has yet to read.
+  func trim(before: Int64) throws -> Int
+  func depths(at now: Int64) throws -> [String: QueueDepth]
+  /// Throws if the queue cannot be read and written.
+  func check() throws
+}
+
+/// A worker's place in the queue.
+package struct WorkerSeat: Hashable, Sendable {
+  package var number: Int64
+  package var app: String
+}
+
+/// How full an app's part of the queue is.
+package struct QueueDepth: Equatable, Sendable {
+  /// Entries that nobody holds yet.
+  package var waiting = 0
+  package var later = 0
+  package var held = 0
+  package var dead = 0
+  /// Of the oldest waiting one.
+  package var ageS = 0
+
+  package init() {}
+}
+
+package struct SharedToken: Equatable, Sendable {
+  package var text: String
+  /// UNIX milliseconds.
+  package var made: Int64
+}

@@ -1,0 +1,195 @@
+/// JSON as text: read only as far as an entry's tokens need it.
+package struct RawJSON {
+  package struct Fault: Error, CustomStringConvertible {
+    package var offset: Int
+    package var message: String
+    package var description: String { "\(message), at byte \(offset + 1)" }
+  }
+
+  private static let deepest = 64
+
+  private let bytes: [UInt8]
+  private var at = 0
+
+  package init(_ text: String) { bytes = Array(text.utf8) }
+
+  package static func quoted(_ text: String) -> String {
+    var out = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": out += "\\\""
+      case "\\": out += "\\\\"
+      case "\n": out += "\\n"
+      case "\r": out += "\\r"
+      case "\t": out += "\\t"
+      case _ where scalar.value < 0x20:
+        let digits = String(scalar.value, radix: 16)
+        out += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: out.unicodeScalars.append(scalar)
+      }
+    }
+    return out + "\""
+  }
+
+  /// The elements of an array, each as it is written.
+  package mutating func elements() throws(Fault) -> [ArraySlice<UInt8>] {
+    var all: [ArraySlice<UInt8>] = []
+    try take(UInt8(ascii: "["), "an array")
+    skip()
+    if peek == UInt8(ascii: "]") {
+      at += 1
+    } else {
+      while true {
+        all.append(try value(0))
+        if try !isMore(UInt8(ascii: "]")) { break }
+      }
+    }
+    try end()
+    return all
+  }
+
+  /// The members of an object, the names as text and the values as they are written.
+  package mutating func members() throws(Fault) -> [(name: String, value: ArraySlice<UInt8>)] {
+    var all: [(String, ArraySlice<UInt8>)] = []
+    try take(UInt8(ascii: "{"), "an object")
+    skip()
+    if peek == UInt8(ascii: "}") {
+      at += 1
+    } else {
+      while true {
+        skip()
+        guard let name = try Self.text(try value(0)) else { throw fault("a name") }
+        try take(UInt8(ascii: ":"), "a colon")
+        all.append((name, try value(0)))
+        if try !isMore(UInt8(ascii: "}")) { break }
+      }
+    }
+    try end()
+    return all
+  }
+
+  /// The text of a string; nil if it is another value.
+  package static func text(_ raw: ArraySlice<UInt8>) throws(Fault) -> String? {
+    guard raw.first == UInt8(ascii: "\"") else { return nil }
+    let inner = raw.dropFirst().dropLast()
+    guard inner.contains(UInt8(ascii: "\\")) else { return String(decoding: inner, as: UTF8.self) }
+    var units: [UInt16] = []
+    var out = ""
+    func flush() {
+      out += String(decoding: units, as: UTF16.self)
+      units = []
+    }
+    var index = inner.startIndex
+    var plain: [UInt8] = []
+    while index < inner.endIndex {
+      let byte = inner[index]
+      guard byte == UInt8(ascii: "\\"), index + 1 < inner.endIndex else {
+        if !units.isEmpty { flush() }
+        plain.append(byte)
+        index += 1
+        continue
+      }
+      out += String(decoding: plain, as: UTF8.self)
+      plain = []
+      let kind = inner[index + 1]
+      index += 2
+      switch kind {
+      case UInt8(ascii: "u"):
+        guard index + 4 <= inner.endIndex,
+          let unit = UInt16(String(decoding: inner[index..<index + 4], as: UTF8.self), radix: 16)
+        else { throw Fault(offset: index, message: "expected four hex digits") }
+        units.append(unit)
+        index += 4
+      default:
+        if !units.isEmpty { flush() }
+        let meant: [UInt8: UInt8] = [
+          UInt8(ascii: "n"): 10, UInt8(ascii: "t"): 9, UInt8(ascii: "r"): 13,
+          UInt8(ascii: "b"): 8, UInt8(ascii: "f"): 12,
+        ]
+        plain.append(meant[kind] ?? kind)
+      }
+    }
+    if !units.isEmpty { flush() }
+    return out + String(decoding: plain, as: UTF8.self)
+  }
+
+  private var peek: UInt8? { at < bytes.count ? bytes[at] : nil }
+
+  private func fault(_ wanted: String) -> Fault {
+    Fault(offset: at, message: "expected \(wanted)")
+  }
+
+  private mutating func skip() {
+    while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { at += 1 }
+  }
+
+  private mutating func take(_ byte: UInt8, _ what: String) throws(Fault) {
+    skip()
+    guard peek == byte else { throw fault(what) }
+    at += 1
+  }
+
+  private mutating func isMore(_ closing: UInt8) throws(Fault) -> Bool {
+    skip()
+    defer { at += 1 }
+    if peek == UInt8(ascii: ",") { return true }
+    guard peek == closing else { throw fault("a comma") }
+    return false
+  }
+
+  private mutating func end() throws(Fault) {
+    skip()
+    if at < bytes.count { throw fault("nothing more") }
+  }
+
+  private mutating func value(_ depth: Int) throws(Fault) -> ArraySlice<UInt8> {
+    skip()
+    let start = at
+    guard depth < Self.deepest else { throw fault("less depth") }
+    switch peek {
+    case UInt8(ascii: "\""): try string()
+    case UInt8(ascii: "["), UInt8(ascii: "{"):
+      let isObject = peek == UInt8(ascii: "{")
+      let closing = isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")
+      at += 1
+      skip()
+      if peek == closing {
+        at += 1
+        break
+      }
+      while true {
+        if isObject {
+          skip()
+          guard peek == UInt8(ascii: "\"") else { throw fault("a name") }
+          try string()
+          try take(UInt8(ascii: ":"), "a colon")
+        }
+        _ = try value(depth + 1)
+        if try !isMore(closing) { break }
+      }
+    default:
+      while let byte = peek, byte > 0x20, ![0x2C, 0x5D, 0x7D, 0x3A].contains(byte) { at += 1 }
+      let word = bytes[start..<at]
+      let text = String(decoding: word, as: UTF8.self)
+      let isNumber =
+        word.first.map { $0 == UInt8(ascii: "-") || (0x30...0x39).contains($0) } == true
+        && Double(text) != nil
+      guard isNumber || ["true", "false", "null"].contains(text) else {
+        at = start
+        throw fault("a value")
+      }
+    }
+    return bytes[start..<at]
+  }
+
+  private mutating func string() throws(Fault) {
+    at += 1
+    while let byte = peek {
+      if byte < 0x20 { throw fault("no control character") }
+      at += byte == UInt8(ascii: "\\") ? 2 : 1
+      if byte == UInt8(ascii: "\"") { return }
+    }
+    at = min(at, bytes.count)
+    throw fault("a closing quote")
+  }
+}

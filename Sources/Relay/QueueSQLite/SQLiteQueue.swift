@@ -1,0 +1,444 @@
+import Foundation
+import GRDB
+
+/// The queue in a file of SQLite, for any number of processes on one machine.
+package final class SQLiteQueue: QueueEngine {
+  private let database: DatabaseQueue
+  /// Reads while the other one writes.
+  private let counting: DatabaseQueue
+  private let locks: WorkerLocks
+
+  /// Opens the file and makes its tables, if they are not there.
+  package init(_ file: String, durable: RelayConfiguration.Durability = .process) throws {
+    var options = Configuration()
+    options.busyMode = .timeout(30)
+    options.maximumReaderCount = 1
+    options.prepareDatabase { database in
+      try database.execute(
+        sql: """
+          PRAGMA synchronous = \(durable == .power ? "FULL" : "NORMAL");
+          PRAGMA cache_size = -16000;
+          PRAGMA wal_autocheckpoint = 8000
+          """)
+    }
+    Self.makePrivate(file)
+    do {
+      database = try DatabaseQueue(path: file, configuration: options)
+      try Self.prepare(database)
+      options.readonly = true
+      counting = try DatabaseQueue(path: file, configuration: options)
+    } catch let error as DatabaseError {
+      throw QueueFault(file: file, error)
+    }
+    guard let locks = WorkerLocks(file + "-workers") else {
+      throw QueueFault(
+        description: "\(file)-workers: \(String(cString: strerror(errno)))")
+    }
+    self.locks = locks
+  }
+
+  /// A new file is its user's alone, because provider tokens are in it; SQLite gives its other files
+  /// the same mode. One that is there keeps its own, and is not opened here: to close it would drop
+  /// SQLite's locks.
+  private static func makePrivate(_ file: String) {
+    let descriptor = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  private static func prepare(_ database: DatabaseQueue) throws {
+    try database.inDatabase { database in
+      let version = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+      let tables =
+        try Int.fetchOne(
+          database, sql: "SELECT count(*) FROM sqlite_master WHERE name = 'entries'") ?? 0
+      if version > SQLiteSchema.version || (version == 0 && tables > 0) {
+        throw QueueFault(
+          description:
+            "the queue has version \(version), but this relay knows \(SQLiteSchema.version)"
+        )
+      }
+      guard version < SQLiteSchema.version || tables == 0 else { return }
+      // SQLite does not wait for another process that is about to do the same.
+      for attempt in 1... {
+        do {
+          return try database.execute(sql: SQLiteSchema.text)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && attempt < 500 {
+          if database.isInsideTransaction { try database.rollback() }
+          usleep(10_000)
+        }
+      }
+    }
+  }
+
+  private func change<Value>(_ act: (Database) throws -> Value) throws -> Value {
+    var value: Value?
+    try database.inTransaction(.immediate) { database in
+      value = try act(database)
+      return .commit
+    }
+    return value!
+  }
+
+  // MARK: Workers
+
+  package func join(app: String, named name: String, at now: Int64) throws -> WorkerSeat {
+    try change { database in
+      try database.execute(
+        sql: "INSERT INTO workers (app, name, heard) VALUES (?, ?, ?)", arguments: [app, name, now])
+      let number = database.lastInsertedRowID
+      // Within the transaction, so that nobody sees a worker without its lock.
+      locks.take(number)
+      return WorkerSeat(number: number, app: app)
+    }
+  }
+
+  package func renew(_ seat: WorkerSeat, at now: Int64) throws -> Bool {
+    try change { database in
+      try database.execute(
+        sql: "UPDATE workers SET heard = ? WHERE number = ?", arguments: [now, seat.number])
+      return database.changesCount == 1
+    }
+  }
+
+  package func leave(_ seat: WorkerSeat, saying line: String, at now: Int64) throws {
+    try change { database in
+      _ = try release(database, seat.number, "\(TimeText.of(now)) \(line)")
+    }
+    locks.drop(seat.number)
+  }
+
+  package func reclaim(silentSince: Int64, at now: Int64) throws -> Int {
+    let isAnyoneSilent = try database.unsafeRead { database in
+      var workers = try HotStatement(database, "SELECT number, heard FROM workers")
+      while try workers.step() {
+        if workers.int(1) < silentSince || !locks.isTaken(workers.int(0)) { return true }
+      }
+      return false
+    }
+    guard isAnyoneSilent else { return 0 }
+    return try change { database in
+      var count = 0
+      for row in try Row.fetchAll(database, sql: "SELECT number, name, heard FROM workers") {
+        let number: Int64 = row[0]
+        let name: String = row[1]
+        let isDead = !locks.isTaken(number)
+        guard isDead || (row[2] as Int64) < silentSince else { continue }
+        count += try release(
+          database, number,
+          "\(TimeText.of(now)) worker \(number) (\(name)) \(isDead ? "died" : "fell silent") with it"
+        )
+      }
+      return count
+    }
+  }
+
+  private func release(_ database: Database, _ worker: Int64, _ line: String) throws -> Int {
+    try database.execute(
+      sql: """
+        UPDATE entries SET worker = NULL, story = coalesce(story || char(10), '') || ?
+        WHERE worker = ?
+        """, arguments: [line, worker])
+    let count = database.changesCount
+    try database.execute(sql: "DELETE FROM workers WHERE number = ?", arguments: [worker])
+    return count
+  }
+
+  // MARK: Entries
+
+  private static let columns = """
+    number, app, id, token, tokens, payload, topic, push_type, priority, expiry, collapse_id,
+    deadline, deliveries, answers
+    """
+  private static let later = """
+    SELECT \(columns) FROM entries WHERE app = ? AND worker IS NULL AND due > 0 AND due <= ?
+    ORDER BY due
+    """
+  private static let new = """
+    SELECT \(columns) FROM entries WHERE app = ? AND worker IS NULL AND due = 0 ORDER BY number
+    """
+
+  package func claim(_ seat: WorkerSeat, room: Int, at now: Int64) throws -> [Entry] {
+    guard room > 0 else { return [] }
+    // Outside a transaction, because it is asked all the time.
+    let isAnythingThere = try database.unsafeRead { database in
+      var later = try HotStatement(database, Self.later)
+      later.bind(seat.app)
+      later.bind(now)
+      if try later.step() { return true }
+      var new = try HotStatement(database, Self.new)
+      new.bind(seat.app)
+      return try new.step()
+    }
+    guard isAnythingThere else { return [] }
+    return try change { database in
+      // One that was taken for dead gets nothing before it has joined again.
+      guard
+        try Int.fetchOne(
+          database.cachedStatement(sql: "SELECT 1 FROM workers WHERE number = ?"),
+          arguments: [seat.number]) == 1
+      else { return [] }
+      var entries: [Entry] = []
+      var left = room
+      var later = try HotStatement(database, Self.later)
+      later.bind(seat.app)
+      later.bind(now)
+      try Self.collect(&later, &left, &entries)
+      var new = try HotStatement(database, Self.new)
+      new.bind(seat.app)
+      try Self.collect(&new, &left, &entries)
+      var take = try HotStatement(
+        database, "UPDATE entries SET worker = ?, deliveries = deliveries + 1 WHERE number = ?")
+      for index in entries.indices {
+        take.bind(seat.number)
+        take.bind(entries[index].number)
+        try take.run()
+        entries[index].deliveries += 1
+        guard entries[index].content.tokens != nil else { continue }
+        entries[index].answered = try Set(
+          Int.fetchAll(
+            database.cachedStatement(
+              sql: "SELECT position FROM outcomes WHERE app = ? AND id = ?"),
+            arguments: [seat.app, entries[index].content.id]))
+      }
+      return entries
+    }
+  }
+
+  private static func collect(
+    _ rows: inout HotStatement, _ left: inout Int, _ entries: inout [Entry]
+  ) throws {
+    while left > 0, try rows.step() {
+      let tokens = rows.text(4)
+      // 32 bytes in hex with quotes and a comma: near enough for how much to read.
+      let weight = tokens.map { max(1, min(NewEntry.mostTokens, $0.utf8.count / 67)) } ?? 1
+      if weight > left, !entries.isEmpty { break }
+      left -= weight
+      var content = NewEntry(
+        app: rows.text(1) ?? "", id: rows.text(2) ?? "", token: rows.text(3), tokens: tokens,
+        payload: rows.text(5) ?? "")
+      content.topic = rows.text(6)
+      content.pushType = rows.text(7)
+      content.priority = rows.optionalInt(8).map { Int($0) }
+      content.expiry = rows.optionalInt(9)
+      content.collapseID = rows.text(10)
+      content.deadline = rows.optionalInt(11)
+      entries.append(
+        Entry(
+          number: rows.int(0), content: content, deliveries: Int(rows.int(12)),
+          answers: Int(rows.int(13)), answered: []))
+    }
+  }
+
+  package func enqueue(_ entries: [NewEntry], at now: Int64) throws -> Int {
+    try change { database in
+      let add = try database.cachedStatement(
+        sql: """
+          INSERT OR IGNORE INTO entries (app, id, token, tokens, payload, topic, push_type,
+            priority, expiry, collapse_id, deadline, made) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          """)
+      var count = 0
+      for entry in entries {
+        guard (1...NewEntry.longestID).contains(entry.id.unicodeScalars.count) else {
+          throw QueueFault(
+            description: "the id '\(entry.id)' does not have 1 to \(NewEntry.longestID) characters")
+        }
+        guard (entry.token == nil) != (entry.tokens == nil) else {
+          throw QueueFault(description: "\(entry.id): give either token or tokens")
+        }
+        try add.execute(arguments: [
+          entry.app, entry.id, entry.token, entry.tokens, entry.payload, entry.topic,
+          entry.pushType, entry.priority, entry.expiry, entry.collapseID, entry.deadline,
+          now / 1000,
+        ])
+        // A row that the trigger ignored counts for nothing either.
+        count += database.changesCount
+      }
+      return count
+    }
+  }
+
+  // MARK: Outcomes
+
+  package func record(_ verdicts: [Verdict], by seat: WorkerSeat, at now: Int64) throws {
+    guard !verdicts.isEmpty else { return }
+    try change { database in
+      var add = try HotStatement(
+        database,
+        """
+        INSERT OR IGNORE INTO outcomes (app, id, position, token, outcome, reason, http_status,
+          apns_id, deliveries, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """)
+      let gone = try database.cachedStatement(
+        sql: """
+          INSERT INTO gone (app, token, since) VALUES (?, ?, ?)
+          ON CONFLICT (app, token) DO UPDATE SET since = max(since, excluded.since)
+          """)
+      var finish = try HotStatement(database, "DELETE FROM entries WHERE number = ?")
+      for verdict in verdicts {
+        for outcome in verdict.outcomes {
+          add.bind(verdict.app)
+          add.bind(verdict.id)
+          add.bind(Int64(outcome.position))
+          add.bind(outcome.token)
+          add.bind(outcome.end.rawValue)
+          add.bind(outcome.reason)
+          add.bind(Int64(outcome.httpStatus))
+          add.bind(outcome.apnsID)
+          add.bind(Int64(verdict.deliveries))
+          add.bind(now)
+          try add.run()
+          if let since = outcome.goneSince {
+            try gone.execute(arguments: [verdict.app, outcome.token, since])
+          }
+        }
+        switch verdict.next {
+        case .held: break
+        case .finished:
+          finish.bind(verdict.number)
+          try finish.run()
+        case .later(let due, let isAnswered, let story):
+          try database.execute(
+            sql: """
+              UPDATE entries SET worker = NULL, due = ?, answers = answers + ?,
+                story = coalesce(story || char(10), '') || ?
+              WHERE number = ? AND worker = ?
+              """,
+            arguments: [
+              max(1, due), isAnswered ? 1 : 0, "\(TimeText.of(now)) \(story)", verdict.number,
+              seat.number,
+            ])
+        case .untouched:
+          try database.execute(
+            sql: """
+              UPDATE entries SET worker = NULL, deliveries = deliveries - 1
+              WHERE number = ? AND worker = ?
+              """, arguments: [verdict.number, seat.number])
+        case .dead(let story):
+          try database.execute(
+            sql: """
+              INSERT INTO dead (number, app, id, token, tokens, payload, topic, push_type, priority,
+                expiry, collapse_id, deadline, made, deliveries, story, at)
+              SELECT number, app, id, token, tokens, payload, topic, push_type, priority, expiry,
+                collapse_id, deadline, made, deliveries, coalesce(story || char(10), '') || ?, ?
+              FROM entries WHERE number = ? AND worker = ?
+              """,
+            arguments: ["\(TimeText.of(now)) \(story)", now, verdict.number, seat.number])
+          if database.changesCount == 1 {
+            finish.bind(verdict.number)
+            try finish.run()
+          }
+        }
+      }
+    }
+  }
+
+  package func trim(before: Int64) throws -> Int {
+    var total = 0
+    while true {
+      // The oldest come first, and only so many at a time: others want to write meanwhile.
+      let count = try change { database in
+        try database.execute(
+          sql: """
+            DELETE FROM outcomes WHERE number IN (
+              SELECT number FROM
+                (SELECT number, app, id, at FROM outcomes ORDER BY number LIMIT 5000) AS oldest
+              WHERE at < ?
+                AND number <= coalesce((SELECT min(number) FROM readers), 9223372036854775807)
+                AND NOT EXISTS (SELECT 1 FROM entries
+                  WHERE entries.app = oldest.app AND entries.id = oldest.id))
+            """, arguments: [before])
+        return database.changesCount
+      }
+      total += count
+      if count == 0 { return total }
+    }
+  }
+
+  // MARK: The rest
+
+  package func providerToken(
+    team: String, key: String, madeAfter oldest: Int64, at now: Int64, make: () throws -> String
+  ) throws -> SharedToken {
+    try change { database in
+      let row = try Row.fetchOne(
+        database, sql: "SELECT token, made FROM provider_tokens WHERE team = ? AND key = ?",
+        arguments: [team, key])
+      // One from the future is not to be trusted: the clock was set back.
+      if let row, (row[1] as Int64) > oldest, (row[1] as Int64) <= now {
+        return SharedToken(text: row[0], made: row[1])
+      }
+      let text = try make()
+      try database.execute(
+        sql: "INSERT OR REPLACE INTO provider_tokens (team, key, token, made) VALUES (?, ?, ?, ?)",
+        arguments: [team, key, text, now])
+      return SharedToken(text: text, made: now)
+    }
+  }
+
+  package func depths(at now: Int64) throws -> [String: QueueDepth] {
+    try counting.read { database in
+      var depths: [String: QueueDepth] = [:]
+      func count(_ sql: String, _ place: WritableKeyPath<QueueDepth, Int>) throws {
+        for row in try Row.fetchAll(database, sql: sql) {
+          depths[row[0], default: QueueDepth()][keyPath: place] = row[1]
+        }
+      }
+      try count(
+        "SELECT app, count(*) FROM entries WHERE worker IS NULL AND due = 0 GROUP BY app", \.waiting
+      )
+      try count(
+        "SELECT app, count(*) FROM entries WHERE worker IS NULL AND due > 0 GROUP BY app", \.later)
+      // By worker, because there is an index of those.
+      let held = """
+        SELECT app, (SELECT count(*) FROM entries WHERE worker = workers.number) FROM workers
+        """
+      for row in try Row.fetchAll(database, sql: held) where (row[1] as Int) > 0 {
+        depths[row[0], default: QueueDepth()].held += row[1]
+      }
+      try count("SELECT app, count(*) FROM dead GROUP BY app", \.dead)
+      let oldest = try database.cachedStatement(
+        sql: """
+          SELECT made FROM entries WHERE app = ? AND worker IS NULL AND due = 0
+          ORDER BY number LIMIT 1
+          """)
+      for app in depths.keys {
+        if let made = try Int64.fetchOne(oldest, arguments: [app]) {
+          depths[app]!.ageS = max(0, Int(now / 1000 - made))
+        }
+      }
+      return depths
+    }
+  }
+
+  package func check() throws {
+    try change { database in
+      // A write that leaves nothing behind.
+      try database.execute(sql: "DELETE FROM workers WHERE number = -1")
+      _ = try Int.fetchOne(database, sql: "SELECT count(*) FROM entries WHERE number = 0")
+    }
+  }
+}
+
+/// Why the queue cannot be used.
+package struct QueueFault: Error, CustomStringConvertible {
+  package var description: String
+
+  package init(description: String) { self.description = description }
+
+  init(file: String, _ error: DatabaseError) {
+    description = "\(file): \(error.message ?? "\(error)")"
+  }
+}
+
+/// A time as people and programs read it (RFC 3339).
+package enum TimeText {
+  package static func of(_ milliseconds: Int64) -> String {
+    var seconds = time_t(milliseconds / 1000)
+    var parts = tm()
+    gmtime_r(&seconds, &parts)
+    func two(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
+    let rest = String(1000 + milliseconds % 1000).dropFirst()
+    return "\(1900 + parts.tm_year)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
+      + "T\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)).\(rest)Z"
+  }
+}

@@ -1,0 +1,258 @@
+import Foundation
+import Logging
+import Synchronization
+
+/// The relay: a worker for each app, until a signal ends it.
+package final class RelayDaemon: @unchecked Sendable {
+  private struct Running {
+    var worker: AppWorker
+    /// What its session uses now, which may be newer than what it began with.
+    var who: AppConfiguration.Credentials
+    var files: FileMarks
+  }
+
+  private let file: String
+  private let queue: any QueueEngine
+  private let log: Logger
+  private let manager = ServiceManager()
+  private var configuration: RelayConfiguration
+  /// Read by the status server's thread.
+  private let running = Mutex<[(app: String, worker: AppWorker)]>([])
+  private var workers: [Running] = []
+  /// Of apps that are gone or were changed: they end by themselves.
+  private var leaving: [AppWorker] = []
+
+  package init(
+    _ configuration: RelayConfiguration, file: String, queue: any QueueEngine, log: Logger
+  ) {
+    self.configuration = configuration
+    self.file = file
+    self.queue = queue
+    self.log = log
+  }
+
+  /// Tries what the configuration names, and pushes nothing. What it finds wrong, app by app.
+  package static func check(_ configuration: RelayConfiguration) -> [String] {
+    var faults: [String] = []
+    let queue: SQLiteQueue
+    do {
+      queue = try SQLiteQueue(configuration.queue.file, durable: configuration.queue.durable)
+      try queue.check()
+    } catch {
+      return ["queue: \(error)"]
+    }
+    for app in configuration.apps {
+      do {
+        let credentials = try RelayCredentials(app.credentials, queue: queue)
+        try credentials.tryToken()
+        _ = try ServiceSession(app, credentials, log: nil)
+      } catch {
+        faults.append("apps.\(app.name): \(error)")
+      }
+    }
+    return faults
+  }
+
+  /// Runs until SIGTERM or SIGINT. The signals have to be blocked already, in all threads.
+  package func run() throws {
+    _ = try queue.reclaim(
+      silentSince: RelayClock.now - Int64(configuration.queue.leaseS * 1000), at: RelayClock.now)
+    for app in configuration.apps { workers.append(try make(app)) }
+    publish()
+    if let port = configuration.status.port {
+      let server = try StatusServer(host: configuration.status.host, port: port) { [weak self] in
+        self?.answer($0)
+      }
+      server.start()
+      if let file = configuration.status.portFile {
+        try "\(server.port)\n".write(toFile: file, atomically: true, encoding: .utf8)
+      }
+      log.info("status at http://\(configuration.status.host):\(server.port)")
+    }
+    for one in workers { one.worker.start() }
+    log.notice(
+      "ready, with \(workers.count) apps", metadata: ["queue": "\(configuration.queue.file)"])
+    manager.say("READY=1\nSTATUS=\(workers.count) apps")
+    watch()
+    end()
+  }
+
+  private func make(_ app: AppConfiguration) throws -> Running {
+    let files = FileMarks(app.credentials.files)
+    do {
+      let credentials = try RelayCredentials(app.credentials, queue: queue)
+      let worker = try AppWorker(
+        app, configuration.queue, queue: queue, credentials: credentials, log: log)
+      return Running(worker: worker, who: app.credentials, files: files)
+    } catch {
+      throw QueueFault(description: "apps.\(app.name): \(error)")
+    }
+  }
+
+  private func publish() {
+    let all = workers.map { (app: $0.worker.app.name, worker: $0.worker) }
+    running.withLock { $0 = all }
+  }
+
+  // MARK: Signals
+
+  package static var signals: sigset_t {
+    var set = sigset_t()
+    sigemptyset(&set)
+    for number in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&set, number) }
+    return set
+  }
+
+  private func watch() {
+    var signals = Self.signals
+    var nextTrim = RelayClock.steady
+    while true {
+      let pauseMS = min(manager.watchdogMS ?? 1000, 1000)
+      var pause = timespec(
+        tv_sec: Int(pauseMS / 1000), tv_nsec: Int(pauseMS % 1000) * 1_000_000)
+      switch sigtimedwait(&signals, nil, &pause) {
+      case SIGHUP: reload()
+      case SIGTERM, SIGINT: return
+      default: break
+      }
+      leaving.removeAll { $0.hasEnded }
+      // A worker that hangs is what the watchdog is for.
+      if manager.watchdogMS != nil, workers.allSatisfy({ Self.isAlive($0.worker) }) {
+        manager.say("WATCHDOG=1")
+      }
+      if RelayClock.steady >= nextTrim {
+        nextTrim = RelayClock.steady + 3_600_000
+        trim()
+      }
+    }
+  }
+
+  private static func isAlive(_ worker: AppWorker) -> Bool {
+    RelayClock.steady - worker.shownFigures.heard < 60_000
+  }
+
+  private func trim() {
+    guard configuration.queue.outcomesDays > 0 else { return }
+    let age = Int64(configuration.queue.outcomesDays * 86_400_000)
+    do {
+      let count = try queue.trim(before: RelayClock.now - age)
+      if count > 0 { log.info("\(count) old outcomes removed") }
+    } catch {
+      log.warning("old outcomes cannot be removed: \(error)")
+    }
+  }
+
+  /// Apps that did not change keep their connections. One whose credentials alone changed keeps
+  /// its session.
+  private func reload() {
+    manager.say("RELOADING=1\nMONOTONIC_USEC=\(RelayClock.steady * 1000)")
+    defer { manager.say("READY=1") }
+    let wanted: RelayConfiguration
+    do {
+      wanted = try ConfigurationReader.read(file)
+    } catch {
+      log.error("not reloaded: \(error)")
+      return
+    }
+    if wanted.queue.file != configuration.queue.file
+      || wanted.queue.durable != configuration.queue.durable
+      || wanted.status != configuration.status
+      || wanted.log != configuration.log
+    {
+      log.warning("queue.file, queue.durable, status and log change with a restart only")
+    }
+    let sameQueue = wanted.queue == configuration.queue
+    configuration.queue = wanted.queue
+    configuration.drainS = wanted.drainS
+    configuration.apps = wanted.apps
+    var before = workers
+    workers = []
+    for app in wanted.apps {
+      let index = before.firstIndex { $0.worker.app.name == app.name }
+      var old = index.map { before.remove(at: $0) }
+      var same = app
+      if let old { same.credentials = old.worker.app.credentials }
+      do {
+        if var kept = old, sameQueue, same == kept.worker.app {
+          let files = FileMarks(app.credentials.files)
+          if files != kept.files || app.credentials != kept.who {
+            kept.worker.use(try RelayCredentials(app.credentials, queue: queue))
+            (kept.who, kept.files) = (app.credentials, files)
+          }
+          workers.append(kept)
+          old = nil
+          continue
+        }
+        let new = try make(app)
+        new.worker.start()
+        workers.append(new)
+        if let old { leave(old.worker) }
+      } catch {
+        log.error("apps.\(app.name) goes on as it was: \(error)")
+        if let old { workers.append(old) }
+      }
+    }
+    for old in before { leave(old.worker) }
+    publish()
+    log.notice("reloaded, with \(workers.count) apps")
+  }
+
+  private func leave(_ worker: AppWorker) {
+    worker.drain(withinMS: Int64(configuration.drainS * 1000))
+    leaving.append(worker)
+  }
+
+  private func end() {
+    manager.say("STOPPING=1")
+    log.notice(
+      "stops, and waits at most \(ConfigurationText.number(configuration.drainS)) s for answers")
+    let all = workers.map(\.worker)
+    for worker in all { worker.drain(withinMS: Int64(configuration.drainS * 1000)) }
+    for worker in all + leaving { worker.wait() }
+    log.notice("stopped")
+  }
+
+  // MARK: Status
+
+  private func answer(_ path: String) -> StatusServer.Answer? {
+    let all = running.withLock { $0 }.map { (app: $0.app, figures: $0.worker.shownFigures) }
+    switch path {
+    case "/healthz":
+      let silent = all.filter { RelayClock.steady - $0.figures.heard > 60_000 }.map(\.app)
+      return silent.isEmpty
+        ? StatusServer.Answer(body: "ok\n")
+        : StatusServer.Answer(status: 503, body: "hangs: \(silent.joined(separator: ", "))\n")
+    case "/readyz":
+      var faults = all.compactMap { one in one.figures.trouble.map { "\(one.app): \($0)" } }
+      do {
+        try queue.check()
+      } catch {
+        faults.append("queue: \(error)")
+      }
+      return faults.isEmpty
+        ? StatusServer.Answer(body: "ready\n")
+        : StatusServer.Answer(status: 503, body: faults.map { "\($0)\n" }.joined())
+    case "/metrics":
+      let depths = (try? queue.depths(at: RelayClock.now)) ?? [:]
+      return StatusServer.Answer(
+        type: "text/plain; version=0.0.4; charset=utf-8", body: MetricsText.of(all, depths))
+    default: return nil
+    }
+  }
+}
+
+/// By what one sees that files have changed.
+private struct FileMarks: Equatable {
+  private let marks: [[Int64]]
+
+  init(_ files: [String]) {
+    marks = files.map { file in
+      var status = stat()
+      guard stat(file, &status) == 0 else { return [] }
+      return [
+        Int64(status.st_ino), Int64(status.st_size), Int64(status.st_mtim.tv_sec),
+        Int64(status.st_mtim.tv_nsec),
+      ]
+    }
+  }
+}

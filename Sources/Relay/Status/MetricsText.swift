@@ -1,0 +1,107 @@
+/// The relay's metrics in Prometheus' text format (version 0.0.4).
+struct MetricsText {
+  private var order: [String] = []
+  private var heads: [String: String] = [:]
+  private var samples: [String: [String]] = [:]
+
+  mutating func add(
+    _ name: String, _ type: String, _ help: String, _ labels: [(String, String)], _ value: String
+  ) {
+    begin(name, "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n")
+    let list = labels.map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
+    samples[name]!.append("\(name){\(list)} \(value)\n")
+  }
+
+  /// Another text in the same format. Its samples get this label, so that those of several apps
+  /// are one family.
+  mutating func merge(_ text: String, label: (String, String)) {
+    var family = ""
+    var head = ""
+    let mark = "\(label.0)=\"\(Self.escaped(label.1))\""
+    for line in text.split(separator: "\n") {
+      if line.hasPrefix("# ") {
+        let words = line.split(separator: " ", maxSplits: 3)
+        guard words.count > 2 else { continue }
+        if words[1] == "HELP" {
+          family = String(words[2])
+          head = line + "\n"
+        } else {
+          begin(family, head + line + "\n")
+        }
+      } else if let brace = line.firstIndex(of: "{") {
+        samples[family]?.append(
+          "\(line[..<brace]){\(mark),\(line[line.index(after: brace)...])\n")
+      } else if let space = line.firstIndex(of: " ") {
+        samples[family]?.append("\(line[..<space]){\(mark)}\(line[space...])\n")
+      }
+    }
+  }
+
+  private mutating func begin(_ name: String, _ head: String) {
+    guard heads[name] == nil else { return }
+    heads[name] = head
+    samples[name] = []
+    order.append(name)
+  }
+
+  private static func escaped(_ text: String) -> String {
+    text.map { $0 == "\\" ? "\\\\" : $0 == "\"" ? "\\\"" : $0 == "\n" ? "\\n" : "\($0)" }.joined()
+  }
+
+  var text: String { order.map { heads[$0]! + samples[$0]!.joined() }.joined() }
+
+  static func of(
+    _ figures: [(app: String, figures: WorkerFigures)], _ depths: [String: QueueDepth]
+  ) -> String {
+    var all = MetricsText()
+    for (app, depth) in depths.sorted(by: { $0.key < $1.key }) {
+      for (state, count) in [
+        ("waiting", depth.waiting), ("later", depth.later), ("held", depth.held),
+      ] {
+        all.add(
+          "apns_relay_entries", "gauge", "Entries in the queue.", [("app", app), ("state", state)],
+          "\(count)")
+      }
+      all.add(
+        "apns_relay_dead_letters", "gauge", "Entries that were delivered too often.",
+        [("app", app)], "\(depth.dead)")
+      all.add(
+        "apns_relay_oldest_seconds", "gauge", "How long the oldest waiting entry has waited.",
+        [("app", app)], "\(depth.ageS)")
+    }
+    for (app, figures) in figures {
+      for end in PushOutcome.End.allCases {
+        all.add(
+          "apns_relay_outcomes_total", "counter", "Notifications that this relay recorded.",
+          [("app", app), ("outcome", end.rawValue)], "\(figures.outcomes[end] ?? 0)")
+      }
+      for (reason, count) in figures.reasons.sorted(by: { $0.key < $1.key }) {
+        all.add(
+          "apns_relay_rejected_total", "counter", "Rejected notifications by reason.",
+          [("app", app), ("reason", reason)], "\(count)")
+      }
+      for (name, help, count) in [
+        ("claimed", "Entries claimed.", figures.claimed),
+        ("put_off", "Entries that the service asked for later.", figures.putOff),
+        ("again", "Entries delivered again, because nobody knows.", figures.again),
+        ("reclaimed", "Entries taken from workers that are gone.", figures.reclaimed),
+        ("transactions", "Transactions in which outcomes were recorded.", figures.records),
+      ] {
+        all.add("apns_relay_\(name)_total", "counter", help, [("app", app)], "\(count)")
+      }
+      all.add(
+        "apns_relay_in_hand", "gauge", "Notifications claimed and without a recorded outcome.",
+        [("app", app)], "\(figures.inHand)")
+      all.add(
+        "apns_relay_ready", "gauge", "1 if nothing is known to be in the way.", [("app", app)],
+        figures.trouble == nil ? "1" : "0")
+      if let end = figures.certificateEnd {
+        all.add(
+          "apns_relay_certificate_end_seconds", "gauge",
+          "Until when the certificate is valid, in UNIX seconds.", [("app", app)], "\(end)")
+      }
+    }
+    for (app, figures) in figures { all.merge(figures.session, label: ("app", app)) }
+    return all.text
+  }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import Logging
+
+/// Log lines on standard error, each written at once: as JSON, or as text.
+package struct RelayLog: LogHandler {
+  package var metadata: Logger.Metadata = [:]
+  package var logLevel: Logger.Level = .info
+  private let isJSON: Bool
+  private let label: String
+
+  package init(label: String, level: Logger.Level, isJSON: Bool) {
+    self.label = label
+    self.isJSON = isJSON
+    logLevel = level
+  }
+
+  package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  package func log(event: LogEvent) {
+    let level = event.level
+    let message = event.message
+    let all = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
+    let now = TimeText.of(RelayClock.now)
+    var text: String
+    if isJSON {
+      text =
+        "{\"time\":\"\(now)\",\"level\":\"\(level)\",\"message\":\(RawJSON.quoted("\(message)"))"
+      for (key, value) in all {
+        text += ",\(RawJSON.quoted(key)):\(RawJSON.quoted("\(value)"))"
+      }
+      text += "}\n"
+    } else {
+      text = "\(now) \(level) " + all.map { "\($0.value): " }.joined() + "\(message)\n"
+    }
+    // One write, so that lines of different threads do not mix.
+    _ = Array(text.utf8).withUnsafeBytes { write(2, $0.baseAddress!, $0.count) }
+  }
+}

@@ -1,0 +1,41 @@
+import Glibc
+
+/// Tells systemd how the relay is (sd_notify): datagrams to the socket that NOTIFY_SOCKET names.
+/// A manager that does not read them holds nobody up.
+struct ServiceManager {
+  private let path: [UInt8]?
+  /// How often the watchdog wants to hear something, in milliseconds; nil: never.
+  let watchdogMS: Int64?
+
+  init() {
+    path = getenv("NOTIFY_SOCKET").map { Array(String(cString: $0).utf8) }
+    let isMine = getenv("WATCHDOG_PID").map { Int32(String(cString: $0)) == getpid() } ?? true
+    let period = getenv("WATCHDOG_USEC").flatMap { Int64(String(cString: $0)) }
+    watchdogMS = isMine ? period.map { max(1, $0 / 2000) } : nil
+  }
+
+  func say(_ text: String) {
+    var address = sockaddr_un()
+    guard let path, let first = path.first,
+      first == UInt8(ascii: "/") || first == UInt8(ascii: "@"),
+      path.count < MemoryLayout.size(ofValue: address.sun_path)
+    else { return }
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { room in
+      room.copyBytes(from: path)
+      // An abstract socket: no file, and no NUL at its end.
+      if first == UInt8(ascii: "@") { room[0] = 0 }
+    }
+    let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    let size = socklen_t(MemoryLayout<sa_family_t>.size + path.count)
+    let bytes = Array(text.utf8)
+    withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        _ = sendto(
+          descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT), $0, size)
+      }
+    }
+  }
+}

@@ -1,0 +1,401 @@
+import APNSLibrary
+import CAPNS
+import Foundation
+import Logging
+import Synchronization
+
+/// Works for one app, on a thread of its own: claims entries, pushes them, records what became of
+/// them. Nothing is acknowledged before it is recorded.
+package final class AppWorker: @unchecked Sendable {
+  private struct Orders {
+    var credentials: RelayCredentials?
+    /// When to give up what is in flight, by the steady clock; nil: it works on.
+    var drainUntil: Int64?
+    var hasEnded = false
+    var figures = WorkerFigures()
+  }
+
+  package let app: AppConfiguration
+  package let settings: RelayConfiguration.Queue
+  private let queue: any QueueEngine
+  private let log: Logger
+  private let rules: DeliveryRules
+  private let orders = Mutex(Orders())
+  private let ended = DispatchSemaphore(value: 0)
+
+  // The thread's own.
+  private let session: ServiceSession
+  private var seat: WorkerSeat
+  private var outbox: [HeldEntry] = []
+  private var outboxStart = 0
+  private var changed: [HeldEntry] = []
+  private var freshCount = 0
+  private var firstChange: Int64 = 0
+  private var inHand = 0
+  private var figures = WorkerFigures()
+  private var lastClaimWasEmpty = true
+  private var nextClaim: Int64 = 0
+  private var nextRenewal: Int64 = 0
+  private var nextLook: Int64 = 0
+  private var nextFigures: Int64 = 0
+  private var recordAfter: Int64 = 0
+  private var saidTrouble: String?
+
+  /// So many outcomes, or so many milliseconds, make a transaction; or half of what is in hand,
+  /// so that a small window does not wait for the clock.
+  private static let batch = 512
+  private static let batchMS: Int64 = 40
+
+  init(
+    _ app: AppConfiguration, _ settings: RelayConfiguration.Queue, queue: any QueueEngine,
+    credentials: RelayCredentials, log: Logger
+  ) throws {
+    self.app = app
+    self.settings = settings
+    self.queue = queue
+    var log = log
+    log[metadataKey: "app"] = "\(app.name)"
+    self.log = log
+    rules = DeliveryRules(
+      deliveries: settings.deliveries, tries: app.later.tries, unknown: app.unknown)
+    let lines = log
+    session = try ServiceSession(
+      app, credentials,
+      log: SessionLines(upTo: APNS_LOG_DEBUG) { level, line in
+        lines.log(level: Self.level(level), "\(line)")
+      })
+    seat = try queue.join(app: app.name, named: Self.name, at: RelayClock.now)
+    figures.certificateEnd = credentials.certificateEnd
+    figures.heard = RelayClock.steady
+    orders.withLock { $0.figures = figures }
+  }
+
+  private static var name: String {
+    var host = [CChar](repeating: 0, count: 256)
+    gethostname(&host, host.count - 1)
+    let name = host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    return "\(String(decoding: name, as: UTF8.self)) \(getpid())"
+  }
+
+  private static func level(_ level: apns_log_level_t) -> Logger.Level {
+    switch level {
+    case APNS_LOG_ERROR: .error
+    case APNS_LOG_WARNING: .warning
+    case APNS_LOG_NOTICE: .notice
+    case APNS_LOG_INFO: .info
+    case APNS_LOG_DEBUG: .debug
+    default: .trace
+    }
+  }
+
+  // MARK: What other threads call
+
+  package func start() {
+    let thread = Thread { [self] in
+      work()
+      orders.withLock { $0.hasEnded = true }
+      ended.signal()
+    }
+    thread.name = "app \(app.name)"
+    thread.stackSize = 1 << 20
+    thread.start()
+  }
+
+  func use(_ credentials: RelayCredentials) {
+    orders.withLock { $0.credentials = credentials }
+    session.wake()
+  }
+
+  /// Claims nothing more, waits for answers for so long, and ends.
+  package func drain(withinMS milliseconds: Int64) {
+    orders.withLock { $0.drainUntil = min($0.drainUntil ?? .max, RelayClock.steady + milliseconds) }
+    session.wake()
+  }
+
+  package func wait() { ended.wait() }
+  package var hasEnded: Bool { orders.withLock { $0.hasEnded } }
+  package var shownFigures: WorkerFigures { orders.withLock { $0.figures } }
+
+  // MARK: The thread
+
+  private func work() {
+    while true {
+      let drainUntil = obey()
+      let now = RelayClock.steady
+      if let drainUntil {
+        cutOutbox()
+        if now >= drainUntil || inHand == 0 {
+          end(drainUntil)
+          return
+        }
+      } else {
+        claim(now)
+      }
+      stayKnown(now)
+      send()
+      note(session.process())
+      takeAnswers()
+      recordIfDue(RelayClock.steady, isLast: false)
+      show(now)
+      rest(drainUntil)
+    }
+  }
+
+  private func obey() -> Int64? {
+    let (credentials, drainUntil) = orders.withLock { orders in
+      defer { orders.credentials = nil }
+      return (orders.credentials, orders.drainUntil)
+    }
+    if let credentials {
+      do {
+        try session.use(credentials)
+        figures.certificateEnd = credentials.certificateEnd
+        log.notice("new credentials")
+      } catch {
+        log.error("the new credentials cannot be used, the old ones stay: \(error.message)")
+      }
+    }
+    return drainUntil
+  }
+
+  private func rest(_ drainUntil: Int64?) {
+    let now = RelayClock.steady
+    var wait: Int64 = 200
+    if !changed.isEmpty { wait = max(0, max(recordAfter, firstChange + Self.batchMS) - now) }
+    if drainUntil == nil, hasRoom { wait = min(wait, max(0, nextClaim - now)) }
+    if let drainUntil { wait = min(wait, max(0, drainUntil - now)) }
+    var watched = pollfd(fd: session.descriptor, events: Int16(POLLIN), revents: 0)
+    _ = poll(&watched, 1, CInt(min(wait, 200)))
+  }
+
+  /// A quarter of the window at least, so that a claim is worth its transaction.
+  private var hasRoom: Bool { app.limits.window - inHand >= max(1, app.limits.window / 4) }
+
+  private func claim(_ now: Int64) {
+    guard hasRoom, now >= nextClaim, recordAfter <= now else { return }
+    do {
+      let entries = try queue.claim(seat, room: app.limits.window - inHand, at: RelayClock.now)
+      nextClaim = entries.isEmpty ? now + Int64(settings.pollMS) : now
+      for entry in entries { take(entry) }
+    } catch {
+      trouble("the queue: \(error)")
+      nextClaim = now + 1000
+    }
+  }
+
+  private func take(_ entry: Entry) {
+    figures.claimed += 1
+    let held: HeldEntry
+    do {
+      held = try HeldEntry(entry)
+    } catch {
+      held = HeldEntry(unreadable: entry, because: error.description)
+    }
+    inHand += held.open + held.fresh.count
+    if rules.refuses(held, now: RelayClock.now) || held.open == 0 {
+      settle(held)
+    } else {
+      outbox.append(held)
+    }
+  }
+
+  private func send() {
+    while outboxStart < outbox.count {
+      let held = outbox[outboxStart]
+      guard sendOn(held) else { break }
+      outboxStart += 1
+      settle(held)
+    }
+    if outboxStart == outbox.count {
+      outbox.removeAll(keepingCapacity: true)
+      outboxStart = 0
+    } else if outboxStart > 4096 {
+      outbox.removeFirst(outboxStart)
+      outboxStart = 0
+    }
+  }
+
+  /// False if the session has no room for all of it.
+  private func sendOn(_ held: HeldEntry) -> Bool {
+    while held.cursor < held.targets.count {
+      let position = held.cursor
+      guard held.isOpen(position) else {
+        held.cursor += 1
+        continue
+      }
+      switch held.targets[position] {
+      case .failure(let fault):
+        held.end(
+          PushOutcome(
+            position: position, token: held.tokens[position], end: .refused,
+            reason: fault.description))
+      case .success(let target):
+        do {
+          switch try session.send(held.entry.content, target, replacing: app.replace, held) {
+          case .taken: held.inFlight += 1
+          case .full: return false
+          case .refused(let reason):
+            held.end(
+              PushOutcome(position: position, token: target.token, end: .refused, reason: reason))
+          }
+        } catch {
+          note(error)
+          return false
+        }
+      }
+      held.cursor += 1
+    }
+    return true
+  }
+
+  /// The relay stops: what was not sent goes back.
+  private func cutOutbox() {
+    for held in outbox[outboxStart...] {
+      held.isCut = true
+      settle(held)
+    }
+    outbox.removeAll()
+    outboxStart = 0
+  }
+
+  private func takeAnswers() {
+    while let answer = session.next() {
+      rules.take(answer)
+      settle(answer.flight.held)
+      if answer.httpStatus == 403 {
+        trouble("the service refuses the provider: \(answer.reason)")
+      } else if answer.httpStatus > 0, recordAfter == 0 {
+        figures.trouble = nil
+        saidTrouble = nil
+      }
+    }
+  }
+
+  private func settle(_ held: HeldEntry) {
+    held.settle(rules, now: RelayClock.now)
+    guard !held.fresh.isEmpty || held.next != nil else { return }
+    if changed.isEmpty { firstChange = RelayClock.steady }
+    if !held.isChanged {
+      held.isChanged = true
+      changed.append(held)
+    }
+    freshCount += 1
+  }
+
+  private func recordIfDue(_ now: Int64, isLast: Bool) {
+    guard !changed.isEmpty, now >= recordAfter || isLast,
+      isLast || freshCount >= Self.batch || 2 * freshCount >= inHand
+        || now - firstChange >= Self.batchMS
+    else { return }
+    let verdicts = changed.map { Verdict($0.entry, $0.fresh, $0.next ?? .held) }
+    do {
+      try queue.record(verdicts, by: seat, at: RelayClock.now)
+    } catch {
+      // Nothing was recorded, so nothing is acknowledged, and nothing more is claimed meanwhile.
+      trouble("outcomes cannot be recorded: \(error)")
+      recordAfter = now + 1000
+      return
+    }
+    figures.records += 1
+    if recordAfter > 0 {
+      recordAfter = 0
+      figures.trouble = nil
+      log.notice("outcomes are recorded again")
+    }
+    for (held, verdict) in zip(changed, verdicts) {
+      figures.count(verdict)
+      inHand -= held.fresh.count
+      held.fresh.removeAll()
+      held.isChanged = false
+      switch verdict.next {
+      case .held, .finished: break
+      default: inHand -= held.open
+      }
+    }
+    changed.removeAll(keepingCapacity: true)
+    freshCount = 0
+    nextClaim = min(nextClaim, now + Int64(settings.pollMS))
+  }
+
+  private func stayKnown(_ now: Int64) {
+    guard now >= nextRenewal else { return }
+    let lease = Int64(settings.leaseS * 1000)
+    nextRenewal = now + max(50, min(1000, lease / 4))
+    let clock = RelayClock.now
+    do {
+      if now >= nextLook {
+        nextLook = now + max(50, lease / 4)
+        if try !queue.renew(seat, at: clock) {
+          log.warning("this worker was silent for too long, and others have taken its entries")
+          seat = try queue.join(app: app.name, named: Self.name, at: clock)
+        }
+      }
+      let count = try queue.reclaim(silentSince: clock - lease, at: clock)
+      if count > 0 {
+        figures.reclaimed += count
+        log.notice("\(count) entries taken from workers that are gone")
+      }
+    } catch {
+      trouble("the queue: \(error)")
+    }
+  }
+
+  private func end(_ drainUntil: Int64) {
+    if inHand > 0 {
+      log.notice("\(inHand) notifications have no answer yet; they are delivered again")
+      let limit = RelayClock.steady + 2000
+      while !session.close(withinMS: 0), RelayClock.steady < limit {
+        _ = session.process()
+        var watched = pollfd(fd: session.descriptor, events: Int16(POLLIN), revents: 0)
+        _ = poll(&watched, 1, 50)
+      }
+      takeAnswers()
+    } else {
+      // In good order: the service is told, but nobody waits for it.
+      let limit = RelayClock.steady + 1000
+      while !session.close(withinMS: 500), RelayClock.steady < limit {
+        _ = session.process()
+        var watched = pollfd(fd: session.descriptor, events: Int16(POLLIN), revents: 0)
+        _ = poll(&watched, 1, 50)
+      }
+    }
+    let limit = max(drainUntil, RelayClock.steady) + 5000
+    while !changed.isEmpty {
+      recordIfDue(RelayClock.steady, isLast: true)
+      if changed.isEmpty || RelayClock.steady > limit { break }
+      usleep(100_000)
+    }
+    do {
+      try queue.leave(
+        seat, saying: "worker \(seat.number) stopped before the answer", at: RelayClock.now)
+    } catch {
+      log.error("the queue: \(error)")
+    }
+    nextFigures = 0
+    show(RelayClock.steady)
+    log.info("ended")
+  }
+
+  private func note(_ error: LibraryError?) {
+    guard let error else { return }
+    trouble(error.message)
+  }
+
+  /// Says it once.
+  private func trouble(_ words: String) {
+    figures.trouble = words
+    nextFigures = 0
+    guard saidTrouble != words else { return }
+    saidTrouble = words
+    log.warning("\(words)")
+  }
+
+  private func show(_ now: Int64) {
+    guard now >= nextFigures else { return }
+    nextFigures = now + 500
+    figures.heard = now
+    figures.inHand = inHand
+    figures.session = session.metrics
+    orders.withLock { $0.figures = figures }
+  }
+}

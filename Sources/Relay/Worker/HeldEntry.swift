@@ -1,0 +1,153 @@
+/// An entry while a worker has it: what was sent, what came back, and what becomes of it.
+final class HeldEntry {
+  let entry: Entry
+  let targets: [Result<EntryTargets.Target, EntryTargets.Fault>]
+  let tokens: [String]
+  /// The next place to be sent; the places before it are sent, or have their outcome.
+  var cursor = 0
+  var inFlight = 0
+  /// Outcomes that the queue does not have yet.
+  var fresh: [PushOutcome] = []
+  /// The service asks to come again after so many seconds, the longest of what it said.
+  var laterS: Int?
+  /// Why it is delivered again, in the words of an answer or of the library.
+  var againBecause = ""
+  /// It is not sent any further: the relay stops.
+  var isCut = false
+  /// What becomes of it; nil while it is under way.
+  var next: Verdict.Next?
+  /// Whether the worker has it among those to be recorded.
+  var isChanged = false
+  private var isDone: [Bool]
+  /// How many notifications of it have no outcome yet.
+  private(set) var open: Int
+
+  init(_ entry: Entry) throws(EntryTargets.Fault) {
+    self.entry = entry
+    let targets = try EntryTargets(entry.content)
+    self.targets = targets.all
+    tokens = targets.tokens
+    isDone = [Bool](repeating: false, count: tokens.count)
+    open = tokens.count
+    for position in entry.answered where isDone.indices.contains(position) {
+      isDone[position] = true
+      open -= 1
+    }
+  }
+
+  /// An entry that cannot be read: it has one outcome.
+  init(unreadable entry: Entry, because reason: String) {
+    self.entry = entry
+    targets = []
+    tokens = []
+    isDone = []
+    open = 0
+    fresh = [
+      PushOutcome(position: 0, token: entry.content.token ?? "", end: .refused, reason: reason)
+    ]
+    next = .finished
+  }
+
+  func isOpen(_ position: Int) -> Bool { !isDone[position] }
+
+  func end(_ outcome: PushOutcome) {
+    guard !isDone[outcome.position] else { return }
+    isDone[outcome.position] = true
+    open -= 1
+    fresh.append(outcome)
+  }
+
+  /// All that have no outcome get this one.
+  func endRest(_ end: PushOutcome.End, because reason: String) {
+    for position in isDone.indices where !isDone[position] {
+      self.end(PushOutcome(position: position, token: tokens[position], end: end, reason: reason))
+    }
+  }
+
+  /// Decides what becomes of it, once nothing is in flight.
+  func settle(_ rules: DeliveryRules, now: Int64) {
+    guard next == nil, inFlight == 0, cursor >= targets.count || isCut else { return }
+    if open == 0 {
+      next = .finished
+    } else if let laterS {
+      let story = "\(againBecause), again in \(laterS) s"
+      if entry.answers + 1 > rules.tries {
+        endRest(.dead, because: againBecause)
+        next = .dead(story: "\(againBecause), for the \(entry.answers + 1)th time")
+      } else {
+        // One that expires meanwhile is not kept any longer.
+        var due = now + Int64(laterS) * 1000
+        if let last = entry.lastSecond, last < due / 1000 { due = (last + 1) * 1000 }
+        next = .later(at: due, isAnswered: true, story: story)
+      }
+    } else if !againBecause.isEmpty {
+      next = .later(
+        at: now + rules.againMS, isAnswered: false,
+        story: "delivery \(entry.deliveries) without an answer: \(againBecause)")
+    } else {
+      next = .untouched
+    }
+  }
+}
+
+/// The rules by which entries are delivered again.
+struct DeliveryRules {
+  /// An entry that was delivered more often, without an answer, is dead.
+  var deliveries: Int
+  /// How often the service may ask to come again.
+  var tries: Int
+  /// The pause before an entry is delivered again of which nobody knows whether it arrived.
+  var againMS: Int64 = 1000
+  var unknown: AppConfiguration.Unknown
+
+  /// Takes an answer into its entry.
+  func take(_ answer: Answer) {
+    let held = answer.flight.held
+    held.inFlight -= 1
+    var outcome = PushOutcome(
+      position: answer.flight.position, token: answer.flight.token, end: .accepted,
+      reason: answer.reason)
+    outcome.httpStatus = answer.httpStatus
+    outcome.apnsID = answer.apnsID
+    outcome.goneSince = answer.goneSince
+    switch answer.kind {
+    case .accepted: held.end(outcome)
+    case .rejected where answer.httpStatus == 403:
+      // The provider is refused, not this notification.
+      putOff(held, Self.pauseOfRefusedProviderS, answer.reason)
+    case _ where answer.retryAfterS > 0: putOff(held, answer.retryAfterS, answer.reason)
+    case .rejected:
+      outcome.end = .rejected
+      held.end(outcome)
+    case .unknown where unknown == .record:
+      outcome.end = .unknown
+      held.end(outcome)
+    case .unknown: held.againBecause = answer.reason
+    }
+  }
+
+  static let pauseOfRefusedProviderS = 60
+
+  private func putOff(_ held: HeldEntry, _ seconds: Int, _ reason: String) {
+    held.laterS = max(held.laterS ?? 0, seconds)
+    held.againBecause = reason
+  }
+
+  /// Whether an entry that was just claimed is not to be sent any more.
+  func refuses(_ held: HeldEntry, now: Int64) -> Bool {
+    guard held.next == nil else { return true }
+    if let last = held.entry.lastSecond, last < now / 1000 {
+      held.endRest(.expired, because: "its time was over")
+      held.next = .finished
+      return true
+    }
+    let unanswered = held.entry.deliveries - held.entry.answers
+    if unanswered > deliveries {
+      let reason = "delivered \(unanswered - 1) times without an answer"
+      held.endRest(.dead, because: reason)
+      held.next = .dead(story: reason)
+      return true
+    }
+    return false
+  }
+}

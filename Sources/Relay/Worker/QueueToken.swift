@@ -1,0 +1,111 @@
+import COpenSSL
+import CAPNS
+import Foundation
+
+/// Gives the library its provider tokens: the queue's, which is signed anew every 45 minutes by
+/// whichever relay comes first.
+final class QueueToken: @unchecked Sendable {
+  enum Need { case first, aged, refused }
+
+  /// APNs takes a token for an hour, and wants none sooner than 20 minutes after another.
+  private static let lifetimeMS: Int64 = 45 * 60_000
+  private static let soonestMS: Int64 = 20 * 60_000
+
+  private let privateKey: OpaquePointer
+  private let key: String
+  private let team: String
+  private let queue: any QueueEngine
+
+  init(p8: String, key: String, team: String, queue: any QueueEngine) throws {
+    guard let file = BIO_new_file(p8, "r") else {
+      throw QueueFault(description: "\(p8): cannot be read")
+    }
+    defer { BIO_free(file) }
+    guard let read = PEM_read_bio_PrivateKey(file, nil, nil, nil) else {
+      throw QueueFault(description: "\(p8): there is no private key in it")
+    }
+    privateKey = read
+    self.key = key
+    self.team = team
+    self.queue = queue
+    guard EVP_PKEY_get_base_id(read) == EVP_PKEY_EC, EVP_PKEY_get_bits(read) == 256 else {
+      EVP_PKEY_free(read)
+      throw QueueFault(description: "\(p8): the key is not EC on the curve P-256")
+    }
+  }
+
+  deinit { EVP_PKEY_free(privateKey) }
+
+  @discardableResult
+  func token(_ need: Need) throws -> (token: SharedToken, now: Int64) {
+    let now = RelayClock.now
+    // A refused one is replaced as soon as APNs allows another.
+    let life = need == .refused ? Self.soonestMS : Self.lifetimeMS
+    let token = try queue.providerToken(team: team, key: key, madeAfter: now - life, at: now) {
+      try signed(at: now / 1000)
+    }
+    return (token, now)
+  }
+
+  func answer(_ request: inout apns_token_request_t) -> CInt {
+    let need: Need =
+      switch UInt32(bitPattern: request.need) {
+      case APNS_TOKEN_REFUSED.rawValue: .refused
+      case APNS_TOKEN_AGED.rawValue: .aged
+      default: .first
+      }
+    do {
+      let (token, now) = try token(need)
+      let bytes = Array(token.text.utf8)
+      guard bytes.count <= request.capacity, let place = request.token else { return -1 }
+      UnsafeMutableRawPointer(place).copyMemory(from: bytes, byteCount: bytes.count)
+      request.renew_after_s = UInt32(max(1, (token.made + Self.lifetimeMS - now) / 1000))
+      return CInt(bytes.count)
+    } catch {
+      withUnsafeMutableBytes(of: &request.message) { room in
+        for (index, byte) in "\(error)".utf8.prefix(room.count - 1).enumerated() {
+          room[index] = byte
+        }
+      }
+      return -1
+    }
+  }
+
+  /// A JSON Web Token, signed by ES256 (RFC 7518, 3.4).
+  private func signed(at seconds: Int64) throws -> String {
+    let head = Self.base64URL(Array("{\"alg\":\"ES256\",\"kid\":\"\(key)\"}".utf8))
+    let claims = Self.base64URL(Array("{\"iss\":\"\(team)\",\"iat\":\(seconds)}".utf8))
+    let message = Array("\(head).\(claims)".utf8)
+    let context = EVP_MD_CTX_new()
+    defer { EVP_MD_CTX_free(context) }
+    var der = [UInt8](repeating: 0, count: 128)
+    var length = der.count
+    guard EVP_DigestSignInit(context, nil, EVP_sha256(), nil, privateKey) == 1,
+      EVP_DigestSign(context, &der, &length, message, message.count) == 1
+    else { throw QueueFault(description: "the provider token could not be signed") }
+    guard let signature = Self.rawSignature(der.prefix(length)) else {
+      throw QueueFault(description: "the provider token's signature is none")
+    }
+    return "\(head).\(claims).\(Self.base64URL(signature))"
+  }
+
+  /// r and s with 32 bytes each, of DER.
+  private static func rawSignature(_ der: ArraySlice<UInt8>) -> [UInt8]? {
+    var rest = der.dropFirst(2)
+    var out: [UInt8] = []
+    for _ in 0..<2 {
+      guard rest.first == 2, rest.count > 2 else { return nil }
+      let count = Int(rest[rest.startIndex + 1])
+      let number = rest.dropFirst(2).prefix(count).drop { $0 == 0 }
+      guard number.count <= 32 else { return nil }
+      out += [UInt8](repeating: 0, count: 32 - number.count) + number
+      rest = rest.dropFirst(2 + count)
+    }
+    return out
+  }
+
+  private static func base64URL(_ bytes: [UInt8]) -> String {
+    Data(bytes).base64EncodedString().replacingOccurrences(of: "+", with: "-")
+      .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
+  }
+}

@@ -1,0 +1,61 @@
+import APNSLibrary
+import CAPNS
+import Foundation
+
+/// An app's credentials, and the provider token that all relays on a queue share.
+/// Never changes once made; any thread may use it.
+final class RelayCredentials: @unchecked Sendable {
+  let handle: OpaquePointer
+  /// Until when the certificate is valid, in UNIX seconds; nil: there is none.
+  let certificateEnd: Int64?
+  /// The callback's; nil: the library signs by itself.
+  private let source: QueueToken?
+
+  init(_ who: AppConfiguration.Credentials, queue: any QueueEngine) throws {
+    let lent = LentStrings()
+    var options = apns_credentials_options_t()
+    options.size = MemoryLayout<apns_credentials_options_t>.size
+    options.certificate_file = lent.lend(who.certificate)
+    options.key_file = lent.lend(who.key)
+    if let file = who.passphraseFile {
+      let text = try String(contentsOfFile: file, encoding: .utf8)
+      options.passphrase = lent.lend(
+        text.split(whereSeparator: \.isNewline).first.map(String.init) ?? "")
+    }
+    options.ca_file = lent.lend(who.ca)
+    if let p8 = who.p8, let key = who.keyID, let team = who.teamID {
+      if who.token == .queue {
+        let source = try QueueToken(p8: p8, key: key, team: team, queue: queue)
+        self.source = source
+        options.token_context = Unmanaged.passUnretained(source).toOpaque()
+        options.token_callback = { request, context in
+          guard let request, let context else { return -1 }
+          return Unmanaged<QueueToken>.fromOpaque(context).takeUnretainedValue()
+            .answer(&request.pointee)
+        }
+      } else {
+        source = nil
+        options.token_key_file = lent.lend(p8)
+        options.key_id = lent.lend(key)
+        options.team_id = lent.lend(team)
+        options.token_cache_file = lent.lend(who.tokenCache)
+      }
+    } else {
+      source = nil
+    }
+    var handle: OpaquePointer?
+    try withExtendedLifetime(lent) { () throws(LibraryError) in
+      try calling { apns_credentials_new(&options, &handle, $0) }
+    }
+    self.handle = handle!
+    var said = apns_credentials_description_t()
+    said.size = MemoryLayout<apns_credentials_description_t>.size
+    let isKnown = apns_credentials_describe(handle, &said, nil) == APNS_OK
+    certificateEnd = isKnown && said.subject != nil ? said.not_after : nil
+  }
+
+  deinit { apns_credentials_free(handle) }
+
+  /// Signs a token, or takes the queue's: a fault of the key shows.
+  func tryToken() throws { try source?.token(.first) }
+}

@@ -1,0 +1,17 @@
+import CAPNS
+import CMetrics
+import Glibc
+
+/// A session's statistics, as `apns send --metrics` writes them.
+enum SessionMetrics {
+  static func text(of session: OpaquePointer) -> String {
+    var bytes: UnsafeMutablePointer<CChar>?
+    var count = 0
+    guard let file = open_memstream(&bytes, &count) else { return "" }
+    let isWhole = write_metrics(file, session) == 0
+    let isClosed = fclose(file) == 0
+    defer { free(bytes) }
+    guard isWhole, isClosed, let bytes else { return "" }
+    return String(decoding: UnsafeRawBufferPointer(start: bytes, count: count), as: UTF8.self)
+  }
+}

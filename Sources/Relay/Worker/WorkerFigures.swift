@@ -1,0 +1,35 @@
+/// What a worker counts, for those who watch it.
+package struct WorkerFigures: Sendable {
+  package var outcomes: [PushOutcome.End: Int] = [:]
+  package var reasons: [String: Int] = [:]
+  /// Entries that were put off because the service asked for that.
+  package var putOff = 0
+  /// Entries that are delivered again because nobody knows whether they arrived.
+  package var again = 0
+  package var claimed = 0
+  package var records = 0
+  package var inHand = 0
+  /// Entries taken from workers that died or fell silent.
+  package var reclaimed = 0
+  /// The session's own, in Prometheus' text format.
+  package var session = ""
+  /// Why nothing can be sent or recorded at present; nil: it can.
+  package var trouble: String?
+  package var certificateEnd: Int64?
+  /// When the worker was last at work, by the steady clock.
+  package var heard: Int64 = 0
+
+  package init() {}
+
+  mutating func count(_ verdict: Verdict) {
+    for outcome in verdict.outcomes {
+      outcomes[outcome.end, default: 0] += 1
+      if outcome.end == .rejected { reasons[outcome.reason, default: 0] += 1 }
+    }
+    switch verdict.next {
+    case .later(_, true, _): putOff += 1
+    case .later(_, false, _): again += 1
+    default: break
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import ArgumentParser
+import Foundation
+import Relay
+
+struct Enqueue: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "enqueue", abstract: "Put notifications into a relay's queue.",
+    discussion: """
+      One payload for a few devices, or for a list:
+
+          apns enqueue --config relay.yaml --app shop --id sale-1 --alert Hello 5f79cfda4d01aa3a
+          apns enqueue --config relay.yaml --app shop --id sale-2 --alert 'Hello {{name}}' \\
+            --tokens devices.jsonl
+
+      A LIST has a device in each line: a token in hex, or a JSON object with "token" and the \
+      values that {{name}} in the payload stands for.
+
+      A CAMPAIGN is a file in YAML that says the same, so that it can be kept: app, id, payload (a \
+      file) or alert, tokens (a file), topic, push_type, priority, expiry, collapse_id, deadline. \
+      Files are looked for beside it. Options on the command line come first.
+
+      RUNNING IT TWICE enqueues once. The id of each entry is --id with its number; what the queue \
+      has, or has an outcome of, is left out.
+
+      EXIT STATUS: 0 if all is in the queue; 2 if the command line, a file or the queue cannot be \
+      used: then nothing was enqueued behind what standard error names.
+      """)
+
+  @Option(
+    help: ArgumentHelp("The relay's configuration, which names the queue.", valueName: "file"))
+  var config: String?
+
+  @Option(help: ArgumentHelp("The queue's file, instead of --config.", valueName: "file"))
+  var queue: String?
+
+  @Option(help: ArgumentHelp("A campaign file.", valueName: "file"))
+  var campaign: String?
+
+  @Option(help: ArgumentHelp("The app, as the configuration names it.", valueName: "name"))
+  var app: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "What it is known by, in 64 characters at most. Default: a UUID, which is printed.",
+      valueName: "id"))
+  var id: String?
+
+  @Argument(help: ArgumentHelp("Device tokens, in hex.", valueName: "token"))
+  var tokens: [String] = []
+
+  @Option(
+    name: .customLong("tokens"),
+    help: ArgumentHelp("A list of devices; - reads standard input.", valueName: "file"))
+  var list: String?
+
+  @Option(help: ArgumentHelp("The text.", valueName: "text"))
+  var alert: String?
+
+  @Option(help: ArgumentHelp("The payload, as JSON.", valueName: "file"))
+  var payload: String?
+
+  @Option(help: ArgumentHelp("The app's identifier. Default: the relay's.", valueName: "id"))
+  var topic: String?
+
+  @Option(help: ArgumentHelp("Such as alert or background.", valueName: "type"))
+  var pushType: String?
+
+  @Option(help: ArgumentHelp("10, 5 or 1.", valueName: "n"))
+  var priority: Int?
+
+  @Option(
+    help: ArgumentHelp(
+      "When the service gives up, in UNIX seconds; 0: it tries once.", valueName: "time"))
+  var expiry: Int64?
+
+  @Option(help: ArgumentHelp("Replaces an earlier one with the same id.", valueName: "id"))
+  var collapseID: String?
+
+  @Option(help: ArgumentHelp("Not sent after this time, in UNIX seconds.", valueName: "time"))
+  var deadline: Int64?
+
+  @Option(help: ArgumentHelp("Devices in an entry, at most 1000.", valueName: "n"))
+  var entry = 500
+
+  func validate() throws {
+    if config == nil, queue == nil { throw ValidationError("give --config or --queue") }
+    if !tokens.isEmpty, list != nil {
+      throw ValidationError("give either tokens or --tokens, not both")
+    }
+    if payload != nil, alert != nil { throw ValidationError("give either --alert or --payload") }
+    guard (1...NewEntry.mostTokens).contains(entry) else {
+      throw ValidationError("--entry must be 1 to \(NewEntry.mostTokens)")
+    }
+  }
+
+  func run() throws {
+    do {
+      try enqueue()
+    } catch let error as ExitCode {
+      throw error
+    } catch {
+      throw RelayCommand.refusal("\(error)")
+    }
+  }
+
+  private func enqueue() throws {
+    var plan = try campaign.map { try Campaign(file: $0) } ?? Campaign()
+    if app != nil { plan.app = app }
+    if id != nil { plan.id = id }
+    if let alert { plan.payload = "{\"aps\":{\"alert\":\(RawJSON.quoted(alert))}}" }
+    if let payload { plan.payload = try String(contentsOfFile: payload, encoding: .utf8) }
+    if list != nil { plan.list = list }
+    plan.topic = topic ?? plan.topic
+    plan.pushType = pushType ?? plan.pushType
+    plan.priority = priority ?? plan.priority
+    plan.expiry = expiry ?? plan.expiry
+    plan.collapseID = collapseID ?? plan.collapseID
+    plan.deadline = deadline ?? plan.deadline
+    let configuration = try config.map { try ConfigurationReader.read($0) }
+    guard let app = plan.app else { throw ValidationError("--app is missing") }
+    if let configuration, !configuration.apps.contains(where: { $0.name == app }) {
+      let names = configuration.apps.map(\.name).joined(separator: ", ")
+      throw RelayCommand.refusal("the configuration has no app '\(app)': \(names)")
+    }
+    let engine = try SQLiteQueue(
+      queue ?? configuration!.queue.file, durable: configuration?.queue.durable ?? .process)
+    let source: DeviceLines
+    if !tokens.isEmpty {
+      source = DeviceLines(tokens)
+    } else if let list = plan.list {
+      source = try DeviceLines(file: list)
+    } else {
+      throw RelayCommand.refusal("there is no device: give tokens or --tokens")
+    }
+    let total = try plan.enqueue(source, perEntry: entry, app: app, into: engine)
+    print(
+      "\(total.added) entries enqueued, \(total.known) known already; "
+        + "\(total.devices) devices; id \(total.id)")
+  }
+}

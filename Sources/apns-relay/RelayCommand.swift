@@ -1,0 +1,98 @@
+import ArgumentParser
+import CAPNS
+import Foundation
+import Logging
+import Relay
+
+@main
+struct RelayCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "apns-relay",
+    abstract: "Push what is in a queue, and lose nothing over a crash.",
+    discussion: """
+      A producer writes notifications into a queue, a file of SQLite. The relay pushes them and \
+      acknowledges each when its outcome is recorded there.
+
+          apns relay --print-config > relay.yaml     every option, to be filled in
+          apns relay --config relay.yaml --check     tries credentials and queue, pushes nothing
+          apns relay --config relay.yaml             runs until SIGTERM; SIGHUP reloads
+          apns enqueue --config relay.yaml --app shop --alert Hello 5f79cfda4d01aa3a
+
+      EXIT STATUS: 0 if it ended in order; 1 if a check found a fault; 2 if the command line, the \
+      configuration, the credentials or the queue cannot be used.
+      """,
+    version: "apns-relay \(String(cString: apns_version()))",
+    subcommands: [Run.self, Enqueue.self], defaultSubcommand: Run.self)
+
+  static func refusal(_ message: String) -> ExitCode {
+    FileHandle.standardError.write(Data("Error: \(message)\n".utf8))
+    return ExitCode(2)
+  }
+}
+
+struct Run: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "run", abstract: "Run the relay.")
+
+  @Option(help: ArgumentHelp("The configuration, in YAML.", valueName: "file"))
+  var config: String?
+
+  @Flag(help: "Print every option with its meaning, and its value in --config if that is given.")
+  var printConfig = false
+
+  @Flag(help: "Print the queue's tables, for a producer that makes the file by itself.")
+  var printSchema = false
+
+  @Flag(help: "Try credentials and queue, and push nothing.")
+  var check = false
+
+  func run() throws {
+    if printSchema {
+      print(SQLiteSchema.text, terminator: "")
+      return
+    }
+    if printConfig, config == nil {
+      print(ConfigurationText.text(of: ConfigurationText.example), terminator: "")
+      return
+    }
+    guard let config else {
+      throw ValidationError("--config is missing; --print-config prints one to begin with")
+    }
+    let wanted: RelayConfiguration
+    do {
+      wanted = try ConfigurationReader.read(config)
+    } catch {
+      throw RelayCommand.refusal("\(error)")
+    }
+    if printConfig {
+      print(ConfigurationText.text(of: wanted), terminator: "")
+      return
+    }
+    if check {
+      let faults = RelayDaemon.check(wanted)
+      for fault in faults { print(fault) }
+      guard faults.isEmpty else { throw ExitCode(1) }
+      let names = wanted.apps.map(\.name).joined(separator: ", ")
+      print("ok: the queue can be written, and the credentials of \(names) can be used")
+      return
+    }
+    try push(wanted, config)
+  }
+
+  private func push(_ wanted: RelayConfiguration, _ file: String) throws {
+    // Before any thread begins: they inherit it.
+    var signals = RelayDaemon.signals
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+    let level = Logger.Level(rawValue: wanted.log.level.rawValue) ?? .info
+    let log = Logger(label: "apns-relay") {
+      RelayLog(label: $0, level: level, isJSON: wanted.log.format == .json)
+    }
+    do {
+      let queue = try SQLiteQueue(wanted.queue.file, durable: wanted.queue.durable)
+      try RelayDaemon(wanted, file: file, queue: queue, log: log).run()
+    } catch {
+      log.critical("\(error)")
+      throw ExitCode(2)
+    }
+  }
+}

@@ -1,0 +1,45 @@
+"""producer.py QUEUE SEED COUNT: adds the entries that a seed makes, in transactions of several, and
+says of each transaction, once it is durable, how many entries there are. It may be run again."""
+
+import json
+import pathlib
+import random
+import sqlite3
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Simulator"))
+
+from relaying import identifier, token  # noqa: E402
+
+
+def plan(seed, count):
+    """Entries, most of them of one token; every token is there once."""
+    chance = random.Random(f"entries {seed}")
+    entries, number = [], seed * 1_000_000
+    for index in range(count):
+        several = chance.choice([1, 1, 1, 1, 1, 1, 1, 3, 40])
+        tokens = [token(number + n) for n in range(several)]
+        number += several
+        entries.append({"id": identifier(seed, index), "tokens": tokens})
+    return entries
+
+
+def main(queue, seed, count):
+    chance = random.Random()
+    database = sqlite3.connect(queue, timeout=60, isolation_level=None)
+    entries, done = plan(seed, count), 0
+    while done < len(entries):
+        batch = entries[done:done + chance.randint(1, 12)]
+        database.execute("BEGIN IMMEDIATE")
+        for entry in batch:
+            one = len(entry["tokens"]) == 1
+            database.execute(
+                "INSERT OR IGNORE INTO entries (app, id, token, tokens, payload) VALUES ('shop', ?, ?, ?, ?)",
+                (entry["id"], entry["tokens"][0] if one else None, None if one else json.dumps(entry["tokens"]), '{"aps":{"alert":"Hello"}}'))
+        database.execute("COMMIT")
+        done += len(batch)
+        print(done, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

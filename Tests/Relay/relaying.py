@@ -1,0 +1,192 @@
+"""A relay, its queue, and what the simulator says of it."""
+
+import collections
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import signal
+import sqlite3
+import subprocess
+import time
+import uuid
+
+import simulator as simulators
+
+DEADLINE = simulators.DEADLINE
+NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
+
+
+def relay_program():
+    if path := os.environ.get("APNS_RELAY_TOOL"):
+        return path
+    raise SystemExit("APNS_RELAY_TOOL has to name apns-relay")
+
+
+def wait_until(holds, what):
+    deadline = time.monotonic() + DEADLINE
+    while True:
+        if said := holds():
+            return said
+        assert time.monotonic() < deadline, what
+        time.sleep(0.01)
+
+
+class Queue:
+    """The queue's file, as a producer and a reader of any language see it."""
+
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+        if not self.path.exists():
+            schema = subprocess.run([relay_program(), "--print-schema"], check=True, capture_output=True, text=True).stdout
+            with self.open() as database:
+                database.executescript(schema)
+
+    @contextlib.contextmanager
+    def open(self):
+        database = sqlite3.connect(self.path, timeout=60, isolation_level=None)
+        try:
+            yield database
+        finally:
+            database.close()
+
+    def rows(self, sql, *arguments):
+        with self.open() as database:
+            return database.execute(sql, arguments).fetchall()
+
+    def value(self, sql, *arguments):
+        return self.rows(sql, *arguments)[0][0]
+
+    def add(self, *entries, app="shop"):
+        """Entries as dictionaries of columns, in one transaction."""
+        with self.open() as database:
+            database.execute("BEGIN IMMEDIATE")
+            for entry in entries:
+                entry = {"app": app, "payload": '{"aps":{"alert":"Hello"}}'} | entry
+                names = ", ".join(entry)
+                marks = ", ".join("?" * len(entry))
+                database.execute(f"INSERT OR IGNORE INTO entries ({names}) VALUES ({marks})", list(entry.values()))
+            database.execute("COMMIT")
+
+    def is_empty(self):
+        return self.value("SELECT NOT EXISTS (SELECT 1 FROM entries)") == 1
+
+    def counts(self):
+        return dict(self.rows("SELECT outcome, count(*) FROM outcomes GROUP BY outcome"))
+
+    def ends(self):
+        """Of each id the outcomes, by position."""
+        ends = collections.defaultdict(list)
+        for identifier, position, outcome, reason in self.rows("SELECT id, position, outcome, reason FROM outcomes ORDER BY id, position"):
+            ends[identifier].append((position, outcome, reason))
+        return ends
+
+
+def identifier(*parts):
+    """A UUID that the same words always give."""
+    return str(uuid.uuid5(NAMESPACE, " ".join(map(str, parts))))
+
+
+def token(number):
+    return f"{number:064x}"
+
+
+class Relay:
+    """A relay in a directory of its own; several may share one queue."""
+
+    def __init__(self, directory, simulator, *, queue=None, name="relay", app=None, settings=None, drain_s=20):
+        self.directory = pathlib.Path(directory)
+        self.name, self.simulator, self.process = name, simulator, None
+        self.file = self.directory / f"{name}.yaml"
+        self.log = self.directory / f"{name}.log"
+        self.port_file = self.directory / f"{name}.port"
+        self.queue = queue or Queue(self.directory / "queue.db")
+        self.settings, self.drain_s, self.app = settings or {}, drain_s, app or {}
+        self.write()
+
+    def write(self, apps=None):
+        ready = self.simulator.ready
+        plain = {
+            "topic": "com.example.app", "host": "127.0.0.1", "port": ready["http2_port"],
+            "credentials": {"certificate": ready["provider"], "ca": ready["ca"]},
+        }
+        everything = {
+            "queue": {"file": str(self.queue.path), "poll_ms": 5} | self.settings,
+            "status": {"port": 0, "port_file": str(self.port_file)},
+            "log": {"level": "debug"},
+            "drain_s": self.drain_s,
+            "apps": {name: plain | app for name, app in (apps or {"shop": self.app}).items()},
+        }
+        # JSON is YAML too.
+        self.file.write_text(json.dumps(everything, indent=1))
+
+    def start(self, **environment):
+        self.port_file.unlink(missing_ok=True)
+        with open(self.log, "a") as log:
+            self.process = subprocess.Popen(
+                [relay_program(), "--config", self.file], stderr=log, stdin=subprocess.DEVNULL, env=os.environ | environment)
+        return self
+
+    def wait_ready(self):
+        wait_until(lambda: self.port_file.exists() or self.process.poll() is not None, "the relay does not start")
+        assert self.process.poll() is None, self.log.read_text()
+        return self
+
+    def get(self, path):
+        connection = http.client.HTTPConnection("127.0.0.1", int(self.port_file.read_text()), timeout=DEADLINE)
+        with contextlib.closing(connection):
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+
+    def metric(self, name):
+        for line in self.get("/metrics")[1].splitlines():
+            if line.startswith(name):
+                return float(line.split()[-1])
+        return None
+
+    def lines(self):
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+    def said(self, words):
+        return [line for line in self.lines() if words in line["message"]]
+
+    def wait_said(self, words, times=1):
+        wait_until(lambda: len(self.said(words)) >= times, f"the relay does not say: {words}")
+
+    def wait_done(self):
+        wait_until(lambda: self.queue.is_empty() or self.process.poll() is not None, "the queue does not get empty")
+        assert self.process.poll() is None, self.log.read_text()
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def kill(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(DEADLINE)
+
+    def stop(self):
+        """In order."""
+        self.signal(signal.SIGTERM)
+        assert self.process.wait(DEADLINE) == 0, self.log.read_text()
+
+    def memory(self):
+        with open(f"/proc/{self.process.pid}/status") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
+
+    def seconds(self):
+        fields = open(f"/proc/{self.process.pid}/stat").read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def pushes(simulator):
+    """What the simulator accepted, all of it."""
+    all, start = [], 0
+    while True:
+        answer = simulator.control("GET", f"/accepted?from={start}&limit=1000")[1]
+        all += answer["notifications"]
+        if answer["next"] >= answer["total"] or not answer["notifications"]:
+            return all
+        start = answer["next"]

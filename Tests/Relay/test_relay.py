@@ -1,0 +1,384 @@
+"""A relay against the simulator: every entry has its end, and what it does is seen."""
+
+import contextlib
+import json
+import re
+import signal
+import socket
+import subprocess
+import time
+
+from relaying import Relay, identifier, pushes, relay_program, token, wait_until
+
+
+def test_each_kind_of_end(start, relay, queue):
+    simulator = start()
+    simulator.control("POST", "/unregistered", {"token": token(2)})
+    simulator.control("PUT", "/faults", {"bad_tokens": [token(3)]})
+    hour = int(time.time()) + 3600
+    queue.add(
+        {"id": identifier("one"), "token": token(1), "collapse_id": "c", "priority": 5, "push_type": "alert", "expiry": hour},
+        {"id": "gone", "token": token(2)},
+        {"id": "bad", "token": token(3)},
+        {"id": "no hex", "token": "zz"},
+        {"id": "no json", "tokens": "[", },
+        {"id": "no type", "token": token(4), "push_type": "postcard"},
+        {"id": "too large", "token": token(5), "payload": json.dumps({"aps": {"alert": "x" * 5000}})},
+        {"id": "too late", "token": token(6), "deadline": 1700000000},
+        {"id": "expired", "token": token(7), "expiry": 1700000000},
+        {"id": "many", "payload": '{"aps":{"alert":"Hello {{name}}"}}',
+         "tokens": json.dumps([{"token": token(8), "name": "Zoë"}, token(9), {"token": token(3), "name": "x"}])},
+    )
+    one = relay(simulator, queue=queue).start().wait_ready()
+    one.wait_done()
+    ends = {name: [(outcome, reason) for _, outcome, reason in all] for name, all in queue.ends().items()}
+    assert ends.pop(identifier("one")) == [("accepted", "")]
+    assert ends.pop("gone") == [("rejected", "Unregistered")]
+    assert ends.pop("bad") == [("rejected", "BadDeviceToken")]
+    assert ends.pop("too late") == ends.pop("expired") == [("expired", "its time was over")]
+    assert ends.pop("many") == [("accepted", ""), ("refused", "{{name}} is missing"), ("rejected", "BadDeviceToken")]
+    assert {name: [outcome for outcome, _ in all] for name, all in ends.items()} == {
+        name: ["refused"] for name in ("no hex", "no json", "no type", "too large")}
+    assert [(app, gone) for app, gone in queue.rows("SELECT app, token FROM gone")] == [("shop", token(2))]
+    arrived = {push["token"]: push for push in pushes(simulator)}
+    assert set(arrived) == {token(1), token(8)}
+    first = arrived[token(1)]
+    assert (first["apns_id"], first["collapse_id"], first["priority"]) == (identifier("one"), "c", "5")
+    assert json.loads(arrived[token(8)]["payload"])["aps"]["alert"] == "Hello Zoë"
+    one.stop()
+
+
+def test_an_answer_that_asks_for_later(start, relay, queue):
+    """It waits in the queue, is not dead after any number of deliveries, and arrives once."""
+    simulator = start(faults={"bad_every": 1, "bad_reason": "TooManyRequests"})
+    queue.add({"id": "a", "token": token(1)})
+    one = relay(simulator, queue=queue, app={"later": {"within_s": 0}}).start().wait_ready()
+    wait_until(lambda: queue.value("SELECT due FROM entries") > 0, "the entry is not put off")
+    (due, deliveries, answers, worker, story), = queue.rows("SELECT due, deliveries, answers, worker, story FROM entries")
+    assert (deliveries, answers, worker) == (1, 1, None) and "TooManyRequests" in story
+    assert 50 < due / 1000 - time.time() < 70
+    assert one.metric('apns_relay_entries{app="shop",state="later"}') == 1
+    simulator.control("DELETE", "/faults")
+    queue.rows("UPDATE entries SET due = 1")
+    one.wait_done()
+    assert queue.ends()["a"] == [(0, "accepted", "")] and len(pushes(simulator)) == 1
+
+
+def test_so_often_later_is_a_dead_letter(start, relay, queue):
+    simulator = start(faults={"bad_every": 1, "bad_reason": "ServiceUnavailable"})
+    queue.add({"id": "a", "token": token(1)}, {"id": "b", "tokens": json.dumps([token(2), token(3)])})
+    relay(simulator, queue=queue, app={"later": {"within_s": 0, "tries": 2}}).start().wait_ready()
+
+    def is_done():
+        queue.rows("UPDATE entries SET due = 1 WHERE worker IS NULL AND due > 1")
+        return queue.is_empty()
+
+    wait_until(is_done, "they do not die")
+    assert queue.ends() == {
+        "a": [(0, "dead", "ServiceUnavailable")], "b": [(0, "dead", "ServiceUnavailable"), (1, "dead", "ServiceUnavailable")]}
+    stories = queue.rows("SELECT story FROM dead ORDER BY id")
+    assert [story.count("ServiceUnavailable") for story, in stories] == [3, 3]
+
+
+def test_what_kills_its_relays_is_a_dead_letter(start, relay, queue):
+    """Delivered five times without an answer, and its relay killed each time: not a sixth time."""
+    simulator = start(faults={"no_answer": 1})
+    queue.add({"id": "poison", "token": token(1)})
+    one = relay(simulator, queue=queue)
+    for delivery in range(1, 6):
+        one.start().wait_ready()
+        simulator.wait("/counters", lambda counters: counters["received"] >= delivery)
+        assert queue.value("SELECT deliveries FROM entries") == delivery
+        one.kill()
+    simulator.control("DELETE", "/faults")
+    queue.add({"id": "good", "token": token(2)})
+    one.start().wait_ready().wait_done()
+    assert queue.ends() == {"good": [(0, "accepted", "")], "poison": [(0, "dead", "delivered 5 times without an answer")]}
+    (story,), = queue.rows("SELECT story FROM dead")
+    assert story.count("died with it") == 5 and story.endswith("delivered 5 times without an answer")
+
+
+def test_unknown_is_delivered_again_or_recorded(start, relay, queue):
+    for option, end in ("again", "accepted"), ("record", "unknown"):
+        simulator = start(faults={"cut_after": 1, "cut": "reset", "times": 1})
+        queue.add({"id": option, "token": token(1)})
+        one = relay(simulator, queue=queue, name=option, app={"unknown": option}).start().wait_ready()
+        one.wait_done()
+        assert queue.ends()[option][0][1] == end
+        one.kill()
+
+
+def test_replace_makes_the_id_the_collapse_id(start, relay, queue):
+    simulator = start()
+    queue.add({"id": "a", "token": token(1)}, {"id": "b", "token": token(2), "collapse_id": "own"})
+    relay(simulator, queue=queue, app={"replace": True}).start().wait_ready().wait_done()
+    assert {push["token"]: push["collapse_id"] for push in pushes(simulator)} == {token(1): "a", token(2): "own"}
+
+
+def test_no_more_is_claimed_than_the_window_holds(start, relay, queue):
+    simulator = start(faults={"no_answer": 1})
+    queue.add(*({"id": f"{n}", "token": token(n)} for n in range(100)))
+    one = relay(simulator, queue=queue, app={"limits": {"window": 10}}).start().wait_ready()
+    simulator.wait("/counters", lambda counters: counters["received"] >= 10)
+    # A moment in which it looks for work, and finds no room.
+    looks = one.metric("apns_relay_claimed_total")
+    assert looks == 10 and queue.value("SELECT count(*) FROM entries WHERE worker IS NOT NULL") == 10
+    simulator.control("DELETE", "/faults")
+    one.kill()
+    one.start().wait_ready().wait_done()
+    assert queue.counts() == {"accepted": 100}
+
+
+def test_one_provider_token_for_all_relays(start, relay, queue):
+    """Three relays and a restart, one token: it is in the queue."""
+    simulator = start("--topic", "com.example.app")
+    ready = simulator.ready
+    who = {"p8": ready["token_key"], "key_id": ready["token_key_id"], "team_id": ready["token_team_id"], "ca": ready["ca"]}
+    several = [relay(simulator, queue=queue, name=f"relay-{n}", app={"credentials": who}) for n in range(3)]
+    for round in range(2):
+        for one in several:
+            one.start().wait_ready()
+        queue.add(*({"id": f"{round} {n}", "token": token(n)} for n in range(300)))
+        wait_until(queue.is_empty, "the queue does not get empty")
+        for one in several:
+            one.stop()
+    assert queue.counts() == {"accepted": 600}
+    assert queue.value("SELECT count(*) FROM provider_tokens") == 1
+    made = queue.value("SELECT made FROM provider_tokens")
+    assert sum(len(one.said("provider token")) for one in several) >= 1
+    # Another one would have been stored with its time.
+    several[0].start().wait_ready().stop()
+    assert queue.value("SELECT made FROM provider_tokens") == made
+
+
+def test_a_silent_relay_loses_its_entries_and_nothing_is_lost(start, relay, queue):
+    """Stopped past its lease: another finishes its work, and what it says afterwards counts for nothing."""
+    simulator = start(faults={"no_answer": 1})
+    queue.add(*({"id": identifier(n), "token": token(n)} for n in range(20)))
+    settings = {"settings": {"lease_s": 1}}
+    silent = relay(simulator, queue=queue, name="silent", **settings).start().wait_ready()
+    simulator.wait("/counters", lambda counters: counters["received"] >= 20)
+    silent.signal(signal.SIGSTOP)
+    simulator.control("DELETE", "/faults")
+    living = relay(simulator, queue=queue, name="living", **settings).start().wait_ready()
+    living.wait_done()
+    assert living.said("20 entries taken from workers that are gone")
+    silent.signal(signal.SIGCONT)
+    silent.wait_said("silent for too long")
+    queue.add({"id": "after", "token": token(99)})
+    living.wait_done()
+    silent.stop()
+    living.stop()
+    assert queue.counts() == {"accepted": 21}
+    assert queue.value("SELECT count(*) FROM workers") == 0
+
+
+def test_sigterm_waits_for_answers(start, relay, queue):
+    simulator = start(faults={"answer_delay_ms": 1500})
+    queue.add(*({"id": identifier(n), "token": token(n)} for n in range(50)))
+    one = relay(simulator, queue=queue).start().wait_ready()
+    simulator.wait("/counters", lambda counters: counters["received"] >= 50)
+    one.signal(signal.SIGTERM)
+    one.wait_said("stops")
+    queue.add({"id": "too late for this relay", "token": token(77)})
+    assert one.process.wait(60) == 0
+    assert queue.counts() == {"accepted": 50} and not queue.is_empty()
+    assert len(pushes(simulator)) == 50
+    assert queue.rows("SELECT deliveries FROM entries") == [(0,)]
+
+
+def test_sigterm_waits_no_longer_than_it_may(start, relay, queue):
+    simulator = start(faults={"no_answer": 1})
+    queue.add(*({"id": identifier(n), "token": token(n)} for n in range(5)))
+    one = relay(simulator, queue=queue, drain_s=0.2).start().wait_ready()
+    simulator.wait("/counters", lambda counters: counters["received"] >= 5)
+    one.stop()
+    rows = queue.rows("SELECT worker, deliveries, story FROM entries")
+    assert len(rows) == 5 and all(row[:2] == (None, 1) and row[2] for row in rows), rows
+    simulator.control("DELETE", "/faults")
+    queue.rows("UPDATE entries SET due = 0")
+    one.start().wait_ready().wait_done()
+    assert queue.counts() == {"accepted": 5}
+
+
+def test_sighup_keeps_the_connections_of_what_did_not_change(start, relay, queue, tmp_path):
+    simulator = start()
+    one = relay(simulator, queue=queue)
+    one.write({"shop": {}, "news": {}})
+    one.start().wait_ready()
+
+    def push(*apps):
+        for app in apps:
+            queue.add({"id": f"{time.monotonic_ns()}", "token": token(1)}, app=app)
+        one.wait_done()
+
+    push("shop", "news")
+    assert simulator.control("GET", "/counters")[1]["connections"] == 2
+    one.write({"shop": {}, "extra": {}})
+    one.signal(signal.SIGHUP)
+    one.wait_said("reloaded")
+    push("shop", "extra")
+    assert simulator.control("GET", "/counters")[1]["connections"] == 3
+    wait_until(lambda: any(line.get("app") == "news" for line in one.said("ended")), "the app does not end")
+    # A mistake changes nothing.
+    one.file.write_text("apps: [")
+    one.signal(signal.SIGHUP)
+    one.wait_said("not reloaded")
+    push("shop")
+    # New credentials: the session stays, on a new connection.
+    copied = tmp_path / "renewed.pem"
+    copied.write_bytes(open(simulator.ready["provider"], "rb").read())
+    who = {"certificate": str(copied), "ca": simulator.ready["ca"]}
+    one.write({"shop": {"credentials": who}, "extra": {}})
+    one.signal(signal.SIGHUP)
+    one.wait_said("new credentials")
+    push("shop", "extra")
+    assert simulator.control("GET", "/counters")[1]["connections"] == 4
+    one.stop()
+    assert queue.counts() == {"accepted": 7}
+
+
+def test_what_one_sees_of_it(start, relay, queue, tmp_path):
+    simulator = start()
+    address = str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(address)
+        manager.settimeout(60)
+        one = relay(simulator, queue=queue).start(NOTIFY_SOCKET=address, WATCHDOG_USEC="200000").wait_ready()
+        assert manager.recv(999).startswith(b"READY=1")
+        assert manager.recv(999) == b"WATCHDOG=1"
+        assert one.get("/healthz") == (200, "ok\n")
+        assert one.get("/readyz") == (200, "ready\n")
+        assert one.get("/other")[0] == 404
+        queue.add({"id": "a", "token": token(1)})
+        one.wait_done()
+        wait_until(lambda: one.metric('apns_relay_outcomes_total{app="shop",outcome="accepted"}') == 1, "no count")
+        text = one.get("/metrics")[1]
+        assert re.search(r'^apns_answer_seconds_count\{app="shop"\} 1$', text, re.M), text
+        assert re.search(r'^apns_relay_certificate_end_seconds\{app="shop"\} \d{10}$', text, re.M)
+        families = re.findall(r"^# TYPE (\S+)", text, re.M)
+        assert len(families) == len(set(families))
+        # Half a request holds nobody up.
+        with socket.create_connection(("127.0.0.1", int(one.port_file.read_text()))) as slow:
+            slow.sendall(b"GET /metr")
+            assert one.get("/healthz")[0] == 200
+        # What nobody has read meanwhile held nothing up.
+        manager.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                manager.recv(999)
+        manager.settimeout(60)
+        one.signal(signal.SIGTERM)
+        said = b""
+        while said != b"STOPPING=1":
+            said = manager.recv(999)
+        assert one.process.wait(60) == 0
+    for line in one.lines():
+        assert {"time", "level", "message"} <= set(line)
+
+
+def test_a_service_that_is_not_there_is_not_ready(start, relay, queue):
+    simulator = start()
+    one = relay(simulator, queue=queue, app={"port": 1})
+    one.start().wait_ready()
+    queue.add({"id": "a", "token": token(1)})
+    wait_until(lambda: one.get("/readyz")[0] == 503, "it says that it is ready")
+    assert "shop:" in one.get("/readyz")[1] and one.get("/healthz")[0] == 200
+    one.stop()
+    assert not queue.is_empty() and queue.counts() == {}
+
+
+def test_check(start, relay, queue, tmp_path):
+    simulator = start()
+    one = relay(simulator, queue=queue)
+
+    def check(*words):
+        return subprocess.run([relay_program(), "--config", one.file, *words], capture_output=True, text=True)
+
+    ran = check("--check")
+    assert (ran.returncode, ran.stdout) == (0, "ok: the queue can be written, and the credentials of shop can be used\n")
+    assert simulator.control("GET", "/counters")[1]["connections"] == 0
+    one.write({"shop": {"credentials": {"certificate": simulator.ready["ca"]}}})
+    ran = check("--check")
+    assert ran.returncode == 1 and ran.stdout.startswith("apps.shop: "), ran
+    assert check().returncode == 2
+    one.file.write_text("apps:\n  shop:\n    topc: x\n")
+    ran = check("--check")
+    assert ran.returncode == 2 and ran.stderr == f"Error: {one.file}:2: apps.shop.credentials: is missing: give a certificate, or p8, key_id and team_id\n"
+    # What it prints, it reads.
+    printed = subprocess.run([relay_program(), "--print-config"], capture_output=True, text=True, check=True).stdout
+    (tmp_path / "printed.yaml").write_text(printed.replace("AuthKey_ABC123DEFG.p8", simulator.ready["token_key"]))
+    again = subprocess.run([relay_program(), "--config", tmp_path / "printed.yaml", "--print-config"], capture_output=True, text=True)
+    assert again.returncode == 0 and len(again.stdout.splitlines()) == len(printed.splitlines()), again.stderr
+
+
+def test_enqueue(start, relay, queue, tmp_path):
+    simulator = start()
+    one = relay(simulator, queue=queue)
+
+    def enqueue(*words, stdin=None):
+        return subprocess.run(
+            [relay_program(), "enqueue", "--config", one.file, *words], capture_output=True, text=True, input=stdin)
+
+    for added, known in (1, 0), (0, 1):
+        ran = enqueue("--app", "shop", "--id", "x", "--alert", 'He said "Hello"', token(1), token(2))
+        assert ran.stdout == f"{added} entries enqueued, {known} known already; 2 devices; id x\n", ran
+    lines = [json.dumps({"token": token(10 + n), "name": f"N{n}"}) for n in range(25)]
+    (tmp_path / "list").write_text("\n".join(lines) + "\n")
+    (tmp_path / "payload.json").write_text('{"aps":{"alert":"Hello {{name}}"}}')
+    (tmp_path / "campaign.yaml").write_text("app: shop\nid: sale\npayload: payload.json\ntokens: list\npriority: 5\n")
+    for added in 3, 0:
+        ran = enqueue("--campaign", tmp_path / "campaign.yaml", "--entry", "10")
+        assert ran.stdout == f"{added} entries enqueued, {3 - added} known already; 25 devices; id sale\n", ran
+    ran = enqueue("--app", "shop", "--alert", "x", "--tokens", "-", stdin=f"{token(90)}\n\n{token(91)}\n")
+    assert re.match(r"1 entries enqueued, 0 known already; 2 devices; id [0-9a-f-]{36}$", ran.stdout), ran
+    for words, said in [
+        (["--app", "other", "--alert", "x", token(1)], "the configuration has no app 'other': shop"),
+        (["--app", "shop", token(1)], "there is no payload"),
+        (["--app", "shop", "--alert", "x"], "there is no device"),
+        (["--app", "shop", "--alert", "x", "--tokens", "/dev/null"], "the list has no device"),
+        (["--app", "shop", "--alert", "x", "zz"], "the command line:1: neither a token in hex"),
+        (["--app", "shop", "--alert", "x", "--tokens", tmp_path / "none"], "No such file"),
+        (["--app", "shop", "--alert", "x", "--id", "y" * 65, token(1)], "1 to 64"),
+        (["--campaign", tmp_path / "payload.json"], "payload.json:1: aps: there is no such key here"),
+    ]:
+        ran = enqueue(*words)
+        assert ran.returncode in (2, 64) and said in ran.stderr, (words, ran)
+    one.start().wait_ready().wait_done()
+    assert queue.counts() == {"accepted": 29}
+    assert sorted(json.loads(push["payload"])["aps"]["alert"] for push in pushes(simulator) if push["token"] == token(12)) == ["Hello N2"]
+    # What is done is done.
+    assert enqueue("--campaign", tmp_path / "campaign.yaml", "--entry", "10").stdout.startswith("0 entries")
+
+
+def test_memory_stays_flat(start, relay, queue):
+    """Answers that take 200 ms, and twenty windows of them."""
+    simulator = start(faults={"answer_delay_ms": 200})
+    one = relay(simulator, queue=queue, app={"limits": {"window": 500}})
+    queue.add(*({"id": identifier(n), "token": token(n)} for n in range(4000)))
+    one.start().wait_ready().wait_done()
+    before = one.memory()
+    queue.add(*({"id": identifier(n), "token": token(n)} for n in range(4000, 10000)))
+    one.wait_done()
+    after = one.memory()
+    print(f"memory: {before} KB after 4,000, {after} KB after 10,000")
+    assert after < 64 << 10 and after - before < 4 << 10, (before, after)
+    assert queue.counts() == {"accepted": 10000}
+
+
+def test_a_full_disk_loses_nothing(start, relay, queue):
+    """Outcomes that cannot be recorded are kept, nothing more is claimed, and it is said once."""
+    simulator = start()
+    queue.add(*({"id": identifier(n), "token": token(n)} for n in range(100)))
+    one = relay(simulator, queue=queue, app={"limits": {"window": 20}})
+    # SQLite refuses what a trigger forbids, as it does what finds no room.
+    queue.rows("CREATE TRIGGER full BEFORE INSERT ON outcomes BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+    one.start().wait_ready()
+    one.wait_said("outcomes cannot be recorded")
+    wait_until(lambda: one.get("/readyz")[0] == 503, "it says that it is ready")
+    assert "the disk is full" in one.get("/readyz")[1]
+    assert queue.value("SELECT count(*) FROM entries WHERE worker IS NOT NULL") == 20
+    queue.rows("DROP TRIGGER full")
+    one.wait_done()
+    assert queue.counts() == {"accepted": 100} and len(pushes(simulator)) == 100
+    assert len(one.said("outcomes cannot be recorded")) == 1

@@ -1,0 +1,124 @@
+import Foundation
+import XCTest
+
+@testable import Relay
+
+final class ConfigurationTests: XCTestCase {
+  private var directory = ""
+
+  override func setUpWithError() throws {
+    directory = FileManager.default.temporaryDirectory.path + "/relay-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    for name in ["key.p8", "ca.pem"] {
+      try "x".write(toFile: "\(directory)/\(name)", atomically: true, encoding: .utf8)
+    }
+  }
+
+  override func tearDown() { try? FileManager.default.removeItem(atPath: directory) }
+
+  private static let least = """
+    apps:
+      shop:
+        topic: com.example.shop
+        credentials:
+          p8: key.p8
+          key_id: ABC123DEFG
+          team_id: DEF123GHIJ
+
+    """
+
+  private func read(_ text: String) throws -> RelayConfiguration {
+    try ConfigurationReader.read(text: text, file: "\(directory)/relay.yaml")
+  }
+
+  private func assertFault(
+    _ text: String, _ said: String, line: UInt = #line
+  ) {
+    XCTAssertThrowsError(try read(text), line: line) {
+      XCTAssertEqual(
+        "\($0)".replacingOccurrences(of: directory + "/", with: ""), said, line: line)
+    }
+  }
+
+  func testWhatIsLeftOutHasItsDefault() throws {
+    let all = try read(Self.least)
+    XCTAssertEqual(all.queue.file, "\(directory)/queue.db")
+    XCTAssertEqual(all.queue.leaseS, 120)
+    XCTAssertEqual(all.queue.deliveries, 5)
+    XCTAssertEqual(all.apps.count, 1)
+    XCTAssertEqual(all.apps[0].credentials.p8, "\(directory)/key.p8")
+    XCTAssertEqual(all.apps[0].environment, .production)
+    XCTAssertEqual(all.apps[0].unknown, .again)
+    XCTAssertEqual(all.apps[0].credentials.token, .queue)
+  }
+
+  func testWhatIsPrintedCanBeRead() throws {
+    var all = try read(Self.least)
+    all.queue.leaseS = 0.5
+    all.status.port = nil
+    all.apps[0].replace = true
+    all.apps[0].serverName = "a \"b\" \\c"
+    all.apps[0].credentials.ca = "\(directory)/ca.pem"
+    XCTAssertEqual(try read(ConfigurationText.text(of: all)), all)
+  }
+
+  func testEveryOptionIsPrinted() throws {
+    // The fields of the structures, which the reader and the printed text both have to know.
+    func names(_ value: Any) -> Int {
+      Mirror(reflecting: value).children.count
+    }
+    let app = AppConfiguration()
+    let all = RelayConfiguration()
+    let options =
+      names(all.queue) + names(all.status) + names(all.log) + 1 + names(app) - 4
+      + names(app.credentials) + names(app.limits) + names(app.later)
+    let text = ConfigurationText.text(of: ConfigurationText.example)
+    XCTAssertEqual(text.split(separator: "\n").count { $0.contains("# ") } - 1, options, text)
+  }
+
+  func testAMistakeNamesFileLineAndKey() {
+    assertFault("apps: [", "relay.yaml:2: did not find expected node content")
+    assertFault("x", "relay.yaml:1: expected keys and values, such as 'apps:'")
+    assertFault(
+      "queue:\n  lease_s: 5\n", "relay.yaml:1: apps: is missing: a relay needs an app at least")
+    assertFault(
+      "queue:\n  file: q\n  lease: 5\n" + Self.least,
+      "relay.yaml:3: queue.lease: there is no such key here: "
+        + "file, durable, poll_ms, lease_s, deliveries, outcomes_days"
+    )
+    assertFault(
+      Self.least + "    limits:\n      connections: 65\n",
+      "relay.yaml:9: apps.shop.limits.connections: must be 1 to 64, not '65'")
+    assertFault(
+      Self.least + "    limits: 5\n",
+      "relay.yaml:8: apps.shop.limits: expected keys and values below it")
+    assertFault(
+      Self.least + "    environment: development\n",
+      "relay.yaml:8: apps.shop.environment: must be one of production, sandbox, not 'development'")
+    assertFault(
+      Self.least + "    replace: maybe\n",
+      "relay.yaml:8: apps.shop.replace: must be true or false, not 'maybe'")
+    assertFault(
+      Self.least.replacingOccurrences(of: "key.p8", with: "other.p8"),
+      "relay.yaml:5: apps.shop.credentials.p8: \(directory)/other.p8: No such file or directory"
+        .replacingOccurrences(of: directory + "/", with: ""))
+    assertFault(
+      Self.least.replacingOccurrences(of: "ABC123DEFG", with: "ABC"),
+      "relay.yaml:6: apps.shop.credentials.key_id: must have 10 letters and digits, not 'ABC'")
+    assertFault(
+      Self.least.replacingOccurrences(of: "    topic: com.example.shop\n", with: ""),
+      "relay.yaml:2: apps.shop.topic: is missing: without a certificate nothing else names the app")
+    assertFault(
+      "apps:\n  shop:\n    topic: x\n",
+      "relay.yaml:2: apps.shop.credentials: is missing: "
+        + "give a certificate, or p8, key_id and team_id"
+    )
+    assertFault("apps:\n  a: {}\n  a: {}\n", "relay.yaml:2: a: is there twice")
+  }
+
+  func testAFileThatIsNotThereIsSaid() {
+    XCTAssertThrowsError(try ConfigurationReader.read("\(directory)/none.yaml")) {
+      XCTAssertEqual("\($0)", "\(directory)/none.yaml: cannot be read: there is no such file")
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import XCTest
+
+@testable import Relay
+
+final class DeliveryRulesTests: XCTestCase {
+  private let now: Int64 = 1_800_000_000_000
+  private let rules = DeliveryRules(deliveries: 5, tries: 3, unknown: .again)
+
+  private func held(
+    _ tokens: Int = 1, deliveries: Int = 1, answers: Int = 0,
+    _ change: (inout NewEntry) -> Void = { _ in }
+  ) throws -> HeldEntry {
+    var content = NewEntry(app: "a", id: "i", payload: "{}")
+    content.tokens = "[\((0..<tokens).map { _ in "\"00\"" }.joined(separator: ","))]"
+    change(&content)
+    return try HeldEntry(
+      Entry(number: 1, content: content, deliveries: deliveries, answers: answers, answered: []))
+  }
+
+  /// As if all of it had been sent, and these answers had come.
+  private func answered(_ held: HeldEntry, by rules: DeliveryRules? = nil, _ answers: [Answer]) {
+    held.cursor = held.targets.count
+    held.inFlight = held.targets.count
+    let rules = rules ?? self.rules
+    for answer in answers { rules.take(answer) }
+    held.settle(rules, now: now)
+  }
+
+  private func answer(
+    _ held: HeldEntry, at position: Int = 0, _ kind: Answer.Kind, _ status: Int = 0, after: Int = 0,
+    _ reason: String = ""
+  ) -> Answer {
+    var answer = Answer(flight: Flight(held, position, "00"), kind: kind)
+    answer.httpStatus = status
+    answer.retryAfterS = after
+    answer.reason = reason
+    return answer
+  }
+
+  func testWhatTheServiceAnswersIsFinal() throws {
+    let entry = try held(2)
+    answered(
+      entry,
+      [
+        answer(entry, at: 0, .accepted, 200),
+        answer(entry, at: 1, .rejected, 400, "BadDeviceToken"),
+      ])
+    XCTAssertEqual(entry.fresh.map(\.end), [.accepted, .rejected])
+    XCTAssertEqual(entry.next, .finished)
+  }
+
+  func testAnEntryIsHeldUntilAllItsAnswersAreThere() throws {
+    let entry = try held(2)
+    answered(entry, [answer(entry, at: 0, .accepted, 200)])
+    XCTAssertNil(entry.next)
+    XCTAssertEqual(entry.fresh.count, 1)
+  }
+
+  func testLaterIsTheLongestOfWhatWasAsked() throws {
+    let entry = try held(3)
+    answered(
+      entry,
+      [
+        answer(entry, at: 0, .rejected, 429, after: 60, "TooManyRequests"),
+        answer(entry, at: 1, .accepted, 200),
+        answer(entry, at: 2, .unknown, 503, after: 900, "ServiceUnavailable"),
+      ])
+    guard case .later(let due, true, _) = entry.next else { return XCTFail("\(entry.next as Any)") }
+    XCTAssertEqual(due, now + 900_000)
+    XCTAssertEqual(entry.fresh.map(\.end), [.accepted])
+  }
+
+  func testLaterEndsWithItsTime() throws {
+    let entry = try held { $0.expiry = 1_800_000_007 }
+    answered(entry, [answer(entry, .rejected, 429, after: 60)])
+    guard case .later(let due, true, _) = entry.next else { return XCTFail() }
+    XCTAssertEqual(due, 1_800_000_008_000)
+  }
+
+  func testSoOftenLaterIsDead() throws {
+    let entry = try held(deliveries: 4, answers: 3)
+    answered(entry, [answer(entry, .rejected, 503, after: 1, "ServiceUnavailable")])
+    XCTAssertEqual(entry.fresh.map(\.end), [.dead])
+    guard case .dead(let story) = entry.next else { return XCTFail() }
+    XCTAssertTrue(story.contains("ServiceUnavailable"))
+  }
+
+  func testARefusedProviderIsNotTheNotificationsFault() throws {
+    let entry = try held()
+    answered(entry, [answer(entry, .rejected, 403, "InvalidProviderToken")])
+    guard case .later(_, true, _) = entry.next else { return XCTFail() }
+    XCTAssertEqual(entry.fresh, [])
+  }
+
+  func testUnknownIsDeliveredAgainOrRecorded() throws {
+    let entry = try held()
+    answered(entry, [answer(entry, .unknown, 0, "the connection ended")])
+    guard case .later(_, false, _) = entry.next else { return XCTFail() }
+    let other = try held()
+    answered(
+      other, by: DeliveryRules(deliveries: 5, tries: 3, unknown: .record), [answer(other, .unknown)]
+    )
+    XCTAssertEqual(other.fresh.map(\.end), [.unknown])
+    XCTAssertEqual(other.next, .finished)
+  }
+
+  func testMoreThanFiveDeliveriesAreDead() throws {
+    XCTAssertFalse(rules.refuses(try held(deliveries: 5), now: now))
+    // Those that were answered do not count.
+    XCTAssertFalse(rules.refuses(try held(deliveries: 9, answers: 4), now: now))
+    let entry = try held(2, deliveries: 6)
+    XCTAssertTrue(rules.refuses(entry, now: now))
+    XCTAssertEqual(entry.fresh.map(\.end), [.dead, .dead])
+  }
+
+  func testWhatIsTooLateEndsAsExpired() throws {
+    let late: [(inout NewEntry) -> Void] = [
+      { $0.deadline = 1_799_999_999 }, { $0.expiry = 1_799_999_999 },
+      { ($0.expiry, $0.deadline) = (1_900_000_000, 1_799_999_999) },
+    ]
+    for change in late {
+      let entry = try held(1, change)
+      XCTAssertTrue(rules.refuses(entry, now: now))
+      XCTAssertEqual(entry.fresh.map(\.end), [.expired])
+      XCTAssertEqual(entry.next, .finished)
+    }
+    XCTAssertFalse(rules.refuses(try held { $0.expiry = 0 }, now: now))
+    XCTAssertFalse(rules.refuses(try held { $0.deadline = 1_800_000_000 }, now: now))
+  }
+
+  func testNoTimeIsTooFarAway() throws {
+    for time in [Int64.max, Int64.max / 1000, 1_900_000_000] {
+      let entry = try held { ($0.expiry, $0.deadline) = (time, time) }
+      XCTAssertFalse(rules.refuses(entry, now: now))
+      answered(entry, [answer(entry, .rejected, 429, after: 60)])
+      XCTAssertEqual(
+        entry.next, .later(at: now + 60_000, isAnswered: true, story: ", again in 60 s"))
+    }
+    XCTAssertTrue(rules.refuses(try held { $0.deadline = .min }, now: now))
+  }
+
+  func testWhatWasNotSentGoesBackUntouched() throws {
+    let entry = try held(2)
+    entry.isCut = true
+    entry.settle(rules, now: now)
+    XCTAssertEqual(entry.next, .untouched)
+  }
+}

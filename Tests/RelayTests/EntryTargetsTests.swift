@@ -1,0 +1,50 @@
+import XCTest
+
+@testable import Relay
+
+final class EntryTargetsTests: XCTestCase {
+  private func sent(_ tokens: String, _ payload: String) throws -> [String] {
+    let targets = try EntryTargets(NewEntry(app: "a", id: "i", tokens: tokens, payload: payload))
+    return targets.all.map {
+      switch $0 {
+      case .success(let target):
+        "\(target.position) \(target.token) \(String(decoding: target.payload, as: UTF8.self))"
+      case .failure(let fault): fault.description
+      }
+    }
+  }
+
+  func testValuesAreFilledIn() throws {
+    XCTAssertEqual(
+      try sent(
+        #"["00", {"token":"01","name":"Zo\u00eb \"Z\"","n":7}]"#, #"{"a":"Hi {{name}}!","n":{{n}}}"#
+      ),
+      ["{{name}} is missing", #"1 01 {"a":"Hi Zo\u00eb \"Z\"!","n":7}"#])
+    XCTAssertEqual(
+      try sent(#"[{"token":"01","x":{"y":[1,"]"]}}]"#, #"{"x":{{x}},"s":"\"{{"}"#),
+      [#"0 01 {"x":{"y":[1,"]"]},"s":"\"{{"}"#])
+    XCTAssertEqual(
+      try sent(#"[{"token":"01","x":[1]}]"#, #"{"x":"{{x}}"}"#),
+      ["{{x}} is within a string: it has to be text, a number, true or false"])
+  }
+
+  func testMistakesAreNamed() throws {
+    for (tokens, said) in [
+      ("", "tokens: expected an array, at byte 1"),
+      ("[]", "tokens: 0 of them, but 1 to 1000 are one entry"),
+      ("[\"00\"", "tokens: expected a comma, at byte 6"),
+      ("[\"00\"] x", "tokens: expected nothing more, at byte 8"),
+      ("[\"00", "tokens: expected a closing quote, at byte 5"),
+      ("[00x]", "tokens: expected a value, at byte 2"),
+    ] {
+      XCTAssertThrowsError(try sent(tokens, "{}")) { XCTAssertEqual("\($0)", said) }
+    }
+    XCTAssertEqual(
+      try sent("[7, {\"x\":1}, \"00\"]", "{}").dropLast(),
+      ["expected an object, at byte 1", "there is no token in it"])
+    let deep = String(repeating: "[", count: 10_000)
+    XCTAssertThrowsError(try sent(deep, "{}"))
+    let many = "[" + [String](repeating: "\"00\"", count: 1001).joined(separator: ",") + "]"
+    XCTAssertThrowsError(try sent(many, "{}"))
+  }
+}

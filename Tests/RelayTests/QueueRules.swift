@@ -1,0 +1,295 @@
+import Foundation
+import XCTest
+
+@testable import Relay
+
+/// The rules of a queue. Each engine runs the same ones: a class of its own says how to open it.
+class QueueRules: XCTestCase {
+  static let now: Int64 = 1_800_000_000_000
+
+  /// Opens the queue at this place, as one more process would.
+  func open(_ place: String) throws -> any QueueEngine { throw XCTSkip("no engine of its own") }
+
+  private(set) var place = ""
+  var now: Int64 { Self.now }
+
+  override func setUpWithError() throws {
+    try XCTSkipIf(type(of: self) == QueueRules.self, "the engines run these")
+    place = FileManager.default.temporaryDirectory.path + "/queue-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+  }
+
+  override func tearDown() { try? FileManager.default.removeItem(atPath: place) }
+
+  private func entry(_ id: String, app: String = "shop") -> NewEntry {
+    NewEntry(app: app, id: id, token: "5f79cfda", payload: "{\"aps\":{}}")
+  }
+
+  private func many(_ id: String, _ count: Int) -> NewEntry {
+    let tokens = (0..<count).map { "\"\(String(format: "%064x", $0))\"" }.joined(separator: ",")
+    return NewEntry(app: "shop", id: id, tokens: "[\(tokens)]", payload: "{\"aps\":{}}")
+  }
+
+  private func outcome(_ position: Int = 0, _ end: PushOutcome.End = .accepted) -> PushOutcome {
+    PushOutcome(position: position, token: "5f79cfda", end: end)
+  }
+
+  private func join(_ queue: any QueueEngine) throws -> WorkerSeat {
+    try queue.join(app: "shop", named: "test", at: now)
+  }
+
+  func testEntriesComeInOrderAndOnce() throws {
+    let queue = try open(place)
+    let ids = (1...20).map { "id-\($0)" }
+    XCTAssertEqual(try queue.enqueue(ids.map { entry($0) }, at: now), 20)
+    let (one, other) = (try join(queue), try join(queue))
+    XCTAssertEqual(
+      try queue.claim(one, room: 7, at: now).map(\.content.id), Array(ids.prefix(7)))
+    XCTAssertEqual(
+      try queue.claim(other, room: 100, at: now).map(\.content.id), Array(ids.dropFirst(7)))
+    XCTAssertEqual(try queue.claim(one, room: 7, at: now), [])
+  }
+
+  func testAnAppHasItsOwnEntries() throws {
+    let queue = try open(place)
+    _ = try queue.enqueue([entry("a", app: "other")], at: now)
+    XCTAssertEqual(try queue.claim(join(queue), room: 9, at: now), [])
+    XCTAssertEqual(try queue.depths(at: now)["other"]?.waiting, 1)
+  }
+
+  func testEverythingInAnEntryArrives() throws {
+    let queue = try open(place)
+    var wanted = NewEntry(
+      app: "shop", id: "é-1", tokens: "[\"00ff\"]", payload: "{\"aps\":{\"alert\":\"ü\"}}")
+    wanted.topic = "com.example.shop"
+    wanted.pushType = "background"
+    wanted.priority = 5
+    wanted.expiry = 0
+    wanted.collapseID = "c"
+    wanted.deadline = 2_000_000_000
+    _ = try queue.enqueue([wanted], at: now)
+    let got = try queue.claim(join(queue), room: 9, at: now)
+    XCTAssertEqual(got.map(\.content), [wanted])
+    XCTAssertEqual(got.map(\.deliveries), [1])
+  }
+
+  func testAnIDIsTakenOnceWhileItWaitsIsHeldAndIsDone() throws {
+    let queue = try open(place)
+    XCTAssertEqual(try queue.enqueue([entry("a"), entry("a")], at: now), 1)
+    let seat = try join(queue)
+    let got = try queue.claim(seat, room: 9, at: now)
+    XCTAssertEqual(try queue.enqueue([entry("a")], at: now), 0)
+    try queue.record([Verdict(got[0], [outcome()], .finished)], by: seat, at: now)
+    XCTAssertEqual(try queue.enqueue([entry("a"), entry("b")], at: now), 1)
+    XCTAssertEqual(try queue.claim(seat, room: 9, at: now).map(\.content.id), ["b"])
+  }
+
+  func testABatchWithAMistakeAddsNothing() throws {
+    let queue = try open(place)
+    var both = entry("b")
+    both.tokens = "[]"
+    XCTAssertThrowsError(try queue.enqueue([entry("a"), both], at: now))
+    XCTAssertThrowsError(
+      try queue.enqueue([entry("a"), entry(String(repeating: "x", count: 65))], at: now))
+    XCTAssertEqual(try queue.claim(join(queue), room: 9, at: now), [])
+  }
+
+  func testWhatIsNotRecordedIsNotAcknowledged() throws {
+    let queue = try open(place)
+    _ = try queue.enqueue([entry("a")], at: now)
+    let seat = try join(queue)
+    _ = try queue.claim(seat, room: 9, at: now)
+    try queue.leave(seat, saying: "gone", at: now)
+    let other = try join(queue)
+    let again = try queue.claim(other, room: 9, at: now)
+    XCTAssertEqual(again.map(\.deliveries), [2])
+  }
+
+  func testOnlyTheSilentLoseTheirEntries() throws {
+    let queue = try open(place)
+    _ = try queue.enqueue([entry("a"), entry("b")], at: now)
+    let (silent, living) = (try join(queue), try join(queue))
+    XCTAssertEqual(try queue.claim(silent, room: 1, at: now).count, 1)
+    XCTAssertEqual(try queue.claim(living, room: 1, at: now).count, 1)
+    XCTAssertTrue(try queue.renew(living, at: now + 100_000))
+    XCTAssertEqual(try queue.reclaim(silentSince: now - 1, at: now + 119_000), 0)
+    XCTAssertEqual(try queue.reclaim(silentSince: now + 1, at: now + 121_000), 1)
+    XCTAssertEqual(
+      try queue.claim(living, room: 9, at: now + 121_000).map(\.content.id), ["a"])
+    XCTAssertFalse(try queue.renew(silent, at: now + 130_000))
+    XCTAssertEqual(try queue.claim(silent, room: 9, at: now + 130_000), [])
+  }
+
+  func testTheSecondOutcomeOfANotificationCountsForNothing() throws {
+    let queue = try open(place)
+    _ = try queue.enqueue([entry("a")], at: now)
+    let (slow, quick) = (try join(queue), try join(queue))
+    let first = try queue.claim(slow, room: 9, at: now)
+    _ = try queue.reclaim(silentSince: now + 1, at: now)
+    let next = try join(queue)
+    let second = try queue.claim(next, room: 9, at: now)
+    XCTAssertEqual(second.count, 1)
+    _ = quick
+    try queue.record([Verdict(second[0], [outcome()], .finished)], by: next, at: now)
+    try queue.record([Verdict(first[0], [outcome(0, .rejected)], .finished)], by: slow, at: now)
+    XCTAssertEqual(try ends(queue), ["a/0 accepted"])
+    XCTAssertEqual(try queue.depths(at: now)["shop"]?.held ?? 0, 0)
+  }
+
+  func testOneWhoLostAnEntryDoesNotPutItOff() throws {
+    let queue = try open(place)
+    _ = try queue.enqueue([entry("a")], at: now)
+    let slow = try join(queue)
+    let first = try queue.claim(slow, room: 9, at: now)
+    _ = try queue.reclaim(silentSince: now + 1, at: now)
+    let next = try join(queue)
+    XCTAssertEqual(try queue.claim(next, room: 9, at: now).count, 1)
+    let story = Verdict.Next.later(at: now + 5, isAnswered: true, story: "429")
+    try queue.record([Verdict(first[0], [], story)], by: slow, at: now)
+    try queue.record([Verdict(first[0], [], .dead(story: "x"))], by: slow, at: now)
+    try queue.record([Verdict(first[0], [], .untouched)], by: slow, at: now)
+    XCTAssertEqual(try queue.depths(at: now)["shop"]?.held, 1)
+  }
+
+  func testLaterWaitsForItsTimeAndComesFirst() throws {
+    let queue = try open(place)
+    _ = try queue.enqueue([entry("a")], at: now)
+    let seat = try join(queue)
+    let got = try queue.claim(seat, room: 9, at: now)
+    let later = Verdict.Next.later(at: now + 60_000, isAnswered: true, story: "TooManyRequests")
+    try queue.record([Verdict(got[0], [], later)], by: seat, at: now)
+    _ = try queue.enqueue([entry("b")], at: now)
+    XCTAssertEqual(try queue.depths(at: now)["shop"]?.later, 1)
+    XCTAssertEqual(try queue.claim(seat, room: 1, at: now + 59_999).map(\.content.id), ["b"])
+    let due = try queue.claim(seat, room: 9, at: now + 60_000)
+    XCTAssertEqual(due.map(\.content.id), ["a"])
+    XCTAssertEqual(due.map(\.deliveries), [2])
+    XCTAssertEqual(due.map(\.answers), [1])
+  }
+
+  func testWhatWasNotSentIsNoDelivery() throws {
+    let queue = try open(place)
+    _ = try queue.enqueue([entry("a")], at: now)
+    let seat = try join(queue)
+    for _ in 1...9 {
+      let got = try queue.claim(seat, room: 9, at: now)
+      XCTAssertEqual(got.map(\.deliveries), [1])
+      try queue.record([Verdict(got[0], [], .untouched)], by: seat, at: now)
+    }
+  }
+
+  func testOfManyTokensOnlyTheOpenOnesComeAgain() throws {
+    let queue = try open(place)
+    _ = try queue.enqueue([many("m", 5)], at: now)
+    let seat = try join(queue)
+    let got = try queue.claim(seat, room: 9, at: now)
+    try queue.record(
+      [Verdict(got[0], [outcome(1), outcome(3, .rejected)], .held)], by: seat, at: now)
+    try queue.leave(seat, saying: "gone", at: now)
+    let again = try queue.claim(join(queue), room: 9, at: now)
+    XCTAssertEqual(again.map(\.answered), [[1, 3]])
+    XCTAssertEqual(try ends(queue), ["m/1 accepted", "m/3 rejected"])
+  }
+
+  func testRoomCountsNotifications() throws {
+    let queue = try open(place)
+    _ = try queue.enqueue((1...10).map { many("m\($0)", 100) }, at: now)
+    let seat = try join(queue)
+    XCTAssertEqual(try queue.claim(seat, room: 350, at: now).count, 3)
+    // One that is larger than the room comes alone: it would never come otherwise.
+    XCTAssertEqual(try queue.claim(seat, room: 10, at: now).count, 1)
+    XCTAssertEqual(try queue.claim(seat, room: 0, at: now).count, 0)
+  }
+
+  func testADeadLetterKeepsItsStory() throws {
+    let queue = try open(place)
+    _ = try queue.enqueue([entry("a")], at: now)
+    for _ in 1...2 {
+      let seat = try join(queue)
+      _ = try queue.claim(seat, room: 9, at: now)
+      _ = try queue.reclaim(silentSince: now + 1, at: now)
+    }
+    let seat = try join(queue)
+    let got = try queue.claim(seat, room: 9, at: now)
+    XCTAssertEqual(got.map(\.deliveries), [3])
+    try queue.record(
+      [Verdict(got[0], [outcome(0, .dead)], .dead(story: "enough"))], by: seat, at: now)
+    XCTAssertEqual(try queue.depths(at: now)["shop"]?.dead, 1)
+    let story = try story(queue, of: "a")
+    XCTAssertEqual(story.split(separator: "\n").count, 3, story)
+    XCTAssertTrue(story.contains("fell silent"), story)
+    XCTAssertTrue(story.hasSuffix("enough"), story)
+    XCTAssertEqual(try ends(queue), ["a/0 dead"])
+    XCTAssertEqual(try queue.enqueue([entry("a")], at: now), 0)
+  }
+
+  func testTheProviderTokenIsOneForAll() throws {
+    let (one, other) = (try open(place), try open(place))
+    var made = 0
+    func ask(_ queue: any QueueEngine, _ time: Int64, key: String = "K") throws -> String {
+      try queue.providerToken(team: "T", key: key, madeAfter: time - 1000, at: time) {
+        made += 1
+        return "token \(made)"
+      }.text
+    }
+    XCTAssertEqual(try ask(one, now), "token 1")
+    XCTAssertEqual(try ask(other, now + 999), "token 1")
+    XCTAssertEqual(try ask(other, now + 1001), "token 2")
+    XCTAssertEqual(try ask(one, now + 1002), "token 2")
+    XCTAssertEqual(try ask(one, now + 1002, key: "L"), "token 3")
+    // The clock was set back.
+    XCTAssertEqual(try ask(one, now - 5000), "token 4")
+  }
+
+  func testOutcomesAreTrimmedByAge() throws {
+    let queue = try open(place)
+    _ = try queue.enqueue([entry("a"), entry("b")], at: now)
+    let seat = try join(queue)
+    let got = try queue.claim(seat, room: 9, at: now)
+    try queue.record([Verdict(got[0], [outcome()], .finished)], by: seat, at: now)
+    try queue.record([Verdict(got[1], [outcome()], .finished)], by: seat, at: now + 10)
+    XCTAssertEqual(try queue.trim(before: now + 5), 1)
+    XCTAssertEqual(try ends(queue), ["b/0 accepted"])
+  }
+
+  func testOutcomesOfAnEntryThatIsUnderWayAreNotTrimmed() throws {
+    let queue = try open(place)
+    _ = try queue.enqueue([many("m", 3)], at: now)
+    let seat = try join(queue)
+    let got = try queue.claim(seat, room: 9, at: now)
+    try queue.record([Verdict(got[0], [outcome(0)], .held)], by: seat, at: now)
+    XCTAssertEqual(try queue.trim(before: now + 5), 0)
+  }
+
+  func testManyWorkersShareWithoutTakingOneTwice() throws {
+    let count = 2000
+    let first = try open(place)
+    _ = try first.enqueue((0..<count).map { entry("id-\($0)") }, at: now)
+    let lock = NSLock()
+    nonisolated(unsafe) var seen: [String] = []
+    let (place, time) = (place, now)
+    nonisolated(unsafe) let rules = self
+    DispatchQueue.concurrentPerform(iterations: 4) { _ in
+      do {
+        let queue = try rules.open(place)
+        let seat = try queue.join(app: "shop", named: "test", at: time)
+        while true {
+          let got = try queue.claim(seat, room: 37, at: time)
+          if got.isEmpty { break }
+          lock.withLock { seen += got.map(\.content.id) }
+          let outcome = PushOutcome(position: 0, token: "00", end: .accepted)
+          try queue.record(got.map { Verdict($0, [outcome], .finished) }, by: seat, at: time)
+        }
+      } catch {
+        XCTFail("\(error)")
+      }
+    }
+    XCTAssertEqual(seen.count, count)
+    XCTAssertEqual(Set(seen).count, count)
+  }
+
+  // MARK: What an engine shows of its inside
+
+  func ends(_ queue: any QueueEngine) throws -> [String] { [] }
+  func story(_ queue: any QueueEngine, of id: String) throws -> String { "" }
+}
