@@ -3,7 +3,7 @@
  * shutdown. One thing has changed since: sendPayload() is no longer pasted here,
  * it comes from libapns.
  *
- *   cc legacy_provider.c -lapns -lnghttp2 -lssl -lcrypto
+ *   cc legacy_provider.c -lapns -lnghttp2 -lcares -lssl -lcrypto
  *   legacy_provider HOST PORT CERTIFICATE CA TOKEN PAYLOAD
  */
 #include <apns/sendpayload.h> /* in place of the pasted function */

@@ -1,18 +1,20 @@
 /*
- * A provider daemon in C++: takes notifications, a JSON object on each line, from whoever
- * connects to a UNIX socket, pushes them through one session that it keeps alive, and
- * logs the end of each. SIGTERM ends it when all is known. README.md says what a line
- * holds and what is logged.
+ * A provider daemon in C++, without a thread, and without a call that waits but its one
+ * epoll_wait(): takes notifications, a JSON object on each line, from whoever connects to a
+ * UNIX socket, pushes them through one session that it keeps alive, and logs the end of
+ * each. SIGTERM ends it when all is known; SIGHUP has it read certificate and keys again.
+ * README.md says what a line holds and what is logged.
  *
- *   c++ -std=c++17 daemon.cpp -lapns -lnghttp2 -lssl -lcrypto -ljansson -o daemon
+ *   c++ -std=c++17 daemon.cpp -lapns -lnghttp2 -lcares -lssl -lcrypto -ljansson -o daemon
  *   daemon [--protocol binary|http2] [--topic ID] [--p8 FILE --key-id ID --team-id ID]
  *          SOCKET HOST PORT [CERTIFICATE|- [CA]]
  */
 #include <fcntl.h>
 #include <getopt.h>
 #include <jansson.h>
-#include <poll.h>
 #include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -21,6 +23,7 @@
 #include <cerrno>
 #include <iostream>
 #include <list>
+#include <map>
 #include <stdexcept>
 #include <system_error>
 
@@ -30,25 +33,61 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr std::size_t longest_line = 8192, longest_name = 64, most_clients = 64;
-constexpr auto idle = 1s, pause_between_tries = 1s, drain_limit = 10s;
+constexpr auto prove_after = 1000ms, drain_limit = 10000ms, close_limit = 1000ms;
 
 /** A file descriptor, closed at its end. */
 class Descriptor {
  public:
-  explicit Descriptor(int number) : number_(number) {
-    if (number < 0) throw std::system_error(errno, std::generic_category());
-    fcntl(number, F_SETFD, FD_CLOEXEC);
-    fcntl(number, F_SETFL, O_NONBLOCK);
+  explicit Descriptor(int fd) : fd_(fd) {
+    if (fd < 0) throw std::system_error(errno, std::generic_category());
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    fcntl(fd, F_SETFL, O_NONBLOCK);
   }
-  Descriptor(Descriptor &&other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor(Descriptor &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   ~Descriptor() {
-    if (number_ >= 0) close(number_);
+    if (fd_ >= 0) close(fd_);
   }
-  int number() const { return number_; }
+  int fd() const { return fd_; }
 
  private:
-  int number_;
+  int fd_;
 };
+
+/** The event loop, as apns::Watch wants it. */
+class Loop {
+ public:
+  using Ready = std::function<void()>;
+
+  void add(int fd, Ready ready) {
+    epoll_event event = {};
+    event.events = EPOLLIN;
+    event.data.fd = fd;
+    if (epoll_ctl(epoll_.fd(), EPOLL_CTL_ADD, fd, &event))
+      throw std::system_error(errno, std::generic_category(), "epoll_ctl");
+    ready_[fd] = std::move(ready);
+  }
+  void remove(int fd) {
+    epoll_ctl(epoll_.fd(), EPOLL_CTL_DEL, fd, nullptr);
+    ready_.erase(fd);
+  }
+
+  /** Waits for a descriptor that is readable, or so long; less than 0 is for ever. */
+  void turn(std::chrono::milliseconds wait) {
+    epoll_event event = {};
+    const int count = epoll_wait(epoll_.fd(), &event, 1, static_cast<int>(wait.count()));
+    if (count < 0 && errno != EINTR)
+      throw std::system_error(errno, std::generic_category(), "epoll_wait");
+    if (count < 1) return;
+    const Ready ready = ready_.at(event.data.fd); /* which may remove itself */
+    ready();
+  }
+
+ private:
+  Descriptor epoll_{epoll_create1(0)};
+  std::map<int, Ready> ready_;
+};
+
+using Watch = apns::Watch<Loop>;
 
 /** What makes a line no notification. */
 struct BadLine : std::runtime_error {
@@ -97,8 +136,10 @@ Push parse(std::string_view text, std::string &name, bool is_http2) {
   if (id) {
     const std::string_view given = id;
     if (given.empty() || given.size() > longest_name) throw BadLine("id has to have 1 to 64 bytes");
-    for (unsigned char byte : given)
+    for (const char at : given) {
+      const auto byte = static_cast<unsigned char>(at);
       if (byte < ' ' || byte == 0x7F) throw BadLine("id has a control character in it");
+    }
     name = given;
   }
   if (!json_is_object(payload)) throw BadLine("payload is not an object");
@@ -131,18 +172,38 @@ Push parse(std::string_view text, std::string &name, bool is_http2) {
 class Provider {
  public:
   Provider(const apns::Credentials &who, const apns::SessionOptions &where)
-      : session_(who, where), is_http2_(where.protocol == APNS_PROTOCOL_HTTP2) {
+      : session_(who, where), is_http2_(where.protocol == APNS_PROTOCOL_HTTP2) {}
+
+  /** Readable whenever there is something to process. */
+  int fd() const { return session_.fd(); }
+
+  /** Begins to: a mistake in host or credentials is known before the first line. */
+  void connect() {
+    log_news([this] { session_.connect(); });
+  }
+
+  /** Reads certificate and keys again, under the same names. What is under way is not disturbed;
+      if they are no good, the session keeps those it has. */
+  void renew(const apns::CredentialsOptions &who) {
     try {
-      session_.connect();
+      session_.use(apns::Credentials(who));
+      std::cout << "renewed" << std::endl;
     } catch (const apns::Error &error) {
-      wait_for_gateway(error);
+      std::cerr << "not renewed: " << error.what() << std::endl;
     }
   }
 
-  /** False: the line has to wait for a gateway, and comes again. */
+  /** Goes on with the session, whatever it is at, and takes what came of it. */
+  void process() {
+    log_news([this] { session_.process(); });
+    if (take_outcomes()) is_full_ = false;
+  }
+
+  /** False: the line has to wait, and comes again. */
   bool take(std::string_view text, std::string name) {
     try {
       const Push push = parse(text, name, is_http2_);
+      if (is_refusing_) throw BadLine("the daemon ends");
       // The session carries the name, and brings it back with the outcome.
       auto carried = std::make_unique<std::string>(push.name);
       apns::Notification notification(push.token, push.payload, carried.get());
@@ -151,12 +212,11 @@ class Provider {
       notification.of_type(push.type);
       notification.to_topic(push.topic.c_str()).collapsing(push.collapse_id.c_str());
       notification.identified_by(push.apns_id.c_str());
-      send(notification);
+      is_full_ = !send(notification);
+      if (is_full_) return false;
       static_cast<void>(carried.release());
       taken_++;
-      last_taken_ = Clock::now();
     } catch (const apns::Error &error) {
-      if (error.is_retryable() && !is_stopping_) return wait_for_gateway(error), false;
       refuse(name, error.what());
     } catch (const BadLine &fault) {
       refuse(name, fault.what());
@@ -164,43 +224,28 @@ class Provider {
     return true;
   }
 
+  /** There is no room before earlier ones have their outcome. */
+  bool is_full() const { return is_full_; }
+
   void refuse(const std::string &name, std::string_view why) {
     std::cout << name << ": refused: " << why << std::endl;
     refused_++;
   }
 
-  /** Once in a while and after each batch: writes, hears, and by the binary interface, where
-      silence is no answer, proves what was long silent. */
-  void tend() {
-    try {
-      session_.flush();
-      take_outcomes();
-      if (!is_http2_ && is_busy() && Clock::now() - last_taken_ >= idle)
-        session_.drain(drain_limit);
-    } catch (const apns::Error &error) {
-      if (error.status() != APNS_ERR_FULL) wait_for_gateway(error);
-    }
-    take_outcomes();
+  bool is_drained() { return session_.drain(0ms) == 0; }
+
+  /** From now on every line is refused. */
+  void refuse_all() {
+    is_refusing_ = true;
+    is_full_ = false;
   }
+  bool is_refusing() const { return is_refusing_; }
 
-  bool is_busy() const { return session_.stats().unresolved > 0; }
-
-  /** How long there is no use in taking more. */
-  std::chrono::milliseconds pause() const {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(retry_ - Clock::now());
-  }
-
-  /** From now on nothing waits for a gateway that is not there. */
-  void stop() { is_stopping_ = true; }
+  /** True when that is done, within the time from the first call on. */
+  bool close() { return session_.close(close_limit); }
 
   /** Whether the end of each is known. */
-  bool finish() {
-    try {
-      session_.drain(drain_limit);
-    } catch (const apns::Error &error) {
-      std::cerr << "not all is known: " << error.what() << std::endl;
-    }
-    session_.try_close(1s);
+  bool sum_up() {
     take_outcomes();
     std::cout << "drained: " << taken_ << " taken = " << accepted_ << " accepted + " << rejected_
               << " rejected + " << unknown_ << " unknown; " << refused_ << " refused" << std::endl;
@@ -208,45 +253,52 @@ class Provider {
   }
 
  private:
-  void send(const apns::Notification &notification) {
-    for (;;) {
-      try {
-        session_.send(notification, APNS_SEND_MORE);
-        return;
-      } catch (const apns::Error &error) {
-        if (error.status() != APNS_ERR_FULL) throw;
-        take_outcomes();
-      }
+  /** Nothing is lost by an error: the session tries again by itself. */
+  template <class Call>
+  void log_news(Call call) {
+    try {
+      call();
+    } catch (const apns::Error &error) {
+      std::cerr << "waiting: " << error.what() << std::endl;
     }
   }
 
-  void take_outcomes() {
+  /** False: there is no room. */
+  bool send(const apns::Notification &notification) {
+    for (;;) {
+      apns::ErrorDetail error;
+      const apns_status_t status = session_.try_send(notification, APNS_SEND_MORE, nullptr, &error);
+      if (status == APNS_OK) return true;
+      if (status != APNS_ERR_AGAIN && status != APNS_ERR_FULL) throw apns::Error(error);
+      if (!take_outcomes()) return false;
+    }
+  }
+
+  /** False: there is none. */
+  bool take_outcomes() {
+    bool is_any = false;
     for (const apns::Event &event : session_.try_events()) {
       const std::unique_ptr<std::string> name(event.data<std::string>());
+      is_any = true;
       std::cout << *name << ": ";
       if (event.is_accepted())
         accepted_++, std::cout << "accepted";
       else if (event.is_rejected())
         rejected_++, std::cout << "rejected: " << event.why();
       else if (unknown_++, event.reason_text().empty())
-        std::cout << "unknown: the connection ended first";
+        std::cout << "unknown: no answer came before the end";
       else
         std::cout << "unknown: " << event.reason_text();
       if (!event.id().empty()) std::cout << ", apns-id " << event.id();
       std::cout << std::endl;
     }
-  }
-
-  void wait_for_gateway(const apns::Error &error) {
-    std::cerr << "waiting: " << error.what() << std::endl;
-    retry_ = Clock::now() + pause_between_tries;
+    return is_any;
   }
 
   apns::Session session_;
   const bool is_http2_;
-  Clock::time_point last_taken_, retry_ = Clock::now();
   unsigned long taken_ = 0, accepted_ = 0, rejected_ = 0, unknown_ = 0, refused_ = 0;
-  bool is_stopping_ = false;
+  bool is_full_ = false, is_refusing_ = false;
 };
 
 /** Whoever connected: bytes that become lines. */
@@ -254,19 +306,20 @@ class Client {
  public:
   Client(Descriptor socket, unsigned long number) : socket_(std::move(socket)), number_(number) {}
 
-  int number() const { return socket_.number(); }
+  int fd() const { return socket_.fd(); }
   bool is_over() const { return has_ended_ && text_.empty(); }
 
-  /** Reads what there is and takes it; where lines have to wait, so does the client. */
-  void hear(Provider &provider) {
-    while (take_lines(provider) && !has_ended_) {
-      char bytes[longest_line];
-      const ssize_t count = read(socket_.number(), bytes, sizeof bytes);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0 && errno == EAGAIN) return;
-      if (count <= 0) has_ended_ = true;
-      if (count > 0) text_.append(bytes, static_cast<std::size_t>(count));
-    }
+  /** Linux still reads what it had sent, and then its end. */
+  void hear_no_more() { shutdown(fd(), SHUT_RD); }
+
+  /** Reads once, for others have their turn too. False: lines have to wait. */
+  bool hear(Provider &provider) {
+    char bytes[longest_line];
+    const ssize_t count = read(fd(), bytes, sizeof bytes);
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) return true;
+    if (count <= 0) has_ended_ = true;
+    if (count > 0) text_.append(bytes, static_cast<std::size_t>(count));
+    return take_lines(provider);
   }
 
   /** False: they have to wait. */
@@ -299,6 +352,9 @@ class Client {
   unsigned long number_, line_ = 0;
   std::string text_;
   bool has_ended_ = false, is_skipping_ = false; /* the rest of a line too long */
+
+ public:
+  std::optional<Watch> watch; /* none while there is no room for its lines */
 };
 
 /** The socket that clients connect to, gone from the file system at its end. */
@@ -311,77 +367,174 @@ class Listener {
     if (path.size() >= sizeof address.sun_path)
       throw std::system_error(ENAMETOOLONG, std::generic_category(), path);
     path.copy(address.sun_path, path.size());
-    if (bind(socket_.number(), reinterpret_cast<sockaddr *>(&address), sizeof address) ||
-        listen(socket_.number(), most_clients))
+    if (bind(fd(), reinterpret_cast<sockaddr *>(&address), sizeof address) ||
+        listen(fd(), most_clients))
       throw std::system_error(errno, std::generic_category(), path);
   }
-  ~Listener() { unlink(path_.c_str()); }
+  ~Listener() { hide(); }
 
-  int number() const { return socket_.number(); }
-  void welcome(std::list<Client> &clients) {
-    while (clients.size() < most_clients) {
-      const int accepted = accept(socket_.number(), nullptr, nullptr);
-      if (accepted < 0) return;
-      clients.emplace_back(Descriptor(accepted), ++count_);
-    }
+  int fd() const { return socket_.fd(); }
+
+  /** Nobody else may connect. */
+  void hide() {
+    if (!path_.empty()) unlink(path_.c_str());
+    path_.clear();
+  }
+
+  std::optional<Descriptor> accept() {
+    const int accepted = ::accept(fd(), nullptr, nullptr);
+    if (accepted < 0) return std::nullopt;
+    return Descriptor(accepted);
   }
 
  private:
   std::string path_;
   Descriptor socket_;
-  unsigned long count_ = 0;
 };
 
-int wake = -1;
+/** SIGTERM, SIGINT and SIGHUP as something to watch. */
+Descriptor watched_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  return Descriptor(signalfd(-1, &signals, 0));
+}
 
-/** SIGTERM and SIGINT as something to poll. */
-class StopSignal {
+/** The loop and all that it watches. */
+class Daemon {
  public:
-  StopSignal() : ends_(make()), read_(ends_.first), write_(ends_.second) {
-    wake = write_.number();
-    struct sigaction action = {};
-    action.sa_handler = [](int) {
-      const int before = errno;
-      if (write(wake, "", 1) < 0) { /* full: it is known already */
-      }
-      errno = before;
-    };
-    sigaction(SIGTERM, &action, nullptr);
-    sigaction(SIGINT, &action, nullptr);
+  Daemon(const apns::CredentialsOptions &who, const apns::SessionOptions &where,
+         const std::string &path)
+      : signals_(watched_signals()),
+        who_(who),
+        provider_(apns::Credentials(who), where),
+        listener_(path) {
+    watch_signals_.emplace(loop_, signals_, [this] { take_signal(); });
+    watch_provider_.emplace(loop_, provider_, [this] { process(); });
+    watch_listener();
+    std::cout << "ready: " << path << std::endl;
+    provider_.connect();
   }
-  int number() const { return read_.number(); }
+
+  /** Whether the end of each notification is known. */
+  bool run() {
+    while (!has_ended()) loop_.turn(time_left());
+    return provider_.sum_up();
+  }
 
  private:
-  static std::pair<int, int> make() {
-    int ends[2];
-    if (pipe(ends)) throw std::system_error(errno, std::generic_category(), "pipe");
-    return {ends[0], ends[1]};
-  }
-  std::pair<int, int> ends_;
-  Descriptor read_, write_;
-};
+  using At = std::list<Client>::iterator;
 
-void serve(const StopSignal &signal, Listener &listener, std::list<Client> &clients,
-           Provider &provider) {
-  for (;;) {
-    std::vector<pollfd> polled{{signal.number(), POLLIN, 0}};
-    auto wait = provider.pause();
-    const bool is_listening = wait.count() <= 0;
-    if (is_listening) { /* else nobody is heard, and their lines wait in their sockets */
-      if (clients.size() < most_clients) polled.push_back({listener.number(), POLLIN, 0});
-      for (const Client &client : clients) polled.push_back({client.number(), POLLIN, 0});
-      wait = provider.is_busy() ? idle / 10 : std::chrono::milliseconds(-1);
-    }
-    if (poll(polled.data(), polled.size(), static_cast<int>(wait.count())) < 0 && errno != EINTR)
-      throw std::system_error(errno, std::generic_category(), "poll");
-    if (polled[0].revents) return;
-    if (is_listening) listener.welcome(clients);
-    for (Client &client : clients)
-      if (provider.pause().count() <= 0) client.hear(provider);
-    clients.remove_if([](const Client &client) { return client.is_over(); });
-    if (provider.pause().count() <= 0) provider.tend();
+  void process() {
+    const bool was_full = provider_.is_full();
+    provider_.process();
+    if (was_full && !provider_.is_full()) hear_again();
   }
-}
+
+  void watch_listener() {
+    watch_listener_.emplace(loop_, *listener_, [this] { welcome(); });
+  }
+
+  void watch(At client) {
+    client->watch.emplace(loop_, *client, [this, client] { hear(client); });
+  }
+
+  void welcome() {
+    while (listener_ && clients_.size() < most_clients) {
+      std::optional<Descriptor> socket = listener_->accept();
+      if (!socket && end_) { /* all who had connected have come in */
+        watch_listener_.reset();
+        listener_.reset();
+      }
+      if (!socket) return;
+      clients_.emplace_back(std::move(*socket), ++count_);
+      if (end_) clients_.back().hear_no_more();
+      if (!provider_.is_full()) watch(std::prev(clients_.end()));
+    }
+    watch_listener_.reset(); /* until there is a place */
+  }
+
+  void hear(At client) {
+    if (!client->hear(provider_)) return hear_nobody(client);
+    if (client->is_over()) leave(client);
+  }
+
+  void leave(At client) {
+    clients_.erase(client);
+    if (listener_ && !watch_listener_) watch_listener();
+  }
+
+  /** While there is no room lines wait in their sockets. Those of `first` come first then. */
+  void hear_nobody(At first) {
+    for (Client &client : clients_) client.watch.reset();
+    clients_.splice(clients_.end(), clients_, clients_.begin(), first);
+  }
+
+  /** There is room. */
+  void hear_again() {
+    for (At next = clients_.begin(); next != clients_.end();) {
+      const At client = next++;
+      if (!client->take_lines(provider_)) return hear_nobody(client);
+      if (client->is_over())
+        leave(client);
+      else if (!client->watch)
+        watch(client);
+    }
+  }
+
+  void take_signal() {
+    signalfd_siginfo signal;
+    if (read(signals_.fd(), &signal, sizeof signal) != sizeof signal) return;
+    if (signal.ssi_signo == SIGHUP)
+      provider_.renew(who_);
+    else
+      stop();
+  }
+
+  /** Nobody may connect or send any more. What was sent before is still pushed. */
+  void stop() {
+    end_ = Clock::now() + drain_limit;
+    watch_signals_.reset();
+    listener_->hide();
+    for (Client &client : clients_) client.hear_no_more();
+  }
+
+  /** Takes the next step to the end, which is to drain and then to close. */
+  bool has_ended() {
+    if (!end_) return false;
+    welcome();
+    if (!provider_.is_refusing()) {
+      const bool is_drained = !listener_ && clients_.empty() && provider_.is_drained();
+      if (!is_drained && Clock::now() < *end_) return false;
+      // The lines that still wait are named.
+      provider_.refuse_all();
+      for (hear_again(); !clients_.empty(); welcome())
+        while (!clients_.empty()) hear(clients_.begin());
+    }
+    return provider_.close();
+  }
+
+  /** The session's own deadlines make its descriptor readable, so that the loop has one only:
+      how long the end may take. */
+  std::chrono::milliseconds time_left() const {
+    if (!end_ || provider_.is_refusing()) return -1ms;
+    return std::max(0ms, std::chrono::ceil<std::chrono::milliseconds>(*end_ - Clock::now()));
+  }
+
+  // What is watched outlives its watch.
+  Loop loop_;
+  Descriptor signals_;
+  const apns::CredentialsOptions who_;
+  Provider provider_;
+  std::optional<Listener> listener_;
+  std::list<Client> clients_;
+  unsigned long count_ = 0;
+  std::optional<Clock::time_point> end_;
+  std::optional<Watch> watch_signals_, watch_provider_, watch_listener_;
+};
 
 /** What the command line says. */
 struct CommandLine {
@@ -411,28 +564,16 @@ struct CommandLine {
     path = rest[0];
     where.host = rest[1];
     where.port = static_cast<std::uint16_t>(std::stoi(rest[2]));
+    where.nonblocking = true;
     where.report_accepted = true;
+    // The binary interface never says that it accepted something, so what was in flight for so
+    // long is proven, which costs a connection.
+    where.prove_after_ms = static_cast<std::int32_t>(prove_after.count());
     if (rest.size() > 3 && rest[3] != "-") who.certificate_file = rest[3];
     if (rest.size() > 4) who.ca_file = rest[4];
     return true;
   }
 };
-
-bool run(const CommandLine &command) {
-  const StopSignal signal;
-  Provider provider(apns::Credentials(command.who), command.where);
-  std::list<Client> clients;
-  {
-    Listener listener(command.path);
-    std::cout << "ready: " << command.path << std::endl;
-    serve(signal, listener, clients, provider);
-    listener.welcome(clients);
-  }
-  // What was handed in before the signal is still pushed.
-  provider.stop();
-  for (Client &client : clients) client.hear(provider);
-  return provider.finish();
-}
 
 } // namespace
 
@@ -445,7 +586,8 @@ int main(int argc, char **argv) {
                    "       SOCKET HOST PORT [CERTIFICATE|- [CA]]\n";
       return 2;
     }
-    return run(command) ? EXIT_SUCCESS : EXIT_FAILURE;
+    Daemon daemon(command.who, command.where, command.path);
+    return daemon.run() ? EXIT_SUCCESS : EXIT_FAILURE;
   } catch (const std::exception &error) {
     std::cerr << error.what() << '\n';
     return EXIT_FAILURE;

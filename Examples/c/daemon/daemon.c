@@ -1,10 +1,11 @@
 /*
- * A provider daemon without any thread: takes notifications, a JSON object on each
- * line, from whoever connects to a UNIX socket, pushes them through one session that
- * it keeps alive, and logs the end of each. SIGTERM ends it when all is known.
- * README.md says what a line holds and what is logged.
+ * A provider daemon without any thread, and without a call that waits but its one poll():
+ * takes notifications, a JSON object on each line, from whoever connects to a UNIX socket,
+ * pushes them through one session that it keeps alive, and logs the end of each. SIGTERM
+ * ends it when all is known; SIGHUP has it read certificate and keys again. README.md says
+ * what a line holds and what is logged.
  *
- *   cc daemon.c -lapns -lnghttp2 -lssl -lcrypto -ljansson -o daemon
+ *   cc daemon.c -lapns -lnghttp2 -lcares -lssl -lcrypto -ljansson -o daemon
  *   daemon [--protocol binary|http2] [--topic ID] [--p8 FILE --key-id ID --team-id ID]
  *          SOCKET HOST PORT [CERTIFICATE|- [CA]]
  */
@@ -25,22 +26,27 @@
 #include <unistd.h>
 
 enum { CLIENTS = 64, LINE_MAX_BYTES = 8192, NAME_MAX_BYTES = 64 };
-enum { IDLE_MS = 1000, RETRY_MS = 1000, DRAIN_MS = 10000 };
+enum { PROVE_MS = 1000, DRAIN_MS = 10000, CLOSE_MS = 1000 };
+enum { SESSION, LISTENER, FIRST_CLIENT, POLLED = FIRST_CLIENT + CLIENTS };
 
 struct client {
   int fd; /* -1: the place is free */
   unsigned long number, line;
-  bool ended, is_skipping; /* the rest of a line too long */
+  bool ended, waits; /* for room in the session, with whole lines */
+  bool is_skipping;  /* the rest of a line too long */
   size_t length;
   char text[LINE_MAX_BYTES];
 };
 
 static apns_session_t *session;
+static int listener;
 static struct client clients[CLIENTS];
+static size_t turn;                           /* whose lines come first */
 static unsigned long taken, refused, ends[4]; /* by apns_event_kind_t */
-static int64_t last_taken_ms, retry_ms;       /* not before this, when there is no gateway */
-static bool is_http2, is_stopping;
-static int wake[2];
+static int64_t end_ms;                        /* by then all has to be known; 0: it goes on */
+static bool is_http2, is_stalled, is_refusing;
+static apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
+static volatile sig_atomic_t is_told_to_stop, is_told_to_renew;
 
 static int64_t now_ms(void) {
   struct timespec now;
@@ -48,11 +54,12 @@ static int64_t now_ms(void) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void stop(int signal) {
+/* The session's descriptor becomes readable, so poll() returns, or does not begin to wait. */
+static void note(int signal) {
   int before = errno;
-  (void)signal;
-  if (write(wake[1], "", 1) < 0) { /* full: it is known already */
-  }
+  if (signal == SIGHUP) is_told_to_renew = 1;
+  if (signal != SIGHUP) is_told_to_stop = 1;
+  apns_session_wake(session);
   errno = before;
 }
 
@@ -66,10 +73,12 @@ static void refuse(const char *name, const char *why) {
   refused++;
 }
 
-/* Logs every outcome there is. user_data is the notification's name, and ours to free. */
-static void take_outcomes(void) {
+/* Logs every outcome there is; false: there is none. user_data is the notification's name, and
+   ours to free. */
+static bool take_outcomes(void) {
   apns_event_t event = APNS_EVENT_INIT;
-  while (apns_session_next_event(session, &event, 0, NULL) == APNS_OK) {
+  bool is_any = false;
+  for (; apns_session_next_event(session, &event, 0, NULL) == APNS_OK; is_any = true) {
     char *name = event.user_data;
     const char *why = event.reason_text, *id = event.apns_id; /* HTTP/2; else "" */
     if (event.kind == APNS_EVENT_ACCEPTED)
@@ -77,34 +86,29 @@ static void take_outcomes(void) {
     else if (event.kind == APNS_EVENT_REJECTED)
       printf("%s: rejected: %s", name, *why ? why : apns_reject_text((apns_reject_t)event.reject));
     else
-      printf("%s: unknown: %s", name, *why ? why : "the connection ended first");
+      printf("%s: unknown: %s", name, *why ? why : "no answer came before the end");
     printf(*id ? ", apns-id %s\n" : "\n", id);
     if (event.kind >= APNS_EVENT_ACCEPTED && event.kind <= APNS_EVENT_UNKNOWN) ends[event.kind]++;
     free(name);
   }
+  return is_any;
 }
 
-/* Hands a notification to the session; false: it has to wait for a gateway. */
+/* Hands a notification to the session, connected or not; false: there is no room before earlier
+   ones have their outcome. */
 static bool push(const char *name, apns_notification_t *notification) {
   apns_error_t error = APNS_ERROR_INIT;
-  apns_status_t status;
-  if (!(notification->user_data = strdup(name))) return false;
-  while ((status = apns_session_send(session, notification, APNS_SEND_MORE, NULL, &error)) ==
-         APNS_ERR_FULL)
-    take_outcomes();
-  if (status == APNS_OK) {
-    taken++;
-    last_taken_ms = now_ms();
-    return true;
+  if (is_refusing) return refuse(name, "the daemon ends"), true;
+  if (!(notification->user_data = strdup(name))) return refuse(name, "out of memory"), true;
+  for (;;) {
+    apns_status_t status = apns_session_send(session, notification, APNS_SEND_MORE, NULL, &error);
+    if (status == APNS_OK) return taken++, true;
+    if ((status == APNS_ERR_AGAIN || status == APNS_ERR_FULL) && take_outcomes()) continue;
+    free(notification->user_data);
+    is_stalled = status == APNS_ERR_AGAIN || status == APNS_ERR_FULL;
+    if (!is_stalled) refuse(name, error.message);
+    return !is_stalled;
   }
-  free(notification->user_data);
-  if (apns_status_is_retryable(status) && !is_stopping) {
-    fprintf(stderr, "waiting: %s\n", error.message);
-    retry_ms = now_ms() + RETRY_MS;
-    return false;
-  }
-  refuse(name, error.message);
-  return true;
 }
 
 /* The number of a push type by its name; APNS_PUSH_TYPE_DEFAULT: there is none such. */
@@ -171,6 +175,7 @@ static bool take_line(const char *text, size_t length, const char *place) {
 
 /* All whole lines a client has sent; false: they have to wait. */
 static bool take_lines(struct client *client) {
+  client->waits = false;
   for (;;) {
     char *newline = memchr(client->text, '\n', client->length), place[48];
     bool is_full = !newline && client->length == sizeof client->text;
@@ -180,6 +185,7 @@ static bool take_lines(struct client *client) {
     if (is_full && !client->is_skipping) {
       refuse(place, "the line is longer than 8192 bytes");
     } else if (!client->is_skipping && length && !take_line(client->text, length, place)) {
+      client->waits = true;
       return false;
     }
     client->is_skipping = is_full;
@@ -194,101 +200,160 @@ static bool take_lines(struct client *client) {
   return true;
 }
 
-/* Reads what there is and takes it. Where the lines have to wait the client waits too. */
-static void hear(struct client *client) {
-  while (client->fd >= 0) {
-    if (client->length && !take_lines(client)) return;
-    ssize_t count =
-        read(client->fd, client->text + client->length, sizeof client->text - client->length);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EAGAIN) return;
-    if (count <= 0) client->ended = true;
-    if (count > 0) client->length += (size_t)count;
-    if (!take_lines(client)) return;
+/* Takes the lines that waited, and reads once: the others and the session have their turn too. */
+static void hear(struct client *client, bool is_readable) {
+  if (client->waits && !take_lines(client)) return;
+  if (!is_readable || client->fd < 0) return;
+  ssize_t count =
+      read(client->fd, client->text + client->length, sizeof client->text - client->length);
+  if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  if (count <= 0) client->ended = true;
+  if (count > 0) client->length += (size_t)count;
+  take_lines(client);
+}
+
+/* While there is no room nobody is heard, and their lines wait in their sockets. */
+static void hear_clients(const struct pollfd *polled) {
+  for (size_t n = 0, first = turn; n < CLIENTS && !is_stalled; n++) {
+    size_t at = (first + n) % CLIENTS;
+    hear(&clients[at], polled[FIRST_CLIENT + at].revents != 0);
+    if (is_stalled) turn = at;
   }
 }
 
-static void welcome(int listener) {
+static struct client *free_place(void) {
+  for (struct client *client = clients; client < clients + CLIENTS; client++)
+    if (client->fd < 0) return client;
+  return NULL;
+}
+
+static bool has_clients(void) {
+  for (struct client *client = clients; client < clients + CLIENTS; client++)
+    if (client->fd >= 0) return true;
+  return false;
+}
+
+/* Linux still reads what a client had sent, and then its end. */
+static void hear_no_more(int fd) { shutdown(fd, SHUT_RD); }
+
+static void welcome(void) {
   static unsigned long number;
-  for (struct client *client = clients; client < clients + CLIENTS; client++) {
-    if (client->fd >= 0) continue;
+  struct client *client;
+  while (listener >= 0 && (client = free_place())) {
     int fd = accept(listener, NULL, NULL);
-    if (fd < 0) return;
+    if (fd < 0) {
+      if (!end_ms) return;
+      close(listener); /* all who had connected have come in */
+      listener = -1;
+      return;
+    }
     fcntl(fd, F_SETFL, O_NONBLOCK);
     fcntl(fd, F_SETFD, FD_CLOEXEC);
     memset(client, 0, offsetof(struct client, text));
     client->fd = fd;
     client->number = ++number;
+    if (end_ms) hear_no_more(fd);
   }
 }
 
-static size_t unresolved(void) {
-  apns_session_stats_t stats = APNS_SESSION_STATS_INIT;
-  return apns_session_stats(session, &stats, NULL) ? 0 : (size_t)stats.unresolved;
-}
-
-/* Once in a while and after each batch: writes, hears, and by the binary interface, where
-   silence is no answer, proves what was long silent. */
-static void tend(void) {
+/* Begins to connect: a mistake in host or credentials is known before the first line. */
+static void begin_to_connect(void) {
   apns_error_t error = APNS_ERROR_INIT;
-  apns_status_t status = apns_session_flush(session, &error);
-  take_outcomes();
-  if (status == APNS_OK && !is_http2 && unresolved() && now_ms() - last_taken_ms >= IDLE_MS) {
-    status = apns_session_drain(session, DRAIN_MS, NULL, &error);
-    take_outcomes();
-  }
-  if (status != APNS_OK && status != APNS_ERR_FULL) {
+  apns_status_t status = apns_session_connect(session, &error);
+  if (status != APNS_OK && status != APNS_ERR_AGAIN)
     fprintf(stderr, "waiting: %s\n", error.message);
-    retry_ms = now_ms() + RETRY_MS;
-  }
 }
 
-static void serve(int listener) {
+/* Goes on with the session, whatever it is at, and takes what came of it. */
+static void process(void) {
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_status_t status = apns_session_process(session, &error);
+  if (status != APNS_OK && status != APNS_DONE) fprintf(stderr, "waiting: %s\n", error.message);
+  if (take_outcomes()) is_stalled = false;
+}
+
+/* Reads certificate and keys again, under the same names. What is under way is not disturbed; if
+   they are no good, the session keeps those it has. */
+static void renew(void) {
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_credentials_t *credentials = NULL;
+  is_told_to_renew = 0;
+  if (apns_credentials_new(&who, &credentials, &error) ||
+      apns_session_use_credentials(session, credentials, &error))
+    fprintf(stderr, "not renewed: %s\n", error.message);
+  else
+    printf("renewed\n");
+  apns_credentials_free(credentials);
+}
+
+/* Nobody may connect or send any more. What was sent before is still pushed. */
+static void begin_to_end(const char *path) {
+  end_ms = now_ms() + DRAIN_MS;
+  unlink(path);
+  for (struct client *client = clients; client < clients + CLIENTS; client++)
+    if (client->fd >= 0) hear_no_more(client->fd);
+}
+
+/* Takes the next step to the end, which is to drain and then to close; true: that was the last. */
+static bool end(void) {
+  welcome();
+  if (!is_refusing) {
+    bool is_drained = listener < 0 && !has_clients() &&
+                      apns_session_drain(session, 0, NULL, NULL) != APNS_ERR_AGAIN;
+    if (!is_drained && now_ms() < end_ms) return false;
+    /* The lines that still wait are named. */
+    for (is_refusing = true, is_stalled = false; has_clients(); welcome())
+      for (struct client *client = clients; client < clients + CLIENTS; client++)
+        while (client->fd >= 0) hear(client, true);
+  }
+  return apns_session_close(session, CLOSE_MS, NULL) != APNS_ERR_AGAIN;
+}
+
+/* The session's own deadlines make its descriptor readable, so that poll() has one of ours only:
+   how long the end may take. */
+static int time_left(void) {
+  if (!end_ms || is_refusing) return -1;
+  int64_t left = end_ms - now_ms();
+  return left > 0 ? (int)left : 0;
+}
+
+/* False: there is no polling. */
+static bool serve(const char *path) {
   for (;;) {
-    struct pollfd polled[CLIENTS + 2];
-    struct client *whose[CLIENTS + 2];
-    nfds_t count = 0;
-    int64_t wait = retry_ms - now_ms();
-    polled[count++] = (struct pollfd){.fd = wake[0], .events = POLLIN};
-    if (wait <= 0) { /* else nobody is heard, and their lines wait in their sockets */
-      polled[count++] = (struct pollfd){.fd = listener, .events = POLLIN};
-      for (struct client *client = clients; client < clients + CLIENTS; client++) {
-        if (client->fd < 0) continue;
-        whose[count] = client;
-        polled[count++] = (struct pollfd){.fd = client->fd, .events = POLLIN};
-      }
-      wait = unresolved() ? IDLE_MS / 10 : -1;
+    struct pollfd polled[POLLED]; /* poll() passes over a descriptor of -1 */
+    if (is_told_to_renew) renew();
+    if (is_told_to_stop && !end_ms) begin_to_end(path);
+    if (end_ms && end()) return true;
+    polled[SESSION] = (struct pollfd){.fd = apns_session_fd(session), .events = POLLIN};
+    polled[LISTENER] = (struct pollfd){.fd = free_place() ? listener : -1, .events = POLLIN};
+    for (size_t at = 0; at < CLIENTS; at++)
+      polled[FIRST_CLIENT + at] =
+          (struct pollfd){.fd = is_stalled ? -1 : clients[at].fd, .events = POLLIN};
+    if (poll(polled, POLLED, time_left()) < 0) {
+      if (errno == EINTR) continue;
+      return false;
     }
-    if (poll(polled, count, (int)wait) < 0 && errno != EINTR) return;
-    if (polled[0].revents) return;
-    if (count > 1 && polled[1].revents) welcome(listener);
-    for (nfds_t at = 2; at < count && retry_ms <= now_ms(); at++)
-      if (polled[at].revents) hear(whose[at]);
-    /* Lines that had to wait are tried again. */
-    for (size_t at = 0; at < CLIENTS && retry_ms <= now_ms(); at++)
-      if (clients[at].fd >= 0 && clients[at].length) take_lines(&clients[at]);
-    if (retry_ms <= now_ms()) tend();
+    if (polled[SESSION].revents) process();
+    hear_clients(polled);
+    if (polled[LISTENER].revents) welcome();
   }
 }
 
-static int listen_at(const char *path) {
+static bool listen_at(const char *path) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
-  int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+  listener = socket(AF_UNIX, SOCK_STREAM, 0);
   if (strlen(path) >= sizeof address.sun_path) {
     errno = ENAMETOOLONG;
-    return -1;
+    return false;
   }
   strcpy(address.sun_path, path);
   fcntl(listener, F_SETFL, O_NONBLOCK);
   fcntl(listener, F_SETFD, FD_CLOEXEC);
-  if (bind(listener, (struct sockaddr *)&address, sizeof address) || listen(listener, CLIENTS))
-    return -1;
-  return listener;
+  return !bind(listener, (struct sockaddr *)&address, sizeof address) && !listen(listener, CLIENTS);
 }
 
 /* False: that is no way to call it. What is left of `argv` begins at optind. */
-static bool read_options(int argc, char **argv, apns_credentials_options_t *who,
-                         apns_session_options_t *where) {
+static bool read_options(int argc, char **argv, apns_session_options_t *where) {
   static const struct option names[] = {
       {"protocol", required_argument, NULL, 'p'}, {"topic", required_argument, NULL, 't'},
       {"p8", required_argument, NULL, '8'},       {"key-id", required_argument, NULL, 'k'},
@@ -296,9 +361,9 @@ static bool read_options(int argc, char **argv, apns_credentials_options_t *who,
   for (int option; (option = getopt_long(argc, argv, "", names, NULL)) != -1;) {
     if (option == '?') return false;
     if (option == 't') where->topic = optarg;
-    if (option == '8') who->token_key_file = optarg;
-    if (option == 'k') who->key_id = optarg;
-    if (option == 'm') who->team_id = optarg;
+    if (option == '8') who.token_key_file = optarg;
+    if (option == 'k') who.key_id = optarg;
+    if (option == 'm') who.team_id = optarg;
     if (option != 'p') continue;
     is_http2 = strcmp(optarg, "http2") == 0;
     if (!is_http2 && strcmp(optarg, "binary") != 0) return false;
@@ -308,19 +373,18 @@ static bool read_options(int argc, char **argv, apns_credentials_options_t *who,
   where->protocol = is_http2 ? APNS_PROTOCOL_HTTP2 : APNS_PROTOCOL_BINARY;
   where->host = argv[optind + 1];
   where->port = (uint16_t)atoi(argv[optind + 2]);
-  if (left > 3 && strcmp(argv[optind + 3], "-") != 0) who->certificate_file = argv[optind + 3];
-  if (left > 4) who->ca_file = argv[optind + 4];
+  if (left > 3 && strcmp(argv[optind + 3], "-") != 0) who.certificate_file = argv[optind + 3];
+  if (left > 4) who.ca_file = argv[optind + 4];
   return true;
 }
 
 int main(int argc, char **argv) {
   apns_error_t error = APNS_ERROR_INIT;
-  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
   apns_session_options_t where = APNS_SESSION_OPTIONS_INIT;
   apns_credentials_t *credentials = NULL;
-  struct sigaction action = {.sa_handler = stop};
+  struct sigaction action = {.sa_handler = note};
 
-  if (!read_options(argc, argv, &who, &where)) {
+  if (!read_options(argc, argv, &where)) {
     fprintf(
         stderr,
         "usage: %s [--protocol binary|http2] [--topic ID] [--p8 FILE --key-id ID --team-id ID]\n"
@@ -331,38 +395,31 @@ int main(int argc, char **argv) {
   const char *path = argv[optind];
   setvbuf(stdout, NULL, _IOLBF, 0);
   for (size_t at = 0; at < CLIENTS; at++) clients[at].fd = -1;
-  if (pipe(wake)) return fail("pipe", strerror(errno));
-  fcntl(wake[1], F_SETFL, O_NONBLOCK);
-  sigaction(SIGTERM, &action, NULL);
-  sigaction(SIGINT, &action, NULL);
 
+  where.nonblocking = 1;
   where.report_accepted = 1;
+  /* The binary interface never says that it accepted something, so what was in flight for so
+     long is proven, which costs a connection. */
+  where.prove_after_ms = PROVE_MS;
   if (apns_credentials_new(&who, &credentials, &error) ||
       apns_session_new(&where, credentials, &session, &error))
     return fail("cannot start", error.message);
   apns_credentials_free(credentials);
-  if (apns_session_connect(session, &error)) fprintf(stderr, "waiting: %s\n", error.message);
+  sigaction(SIGTERM, &action, NULL);
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGHUP, &action, NULL);
 
-  int listener = listen_at(path);
-  if (listener < 0) return fail(path, strerror(errno));
+  if (!listen_at(path)) return fail(path, strerror(errno));
   printf("ready: %s\n", path);
-  serve(listener);
-
-  /* What was handed in before the signal is still pushed. */
-  is_stopping = true;
-  unlink(path);
-  welcome(listener);
-  close(listener);
-  for (struct client *client = clients; client < clients + CLIENTS; client++) {
-    if (client->fd >= 0 && client->length) take_lines(client);
-    hear(client);
-  }
-  if (apns_session_drain(session, DRAIN_MS, NULL, &error))
-    fprintf(stderr, "not all is known: %s\n", error.message);
-  apns_session_close(session, 1000, NULL);
+  begin_to_connect();
+  if (!serve(path)) return fail("poll", strerror(errno));
   take_outcomes();
   printf("drained: %lu taken = %lu accepted + %lu rejected + %lu unknown; %lu refused\n", taken,
          ends[APNS_EVENT_ACCEPTED], ends[APNS_EVENT_REJECTED], ends[APNS_EVENT_UNKNOWN], refused);
+  action.sa_handler = SIG_IGN; /* there is no session to wake any more */
+  sigaction(SIGTERM, &action, NULL);
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGHUP, &action, NULL);
   apns_session_free(session);
   return ends[APNS_EVENT_UNKNOWN] ? EXIT_FAILURE : EXIT_SUCCESS;
 }

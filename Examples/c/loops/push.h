@@ -1,0 +1,73 @@
+/*
+ * What a loop does with a session, whatever loop it is: the session never waits, so all that a
+ * loop has to do is to watch one descriptor and to call push_process() when it is readable.
+ */
+#ifndef PUSH_H
+#define PUSH_H
+
+#include <apns/apns.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static apns_session_t *session;
+
+/* Begins to send COUNT notifications to HOST and PORT; false: it cannot. */
+static inline bool push_begin(int argc, char **argv) {
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_credentials_options_t who = APNS_CREDENTIALS_OPTIONS_INIT;
+  apns_session_options_t where = APNS_SESSION_OPTIONS_INIT;
+  apns_credentials_t *credentials = NULL;
+  if (argc != 6) {
+    fprintf(stderr, "usage: %s HOST PORT CERTIFICATE CA COUNT\n", argv[0]);
+    return false;
+  }
+  where.protocol = APNS_PROTOCOL_HTTP2;
+  where.host = argv[1];
+  where.port = (uint16_t)atoi(argv[2]);
+  where.topic = "com.example.app";
+  where.report_accepted = 1;
+  where.nonblocking = 1;
+  who.certificate_file = argv[3];
+  who.ca_file = argv[4];
+  if (apns_credentials_new(&who, &credentials, &error) ||
+      apns_session_new(&where, credentials, &session, &error)) {
+    fprintf(stderr, "%s\n", error.message);
+    return false;
+  }
+  apns_credentials_free(credentials);
+  for (uint32_t n = 0; n < (uint32_t)atoi(argv[5]); n++) {
+    apns_notification_t push = APNS_NOTIFICATION_INIT;
+    char payload[64];
+    push.token = &n;
+    push.token_length = sizeof n;
+    push.payload = payload;
+    push.payload_length = (size_t)snprintf(payload, sizeof payload, "{\"aps\":{\"badge\":%u}}", n);
+    if (apns_session_send(session, &push, APNS_SEND_MORE, NULL, &error))
+      fprintf(stderr, "%s\n", error.message);
+  }
+  return true;
+}
+
+/* The descriptor is readable. False: every outcome is known, and the loop may end. */
+static inline bool push_process(void) {
+  static unsigned long ends[4]; /* by apns_event_kind_t */
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_event_t event = APNS_EVENT_INIT;
+  if (apns_session_process(session, &error) < 0) fprintf(stderr, "goes on: %s\n", error.message);
+  apns_status_t drained = apns_session_drain(session, 0, NULL, NULL);
+  while (apns_session_next_event(session, &event, 0, NULL) == APNS_OK) ends[event.kind & 3]++;
+  if (drained == APNS_ERR_AGAIN) return true;
+  printf("%lu accepted, %lu rejected, %lu unknown\n", ends[APNS_EVENT_ACCEPTED],
+         ends[APNS_EVENT_REJECTED], ends[APNS_EVENT_UNKNOWN]);
+  return false;
+}
+
+/* A loop that has come to its end. */
+static inline int push_end(void) {
+  apns_session_free(session);
+  return 0;
+}
+
+#endif

@@ -1,0 +1,57 @@
+"""loops.py TOOL PROGRAM...: each program's output is what the README of the loops shows, also where the
+service comes later than the program."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+tool, *programs = sys.argv[1:]
+readme = pathlib.Path("Examples/c/loops/README.md").read_text(encoding="utf-8")
+assert "\n500 accepted, 0 rejected, 0 unknown\n" in readme
+
+
+def simulate(directory, port, ledger):
+    command = [tool, "simulate", "--gateway-port", "0", "--feedback-port", "0", "--http2-port", str(port)]
+    command += ["--certificates", f"{directory}/certificates", "--ledger", ledger, "--json"]
+    command += ["--log-level", "critical", "--parent", str(os.getpid())]
+    gateway = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    return gateway, json.loads(gateway.stdout.readline())
+
+
+def run(program, ready, port):
+    words = [program, "127.0.0.1", str(port), ready["provider"], ready["ca"], "500"]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def check(gateway, ledger, running, title):
+    out, complaints = running.communicate(timeout=240)
+    assert running.returncode == 0 and out == "500 accepted, 0 rejected, 0 unknown\n", (title, out, complaints)
+    assert all(line.startswith("goes on: ") for line in complaints.splitlines()), (title, complaints)
+    gateway.terminate()
+    gateway.communicate(timeout=60)
+    with open(ledger, encoding="utf-8") as lines:
+        entries = [json.loads(line) for line in lines]
+    badges = sorted(
+        json.loads(one["payload"])["aps"]["badge"] for one in entries if one.get("fate") == "accepted"
+    )
+    assert badges == [*range(500)], f"{title}: lost or doubled"
+    print(f"ok: {title}")
+
+
+with tempfile.TemporaryDirectory() as directory:
+    ledger = os.path.join(directory, "ledger")
+    for program in programs:
+        name = os.path.basename(program)
+        gateway, ready = simulate(directory, 0, ledger)
+        check(gateway, ledger, run(program, ready, ready["http2_port"]), name)
+        os.unlink(ledger)
+        # The port is free now, and it is refused there until the service is back.
+        running = run(program, ready, ready["http2_port"])
+        first = running.stderr.readline()
+        assert first.startswith("goes on: "), first
+        gateway, ready = simulate(directory, ready["http2_port"], ledger)
+        check(gateway, ledger, running, f"{name}, and the service comes later")
+        os.unlink(ledger)
