@@ -18,6 +18,8 @@ has_header_after() { printf "#include <%s>\n" "$@" | ${CC:-cc} -E -x c - ; }
 # Debian's php-fpm has its version in its name.
 find_php_fpm() { [ -n "$(compgen -c php-fpm)" ]; }
 
+has_php_sqlite() { command php -r 'exit(in_array("sqlite", PDO::getAvailableDrivers()) ? 0 : 1);'; }
+
 # Some PATHs lack the administrators' directories.
 find_server() { PATH=$PATH:/usr/sbin command -v "$1"; }
 
@@ -37,6 +39,12 @@ find_chromium() { command -v chromium || command -v chromium-browser || command 
 try_chromium() {
   find_chromium >/dev/null && return
   (missing_packages=(chromium) && install_missing) || true
+}
+
+# A key in a device, for one C test, which is skipped if this cannot be installed.
+try_softhsm() {
+  command -v softhsm2-util >/dev/null && openssl engine pkcs11 >/dev/null 2>&1 && return
+  (missing_packages=(softhsm2 libengine-pkcs11-openssl) && install_missing) || true
 }
 
 install_missing() {
@@ -87,6 +95,7 @@ need_build_tools() {
   need ninja-build command -v ninja
   need libssl-dev has_header openssl/ssl.h
   need libnghttp2-dev has_header nghttp2/nghttp2.h
+  need libc-ares-dev has_header ares.h
   need pkg-config command -v pkg-config
   need git command -v git
 }
