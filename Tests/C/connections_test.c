@@ -265,6 +265,8 @@ static void a_full_part_of_the_window_holds_up_nobody_else(void **state) {
   apns_session_t *session = session_over(gateway, 2, &options);
   apns_error_t error = APNS_ERROR_INIT;
   apns_notification_t *all = notifications(COUNT);
+  assert_ok(apns_session_connect(session, &error), &error);
+  await_connects(session, 2);
   /* A send that waits for that part's room ends with an error. */
   send_all(session, all, 0, COUNT, 20);
   uint64_t waits = stats_of(session).unresolved;
@@ -274,6 +276,43 @@ static void a_full_part_of_the_window_holds_up_nobody_else(void **state) {
   assert_counts(session, COUNT, COUNT, 0, 0, 0);
   assert_int_equal(stats_of(session).resent, 0);
   apns_session_free(session);
+  notifications_free(all, COUNT);
+  gateway_stop(gateway);
+}
+
+/* Nor does one that was asked for proof with room to spare: what it would take has to wait. */
+static void one_that_owes_an_answer_takes_nothing(void **state) {
+  (void)state;
+  enum { LARGE = 13, SMALL = 400, COUNT = LARGE + SMALL };
+  static const gateway_step_t judges[] = {JUDGE, END};
+  static const gateway_step_t late[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};
+  gateway_t *gateway = gateway_start(NULL, SCRIPTS(late, judges));
+  apns_session_options_t options = options_for(gateway);
+  options.window_bytes = 2 * 16384;
+  apns_session_t *session = session_over(gateway, 2, &options);
+  apns_error_t error = APNS_ERROR_INIT;
+  apns_notification_t *all = notifications(COUNT);
+  static char large[2000];
+  memset(large, ' ', sizeof large);
+  memcpy(large, "{\"aps\":{}}", 10);
+  assert_ok(apns_session_connect(session, &error), &error);
+  await_connects(session, 2);
+  /* The last of the large ones has no room, so both connections are asked for proof. */
+  for (size_t n = 0; n < LARGE; n++) {
+    apns_notification_t padded = all[n];
+    padded.payload = large;
+    padded.payload_length = sizeof large;
+    assert_ok(apns_session_send(session, &padded, 0, NULL, &error), &error);
+  }
+  gateway_await_step(gateway, 0, 1);
+  send_all(session, all, LARGE, COUNT, 1);
+  assert_int_equal(stats_of(session).resent, 0);
+  gateway_signal(gateway);
+  assert_ok(apns_session_drain(session, AMPLE_MS, NULL, &error), &error);
+  assert_counts(session, COUNT, COUNT, 0, 0, 0);
+  assert_int_equal(stats_of(session).resent, 0);
+  apns_session_free(session);
+  assert_in_range(notifications_in(gateway_heard(gateway, 0)), 1, LARGE);
   notifications_free(all, COUNT);
   gateway_stop(gateway);
 }
@@ -358,6 +397,7 @@ int main(void) {
       cmocka_unit_test(one_that_cannot_be_made),
       cmocka_unit_test(a_late_rejection_holds_up_nobody_else),
       cmocka_unit_test(a_full_part_of_the_window_holds_up_nobody_else),
+      cmocka_unit_test(one_that_owes_an_answer_takes_nothing),
       cmocka_unit_test(one_allowed_is_enough_to_go_on),
       cmocka_unit_test(events_after_closing_are_in_order),
   };

@@ -35,7 +35,9 @@ struct Caller: Calling, ~Copyable {
     Token.write(number, token)
     if !session.hasRoom(for: sent.size) { world.met(.fullWindows) }
     for channel in 0..<options.connections
-    where session.channels[channel].window.reserve(sent.size) == nil {
+    where session.channels[channel].window.reserve(sent.size) == nil
+      || options.connections > 1 && session.channels[channel].isEnding
+    {
       world.ledger.wantProof(world.call)
     }
     let payload = Token.payload(number, sent.payloadLength)
@@ -47,6 +49,7 @@ struct Caller: Calling, ~Copyable {
       userData: UnsafeMutableRawPointer(bitPattern: number + 1)
     ) { _ in payload }
     sent.channel = session.taking
+    if options.connections > 1 { world.checkIsWritable(number, sent.channel) }
     world.ledger.take(sent)
     world.say("\(number) is taken as \(sent.identifier) by channel \(sent.channel): \(sent.fate)")
     return sent.identifier

@@ -81,6 +81,14 @@ extension World {
       ? .max / 2 : Int64(given.prove_after_ms == 0 ? 60_000 : given.prove_after_ms) * 1_000_000
   }
 
+  /// One of several connections that owes an answer to its sentinel holds up nobody.
+  func checkIsWritable(_ number: Int, _ channel: Int) {
+    for connection in lines
+    where connection.line / 2 == channel && connection.phase == .open && connection.hasSentinel {
+      violate("\(number) waits behind the sentinel on \(connection), and there are others")
+    }
+  }
+
   /// A call is over that had to prove notifications that have been in flight for long.
   func checkAge(mayConnect: Bool) {
     // Proof needs a new connection afterwards.

@@ -50,6 +50,9 @@ struct BinaryChannel: ~Copyable {
   /// The connection may carry no notification now.
   var holdsBack: Bool { sentinel.isBegun || !holds.isEmpty }
 
+  /// Nothing that is taken now is written on the connection it has.
+  var isEnding: Bool { sentinel.isBegun || holds.contains(.replaced) }
+
   /// Something waits to be written, if only on the next connection.
   var hasUnwritten: Bool { window.hasUnwritten || hasHalfSentinel }
   /// The same, without what waits for the answer to a sentinel.

@@ -25,13 +25,10 @@ extension BinarySession where Net: ~Copyable {
       waitsSince = network.now
       try connect()
     }
-    var channel = channels + taking
-    var free = channel.pointee.window.reserve(size)
-    if free == nil {
-      free = try makeRoom(size)
-      channel = channels + taking
-    }
+    var free = room(for: size, in: taking)
+    if free == nil { free = try makeRoom(size) }
     guard let place = free else { throw isFull }
+    let channel = channels + taking
     let identifier = takeIdentifier()
     notification.identifier = identifier
     let frame = channel.pointee.window.ring.address(place)
@@ -75,18 +72,26 @@ extension BinarySession where Net: ~Copyable {
   /// without room or without a connection is skipped.
   private mutating func chooseChannel(_ size: Int) {
     if channels[taking].queuedInTurn < Self.recordSize, channels[taking].phase == .open,
-      channels[taking].window.reserve(size) != nil
+      room(for: size, in: taking) != nil
     {
       return
     }
     channels[taking].queuedInTurn = 0
     for step in 1...options.connections {
       let index = (taking &+ step) % options.connections
-      if channels[index].phase == .open, channels[index].window.reserve(size) != nil {
+      if channels[index].phase == .open, room(for: size, in: index) != nil {
         taking = index
         return
       }
     }
+  }
+
+  /// Where a frame goes. Beside others, a connection that writes nothing before it is answered has
+  /// no room: what was taken into it would wait for an answer that may not come.
+  @inline(__always)
+  private func room(for size: Int, in index: Int) -> Int? {
+    if options.connections > 1, channels[index].isEnding { return nil }
+    return channels[index].window.reserve(size)
   }
 
   /// Finds out what became of what is in flight, so that its room can be used again.
@@ -97,7 +102,9 @@ extension BinarySession where Net: ~Copyable {
       log?.at(network.now).full(waitingOutcomes, needsCaller: true)
       return nil
     }
-    log?.at(network.now).full(unresolved, needsCaller: false)
+    if channels[taking].window.reserve(size) == nil {
+      log?.at(network.now).full(unresolved, needsCaller: false)
+    }
     if options.neverWaits {
       guard try pursue(.room(size)) else { throw .noRoomYet }
     } else {
@@ -105,7 +112,7 @@ extension BinarySession where Net: ~Copyable {
       try run(until: .room(size), by: restOfWait)
     }
     for index in 0..<options.connections {
-      if let place = channels[index].window.reserve(size) {
+      if let place = room(for: size, in: index) {
         taking = index
         return place
       }
@@ -114,9 +121,7 @@ extension BinarySession where Net: ~Copyable {
   }
 
   func hasRoom(for size: Int) -> Bool {
-    for index in 0..<options.connections where channels[index].window.reserve(size) != nil {
-      return true
-    }
+    for index in 0..<options.connections where room(for: size, in: index) != nil { return true }
     return areFullOfOutcomes
   }
 
