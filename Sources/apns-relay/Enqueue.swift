@@ -12,11 +12,16 @@ struct Enqueue: ParsableCommand {
           apns enqueue --config relay.yaml --app shop --id sale-2 --alert 'Hello {{name}}' \\
             --tokens devices.jsonl
 
+      Or for all that follow a channel:
+
+          apns enqueue --config relay.yaml --app shop --id goal-3 --payload update.json \\
+            --channel dHN0LXNyY2gtY2hubA==
+
       A LIST has a device in each line: a token in hex, or a JSON object with "token" and the \
       values that {{name}} in the payload stands for.
 
       A CAMPAIGN is a file in YAML that says the same, so that it can be kept: app, id, payload (a \
-      file) or alert, tokens (a file), topic, push_type, priority, expiry, collapse_id, deadline. \
+      file) or alert, tokens (a file) or channel, topic, push_type, priority, expiry, collapse_id, deadline. \
       Files are looked for beside it. Options on the command line come first.
 
       RUNNING IT TWICE enqueues once. The id of each entry is --id with its number; what the queue \
@@ -53,6 +58,10 @@ struct Enqueue: ParsableCommand {
     help: ArgumentHelp("A list of devices; - reads standard input.", valueName: "file"))
   var list: String?
 
+  @Option(
+    help: ArgumentHelp("Broadcasts to the channel with this identifier.", valueName: "id"))
+  var channel: String?
+
   @Option(help: ArgumentHelp("The text.", valueName: "text"))
   var alert: String?
 
@@ -87,6 +96,9 @@ struct Enqueue: ParsableCommand {
     if !tokens.isEmpty, list != nil {
       throw ValidationError("give either tokens or --tokens, not both")
     }
+    if channel != nil, !tokens.isEmpty || list != nil {
+      throw ValidationError("give either --channel or devices, not both")
+    }
     if payload != nil, alert != nil { throw ValidationError("give either --alert or --payload") }
     guard (1...NewEntry.mostTokens).contains(entry) else {
       throw ValidationError("--entry must be 1 to \(NewEntry.mostTokens)")
@@ -109,7 +121,9 @@ struct Enqueue: ParsableCommand {
     if id != nil { plan.id = id }
     if let alert { plan.payload = "{\"aps\":{\"alert\":\(RawJSON.quoted(alert))}}" }
     if let payload { plan.payload = try String(contentsOfFile: payload, encoding: .utf8) }
-    if list != nil { plan.list = list }
+    // Whom it goes to on the command line comes before what the campaign says.
+    if list != nil || !tokens.isEmpty { (plan.list, plan.channel) = (list, nil) }
+    if channel != nil { (plan.list, plan.channel) = (nil, channel) }
     plan.topic = topic ?? plan.topic
     plan.pushType = pushType ?? plan.pushType
     plan.priority = priority ?? plan.priority
@@ -124,13 +138,21 @@ struct Enqueue: ParsableCommand {
     }
     let engine = try SQLiteQueue(
       queue ?? configuration!.queue.file, durable: configuration?.queue.durable ?? .process)
+    if let channel = plan.channel {
+      guard plan.list == nil else {
+        throw RelayCommand.refusal("the campaign has both tokens and channel")
+      }
+      let total = try plan.enqueue(channel: channel, app: app, into: engine)
+      return print(
+        "\(total.added) broadcasts enqueued, \(total.known) known already; id \(total.id)")
+    }
     let source: DeviceLines
     if !tokens.isEmpty {
       source = DeviceLines(tokens)
     } else if let list = plan.list {
       source = try DeviceLines(file: list)
     } else {
-      throw RelayCommand.refusal("there is no device: give tokens or --tokens")
+      throw RelayCommand.refusal("there is no device: give tokens, --tokens or --channel")
     }
     let total = try plan.enqueue(source, perEntry: entry, app: app, into: engine)
     print(

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import time
 
+from test_broadcasts import create, state
 from relaying import Relay, identifier, pushes, relay_program, token, wait_until
 
 
@@ -113,6 +114,55 @@ def test_replace_makes_the_id_the_collapse_id(start, relay, queue):
     queue.add({"id": "a", "token": token(1)}, {"id": "b", "token": token(2), "collapse_id": "own"})
     relay(simulator, queue=queue, app={"replace": True}).start().wait_ready().wait_done()
     assert {push["token"]: push["collapse_id"] for push in pushes(simulator)} == {token(1): "a", token(2): "own"}
+
+
+def test_broadcasts(start, relay, queue):
+    """A channel in place of devices: the same ends, and an id that is a UUID names the request."""
+    simulator = start("--channels-port", "0")
+    channel = create(simulator)
+    queue.add(
+        {"id": identifier("goal"), "channel": channel, "payload": state(score=1).decode(), "priority": 5},
+        {"id": "unknown", "channel": "AAAAAAAAAAAAAAAAAAAAAA==", "payload": state().decode()},
+        {"id": "no channel", "channel": "what?", "payload": state().decode()},
+        {"id": "collapses", "channel": channel, "payload": state().decode(), "collapse_id": "c"},
+        {"id": "too late", "channel": channel, "payload": state().decode(), "deadline": 1700000000},
+    )
+    relay(simulator, queue=queue, app={"replace": True}).start().wait_ready().wait_done()
+    ends = {name: [(outcome, reason) for _, outcome, reason in all] for name, all in queue.ends().items()}
+    assert ends.pop(identifier("goal")) == [("accepted", "")]
+    assert ends.pop("unknown") == [("rejected", "ChannelNotRegistered")]
+    assert ends.pop("too late") == [("expired", "its time was over")]
+    assert {name: outcome for name, ((outcome, _),) in ends.items()} == {"no channel": "refused", "collapses": "refused"}
+    assert queue.rows("SELECT DISTINCT token FROM outcomes") == [("",)] and queue.rows("SELECT * FROM gone") == []
+    (one,) = pushes(simulator)
+    assert (one["channel"], one["apns_id"], one["priority"]) == (channel, identifier("goal"), "5")
+    assert json.loads(one["payload"])["aps"]["content-state"] == {"score": 1}
+
+
+def test_broadcasts_are_enqueued_once(start, relay, queue, tmp_path):
+    simulator = start("--channels-port", "0")
+    channel = create(simulator)
+    one = relay(simulator, queue=queue)
+    (tmp_path / "update.json").write_bytes(state())
+    (tmp_path / "campaign.yaml").write_text(f"app: shop\nid: goal\npayload: update.json\nchannel: {channel}\n")
+
+    def enqueue(*words):
+        return subprocess.run([relay_program(), "enqueue", "--config", one.file, *words], capture_output=True, text=True)
+
+    plain = "--app", "shop", "--payload", tmp_path / "update.json", "--channel", channel
+    for words, name in (("--campaign", tmp_path / "campaign.yaml"), "goal"), ((*plain, "--id", "x"), "x"):
+        for added in 1, 0:
+            ran = enqueue(*words)
+            assert ran.stdout == f"{added} broadcasts enqueued, {1 - added} known already; id {name}\n", ran
+    # The command line says to whom.
+    ran = enqueue("--campaign", tmp_path / "campaign.yaml", "--id", "y", "--alert", "x", token(1))
+    assert ran.stdout == "1 entries enqueued, 0 known already; 1 devices; id y\n", ran
+    ran = enqueue(*plain, token(1))
+    assert ran.returncode == 64 and "either --channel or devices" in ran.stderr
+    one.start().wait_ready().wait_done()
+    assert queue.counts() == {"accepted": 3}
+    assert sorted((push.get("channel", ""), push["token"]) for push in pushes(simulator)) == sorted(
+        [("", token(1)), (channel, ""), (channel, "")])
 
 
 def test_no_more_is_claimed_than_the_window_holds(start, relay, queue):

@@ -28,6 +28,19 @@ final class EntryTargetsTests: XCTestCase {
       ["{{x}} is within a string: it has to be text, a number, true or false"])
   }
 
+  func testABroadcastHasNoDevice() throws {
+    var entry = NewEntry(app: "a", id: "i", channel: "AQID", payload: "{\"{{x}}\":1}")
+    let targets = try EntryTargets(entry)
+    XCTAssertEqual(targets.tokens, [""])
+    XCTAssertEqual(
+      try targets.all.map { String(decoding: try $0.get().payload, as: UTF8.self) },
+      [entry.payload])
+    for (token, tokens) in [("00", nil), (nil, "[]"), ("00", "[]")] as [(String?, String?)] {
+      (entry.token, entry.tokens) = (token, tokens)
+      XCTAssertThrowsError(try EntryTargets(entry))
+    }
+  }
+
   func testMistakesAreNamed() throws {
     for (tokens, said) in [
       ("", "tokens: expected an array, at byte 1"),

@@ -71,6 +71,11 @@ class QueueRules: XCTestCase {
     let got = try queue.claim(join(queue), room: 9, at: now)
     XCTAssertEqual(got.map(\.content), [wanted])
     XCTAssertEqual(got.map(\.deliveries), [1])
+    let broadcast = NewEntry(app: "shop", id: "b", channel: "AQID", payload: "{}")
+    let device = NewEntry(app: "shop", id: "d", token: "00ff", payload: "{}")
+    _ = try queue.enqueue([broadcast, device], at: now)
+    XCTAssertEqual(
+      try queue.claim(join(queue), room: 9, at: now).map(\.content), [broadcast, device])
   }
 
   func testAnIDIsTakenOnceWhileItWaitsIsHeldAndIsDone() throws {
@@ -89,6 +94,11 @@ class QueueRules: XCTestCase {
     var both = entry("b")
     both.tokens = "[]"
     XCTAssertThrowsError(try queue.enqueue([entry("a"), both], at: now))
+    var everything = entry("c")
+    everything.channel = "AQID"
+    XCTAssertThrowsError(try queue.enqueue([entry("a"), everything], at: now))
+    XCTAssertThrowsError(
+      try queue.enqueue([entry("a"), NewEntry(app: "shop", id: "n", payload: "{}")], at: now))
     XCTAssertThrowsError(
       try queue.enqueue([entry("a"), entry(String(repeating: "x", count: 65))], at: now))
     XCTAssertEqual(try queue.claim(join(queue), room: 9, at: now), [])

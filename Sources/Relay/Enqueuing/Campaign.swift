@@ -1,7 +1,7 @@
 import Foundation
 import Yams
 
-/// One payload for a list of devices.
+/// One payload for a list of devices, or for a channel.
 package struct Campaign {
   package struct Total: Equatable {
     package var added = 0
@@ -14,6 +14,7 @@ package struct Campaign {
   package var id: String?
   package var payload: String?
   package var list: String?
+  package var channel: String?
   package var topic: String?
   package var pushType: String?
   package var priority: Int?
@@ -41,6 +42,7 @@ package struct Campaign {
       payload = try String(contentsOfFile: file, encoding: .utf8)
     }
     list = try section.file("tokens")
+    channel = try section.text("channel")
     topic = try section.text("topic")
     pushType = try section.text("push_type")
     priority = try section.optional("priority").map(Int.init)
@@ -50,10 +52,20 @@ package struct Campaign {
     try section.end()
   }
 
-  /// Enqueues it. An entry that the queue knows already, or has an outcome of, is left out.
-  package func enqueue(
-    _ devices: DeviceLines, perEntry: Int, app: String, into queue: any QueueEngine
-  ) throws -> Total {
+  /// Enqueues a broadcast to the channel: one entry.
+  package func enqueue(channel: String, app: String, into queue: any QueueEngine) throws -> Total {
+    let payload = try checkedPayload()
+    var total = Total()
+    total.id = id ?? UUID().uuidString.lowercased()
+    var entry = NewEntry(app: app, id: total.id, channel: channel, payload: payload)
+    describe(&entry)
+    total.added = try queue.enqueue([entry], at: RelayClock.now)
+    total.known = 1 - total.added
+    return total
+  }
+
+  /// A payload that is no JSON object is refused before anything is enqueued.
+  private func checkedPayload() throws -> String {
     guard let payload, !payload.allSatisfy(\.isWhitespace) else {
       throw QueueFault(description: "there is no payload: give --alert or --payload")
     }
@@ -63,6 +75,24 @@ package struct Campaign {
     } catch {
       throw QueueFault(description: "the payload is no JSON object: \(error)")
     }
+    return payload
+  }
+
+  /// Fills in what is the same for all of its entries.
+  private func describe(_ entry: inout NewEntry) {
+    entry.topic = topic
+    entry.pushType = pushType
+    entry.priority = priority
+    entry.expiry = expiry
+    entry.collapseID = collapseID
+    entry.deadline = deadline
+  }
+
+  /// Enqueues it. An entry that the queue knows already, or has an outcome of, is left out.
+  package func enqueue(
+    _ devices: DeviceLines, perEntry: Int, app: String, into queue: any QueueEngine
+  ) throws -> Total {
+    let payload = try checkedPayload()
     var total = Total()
     total.id = id ?? UUID().uuidString.lowercased()
     var entries: [NewEntry] = []
@@ -74,12 +104,7 @@ package struct Campaign {
       total.devices += elements.count
       var entry = NewEntry(app: app, id: "\(total.id)-\(number)", payload: payload)
       entry.tokens = "[\(elements.joined(separator: ","))]"
-      entry.topic = topic
-      entry.pushType = pushType
-      entry.priority = priority
-      entry.expiry = expiry
-      entry.collapseID = collapseID
-      entry.deadline = deadline
+      describe(&entry)
       entries.append(entry)
       elements = []
     }

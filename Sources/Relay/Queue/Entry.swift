@@ -1,14 +1,17 @@
-/// What a producer puts into the queue: one notification, or one payload for many devices.
+/// What a producer puts into the queue: one notification, or one payload for many devices. It has
+/// exactly one of token, tokens and channel.
 package struct NewEntry: Equatable, Sendable {
   package static let longestID = 64
   package static let mostTokens = 1000
 
   package var app: String
   package var id: String
-  /// One device, in hex. Otherwise `tokens`.
+  /// One device, in hex.
   package var token: String?
   /// A JSON array: each element a token in hex, or an object with "token" and values to fill in.
   package var tokens: String?
+  /// A broadcast to this channel, in base64.
+  package var channel: String?
   package var payload: String
   package var topic: String?
   package var pushType: String?
@@ -20,13 +23,29 @@ package struct NewEntry: Equatable, Sendable {
   package var deadline: Int64?
 
   package init(
-    app: String, id: String, token: String? = nil, tokens: String? = nil, payload: String
+    app: String, id: String, token: String? = nil, tokens: String? = nil, channel: String? = nil,
+    payload: String
   ) {
     self.app = app
     self.id = id
     self.token = token
     self.tokens = tokens
+    self.channel = channel
     self.payload = payload
+  }
+}
+
+extension NewEntry {
+  /// Why no queue takes it; nil: there is nothing wrong.
+  package var fault: QueueFault? {
+    guard (1...Self.longestID).contains(id.unicodeScalars.count) else {
+      return QueueFault(
+        description: "the id '\(id)' does not have 1 to \(Self.longestID) characters")
+    }
+    guard [token, tokens, channel].count(where: { $0 != nil }) == 1 else {
+      return QueueFault(description: "\(id): give one of token, tokens and channel")
+    }
+    return nil
   }
 }
 

@@ -1,7 +1,8 @@
-/// The devices of an entry, and what each of them is sent.
+/// The devices of an entry, or its channel, and what each of them is sent.
 package struct EntryTargets {
   package struct Target {
     package var position: Int
+    /// "" for a channel.
     package var token: String
     package var payload: [UInt8]
   }
@@ -17,10 +18,10 @@ package struct EntryTargets {
   package let tokens: [String]
 
   package init(_ entry: NewEntry) throws(Fault) {
-    if let token = entry.token {
-      guard entry.tokens == nil else {
-        throw Fault(description: "the entry has both token and tokens")
-      }
+    guard [entry.token, entry.tokens, entry.channel].count(where: { $0 != nil }) == 1 else {
+      throw Fault(description: "the entry does not have one of token, tokens and channel")
+    }
+    if let token = entry.token ?? entry.channel.map({ _ in "" }) {
       tokens = [token]
       all = [.success(Target(position: 0, token: token, payload: Array(entry.payload.utf8)))]
       return

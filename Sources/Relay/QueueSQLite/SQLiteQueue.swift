@@ -147,7 +147,7 @@ package final class SQLiteQueue: QueueEngine {
 
   private static let columns = """
     number, app, id, token, tokens, payload, topic, push_type, priority, expiry, collapse_id,
-    deadline, deliveries, answers
+    deadline, deliveries, answers, channel
     """
   private static let later = """
     SELECT \(columns) FROM entries WHERE app = ? AND worker IS NULL AND due > 0 AND due <= ?
@@ -215,7 +215,7 @@ package final class SQLiteQueue: QueueEngine {
       left -= weight
       var content = NewEntry(
         app: rows.text(1) ?? "", id: rows.text(2) ?? "", token: rows.text(3), tokens: tokens,
-        payload: rows.text(5) ?? "")
+        channel: rows.text(14), payload: rows.text(5) ?? "")
       content.topic = rows.text(6)
       content.pushType = rows.text(7)
       content.priority = rows.optionalInt(8).map { Int($0) }
@@ -233,20 +233,15 @@ package final class SQLiteQueue: QueueEngine {
     try change { database in
       let add = try database.cachedStatement(
         sql: """
-          INSERT OR IGNORE INTO entries (app, id, token, tokens, payload, topic, push_type,
-            priority, expiry, collapse_id, deadline, made) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          INSERT OR IGNORE INTO entries (app, id, token, tokens, channel, payload, topic, push_type,
+            priority, expiry, collapse_id, deadline, made)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
           """)
       var count = 0
       for entry in entries {
-        guard (1...NewEntry.longestID).contains(entry.id.unicodeScalars.count) else {
-          throw QueueFault(
-            description: "the id '\(entry.id)' does not have 1 to \(NewEntry.longestID) characters")
-        }
-        guard (entry.token == nil) != (entry.tokens == nil) else {
-          throw QueueFault(description: "\(entry.id): give either token or tokens")
-        }
+        if let fault = entry.fault { throw fault }
         try add.execute(arguments: [
-          entry.app, entry.id, entry.token, entry.tokens, entry.payload, entry.topic,
+          entry.app, entry.id, entry.token, entry.tokens, entry.channel, entry.payload, entry.topic,
           entry.pushType, entry.priority, entry.expiry, entry.collapseID, entry.deadline,
           now / 1000,
         ])
@@ -316,9 +311,9 @@ package final class SQLiteQueue: QueueEngine {
         case .dead(let story):
           try database.execute(
             sql: """
-              INSERT INTO dead (number, app, id, token, tokens, payload, topic, push_type, priority,
+              INSERT INTO dead (number, app, id, token, tokens, channel, payload, topic, push_type, priority,
                 expiry, collapse_id, deadline, made, deliveries, story, at)
-              SELECT number, app, id, token, tokens, payload, topic, push_type, priority, expiry,
+              SELECT number, app, id, token, tokens, channel, payload, topic, push_type, priority, expiry,
                 collapse_id, deadline, made, deliveries, coalesce(story || char(10), '') || ?, ?
               FROM entries WHERE number = ? AND worker = ?
               """,

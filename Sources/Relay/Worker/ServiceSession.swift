@@ -90,11 +90,13 @@ final class ServiceSession {
   func send(_ entry: NewEntry, _ target: EntryTargets.Target, replacing: Bool, _ held: HeldEntry)
     throws(LibraryError) -> Taking
   {
-    let token: [UInt8]
-    do {
-      token = try DeviceToken.hex(Array(target.token.utf8))
-    } catch {
-      return .refused(error.message)
+    var token: [UInt8] = []
+    if entry.channel == nil {
+      do {
+        token = try DeviceToken.hex(Array(target.token.utf8))
+      } catch {
+        return .refused(error.message)
+      }
     }
     var notification = apns_notification_t()
     notification.size = MemoryLayout<apns_notification_t>.size
@@ -110,17 +112,27 @@ final class ServiceSession {
     notification.user_data = flight.toOpaque()
     notification.token_length = token.count
     notification.payload_length = target.payload.count
-    let collapse = entry.collapseID ?? (replacing ? entry.id : nil)
+    // A broadcast replaces nothing.
+    let collapse = entry.collapseID ?? (replacing && entry.channel == nil ? entry.id : nil)
     let identifier = entry.tokens == nil && Self.isUUID(entry.id) ? entry.id : nil
-    let error = Self.lend(entry.topic, collapse, identifier) { topic, collapse, identifier in
-      notification.topic = topic
-      notification.collapse_id = collapse
-      notification.apns_id = identifier
-      return token.withUnsafeBytes { token in
-        target.payload.withUnsafeBytes { payload in
-          notification.token = token.baseAddress
-          notification.payload = payload.baseAddress
-          return libraryError { apns_session_send(handle, &notification, APNS_SEND_MORE, nil, $0) }
+    let error = token.withUnsafeBytes { token in
+      target.payload.withUnsafeBytes { payload in
+        notification.token = token.isEmpty ? nil : token.baseAddress
+        notification.payload = payload.baseAddress
+        return Self.lend(entry.topic) {
+          notification.topic = $0
+          return Self.lend(collapse) {
+            notification.collapse_id = $0
+            return Self.lend(identifier) {
+              notification.apns_id = $0
+              return Self.lend(entry.channel) {
+                notification.channel_id = $0
+                return libraryError {
+                  apns_session_send(handle, &notification, APNS_SEND_MORE, nil, $0)
+                }
+              }
+            }
+          }
         }
       }
     }
@@ -134,14 +146,10 @@ final class ServiceSession {
   }
 
   private static func lend<Result>(
-    _ one: String?, _ two: String?, _ three: String?,
-    _ body: (UnsafePointer<CChar>?, UnsafePointer<CChar>?, UnsafePointer<CChar>?) -> Result
+    _ text: String?, _ body: (UnsafePointer<CChar>?) -> Result
   ) -> Result {
-    func lent(_ text: String?, _ body: (UnsafePointer<CChar>?) -> Result) -> Result {
-      guard let text else { return body(nil) }
-      return text.withCString { body($0) }
-    }
-    return lent(one) { one in lent(two) { two in lent(three) { body(one, two, $0) } } }
+    guard let text else { return body(nil) }
+    return text.withCString { body($0) }
   }
 
   /// Writes, reads and reconnects, as far as that goes without waiting. What it returns is news.
