@@ -148,7 +148,8 @@ if Context.environment["APNS_RELAY"] != nil {
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Yams", package: "Yams"),
-      ]),
+      ],
+      resources: [.embedInCode("Status/Resources")]),
     .executableTarget(
       name: "apns-relay",
       dependencies: [

@@ -233,10 +233,10 @@ package final class RelayDaemon: @unchecked Sendable {
         ? StatusServer.Answer(body: "ready\n")
         : StatusServer.Answer(status: 503, body: faults.map { "\($0)\n" }.joined())
     case "/metrics":
-      let depths = (try? queue.depths(at: RelayClock.now)) ?? [:]
+      let depths = try? queue.depths(at: RelayClock.now)
       return StatusServer.Answer(
         type: "text/plain; version=0.0.4; charset=utf-8", body: MetricsText.of(all, depths))
-    default: return nil
+    default: return StatusPage.answer(path)
     }
   }
 }

@@ -51,10 +51,15 @@ struct MetricsText {
   var text: String { order.map { heads[$0]! + samples[$0]!.joined() }.joined() }
 
   static func of(
-    _ figures: [(app: String, figures: WorkerFigures)], _ depths: [String: QueueDepth]
+    _ figures: [(app: String, figures: WorkerFigures)], _ depths: [String: QueueDepth]?
   ) -> String {
     var all = MetricsText()
-    for (app, depth) in depths.sorted(by: { $0.key < $1.key }) {
+    // An empty queue is 0. One that cannot be read is not known.
+    var known = depths ?? [:]
+    if depths != nil {
+      for one in figures where known[one.app] == nil { known[one.app] = QueueDepth() }
+    }
+    for (app, depth) in known.sorted(by: { $0.key < $1.key }) {
       for (state, count) in [
         ("waiting", depth.waiting), ("later", depth.later), ("held", depth.held),
       ] {

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Answers GET on a few paths, one connection at a time: for a monitoring system on this machine.
+/// Answers GET on a few paths, a few connections at a time: for a monitoring system on this machine,
+/// and for people, whose browsers also open connections that they do not use.
 /// A client has two seconds, whatever it sends.
 final class StatusServer: @unchecked Sendable {
   struct Answer {
@@ -12,6 +13,7 @@ final class StatusServer: @unchecked Sendable {
   let port: Int
   private let listener: CInt
   private let answer: @Sendable (_ path: String) -> Answer?
+  private static let connections = 8
   private static let longestRequest = 8192
   private static let patienceMS: Int64 = 2000
 
@@ -51,21 +53,23 @@ final class StatusServer: @unchecked Sendable {
 
   /// Serves until the process ends.
   func start() {
-    let thread = Thread { [self] in
-      while true {
-        let client = accept(listener, nil, nil)
-        if client >= 0 {
-          serve(client)
-          close(client)
-        } else if errno != EINTR {
-          // No descriptor is left, or the like: it passes.
-          usleep(100_000)
+    for _ in 0..<Self.connections {
+      let thread = Thread { [self] in
+        while true {
+          let client = accept(listener, nil, nil)
+          if client >= 0 {
+            serve(client)
+            close(client)
+          } else if errno != EINTR {
+            // No descriptor is left, or the like: it passes.
+            usleep(100_000)
+          }
         }
       }
+      thread.name = "status"
+      thread.stackSize = 1 << 19
+      thread.start()
     }
-    thread.name = "status"
-    thread.stackSize = 1 << 19
-    thread.start()
   }
 
   private func serve(_ client: CInt) {
@@ -90,13 +94,15 @@ final class StatusServer: @unchecked Sendable {
       let path = words[1].prefix { $0 != "?" }
       said =
         answer(String(path))
-        ?? Answer(status: 404, body: "there are /metrics, /healthz and /readyz\n")
+        ?? Answer(status: 404, body: "there are /, /metrics, /healthz and /readyz\n")
     }
     let names = [200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed"]
     let body = Array(said.body.utf8)
     let head =
       "HTTP/1.1 \(said.status) \(names[said.status] ?? "Service Unavailable")\r\n"
-      + "Content-Type: \(said.type)\r\nContent-Length: \(body.count)\r\nConnection: close\r\n\r\n"
+      + "Content-Type: \(said.type)\r\nContent-Length: \(body.count)\r\nConnection: close\r\n"
+      + "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+      + "Content-Security-Policy: default-src 'self'; img-src data:; frame-ancestors 'none'\r\n\r\n"
     send(Array(head.utf8) + (words.first == "HEAD" ? [] : body), to: client, deadline)
   }
 

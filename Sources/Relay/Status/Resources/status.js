@@ -1,0 +1,133 @@
+import { AppMetrics, readMetrics } from "./metrics.js";
+
+const EVERY_MS = 1000;
+const KEPT = 120;
+/** What was asked in the last two minutes: when, and the samples. */
+const history = [];
+
+const byId = (id) => document.getElementById(id);
+const number = (value) => (value ?? 0).toLocaleString("en");
+
+function make(name, attributes = {}, ...children) {
+  const element = name === "svg" || name === "polyline"
+    ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) if (value !== null) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
+function span(seconds) {
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
+  return seconds < 172800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86400)} days`;
+}
+
+function milliseconds(seconds) {
+  if (seconds === null) return "–";
+  if (seconds === Infinity) return "longer";
+  return seconds < 1 ? `≤ ${+(seconds * 1000).toPrecision(2)} ms` : `≤ ${+seconds.toPrecision(2)} s`;
+}
+
+/** Pairs of a name and what is shown; a third says how it is meant. */
+function list(pairs) {
+  const all = make("dl");
+  for (const [name, value, meaning] of pairs) {
+    all.append(make("div", {}, make("dt", {}, name), make("dd", { "data-is": meaning ?? null }, value)));
+  }
+  return all;
+}
+
+const outcomes = (metrics) => metrics.sum("apns_relay_outcomes_total") ?? 0;
+
+/** Outcomes a second, between what was asked one after the other. A relay that has restarted counts from 0. */
+function rates(app) {
+  const found = [];
+  for (let index = 1; index < history.length; index++) {
+    const [before, now] = [history[index - 1], history[index]];
+    const more = outcomes(new AppMetrics(now.samples, app)) - outcomes(new AppMetrics(before.samples, app));
+    found.push((Math.max(0, more) * 1000) / (now.at - before.at));
+  }
+  return found;
+}
+
+function chart(values) {
+  const most = Math.max(1, ...values);
+  const first = KEPT - values.length;
+  const points = values.map((value, index) => `${first + index},${(38 - (36 * value) / most).toFixed(1)}`);
+  return make("svg", { class: "chart", role: "img", viewBox: `0 0 ${KEPT} 40`, preserveAspectRatio: "none",
+    "aria-label": `Outcomes a second in the last two minutes, at most ${number(Math.round(most))}` },
+  make("polyline", { points: points.join(" ") }));
+}
+
+function certificate(end) {
+  if (end === null) return [];
+  const left = end - Date.now() / 1000;
+  return [["certificate", left > 0 ? `${span(left)} left` : "has expired", left < 7 * 86400 ? "bad" : left < 30 * 86400 ? "other" : undefined]];
+}
+
+function card(app) {
+  const now = history.at(-1);
+  const metrics = new AppMetrics(now.samples, app);
+  // A restart begins anew, and what was before is no part of it.
+  const oldest = new AppMetrics(history[0].samples, app);
+  const before = outcomes(oldest) <= outcomes(metrics) ? oldest : undefined;
+  const isReady = metrics.sum("apns_relay_ready") === 1;
+  const perSecond = rates(app);
+  const entries = (state) => metrics.sum("apns_relay_entries", { state });
+  const age = metrics.sum("apns_relay_oldest_seconds") ?? 0;
+  const dead = metrics.sum("apns_relay_dead_letters");
+  const reasons = metrics.by("apns_relay_rejected_total", "reason");
+  const answer = (share) => milliseconds(metrics.quantile(share, "apns_answer_seconds", before));
+  return make("article", { "data-app": app },
+    make("div", { class: "head" },
+      make("h2", {}, app),
+      make("p", { class: "state", "data-is": isReady ? "ready" : "troubled" }, isReady ? "ready" : "something is in the way"),
+      make("p", { class: "rate" }, `${number(Math.round(perSecond.at(-1) ?? 0))} a second`)),
+    chart(perSecond),
+    make("h3", {}, "Queue, in entries"),
+    list([
+      ["waiting", number(entries("waiting"))], ["oldest", entries("waiting") ? span(age) : "–", age > 60 ? "other" : undefined],
+      ["later", number(entries("later"))], ["with a worker", number(entries("held"))],
+      ["dead letters", number(dead), dead ? "bad" : undefined],
+    ]),
+    make("h3", {}, "Outcomes since the relay started"),
+    list(metrics.by("apns_relay_outcomes_total", "outcome").map(([name, count]) => [name, number(count)])),
+    ...(reasons.length ? [make("h3", {}, "Rejected"), list(reasons.map(([name, count]) => [name, number(count)]))] : []),
+    make("h3", {}, "Service"),
+    list([
+      ["connections", number(metrics.sum("apns_connections", { state: "open" }))],
+      ["in hand", number(metrics.sum("apns_relay_in_hand"))],
+      // Of the last two minutes.
+      ["half answered in", answer(0.5)], ["99 % in", answer(0.99)],
+      ...certificate(metrics.sum("apns_relay_certificate_end_seconds")),
+    ]));
+}
+
+function show(trouble) {
+  const apps = (history.at(-1).samples.get("apns_relay_ready") ?? []).map((sample) => sample.labels.app);
+  byId("apps").replaceChildren(...apps.map(card));
+  byId("trouble").hidden = !trouble;
+  byId("trouble").textContent = trouble;
+}
+
+function say(state, words) {
+  byId("link").dataset.is = state;
+  if (byId("link").textContent !== words) byId("link").textContent = words;
+}
+
+async function ask() {
+  try {
+    const [metrics, ready] = await Promise.all(["metrics", "readyz"].map((path) => fetch(path, { cache: "no-store" })));
+    const samples = readMetrics(await metrics.text());
+    const words = (await ready.text()).trim();
+    history.push({ at: performance.now(), samples });
+    if (history.length > KEPT) history.shift();
+    show(ready.ok ? "" : words);
+    say("live", "live");
+  } catch {
+    say("lost", "the relay does not answer");
+  }
+  setTimeout(ask, EVERY_MS);
+}
+
+ask();

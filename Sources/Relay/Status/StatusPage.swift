@@ -1,0 +1,16 @@
+/// The files of the status page. It asks for /metrics and /readyz, and changes nothing.
+enum StatusPage {
+  private static let files: [String: (type: String, bytes: [UInt8])] = [
+    "/": ("text/html", PackageResources.status_html),
+    "/status.css": ("text/css", PackageResources.status_css),
+    "/status.js": ("text/javascript", PackageResources.status_js),
+    "/metrics.js": ("text/javascript", PackageResources.metrics_js),
+  ]
+
+  static func answer(_ path: String) -> StatusServer.Answer? {
+    files[path].map {
+      StatusServer.Answer(
+        type: "\($0.type); charset=utf-8", body: String(decoding: $0.bytes, as: UTF8.self))
+    }
+  }
+}
