@@ -127,7 +127,10 @@ class QueueRules: XCTestCase {
     XCTAssertEqual(
       try queue.claim(living, room: 9, at: now + 121_000).map(\.content.id), ["a"])
     XCTAssertFalse(try queue.renew(silent, at: now + 130_000))
+    // It has to join again, for nobody would see it fall silent.
+    _ = try queue.enqueue([entry("c")], at: now)
     XCTAssertEqual(try queue.claim(silent, room: 9, at: now + 130_000), [])
+    XCTAssertEqual(try queue.claim(living, room: 9, at: now + 130_000).map(\.content.id), ["c"])
   }
 
   func testTheSecondOutcomeOfANotificationCountsForNothing() throws {
