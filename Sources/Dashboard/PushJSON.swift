@@ -40,6 +40,7 @@ enum PushJSON {
       "payload_length":\(push.payload.count),\
       "fields":[\(fieldTexts.joined(separator: ","))],\
       "headers":[\(headerTexts.joined(separator: ","))],\
+      "repetition_fault":\(text(push.repetitionFault)),\
       "findings":[\(PayloadFindings.all(of: push).joined(separator: ","))]}
       """
   }

@@ -5,8 +5,8 @@ import Glibc
 import Simulator
 import Synchronization
 
-/// Sends a push that came to the gateway once more, with the library and the simulator's own
-/// credentials. The library waits for the answer, so this runs on a thread of its own.
+/// Sends a push that came to the gateway once more, to the same device or channel, with the library
+/// and the simulator's own credentials. The library waits for the answer, so this runs on a thread of its own.
 final class PushRepeater: Sendable {
   /// Where the gateway is and which certificates it has, in the JSON that the page gets.
   private let gateway: JSONValue?
@@ -19,13 +19,13 @@ final class PushRepeater: Sendable {
   /// A binary gateway says nothing about what it accepts. A sentinel would prove acceptance, but
   /// also appear in the list beside the push.
   private static let quietPeriodMS: UInt32 = 300
+  /// As long as the tool can say, so that the command on the page sends the same.
+  private static let lifetimeMaxS = Int64(UInt32.max)
 
   init(gateway: String) { self.gateway = try? JSONParser.read(gateway.utf8) }
 
   func answer(_ push: RecentPush) async -> PushesResponse {
-    if push.token.isEmpty || push.payload.isEmpty {
-      return .fault(409, "push \(push.number) has no device token or no payload to send again")
-    }
+    if let fault = push.repetitionFault { return .fault(409, fault) }
     guard waiting.add(1, ordering: .relaxed).newValue <= Self.waitingMax else {
       waiting.subtract(1, ordering: .relaxed)
       return .fault(429, "\(Self.waitingMax) pushes are already waiting to be sent again")
@@ -45,7 +45,8 @@ final class PushRepeater: Sendable {
       let credentials = try ProviderCredentials(sources(isToken: header["authorization"] != nil))
       let session = try PushSession(
         options(push), credentials: credentials, delivery: Self.delivery(push, header))
-      let sent = SentNotification(number: push.number, token: push.token, isAgain: true)
+      let sent = SentNotification(
+        number: push.number, token: push.token, channel: push.broadcast?.channel, isAgain: true)
       try session.send(sent, Array(push.payloadBytes))
       try session.flush()
       _ = try? session.drain(within: Self.answerTimeMS)
@@ -105,12 +106,17 @@ final class PushRepeater: Sendable {
       expiry = header["apns-expiration"].flatMap { Int64($0) }
       delivery.priority = header["apns-priority"].flatMap { UInt8($0) } ?? 0
       delivery.pushType = pushType(header["apns-push-type"])
-      delivery.topic = header["apns-topic"]
-      delivery.collapseIdentifier = header["apns-collapse-id"]
+      if push.broadcast == nil {
+        delivery.topic = header["apns-topic"]
+        delivery.collapseIdentifier = header["apns-collapse-id"]
+      } else {
+        // The app in its path. The gateway ignores these two headers.
+        delivery.topic = push.topic
+      }
     }
     if let expiry {
       // It lives as long as the first one did.
-      let left = expiry &- push.time / 1000
+      let left = min(expiry &- push.time / 1000, Self.lifetimeMaxS)
       delivery.expiry = left > 0 ? Int64(time(nil)) &+ left : Int64(APNS_EXPIRY_ONCE)
     }
     return delivery

@@ -115,7 +115,7 @@ def test_headers_in_the_command_are_words(start, show):
     gateway = simulator.ready | {"http2_port": 8443, "ca": "/tmp/it's/é.pem"}
     value = "-x $(touch pwned) `b` ' \" \\ ! \u202e\u0007"
     made = {
-        "protocol": "http2", "bytes": "7b7d", "payload_offset": 0, "payload_length": 2, "token": "5f79", "time": 0,
+        "protocol": "http2", "bytes": "7b7d", "payload_offset": 0, "payload_length": 2, "token": "5f79", "channel": None, "time": 0,
         "headers": [["apns-topic", value], ["apns-expiration", "$(touch pwned)"]],
     }
     command = page.run(f"import('./repeat.js').then(({{ repeatCommand }}) => repeatCommand({json.dumps(made)}, {json.dumps(gateway)}))")

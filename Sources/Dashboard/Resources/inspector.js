@@ -74,7 +74,7 @@ export class Inspector {
       make("button", { type: "button", id, disabled: isOff, on: { click: act } }, text);
     const download = (what, isOff) => (isOff ? null : make("a", { class: "download", href: `pushes/${number}/${what}`, download: "" }, `Download ${what}`));
     const command = make("pre", { class: "command", tabindex: "0", "aria-label": "Command that repeats this push", hidden: true });
-    const cannotRepeat = token === "" || push.payload_length === 0;
+    const cannotRepeat = push.repetition_fault !== null;
     const buttons = make("p", { class: "buttons" },
       button("repeat", "Repeat", () => repeat(number), cannotRepeat),
       button("copy", "Copy command", () => this.copy(push, command), cannotRepeat),

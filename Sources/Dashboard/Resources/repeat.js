@@ -1,11 +1,15 @@
 import { payloadBytes } from "./payload.js";
 
+/** The longest --expires-in, in seconds. */
+const LONGEST = 0xffffffff;
+
 /**
  * The command that sends a push once more. One line of printable ASCII: nothing in it is
  * anything to a shell or a terminal but what it says, whatever the push holds.
  */
 export function repeatCommand(push, gateway) {
   const isHTTP2 = push.protocol === "http2";
+  const isBroadcast = push.channel !== null;
   const header = (name) => push.headers.find(([other]) => other === name)?.[1];
   const host = { "0.0.0.0": "127.0.0.1", "::": "::1" }[gateway.host] ?? gateway.host;
   const words = ["apns", "send"];
@@ -20,16 +24,21 @@ export function repeatCommand(push, gateway) {
     option("team-id", gateway.token_team_id);
   } else option("certificate", gateway.provider);
   if (isHTTP2) {
-    for (const name of ["topic", "push-type", "priority", "collapse-id"]) {
+    // A broadcast has its app in the path.
+    if (isBroadcast) option("topic", push.topic);
+    for (const name of isBroadcast ? ["push-type", "priority"] : ["topic", "push-type", "priority", "collapse-id"]) {
       if (header(`apns-${name}`) !== undefined) option(name, header(`apns-${name}`));
     }
   } else if (push.priority !== null) option("priority", push.priority);
   const expiry = isHTTP2 ? header("apns-expiration") : push.expiry;
   // As long as this one had.
   if (expiry !== undefined && expiry !== null) {
-    option("expires-in", Math.max(0, Number(expiry) - Math.floor(push.time / 1000)) || 0);
+    const left = Number(expiry) - Math.floor(push.time / 1000);
+    option("expires-in", Math.min(Math.max(0, left) || 0, LONGEST));
   }
-  words.push("--payload=-", push.token);
+  option("payload", "-");
+  if (isBroadcast) option("channel", push.channel);
+  else words.push(push.token);
   return `printf '${format(payloadBytes(push))}' | ${words.map(shell).join(" ")}`;
 }
 

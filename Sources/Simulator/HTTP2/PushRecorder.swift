@@ -103,6 +103,7 @@ final class PushRecorder {
       form: .http2(stream: Int(push.id), identifier: push.identifier, headers: headers),
       topic: push.topic ?? push.namedTopic, token: push.token, bytes: payload,
       payload: payload.indices, fate: "", isDuplicate: isDuplicate)
+    recent.isCut = push.request.payloadCount > payload.count
     recent.uniqueIdentifier = push.uniqueIdentifier
     if push.request.broadcastApp != nil {
       recent.broadcast = RecentPush.Broadcast(

@@ -34,6 +34,8 @@ package struct RecentPush: Sendable {
   package var bytes: [UInt8]
   /// Where the payload is in the bytes; empty if there is none.
   package var payload: Range<Int>
+  /// There was more of the payload than is kept.
+  package var isCut = false
   /// accepted, rejected, discarded or ignored.
   package var fate: String
   /// The status of an error packet or of HTTP.
