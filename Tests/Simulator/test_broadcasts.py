@@ -8,7 +8,7 @@ import time
 
 import pytest
 from http2 import TOPIC, UUID, Client, jwt
-from simulator import DEADLINE, ROOT, TOKEN
+from simulator import DEADLINE, ROOT, TOKEN, tool
 
 SERVICES = ("--http2-port", 0, "--channels-port", 0)
 NEW = {"message-storage-policy": 1, "push-type": "LiveActivity"}
@@ -565,19 +565,41 @@ def test_all_of_it_by_curl(start):
     assert curl("http2_port", BROADCAST, *headers, "--data", state().decode())[::2] == (400, {"reason": "ChannelNotRegistered"})
 
 
-def test_the_page_s_commands(start):
-    """As they stand there, one after the other, in a shell."""
-    simulator = start(*SERVICES, control=True)
-    (commands,) = re.findall(r"^```sh\n(ask\(\).*?)^```", (ROOT / "Documentation/Simulator.md").read_text(), re.MULTILINE | re.DOTALL)
-    for word, told in {"simulator-certificates": simulator.ready["certificates"], ":8443": f":{simulator.ready['http2_port']}",
-                       ":8444": f":{simulator.ready['channels_port']}", ":8190": f":{simulator.ready['control_port']}"}.items():
+def follow(simulator, name):
+    """Runs the page's commands that begin with the function of this name, as they stand there. What they print."""
+    (commands,) = re.findall(rf"^```sh\n({name}\(\).*?)^```", (ROOT / "Documentation/Simulator.md").read_text(), re.MULTILINE | re.DOTALL)
+    for word, told in {"simulator-certificates": simulator.ready["certificates"], "8443": str(simulator.ready["http2_port"]),
+                       "8444": str(simulator.ready["channels_port"]), "8190": str(simulator.ready["control_port"]),
+                       "swift run apns": tool()}.items():
+        assert word in commands or word == "swift run apns", word
         commands = commands.replace(word, told)
     commands = commands.replace("curl -d", "curl --silent -d").replace("\ncurl http", "\ncurl --silent http")
-    ran = subprocess.run(["bash", "-euc", commands], check=True, capture_output=True, text=True)
-    listed, shown, subscribed, shows = documents(ran.stdout)
+    return subprocess.run(["bash", "-euo", "pipefail", "-c", commands], check=True, capture_output=True, text=True).stdout
+
+
+def test_the_page_s_commands(start):
+    simulator = start(*SERVICES, control=True)
+    listed, shown, subscribed, shows = documents(follow(simulator, "ask"))
     assert len(listed["channels"]) == 1 and shown == NEW
     assert subscribed["subscriptions"] == [{"token": "5f79cfda4d01aa3a", "channel": listed["channels"][0]}]
     assert shows["activities"][0]["content_state"] == {"score": 1}
+    assert simulator.control("GET", "/channels")[1]["channels"] == []
+
+
+def test_the_page_s_commands_of_the_tool(start):
+    simulator = start(*SERVICES, control=True)
+    began = int(time.time())
+    printed = follow(simulator, "apns")
+    lines = printed.splitlines()
+    channel = lines[0]
+    assert len(base64.b64decode(channel, validate=True)) == 16 and lines[1] == f"{channel}  liveactivity, storage latest"
+    subscribed, shows = (json.loads(line) for line in lines if line.startswith("{"))
+    assert subscribed["subscriptions"] == [{"token": "5f79cfda4d01aa3a", "channel": channel}]
+    (one,) = shows["activities"]
+    assert (one["channel"], one["state"], one["content_state"], one["updates"]) == (channel, "ended", {"score": 2}, 2)
+    assert began <= one["timestamp"] <= time.time()
+    counters = simulator.control("GET", "/counters")[1]
+    assert (counters["broadcasts"], counters["accepted"]) == (2, 2)
     assert simulator.control("GET", "/channels")[1]["channels"] == []
 
 
