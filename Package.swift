@@ -137,11 +137,15 @@ if Context.environment["APNS_RELAY"] != nil {
   package.products = [.executable(name: "apns-relay", targets: ["apns-relay"])]
   package.targets.removeAll { !parts.contains($0.name) }
   package.targets += [
+    .systemLibrary(
+      name: "CHiredis", path: "Sources/CHiredis", pkgConfig: "hiredis",
+      providers: [.apt(["libhiredis-dev"])]),
     .target(
       name: "Relay",
       dependencies: [
         "APNSLibrary",
         "CAPNS",
+        "CHiredis",
         "CMetrics",
         "COpenSSL",
         .product(name: "GRDB", package: "GRDB.swift"),

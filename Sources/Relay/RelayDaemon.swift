@@ -34,9 +34,9 @@ package final class RelayDaemon: @unchecked Sendable {
   /// Tries what the configuration names, and pushes nothing. What it finds wrong, app by app.
   package static func check(_ configuration: RelayConfiguration) -> [String] {
     var faults: [String] = []
-    let queue: SQLiteQueue
+    let queue: any QueueEngine
     do {
-      queue = try SQLiteQueue(configuration.queue.file, durable: configuration.queue.durable)
+      queue = try configuration.queue.open()
       try queue.check()
     } catch {
       return ["queue: \(error)"]
@@ -55,6 +55,7 @@ package final class RelayDaemon: @unchecked Sendable {
 
   /// Runs until SIGTERM or SIGINT. The signals have to be blocked already, in all threads.
   package func run() throws {
+    for warning in (queue as? RedisQueue)?.warnings ?? [] { log.warning("\(warning)") }
     _ = try queue.reclaim(
       silentSince: RelayClock.now - Int64(configuration.queue.leaseS * 1000), at: RelayClock.now)
     for app in configuration.apps { workers.append(try make(app)) }
@@ -71,7 +72,7 @@ package final class RelayDaemon: @unchecked Sendable {
     }
     for one in workers { one.worker.start() }
     log.notice(
-      "ready, with \(workers.count) apps", metadata: ["queue": "\(configuration.queue.file)"])
+      "ready, with \(workers.count) apps", metadata: ["queue": "\(configuration.queue.name)"])
     manager.say("READY=1\nSTATUS=\(workers.count) apps")
     watch()
     end()
@@ -155,11 +156,13 @@ package final class RelayDaemon: @unchecked Sendable {
       return
     }
     if wanted.queue.file != configuration.queue.file
+      || wanted.queue.redis != configuration.queue.redis
       || wanted.queue.durable != configuration.queue.durable
       || wanted.status != configuration.status
       || wanted.log != configuration.log
     {
-      log.warning("queue.file, queue.durable, status and log change with a restart only")
+      log.warning(
+        "queue.file, queue.redis, queue.durable, status and log change with a restart only")
     }
     let sameQueue = wanted.queue == configuration.queue
     configuration.queue = wanted.queue

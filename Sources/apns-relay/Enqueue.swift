@@ -35,7 +35,9 @@ struct Enqueue: ParsableCommand {
     help: ArgumentHelp("The relay's configuration, which names the queue.", valueName: "file"))
   var config: String?
 
-  @Option(help: ArgumentHelp("The queue's file, instead of --config.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp(
+      "The queue's file, or redis://… or unix:/…, instead of --config.", valueName: "file"))
   var queue: String?
 
   @Option(help: ArgumentHelp("A campaign file.", valueName: "file"))
@@ -136,8 +138,9 @@ struct Enqueue: ParsableCommand {
       let names = configuration.apps.map(\.name).joined(separator: ", ")
       throw RelayCommand.refusal("the configuration has no app '\(app)': \(names)")
     }
-    let engine = try SQLiteQueue(
-      queue ?? configuration!.queue.file, durable: configuration?.queue.durable ?? .process)
+    let settings = configuration?.queue
+    let place = queue.map { RelayConfiguration.Queue(at: $0, like: settings) } ?? settings!
+    let engine = try place.open()
     if let channel = plan.channel {
       guard plan.list == nil else {
         throw RelayCommand.refusal("the campaign has both tokens and channel")

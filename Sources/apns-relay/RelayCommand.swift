@@ -10,7 +10,7 @@ struct RelayCommand: ParsableCommand {
     commandName: "apns-relay",
     abstract: "Push what is in a queue, and lose nothing over a crash.",
     discussion: """
-      A producer writes notifications into a queue, a file of SQLite. The relay pushes them and \
+      A producer writes notifications into a queue, a file of SQLite or a Redis. The relay pushes them and \
       acknowledges each when its outcome is recorded there.
 
           apns relay --print-config > relay.yaml     every option, to be filled in
@@ -88,8 +88,7 @@ struct Run: ParsableCommand {
       RelayLog(label: $0, level: level, isJSON: wanted.log.format == .json)
     }
     do {
-      let queue = try SQLiteQueue(wanted.queue.file, durable: wanted.queue.durable)
-      try RelayDaemon(wanted, file: file, queue: queue, log: log).run()
+      try RelayDaemon(wanted, file: file, queue: wanted.queue.open(), log: log).run()
     } catch {
       log.critical("\(error)")
       throw ExitCode(2)

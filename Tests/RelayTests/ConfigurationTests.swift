@@ -70,7 +70,8 @@ final class ConfigurationTests: XCTestCase {
     let app = AppConfiguration()
     let all = RelayConfiguration()
     let options =
-      names(all.queue) + names(all.status) + names(all.log) + 1 + names(app) - 4
+      names(all.queue) - 1 + names(all.queue.redis) + names(all.status) + names(all.log) + 1
+      + names(app) - 4
       + names(app.credentials) + names(app.limits) + names(app.later)
     let text = ConfigurationText.text(of: ConfigurationText.example)
     XCTAssertEqual(text.split(separator: "\n").count { $0.contains("# ") } - 1, options, text)
@@ -84,7 +85,7 @@ final class ConfigurationTests: XCTestCase {
     assertFault(
       "queue:\n  file: q\n  lease: 5\n" + Self.least,
       "relay.yaml:3: queue.lease: there is no such key here: "
-        + "file, durable, poll_ms, lease_s, deliveries, outcomes_days"
+        + "file, redis, durable, poll_ms, lease_s, deliveries, outcomes_days"
     )
     assertFault(
       Self.least + "    limits:\n      connections: 65\n",
@@ -114,6 +115,50 @@ final class ConfigurationTests: XCTestCase {
         + "give a certificate, or p8, key_id and team_id"
     )
     assertFault("apps:\n  a: {}\n  a: {}\n", "relay.yaml:2: a: is there twice")
+  }
+
+  func testAQueueInRedis() throws {
+    try "secret\n".write(toFile: "\(directory)/password", atomically: true, encoding: .utf8)
+    let queue = "queue:\n  redis:\n    "
+    let all = try read(
+      queue + "url: redis://relay@redis.example:7000/3\n    password_file: password\n" + Self.least)
+    XCTAssertEqual(all.queue.file, "")
+    XCTAssertEqual(all.queue.name, "redis://redis.example:7000")
+    XCTAssertEqual(all.queue.redis.passwordFile, "\(directory)/password")
+    XCTAssertEqual(try read(ConfigurationText.text(of: all)), all)
+    XCTAssertEqual(
+      try read(queue + "url: unix:/run/redis.sock\n" + Self.least).queue.name,
+      "unix:/run/redis.sock")
+    for (url, said) in [
+      ("http://host", "must be redis://[user:password@]host:port/database, or unix:/path"),
+      ("rediss://host", "TLS is not there: use a tunnel, and redis:// to its near end"),
+      ("redis://host/first", "the database is a number, such as 0"),
+      ("unix:run", "unix: needs a path from the root, such as unix:/run/redis.sock"),
+    ] {
+      assertFault(
+        queue + "url: \(url)\n" + Self.least, "relay.yaml:3: queue.redis.url: \(said)")
+    }
+    assertFault(
+      queue + "url: redis://:hunter2@host\n    password_file: password\n" + Self.least,
+      "relay.yaml:4: queue.redis.password_file: there is a password in url: give one")
+    assertFault(
+      "queue:\n  file: q\n  redis:\n    url: redis://host\n" + Self.least,
+      "relay.yaml:2: queue.file: is a queue of SQLite, and there is redis.url: give one")
+  }
+
+  func testAPasswordIsNotShown() throws {
+    let all = try read(
+      "queue:\n  redis:\n    url: redis://relay:hunt%40er2@host:1\n" + Self.least)
+    XCTAssertEqual(
+      try RedisAddress(XCTUnwrap(all.queue.redis.url)).password, "hunt@er2")
+    XCTAssertFalse(all.queue.name.contains("er2"))
+    let text = ConfigurationText.text(of: all)
+    XCTAssertFalse(text.contains("er2"), text)
+    XCTAssertTrue(text.contains("redis://relay:PASSWORD@host:1"), text)
+    assertFault(
+      "queue:\n  redis:\n    url: redis://:hun/ter2@host\n" + Self.least,
+      "relay.yaml:3: queue.redis.url: "
+        + "is no address: a sign such as / or @ in a password is written as %2F or %40")
   }
 
   func testAFileThatIsNotThereIsSaid() {

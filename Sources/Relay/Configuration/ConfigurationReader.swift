@@ -54,6 +54,12 @@ package enum ConfigurationReader {
     var all = RelayConfiguration()
     if let section = try root.section("queue") {
       if let file = try section.path("file") { all.queue.file = file }
+      if let redis = try section.section("redis") {
+        all.queue.redis = try Self.redis(redis)
+        if all.queue.redis.url != nil, !all.queue.file.isEmpty {
+          throw section.fault("file", "is a queue of SQLite, and there is redis.url: give one")
+        }
+      }
       all.queue.durable = try section.choice("durable", all.queue.durable)
       all.queue.pollMS = try section.integer("poll_ms", all.queue.pollMS, 1...10_000)
       all.queue.leaseS = try section.number("lease_s", all.queue.leaseS, 0.2...86_400)
@@ -62,7 +68,9 @@ package enum ConfigurationReader {
         "outcomes_days", all.queue.outcomesDays, 0...36_500)
       try section.end()
     }
-    if all.queue.file.isEmpty { all.queue.file = root.beside("queue.db") }
+    if all.queue.file.isEmpty, all.queue.redis.url == nil {
+      all.queue.file = root.beside("queue.db")
+    }
     if let section = try root.section("status") {
       all.status.host = try section.text("host") ?? all.status.host
       all.status.port = try section.integer("port", all.status.port ?? 8199, -1...65535)
@@ -91,6 +99,29 @@ package enum ConfigurationReader {
     if all.apps.isEmpty { throw root.fault("apps", "is empty: a relay needs an app at least") }
     try root.end()
     return all
+  }
+
+  private static func redis(
+    _ section: ConfigurationSection
+  ) throws -> RelayConfiguration.Redis {
+    var redis = RelayConfiguration.Redis()
+    redis.url = try section.text("url")
+    redis.passwordFile = try section.file("password_file")
+    if let url = redis.url {
+      let address: RedisAddress
+      do throws(RedisAddress.Fault) {
+        address = try RedisAddress(url)
+      } catch {
+        throw section.fault("url", error.description)
+      }
+      if address.password != nil, redis.passwordFile != nil {
+        throw section.fault("password_file", "there is a password in url: give one")
+      }
+    } else if redis.passwordFile != nil {
+      throw section.fault("password_file", "belongs to a url, and there is none")
+    }
+    try section.end()
+    return redis
   }
 
   private static func app(

@@ -30,9 +30,15 @@ package enum ConfigurationText {
     }
     head(0, "queue")
     say(1, "file", quoted(all.queue.file), "SQLite; its directory has to exist")
+    head(1, "redis")
+    say(
+      2, "url", quoted(all.queue.redis.url.map(RedisAddress.shown)),
+      "instead of file: redis://user:password@host:port/0 or unix:/path")
+    say(
+      2, "password_file", quoted(all.queue.redis.passwordFile), "its first line is the password")
     say(
       1, "durable", all.queue.durable.rawValue,
-      "process: over kill -9; power: over a loss of power too")
+      "of SQLite; process: over kill -9; power: over a loss of power too")
     say(1, "poll_ms", "\(all.queue.pollMS)", "how often an idle relay looks for work")
     say(1, "lease_s", number(all.queue.leaseS), "a worker silent for so long loses its entries")
     say(

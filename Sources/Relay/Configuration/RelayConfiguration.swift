@@ -6,8 +6,16 @@ package struct RelayConfiguration: Equatable, Sendable {
     case trace, debug, info, notice, warning, error, critical
   }
 
+  /// A queue in Redis, in place of a file.
+  package struct Redis: Equatable, Sendable {
+    /// As it is written: a password may be in it. nil: the queue is a file.
+    package var url: String?
+    package var passwordFile: String?
+  }
+
   package struct Queue: Equatable, Sendable {
     package var file = ""
+    package var redis = Redis()
     package var durable = Durability.process
     package var pollMS = 50
     package var leaseS = 120.0

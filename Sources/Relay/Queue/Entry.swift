@@ -59,6 +59,20 @@ package struct Entry: Equatable, Sendable {
   package var answers: Int
   /// Places in `tokens` that have their outcome already.
   package var answered: Set<Int>
+  /// Why it cannot be read, where a producer could write what it wanted.
+  package var fault: String?
+
+  package init(
+    number: Int64, content: NewEntry, deliveries: Int, answers: Int, answered: Set<Int>,
+    fault: String? = nil
+  ) {
+    self.number = number
+    self.content = content
+    self.deliveries = deliveries
+    self.answers = answers
+    self.answered = answered
+    self.fault = fault
+  }
 
   /// The last time at which it makes sense to send it, in UNIX seconds; nil: always.
   package var lastSecond: Int64? {

@@ -24,6 +24,7 @@ final class HeldEntry {
 
   init(_ entry: Entry) throws(EntryTargets.Fault) {
     self.entry = entry
+    if let fault = entry.fault { throw EntryTargets.Fault(description: fault) }
     let targets = try EntryTargets(entry.content)
     self.targets = targets.all
     tokens = targets.tokens

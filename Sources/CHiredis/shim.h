@@ -1,0 +1,6 @@
+#ifndef APNS_CHIREDIS_SHIM_H
+#define APNS_CHIREDIS_SHIM_H
+
+#include <hiredis/hiredis.h>
+
+#endif

@@ -1,0 +1,44 @@
+import Foundation
+
+extension RelayConfiguration.Queue {
+  /// A queue elsewhere: a file of SQLite, or the address of a Redis.
+  package init(at place: String, like other: Self? = nil) {
+    self = other ?? Self()
+    let isRedis = ["redis:", "rediss:", "unix:"].contains { place.hasPrefix($0) }
+    redis = RelayConfiguration.Redis()
+    redis.url = isRedis ? place : nil
+    file = isRedis ? "" : place
+  }
+
+  /// Opens the queue that the configuration names.
+  package func open() throws -> any QueueEngine {
+    guard let address = try redisAddress() else { return try SQLiteQueue(file, durable: durable) }
+    return try RedisQueue(address)
+  }
+
+  /// As it may be shown.
+  package var name: String {
+    redis.url.map { (try? RedisAddress($0).name) ?? "redis" } ?? file
+  }
+
+  private func redisAddress() throws -> RedisAddress? {
+    guard let url = redis.url else { return nil }
+    var address: RedisAddress
+    do throws(RedisAddress.Fault) {
+      address = try RedisAddress(url)
+    } catch {
+      throw QueueFault(description: "queue.redis.url: \(error)")
+    }
+    if let file = redis.passwordFile {
+      let text: String
+      do {
+        text = try String(contentsOfFile: file, encoding: .utf8)
+      } catch {
+        throw QueueFault(description: "\(file): cannot be read")
+      }
+      address.password = text.split(whereSeparator: \.isNewline).first.map(String.init)
+      if address.password == nil { throw QueueFault(description: "\(file): is empty") }
+    }
+    return address
+  }
+}

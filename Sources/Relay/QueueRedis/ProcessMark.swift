@@ -1,0 +1,48 @@
+import Foundation
+
+/// By what a relay knows that another one on the same system is dead, and need not wait for its
+/// silence: the kernel's start, the name space of processes, the process and when it began.
+enum ProcessMark {
+  static let own: String = {
+    guard let system, let (began, _) = look(getpid()) else { return "-" }
+    return "\(system).\(getpid()).\(began)"
+  }()
+
+  private static let system: String? = {
+    guard let boot = text("/proc/sys/kernel/random/boot_id") else { return nil }
+    var space = stat()
+    guard stat("/proc/self/ns/pid", &space) == 0 else { return nil }
+    return "\(boot.trimmingCharacters(in: .whitespacesAndNewlines)).\(space.st_ino)"
+  }()
+
+  /// When it began, and whether it has ended and only its parent does not know. nil if that cannot
+  /// be read.
+  private static func look(_ process: pid_t) -> (began: Substring, hasEnded: Bool)? {
+    // The name of the program is in brackets, and may have any sign in it.
+    guard let line = text("/proc/\(process)/stat"), let bracket = line.lastIndex(of: ")")
+    else { return nil }
+    let fields = line[bracket...].split(separator: " ")
+    guard fields.count > 20 else { return nil }
+    return (fields[20], fields[1] == "Z" || fields[1] == "X")
+  }
+
+  /// Whether that process is gone. One that another system or name space has counts as living.
+  static func isDead(_ mark: String) -> Bool {
+    let parts = mark.split(separator: ".")
+    guard parts.count == 4, let system, "\(parts[0]).\(parts[1])" == system,
+      let process = pid_t(parts[2])
+    else { return false }
+    if kill(process, 0) != 0, errno == ESRCH { return true }
+    // Of other users' processes /proc may show nothing.
+    guard let (began, hasEnded) = look(process) else { return false }
+    return hasEnded || began != parts[3]
+  }
+
+  private static func text(_ path: String) -> String? {
+    guard let file = fopen(path, "re") else { return nil }
+    defer { fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = fread(&bytes, 1, bytes.count, file)
+    return count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil
+  }
+}

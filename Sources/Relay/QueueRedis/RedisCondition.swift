@@ -1,0 +1,45 @@
+/// What a Redis says of itself.
+struct RedisCondition {
+  private static let oldest = (6, 2)
+
+  let warnings: [String]
+
+  init(_ connections: RedisConnections) throws {
+    let name = connections.address.name
+    let lines = try connections.use(isRepeatable: true) { connection in
+      try ["server", "persistence", "memory"].map { part in
+        // Who may not ask that gets no warnings.
+        if case .bytes(let bytes) = try connection.ask(RedisCommand("INFO", part)) {
+          return String(decoding: bytes, as: UTF8.self)
+        }
+        return ""
+      }
+    }
+    var values: [String: String] = [:]
+    for line in lines.joined(separator: "\n").split(whereSeparator: \.isNewline) {
+      let parts = line.split(separator: ":", maxSplits: 1)
+      if parts.count == 2 { values[String(parts[0])] = String(parts[1]) }
+    }
+    if let version = values["redis_version"] {
+      let parts = version.split(separator: ".").map { Int($0) ?? 0 }
+      if parts.count > 1, (parts[0], parts[1]) < Self.oldest {
+        throw QueueFault(
+          description: "\(name): this is Redis \(version), but the relay needs 6.2 or newer")
+      }
+    }
+    var warnings: [String] = []
+    if values["aof_enabled"] == "0" {
+      warnings.append(
+        "\(name): appendonly is off, so a Redis that ends takes with it what came since its last "
+          + "snapshot")
+    }
+    if let policy = values["maxmemory_policy"], policy != "noeviction",
+      values["maxmemory"] ?? "0" != "0"
+    {
+      warnings.append(
+        "\(name): maxmemory-policy is \(policy), so a full Redis may remove the queue; it has to "
+          + "be noeviction")
+    }
+    self.warnings = warnings
+  }
+}

@@ -1,0 +1,199 @@
+import CHiredis
+import Foundation
+import Synchronization
+
+/// One connection to Redis. One thread at a time uses it: `RedisConnections` sees to that.
+final class RedisConnection: @unchecked Sendable {
+  private static let connectS = 3
+  private static let answerS = 10
+
+  private let context: UnsafeMutablePointer<redisContext>
+  private let name: String
+  /// How far the clock of Redis is before this machine's, in whole seconds, as milliseconds.
+  private(set) var aheadMS: Int64 = 0
+
+  init(_ address: RedisAddress) throws {
+    Self.ignorePipes
+    name = address.name
+    let limit = timeval(tv_sec: Self.connectS, tv_usec: 0)
+    let made =
+      switch address.place {
+      case .host(let host, let port): redisConnectWithTimeout(host, CInt(port), limit)
+      case .socket(let path): redisConnectUnixWithTimeout(path, limit)
+      }
+    guard let made else { throw QueueFault(description: "\(address.name): there is no memory") }
+    context = made
+    if context.pointee.err != 0 { throw fault("no connection: \(reason)") }
+    _ = redisSetTimeout(context, timeval(tv_sec: Self.answerS, tv_usec: 0))
+    if case .host = address.place { _ = redisEnableKeepAlive(context) }
+    try introduce(address)
+  }
+
+  deinit { redisFree(context) }
+
+  /// hiredis writes without MSG_NOSIGNAL.
+  private static let ignorePipes: Void = { _ = signal(SIGPIPE, SIG_IGN) }()
+
+  private func introduce(_ address: RedisAddress) throws {
+    if let password = address.password {
+      var command = RedisCommand("AUTH")
+      if let user = address.user { command.add(user) }
+      command.add(password)
+      if case .error(let words) = try ask(command) {
+        throw fault("it refuses user or password: \(words)")
+      }
+    }
+    if address.database != 0 {
+      _ = try demand(RedisCommand("SELECT", "\(address.database)"))
+    }
+    let time = try demand(RedisCommand("TIME")).list.compactMap(\.number)
+    guard time.count == 2 else { throw fault("it does not tell its time") }
+    let difference = Double(time[0] * 1000 + time[1] / 1000 - RelayClock.now)
+    aheadMS = Int64((difference / 1000).rounded()) * 1000
+  }
+
+  private var reason: String {
+    withUnsafeBytes(of: context.pointee.errstr) { raw in
+      String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
+    }
+  }
+
+  func fault(_ words: String) -> QueueFault { QueueFault(description: "\(name): \(words)") }
+
+  /// Sends it and waits for the answer, which may be an error of Redis. It throws if there is none:
+  /// then the connection is of no use any more, and nobody knows whether the command was done.
+  func ask(_ command: RedisCommand) throws -> RedisReply {
+    let reply = command.withArguments { redisCommandArgv(context, $0, $1, $2) }
+    return try take(reply)
+  }
+
+  /// As above; an error of Redis is thrown.
+  func demand(_ command: RedisCommand) throws -> RedisReply {
+    let reply = try ask(command)
+    if case .error(let words) = reply { throw RedisRefusal(name: name, words: words) }
+    return reply
+  }
+
+  /// Sends all of them before it waits for the first answer.
+  func ask(_ commands: [RedisCommand]) throws -> [RedisReply] {
+    for command in commands {
+      let result = command.withArguments { redisAppendCommandArgv(context, $0, $1, $2) }
+      guard result == REDIS_OK else { throw RedisSilence(fault("not sent: \(reason)")) }
+    }
+    return try commands.map { _ in
+      var reply: UnsafeMutableRawPointer?
+      guard redisGetReply(context, &reply) == REDIS_OK else { return try take(nil) }
+      return try take(reply)
+    }
+  }
+
+  private func take(_ reply: UnsafeMutableRawPointer?) throws -> RedisReply {
+    guard let reply else {
+      let isLate = context.pointee.err == REDIS_ERR_IO && (errno == EAGAIN || errno == EWOULDBLOCK)
+      throw RedisSilence(
+        fault(isLate ? "no answer within \(Self.answerS) s" : "the connection is lost: \(reason)"))
+    }
+    defer { freeReplyObject(reply) }
+    return RedisReply(UnsafePointer(reply.assumingMemoryBound(to: redisReply.self)))
+  }
+}
+
+/// Redis answers that it does not do it. The connection goes on.
+struct RedisRefusal: Error, CustomStringConvertible {
+  var name: String
+  var words: String
+  var description: String { "\(name): \(words)" }
+}
+
+/// There is no answer.
+struct RedisSilence: Error, CustomStringConvertible {
+  var fault: QueueFault
+  var description: String { fault.description }
+
+  init(_ fault: QueueFault) { self.fault = fault }
+}
+
+/// The connections of a queue: as many as there are threads that ask at the same time.
+final class RedisConnections: Sendable {
+  private struct State {
+    var idle: [RedisConnection] = []
+    /// No connection is tried before this, by the steady clock.
+    var notBefore: Int64 = 0
+    var pauseMS: Int64 = 0
+    var lastFault: QueueFault?
+  }
+
+  private static let firstPauseMS: Int64 = 100
+  private static let longestPauseMS: Int64 = 3000
+
+  let address: RedisAddress
+  private let state = Mutex(State())
+
+  init(_ address: RedisAddress) { self.address = address }
+
+  /// Acts on a connection that nobody else uses meanwhile. One that was lost while it was idle is
+  /// found by that: `act` may be called a second time, on a new connection, if `isRepeatable`.
+  func use<Value>(isRepeatable: Bool, _ act: (RedisConnection) throws -> Value) throws -> Value {
+    if let connection = takeIdle() {
+      do {
+        return try run(act, on: connection)
+      } catch let silence as RedisSilence {
+        // The others have been idle for as long.
+        drop()
+        guard isRepeatable else { throw silence.fault }
+      }
+    }
+    do {
+      return try run(act, on: try connect())
+    } catch let silence as RedisSilence {
+      drop()
+      throw silence.fault
+    }
+  }
+
+  private func run<Value>(
+    _ act: (RedisConnection) throws -> Value, on connection: RedisConnection
+  ) throws -> Value {
+    do {
+      let value = try act(connection)
+      putBack(connection)
+      return value
+    } catch let silence as RedisSilence {
+      throw silence
+    } catch {
+      putBack(connection)
+      throw (error as? RedisRefusal).map { QueueFault(description: $0.description) } ?? error
+    }
+  }
+
+  private func takeIdle() -> RedisConnection? {
+    state.withLock { $0.idle.popLast() }
+  }
+
+  private func putBack(_ connection: RedisConnection) {
+    state.withLock { $0.idle.append(connection) }
+  }
+
+  private func drop() { state.withLock { $0.idle = [] } }
+
+  /// After a failure there is a pause, in which nobody waits: each gets the last fault at once.
+  private func connect() throws -> RedisConnection {
+    let now = RelayClock.steady
+    if let fault = state.withLock({ $0.notBefore > now ? $0.lastFault : nil }) { throw fault }
+    do {
+      let connection = try RedisConnection(address)
+      state.withLock { $0.pauseMS = 0 }
+      return connection
+    } catch {
+      let fault =
+        (error as? QueueFault) ?? (error as? RedisSilence)?.fault
+        ?? QueueFault(description: "\(error)")
+      state.withLock {
+        $0.pauseMS = min(Self.longestPauseMS, max(Self.firstPauseMS, 2 * $0.pauseMS))
+        $0.notBefore = RelayClock.steady + $0.pauseMS
+        $0.lastFault = fault
+      }
+      throw fault
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import Foundation
+
+extension RedisQueue {
+  /// How long the one who makes a token has for it, before another tries.
+  private static let makingMS: Int64 = 5000
+  /// Clocks that differ by less are the same to us.
+  private static let toleranceMS: Int64 = 2000
+  /// The service takes a token for an hour: nothing is left behind after that.
+  private static let keptMS = 3_600_000
+
+  /// Stores it, if the one who made it is still the one to do so.
+  private static let store = """
+    if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+    redis.call('HSET', KEYS[1], 'token', ARGV[2], 'made', ARGV[3])
+    redis.call('PEXPIRE', KEYS[1], ARGV[4])
+    redis.call('DEL', KEYS[2])
+    return 1
+    """
+  private static let release = """
+    if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+    return 1
+    """
+
+  package func providerToken(
+    team: String, key: String, madeAfter oldest: Int64, at now: Int64, make: () throws -> String
+  ) throws -> SharedToken {
+    let place = "apns:jwt:{\(team):\(key)}"
+    let lock = place + ":maker"
+    let limit = RelayClock.steady + 2 * Self.makingMS
+    while true {
+      if let token = try storedToken(place, oldest, now) { return token }
+      let mark = UUID().uuidString
+      if try demand(RedisCommand("SET", lock, mark, "NX", "PX", "\(Self.makingMS)")).text == "OK" {
+        do {
+          // Another may have made it between the look and the lock.
+          if let token = try storedToken(place, oldest, now) {
+            _ = try demand(RedisCommand("EVAL", Self.release, "1", lock, mark))
+            return token
+          }
+          let text = try make()
+          let reply = try demand(
+            RedisCommand(
+              "EVAL", Self.store, "2", place, lock, mark, text, "\(try shared(now))",
+              "\(Self.keptMS)"))
+          if reply.number == 1 { return SharedToken(text: text, made: now) }
+        } catch {
+          _ = try? demand(RedisCommand("EVAL", Self.release, "1", lock, mark))
+          throw error
+        }
+      } else {
+        usleep(10_000)
+      }
+      if RelayClock.steady > limit {
+        throw QueueFault(
+          description: "\(connections.address.name): another relay has been making the provider "
+            + "token for \(2 * Self.makingMS / 1000) s")
+      }
+    }
+  }
+
+  private func storedToken(_ place: String, _ oldest: Int64, _ now: Int64) throws -> SharedToken? {
+    let values = try demand(RedisCommand("HMGET", place, "token", "made")).list
+    guard values.count == 2, let text = values[0].text, let time = values[1].number else {
+      return nil
+    }
+    let made = time - (try shared(0))
+    // One from the future is not to be trusted: the clock was set back.
+    guard made > oldest, made <= now + Self.toleranceMS else { return nil }
+    return SharedToken(text: text, made: made)
+  }
+
+  private func demand(_ command: RedisCommand) throws -> RedisReply {
+    try connections.use(isRepeatable: true) { try $0.demand(command) }
+  }
+}

@@ -1,0 +1,279 @@
+import Foundation
+import Synchronization
+
+/// The queue in Redis Streams, for relays and producers on any number of machines. Each change is a
+/// script, which Redis runs as a whole.
+package final class RedisQueue: QueueEngine {
+  private struct Seats {
+    /// The ids that each worker has, by their bytes: to Swift é is é however it is written.
+    var ids: [WorkerSeat: Set<[UInt8]>] = [:]
+    /// Workers that may have been given entries by an answer that was lost.
+    var doubtful: Set<WorkerSeat> = []
+  }
+
+  static let apps = "apns:apps"
+
+  let connections: RedisConnections
+  /// What the one who runs this Redis should know, such as that it forgets everything when it ends.
+  package let warnings: [String]
+  private let seats = Mutex(Seats())
+
+  package init(_ address: RedisAddress) throws {
+    let connections = RedisConnections(address)
+    self.connections = connections
+    warnings = try RedisCondition(connections).warnings
+  }
+
+  // MARK: Scripts
+
+  private static func keys(_ app: String) -> [String] {
+    RedisScript.keys.map { "apns:{\(app)}:\($0)" }
+  }
+
+  /// `arguments` are the command's words behind the keys.
+  private func run(
+    _ script: RedisScript, app: String, isRepeatable: Bool = true,
+    _ arguments: (inout RedisCommand) -> Void
+  ) throws -> RedisReply {
+    func command(_ name: String, _ text: String) -> RedisCommand {
+      let keys = Self.keys(app)
+      var command = RedisCommand(name, text, "\(keys.count)")
+      for key in keys { command.add(key) }
+      arguments(&command)
+      return command
+    }
+    let byHash = command("EVALSHA", script.hash)
+    return try connections.use(isRepeatable: isRepeatable) { connection in
+      let reply = try connection.ask(byHash)
+      guard case .error(let words) = reply else { return reply }
+      guard words.hasPrefix("NOSCRIPT") else {
+        throw RedisRefusal(name: connections.address.name, words: words)
+      }
+      return try connection.demand(command("EVAL", script.text))
+    }
+  }
+
+  /// The clock of Redis is the same for all relays: each counts by it, as far as it differs by a
+  /// second or more.
+  func shared(_ time: Int64) throws -> Int64 {
+    try connections.use(isRepeatable: true) { time + $0.aheadMS }
+  }
+
+  private func ask(_ commands: [RedisCommand]) throws -> [RedisReply] {
+    try connections.use(isRepeatable: true) { connection in
+      try connection.ask(commands).map { reply in
+        if case .error(let words) = reply {
+          throw RedisRefusal(name: connections.address.name, words: words)
+        }
+        return reply
+      }
+    }
+  }
+
+  private func knownApps() throws -> [String] {
+    try ask([RedisCommand("SMEMBERS", Self.apps)])[0].list.compactMap(\.text).sorted()
+  }
+
+  // MARK: Workers
+
+  package func join(app: String, named name: String, at now: Int64) throws -> WorkerSeat {
+    _ = try ask([RedisCommand("SADD", Self.apps, app)])
+    let said = "\(try shared(now)) \(ProcessMark.own) \(name)"
+    let reply = try run(.join, app: app) { $0.add(said) }
+    guard let number = reply.number else { throw strange("join") }
+    return WorkerSeat(number: number, app: app)
+  }
+
+  package func renew(_ seat: WorkerSeat, at now: Int64) throws -> Bool {
+    let time = try shared(now)
+    let reply = try run(.renew, app: seat.app) {
+      $0.add(seat.number)
+      $0.add(time)
+    }
+    if reply.number == 1 { return true }
+    forget(seat)
+    return false
+  }
+
+  package func leave(_ seat: WorkerSeat, saying line: String, at now: Int64) throws {
+    _ = try release(seat, saidLast: "", "\(TimeText.of(now)) \(line)")
+    forget(seat)
+  }
+
+  private func forget(_ seat: WorkerSeat) {
+    seats.withLock {
+      $0.ids[seat] = nil
+      $0.doubtful.remove(seat)
+    }
+  }
+
+  package func reclaim(silentSince: Int64, at now: Int64) throws -> Int {
+    let limit = try shared(silentSince)
+    let apps = try knownApps()
+    guard !apps.isEmpty else { return 0 }
+    let replies = try ask(apps.map { RedisCommand("HGETALL", "apns:{\($0)}:workers") })
+    var count = 0
+    for (app, reply) in zip(apps, replies) {
+      for (number, said) in reply.pairs {
+        let parts = said.split(separator: " ", maxSplits: 2)
+        guard parts.count == 3, let number = Int64(number), let heard = Int64(parts[0])
+        else { continue }
+        let isDead = ProcessMark.isDead(String(parts[1]))
+        guard isDead || heard < limit else { continue }
+        count += try release(
+          WorkerSeat(number: number, app: app), saidLast: said,
+          "\(TimeText.of(now)) worker \(number) (\(parts[2])) "
+            + "\(isDead ? "died" : "fell silent") with it")
+      }
+    }
+    return count
+  }
+
+  private func release(_ seat: WorkerSeat, saidLast: String, _ line: String) throws -> Int {
+    let reply = try run(.release, app: seat.app) {
+      $0.add(seat.number)
+      $0.add(saidLast)
+      $0.add(line)
+    }
+    guard let count = reply.number else { throw strange("release") }
+    return Int(count)
+  }
+
+  // MARK: Entries
+
+  package func claim(_ seat: WorkerSeat, room: Int, at now: Int64) throws -> [Entry] {
+    guard room > 0 else { return [] }
+    if seats.withLock({ $0.doubtful.contains(seat) }) { try reconcile(seat) }
+    let time = try shared(now)
+    let reply: RedisReply
+    do {
+      // Not repeated by itself: nobody knows whether the first one gave the worker something.
+      reply = try run(.claim, app: seat.app, isRepeatable: false) {
+        $0.add(seat.number)
+        $0.add(time)
+        $0.add(room)
+      }
+    } catch {
+      _ = seats.withLock { $0.doubtful.insert(seat) }
+      throw error
+    }
+    let entries = try reply.list.map { try entry($0, app: seat.app) }
+    guard !entries.isEmpty else { return [] }
+    seats.withLock { seats in
+      for entry in entries { seats.ids[seat, default: []].insert(Array(entry.content.id.utf8)) }
+    }
+    return entries
+  }
+
+  private func reconcile(_ seat: WorkerSeat) throws {
+    let ids = seats.withLock { $0.ids[seat] ?? [] }
+    _ = try run(.reconcile, app: seat.app) {
+      $0.add(seat.number)
+      for id in ids { $0.add(String(decoding: id, as: UTF8.self)) }
+    }
+    _ = seats.withLock { $0.doubtful.remove(seat) }
+  }
+
+  private func entry(_ reply: RedisReply, app: String) throws -> Entry {
+    let parts = reply.list
+    guard parts.count == 7, let place = parts[0].text, let id = parts[1].text,
+      let deliveries = parts[2].number, let answers = parts[3].number,
+      let answered = parts[4].text, let idFault = parts[5].text
+    else { throw strange("claim") }
+    let (content, fault) = RedisEntry.content(of: parts[6].list, id: id, app: app)
+    return Entry(
+      number: RedisEntry.number(of: place), content: content, deliveries: Int(deliveries),
+      answers: Int(answers), answered: Set(answered.split(separator: ",").compactMap { Int($0) }),
+      fault: idFault.isEmpty ? fault : idFault)
+  }
+
+  package func enqueue(_ entries: [NewEntry], at now: Int64) throws -> Int {
+    for entry in entries {
+      guard (1...NewEntry.longestID).contains(entry.id.unicodeScalars.count) else {
+        throw QueueFault(
+          description: "the id '\(entry.id)' does not have 1 to \(NewEntry.longestID) characters")
+      }
+      guard (entry.token == nil) != (entry.tokens == nil) else {
+        throw QueueFault(description: "\(entry.id): give either token or tokens")
+      }
+    }
+    var count = 0
+    for (app, entries) in Dictionary(grouping: entries, by: \.app) {
+      _ = try ask([RedisCommand("SADD", Self.apps, app)])
+      let reply = try run(.enqueue, app: app) {
+        for entry in entries { RedisEntry.add(entry, to: &$0) }
+      }
+      guard let added = reply.number else { throw strange("enqueue") }
+      count += Int(added)
+    }
+    return count
+  }
+
+  // MARK: Outcomes
+
+  package func record(_ verdicts: [Verdict], by seat: WorkerSeat, at now: Int64) throws {
+    guard !verdicts.isEmpty else { return }
+    let ahead = try shared(0)
+    _ = try run(.record, app: seat.app) { command in
+      command.add(seat.number)
+      command.add(now)
+      for verdict in verdicts { RedisEntry.add(verdict, ahead: ahead, at: now, to: &command) }
+    }
+    seats.withLock { seats in
+      for verdict in verdicts where verdict.next != .held {
+        seats.ids[seat]?.remove(Array(verdict.id.utf8))
+      }
+    }
+  }
+
+  package func trim(before: Int64) throws -> Int {
+    var total = 0
+    for app in try knownApps() {
+      var from = "-"
+      while true {
+        // A part at a time: others want to be served meanwhile.
+        let reply = try run(.trim, app: app) {
+          $0.add(before)
+          $0.add(from)
+        }.list
+        guard reply.count == 2, let count = reply[0].number, let last = reply[1].text else {
+          throw strange("trim")
+        }
+        total += Int(count)
+        if last.isEmpty { break }
+        from = "(\(last)"
+      }
+    }
+    return total
+  }
+
+  // MARK: The rest
+
+  package func depths(at now: Int64) throws -> [String: QueueDepth] {
+    let time = try shared(now)
+    var all: [String: QueueDepth] = [:]
+    for app in try knownApps() {
+      let reply = try run(.depths, app: app) { $0.add(time) }.list
+      guard reply.count == 5 else { throw strange("depths") }
+      var depth = QueueDepth()
+      depth.waiting = Int(reply[0].number ?? 0)
+      depth.later = Int(reply[1].number ?? 0)
+      depth.held = Int(reply[2].number ?? 0)
+      depth.dead = Int(reply[3].number ?? 0)
+      if let oldest = reply[4].text, let made = Int64(oldest.prefix { $0 != "-" }) {
+        depth.ageS = Int(max(0, time - made) / 1000)
+      }
+      all[app] = depth
+    }
+    return all
+  }
+
+  package func check() throws {
+    // A write that leaves nothing behind.
+    _ = try ask([RedisCommand("SET", "apns:check", "1", "PX", "1")])
+  }
+
+  func strange(_ what: String) -> QueueFault {
+    QueueFault(description: "\(connections.address.name): no answer of a relay's queue to \(what)")
+  }
+}

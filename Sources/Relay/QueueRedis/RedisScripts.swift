@@ -1,0 +1,237 @@
+import COpenSSL
+
+/// A script that Redis runs as a whole, with nothing in between. It is sent by its hash; by its
+/// text where Redis does not know it yet.
+struct RedisScript: Sendable {
+  let text: String
+  let hash: String
+
+  init(_ body: String) {
+    text = Self.start + body
+    let bytes = Array(text.utf8)
+    var digest = [UInt8](repeating: 0, count: 20)
+    EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha1(), nil)
+    hash = digest.map { byte in
+      let digits = String(byte, radix: 16)
+      return digits.count == 1 ? "0\(digits)" : digits
+    }.joined()
+  }
+
+  /// The keys of an app. They have one hash tag, so that a cluster keeps them together.
+  static let keys = [
+    "in", "out", "gone", "dead", "later", "ids", "stories", "answers", "workers", "readers",
+    "seats",
+  ]
+
+  /// What all scripts begin with.
+  ///
+  /// `ids` has a text for each id: `owner|last|positions`. The owner is the stream's number of its
+  /// entry, or "." once all is done; last is the number of its last outcome; positions have an
+  /// outcome, each with a comma on both sides.
+  private static let start = #"""
+    local input, out, gone, dead, later, ids, stories, answers, workers, readers, seats = unpack(KEYS)
+    local call = redis.call
+
+    local function known(id)
+      local text = call('HGET', ids, id)
+      if text then return string.match(text, '^([^|]*)|([^|]*)|(.*)$') end
+    end
+
+    local function know(id, owner, last, positions)
+      call('HSET', ids, id, owner .. '|' .. last .. '|' .. positions)
+    end
+
+    -- The group, of which each worker is a consumer. The consumer "waiting" has what was claimed
+    -- once and waits for another worker: its entries are in "later".
+    local function ensure_group()
+      local summary = redis.pcall('XPENDING', input, 'relay')
+      if summary.err then
+        if not string.find(summary.err, 'NOGROUP', 1, true) then error(summary.err, 0) end
+        call('XGROUP', 'CREATE', input, 'relay', '0', 'MKSTREAM')
+      end
+    end
+
+    local function forget(entry)
+      call('XACK', input, 'relay', entry)
+      call('XDEL', input, entry)
+      call('ZREM', later, entry)
+      call('HDEL', stories, entry)
+      call('HDEL', answers, entry)
+    end
+
+    -- Its place among those that wait for another worker: before new ones, in the order in which
+    -- they came. Those that wait for a time have that time, so they are above 0.
+    local function again(entry)
+      return string.format('%.0f', tonumber(string.match(entry, '^%d+')) - 1e15)
+    end
+
+    local function put_back(entry, deliveries, place, line)
+      call('XCLAIM', input, 'relay', 'waiting', 0, entry, 'RETRYCOUNT', deliveries, 'JUSTID')
+      call('ZADD', later, place, entry)
+      if line ~= '' then
+        local before = call('HGET', stories, entry)
+        call('HSET', stories, entry, before and before .. '\n' .. line or line)
+      end
+    end
+
+    -- All that a worker holds.
+    local function release(seat, line)
+      local count = 0
+      while true do
+        local held = call('XPENDING', input, 'relay', '-', '+', 500, seat)
+        for _, one in ipairs(held) do put_back(one[1], one[4], again(one[1]), line) end
+        count = count + #held
+        if #held < 500 then break end
+      end
+      call('XGROUP', 'DELCONSUMER', input, 'relay', seat)
+      call('HDEL', workers, seat)
+      return count
+    end
+
+    """#
+
+  /// ARGV: what is said of the worker.
+  static let join = RedisScript(
+    #"""
+    ensure_group()
+    local seat = call('INCR', seats)
+    call('HSET', workers, seat, ARGV[1])
+    return seat
+    """#)
+
+  /// ARGV: seat, time.
+  static let renew = RedisScript(
+    #"""
+    local said = call('HGET', workers, ARGV[1])
+    if not said then return 0 end
+    call('HSET', workers, ARGV[1], (string.gsub(said, '^%d+', ARGV[2])))
+    return 1
+    """#)
+
+  /// ARGV: seat, what the worker said last or nothing, a line for the stories.
+  static let release = RedisScript(
+    #"""
+    local said = call('HGET', workers, ARGV[1])
+    if not said or (ARGV[2] ~= '' and said ~= ARGV[2]) then return 0 end
+    ensure_group()
+    return release(ARGV[1], ARGV[3])
+    """#)
+
+  /// What a worker was given and never got: it goes back, as if it had not been claimed.
+  /// ARGV: seat, and the ids that it has.
+  static let reconcile = RedisScript(
+    #"""
+    if call('HEXISTS', workers, ARGV[1]) == 0 then return 0 end
+    ensure_group()
+    local has = {}
+    for index = 2, #ARGV do
+      local owner = known(ARGV[index])
+      if owner then has[owner] = true end
+    end
+    local count, from = 0, '-'
+    while true do
+      local held = call('XPENDING', input, 'relay', from, '+', 500, ARGV[1])
+      for _, one in ipairs(held) do
+        if not has[one[1]] then
+          put_back(one[1], math.max(0, one[4] - 1), again(one[1]), '')
+          count = count + 1
+        end
+      end
+      if #held < 500 then return count end
+      from = '(' .. held[#held][1]
+    end
+    """#)
+
+  /// ARGV: for each entry its id, how many arguments it has, and those.
+  static let enqueue = RedisScript(
+    #"""
+    local count, at = 0, 1
+    while at <= #ARGV do
+      local id, size = ARGV[at], tonumber(ARGV[at + 1])
+      if call('HEXISTS', ids, id) == 0 then
+        local entry = call('XADD', input, '*', unpack(ARGV, at + 2, at + 1 + size))
+        know(id, entry, '', '')
+        count = count + 1
+      end
+      at = at + 2 + size
+    end
+    return count
+    """#)
+
+  /// ARGV: before when, those behind which outcome. How many were removed, and behind which to go on.
+  static let trim = RedisScript(
+    #"""
+    local function parts(number)
+      local time, count = string.match(number, '^(%d+)%-?(%d*)$')
+      return tonumber(time or 0), tonumber(count ~= '' and count or 0) or 0
+    end
+    local function is_behind(one, other)
+      local a, b = parts(one)
+      local c, d = parts(other)
+      return a > c or (a == c and b > d)
+    end
+
+    -- The first outcome that a reader has yet to read, or is about to: a reader is a line in
+    -- "readers", or a consumer group of the stream.
+    local limit
+    local function keep_behind(number)
+      if not limit or is_behind(limit, number) then limit = number end
+    end
+    local seen = call('HVALS', readers)
+    for _, number in ipairs(seen) do keep_behind(number) end
+    if call('EXISTS', out) == 1 then
+      for _, one in ipairs(call('XINFO', 'GROUPS', out)) do
+        local group = {}
+        for index = 1, #one, 2 do group[one[index]] = one[index + 1] end
+        keep_behind(group['last-delivered-id'])
+        if group['pending'] > 0 then
+          local first = call('XPENDING', out, group['name'])[2]
+          local time, count = parts(first)
+          -- The one before it is the last that was read.
+          keep_behind(count > 0 and string.format('%.0f-%.0f', time, count - 1)
+            or string.format('%.0f-18446744073709551615', time - 1))
+        end
+      end
+    end
+
+    local removed, last = 0, ''
+    for _, one in ipairs(call('XRANGE', out, ARGV[2], '+', 'COUNT', 1000)) do
+      local number, fields = one[1], one[2]
+      local content = {}
+      for index = 1, #fields, 2 do content[fields[index]] = fields[index + 1] end
+      if tonumber(content['at'] or 0) >= tonumber(ARGV[1]) then break end
+      if limit and is_behind(number, limit) then break end
+      last = number
+      local owner, newest
+      if content['id'] then owner, newest = known(content['id']) end
+      if not owner or owner == '.' then
+        call('XDEL', out, number)
+        if newest == number then call('HDEL', ids, content['id']) end
+        removed = removed + 1
+      end
+    end
+    return {removed, last}
+    """#)
+
+  /// ARGV: the time. Waiting, later, held and dead ones, and when the oldest that waits was made.
+  static let depths = RedisScript(
+    #"""
+    ensure_group()
+    local pending = call('XPENDING', input, 'relay')[1]
+    local again = call('ZCOUNT', later, '-inf', '(0')
+    local all = call('ZCARD', later)
+    local oldest = call('ZRANGEBYSCORE', later, '-inf', '(0', 'LIMIT', 0, 1)[1] or ''
+    if oldest == '' then
+      for _, one in ipairs(call('XINFO', 'GROUPS', input)) do
+        local group = {}
+        for index = 1, #one, 2 do group[one[index]] = one[index + 1] end
+        if group['name'] == 'relay' then
+          local first = call('XRANGE', input, '(' .. group['last-delivered-id'], '+', 'COUNT', 1)[1]
+          if first then oldest = first[1] end
+        end
+      end
+    end
+    return {math.max(0, call('XLEN', input) - pending) + again, all - again,
+      math.max(0, pending - all), call('XLEN', dead), oldest}
+    """#)
+}
