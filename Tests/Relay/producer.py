@@ -9,6 +9,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Simulator"))
 
+import redis_queue  # noqa: E402
 from relaying import identifier, token  # noqa: E402
 
 
@@ -26,6 +27,10 @@ def plan(seed, count):
 
 def main(queue, seed, count):
     chance = random.Random()
+    if queue.startswith("unix:"):
+        entries = [redis_queue.fields(entry) for entry in plan(seed, count)]
+        redis_queue.add_all(queue, entries, chance, lambda done: print(done, flush=True))
+        return
     database = sqlite3.connect(queue, timeout=60, isolation_level=None)
     entries, done = plan(seed, count), 0
     while done < len(entries):

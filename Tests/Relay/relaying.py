@@ -38,6 +38,7 @@ class Queue:
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
+        self.setting = {"file": str(self.path)}
         if not self.path.exists():
             schema = subprocess.run([relay_program(), "--print-schema"], check=True, capture_output=True, text=True).stdout
             with self.open() as database:
@@ -71,6 +72,16 @@ class Queue:
 
     def is_empty(self):
         return self.value("SELECT NOT EXISTS (SELECT 1 FROM entries)") == 1
+
+    def entries_so_far(self):
+        """Those that wait or are held, and those that are done."""
+        return self.value("SELECT (SELECT count(*) FROM entries) + (SELECT count(DISTINCT id) FROM outcomes)")
+
+    def outcomes_so_far(self):
+        return self.value("SELECT count(*) FROM outcomes")
+
+    def outcomes(self):
+        return self.rows("SELECT id, position, token, outcome, deliveries, at FROM outcomes")
 
     def counts(self):
         return dict(self.rows("SELECT outcome, count(*) FROM outcomes GROUP BY outcome"))
@@ -112,7 +123,7 @@ class Relay:
             "credentials": {"certificate": ready["provider"], "ca": ready["ca"]},
         }
         everything = {
-            "queue": {"file": str(self.queue.path), "poll_ms": 5} | self.settings,
+            "queue": self.queue.setting | {"poll_ms": 5} | self.settings,
             "status": {"port": 0, "port_file": str(self.port_file)},
             "log": {"level": "debug"},
             "drain_s": self.drain_s,

@@ -66,10 +66,16 @@ def test_producer(language, start, relay, queue, tmp_path):
     assert ran.returncode != 0 and "entries" in ran.stderr + ran.stdout
 
 
-def test_quickstart_prints_what_its_readme_shows():
-    ran = subprocess.run([EXAMPLES / "quickstart"], capture_output=True, text=True, timeout=600)
+@pytest.mark.parametrize("options", [[], ["--redis"]], ids=["file", "redis"])
+def test_quickstart_prints_what_its_readme_shows(options):
+    if options and not shutil.which("redis-server"):
+        pytest.skip("redis-server is not here (Debian: redis-server)")
+    ran = subprocess.run([EXAMPLES / "quickstart", *options], capture_output=True, text=True, timeout=600)
     assert ran.returncode == 0, ran
     shown = re.search(r"```text\n(.*?)```", (EXAMPLES / "README.md").read_text(), re.S)[1]
+    if options:
+        shown = shown.replace("== relay.yaml", "== starting redis-server\n\n== relay.yaml")
+        shown = shown.replace("file: queue.db", "redis: { url: 'unix:WORK/redis.sock' }")
     pattern = ".*".join(re.escape(part) for part in shown.strip().split("…"))
     assert re.fullmatch(pattern, ran.stdout.strip(), re.S), ran.stdout
 

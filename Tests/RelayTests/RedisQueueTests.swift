@@ -167,6 +167,20 @@ final class RedisQueueTests: QueueRules {
     }
   }
 
+  func testWhoCouldNotBeHeardIsNotSilent() throws {
+    let queue = try open(place)
+    _ = try queue.enqueue([entry("a")], at: now)
+    XCTAssertEqual(try queue.claim(join(queue), room: 9, at: now).count, 1)
+    server.kill()
+    XCTAssertThrowsError(try queue.check())
+    try server.start()
+    try waitUntilItAnswers(queue)
+    // A lease of 100 s, and Redis was away for 200 s.
+    XCTAssertEqual(try queue.reclaim(silentSince: now + 100_000, at: now + 200_000), 0)
+    XCTAssertEqual(try queue.reclaim(silentSince: now + 199_999, at: now + 299_999), 0)
+    XCTAssertEqual(try queue.reclaim(silentSince: now + 200_001, at: now + 300_001), 1)
+  }
+
   func testWhatALostAnswerGaveComesAgainAtOnce() throws {
     let queue = try open(place)
     _ = try queue.enqueue([entry("a"), entry("b"), entry("c")], at: now)

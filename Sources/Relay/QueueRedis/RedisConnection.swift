@@ -9,8 +9,9 @@ final class RedisConnection: @unchecked Sendable {
 
   private let context: UnsafeMutablePointer<redisContext>
   private let name: String
-  /// How far the clock of Redis is before this machine's, in whole seconds, as milliseconds.
-  private(set) var aheadMS: Int64 = 0
+  private static let clockMS: Int64 = 10_000
+  private var aheadMS: Int64 = 0
+  private var nextLook: Int64 = 0
 
   init(_ address: RedisAddress) throws {
     Self.ignorePipes
@@ -46,10 +47,19 @@ final class RedisConnection: @unchecked Sendable {
     if address.database != 0 {
       _ = try demand(RedisCommand("SELECT", "\(address.database)"))
     }
+    _ = try ahead()
+  }
+
+  /// How far the clock of Redis is before this machine's, in whole seconds, as milliseconds. It is
+  /// asked now and then: clocks are set.
+  func ahead() throws -> Int64 {
+    guard RelayClock.steady >= nextLook else { return aheadMS }
     let time = try demand(RedisCommand("TIME")).list.compactMap(\.number)
     guard time.count == 2 else { throw fault("it does not tell its time") }
     let difference = Double(time[0] * 1000 + time[1] / 1000 - RelayClock.now)
     aheadMS = Int64((difference / 1000).rounded()) * 1000
+    nextLook = RelayClock.steady + Self.clockMS
+    return aheadMS
   }
 
   private var reason: String {
@@ -121,6 +131,7 @@ final class RedisConnections: Sendable {
     var notBefore: Int64 = 0
     var pauseMS: Int64 = 0
     var lastFault: QueueFault?
+    var wasLost = false
   }
 
   private static let firstPauseMS: Int64 = 100
@@ -161,7 +172,12 @@ final class RedisConnections: Sendable {
     } catch let silence as RedisSilence {
       throw silence
     } catch {
-      putBack(connection)
+      if let refusal = error as? RedisRefusal, refusal.words.hasPrefix("READONLY") {
+        // It was the first of its replicas, and another is now: the address may lead there.
+        drop()
+      } else {
+        putBack(connection)
+      }
       throw (error as? RedisRefusal).map { QueueFault(description: $0.description) } ?? error
     }
   }
@@ -174,7 +190,20 @@ final class RedisConnections: Sendable {
     state.withLock { $0.idle.append(connection) }
   }
 
-  private func drop() { state.withLock { $0.idle = [] } }
+  private func drop() {
+    state.withLock {
+      $0.idle = []
+      $0.wasLost = true
+    }
+  }
+
+  /// Whether Redis was out of reach since this was asked last.
+  func takeLoss() -> Bool {
+    state.withLock { state in
+      defer { state.wasLost = false }
+      return state.wasLost
+    }
+  }
 
   /// After a failure there is a pause, in which nobody waits: each gets the last fault at once.
   private func connect() throws -> RedisConnection {
@@ -189,6 +218,7 @@ final class RedisConnections: Sendable {
         (error as? QueueFault) ?? (error as? RedisSilence)?.fault
         ?? QueueFault(description: "\(error)")
       state.withLock {
+        $0.wasLost = true
         $0.pauseMS = min(Self.longestPauseMS, max(Self.firstPauseMS, 2 * $0.pauseMS))
         $0.notBefore = RelayClock.steady + $0.pauseMS
         $0.lastFault = fault

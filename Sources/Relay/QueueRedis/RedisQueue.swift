@@ -17,6 +17,8 @@ package final class RedisQueue: QueueEngine {
   /// What the one who runs this Redis should know, such as that it forgets everything when it ends.
   package let warnings: [String]
   private let seats = Mutex(Seats())
+  /// Since when Redis can be reached again; nil: all the time.
+  private let backSince = Mutex<Int64?>(nil)
 
   package init(_ address: RedisAddress) throws {
     let connections = RedisConnections(address)
@@ -56,7 +58,7 @@ package final class RedisQueue: QueueEngine {
   /// The clock of Redis is the same for all relays: each counts by it, as far as it differs by a
   /// second or more.
   func shared(_ time: Int64) throws -> Int64 {
-    try connections.use(isRepeatable: true) { time + $0.aheadMS }
+    try connections.use(isRepeatable: true) { time + (try $0.ahead()) }
   }
 
   private func ask(_ commands: [RedisCommand]) throws -> [RedisReply] {
@@ -108,7 +110,12 @@ package final class RedisQueue: QueueEngine {
   }
 
   package func reclaim(silentSince: Int64, at now: Int64) throws -> Int {
-    let limit = try shared(silentSince)
+    var limit = try shared(silentSince)
+    if connections.takeLoss() { backSince.withLock { $0 = now } }
+    // While Redis could not be reached everybody was silent: the living need their time to say so.
+    if let since = backSince.withLock({ $0 }), silentSince < since, since <= now {
+      limit = .min
+    }
     let apps = try knownApps()
     guard !apps.isEmpty else { return 0 }
     let replies = try ask(apps.map { RedisCommand("HGETALL", "apns:{\($0)}:workers") })

@@ -1,0 +1,151 @@
+"""A relay whose queue is in Redis: what differs from a file."""
+
+import contextlib
+import json
+import subprocess
+import time
+
+import pytest
+
+from redis_queue import Client, RedisQueue, Server
+from relaying import identifier, pushes, relay_program, token, wait_until
+
+pytestmark = pytest.mark.skipif(not Server.is_here(), reason="redis-server is not here (Debian: redis-server)")
+
+
+@pytest.fixture
+def server(tmp_path):
+    server = Server(tmp_path)
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def queue(server):
+    return RedisQueue(server)
+
+
+def test_each_kind_of_end(start, relay, queue):
+    simulator = start()
+    simulator.control("POST", "/unregistered", {"token": token(2)})
+    simulator.control("PUT", "/faults", {"bad_tokens": [token(3)]})
+    hour = int(time.time()) + 3600
+    queue.add(
+        {"id": identifier("one"), "token": token(1), "collapse_id": "c", "priority": 5, "push_type": "alert", "expiry": hour},
+        {"id": "gone", "token": token(2)},
+        {"id": "bad", "token": token(3)},
+        {"id": "no hex", "token": "zz"},
+        {"id": "no token"},
+        {"id": "no number", "token": token(4), "expiry": "tomorrow"},
+        {"id": "no text", "token": token(4), "payload": b"\xff"},
+        {"id": "too late", "token": token(6), "deadline": 1700000000},
+        {"id": "many", "payload": '{"aps":{"alert":"Hello {{name}}"}}',
+         "tokens": json.dumps([{"token": token(8), "name": "Zoë"}, token(9), {"token": token(3), "name": "x"}])},
+    )
+    one = relay(simulator, queue=queue).start().wait_ready()
+    one.wait_done()
+    ends = {name: [(outcome, reason) for _, outcome, reason in all] for name, all in queue.ends().items()}
+    assert ends == {
+        identifier("one"): [("accepted", "")],
+        "gone": [("rejected", "Unregistered")],
+        "bad": [("rejected", "BadDeviceToken")],
+        "no hex": ends["no hex"],
+        "no token": [("refused", "the entry has no token")],
+        "no number": [("refused", "expiry must be a whole number")],
+        "no text": [("refused", "payload is no text in UTF-8")],
+        "too late": [("expired", "its time was over")],
+        "many": [("accepted", ""), ("refused", "{{name}} is missing"), ("rejected", "BadDeviceToken")],
+    }
+    assert [outcome for outcome, _ in ends["no hex"]] == ["refused"]
+    assert queue.ask("ZRANGE", "apns:{shop}:gone", 0, -1) == [token(2)]
+    first = next(push for push in pushes(simulator) if push["token"] == token(1))
+    assert (first["apns_id"], first["collapse_id"], first["priority"]) == (identifier("one"), "c", "5")
+    assert one.metric('apns_relay_entries{app="shop",state="waiting"}') in (0, None)
+    one.stop()
+    assert queue.ask("HLEN", "apns:{shop}:workers") == 0
+
+
+def test_redis_is_killed_and_nothing_is_lost_or_sent_twice(start, relay, queue, server):
+    simulator = start(faults={"answer_delay_ms": [0, 20]})
+    one = relay(simulator, queue=queue, app={"limits": {"window": 50}})
+    queue.add(*({"id": identifier(n), "token": token(n)} for n in range(600)))
+    one.start().wait_ready()
+    for many in 100, 300:
+        wait_until(lambda: queue.outcomes_so_far() >= many, "there are no outcomes")
+        server.kill()
+        one.wait_said("unix:")
+        assert one.get("/readyz")[0] == 503 and "redis.sock" in one.get("/readyz")[1]
+        assert one.get("/healthz")[0] == 200
+        server.start()
+    wait_until(queue.is_empty, "the queue does not get empty")
+    assert queue.counts() == {"accepted": 600} and len(pushes(simulator)) == 600
+    one.stop()
+
+
+def test_entries_of_a_dead_relay_are_anothers_at_once(start, relay, queue):
+    simulator = start(faults={"no_answer": 1})
+    queue.add(*({"id": f"{n}", "token": token(n)} for n in range(20)))
+    first = relay(simulator, queue=queue, name="first").start().wait_ready()
+    simulator.wait("/counters", lambda counters: counters["received"] >= 20)
+    second = relay(simulator, queue=queue, name="second").start().wait_ready()
+    simulator.control("DELETE", "/faults")
+    first.kill()
+    second.wait_done()
+    assert queue.counts() == {"accepted": 20}
+    assert {one["deliveries"] for one in queue.stream("out")} == {"2"}
+
+
+def test_later_and_dead(start, relay, queue):
+    simulator = start(faults={"bad_every": 1, "bad_reason": "TooManyRequests"})
+    queue.add({"id": "a", "token": token(1)})
+    relay(simulator, queue=queue, app={"later": {"within_s": 0, "tries": 1}}).start().wait_ready()
+    wait_until(lambda: queue.ask("ZCARD", "apns:{shop}:later") == 1, "the entry is not put off")
+    entry, due = queue.ask("ZRANGE", "apns:{shop}:later", 0, -1, "WITHSCORES")
+    assert 50 < float(due) / 1000 - time.time() < 70
+    queue.ask("ZADD", "apns:{shop}:later", 1, entry)
+    wait_until(queue.is_empty, "it does not die")
+    assert queue.ends() == {"a": [(0, "dead", "TooManyRequests")]}
+    letter, = queue.stream("dead")
+    assert (letter["id"], letter["token"], letter["deliveries"]) == ("a", token(1), "2")
+    assert letter["story"].count("TooManyRequests") == 2
+
+
+def test_a_password_is_in_a_file_and_in_no_log(start, relay, queue, server, tmp_path):
+    simulator = start()
+    (tmp_path / "password").write_text("correct horse\n")
+    queue.ask("CONFIG", "SET", "requirepass", "correct horse")
+    queue.setting = {"redis": {"url": f"unix:{server.path}", "password_file": str(tmp_path / "password")}}
+    one = relay(simulator, queue=queue).start().wait_ready()
+    with contextlib.closing(Client(server.path)) as client:
+        client.ask("AUTH", "correct horse")
+        client.ask(*queue.addition({"id": "a", "token": token(1)}))
+        wait_until(lambda: client.ask("XLEN", "apns:{shop}:out") == 1, "there is no outcome")
+    one.stop()
+
+    def run(*words):
+        return subprocess.run([relay_program(), *words, "--config", one.file], capture_output=True, text=True)
+
+    ran = run("--check")
+    assert ran.returncode == 0, ran
+    (tmp_path / "password").write_text("wrong horse\n")
+    ran = run("--check")
+    assert ran.returncode == 1 and "refuses user or password" in ran.stdout and "horse" not in ran.stdout, ran
+    ran = run("enqueue", "--app", "shop", "--alert", "x", "00")
+    assert ran.returncode == 2 and server.path in ran.stderr and "horse" not in ran.stderr, ran
+    assert "horse" not in run("--print-config").stdout and "horse" not in one.log.read_text()
+
+
+def test_enqueue(start, relay, queue, tmp_path):
+    one = relay(start(), queue=queue)
+    (tmp_path / "devices").write_text("".join(f"{token(n)}\n" for n in range(30)))
+
+    def run():
+        return subprocess.run(
+            [relay_program(), "enqueue", "--config", one.file, "--app", "shop", "--id", "sale", "--alert", "Hello",
+             "--tokens", tmp_path / "devices", "--entry", "10"], capture_output=True, text=True)
+
+    assert run().stdout == "3 entries enqueued, 0 known already; 30 devices; id sale\n"
+    assert run().stdout == "0 entries enqueued, 3 known already; 30 devices; id sale\n"
+    one.start().wait_ready().wait_done()
+    assert queue.counts() == {"accepted": 30}
+    assert run().stdout == "0 entries enqueued, 3 known already; 30 devices; id sale\n"
