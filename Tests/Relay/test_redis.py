@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from test_broadcasts import create, state
 from redis_queue import Client, RedisQueue, Server
 from relaying import identifier, pushes, relay_program, token, wait_until
 
@@ -26,7 +27,8 @@ def queue(server):
 
 
 def test_each_kind_of_end(start, relay, queue):
-    simulator = start()
+    simulator = start("--channels-port", "0")
+    channel = create(simulator)
     simulator.control("POST", "/unregistered", {"token": token(2)})
     simulator.control("PUT", "/faults", {"bad_tokens": [token(3)]})
     hour = int(time.time()) + 3600
@@ -36,6 +38,8 @@ def test_each_kind_of_end(start, relay, queue):
         {"id": "bad", "token": token(3)},
         {"id": "no hex", "token": "zz"},
         {"id": "no token"},
+        {"id": identifier("goal"), "channel": channel, "payload": state().decode()},
+        {"id": "two", "channel": channel, "token": token(1)},
         {"id": "no number", "token": token(4), "expiry": "tomorrow"},
         {"id": "no text", "token": token(4), "payload": b"\xff"},
         {"id": "too late", "token": token(6), "deadline": 1700000000},
@@ -47,10 +51,12 @@ def test_each_kind_of_end(start, relay, queue):
     ends = {name: [(outcome, reason) for _, outcome, reason in all] for name, all in queue.ends().items()}
     assert ends == {
         identifier("one"): [("accepted", "")],
+        identifier("goal"): [("accepted", "")],
+        "two": [("refused", "the entry has more than one of token, tokens and channel")],
         "gone": [("rejected", "Unregistered")],
         "bad": [("rejected", "BadDeviceToken")],
         "no hex": ends["no hex"],
-        "no token": [("refused", "the entry has no token")],
+        "no token": [("refused", "the entry has no token, tokens or channel")],
         "no number": [("refused", "expiry must be a whole number")],
         "no text": [("refused", "payload is no text in UTF-8")],
         "too late": [("expired", "its time was over")],

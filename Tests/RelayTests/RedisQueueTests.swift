@@ -115,8 +115,9 @@ final class RedisQueueTests: QueueRules {
     XCTAssertEqual(
       out.compactMap { $0["reason"] }.filter { !$0.isEmpty },
       [
-        "the entry has no payload", "the entry has no token",
-        "the entry has both token and tokens", "priority must be a whole number",
+        "the entry has no payload", "the entry has no token, tokens or channel",
+        "the entry has more than one of token, tokens and channel",
+        "priority must be a whole number",
         "expiry must be a whole number", "the id has more than 64 characters", "the id is empty",
         "tokens: expected an array, at byte 1", "the entry has no payload",
         "payload is no text in UTF-8", "the id is no text in UTF-8",

@@ -18,8 +18,12 @@ package struct EntryTargets {
   package let tokens: [String]
 
   package init(_ entry: NewEntry) throws(Fault) {
-    guard [entry.token, entry.tokens, entry.channel].count(where: { $0 != nil }) == 1 else {
-      throw Fault(description: "the entry does not have one of token, tokens and channel")
+    let given = [entry.token, entry.tokens, entry.channel].count { $0 != nil }
+    guard given == 1 else {
+      throw Fault(
+        description: given == 0
+          ? "the entry has no token, tokens or channel"
+          : "the entry has more than one of token, tokens and channel")
     }
     if let token = entry.token ?? entry.channel.map({ _ in "" }) {
       tokens = [token]

@@ -1,7 +1,8 @@
 /// Entries as they are written in Redis: fields of a stream, which any client can add.
 enum RedisEntry {
   private static let fields = [
-    "token", "tokens", "payload", "topic", "push_type", "priority", "expiry", "collapse_id",
+    "token", "tokens", "channel", "payload", "topic", "push_type", "priority", "expiry",
+    "collapse_id",
     "deadline",
   ]
 
@@ -32,7 +33,7 @@ enum RedisEntry {
     }
     var content = NewEntry(
       app: app, id: id, token: texts["token"], tokens: texts["tokens"],
-      payload: texts["payload"] ?? "")
+      channel: texts["channel"], payload: texts["payload"] ?? "")
     content.topic = texts["topic"]
     content.pushType = texts["push_type"]
     content.priority = number("priority").flatMap { Int(exactly: $0) }
@@ -52,7 +53,8 @@ enum RedisEntry {
   static func add(_ entry: NewEntry, to command: inout RedisCommand) {
     let given: [(String, String?)] = [
       ("id", entry.id), ("token", entry.token), ("tokens", entry.tokens),
-      ("payload", entry.payload), ("topic", entry.topic), ("push_type", entry.pushType),
+      ("channel", entry.channel), ("payload", entry.payload), ("topic", entry.topic),
+      ("push_type", entry.pushType),
       ("priority", entry.priority.map { "\($0)" }), ("expiry", entry.expiry.map { "\($0)" }),
       ("collapse_id", entry.collapseID), ("deadline", entry.deadline.map { "\($0)" }),
     ]

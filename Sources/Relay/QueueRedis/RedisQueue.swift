@@ -195,15 +195,7 @@ package final class RedisQueue: QueueEngine {
   }
 
   package func enqueue(_ entries: [NewEntry], at now: Int64) throws -> Int {
-    for entry in entries {
-      guard (1...NewEntry.longestID).contains(entry.id.unicodeScalars.count) else {
-        throw QueueFault(
-          description: "the id '\(entry.id)' does not have 1 to \(NewEntry.longestID) characters")
-      }
-      guard (entry.token == nil) != (entry.tokens == nil) else {
-        throw QueueFault(description: "\(entry.id): give either token or tokens")
-      }
-    }
+    if let fault = entries.lazy.compactMap(\.fault).first { throw fault }
     var count = 0
     for (app, entries) in Dictionary(grouping: entries, by: \.app) {
       _ = try ask([RedisCommand("SADD", Self.apps, app)])
