@@ -23,7 +23,7 @@ import time
 import weakref
 from collections.abc import AsyncIterator, Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from . import _core
 from ._constants import EventKind, Status
@@ -50,6 +50,7 @@ __all__ = ["Channels", "Feedback", "Session"]
 logger = logging.getLogger("apns.aio")
 
 _T = TypeVar("_T")
+_Core = TypeVar("_Core", _core.Feedback, _core.Channels)
 
 # A turn of the loop handles this many outcomes or notifications at most, and ends after this many
 # seconds, so that others in the loop have theirs. Each outcome wakes a task, which takes longer.
