@@ -605,7 +605,7 @@ class _ByDescriptor(Generic[_Core]):
                 f"apns.aio.{type(self).__name__}() takes no nonblocking: it never waits"
             )
         self._loop = asyncio.get_running_loop()
-        self._core = make(credentials, nonblocking=True, **options)
+        self._core: _Core = make(credentials, nonblocking=True, **options)
         self._waiter: asyncio.Future[None] | None = None
 
     @property
