@@ -31,15 +31,18 @@ package final class RelayDaemon: @unchecked Sendable {
     self.log = log
   }
 
-  /// Tries what the configuration names, and pushes nothing. What it finds wrong, app by app.
-  package static func check(_ configuration: RelayConfiguration) -> [String] {
+  /// Tries what the configuration names, and pushes nothing. What it finds wrong, app by app, and
+  /// what the one who runs it should know.
+  package static func check(
+    _ configuration: RelayConfiguration
+  ) -> (faults: [String], warnings: [String]) {
     var faults: [String] = []
     let queue: any QueueEngine
     do {
       queue = try configuration.queue.open()
       try queue.check()
     } catch {
-      return ["queue: \(error)"]
+      return (["queue: \(error)"], [])
     }
     for app in configuration.apps {
       do {
@@ -50,12 +53,12 @@ package final class RelayDaemon: @unchecked Sendable {
         faults.append("apps.\(app.name): \(error)")
       }
     }
-    return faults
+    return (faults, queue.warnings)
   }
 
   /// Runs until SIGTERM or SIGINT. The signals have to be blocked already, in all threads.
   package func run() throws {
-    for warning in (queue as? RedisQueue)?.warnings ?? [] { log.warning("\(warning)") }
+    for warning in queue.warnings { log.warning("\(warning)") }
     _ = try queue.reclaim(
       silentSince: RelayClock.now - Int64(configuration.queue.leaseS * 1000), at: RelayClock.now)
     for app in configuration.apps { workers.append(try make(app)) }

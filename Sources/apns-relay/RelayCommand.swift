@@ -69,8 +69,9 @@ struct Run: ParsableCommand {
       return
     }
     if check {
-      let faults = RelayDaemon.check(wanted)
+      let (faults, warnings) = RelayDaemon.check(wanted)
       for fault in faults { print(fault) }
+      for warning in warnings { print("warning: \(warning)") }
       guard faults.isEmpty else { throw ExitCode(1) }
       let names = wanted.apps.map(\.name).joined(separator: ", ")
       print("ok: the queue can be written, and the credentials of \(names) can be used")

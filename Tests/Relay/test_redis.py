@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import subprocess
 import time
 
@@ -139,6 +140,14 @@ def test_a_password_is_in_a_file_and_in_no_log(start, relay, queue, server, tmp_
     ran = run("enqueue", "--app", "shop", "--alert", "x", "00")
     assert ran.returncode == 2 and server.path in ran.stderr and "horse" not in ran.stderr, ran
     assert "horse" not in run("--print-config").stdout and "horse" not in one.log.read_text()
+
+
+def test_a_redis_that_forgets_is_said(start, relay, queue):
+    queue.ask("CONFIG", "SET", "appendonly", "no")
+    one = relay(start(), queue=queue)
+    ran = subprocess.run([relay_program(), "--check", "--config", one.file], capture_output=True, text=True)
+    assert ran.returncode == 0 and re.match(r"warning: unix:\S+: appendonly is off", ran.stdout), ran
+    one.start().wait_ready().wait_said("appendonly is off")
 
 
 def test_enqueue(start, relay, queue, tmp_path):

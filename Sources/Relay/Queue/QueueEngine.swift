@@ -1,6 +1,9 @@
 /// What keeps the work of a relay. Its calls may come from any thread, and each is whole or has
 /// not been: what it changed survives a kill -9 once it has returned. Times are UNIX milliseconds.
 package protocol QueueEngine: AnyObject, Sendable {
+  /// What the one who runs the engine should know, such as that it forgets everything when it ends.
+  var warnings: [String] { get }
+
   /// A place for one more worker of this app. It holds entries as long as it is heard of.
   func join(app: String, named: String, at now: Int64) throws -> WorkerSeat
   /// Says that the worker lives. False: it was taken for dead, its entries are others' now, and it
@@ -31,6 +34,10 @@ package protocol QueueEngine: AnyObject, Sendable {
   func depths(at now: Int64) throws -> [String: QueueDepth]
   /// Throws if the queue cannot be read and written.
   func check() throws
+}
+
+extension QueueEngine {
+  package var warnings: [String] { [] }
 }
 
 /// A worker's place in the queue.

@@ -14,7 +14,6 @@ package final class RedisQueue: QueueEngine {
   static let apps = "apns:apps"
 
   let connections: RedisConnections
-  /// What the one who runs this Redis should know, such as that it forgets everything when it ends.
   package let warnings: [String]
   private let seats = Mutex(Seats())
   /// Since when Redis can be reached again; nil: all the time.
