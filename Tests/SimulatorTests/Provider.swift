@@ -21,7 +21,8 @@ final class Provider: Sendable {
 
   enum Certificate { case own, none }
 
-  static let patience = TimeAmount.seconds(20)
+  /// Hundreds of tests begin at the same time, and each waits for its turn on the processors.
+  static let patience = TimeAmount.minutes(10)
 
   let channel: any Channel
   private let story: EventLoopFuture<Story>
