@@ -89,6 +89,36 @@ class QueueRules: XCTestCase {
     XCTAssertEqual(try queue.claim(seat, room: 9, at: now).map(\.content.id), ["b"])
   }
 
+  func testWhatIsKnownOfAnID() throws {
+    let queue = try open(place)
+    _ = try queue.enqueue([entry("a"), entry("b"), entry("c"), many("d", 2)], at: now)
+    let channel = NewEntry(app: "shop", id: "e", channel: "AQID", payload: "{}")
+    _ = try queue.enqueue([channel], at: now)
+    XCTAssertEqual(
+      try queue.known(["a", "d", "e", "none"], app: "shop"),
+      [
+        "a": KnownEntry(target: "5f79cfda"), "d": KnownEntry(), "e": KnownEntry(target: "AQID"),
+      ])
+    XCTAssertEqual(try queue.known(["a"], app: "other"), [:])
+    let seat = try join(queue)
+    let got = try queue.claim(seat, room: 3, at: now)
+    XCTAssertEqual(try queue.known(["a"], app: "shop")["a"]?.outcome, nil)
+    var accepted = outcome()
+    accepted.httpStatus = 200
+    accepted.apnsID = "the-id"
+    var gone = outcome(0, .rejected)
+    gone.reason = "Unregistered"
+    gone.httpStatus = 410
+    gone.goneSince = 1_700_000_000
+    try queue.record(
+      [Verdict(got[0], [accepted], .finished), Verdict(got[1], [gone], .finished)], by: seat,
+      at: now)
+    let known = try queue.known(["a", "b", "c"], app: "shop")
+    XCTAssertEqual(known["a"]?.outcome, accepted)
+    XCTAssertEqual(known["b"]?.outcome, gone)
+    XCTAssertEqual(known["c"], KnownEntry(target: "5f79cfda"))
+  }
+
   func testABatchWithAMistakeAddsNothing() throws {
     let queue = try open(place)
     var both = entry("b")

@@ -42,6 +42,10 @@ extension NewEntry {
       return QueueFault(
         description: "the id '\(id)' does not have 1 to \(Self.longestID) characters")
     }
+    // SQLite ends a text there, and would pass over the entry without a word.
+    guard !id.unicodeScalars.contains("\0") else {
+      return QueueFault(description: "the id '\(id)' has a NUL in it")
+    }
     guard [token, tokens, channel].count(where: { $0 != nil }) == 1 else {
       return QueueFault(description: "\(id): give one of token, tokens and channel")
     }

@@ -23,6 +23,9 @@ package protocol QueueEngine: AnyObject, Sendable {
   /// Adds entries, all of them or none; one whose id is known is left out. How many were added.
   func enqueue(_ entries: [NewEntry], at now: Int64) throws -> Int
 
+  /// What is known of these ids; those that are not are left out.
+  func known(_ ids: [String], app: String) throws -> [String: KnownEntry]
+
   /// The provider token of a key, which all relays on the queue share. It is made anew if there is
   /// none that was made after `oldest`.
   func providerToken(
@@ -44,6 +47,19 @@ extension QueueEngine {
 package struct WorkerSeat: Hashable, Sendable {
   package var number: Int64
   package var app: String
+}
+
+/// What a queue knows of an id.
+package struct KnownEntry: Equatable, Sendable {
+  /// The token or the channel of an entry that is not done yet; nil if it is, or has many tokens.
+  package var target: String?
+  /// Of its first notification; nil: there is none yet.
+  package var outcome: PushOutcome?
+
+  package init(target: String? = nil, outcome: PushOutcome? = nil) {
+    self.target = target
+    self.outcome = outcome
+  }
 }
 
 /// How full an app's part of the queue is.

@@ -44,6 +44,27 @@ enum RedisEntry {
     return (content, fault)
   }
 
+  /// Names and values of an entry of a stream, as far as they are text.
+  static func fields(of reply: [RedisReply]) -> [String: String] {
+    var found: [String: String] = [:]
+    for index in stride(from: 0, to: reply.count - 1, by: 2) {
+      if let name = reply[index].validText { found[name] = reply[index + 1].validText }
+    }
+    return found
+  }
+
+  /// An outcome as `record` writes it.
+  static func outcome(of reply: [RedisReply]) -> PushOutcome {
+    let fields = fields(of: reply)
+    var outcome = PushOutcome(
+      position: fields["position"].flatMap { Int($0) } ?? 0, token: fields["token"] ?? "",
+      end: fields["outcome"].flatMap { PushOutcome.End(rawValue: $0) } ?? .unknown,
+      reason: fields["reason"] ?? "")
+    outcome.httpStatus = fields["http_status"].flatMap { Int($0) } ?? 0
+    outcome.apnsID = fields["apns_id"] ?? ""
+    return outcome
+  }
+
   /// The number of an entry in the stream, 1700000000000-1, as one number.
   static func number(of place: String) -> Int64 {
     let parts = place.split(separator: "-").map { Int64($0) ?? 0 }

@@ -207,6 +207,27 @@ package final class RedisQueue: QueueEngine {
     return count
   }
 
+  package func known(_ ids: [String], app: String) throws -> [String: KnownEntry] {
+    let reply = try run(.known, app: app) { command in
+      for id in ids { command.add(id) }
+    }
+    var all: [String: KnownEntry] = [:]
+    for one in reply.list {
+      let parts = one.list
+      guard parts.count == 4, let id = parts[0].text else { throw strange("known") }
+      let (entry, outcome) = (RedisEntry.fields(of: parts[1].list), parts[2].list)
+      var known = KnownEntry(target: entry["token"] ?? entry["channel"])
+      if !outcome.isEmpty {
+        known.outcome = RedisEntry.outcome(of: outcome)
+        if known.outcome?.httpStatus == 410 {
+          known.outcome?.goneSince = parts[3].text.flatMap { Double($0) }.map { Int64($0) }
+        }
+      }
+      all[id] = known
+    }
+    return all
+  }
+
   // MARK: Outcomes
 
   package func record(_ verdicts: [Verdict], by seat: WorkerSeat, at now: Int64) throws {

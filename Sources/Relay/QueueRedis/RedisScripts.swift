@@ -158,6 +158,27 @@ struct RedisScript: Sendable {
     return count
     """#)
 
+  /// ARGV: ids. For each that is known: the id, the fields of its entry, those of its last outcome,
+  /// and since when its device is gone or nothing.
+  static let known = RedisScript(
+    #"""
+    local result = {}
+    for _, id in ipairs(ARGV) do
+      local owner, last = known(id)
+      if owner then
+        local entry = owner ~= '.' and call('XRANGE', input, owner, owner)[1]
+        local outcome = last ~= '' and call('XRANGE', out, last, last)[1]
+        local fields = outcome and outcome[2] or {}
+        local since = ''
+        for index = 1, #fields, 2 do
+          if fields[index] == 'token' then since = call('ZSCORE', gone, fields[index + 1]) or '' end
+        end
+        result[#result + 1] = {id, entry and entry[2] or {}, fields, since}
+      end
+    end
+    return result
+    """#)
+
   /// ARGV: before when, those behind which outcome. How many were removed, and behind which to go on.
   static let trim = RedisScript(
     #"""

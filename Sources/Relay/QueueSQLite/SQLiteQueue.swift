@@ -252,6 +252,45 @@ package final class SQLiteQueue: QueueEngine {
     }
   }
 
+  package func known(_ ids: [String], app: String) throws -> [String: KnownEntry] {
+    try database.unsafeRead { database in
+      var all: [String: KnownEntry] = [:]
+      for id in ids {
+        var outcomes = try HotStatement(
+          database,
+          """
+          SELECT token, outcome, reason, http_status, apns_id FROM outcomes
+          WHERE app = ? AND id = ? AND position = 0
+          """)
+        outcomes.bind(app)
+        outcomes.bind(id)
+        if try outcomes.step() {
+          var outcome = PushOutcome(
+            position: 0, token: outcomes.text(0) ?? "",
+            end: PushOutcome.End(rawValue: outcomes.text(1) ?? "") ?? .unknown,
+            reason: outcomes.text(2) ?? "")
+          outcome.httpStatus = Int(outcomes.int(3))
+          outcome.apnsID = outcomes.text(4) ?? ""
+          if outcome.httpStatus == 410 {
+            var gone = try HotStatement(
+              database, "SELECT since FROM gone WHERE app = ? AND token = ?")
+            gone.bind(app)
+            gone.bind(outcome.token)
+            if try gone.step() { outcome.goneSince = gone.int(0) }
+          }
+          all[id] = KnownEntry(outcome: outcome)
+          continue
+        }
+        var entries = try HotStatement(
+          database, "SELECT coalesce(token, channel) FROM entries WHERE app = ? AND id = ?")
+        entries.bind(app)
+        entries.bind(id)
+        if try entries.step() { all[id] = KnownEntry(target: entries.text(0)) }
+      }
+      return all
+    }
+  }
+
   // MARK: Outcomes
 
   package func record(_ verdicts: [Verdict], by seat: WorkerSeat, at now: Int64) throws {
