@@ -11,6 +11,8 @@ package final class AppWorker: @unchecked Sendable {
     var credentials: RelayCredentials?
     /// When to give up what is in flight, by the steady clock; nil: it works on.
     var drainUntil: Int64?
+    /// Something was put into the queue just now.
+    var isNews = false
     var hasEnded = false
     var figures = WorkerFigures()
   }
@@ -19,6 +21,8 @@ package final class AppWorker: @unchecked Sendable {
   package let settings: RelayConfiguration.Queue
   private let queue: any QueueEngine
   private let log: Logger
+  /// Told of what was recorded, on the worker's thread.
+  private let recorded: @Sendable ([Verdict]) -> Void
   private let rules: DeliveryRules
   private let orders = Mutex(Orders())
   private let ended = DispatchSemaphore(value: 0)
@@ -48,9 +52,11 @@ package final class AppWorker: @unchecked Sendable {
 
   init(
     _ app: AppConfiguration, _ settings: RelayConfiguration.Queue, queue: any QueueEngine,
-    credentials: RelayCredentials, log: Logger
+    credentials: RelayCredentials, log: Logger,
+    recorded: @escaping @Sendable ([Verdict]) -> Void = { _ in }
   ) throws {
     self.app = app
+    self.recorded = recorded
     self.settings = settings
     self.queue = queue
     var log = log
@@ -106,6 +112,12 @@ package final class AppWorker: @unchecked Sendable {
     session.wake()
   }
 
+  /// Something is in the queue: it is claimed at once, not at the next look.
+  func look() {
+    orders.withLock { $0.isNews = true }
+    session.wake()
+  }
+
   /// Claims nothing more, waits for answers for so long, and ends.
   package func drain(withinMS milliseconds: Int64) {
     orders.withLock { $0.drainUntil = min($0.drainUntil ?? .max, RelayClock.steady + milliseconds) }
@@ -142,10 +154,11 @@ package final class AppWorker: @unchecked Sendable {
   }
 
   private func obey() -> Int64? {
-    let (credentials, drainUntil) = orders.withLock { orders in
-      defer { orders.credentials = nil }
-      return (orders.credentials, orders.drainUntil)
+    let (credentials, drainUntil, isNews) = orders.withLock { orders in
+      defer { (orders.credentials, orders.isNews) = (nil, false) }
+      return (orders.credentials, orders.drainUntil, orders.isNews)
     }
+    if isNews, figures.trouble == nil { nextClaim = 0 }
     if let credentials {
       do {
         try session.use(credentials)
@@ -312,6 +325,7 @@ package final class AppWorker: @unchecked Sendable {
       default: inHand -= held.open
       }
     }
+    recorded(verdicts)
     changed.removeAll(keepingCapacity: true)
     freshCount = 0
     nextClaim = min(nextClaim, now + Int64(settings.pollMS))

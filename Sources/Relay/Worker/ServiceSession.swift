@@ -205,6 +205,8 @@ final class ServiceSession {
       (String(cString: apns_push_type_text(apns_push_type_t(rawValue: UInt32($0)))), $0)
     })
 
+  static func knows(pushType name: String) -> Bool { pushTypes[name] != nil }
+
   static func isUUID(_ text: String) -> Bool {
     let bytes = text.utf8
     guard bytes.count == 36 else { return false }

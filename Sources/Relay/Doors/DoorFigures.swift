@@ -1,0 +1,41 @@
+import Synchronization
+
+/// What a door counts, for those who watch it.
+package final class DoorFigures: Sendable {
+  package struct Shown: Sendable {
+    package var connections = 0
+    package var waiting = 0
+    /// How many requests were answered, by status.
+    package var answers: [Int: Int] = [:]
+    /// Connections that were turned away, because there were too many.
+    package var turnedAway = 0
+
+    package init() {}
+  }
+
+  private let state = Mutex(Shown())
+
+  package var shown: Shown { state.withLock { $0 } }
+
+  /// False: there are so many already.
+  package func enter(most: Int) -> Bool {
+    state.withLock { state in
+      guard state.connections < most else {
+        state.turnedAway += 1
+        return false
+      }
+      state.connections += 1
+      return true
+    }
+  }
+
+  package func leave() { state.withLock { $0.connections -= 1 } }
+  package func began() { state.withLock { $0.waiting += 1 } }
+
+  package func answered(_ status: Int) {
+    state.withLock { state in
+      state.waiting -= 1
+      state.answers[status, default: 0] += 1
+    }
+  }
+}
