@@ -21,7 +21,14 @@ package final class ChannelService {
 
   private let handle: OpaquePointer
 
-  package init(_ wanted: Options, credentials: ProviderCredentials) throws(LibraryError) {
+  package convenience init(
+    _ wanted: Options, credentials: ProviderCredentials
+  ) throws(LibraryError) {
+    try self.init(wanted, credentials: credentials.handle)
+  }
+
+  /// The library's credentials. What their callbacks use has to stay as long as this does.
+  package init(_ wanted: Options, credentials: OpaquePointer) throws(LibraryError) {
     let strings = LentStrings()
     var options = apns_channels_options_t()
     options.size = MemoryLayout<apns_channels_options_t>.size
@@ -38,7 +45,7 @@ package final class ChannelService {
     options.proxy_port = wanted.peer.proxyPort
     var handle: OpaquePointer?
     try withExtendedLifetime(strings) { () throws(LibraryError) in
-      try calling { apns_channels_new(&options, credentials.handle, &handle, $0) }
+      try calling { apns_channels_new(&options, credentials, &handle, $0) }
     }
     self.handle = handle!
   }

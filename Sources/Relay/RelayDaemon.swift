@@ -2,7 +2,7 @@ import Foundation
 import Logging
 import Synchronization
 
-/// The relay: a worker for each app, until a signal ends it.
+/// The relay: a worker for each app, and its doors, until a signal ends it.
 package final class RelayDaemon: @unchecked Sendable {
   private struct Running {
     var worker: AppWorker
@@ -21,6 +21,10 @@ package final class RelayDaemon: @unchecked Sendable {
   private var workers: [Running] = []
   /// Of apps that are gone or were changed: they end by themselves.
   private var leaving: [AppWorker] = []
+  private let doorQueue: DoorQueue
+  private let waits: OutcomeWaits
+  /// Read by the status server's thread.
+  private let doors = Mutex<[(configuration: DoorConfiguration, door: any Door)]>([])
 
   package init(
     _ configuration: RelayConfiguration, file: String, queue: any QueueEngine, log: Logger
@@ -29,6 +33,8 @@ package final class RelayDaemon: @unchecked Sendable {
     self.file = file
     self.queue = queue
     self.log = log
+    doorQueue = DoorQueue(queue)
+    waits = OutcomeWaits(queue)
   }
 
   /// Tries what the configuration names, and pushes nothing. What it finds wrong, app by app, and
@@ -74,6 +80,14 @@ package final class RelayDaemon: @unchecked Sendable {
       log.info("status at http://\(configuration.status.host):\(server.port)")
     }
     for one in workers { one.worker.start() }
+    doorQueue.start()
+    waits.start()
+    do {
+      for door in configuration.doors { try open(door) }
+    } catch {
+      end()
+      throw error
+    }
     log.notice(
       "ready, with \(workers.count) apps", metadata: ["queue": "\(configuration.queue.name)"])
     manager.say("READY=1\nSTATUS=\(workers.count) apps")
@@ -86,7 +100,8 @@ package final class RelayDaemon: @unchecked Sendable {
     do {
       let credentials = try RelayCredentials(app.credentials, queue: queue)
       let worker = try AppWorker(
-        app, configuration.queue, queue: queue, credentials: credentials, log: log)
+        app, configuration.queue, queue: queue, credentials: credentials, log: log,
+        recorded: { [waits] in waits.tell($0) })
       return Running(worker: worker, who: app.credentials, files: files)
     } catch {
       throw QueueFault(description: "apps.\(app.name): \(error)")
@@ -96,6 +111,59 @@ package final class RelayDaemon: @unchecked Sendable {
   private func publish() {
     let all = workers.map { (app: $0.worker.app.name, worker: $0.worker) }
     running.withLock { $0 = all }
+  }
+
+  // MARK: Doors
+
+  /// A connection is a file to the system, which allows few unless it is asked for more.
+  private static func allowFiles() {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+
+  private func open(_ wanted: DoorConfiguration) throws {
+    Self.allowFiles()
+    let relay = DoorRelay(
+      queue: doorQueue, waits: waits, engine: queue, log: log,
+      apps: { [weak self] in self?.running.withLock { $0.map(\.worker.app) } ?? [] },
+      look: { [weak self] name in
+        self?.running.withLock { $0.first { $0.app == name }?.worker }?.look()
+      })
+    let door: any Door
+    switch wanted {
+    case .http(let http): door = try HTTPDoor(http, relay)
+    }
+    doors.withLock { $0.append((wanted, door)) }
+    log.notice("the door \(door.name) is open", metadata: ["place": "\(door.place)"])
+  }
+
+  /// Those that did not change keep their connections.
+  private func reopen(_ wanted: [DoorConfiguration]) {
+    let gone = doors.withLock { doors in
+      defer { doors.removeAll { !wanted.contains($0.configuration) } }
+      return doors.filter { !wanted.contains($0.configuration) }
+    }
+    for one in gone {
+      one.door.close()
+      log.notice("the door \(one.door.name) is closed")
+    }
+    let kept = doors.withLock { $0 }
+    for one in kept {
+      do {
+        try one.door.refresh()
+      } catch {
+        log.error("the door \(one.door.name) goes on as it was: \(error)")
+      }
+    }
+    for one in wanted where !kept.contains(where: { $0.configuration == one }) {
+      do {
+        try open(one)
+      } catch {
+        log.error("\(error)")
+      }
+    }
   }
 
   // MARK: Signals
@@ -200,6 +268,7 @@ package final class RelayDaemon: @unchecked Sendable {
     }
     for old in before { leave(old.worker) }
     publish()
+    reopen(wanted.doors)
     log.notice("reloaded, with \(workers.count) apps")
   }
 
@@ -212,9 +281,15 @@ package final class RelayDaemon: @unchecked Sendable {
     manager.say("STOPPING=1")
     log.notice(
       "stops, and waits at most \(ConfigurationText.number(configuration.drainS)) s for answers")
+    let doors = doors.withLock { $0.map(\.door) }
+    for door in doors { door.shut() }
     let all = workers.map(\.worker)
     for worker in all { worker.drain(withinMS: Int64(configuration.drainS * 1000)) }
     for worker in all + leaving { worker.wait() }
+    // Whoever is told that it is in the queue can rely on that.
+    doorQueue.end()
+    waits.end()
+    for door in doors { door.close() }
     log.notice("stopped")
   }
 
@@ -241,7 +316,9 @@ package final class RelayDaemon: @unchecked Sendable {
     case "/metrics":
       let depths = try? queue.depths(at: RelayClock.now)
       return StatusServer.Answer(
-        type: "text/plain; version=0.0.4; charset=utf-8", body: MetricsText.of(all, depths))
+        type: "text/plain; version=0.0.4; charset=utf-8",
+        body: MetricsText.of(
+          all, depths, doors: doors.withLock { $0.map { ($0.door.name, $0.door.figures) } }))
     default: return StatusPage.answer(path)
     }
   }

@@ -106,7 +106,7 @@ def token(number):
 class Relay:
     """A relay in a directory of its own; several may share one queue."""
 
-    def __init__(self, directory, simulator, *, queue=None, name="relay", app=None, settings=None, drain_s=20):
+    def __init__(self, directory, simulator, *, queue=None, name="relay", app=None, settings=None, drain_s=20, doors=None):
         self.directory = pathlib.Path(directory)
         self.name, self.simulator, self.process = name, simulator, None
         self.file = self.directory / f"{name}.yaml"
@@ -114,6 +114,7 @@ class Relay:
         self.port_file = self.directory / f"{name}.port"
         self.queue = queue or Queue(self.directory / "queue.db")
         self.settings, self.drain_s, self.app = settings or {}, drain_s, app or {}
+        self.doors = doors or {}
         self.write()
 
     def write(self, apps=None):
@@ -128,6 +129,7 @@ class Relay:
             "log": {"level": "debug"},
             "drain_s": self.drain_s,
             "apps": {name: plain | app for name, app in (apps or {"shop": self.app}).items()},
+            "doors": self.doors,
         }
         # JSON is YAML too.
         self.file.write_text(json.dumps(everything, indent=1))

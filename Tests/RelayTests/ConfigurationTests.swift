@@ -71,10 +71,71 @@ final class ConfigurationTests: XCTestCase {
     let all = RelayConfiguration()
     let options =
       names(all.queue) - 1 + names(all.queue.redis) + names(all.status) + names(all.log) + 1
-      + names(app) - 4
-      + names(app.credentials) + names(app.limits) + names(app.later)
+      + names(app) - 5
+      + names(app.credentials) + names(app.limits) + names(app.later) + names(app.channels)
+      // The type of a door is printed, its name is a key.
+      + names(HTTPDoorConfiguration())
     let text = ConfigurationText.text(of: ConfigurationText.example)
-    XCTAssertEqual(text.split(separator: "\n").count { $0.contains("# ") } - 1, options, text)
+    // Doors are printed as a comment.
+    let lines = text.split(separator: "\n").dropFirst().map {
+      $0.hasPrefix("# ") ? $0.dropFirst(2) : $0
+    }
+    XCTAssertEqual(lines.count { $0.contains("# ") }, options, text)
+  }
+
+  func testDoors() throws {
+    XCTAssertEqual(try read(Self.least).doors, [])
+    let doors = "doors:\n  web:\n    type: http\n"
+    XCTAssertEqual(try read(Self.least + doors).doors.map(\.name), ["web"])
+    try "a-token-of-some-length\n".write(
+      toFile: "\(directory)/tokens", atomically: true, encoding: .utf8)
+    let all = try read(
+      Self.least + doors + "    host: 0.0.0.0\n    port: 0\n    app: shop\n"
+        + "    authorization_file: tokens\n    wait_s: 2.5\n    connections: 7\n"
+        + "  local:\n    type: http\n    socket: door.socket\n    socket_mode: 600\n")
+    guard case .http(let web) = all.doors[0], case .http(let local) = all.doors[1] else {
+      return XCTFail("no doors")
+    }
+    XCTAssertEqual(web.authorizationFile, "\(directory)/tokens")
+    XCTAssertEqual([web.app, web.host], ["shop", "0.0.0.0"])
+    XCTAssertEqual(local.socket, "\(directory)/door.socket")
+    XCTAssertEqual(local.socketMode, 0o600)
+    XCTAssertEqual(try read(ConfigurationText.text(of: all)), all)
+    for (text, said) in [
+      ("doors:\n  web:\n    port: 1\n", "relay.yaml:9: doors.web.type: is missing: http"),
+      (
+        "doors:\n  web:\n    type: gopher\n",
+        "relay.yaml:10: doors.web.type: must be one of http, not 'gopher'"
+      ),
+      (
+        doors + "    host: 0.0.0.0\n",
+        "relay.yaml:9: doors.web.authorization_file: is missing: 0.0.0.0 is not this machine "
+          + "alone, and whoever reaches it could push"
+      ),
+      (
+        doors + "    host: 127.0.0.1.example.com\n",
+        "relay.yaml:9: doors.web.authorization_file: is missing: 127.0.0.1.example.com is not "
+          + "this machine alone, and whoever reaches it could push"
+      ),
+      (
+        doors + "    socket: s\n    port: 1\n",
+        "relay.yaml:11: doors.web.socket: takes the place of host and port: give one or the other"
+      ),
+      (
+        doors + "    socket: \(String(repeating: "s", count: 200))\n", nil
+      ),
+      (doors + "    app: news\n", "relay.yaml:11: doors.web.app: there is no app 'news'"),
+      (
+        doors + "    socket: s\n    socket_mode: 888\n",
+        "relay.yaml:12: doors.web.socket_mode: must be permissions such as 660, not '888'"
+      ),
+    ] as [(String, String?)] {
+      if let said {
+        assertFault(Self.least + text, said)
+      } else {
+        XCTAssertThrowsError(try read(Self.least + text))
+      }
+    }
   }
 
   func testAMistakeNamesFileLineAndKey() {

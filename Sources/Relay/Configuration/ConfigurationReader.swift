@@ -97,6 +97,7 @@ package enum ConfigurationReader {
       all.apps.append(try app(name, section))
     }
     if all.apps.isEmpty { throw root.fault("apps", "is empty: a relay needs an app at least") }
+    all.doors = try DoorReader.doors(root.section("doors"), apps: all.apps)
     try root.end()
     return all
   }
@@ -134,6 +135,12 @@ package enum ConfigurationReader {
     app.host = try section.text("host")
     app.port = try section.integer("port", app.port, 1...65535)
     app.serverName = try section.text("server_name")
+    if let channels = try section.section("channels") {
+      app.channels.host = try channels.text("host")
+      app.channels.port = try channels.integer("port", app.channels.port, 0...65535)
+      app.channels.serverName = try channels.text("server_name")
+      try channels.end()
+    }
     app.unknown = try section.choice("unknown", app.unknown)
     app.replace = try section.flag("replace", app.replace)
     guard let who = try section.section("credentials") else {

@@ -62,6 +62,10 @@ package enum ConfigurationText {
       say(2, "host", quoted(app.host), "another service than Apple's, such as the simulator")
       say(2, "port", "\(app.port)", "443, or 2197")
       say(2, "server_name", quoted(app.serverName), "the name in its certificate; default: host")
+      head(2, "channels")
+      say(3, "host", quoted(app.channels.host), "where channels are managed; default: Apple's")
+      say(3, "port", "\(app.channels.port)", "0: the environment's")
+      say(3, "server_name", quoted(app.channels.serverName), "the name in its certificate")
       say(
         2, "unknown", app.unknown.rawValue,
         "again: deliver again what may have arrived; record: do not")
@@ -93,7 +97,40 @@ package enum ConfigurationText {
         3, "tries", "\(app.later.tries)", "then the entry waits in the queue, so many times at most"
       )
     }
+    let end = lines.count
+    head(0, "doors")
+    for door in all.doors.isEmpty ? exampleDoors : all.doors {
+      head(1, door.name)
+      switch door {
+      case .http(let door):
+        say(2, "type", "http", "Apple's requests, as HTTP/1.1 and HTTP/2 without TLS")
+        if door.socket == nil {
+          say(2, "host", quoted(door.host), "where it listens")
+          say(2, "port", "\(door.port)", "0 takes a free one")
+        }
+        say(2, "port_file", quoted(door.portFile), "where the port is written to")
+        say(2, "socket", quoted(door.socket), "a UNIX socket, in place of host and port")
+        say(2, "socket_mode", String(door.socketMode, radix: 8), "its permissions")
+        say(2, "app", quoted(door.app), "all belong to this app; default: each says its topic")
+        say(
+          2, "authorization_file", quoted(door.authorizationFile),
+          "bearer tokens, one in each line; needed beyond this machine")
+        say(2, "wait_s", number(door.waitS), "a request waits so long for the service's answer")
+        say(2, "idle_s", number(door.idleS), "a silent connection is closed after so long")
+        say(2, "connections", "\(door.connections)", "at most, at the same time")
+      }
+    }
+    // Nobody is let in unasked.
+    if all.doors.isEmpty {
+      for index in lines[end...].indices { lines[index] = "# " + lines[index] }
+    }
     return lines.joined(separator: "\n") + "\n"
+  }
+
+  private static var exampleDoors: [DoorConfiguration] {
+    var web = HTTPDoorConfiguration()
+    web.name = "web"
+    return [.http(web)]
   }
 
   static func number(_ value: Double) -> String {

@@ -42,6 +42,7 @@ package struct RelayConfiguration: Equatable, Sendable {
   package var drainS = 20.0
   /// By name, in the file's order.
   package var apps: [AppConfiguration] = []
+  package var doors: [DoorConfiguration] = []
 }
 
 /// One app: a tenant of the relay.
@@ -66,6 +67,13 @@ package struct AppConfiguration: Equatable, Sendable {
     package var files: [String] { [certificate, key, passphraseFile, p8, ca].compactMap { $0 } }
   }
 
+  package struct Place: Equatable, Sendable {
+    package var host: String?
+    /// 0: the environment's.
+    package var port = 0
+    package var serverName: String?
+  }
+
   package struct Limits: Equatable, Sendable {
     package var window = 2000
     package var windowBytes = 4 << 20
@@ -83,6 +91,8 @@ package struct AppConfiguration: Equatable, Sendable {
   package var host: String?
   package var port = 443
   package var serverName: String?
+  /// Where channels are managed; nil: the environment's own place.
+  package var channels = Place()
   package var credentials = Credentials()
   package var limits = Limits()
   package var later = Later()

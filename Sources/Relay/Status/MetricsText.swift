@@ -51,7 +51,8 @@ struct MetricsText {
   var text: String { order.map { heads[$0]! + samples[$0]!.joined() }.joined() }
 
   static func of(
-    _ figures: [(app: String, figures: WorkerFigures)], _ depths: [String: QueueDepth]?
+    _ figures: [(app: String, figures: WorkerFigures)], _ depths: [String: QueueDepth]?,
+    doors: [(name: String, figures: DoorFigures.Shown)] = []
   ) -> String {
     var all = MetricsText()
     // An empty queue is 0. One that cannot be read is not known.
@@ -104,6 +105,24 @@ struct MetricsText {
         all.add(
           "apns_relay_certificate_end_seconds", "gauge",
           "Until when the certificate is valid, in UNIX seconds.", [("app", app)], "\(end)")
+      }
+    }
+    for (name, figures) in doors {
+      let door = ("door", name)
+      all.add(
+        "apns_relay_door_connections", "gauge", "Connections that are open.", [door],
+        "\(figures.connections)")
+      all.add(
+        "apns_relay_door_waiting", "gauge", "Requests that have no answer yet.", [door],
+        "\(figures.waiting)")
+      all.add(
+        "apns_relay_door_turned_away_total", "counter",
+        "Connections that were closed at once, because there were too many.", [door],
+        "\(figures.turnedAway)")
+      for (status, count) in figures.answers.sorted(by: { $0.key < $1.key }) {
+        all.add(
+          "apns_relay_door_answers_total", "counter", "Requests that were answered.",
+          [door, ("status", "\(status)")], "\(count)")
       }
     }
     for (app, figures) in figures { all.merge(figures.session, label: ("app", app)) }

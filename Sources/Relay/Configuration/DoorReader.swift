@@ -1,0 +1,76 @@
+import Foundation
+
+/// Reads the doors of a configuration file.
+enum DoorReader {
+  private enum Kind: String, CaseIterable { case http }
+
+  static func doors(
+    _ section: ConfigurationSection?, apps: [AppConfiguration]
+  ) throws -> [DoorConfiguration] {
+    guard let section else { return [] }
+    var doors: [DoorConfiguration] = []
+    for name in section.keys {
+      guard let one = try section.section(name) else { continue }
+      guard !name.isEmpty, name.utf8.count <= 64,
+        name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C })
+      else { throw section.fault(name, "the name of a door has 1 to 64 letters, digits and signs") }
+      guard try one.text("type") != nil else {
+        throw one.fault(
+          "type", "is missing: \(Kind.allCases.map(\.rawValue).joined(separator: ", "))")
+      }
+      let door: DoorConfiguration
+      switch try one.choice("type", Kind.http) {
+      case .http: door = .http(try http(name, one))
+      }
+      if let app = door.app, !apps.contains(where: { $0.name == app }) {
+        throw one.fault("app", "there is no app '\(app)'")
+      }
+      try one.end()
+      doors.append(door)
+    }
+    return doors
+  }
+
+  private static func http(
+    _ name: String, _ section: ConfigurationSection
+  ) throws -> HTTPDoorConfiguration {
+    var door = HTTPDoorConfiguration()
+    door.name = name
+    door.socket = try section.path("socket")
+    let host = try section.text("host")
+    let port = try section.text("port")
+    if door.socket != nil, host != nil || port != nil {
+      throw section.fault("socket", "takes the place of host and port: give one or the other")
+    }
+    if let socket = door.socket, socket.utf8.count > 107 {
+      throw section.fault(
+        "socket", "has \(socket.utf8.count) bytes, but a path of a socket has 107")
+    }
+    door.host = host ?? door.host
+    door.port = try section.integer("port", door.port, 0...65535)
+    door.portFile = try section.path("port_file")
+    if let mode = try section.text("socket_mode") {
+      guard let number = Int(mode, radix: 8), (0...0o777).contains(number) else {
+        throw section.fault("socket_mode", "must be permissions such as 660, not '\(mode)'")
+      }
+      door.socketMode = number
+    }
+    door.app = try section.text("app")
+    door.authorizationFile = try section.file("authorization_file")
+    door.waitS = try section.number("wait_s", door.waitS, 0...3600)
+    door.idleS = try section.number("idle_s", door.idleS, 1...86_400)
+    door.connections = try section.integer("connections", door.connections, 1...100_000)
+    if door.socket == nil, !isLoopback(door.host), door.authorizationFile == nil {
+      throw section.fault(
+        "authorization_file",
+        "is missing: \(door.host) is not this machine alone, and whoever reaches it could push")
+    }
+    return door
+  }
+
+  private static func isLoopback(_ host: String) -> Bool {
+    if host == "::1" || host.lowercased() == "localhost" { return true }
+    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+  }
+}

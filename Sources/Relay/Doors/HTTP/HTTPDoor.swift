@@ -1,0 +1,154 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOHTTP2
+import NIOPosix
+
+/// Takes Apple's requests as HTTP/1.1 and as HTTP/2 without TLS, on this machine or a UNIX socket.
+package final class HTTPDoor: Door, @unchecked Sendable {
+  package let name: String
+  package let place: String
+  /// Where it listens; 0 on a UNIX socket.
+  package let port: Int
+  private let desk: RequestDesk
+  private let group: MultiThreadedEventLoopGroup
+  private let listener: any Channel
+  private let open: OpenChannels
+  private let socket: String?
+
+  private static let mostStreams = 256
+  private static let mostBytesOfHeaders = 16 * 1024
+
+  package var figures: DoorFigures.Shown { desk.figures.shown }
+
+  /// It listens once this has returned.
+  package init(_ door: HTTPDoorConfiguration, _ relay: DoorRelay) throws {
+    let desk = try RequestDesk(door, relay)
+    let open = OpenChannels()
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    name = door.name
+    self.desk = desk
+    self.open = open
+    self.group = group
+    socket = door.socket
+    let idle = TimeAmount.milliseconds(Int64(door.idleS * 1000))
+    let bootstrap = ServerBootstrap(group: group)
+      .serverChannelOption(.backlog, value: 1024)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelOption(.allowRemoteHalfClosure, value: true)
+      .childChannelInitializer { channel in
+        guard desk.figures.enter(most: door.connections) else {
+          return channel.close()
+        }
+        open.add(channel)
+        channel.closeFuture.whenComplete { _ in
+          desk.figures.leave()
+          open.remove(channel)
+        }
+        return channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(
+            ProtocolChoice(within: idle) { version, channel in
+              try Self.speak(version, channel, desk, idle: idle)
+            })
+        }
+      }
+    do {
+      if let path = door.socket {
+        listener = try Self.listen(bootstrap, path, mode: door.socketMode)
+        place = path
+      } else {
+        listener = try bootstrap.bind(host: door.host, port: door.port).wait()
+        place =
+          "http://\(door.host.contains(":") ? "[\(door.host)]" : door.host):"
+          + "\(listener.localAddress?.port ?? door.port)"
+      }
+    } catch {
+      try? group.syncShutdownGracefully()
+      throw QueueFault(
+        description:
+          "doors.\(door.name): \(door.socket ?? "\(door.host) port \(door.port)"): \(error)")
+    }
+    port = listener.localAddress?.port ?? 0
+    if let file = door.portFile {
+      try "\(port)\n".write(toFile: file, atomically: true, encoding: .utf8)
+    }
+  }
+
+  private static func speak(
+    _ version: ProtocolChoice.Version, _ channel: any Channel, _ desk: RequestDesk,
+    idle: TimeAmount
+  ) throws {
+    let pipeline = channel.pipeline.syncOperations
+    switch version {
+    case .http1:
+      try pipeline.configureHTTPServerPipeline(
+        withPipeliningAssistance: false, withErrorHandling: false)
+      try pipeline.addHandler(HTTPDoorHandler(desk, idle: idle))
+    case .http2:
+      var connection = NIOHTTP2Handler.ConnectionConfiguration()
+      connection.initialSettings = [
+        HTTP2Setting(parameter: .maxConcurrentStreams, value: mostStreams),
+        HTTP2Setting(parameter: .maxHeaderListSize, value: mostBytesOfHeaders),
+      ]
+      _ = try pipeline.configureHTTP2Pipeline(
+        mode: .server, connectionConfiguration: connection,
+        streamConfiguration: NIOHTTP2Handler.StreamConfiguration(),
+        streamDelegate: StreamsIdle(idle, channel)
+      ) { stream in
+        stream.eventLoop.makeCompletedFuture {
+          try stream.pipeline.syncOperations.addHandlers([
+            HTTP2FramePayloadToHTTP1ServerCodec(),
+            HTTPDoorHandler(desk, idle: idle, isStream: true),
+          ])
+        }
+      }
+    }
+  }
+
+  private static func listen(
+    _ bootstrap: ServerBootstrap, _ path: String, mode: Int
+  ) throws -> any Channel {
+    // A socket that nobody listens on is what a relay leaves that was killed.
+    if isTaken(path) { throw QueueFault(description: "another program listens there") }
+    let channel = try bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true)
+      .wait()
+    guard chmod(path, mode_t(mode)) == 0 else {
+      let reason = String(cString: strerror(errno))
+      try? channel.close().wait()
+      throw QueueFault(description: reason)
+    }
+    return channel
+  }
+
+  private static func isTaken(_ path: String) -> Bool {
+    let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    guard descriptor >= 0 else { return false }
+    defer { Glibc.close(descriptor) }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { room in
+      for (index, byte) in path.utf8.prefix(room.count - 1).enumerated() { room[index] = byte }
+    }
+    return withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+      }
+    }
+  }
+
+  package func refresh() throws { try desk.refresh() }
+
+  package func shut() {
+    desk.shut()
+    try? listener.close().wait()
+    if let socket { unlink(socket) }
+  }
+
+  package func close() {
+    shut()
+    let limit = Date().addingTimeInterval(2)
+    while desk.figures.shown.waiting > 0, Date() < limit { usleep(10_000) }
+    for channel in open.all { channel.close(promise: nil) }
+    try? group.syncShutdownGracefully()
+  }
+}

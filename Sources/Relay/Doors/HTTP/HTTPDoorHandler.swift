@@ -1,0 +1,250 @@
+import NIOCore
+import NIOHTTP1
+
+/// The requests of a connection of HTTP/1, or the one of a stream of HTTP/2. Requests that came one
+/// behind the other are under way at the same time; their answers leave in the same order.
+final class HTTPDoorHandler: ChannelDuplexHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias OutboundIn = HTTPServerResponsePart
+  typealias OutboundOut = HTTPServerResponsePart
+
+  /// An answer that is to be written when its turn comes.
+  private struct Turn {
+    var version: HTTPVersion
+    var isLast: Bool
+    var isHead: Bool
+    var answer: DoorAnswer?
+  }
+
+  /// More than APNs takes in any payload, so that a larger one is known for what it is.
+  private static let longestBody = 16 * 1024
+  private static let mostUnderWay = 256
+  private static let patience = TimeAmount.seconds(2)
+
+  private let desk: RequestDesk
+  private let idle: TimeAmount
+  private let isStream: Bool
+  private var context: ChannelHandlerContext?
+  private var head: HTTPRequestHead?
+  private var body: [UInt8] = []
+  /// Whether the request was read to its end.
+  private var isWhole = false
+  /// The number of the first of `turns`.
+  private var first = 0
+  private var turns: [Turn] = []
+  /// No further request is read: the connection closes after its answers.
+  private var isEnding = false
+  private var isClosing = false
+  private var isReadHeld = false
+  private var lastProgress = NIODeadline.now()
+  private var clock: Scheduled<Void>?
+
+  init(_ desk: RequestDesk, idle: TimeAmount, isStream: Bool = false) {
+    self.desk = desk
+    self.idle = idle
+    self.isStream = isStream
+  }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+    watch(context, in: idle)
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    self.context = nil
+    clock?.cancel()
+    clock = nil
+  }
+
+  /// A client has so long for a whole request, however many bytes it sends meanwhile.
+  private func watch(_ context: ChannelHandlerContext, in time: TimeAmount) {
+    let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+    clock = context.eventLoop.scheduleTask(in: time) { bound.value.look() }
+  }
+
+  private func look() {
+    guard let context else { return }
+    let silence = NIODeadline.now() - lastProgress
+    if turns.isEmpty, silence >= idle {
+      context.close(promise: nil)
+    } else {
+      watch(context, in: turns.isEmpty ? max(.milliseconds(1), idle - silence) : idle)
+    }
+  }
+
+  // MARK: Requests
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard !isEnding else { return }
+    switch unwrapInboundIn(data) {
+    case .head(let head):
+      self.head = head
+      isWhole = false
+      body.removeAll(keepingCapacity: true)
+      expectation(of: head, context)
+    case .body(let bytes):
+      guard body.count + bytes.readableBytes <= Self.longestBody else {
+        // The rest is not read: the connection ends with the answer.
+        if let head, !isEnding { refuse(head, tooLong) }
+        return
+      }
+      body += bytes.readableBytesView
+    case .end:
+      isWhole = true
+      guard let head else { return }
+      self.head = nil
+      lastProgress = .now()
+      take(head)
+    }
+  }
+
+  private var tooLong: DoorAnswer {
+    .refusal(413, "PayloadTooLarge", "the body has more than \(Self.longestBody) bytes")
+  }
+
+  /// Old clients wait for a word before they send a body of some length.
+  private func expectation(of head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+    guard head.headers["expect"].contains(where: { $0.lowercased() == "100-continue" }) else {
+      return
+    }
+    let length = head.headers.first(name: "content-length").flatMap { Int($0) }
+    if let length, length > Self.longestBody {
+      refuse(head, tooLong)
+    } else if turns.isEmpty {
+      context.writeAndFlush(
+        wrapOutboundOut(.head(HTTPResponseHead(version: head.version, status: .continue))),
+        promise: nil)
+    }
+  }
+
+  /// Answers without reading any further.
+  private func refuse(_ head: HTTPRequestHead, _ answer: DoorAnswer) {
+    isEnding = true
+    self.head = nil
+    turns.append(
+      Turn(version: head.version, isLast: true, isHead: head.method == .HEAD, answer: answer))
+    write()
+  }
+
+  private func take(_ head: HTTPRequestHead) {
+    let request = DoorRequest(
+      head.method.rawValue, head.uri, head.headers.map { ($0.name.lowercased(), $0.value) },
+      body: body)
+    let isLast = isStream || !head.isKeepAlive || desk.hasShut
+    if isLast { isEnding = true }
+    let number = first + turns.count
+    turns.append(Turn(version: head.version, isLast: isLast, isHead: head.method == .HEAD))
+    guard let loop = context?.eventLoop else { return }
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    desk.take(request) { answer in
+      if loop.inEventLoop {
+        bound.value.fill(number, answer)
+      } else {
+        loop.execute { bound.value.fill(number, answer) }
+      }
+    }
+  }
+
+  // MARK: Answers
+
+  private func fill(_ number: Int, _ answer: DoorAnswer) {
+    guard context != nil, number >= first else { return }
+    turns[number - first].answer = answer
+    write()
+  }
+
+  /// Writes the answers whose turn it is.
+  private func write() {
+    guard let context, !isClosing else { return }
+    var count = 0
+    for turn in turns {
+      guard let answer = turn.answer else { break }
+      write(turn, answer, context)
+      count += 1
+      if turn.isLast {
+        isClosing = true
+        break
+      }
+    }
+    guard count > 0 else { return }
+    turns.removeFirst(count)
+    first += count
+    lastProgress = .now()
+    context.flush()
+    if isClosing || isEnding && turns.isEmpty {
+      close(context)
+    } else if isReadHeld, turns.count < Self.mostUnderWay {
+      isReadHeld = false
+      context.read()
+    }
+  }
+
+  private func write(_ turn: Turn, _ answer: DoorAnswer, _ context: ChannelHandlerContext) {
+    var head = HTTPResponseHead(
+      version: turn.version, status: HTTPResponseStatus(statusCode: answer.status))
+    for (name, value) in answer.headers.sorted(by: { $0.key < $1.key }) {
+      head.headers.add(name: name, value: value)
+    }
+    if answer.status != 204 {
+      head.headers.add(name: "content-length", value: "\(answer.body.utf8.count)")
+    }
+    if isStream {
+      // A stream ends by itself.
+    } else if turn.isLast {
+      head.headers.add(name: "connection", value: "close")
+    } else if turn.version == .http1_0 {
+      head.headers.add(name: "connection", value: "keep-alive")
+    }
+    context.write(wrapOutboundOut(.head(head)), promise: nil)
+    if !answer.body.isEmpty, !turn.isHead {
+      context.write(
+        wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: answer.body)))), promise: nil)
+    }
+    context.write(wrapOutboundOut(.end(nil)), promise: nil)
+  }
+
+  /// Closes our side, and lets the peer close its own: bytes that were not read would turn the end
+  /// of the answer into a reset.
+  private func close(_ context: ChannelHandlerContext) {
+    isEnding = true
+    isClosing = true
+    // A stream whose request was read to its end has ended by itself.
+    if isStream, isWhole { return }
+    if isStream { return context.close(promise: nil) }
+    context.close(mode: .output, promise: nil)
+    let channel = context.channel
+    context.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
+  }
+
+  // MARK: The connection
+
+  func read(context: ChannelHandlerContext) {
+    if turns.count >= Self.mostUnderWay, !isClosing {
+      isReadHeld = true
+    } else {
+      context.read()
+    }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    // A client that closes its side may still wait for its answers.
+    if case .inputClosed = event as? ChannelEvent {
+      isEnding = true
+      if turns.isEmpty { context.close(promise: nil) }
+    }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    guard error is HTTPParserError, !isEnding else {
+      context.close(promise: nil)
+      return
+    }
+    isEnding = true
+    turns.append(
+      Turn(
+        version: .http1_1, isLast: true, isHead: false,
+        answer: .refusal(400, "BadRequest", "this is no request of HTTP: \(error)")))
+    write()
+  }
+}

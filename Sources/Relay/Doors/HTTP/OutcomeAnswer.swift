@@ -1,0 +1,32 @@
+/// Outcomes as APNs would have answered them.
+enum OutcomeAnswer {
+  /// `header`: that of the id, `apns-id` or `apns-request-id`.
+  static func of(_ end: OutcomeWaits.End, id: String, header: String) -> DoorAnswer {
+    switch end {
+    case .outcome(let outcome):
+      return answer(outcome).with(header, outcome.apnsID.isEmpty ? id : outcome.apnsID)
+    case .isAnothers:
+      return .refusal(400, "BadMessageId", "\(header) \(id) was used for something else")
+        .with(header, id)
+    case .none: return queued(id: id, header: header)
+    }
+  }
+
+  /// It is safe, and has no outcome yet.
+  static func queued(id: String, header: String) -> DoorAnswer {
+    DoorAnswer(202).with(header, id)
+  }
+
+  private static func answer(_ outcome: PushOutcome) -> DoorAnswer {
+    switch outcome.end {
+    case .accepted: DoorAnswer(200)
+    case .rejected:
+      .refusal(
+        outcome.httpStatus, outcome.reason, timestampMS: outcome.goneSince.map { $0 * 1000 })
+    case .refused: .refusal(400, "BadRequest", outcome.reason)
+    case .expired: .refusal(400, "Expired", outcome.reason)
+    case .unknown: .refusal(502, "Unknown", outcome.reason)
+    case .dead: .refusal(502, "TooManyDeliveries", outcome.reason)
+    }
+  }
+}

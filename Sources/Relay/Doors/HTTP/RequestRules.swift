@@ -1,0 +1,248 @@
+import APNSLibrary
+import CAPNS
+import Foundation
+
+/// Reads Apple's requests as APNs does: what it would refuse by itself never reaches the queue.
+struct RequestRules {
+  /// What a request asks for.
+  enum Order: Sendable {
+    case push(NewEntry, Answering)
+    case channels(ChannelOrder)
+  }
+
+  /// When a push is answered.
+  struct Answering: Equatable, Sendable {
+    /// How long at most its outcome is waited for once it is in the queue.
+    var waitMS: Int64
+    /// Whether the request asked for an answer before the outcome (RFC 7240, 4.1).
+    var isPreferred = false
+  }
+
+  private static let mostBytes = 4096
+  private static let mostBytesOfVoIP = 5120
+  private static let longestCollapseID = 64
+
+  let apps: [AppConfiguration]
+  /// The app of all requests; nil: each names its own.
+  let app: String?
+  let waitMS: Int64
+
+  func order(_ request: DoorRequest) throws(DoorAnswer) -> Order {
+    if let name = request.repeated {
+      throw .refusal(400, "DuplicateHeaders", "\(name) is there twice")
+    }
+    let path = request.target.prefix { $0 != "?" }
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+      .map(String.init)
+    switch (parts.count, parts.first) {
+    case (2...3, "3") where parts[1] == "device":
+      try Self.method(request, ["POST"])
+      guard parts.count == 3, !parts[2].isEmpty else { throw .refusal(400, "MissingDeviceToken") }
+      return .push(try push(request, token: parts[2]), try answering(request))
+    case (4, "4") where parts[1] == "broadcasts" && parts[2] == "apps":
+      try Self.method(request, ["POST"])
+      return .push(try broadcast(request, bundle: parts[3]), try answering(request))
+    case (4, "1") where parts[1] == "apps" && parts[3] == "channels":
+      try Self.method(request, ["POST", "GET", "DELETE"])
+      return .channels(
+        try ChannelOrder(request, app: try app(request, bundle: parts[2]), bundle: parts[2]))
+    case (4, "1") where parts[1] == "apps" && parts[3] == "all-channels":
+      try Self.method(request, ["GET"])
+      return .channels(
+        ChannelOrder(.list, app: try app(request, bundle: parts[2]), bundle: parts[2]))
+    default: throw .refusal(404, "BadPath", "there is no path \(path)")
+    }
+  }
+
+  private static func method(_ request: DoorRequest, _ known: [String]) throws(DoorAnswer) {
+    guard known.contains(request.method) else {
+      throw .refusal(405, "MethodNotAllowed").with("allow", known.joined(separator: ", "))
+    }
+  }
+
+  // MARK: Pushes
+
+  private func push(_ request: DoorRequest, token: String) throws(DoorAnswer) -> NewEntry {
+    do {
+      _ = try DeviceToken.hex(Array(token.utf8))
+    } catch {
+      throw .refusal(400, "BadDeviceToken", error.message)
+    }
+    let topic = request.header("apns-topic")
+    let app = try app(request, topic: topic)
+    let type = try Self.pushType(request)
+    let isVoIP = type == "voip" || (type == nil && (topic ?? app.topic)?.hasSuffix(".voip") == true)
+    var entry = NewEntry(
+      app: app.name, id: try Self.identifier(request, "apns-id"), token: token.lowercased(),
+      payload: try Self.payload(request, most: isVoIP ? Self.mostBytesOfVoIP : Self.mostBytes))
+    entry.topic = topic == app.topic ? nil : topic
+    entry.pushType = type
+    try Self.times(request, &entry)
+    if let collapse = request.header("apns-collapse-id") {
+      guard (1...Self.longestCollapseID).contains(collapse.utf8.count) else {
+        throw .refusal(
+          400, "BadCollapseId",
+          "apns-collapse-id has \(collapse.utf8.count) bytes, but 1 to \(Self.longestCollapseID) are one"
+        )
+      }
+      entry.collapseID = collapse
+    }
+    return entry
+  }
+
+  private func broadcast(
+    _ request: DoorRequest, bundle: String
+  ) throws(DoorAnswer) -> NewEntry {
+    let app = try app(request, bundle: bundle)
+    guard let channel = request.header("apns-channel-id"), !channel.isEmpty else {
+      throw .refusal(400, "MissingChannelId")
+    }
+    guard Data(base64Encoded: channel) != nil else {
+      throw .refusal(400, "BadChannelId", "apns-channel-id is not base64")
+    }
+    guard let type = try Self.pushType(request) else { throw .refusal(400, "MissingPushType") }
+    guard type == "liveactivity" else {
+      throw .refusal(400, "InvalidPushType", "a broadcast has the push type liveactivity")
+    }
+    var entry = NewEntry(
+      app: app.name, id: try Self.identifier(request, "apns-request-id"), channel: channel,
+      payload: try Self.payload(request, most: Self.mostBytesOfVoIP))
+    entry.topic = Self.isOf(app, bundle) && app.topic != nil ? nil : bundle
+    entry.pushType = type
+    try Self.times(request, &entry)
+    return entry
+  }
+
+  private static func payload(
+    _ request: DoorRequest, most: Int
+  ) throws(DoorAnswer) -> String {
+    if request.body.isEmpty { throw .refusal(400, "PayloadEmpty") }
+    guard request.body.count <= most else {
+      throw .refusal(
+        413, "PayloadTooLarge",
+        "the payload has \(request.body.count) bytes, but at most \(most) go")
+    }
+    guard let text = String(validating: request.body, as: UTF8.self), !text.utf8.contains(0) else {
+      throw .refusal(400, "BadPayload", "the payload is no text in UTF-8")
+    }
+    return text
+  }
+
+  private static func identifier(
+    _ request: DoorRequest, _ name: String
+  ) throws(DoorAnswer) -> String {
+    guard let id = request.header(name), !id.isEmpty else {
+      return UUID().uuidString.lowercased()
+    }
+    guard ServiceSession.isUUID(id) else {
+      throw .refusal(400, "BadMessageId", "\(name) is no UUID")
+    }
+    return id.lowercased()
+  }
+
+  private static func pushType(_ request: DoorRequest) throws(DoorAnswer) -> String? {
+    guard let type = request.header("apns-push-type") else { return nil }
+    guard ServiceSession.knows(pushType: type) else {
+      throw .refusal(400, "InvalidPushType", "there is no push type '\(type.prefix(40))'")
+    }
+    return type
+  }
+
+  private static func times(
+    _ request: DoorRequest, _ entry: inout NewEntry
+  ) throws(DoorAnswer) {
+    if let text = request.header("apns-priority") {
+      guard ["10", "5", "1"].contains(text) else {
+        throw .refusal(400, "BadPriority", "apns-priority is 10, 5 or 1")
+      }
+      entry.priority = Int(text)
+    }
+    if let text = request.header("apns-expiration") {
+      guard let time = Int64(text), time >= 0 else {
+        throw .refusal(400, "BadExpirationDate", "apns-expiration is a time in UNIX seconds, or 0")
+      }
+      entry.expiry = time
+    }
+  }
+
+  // MARK: Whose it is
+
+  private func app(_ request: DoorRequest, topic: String?) throws(DoorAnswer) -> AppConfiguration {
+    if let one = try named(request) { return one }
+    guard let topic else {
+      guard apps.count == 1, let only = apps.first else {
+        throw .refusal(400, "MissingTopic", "this relay has \(apps.count) apps")
+      }
+      return only
+    }
+    return try only(apps.filter { $0.topic.map { Self.isBelow(topic, $0) } ?? false }, of: topic)
+  }
+
+  private func app(_ request: DoorRequest, bundle: String) throws(DoorAnswer) -> AppConfiguration {
+    guard !bundle.isEmpty else { throw .refusal(404, "BadPath", "the path names no app") }
+    if let one = try named(request) { return one }
+    return try only(apps.filter { Self.isOf($0, bundle) }, of: bundle)
+  }
+
+  /// The one that the door, or the request itself, names.
+  private func named(_ request: DoorRequest) throws(DoorAnswer) -> AppConfiguration? {
+    guard let name = app ?? request.header("relay-app") else { return nil }
+    guard let one = apps.first(where: { $0.name == name }) else {
+      throw .refusal(400, "TopicDisallowed", "this relay has no app '\(name.prefix(64))'")
+    }
+    return one
+  }
+
+  private func only(
+    _ found: [AppConfiguration], of topic: String
+  ) throws(DoorAnswer) -> AppConfiguration {
+    guard let first = found.first else {
+      // An app that takes its topic from its certificate does not name it.
+      if apps.count == 1, let one = apps.first, one.topic == nil { return one }
+      throw .refusal(
+        400, "TopicDisallowed", "this relay has no app for the topic '\(topic.prefix(255))'")
+    }
+    guard found.count == 1 else {
+      let names = found.map(\.name).joined(separator: ", ")
+      throw .refusal(
+        400, "TopicDisallowed", "several apps have this topic: name one in relay-app: \(names)")
+    }
+    return first
+  }
+
+  /// A topic of the app, such as that of its VoIP pushes.
+  private static func isBelow(_ topic: String, _ own: String) -> Bool {
+    topic == own || topic.hasPrefix(own + ".")
+  }
+
+  private static func isOf(_ app: AppConfiguration, _ bundle: String) -> Bool {
+    app.topic.map { isBelow($0, bundle) } ?? false
+  }
+
+  // MARK: Preferences
+
+  /// `Prefer: respond-async` and `Prefer: wait=10` (RFC 7240). What it does not know is passed over.
+  private func answering(_ request: DoorRequest) throws(DoorAnswer) -> Answering {
+    var answering = Answering(waitMS: waitMS)
+    var seconds: Int64?
+    for header in request.headers where header.name == "prefer" {
+      for preference in header.value.split(whereSeparator: { $0 == "," || $0 == ";" }) {
+        let words = preference.split(separator: "=", maxSplits: 1)
+          .map { $0.trimmingCharacters(in: .whitespaces) }
+        switch words.first?.lowercased() {
+        case "respond-async": answering.isPreferred = true
+        case "wait":
+          guard words.count == 2, let number = Int64(words[1]), number >= 0 else { continue }
+          seconds = min(number, 3600)
+        default: break
+        }
+      }
+    }
+    if let seconds {
+      answering.waitMS = answering.isPreferred ? seconds * 1000 : min(waitMS, seconds * 1000)
+    } else if answering.isPreferred {
+      answering.waitMS = 0
+    }
+    return answering
+  }
+}
