@@ -188,7 +188,7 @@ final class RequestRulesTests: XCTestCase {
     func wish(
       _ method: String, _ path: String, _ headers: [(name: String, value: String)] = [],
       _ body: String = ""
-    ) throws(DoorAnswer) -> ChannelOrder.Wish {
+    ) throws(DoorAnswer) -> ManagementRequest.Wish {
       let request = DoorRequest(
         method, "/1/apps/com.example.shop/\(path)", headers, body: Array(body.utf8))
       guard case .channels(let order) = try order(request) else { throw .refusal(500, "none") }

@@ -3,7 +3,7 @@ import CAPNS
 import Foundation
 
 /// What a request wants of the channels of an app.
-struct ChannelOrder: Sendable {
+struct ManagementRequest: Sendable {
   enum Wish: Equatable, Sendable {
     case create(storage: UInt32)
     case describe(String)
@@ -75,11 +75,11 @@ final class ChannelDesk: Sendable {
     workers.maxConcurrentOperationCount = 4
   }
 
-  func carryOut(_ order: ChannelOrder, _ answer: @escaping @Sendable (DoorAnswer) -> Void) {
+  func carryOut(_ order: ManagementRequest, _ answer: @escaping @Sendable (DoorAnswer) -> Void) {
     workers.addOperation { [engine] in answer(Self.answer(order, engine)) }
   }
 
-  private static func answer(_ order: ChannelOrder, _ engine: any QueueEngine) -> DoorAnswer {
+  private static func answer(_ order: ManagementRequest, _ engine: any QueueEngine) -> DoorAnswer {
     let (service, credentials): (ChannelService, RelayCredentials)
     do {
       (service, credentials) = try open(order, engine)
@@ -102,7 +102,7 @@ final class ChannelDesk: Sendable {
   }
 
   private static func open(
-    _ order: ChannelOrder, _ engine: any QueueEngine
+    _ order: ManagementRequest, _ engine: any QueueEngine
   ) throws -> (ChannelService, RelayCredentials) {
     let app = order.app
     let credentials = try RelayCredentials(app.credentials, queue: engine)
@@ -116,7 +116,7 @@ final class ChannelDesk: Sendable {
   }
 
   private static func carryOut(
-    _ wish: ChannelOrder.Wish, _ service: ChannelService
+    _ wish: ManagementRequest.Wish, _ service: ChannelService
   ) throws(LibraryError) -> DoorAnswer {
     switch wish {
     case .create(let storage):

@@ -13,7 +13,7 @@ package final class HTTPDoor: Door, @unchecked Sendable {
   private let desk: RequestDesk
   private let group: MultiThreadedEventLoopGroup
   private let listener: any Channel
-  private let open: OpenChannels
+  private let open: DoorConnections
   private let socket: String?
 
   private static let mostStreams = 256
@@ -24,7 +24,7 @@ package final class HTTPDoor: Door, @unchecked Sendable {
   /// It listens once this has returned.
   package init(_ door: HTTPDoorConfiguration, _ relay: DoorRelay) throws {
     let desk = try RequestDesk(door, relay)
-    let open = OpenChannels()
+    let open = DoorConnections()
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     name = door.name
     self.desk = desk

@@ -7,7 +7,7 @@ struct RequestRules {
   /// What a request asks for.
   enum Order: Sendable {
     case push(NewEntry, Answering)
-    case channels(ChannelOrder)
+    case channels(ManagementRequest)
   }
 
   /// When a push is answered.
@@ -45,11 +45,11 @@ struct RequestRules {
     case (4, "1") where parts[1] == "apps" && parts[3] == "channels":
       try Self.method(request, ["POST", "GET", "DELETE"])
       return .channels(
-        try ChannelOrder(request, app: try app(request, bundle: parts[2]), bundle: parts[2]))
+        try ManagementRequest(request, app: try app(request, bundle: parts[2]), bundle: parts[2]))
     case (4, "1") where parts[1] == "apps" && parts[3] == "all-channels":
       try Self.method(request, ["GET"])
       return .channels(
-        ChannelOrder(.list, app: try app(request, bundle: parts[2]), bundle: parts[2]))
+        ManagementRequest(.list, app: try app(request, bundle: parts[2]), bundle: parts[2]))
     default: throw .refusal(404, "BadPath", "there is no path \(path)")
     }
   }

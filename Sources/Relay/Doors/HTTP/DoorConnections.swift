@@ -2,7 +2,7 @@ import NIOCore
 import Synchronization
 
 /// The connections of a door, so that they can be closed.
-final class OpenChannels: Sendable {
+final class DoorConnections: Sendable {
   private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
 
   var all: [any Channel] { channels.withLock { Array($0.values) } }
