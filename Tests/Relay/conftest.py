@@ -7,6 +7,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Simulator"))
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import simulator as simulators  # noqa: E402
+from redis_queue import Server  # noqa: E402
 from relaying import Queue, Relay  # noqa: E402
 
 
@@ -36,6 +37,16 @@ def start(certificates):
 @pytest.fixture
 def queue(tmp_path):
     return Queue(tmp_path / "queue.db")
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A Redis of the test's own."""
+    if not Server.is_here():
+        pytest.skip("redis-server is not here (Debian: redis-server)")
+    server = Server(tmp_path)
+    yield server
+    server.kill()
 
 
 @pytest.fixture

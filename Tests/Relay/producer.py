@@ -1,16 +1,20 @@
 """producer.py QUEUE SEED COUNT: adds the entries that a seed makes, in transactions of several, and
-says of each transaction, once it is durable, how many entries there are. It may be run again."""
+says of each transaction, once it is durable, how many entries there are, or "away" where the queue
+does not take it: then it tries again. It may be run again."""
 
 import json
 import pathlib
 import random
 import sqlite3
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Simulator"))
 
 import redis_queue  # noqa: E402
 from relaying import identifier, token  # noqa: E402
+
+PAUSE = 0.02
 
 
 def plan(seed, count):
@@ -25,23 +29,38 @@ def plan(seed, count):
     return entries
 
 
-def main(queue, seed, count):
-    chance = random.Random()
-    if queue.startswith("unix:"):
-        entries = [redis_queue.fields(entry) for entry in plan(seed, count)]
-        redis_queue.add_all(queue, entries, chance, lambda done: print(done, flush=True))
-        return
-    database = sqlite3.connect(queue, timeout=60, isolation_level=None)
-    entries, done = plan(seed, count), 0
-    while done < len(entries):
-        batch = entries[done:done + chance.randint(1, 12)]
-        database.execute("BEGIN IMMEDIATE")
+def add_to_file(database, batch):
+    database.execute("BEGIN IMMEDIATE")
+    try:
         for entry in batch:
             one = len(entry["tokens"]) == 1
             database.execute(
                 "INSERT OR IGNORE INTO entries (app, id, token, tokens, payload) VALUES ('shop', ?, ?, ?, ?)",
                 (entry["id"], entry["tokens"][0] if one else None, None if one else json.dumps(entry["tokens"]), '{"aps":{"alert":"Hello"}}'))
         database.execute("COMMIT")
+    except sqlite3.OperationalError:
+        if database.in_transaction:
+            database.execute("ROLLBACK")
+        raise
+
+
+def main(queue, seed, count):
+    chance, entries, done = random.Random(), plan(seed, count), 0
+    if queue.startswith("unix:"):
+        adding = redis_queue.Adding(queue)
+    else:
+        database = sqlite3.connect(queue, timeout=60, isolation_level=None)
+    while done < len(entries):
+        batch = entries[done:done + chance.randint(1, 12)]
+        try:
+            if queue.startswith("unix:"):
+                adding.add(batch)
+            else:
+                add_to_file(database, batch)
+        except (OSError, redis_queue.Refusal, sqlite3.OperationalError):
+            print("away", flush=True)
+            time.sleep(PAUSE)
+            continue
         done += len(batch)
         print(done, flush=True)
 

@@ -64,11 +64,11 @@ class Client:
 
 
 class Server:
-    """redis-server at a socket in a directory; what it has answered is on the disk."""
+    """redis-server at a socket in a directory; what it has answered is on the disk, if `fsync` is always."""
 
-    def __init__(self, directory, *options):
+    def __init__(self, directory, *, fsync="always"):
         self.directory = pathlib.Path(directory)
-        self.path, self.options, self.process = str(self.directory / "redis.sock"), options, None
+        self.path, self.fsync, self.process = str(self.directory / "redis.sock"), fsync, None
         self.start()
 
     @staticmethod
@@ -78,7 +78,7 @@ class Server:
     def start(self):
         self.process = subprocess.Popen(
             ["redis-server", "--port", "0", "--unixsocket", self.path, "--unixsocketperm", "700", "--dir", self.directory,
-             "--save", "", "--appendonly", "yes", "--appendfsync", "always", "--logfile", self.directory / "redis.log", *self.options],
+             "--save", "", "--appendonly", "yes", "--appendfsync", self.fsync, "--logfile", self.directory / "redis.log"],
             stdin=subprocess.DEVNULL)
 
         def answers():
@@ -94,11 +94,60 @@ class Server:
 
         wait_until(answers, "redis-server does not answer")
 
+    def listen(self):
+        """Over TCP too, on loopback; the port."""
+        while True:
+            with socket.socket() as some:
+                some.bind(("127.0.0.1", 0))
+                port = some.getsockname()[1]
+            with contextlib.closing(Client(self.path)) as client:
+                # Somebody may have taken it meanwhile.
+                with contextlib.suppress(Refusal):
+                    client.ask("CONFIG", "SET", "port", port)
+                    return port
+
     def kill(self):
         if self.process and self.process.poll() is None:
             self.process.kill()
             self.process.wait(DEADLINE)
             pathlib.Path(self.path).unlink(missing_ok=True)
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def file(self):
+        """Where it writes each change."""
+        return max([*self.directory.glob("appendonlydir/*.incr.aof"), *self.directory.glob("appendonly.aof")])
+
+
+class Sentinel:
+    """Watches a server and its replicas, and makes one of them the primary when it is gone."""
+
+    def __init__(self, directory, primary, name="shop"):
+        self.directory, self.name = pathlib.Path(directory), name
+        with socket.socket() as some:
+            some.bind(("127.0.0.1", 0))
+            self.port = some.getsockname()[1]
+        file = self.directory / "sentinel.conf"
+        file.write_text(
+            f"port {self.port}\nbind 127.0.0.1\ndir {self.directory}\nunixsocket {self.directory}/sentinel.sock\n"
+            f"logfile {self.directory}/sentinel.log\n"
+            f"sentinel monitor {name} 127.0.0.1 {primary} 1\nsentinel down-after-milliseconds {name} 500\n"
+            f"sentinel failover-timeout {name} 5000\n")
+        self.process = subprocess.Popen(["redis-server", file, "--sentinel"], stdin=subprocess.DEVNULL)
+        wait_until(self.knows_a_replica, "the sentinel sees no replica")
+
+    def knows_a_replica(self):
+        assert self.process.poll() is None, (self.directory / "sentinel.log").read_text()
+        try:
+            with contextlib.closing(Client(f"{self.directory}/sentinel.sock")) as client:
+                return client.ask("SENTINEL", "replicas", self.name) != []
+        except OSError:
+            return False
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(DEADLINE)
 
 
 class RedisQueue:
@@ -145,6 +194,13 @@ class RedisQueue:
             (one["id"], int(one["position"]), one["token"], one["outcome"], int(one["deliveries"]), int(one["at"]))
             for one in self.stream("out")]
 
+    def ids(self):
+        """Of all that waits, is held or has its outcome, at one moment."""
+        with contextlib.closing(Client(self.server.path)) as client:
+            *_, streams = client.all(
+                [["MULTI"], ["XRANGE", "apns:{shop}:in", "-", "+"], ["XRANGE", "apns:{shop}:out", "-", "+"], ["EXEC"]])
+        return {fields[fields.index("id") + 1] for stream in streams for _, fields in stream}
+
     def counts(self):
         return dict(collections.Counter(one["outcome"] for one in self.stream("out")))
 
@@ -156,22 +212,21 @@ class RedisQueue:
         return {identifier: sorted(all) for identifier, all in ends.items()}
 
 
-def add_all(path, entries, chance, say):
-    """A producer: adds entries, several at a time, and says how many are there. What had no answer it
-    adds again."""
-    done, client = 0, None
-    while done < len(entries):
-        batch = entries[done:done + chance.randint(1, 12)]
+class Adding:
+    """A producer's connection, which it makes anew after a failure: what had no answer is added again."""
+
+    def __init__(self, place):
+        self.path, self.client = place.removeprefix("unix:"), None
+
+    def add(self, entries):
         try:
-            client = client or Client(path.removeprefix("unix:"))
-            client.all([RedisQueue.addition(entry) for entry in batch])
+            self.client = self.client or Client(self.path)
+            self.client.all([RedisQueue.addition(fields(entry)) for entry in entries])
         except (OSError, Refusal):
-            if client:
-                client.close()
-            client = None
-            continue
-        done += len(batch)
-        say(done)
+            if self.client:
+                self.client.close()
+            self.client = None
+            raise
 
 
 def fields(entry):

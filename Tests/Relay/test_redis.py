@@ -9,17 +9,8 @@ import time
 import pytest
 
 from test_broadcasts import create, state
-from redis_queue import Client, RedisQueue, Server
+from redis_queue import Client, RedisQueue, Sentinel, Server
 from relaying import identifier, pushes, relay_program, token, wait_until
-
-pytestmark = pytest.mark.skipif(not Server.is_here(), reason="redis-server is not here (Debian: redis-server)")
-
-
-@pytest.fixture
-def server(tmp_path):
-    server = Server(tmp_path)
-    yield server
-    server.kill()
 
 
 @pytest.fixture
@@ -115,6 +106,37 @@ def test_later_and_dead(start, relay, queue):
     letter, = queue.stream("dead")
     assert (letter["id"], letter["token"], letter["deliveries"]) == ("a", token(1), "2")
     assert letter["story"].count("TooManyRequests") == 2
+
+
+def test_a_replica_takes_over(start, relay, queue, server, tmp_path):
+    """The sentinels say where the queue is, and the relay follows."""
+    simulator = start(faults={"answer_delay_ms": [0, 20]})
+    (tmp_path / "replica").mkdir()
+    with contextlib.ExitStack() as stack:
+        port = server.listen()
+        replica = Server(tmp_path / "replica")
+        stack.callback(replica.kill)
+        other = RedisQueue(replica)
+        replica.listen()
+        other.ask("REPLICAOF", "127.0.0.1", port)
+        sentinel = Sentinel(tmp_path, port)
+        stack.callback(sentinel.kill)
+        # One that is away is passed over.
+        queue.setting = {"redis": {"url": f"redis+sentinel://127.0.0.1:1,127.0.0.1:{sentinel.port}/shop/0"}}
+        queue.add(*({"id": identifier(n), "token": token(n)} for n in range(600)))
+        wait_until(lambda: other.ask("XLEN", "apns:{shop}:in") == 600, "the replica does not get the entries")
+        one = relay(simulator, queue=queue, app={"limits": {"window": 50}}).start().wait_ready()
+        wait_until(lambda: queue.outcomes_so_far() >= 100, "there are no outcomes")
+        server.kill()
+        wait_until(lambda: other.ask("ROLE")[0] == "master", "the replica does not take over")
+        wait_until(other.is_empty, "the queue does not get empty")
+        # What the replica had not received yet is done again.
+        assert other.counts() == {"accepted": 600}
+        assert {push["token"] for push in pushes(simulator)} == {token(n) for n in range(600)}
+        assert one.get("/readyz")[0] == 200
+        one.stop()
+    ran = subprocess.run([relay_program(), "--check", "--config", one.file], capture_output=True, text=True)
+    assert ran.returncode == 1 and "no sentinel says where it is" in ran.stdout, ran
 
 
 def test_a_password_is_in_a_file_and_in_no_log(start, relay, queue, server, tmp_path):

@@ -195,6 +195,15 @@ final class ConfigurationTests: XCTestCase {
       ("rediss://host", "TLS is not there: use a tunnel, and redis:// to its near end"),
       ("redis://host/first", "the database is a number, such as 0"),
       ("unix:run", "unix: needs a path from the root, such as unix:/run/redis.sock"),
+      (
+        "redis+sentinel://a:1,b:2",
+        "must be redis+sentinel://[user:password@]host:port,host:port/primary/database"
+      ),
+      (
+        "redis+sentinel://a:1,:2/shop",
+        "is no address: a sign such as / or @ in a password is written as %2F or %40"
+      ),
+      ("redis+sentinel://a/shop/first", "the database is a number, such as 0"),
     ] {
       assertFault(
         queue + "url: \(url)\n" + Self.least, "relay.yaml:3: queue.redis.url: \(said)")
@@ -205,6 +214,22 @@ final class ConfigurationTests: XCTestCase {
     assertFault(
       "queue:\n  file: q\n  redis:\n    url: redis://host\n" + Self.least,
       "relay.yaml:2: queue.file: is a queue of SQLite, and there is redis.url: give one")
+  }
+
+  func testAQueueInARedisThatSentinelsKnow() throws {
+    let text = "redis+sentinel://relay:hunt%40er2@10.0.0.1,[::1]:7000,c:1/shop/3"
+    let address = try RedisAddress(text)
+    XCTAssertEqual(
+      address.place,
+      .sentinels(
+        [.host("10.0.0.1", port: 26379), .host("::1", port: 7000), .host("c", port: 1)],
+        primary: "shop"))
+    XCTAssertEqual(address.user, "relay")
+    XCTAssertEqual(address.password, "hunt@er2")
+    XCTAssertEqual(address.database, 3)
+    XCTAssertEqual(address.name, "redis+sentinel://10.0.0.1:26379,[::1]:7000,c:1/shop")
+    XCTAssertEqual(
+      RedisAddress.shown(text), "redis+sentinel://relay:PASSWORD@10.0.0.1,[::1]:7000,c:1/shop/3")
   }
 
   func testAPasswordIsNotShown() throws {

@@ -4,7 +4,7 @@ extension RelayConfiguration.Queue {
   /// A queue elsewhere: a file of SQLite, or the address of a Redis.
   package init(at place: String, like other: Self? = nil) {
     self = other ?? Self()
-    let isRedis = ["redis:", "rediss:", "unix:"].contains { place.hasPrefix($0) }
+    let isRedis = ["redis:", "rediss:", "redis+sentinel:", "unix:"].contains { place.hasPrefix($0) }
     redis = RelayConfiguration.Redis()
     redis.url = isRedis ? place : nil
     file = isRedis ? "" : place

@@ -5,6 +5,18 @@ package struct RedisAddress: Equatable, Sendable {
   package enum Place: Equatable, Sendable {
     case host(String, port: Int)
     case socket(String)
+    /// Sentinels, which say where the primary of this name is.
+    case sentinels([Place], primary: String)
+
+    /// As it is written in an address.
+    var name: String {
+      switch self {
+      case .host(let host, let port): "\(host.contains(":") ? "[\(host)]" : host):\(port)"
+      case .socket(let path): path
+      case .sentinels(let places, let primary):
+        "\(places.map(\.name).joined(separator: ","))/\(primary)"
+      }
+    }
   }
 
   package struct Fault: Error, CustomStringConvertible {
@@ -16,9 +28,22 @@ package struct RedisAddress: Equatable, Sendable {
   package var password: String?
   package var database = 0
 
-  /// redis://[user:password@]host[:port][/database], or unix:/path[?db=number]. What it throws does
+  private static let sentinels = "redis+sentinel://"
+  private static let noAddress = Fault(
+    description: "is no address: a sign such as / or @ in a password is written as %2F or %40")
+
+  /// redis://[user:password@]host[:port][/database], unix:/path[?db=number], or
+  /// redis+sentinel://[user:password@]host[:port],host[:port]/primary[/database]. What it throws does
   /// not repeat the text, because a password may be in it.
   package init(_ text: String) throws(Fault) {
+    if text.hasPrefix(Self.sentinels) {
+      try self.init(sentinels: text.dropFirst(Self.sentinels.count))
+    } else {
+      try self.init(one: text)
+    }
+  }
+
+  private init(one text: String) throws(Fault) {
     if text.hasPrefix("unix:") {
       let parts = text.dropFirst(5).split(separator: "?", maxSplits: 1)
       var path = parts.first.map(String.init) ?? ""
@@ -43,8 +68,7 @@ package struct RedisAddress: Equatable, Sendable {
         description: "must be redis://[user:password@]host:port/database, or unix:/path")
     }
     guard let parts = URLComponents(string: text), let host = parts.host, !host.isEmpty else {
-      throw Fault(
-        description: "is no address: a sign such as / or @ in a password is written as %2F or %40")
+      throw Self.noAddress
     }
     guard parts.query == nil, parts.fragment == nil else {
       throw Fault(description: "there may be nothing behind the database's number")
@@ -59,6 +83,38 @@ package struct RedisAddress: Equatable, Sendable {
     if !path.isEmpty { database = try Self.database(path) }
   }
 
+  /// What is behind the scheme.
+  private init(sentinels text: Substring) throws(Fault) {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard (2...3).contains(parts.count), !parts[1].isEmpty else {
+      throw Fault(
+        description: "must be redis+sentinel://[user:password@]host:port,host:port/primary/database"
+      )
+    }
+    var hosts = parts[0]
+    if let at = hosts.lastIndex(of: "@") {
+      let who = hosts[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      let decoded = who.map { String($0).removingPercentEncoding }
+      guard decoded.count == 2, let name = decoded[0], let secret = decoded[1] else {
+        throw Self.noAddress
+      }
+      user = name.isEmpty ? nil : name
+      password = secret.isEmpty ? nil : secret
+      hosts = hosts[hosts.index(after: at)...]
+    }
+    var places: [Place] = []
+    for one in hosts.split(separator: ",", omittingEmptySubsequences: false) {
+      guard let parts = URLComponents(string: "redis://\(one)"), let host = parts.host,
+        !host.isEmpty,
+        parts.user == nil, parts.path.isEmpty, case let port = parts.port ?? 26379,
+        (1...65535).contains(port)
+      else { throw Self.noAddress }
+      places.append(.host(host.trimmingCharacters(in: ["[", "]"]), port: port))
+    }
+    place = .sentinels(places, primary: String(parts[1]))
+    if parts.count == 3, !parts[2].isEmpty { database = try Self.database(parts[2]) }
+  }
+
   private static func database(_ text: Substring) throws(Fault) -> Int {
     guard let number = Int(text), (0...9999).contains(number) else {
       throw Fault(description: "the database is a number, such as 0")
@@ -69,15 +125,18 @@ package struct RedisAddress: Equatable, Sendable {
   /// Without the password.
   package var name: String {
     switch place {
-    case .host(let host, let port): "redis://\(host.contains(":") ? "[\(host)]" : host):\(port)"
-    case .socket(let path): "unix:\(path)"
+    case .host: "redis://\(place.name)"
+    case .socket: "unix:\(place.name)"
+    case .sentinels: Self.sentinels + place.name
     }
   }
 
   /// The text of an address with its password hidden.
   package static func shown(_ text: String) -> String {
-    guard text.hasPrefix("redis://"), let at = text.lastIndex(of: "@") else { return text }
-    let start = text.index(text.startIndex, offsetBy: 8)
+    guard let scheme = ["redis://", sentinels].first(where: { text.hasPrefix($0) }),
+      let at = text.lastIndex(of: "@")
+    else { return text }
+    let start = text.index(text.startIndex, offsetBy: scheme.count)
     guard let colon = text[start..<at].firstIndex(of: ":") else { return text }
     return text[...colon] + "PASSWORD" + text[at...]
   }

@@ -9,25 +9,44 @@ final class RedisConnection: @unchecked Sendable {
 
   private let context: UnsafeMutablePointer<redisContext>
   private let name: String
+  private let answerS: Int
   private static let clockMS: Int64 = 10_000
   private var aheadMS: Int64 = 0
   private var nextLook: Int64 = 0
 
-  init(_ address: RedisAddress) throws {
+  convenience init(_ address: RedisAddress) throws {
+    guard case .sentinels(let sentinels, let primary) = address.place else {
+      try self.init(to: address.place, named: address.name)
+      try introduce(address)
+      return
+    }
+    let place = try RedisSentinels(sentinels, address.name).place(of: primary)
+    try self.init(to: place, named: "\(address.name) (\(place.name))")
+    try introduce(address)
+    // What the sentinels say may be older than what happened.
+    let role = try demand(RedisCommand("ROLE")).list.first?.text
+    guard role == "master" else { throw fault("it is not the primary") }
+  }
+
+  /// Without a word to whom it leads to.
+  init(to place: RedisAddress.Place, named name: String, answerS: Int = RedisConnection.answerS)
+    throws
+  {
     Self.ignorePipes
-    name = address.name
-    let limit = timeval(tv_sec: Self.connectS, tv_usec: 0)
+    self.name = name
+    self.answerS = answerS
+    let limit = timeval(tv_sec: min(Self.connectS, answerS), tv_usec: 0)
     let made =
-      switch address.place {
+      switch place {
       case .host(let host, let port): redisConnectWithTimeout(host, CInt(port), limit)
       case .socket(let path): redisConnectUnixWithTimeout(path, limit)
+      case .sentinels: nil as UnsafeMutablePointer<redisContext>?
       }
-    guard let made else { throw QueueFault(description: "\(address.name): there is no memory") }
+    guard let made else { throw QueueFault(description: "\(name): there is no memory") }
     context = made
     if context.pointee.err != 0 { throw fault("no connection: \(reason)") }
-    _ = redisSetTimeout(context, timeval(tv_sec: Self.answerS, tv_usec: 0))
-    if case .host = address.place { _ = redisEnableKeepAlive(context) }
-    try introduce(address)
+    _ = redisSetTimeout(context, timeval(tv_sec: answerS, tv_usec: 0))
+    if case .host = place { _ = redisEnableKeepAlive(context) }
   }
 
   deinit { redisFree(context) }
@@ -101,7 +120,7 @@ final class RedisConnection: @unchecked Sendable {
     guard let reply else {
       let isLate = context.pointee.err == REDIS_ERR_IO && (errno == EAGAIN || errno == EWOULDBLOCK)
       throw RedisSilence(
-        fault(isLate ? "no answer within \(Self.answerS) s" : "the connection is lost: \(reason)"))
+        fault(isLate ? "no answer within \(answerS) s" : "the connection is lost: \(reason)"))
     }
     defer { freeReplyObject(reply) }
     return RedisReply(UnsafePointer(reply.assumingMemoryBound(to: redisReply.self)))
@@ -132,6 +151,7 @@ final class RedisConnections: Sendable {
     var pauseMS: Int64 = 0
     var lastFault: QueueFault?
     var wasLost = false
+    var losses = 0
   }
 
   private static let firstPauseMS: Int64 = 100
@@ -194,8 +214,12 @@ final class RedisConnections: Sendable {
     state.withLock {
       $0.idle = []
       $0.wasLost = true
+      $0.losses += 1
     }
   }
+
+  /// How often a connection was lost, and perhaps with it what Redis had in memory only.
+  var losses: Int { state.withLock { $0.losses } }
 
   /// Whether Redis was out of reach since this was asked last.
   func takeLoss() -> Bool {

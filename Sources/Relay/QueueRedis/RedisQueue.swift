@@ -9,6 +9,9 @@ package final class RedisQueue: QueueEngine {
     var ids: [WorkerSeat: Set<[UInt8]>] = [:]
     /// Workers that may have been given entries by an answer that was lost.
     var doubtful: Set<WorkerSeat> = []
+    /// How many losses of connections there were when Redis and worker last agreed on what it has. A
+    /// Redis that was killed may give back to a worker what that had finished.
+    var losses: [WorkerSeat: Int] = [:]
   }
 
   static let apps = "apns:apps"
@@ -82,7 +85,9 @@ package final class RedisQueue: QueueEngine {
     let said = "\(try shared(now)) \(ProcessMark.own) \(name)"
     let reply = try run(.join, app: app) { $0.add(said) }
     guard let number = reply.number else { throw strange("join") }
-    return WorkerSeat(number: number, app: app)
+    let seat = WorkerSeat(number: number, app: app)
+    seats.withLock { $0.losses[seat] = connections.losses }
+    return seat
   }
 
   package func renew(_ seat: WorkerSeat, at now: Int64) throws -> Bool {
@@ -105,6 +110,7 @@ package final class RedisQueue: QueueEngine {
     seats.withLock {
       $0.ids[seat] = nil
       $0.doubtful.remove(seat)
+      $0.losses[seat] = nil
     }
   }
 
@@ -149,7 +155,11 @@ package final class RedisQueue: QueueEngine {
 
   package func claim(_ seat: WorkerSeat, room: Int, at now: Int64) throws -> [Entry] {
     guard room > 0 else { return [] }
-    if seats.withLock({ $0.doubtful.contains(seat) }) { try reconcile(seat) }
+    let losses = connections.losses
+    if seats.withLock({ $0.doubtful.contains(seat) || $0.losses[seat, default: 0] != losses }) {
+      try reconcile(seat)
+      seats.withLock { $0.losses[seat] = losses }
+    }
     let time = try shared(now)
     let reply: RedisReply
     do {
