@@ -20,6 +20,8 @@ find_php_fpm() { [ -n "$(compgen -c php-fpm)" ]; }
 
 has_php_sqlite() { command php -r 'exit(in_array("sqlite", PDO::getAvailableDrivers()) ? 0 : 1);'; }
 
+has_php_redis() { command php -r 'exit(extension_loaded("redis") ? 0 : 1);'; }
+
 # Some PATHs lack the administrators' directories.
 find_server() { PATH=$PATH:/usr/sbin command -v "$1"; }
 

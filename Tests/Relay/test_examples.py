@@ -1,15 +1,18 @@
 """Producers in each language, the quickstart, and how the tool starts the relay."""
 
+import contextlib
 import json
 import os
 import pathlib
 import re
 import shutil
+import sqlite3
 import subprocess
 
 import pytest
 
 import simulator as simulators
+from redis_queue import Client, RedisQueue
 from relaying import pushes, relay_program, token
 from simulator import ROOT
 
@@ -17,11 +20,17 @@ EXAMPLES = ROOT / "Examples/relay"
 TEXT = """It's "quoted" \\ ü, $(id) `id` '; DROP TABLE entries; --"""
 
 
-def php():
-    """PHP with PDO's driver for SQLite; APNS_PHP may name it with its options."""
+def php_words():
+    """APNS_PHP may name PHP with its options."""
     words = os.environ.get("APNS_PHP", "php").split()
     if not shutil.which(words[0]):
         pytest.skip("there is no PHP")
+    return words
+
+
+def php():
+    """PHP with PDO's driver for SQLite."""
+    words = php_words()
     drivers = subprocess.run([*words, "-r", "echo implode(' ', class_exists('PDO') ? PDO::getAvailableDrivers() : []);"], capture_output=True, text=True)
     if "sqlite" not in drivers.stdout.split():
         pytest.skip("PHP has no PDO driver for SQLite (Debian: php-sqlite3)")
@@ -64,6 +73,107 @@ def test_producer(language, start, relay, queue, tmp_path):
     queue.rows("DROP TABLE entries")
     ran = run()
     assert ran.returncode != 0 and "entries" in ran.stderr + ran.stdout
+
+
+def test_orders_in_sql(start, relay, queue, tmp_path):
+    simulator = start()
+    texts = TEXT, "another"
+    with contextlib.closing(sqlite3.connect(tmp_path / "shop.db")) as shop, shop:
+        shop.execute("CREATE TABLE orders (number INTEGER, device TEXT, text TEXT)")
+        shop.executemany("INSERT INTO orders VALUES (?, ?, ?)", [(n, token(n), text) for n, text in enumerate(texts)])
+    assert queue.path == tmp_path / "queue.db"
+
+    def run():
+        with open(EXAMPLES / "orders.sql") as text:
+            return subprocess.run(
+                ["sqlite3", "-bail", "-cmd", ".timeout 30000", "shop.db"], stdin=text, capture_output=True, text=True, cwd=tmp_path)
+
+    for count in 2, 0:
+        ran = run()
+        assert (ran.returncode, ran.stdout, ran.stderr) == (0, f"{count} enqueued\n", ""), ran
+    relay(simulator, queue=queue).start().wait_ready().wait_done()
+    arrived = {push["token"]: json.loads(push["payload"])["aps"]["alert"] for push in pushes(simulator)}
+    assert arrived == {token(n): text for n, text in enumerate(texts)}
+    assert run().stdout == "0 enqueued\n" and queue.is_empty()
+    queue.rows("DROP TABLE entries")
+    ran = run()
+    assert ran.returncode != 0 and "entries" in ran.stderr + ran.stdout
+
+
+def python_with_redis():
+    for python in shutil.which("python3"), "/usr/bin/python3":
+        if python and subprocess.run([python, "-c", "import redis"], stderr=subprocess.DEVNULL).returncode == 0:
+            return python
+    pytest.skip("Python has no module redis (Debian: python3-redis)")
+
+
+def php_with_redis():
+    words = php_words()
+    if subprocess.run([*words, "-r", "exit(extension_loaded('redis') ? 0 : 1);"]).returncode:
+        pytest.skip("PHP has no extension redis (Debian: php-redis)")
+    return words
+
+
+def compiled_with_hiredis(directory):
+    compiler, program = os.environ.get("CC", "cc"), directory / "producer"
+    if subprocess.run([compiler, "-E", "-x", "c", "-"], input=b"#include <hiredis/hiredis.h>", capture_output=True).returncode:
+        pytest.skip("hiredis/hiredis.h is not here (Debian: libhiredis-dev)")
+    subprocess.run([compiler, "-Wall", "-Wextra", "-Werror", EXAMPLES / "redis/producer.c", "-o", program, "-lhiredis"], check=True)
+    return [program]
+
+
+def shell_with_redis(directory):
+    if not shutil.which("redis-cli"):
+        pytest.skip("redis-cli is not here (Debian: redis-tools)")
+    return [EXAMPLES / "redis/producer.sh"]
+
+
+REDIS_LANGUAGES = {
+    "python": lambda directory: [python_with_redis(), EXAMPLES / "redis/producer.py"],
+    "php": lambda directory: [*php_with_redis(), EXAMPLES / "redis/producer.php"],
+    "c": compiled_with_hiredis,
+    "shell": shell_with_redis,
+}
+
+
+@pytest.mark.parametrize("language", REDIS_LANGUAGES)
+def test_redis_producer(language, start, relay, server, tmp_path):
+    simulator, queue = start(), RedisQueue(server)
+    command = REDIS_LANGUAGES[language](tmp_path)
+    text = json.dumps({"aps": {"alert": TEXT}}) if language in ("c", "shell") else TEXT
+
+    def run(place=server.path, **environment):
+        return subprocess.run(
+            [*command, place, "shop", "o'clock", token(1), text], capture_output=True, text=True, env=os.environ | environment)
+
+    for _ in range(2):
+        ran = run()
+        assert (ran.returncode, ran.stdout, ran.stderr) == (0, "enqueued\n", ""), ran
+    assert queue.ask("XLEN", "apns:{shop}:in") == 2
+    one = relay(simulator, queue=queue).start().wait_ready()
+    one.wait_done()
+    # What is done is known.
+    assert run().returncode == 0
+    one.wait_done()
+    push, = pushes(simulator)
+    assert push["token"] == token(1) and json.loads(push["payload"]) == {"aps": {"alert": TEXT}}
+    assert queue.ends() == {"o'clock": [(0, "accepted", "")]}
+    one.stop()
+    # Over TCP, with a password, and with no more rights than the manual asks for.
+    port = server.listen()
+    queue.ask("ACL", "SETUSER", "default", "resetpass", ">correct horse", "resetkeys", "~apns:{shop}:in", "-@all", "+xadd")
+    ran = run(f"127.0.0.1:{port}", REDISCLI_AUTH="correct horse")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "enqueued\n", ""), ran
+    # A failure is not silent.
+    for environment in {}, {"REDISCLI_AUTH": "wrong horse"}:
+        ran = run(**environment)
+        assert ran.returncode != 0 and "enqueued" not in ran.stdout and ran.stderr + ran.stdout, ran
+    with contextlib.closing(Client(server.path)) as client:
+        client.ask("AUTH", "correct horse")
+        client.ask(*queue.addition({"id": "after", "token": token(2)}))
+    server.kill()
+    ran = run()
+    assert ran.returncode != 0 and "enqueued" not in ran.stdout and ran.stderr + ran.stdout, ran
 
 
 @pytest.mark.parametrize("options", [[], ["--redis"]], ids=["file", "redis"])
