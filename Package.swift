@@ -64,6 +64,7 @@ let package = Package(
       ]),
     .systemLibrary(name: "CMetrics", path: "Sources/CMetrics"),
     .target(name: "APNSLibrary", dependencies: ["APNS", "CAPNS", "CMetrics"]),
+    .target(name: "CSV"),
     .target(
       name: "Dashboard",
       dependencies: [
@@ -81,6 +82,7 @@ let package = Package(
       dependencies: [
         "APNSLibrary",
         "BinaryServer",
+        "CSV",
         "Dashboard",
         "Simulator",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -127,6 +129,7 @@ let package = Package(
 if Context.environment["APNS_RELAY"] != nil {
   let parts = [
     "CAPNS", "CAPNSSystem", "COpenSSL", "CNGHTTP2", "CAres", "CMetrics", "APNS", "APNSLibrary",
+    "CSV",
   ]
   package.dependencies = [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
@@ -150,6 +153,7 @@ if Context.environment["APNS_RELAY"] != nil {
         "CHiredis",
         "CMetrics",
         "COpenSSL",
+        "CSV",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "Logging", package: "swift-log"),

@@ -18,7 +18,8 @@ struct Enqueue: ParsableCommand {
             --channel dHN0LXNyY2gtY2hubA==
 
       A LIST has a device in each line: a token in hex, or a JSON object with "token" and the \
-      values that {{name}} in the payload stands for.
+      values that {{name}} in the payload stands for. Or it is CSV as for apns send: its first \
+      line names the columns, one of them token.
 
       A CAMPAIGN is a file in YAML that says the same, so that it can be kept: app, id, payload (a \
       file) or alert, tokens (a file) or channel, topic, push_type, priority, expiry, collapse_id, deadline. \
@@ -153,7 +154,8 @@ struct Enqueue: ParsableCommand {
     if !tokens.isEmpty {
       source = DeviceLines(tokens)
     } else if let list = plan.list {
-      source = try DeviceLines(file: list)
+      source = try DeviceLines(
+        file: list, valueNames: PayloadTemplate(plan.payload ?? "").valueNames)
     } else {
       throw RelayCommand.refusal("there is no device: give tokens, --tokens or --channel")
     }

@@ -401,6 +401,41 @@ def test_enqueue(start, relay, queue, tmp_path):
     assert enqueue("--campaign", tmp_path / "campaign.yaml", "--entry", "10").stdout.startswith("0 entries")
 
 
+def test_enqueue_from_csv(start, relay, queue, tmp_path):
+    simulator = start()
+    one = relay(simulator, queue=queue)
+    payload, devices = tmp_path / "payload.json", tmp_path / "devices.csv"
+
+    def enqueue(name, text, alert='{"aps":{"alert":"Hello {{name}}","badge":{{count}}}}'):
+        payload.write_text(alert)
+        devices.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return subprocess.run(
+            [relay_program(), "enqueue", "--config", one.file, "--app", "shop", "--id", name, "--payload", payload, "--tokens", devices],
+            capture_output=True, text=True)
+
+    ran = enqueue("names", f'\ufeffname;Token;count\r\n"Zo\u00eb ""Z"";\nof two lines";{token(1)};7\r\n\r\nJos\u00e9;{token(2)};"{{""a"":[1]}}"\r\n')
+    assert ran.stdout == "1 entries enqueued, 0 known already; 2 devices; id names\n", ran
+    ran = enqueue("numbers", f"{token(3)},Ann\n{token(4)},Bob\n", '{"aps":{"alert":"Hello {{2}}"}}')
+    assert ran.stdout == "1 entries enqueued, 0 known already; 2 devices; id numbers\n", ran
+    one.start().wait_ready().wait_done()
+    arrived = {push["token"]: json.loads(push["payload"])["aps"] for push in pushes(simulator)}
+    assert arrived == {
+        token(1): {"alert": 'Hello Zo\u00eb "Z";\nof two lines', "badge": 7}, token(2): {"alert": "Hello Jos\u00e9", "badge": {"a": [1]}},
+        token(3): {"alert": "Hello Ann"}, token(4): {"alert": "Hello Bob"}}
+    for text, said in [
+        (f"token,name,count\n{token(5)},x,seven\n", "devices.csv:2: count is not a JSON value"),
+        (f"token,name\n{token(5)},x,7\n", "devices.csv:2: 3 fields, but there are 2 columns"),
+        (f"token,name,count\nzz,x,7\n", "devices.csv:2: the token is not hex"),
+        (f'token,name,count\n{token(5)},"x,7\n', "devices.csv:2: a quoted field has no end"),
+        (f"name,token,count\nx\n", "devices.csv:2: there is no token"),
+        (b"token,name,count\n" + token(5).encode() + b",\xff,7\n", "devices.csv:2: is not UTF-8"),
+        (f"device,name\n{token(5)},x\n", "devices.csv:1: neither a token in hex"),
+        (f"{token(5)}\n{token(6)},x\n", "devices.csv:2: neither a token in hex"),
+    ]:
+        ran = enqueue("bad", text)
+        assert ran.returncode == 2 and said in ran.stderr, (text, ran)
+
+
 def test_memory_stays_flat(start, relay, queue):
     """Answers that take 200 ms, and twenty windows of them."""
     simulator = start(faults={"answer_delay_ms": 200})

@@ -128,6 +128,14 @@ package struct PayloadTemplate {
     return (String(decoding: name, as: UTF8.self), end + 2)
   }
 
+  /// What stands for a JSON value, outside all strings.
+  package var valueNames: Set<String> {
+    Set(
+      pieces.compactMap {
+        if case .value(let name, isInString: false) = $0 { name } else { nil }
+      })
+  }
+
   /// Filled with something everywhere, to see that it is JSON.
   package var sample: [UInt8] {
     var out: [UInt8] = []

@@ -31,6 +31,18 @@ package struct RawJSON {
     return out + "\""
   }
 
+  /// Whether it is one value and nothing more.
+  package static func isValue(_ text: String) -> Bool {
+    do {
+      var reader = RawJSON(text)
+      _ = try reader.value(0)
+      try reader.end()
+      return true
+    } catch {
+      return false
+    }
+  }
+
   /// The elements of an array, each as it is written.
   package mutating func elements() throws(Fault) -> [ArraySlice<UInt8>] {
     var all: [ArraySlice<UInt8>] = []

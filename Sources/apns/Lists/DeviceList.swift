@@ -1,4 +1,5 @@
 import APNSLibrary
+import CSV
 import Simulator
 
 /// A list of devices or channels: CSV with a first line of names, CSV without one where the first

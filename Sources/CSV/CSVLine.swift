@@ -1,7 +1,7 @@
 /// Reads and writes a record of CSV (RFC 4180).
-enum CSVLine {
+package enum CSVLine {
   /// The separator that is most frequent in a list's first line.
-  static func separator(of line: [UInt8]) -> UInt8 {
+  package static func separator(of line: [UInt8]) -> UInt8 {
     var best = UInt8(ascii: ",")
     var most = 0
     for candidate in [UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\t")] {
@@ -12,7 +12,7 @@ enum CSVLine {
   }
 
   /// nil if a quoted field goes on in the next line.
-  static func fields(of line: [UInt8], separator: UInt8) throws(CSVFault) -> [[UInt8]]? {
+  package static func fields(of line: [UInt8], separator: UInt8) throws(CSVFault) -> [[UInt8]]? {
     let quote = UInt8(ascii: "\"")
     if !line.contains(quote) {
       return line.split(separator: separator, omittingEmptySubsequences: false).map { trimmed($0) }
@@ -55,7 +55,7 @@ enum CSVLine {
   }
 
   /// A field as it is written: quoted if necessary.
-  static func written(_ field: [UInt8], separator: UInt8) -> [UInt8] {
+  package static func written(_ field: [UInt8], separator: UInt8) -> [UInt8] {
     let quote = UInt8(ascii: "\"")
     let mustBe = field.contains { $0 == separator || $0 == quote || $0 == 0x0A || $0 == 0x0D }
     guard mustBe else { return field }
@@ -74,7 +74,12 @@ enum CSVLine {
   }
 }
 
-struct CSVFault: Error {
-  var message: String
-  var column: Int
+package struct CSVFault: Error {
+  package var message: String
+  package var column: Int
+
+  package init(message: String, column: Int) {
+    self.message = message
+    self.column = column
+  }
 }
