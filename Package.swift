@@ -43,7 +43,6 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOTLS", package: "swift-nio"),
       ]),
     .target(
@@ -125,11 +124,11 @@ let package = Package(
 )
 
 // The relay and what it is made of: its packages are nobody else's, who neither fetches nor builds
-// them. It needs none of the simulator's, of which TLS alone takes minutes.
+// them. Of the simulator's it needs NIO, and not its TLS, which alone takes minutes.
 if Context.environment["APNS_RELAY"] != nil {
   let parts = [
     "CAPNS", "CAPNSSystem", "COpenSSL", "CNGHTTP2", "CAres", "CMetrics", "APNS", "APNSLibrary",
-    "CSV",
+    "BinaryServer", "CSV",
   ]
   package.dependencies = [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
@@ -148,7 +147,9 @@ if Context.environment["APNS_RELAY"] != nil {
     .target(
       name: "Relay",
       dependencies: [
+        "APNS",
         "APNSLibrary",
+        "BinaryServer",
         "CAPNS",
         "CHiredis",
         "CMetrics",
@@ -157,10 +158,12 @@ if Context.environment["APNS_RELAY"] != nil {
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOHTTP2", package: "swift-nio-http2"),
         .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOTLS", package: "swift-nio"),
         .product(name: "Yams", package: "Yams"),
       ],
       resources: [.embedInCode("Status/Resources")]),

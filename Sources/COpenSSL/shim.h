@@ -42,6 +42,12 @@ static inline int copenssl_set_min_version(SSL_CTX *context, int version) {
 static inline int copenssl_set_max_version(SSL_CTX *context, int version) {
   return (int)SSL_CTX_set_max_proto_version(context, version);
 }
+/* No session is resumed: no tickets in any version, and nothing is kept. */
+static inline int copenssl_forbid_resumption(SSL_CTX *context) {
+  SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  return SSL_CTX_set_num_tickets(context, 0);
+}
 static inline int copenssl_add_chain_certificate(SSL_CTX *context, X509 *certificate) {
   return (int)SSL_CTX_add1_chain_cert(context, certificate);
 }

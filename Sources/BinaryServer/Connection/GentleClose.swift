@@ -1,6 +1,5 @@
 import Glibc
 import NIOCore
-import NIOSSL
 
 /// Closes a connection so that the last bytes sent arrive. After a pause it sends close_notify
 /// and keeps reading what the peer still sends: closing a socket with unread bytes makes TCP
@@ -42,13 +41,21 @@ package enum GentleClose {
   /// Closes without close_notify.
   private static func closeBeneathTLS(_ channel: any Channel, _ mode: CloseMode) {
     let pipeline = channel.pipeline.syncOperations
-    let tls =
-      (try? pipeline.context(handlerType: NIOSSLServerHandler.self))
+    let beneath =
+      (try? pipeline.context(handlerType: BeneathTLS.self))
       ?? (try? pipeline.context(handlerType: OpenSSLServerHandler.self))
-    if let tls {
-      tls.close(mode: mode, promise: nil)
+    if let beneath {
+      beneath.close(mode: mode, promise: nil)
     } else {
       channel.close(mode: mode, promise: nil)
     }
   }
+}
+
+/// Does nothing, and marks where the socket's side of another library's TLS begins: what closes
+/// from here says no close_notify.
+package final class BeneathTLS: ChannelOutboundHandler {
+  package typealias OutboundIn = ByteBuffer
+
+  package init() {}
 }

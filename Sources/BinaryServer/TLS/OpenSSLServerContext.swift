@@ -8,24 +8,27 @@ import COpenSSL
 package final class OpenSSLServerContext: @unchecked Sendable {
   let pointer: OpaquePointer
 
-  package init(_ tls: ServerTLS) throws(OpenSSLServerError) {
+  package init(_ tls: ServerTLS) throws(ServerTLSError) {
     ERR_clear_error()
     guard let pointer = SSL_CTX_new(TLS_server_method()) else { throw .setUp(Self.lastError) }
     self.pointer = pointer
-    // Versions below 1.2 and the short keys of old clients need it.
-    SSL_CTX_set_cipher_list(pointer, "DEFAULT:@SECLEVEL=0")
     let isSet =
-      copenssl_set_min_version(pointer, Self.number(tls.min)) == 1
+      SSL_CTX_set_cipher_list(pointer, tls.ciphers) == 1
+      && copenssl_set_min_version(pointer, Self.number(tls.min)) == 1
       && copenssl_set_max_version(pointer, Self.number(tls.max)) == 1
       && SSL_CTX_use_certificate_chain_file(pointer, tls.certificateFile) == 1
       && SSL_CTX_use_PrivateKey_file(pointer, tls.keyFile, SSL_FILETYPE_PEM) == 1
-      && SSL_CTX_load_verify_locations(pointer, tls.clientAuthorityFile, nil) == 1
+      && (tls.clientAuthorityFile.map { SSL_CTX_load_verify_locations(pointer, $0, nil) } ?? 1) == 1
       // OpenSSL resumes no session with a client certificate unless sessions have a name.
       && SSL_CTX_set_session_id_context(pointer, "apns", 4) == 1
+      && (tls.sendsTickets || copenssl_forbid_resumption(pointer) == 1)
     if !isSet { throw .setUp(Self.lastError) }
-    let isRequired = tls.clientCertificate == .required
-    SSL_CTX_set_verify(
-      pointer, SSL_VERIFY_PEER | (isRequired ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), nil)
+    switch tls.clientCertificate {
+    case .required:
+      SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+    case .optional: SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
+    case .unverified: SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, { _, _ in 1 })
+    }
   }
 
   deinit { SSL_CTX_free(pointer) }
@@ -47,8 +50,8 @@ package final class OpenSSLServerContext: @unchecked Sendable {
   }
 }
 
-/// Errors carry OpenSSL's own text.
-package enum OpenSSLServerError: Error {
+/// What goes wrong with TLS, in the library's own words.
+package enum ServerTLSError: Error {
   /// The files or versions cannot be used.
   case setUp(String)
   case handshake(String)
@@ -57,7 +60,7 @@ package enum OpenSSLServerError: Error {
   case broken(String)
 }
 
-extension OpenSSLServerError {
+extension ServerTLSError {
   package var text: String {
     switch self {
     case .setUp(let text), .handshake(let text), .broken(let text): text

@@ -31,7 +31,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
   private var hasClientClosed = false
   private var hasSentCloseNotify = false
 
-  package init(_ context: OpenSSLServerContext) throws(OpenSSLServerError) {
+  package init(_ context: OpenSSLServerContext) throws(ServerTLSError) {
     guard let ssl = SSL_new(context.pointer) else {
       throw .broken(OpenSSLServerContext.lastError)
     }
@@ -50,7 +50,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
 
   // MARK: Results of the handshake
 
-  var version: TLSBound? {
+  package var version: TLSBound? {
     switch SSL_version(ssl) {
     case TLS1_VERSION: .tls1_0
     case TLS1_1_VERSION: .tls1_1
@@ -61,7 +61,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
   }
 
   /// The client's certificate in DER.
-  var peerCertificate: [UInt8]? {
+  package var peerCertificate: [UInt8]? {
     guard let certificate = copenssl_peer_certificate(ssl) else { return nil }
     defer { X509_free(certificate) }
     let count = i2d_X509(certificate, nil)
@@ -125,7 +125,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
     }
   }
 
-  private func fail(_ context: ChannelHandlerContext, _ error: OpenSSLServerError) {
+  private func fail(_ context: ChannelHandlerContext, _ error: ServerTLSError) {
     phase = .dead
     // Sends the alert.
     emit(context, nil)
@@ -153,8 +153,8 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
     switch phase {
     case .handshaking:
       phase = .dead
-      context.fireErrorCaught(OpenSSLServerError.handshake("the client left"))
-    case .open: if !hasSentCloseNotify { context.fireErrorCaught(OpenSSLServerError.halfClose) }
+      context.fireErrorCaught(ServerTLSError.handshake("the client left"))
+    case .open: if !hasSentCloseNotify { context.fireErrorCaught(ServerTLSError.halfClose) }
     case .dead: break
     }
   }
@@ -178,7 +178,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
     if isWritten {
       emit(context, promise)
     } else {
-      promise?.fail(OpenSSLServerError.broken(OpenSSLServerContext.lastError))
+      promise?.fail(ServerTLSError.broken(OpenSSLServerContext.lastError))
     }
   }
 
@@ -223,4 +223,9 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
       bound.value.close(mode: mode, promise: promise)
     }
   }
+}
+
+extension ChannelPipeline.SynchronousOperations {
+  /// nil if another library speaks TLS here.
+  package var openSSL: OpenSSLServerHandler? { try? handler(type: OpenSSLServerHandler.self) }
 }

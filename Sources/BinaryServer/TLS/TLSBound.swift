@@ -1,5 +1,3 @@
-import NIOSSL
-
 /// The lowest or highest version of TLS that a server speaks.
 package enum TLSBound: String, Sendable, CaseIterable, Comparable {
   case tls1_0 = "1.0"
@@ -9,14 +7,5 @@ package enum TLSBound: String, Sendable, CaseIterable, Comparable {
 
   package static func < (one: TLSBound, other: TLSBound) -> Bool {
     one.rawValue < other.rawValue
-  }
-
-  var version: TLSVersion {
-    switch self {
-    case .tls1_0: .tlsv1
-    case .tls1_1: .tlsv11
-    case .tls1_2: .tlsv12
-    case .tls1_3: .tlsv13
-    }
   }
 }

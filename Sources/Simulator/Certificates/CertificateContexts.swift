@@ -24,7 +24,7 @@ extension CertificateDirectory {
   /// For binary connections with session tickets right behind the handshake.
   func ticketContext(min: TLSBound, max: TLSBound) throws(CertificateError) -> OpenSSLServerContext
   {
-    do throws(OpenSSLServerError) {
+    do throws(ServerTLSError) {
       return try OpenSSLServerContext(serverTLS(min: min, max: max))
     } catch {
       throw CertificateError(path: path, message: error.text)
@@ -33,7 +33,7 @@ extension CertificateDirectory {
 
   private func context(_ tls: ServerTLS) throws(CertificateError) -> NIOSSLContext {
     do {
-      return try tls.context()
+      return try tls.boringSSLContext()
     } catch {
       throw CertificateError(path: path, message: "\(error)")
     }

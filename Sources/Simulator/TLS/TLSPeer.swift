@@ -1,14 +1,15 @@
+import BinaryServer
 import NIOCore
 import NIOSSL
 
 extension ChannelPipeline.SynchronousOperations {
   /// The client's certificate, whichever library speaks TLS with it.
-  package var peerCertificate: NIOSSLCertificate? {
+  var peerCertificate: NIOSSLCertificate? {
     guard let openSSL else { return try? nioSSL_peerCertificate() }
     return openSSL.peerCertificate.flatMap { try? NIOSSLCertificate(bytes: $0, format: .der) }
   }
 
-  package var tlsBound: TLSBound? {
+  var tlsBound: TLSBound? {
     if let openSSL { return openSSL.version }
     return switch try? nioSSL_tlsVersion() {
     case .tlsv1: .tls1_0
@@ -18,6 +19,4 @@ extension ChannelPipeline.SynchronousOperations {
     case nil: nil
     }
   }
-
-  private var openSSL: OpenSSLServerHandler? { try? handler(type: OpenSSLServerHandler.self) }
 }

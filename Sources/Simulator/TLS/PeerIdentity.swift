@@ -1,16 +1,17 @@
+import BinaryServer
 import NIOCore
 import NIOSSL
 
 /// Who a client is, according to its handshake.
-package struct PeerIdentity {
+struct PeerIdentity {
   /// The version of TLS: "1.2".
-  package var tls: String?
+  var tls: String?
   /// The subject of its certificate.
-  package var subject: String?
+  var subject: String?
   /// The topic in its certificate.
-  package var topic: String?
+  var topic: String?
 
-  package init(_ context: ChannelHandlerContext) {
+  init(_ context: ChannelHandlerContext) {
     let pipeline = context.pipeline.syncOperations
     tls = pipeline.tlsBound?.rawValue
     guard let certificate = pipeline.peerCertificate.flatMap({ Certificate($0) }) else { return }
@@ -21,7 +22,7 @@ package struct PeerIdentity {
 
 extension Certificate {
   /// Reads a certificate that NIO holds with OpenSSL.
-  package convenience init?(_ certificate: NIOSSLCertificate) {
+  convenience init?(_ certificate: NIOSSLCertificate) {
     guard let der = try? certificate.toDERBytes() else { return nil }
     self.init(der: der)
   }
