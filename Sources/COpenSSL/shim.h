@@ -42,6 +42,10 @@ static inline int copenssl_set_min_version(SSL_CTX *context, int version) {
 static inline int copenssl_set_max_version(SSL_CTX *context, int version) {
   return (int)SSL_CTX_set_max_proto_version(context, version);
 }
+/* A connection that is idle gives its buffers back. */
+static inline void copenssl_release_buffers(SSL_CTX *context) {
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+}
 /* No session is resumed: no tickets in any version, and nothing is kept. */
 static inline int copenssl_forbid_resumption(SSL_CTX *context) {
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET);

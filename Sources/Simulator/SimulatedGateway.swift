@@ -205,9 +205,9 @@ package final class SimulatedGateway: Sendable {
     if let tickets = faults.tickets {
       try pipeline.addHandler(OpenSSLServerHandler(tickets))
     } else {
-      try pipeline.addHandlers([
-        BeneathTLS(), NIOSSLServerHandler(context: faults.tls), BoringSSLErrors(),
-      ])
+      try pipeline.addHandler(BeneathTLS())
+      try pipeline.addHandler(NIOSSLServerHandler(context: faults.tls))
+      try pipeline.addHandler(BoringSSLErrors())
     }
     try pipeline.addHandler(HandshakeDeadline(extra: faults.handshakeDelay ?? .zero))
     try pipeline.addHandler(RecordSplitter(faults: faults))

@@ -109,6 +109,15 @@ import Testing
     #expect(notes.discarded == 1)
   }
 
+  @Test func isDismissedBetweenTwoFrames() throws {
+    try bring(Self.frame(6) + Self.frame(7).prefix(4))
+    channel.pipeline.fireUserInboundEventTriggered(
+      ConnectionDismissed(with: ErrorPacket(status: ErrorPacket.shutdown, identifier: 6)))
+    try bring(Array(Self.frame(7).dropFirst(4)) + Self.frame(8))
+    #expect(try answer() == [8, 10, 0, 0, 0, 6])
+    #expect(notes.accepted == [6] && notes.discarded == 2)
+  }
+
   @Test func closesWithoutAnAnswer() throws {
     notes.next = .close(.closeNotify)
     try bring(Self.frame(6))

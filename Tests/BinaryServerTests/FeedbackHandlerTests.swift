@@ -7,7 +7,9 @@ import Testing
 
 @Suite struct FeedbackHandlerTests {
   private final class OneDevice: FeedbackDelegate {
-    func takeEntries() -> [FeedbackEntry] { [FeedbackEntry(timestamp: 1, token: [2, 3])] }
+    func takeEntries(_ context: ChannelHandlerContext) -> EventLoopFuture<[FeedbackEntry]> {
+      context.eventLoop.makeSucceededFuture([FeedbackEntry(timestamp: 1, token: [2, 3])])
+    }
     func handshakeFailed() {}
   }
 

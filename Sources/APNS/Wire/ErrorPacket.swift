@@ -1,5 +1,5 @@
 /// The six bytes a gateway sends before it closes (Binary Provider API, error response).
-package struct ErrorPacket: Equatable {
+package struct ErrorPacket: Equatable, Sendable {
   package static let command: UInt8 = 8
   package static let size = 6
   /// The status whose identifier names the last accepted notification.

@@ -5,11 +5,11 @@ import NIOTLS
 
 /// What a server decides about one connection to its feedback service.
 package protocol FeedbackDelegate: AnyObject {
-  /// The list for this client, which nobody else gets.
-  func takeEntries() -> [FeedbackEntry]
+  /// The list for this client. It is closed without one if the future fails.
+  func takeEntries(_ context: ChannelHandlerContext) -> EventLoopFuture<[FeedbackEntry]>
   /// May change what is sent, one buffer for each TLS record.
   func willSend(_ records: inout [ByteBuffer])
-  /// Everything is sent.
+  /// Everything is with the system, or the connection is over.
   func close(_ channel: any Channel)
   /// The TLS handshake failed.
   func handshakeFailed()
@@ -44,7 +44,16 @@ package final class FeedbackHandler: ChannelInboundHandler {
   }
 
   package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    if case .handshakeCompleted = event as? TLSUserEvent { answer(context) }
+    if case .handshakeCompleted = event as? TLSUserEvent {
+      let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+      delegate.takeEntries(context).whenComplete { taken in
+        let (me, context) = bound.value
+        switch taken {
+        case .success(let entries): me.answer(entries, context)
+        case .failure: GentleClose.begin(context.channel, after: .zero)
+        }
+      }
+    }
     context.fireUserInboundEventTriggered(event)
   }
 
@@ -57,8 +66,7 @@ package final class FeedbackHandler: ChannelInboundHandler {
     if !ConnectionErrors.isHalfClose(error) { context.close(promise: nil) }
   }
 
-  private func answer(_ context: ChannelHandlerContext) {
-    let entries = delegate.takeEntries()
+  private func answer(_ entries: [FeedbackEntry], _ context: ChannelHandlerContext) {
     logger.info("tuples sent: \(entries.count)")
     var records = records(of: entries, context.channel.allocator)
     delegate.willSend(&records)

@@ -54,6 +54,14 @@ package enum AfterRejection {
   case ignore
 }
 
+/// An event for the handler: the server ends the connection by itself, between two frames. It answers
+/// with the packet, if there is one, closes, and discards what comes.
+package struct ConnectionDismissed: Sendable {
+  package var packet: ErrorPacket?
+
+  package init(with packet: ErrorPacket?) { self.packet = packet }
+}
+
 /// An event for the handler of a connection that is paused: it reads on.
 package struct ReadingResumed {
   package init() {}

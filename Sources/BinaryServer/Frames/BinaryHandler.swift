@@ -51,6 +51,10 @@ package final class BinaryHandler: ChannelInboundHandler {
       var nothing = ByteBuffer()
       take(&nothing, context)
     }
+    if let dismissal = event as? ConnectionDismissed, !isClosing {
+      phase = .discarding
+      close(with: dismissal.packet, context)
+    }
     // A close that the server began goes at its own pace.
     if case .inputClosed = event as? ChannelEvent, !isClosing { context.close(promise: nil) }
     context.fireUserInboundEventTriggered(event)

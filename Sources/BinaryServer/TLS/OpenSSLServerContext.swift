@@ -23,6 +23,7 @@ package final class OpenSSLServerContext: @unchecked Sendable {
       && SSL_CTX_set_session_id_context(pointer, "apns", 4) == 1
       && (tls.sendsTickets || copenssl_forbid_resumption(pointer) == 1)
     if !isSet { throw .setUp(Self.lastError) }
+    copenssl_release_buffers(pointer)
     switch tls.clientCertificate {
     case .required:
       SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)

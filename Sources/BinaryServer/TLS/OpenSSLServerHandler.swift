@@ -22,13 +22,13 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
   /// How long the last bytes may take to leave before the connection is closed without them.
   private static let patience = TimeAmount.milliseconds(200)
 
-  private let ssl: OpaquePointer
+  let ssl: OpaquePointer
   /// Bytes from the client and bytes for it; the SSL owns both.
   private let incoming: OpaquePointer
   private let outgoing: OpaquePointer
   private var phase = Phase.handshaking
   /// With or without close_notify.
-  private var hasClientClosed = false
+  package private(set) var hasClientClosed = false
   private var hasSentCloseNotify = false
 
   package init(_ context: OpenSSLServerContext) throws(ServerTLSError) {

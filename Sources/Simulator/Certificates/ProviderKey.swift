@@ -1,3 +1,5 @@
+import BinaryServer
+
 /// A key that may sign provider tokens, and the team it belongs to.
 package struct ProviderKey: Sendable {
   package var identifier: String

@@ -17,10 +17,10 @@ final class SimulatedFeedback: FeedbackDelegate {
     self.logger = logger
   }
 
-  func takeEntries() -> [FeedbackEntry] {
+  func takeEntries(_ context: ChannelHandlerContext) -> EventLoopFuture<[FeedbackEntry]> {
     let entries = list.takeAll()
     ledger.answerFeedback(entries.count)
-    return entries
+    return context.eventLoop.makeSucceededFuture(entries)
   }
 
   /// Leaves no more bytes than the faults allow.

@@ -1,23 +1,22 @@
-import BinaryServer
 import COpenSSL
 
 /// A private key with its public half, or only the public half, held by OpenSSL.
-final class KeyPair: @unchecked Sendable {
-  enum Kind {
+package final class KeyPair: @unchecked Sendable {
+  package enum Kind {
     case rsa2048
     /// The curve that provider tokens are signed with.
     case p256
   }
 
   /// Never changes once it is made.
-  let handle: OpaquePointer
+  package let handle: OpaquePointer
 
   private init(_ handle: OpaquePointer) { self.handle = handle }
 
   deinit { EVP_PKEY_free(handle) }
 
   /// Makes a new key; nil if OpenSSL fails, whose error queue then tells why.
-  init?(_ kind: Kind) {
+  package init?(_ kind: Kind) {
     let context = EVP_PKEY_CTX_new_id(kind == .rsa2048 ? EVP_PKEY_RSA : EVP_PKEY_EC, nil)
     defer { EVP_PKEY_CTX_free(context) }
     let options: KeyValuePairs<String, String> =
@@ -34,36 +33,36 @@ final class KeyPair: @unchecked Sendable {
   }
 
   /// The first private key in a text; nil if it is encrypted.
-  static func privateKey(in pem: String) -> KeyPair? {
+  package static func privateKey(in pem: String) -> KeyPair? {
     MemoryBIO.reading(pem) {
       // Does not ask for a passphrase at the terminal.
       PEM_read_bio_PrivateKey($0, nil, { _, _, _, _ in -1 }, nil)
     }.map(KeyPair.init)
   }
 
-  static func publicKey(in pem: String) -> KeyPair? {
+  package static func publicKey(in pem: String) -> KeyPair? {
     MemoryBIO.reading(pem) { PEM_read_bio_PUBKEY($0, nil, nil, nil) }.map(KeyPair.init)
   }
 
-  var isP256: Bool {
+  package var isP256: Bool {
     defer { ERR_clear_error() }
     return copenssl_is_p256(handle) == 1
   }
 
   /// The private key as PKCS#8, not encrypted.
-  var pem: String {
+  package var pem: String {
     MemoryBIO.written { PEM_write_bio_PKCS8PrivateKey($0, handle, nil, nil, 0, nil, nil) == 1 }
       ?? ""
   }
 
   /// Whether the certificate is for this key.
-  func belongs(to certificate: Certificate) -> Bool {
+  package func belongs(to certificate: Certificate) -> Bool {
     defer { ERR_clear_error() }
     return X509_check_private_key(certificate.handle, handle) == 1
   }
 
   /// Whether this key made the ES256 signature: two numbers of 32 bytes (RFC 7518, 3.4).
-  func isES256(_ signature: [UInt8], of bytes: [UInt8]) -> Bool {
+  package func isES256(_ signature: [UInt8], of bytes: [UInt8]) -> Bool {
     guard isP256, signature.count == 64, let der = Self.der(of: signature) else { return false }
     let context = EVP_MD_CTX_new()
     defer {

@@ -1,0 +1,42 @@
+import COpenSSL
+
+/// Authorities that sign clients' certificates, for a server that lets any certificate through the
+/// handshake and judges it afterwards.
+package final class ClientAuthorities: @unchecked Sendable {
+  private let store: OpaquePointer
+
+  /// Any certificate in the file, in PEM, is trusted by itself, also where it is an intermediate one.
+  package init(file: String) throws(ServerTLSError) {
+    ERR_clear_error()
+    guard let store = X509_STORE_new() else { throw .setUp(OpenSSLServerContext.lastError) }
+    guard X509_STORE_load_locations(store, file, nil) == 1,
+      X509_STORE_set_flags(store, UInt(X509_V_FLAG_PARTIAL_CHAIN)) == 1
+    else {
+      X509_STORE_free(store)
+      throw .setUp(OpenSSLServerContext.lastError)
+    }
+    self.store = store
+  }
+
+  deinit { X509_STORE_free(store) }
+
+  /// Why the certificate that the client showed is not to be trusted; nil if it is. `level` is
+  /// OpenSSL's: at 0 signatures by SHA-1 and short keys are taken.
+  package func fault(of client: OpenSSLServerHandler, level: CInt) -> String? {
+    defer { ERR_clear_error() }
+    guard let certificate = copenssl_peer_certificate(client.ssl) else { return "there is none" }
+    defer { X509_free(certificate) }
+    guard let verification = X509_STORE_CTX_new() else { return "there is no memory" }
+    defer { X509_STORE_CTX_free(verification) }
+    guard
+      X509_STORE_CTX_init(
+        verification, store, certificate, SSL_get_peer_cert_chain(client.ssl)) == 1
+    else { return "there is no memory" }
+    let parameters = X509_STORE_CTX_get0_param(verification)
+    X509_VERIFY_PARAM_set_auth_level(parameters, level)
+    X509_VERIFY_PARAM_set_purpose(parameters, X509_PURPOSE_SSL_CLIENT)
+    if X509_verify_cert(verification) == 1 { return nil }
+    let code = Int(X509_STORE_CTX_get_error(verification))
+    return String(cString: X509_verify_cert_error_string(code))
+  }
+}
