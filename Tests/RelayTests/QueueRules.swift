@@ -304,6 +304,122 @@ class QueueRules: XCTestCase {
     XCTAssertEqual(try queue.trim(before: now + 5), 0)
   }
 
+  private func refuse(
+    _ queue: any QueueEngine, _ id: String, _ token: String, since: Int64, at time: Int64
+  ) throws {
+    _ = try queue.enqueue([entry(id)], at: now)
+    let seat = try join(queue)
+    let got = try queue.claim(seat, room: 9, at: now)
+    var outcome = PushOutcome(position: 0, token: token, end: .rejected, reason: "BadDeviceToken")
+    (outcome.httpStatus, outcome.refusedSince) = (400, since)
+    try queue.record([Verdict(got[0], [outcome], .finished)], by: seat, at: time)
+    try queue.leave(seat, saying: "done", at: now)
+  }
+
+  func testRefusedTokensAreRememberedInTheirOrder() throws {
+    let (one, other) = (try open(place), try open(place))
+    try refuse(one, "1", "aa", since: 5, at: now)
+    try refuse(one, "2", "bb", since: 6, at: now)
+    let first = try other.refused(app: "shop", behind: 0, most: 1)
+    XCTAssertEqual(first.map(\.token), ["aa"])
+    XCTAssertEqual(first.map(\.at), [now])
+    let second = try other.refused(app: "shop", behind: first[0].number, most: 9)
+    XCTAssertEqual(second.map(\.token), ["bb"])
+    // Anew: it comes again, behind the others.
+    try refuse(one, "3", "aa", since: 7, at: now + 9)
+    let third = try other.refused(app: "shop", behind: second[0].number, most: 9)
+    XCTAssertEqual(third.map(\.token), ["aa"])
+    XCTAssertEqual(third.map(\.at), [now + 9])
+    XCTAssertEqual(try other.refused(app: "shop", behind: third[0].number, most: 9), [])
+    XCTAssertEqual(try other.refused(app: "news", behind: 0, most: 9), [])
+  }
+
+  func testTokensAreRefusedWithoutAnOutcomeToo() throws {
+    let queue = try open(place)
+    try queue.refuse(
+      [GoneDevice(token: "aa", since: 5), GoneDevice(token: "bb", since: 4)], app: "shop", at: now)
+    XCTAssertEqual(
+      try queue.refused(app: "shop", behind: 0, most: 9).map(\.token), ["aa", "bb"])
+    XCTAssertEqual(
+      try queue.feedback(app: "shop"),
+      [GoneDevice(token: "bb", since: 4), GoneDevice(token: "aa", since: 5)])
+    XCTAssertEqual(try queue.feedback(app: "news"), [])
+  }
+
+  func testTheClockSetBackHidesNoRefusedToken() throws {
+    let queue = try open(place)
+    try refuse(queue, "1", "aa", since: 5, at: now)
+    let last = try XCTUnwrap(queue.refused(app: "shop", behind: 0, most: 9).last)
+    try refuse(queue, "2", "bb", since: 5, at: now - 60_000)
+    XCTAssertEqual(
+      try queue.refused(app: "shop", behind: last.number, most: 9).map(\.token), ["bb"])
+  }
+
+  func testRefusedTokensAreForgottenByAge() throws {
+    let queue = try open(place)
+    try refuse(queue, "1", "aa", since: 5, at: now)
+    try refuse(queue, "2", "bb", since: 6, at: now + 10)
+    XCTAssertEqual(try queue.forgetRefused(before: now + 10), 1)
+    XCTAssertEqual(try queue.refused(app: "shop", behind: 0, most: 9).map(\.token), ["bb"])
+    // What feedback has to tell waits for its reader.
+    XCTAssertEqual(try queue.feedback(app: "shop").map(\.token), ["aa", "bb"])
+  }
+
+  func testFeedbackIsForgottenAsItWasTold() throws {
+    let queue = try open(place)
+    try refuse(queue, "1", "aa", since: 5, at: now)
+    try refuse(queue, "2", "bb", since: 6, at: now)
+    let told = try queue.feedback(app: "shop")
+    XCTAssertEqual(
+      told, [GoneDevice(token: "aa", since: 5), GoneDevice(token: "bb", since: 6)])
+    // Refused again while the list is read, later, and another one earlier than it was.
+    try refuse(queue, "3", "aa", since: 9, at: now)
+    try refuse(queue, "4", "bb", since: 1, at: now)
+    try queue.forgetFeedback(told, app: "news")
+    try queue.forgetFeedback(told, app: "shop")
+    XCTAssertEqual(try queue.feedback(app: "shop"), [GoneDevice(token: "aa", since: 9)])
+  }
+
+  func testAnOutcomeWithoutThatRefusesNoToken() throws {
+    let queue = try open(place)
+    _ = try queue.enqueue([entry("a")], at: now)
+    let seat = try join(queue)
+    let got = try queue.claim(seat, room: 9, at: now)
+    try queue.record([Verdict(got[0], [outcome(0, .rejected)], .finished)], by: seat, at: now)
+    XCTAssertEqual(try queue.refused(app: "shop", behind: 0, most: 9), [])
+    XCTAssertEqual(try queue.feedback(app: "shop"), [])
+  }
+
+  func testTheLastAnswersAreTold() throws {
+    let queue = try open(place)
+    for number in 1...3 { try refuse(queue, "\(number)", "0\(number)", since: 1, at: now) }
+    _ = try queue.enqueue([entry("a"), entry("b")], at: now)
+    let seat = try join(queue)
+    let got = try queue.claim(seat, room: 9, at: now)
+    var good = outcome()
+    good.httpStatus = 200
+    // One that the service never saw is no answer.
+    try queue.record(
+      [Verdict(got[0], [good], .finished), Verdict(got[1], [outcome(0, .expired)], .finished)],
+      by: seat, at: now)
+    let answers = try queue.lastAnswers(app: "shop", most: 3)
+    XCTAssertEqual(answers.last, RecordedAnswer(httpStatus: 200, reason: ""))
+    XCTAssertEqual(answers.first, RecordedAnswer(httpStatus: 400, reason: "BadDeviceToken"))
+    XCTAssertLessThanOrEqual(answers.count, 3)
+    XCTAssertEqual(try queue.lastAnswers(app: "news", most: 3), [])
+  }
+
+  func testNotesAreForAllRelays() throws {
+    let (one, other) = (try open(place), try open(place))
+    XCTAssertNil(try one.note("n", app: "shop"))
+    try one.setNote("n", "first", app: "shop")
+    try other.setNote("n", "é", app: "shop")
+    XCTAssertEqual(try one.note("n", app: "shop"), "é")
+    XCTAssertNil(try one.note("n", app: "news"))
+    try one.setNote("n", nil, app: "shop")
+    XCTAssertNil(try other.note("n", app: "shop"))
+  }
+
   func testManyWorkersShareWithoutTakingOneTwice() throws {
     let count = 2000
     let first = try open(place)

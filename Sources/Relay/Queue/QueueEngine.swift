@@ -26,6 +26,23 @@ package protocol QueueEngine: AnyObject, Sendable {
   /// What is known of these ids; those that are not are left out.
   func known(_ ids: [String], app: String) throws -> [String: KnownEntry]
 
+  /// Tokens that were recorded as refused, those behind this number, in their order and so many at
+  /// most. A token that is refused anew gets a new number.
+  func refused(app: String, behind number: Int64, most: Int) throws -> [RefusedToken]
+  /// Remembers tokens as refused now, and has them told as feedback.
+  func refuse(_ devices: [GoneDevice], app: String, at now: Int64) throws
+  /// Forgets those that were refused before this time.
+  func forgetRefused(before: Int64) throws -> Int
+  /// What a feedback service has to tell of this app.
+  func feedback(app: String) throws -> [GoneDevice]
+  /// It was told. A device that was refused again meanwhile, with a later time, stays.
+  func forgetFeedback(_ told: [GoneDevice], app: String) throws
+  /// The last answers that were recorded, so many at most, the oldest first.
+  func lastAnswers(app: String, most: Int) throws -> [RecordedAnswer]
+  /// A word that relays leave each other about an app; nil: there is none.
+  func note(_ name: String, app: String) throws -> String?
+  func setNote(_ name: String, _ text: String?, app: String) throws
+
   /// The provider token of a key, which all relays on the queue share. It is made anew if there is
   /// none that was made after `oldest`.
   func providerToken(
@@ -47,6 +64,43 @@ extension QueueEngine {
 package struct WorkerSeat: Hashable, Sendable {
   package var number: Int64
   package var app: String
+}
+
+/// A token that the service refused for good.
+package struct RefusedToken: Equatable, Sendable {
+  package var number: Int64
+  /// In hex, as it was recorded.
+  package var token: String
+  /// UNIX milliseconds.
+  package var at: Int64
+
+  package init(number: Int64, token: String, at: Int64) {
+    self.number = number
+    self.token = token
+    self.at = at
+  }
+}
+
+/// A device that no longer has the app, or never had it, and since when in UNIX seconds.
+package struct GoneDevice: Equatable, Sendable {
+  package var token: String
+  package var since: Int64
+
+  package init(token: String, since: Int64) {
+    self.token = token
+    self.since = since
+  }
+}
+
+/// What a service answered once.
+package struct RecordedAnswer: Equatable, Sendable {
+  package var httpStatus: Int
+  package var reason: String
+
+  package init(httpStatus: Int, reason: String) {
+    self.httpStatus = httpStatus
+    self.reason = reason
+  }
 }
 
 /// What a queue knows of an id.

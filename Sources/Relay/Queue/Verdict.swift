@@ -24,6 +24,8 @@ package struct PushOutcome: Equatable, Sendable {
   package var apnsID = ""
   /// Since when the device is gone (410), in UNIX seconds.
   package var goneSince: Int64?
+  /// The token is remembered as refused, and told as feedback with this time in UNIX seconds.
+  package var refusedSince: Int64?
 
   package init(position: Int, token: String, end: End, reason: String = "") {
     self.position = position

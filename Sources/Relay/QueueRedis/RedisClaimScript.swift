@@ -118,13 +118,15 @@ extension RedisScript {
   /// Records outcomes and what becomes of their entries. ARGV: seat, time, and for each entry its
   /// id, deliveries, what becomes of it, the time of "later", 1 if it was answered, a line for its
   /// story, how many outcomes; and for each outcome position, token, outcome, reason, http_status,
-  /// apns_id, since when the device is gone or nothing.
+  /// apns_id, since when the device is gone or nothing, since when its token is told as refused or
+  /// nothing.
   static let record = RedisScript(
     #"""
     -- Nothing is undone in Redis: so what can fail, because a key is of another type, fails first.
     ensure_group()
     call('XLEN', out) call('ZCARD', gone) call('XLEN', dead) call('ZCARD', later)
     call('HLEN', ids) call('HLEN', stories) call('HLEN', answers)
+    call('ZCARD', bad) call('ZCARD', feedback)
 
     local seat, now, at = ARGV[1], ARGV[2], 3
     while at <= #ARGV do
@@ -135,14 +137,16 @@ extension RedisScript {
       if not owner then owner, last, positions = '', '', '' end
       local is_open = owner ~= '.'
       for _ = 1, tonumber(count) do
-        local position, token, outcome, reason, status, apns_id, since = unpack(ARGV, at, at + 6)
-        at = at + 7
+        local position, token, outcome, reason, status, apns_id, since, refused =
+          unpack(ARGV, at, at + 7)
+        at = at + 8
         if is_open and not string.find(positions, ',' .. position .. ',', 1, true) then
           last = call('XADD', out, '*', 'id', id, 'position', position, 'token', token,
             'outcome', outcome, 'reason', reason, 'http_status', status, 'apns_id', apns_id,
             'deliveries', deliveries, 'at', now)
           positions = (positions == '' and ',' or positions) .. position .. ','
           if since ~= '' then call('ZADD', gone, 'GT', since, token) end
+          if refused ~= '' then refuse(token, refused, now) end
         end
       end
       if is_open then

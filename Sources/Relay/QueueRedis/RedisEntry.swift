@@ -115,6 +115,7 @@ enum RedisEntry {
       command.add(outcome.httpStatus)
       command.add(outcome.apnsID)
       command.add(outcome.goneSince.map { "\($0)" } ?? "")
+      command.add(outcome.refusedSince.map { "\($0)" } ?? "")
     }
   }
 }

@@ -30,12 +30,12 @@ package final class RedisQueue: QueueEngine {
 
   // MARK: Scripts
 
-  private static func keys(_ app: String) -> [String] {
+  static func keys(_ app: String) -> [String] {
     RedisScript.keys.map { "apns:{\(app)}:\($0)" }
   }
 
   /// `arguments` are the command's words behind the keys.
-  private func run(
+  func run(
     _ script: RedisScript, app: String, isRepeatable: Bool = true,
     _ arguments: (inout RedisCommand) -> Void
   ) throws -> RedisReply {
@@ -63,7 +63,7 @@ package final class RedisQueue: QueueEngine {
     try connections.use(isRepeatable: true) { time + (try $0.ahead()) }
   }
 
-  private func ask(_ commands: [RedisCommand]) throws -> [RedisReply] {
+  func ask(_ commands: [RedisCommand]) throws -> [RedisReply] {
     try connections.use(isRepeatable: true) { connection in
       try connection.ask(commands).map { reply in
         if case .error(let words) = reply {
@@ -74,7 +74,7 @@ package final class RedisQueue: QueueEngine {
     }
   }
 
-  private func knownApps() throws -> [String] {
+  func knownApps() throws -> [String] {
     try ask([RedisCommand("SMEMBERS", Self.apps)])[0].list.compactMap(\.text).sorted()
   }
 

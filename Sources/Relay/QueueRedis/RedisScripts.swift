@@ -20,7 +20,7 @@ struct RedisScript: Sendable {
   /// The keys of an app. They have one hash tag, so that a cluster keeps them together.
   static let keys = [
     "in", "out", "gone", "dead", "later", "ids", "stories", "answers", "workers", "readers",
-    "seats",
+    "seats", "bad", "feedback", "notes",
   ]
 
   /// What all scripts begin with.
@@ -29,7 +29,8 @@ struct RedisScript: Sendable {
   /// entry, or "." once all is done; last is the number of its last outcome; positions have an
   /// outcome, each with a comma on both sides.
   private static let start = #"""
-    local input, out, gone, dead, later, ids, stories, answers, workers, readers, seats = unpack(KEYS)
+    local input, out, gone, dead, later, ids, stories, answers, workers, readers, seats, bad,
+      feedback, notes = unpack(KEYS)
     local call = redis.call
 
     local function known(id)
@@ -72,6 +73,14 @@ struct RedisScript: Sendable {
         local before = call('HGET', stories, entry)
         call('HSET', stories, entry, before and before .. '\n' .. line or line)
       end
+    end
+
+    -- By a number that only grows: the time in microseconds, or one more than the last.
+    local function refuse(token, since, now)
+      local last = call('ZREVRANGE', bad, 0, 0, 'WITHSCORES')[2]
+      local number = math.max(tonumber(now) * 1000, last and tonumber(last) + 1 or 0)
+      call('ZADD', bad, string.format('%.0f', number), token)
+      call('ZADD', feedback, 'GT', since, token)
     end
 
     -- All that a worker holds.

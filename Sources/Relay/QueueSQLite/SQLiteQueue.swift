@@ -3,9 +3,9 @@ import GRDB
 
 /// The queue in a file of SQLite, for any number of processes on one machine.
 package final class SQLiteQueue: QueueEngine {
-  private let database: DatabaseQueue
+  let database: DatabaseQueue
   /// Reads while the other one writes.
-  private let counting: DatabaseQueue
+  let counting: DatabaseQueue
   private let locks: WorkerLocks
 
   /// Opens the file and makes its tables, if they are not there.
@@ -70,7 +70,7 @@ package final class SQLiteQueue: QueueEngine {
     }
   }
 
-  private func change<Value>(_ act: (Database) throws -> Value) throws -> Value {
+  func change<Value>(_ act: (Database) throws -> Value) throws -> Value {
     var value: Value?
     try database.inTransaction(.immediate) { database in
       value = try act(database)
@@ -323,6 +323,10 @@ package final class SQLiteQueue: QueueEngine {
           try add.run()
           if let since = outcome.goneSince {
             try gone.execute(arguments: [verdict.app, outcome.token, since])
+          }
+          if let since = outcome.refusedSince {
+            try Self.refuse(
+              database, GoneDevice(token: outcome.token, since: since), verdict.app, at: now)
           }
         }
         switch verdict.next {

@@ -1,7 +1,7 @@
 /// The tables of a queue in SQLite. Producers write `entries`; `outcomes`, `gone` and `dead` are
 /// to be read. Documentation/RELAY.md explains each column.
 package enum SQLiteSchema {
-  package static let version = 1
+  package static let version = 2
   /// "apns" in ASCII: what the program `file` and this relay know the file by.
   package static let applicationID = 0x6170_6E73
 
@@ -77,6 +77,21 @@ package enum SQLiteSchema {
       PRIMARY KEY (app, token)
     ) WITHOUT ROWID;
 
+    -- For the binary door: tokens that the service refused, and what its feedback has to tell.
+    CREATE TABLE IF NOT EXISTS bad (
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      app TEXT NOT NULL,
+      token TEXT NOT NULL,
+      at INTEGER NOT NULL,
+      UNIQUE (app, token)
+    );
+    CREATE TABLE IF NOT EXISTS feedback (
+      app TEXT NOT NULL,
+      token TEXT NOT NULL,
+      since INTEGER NOT NULL,
+      PRIMARY KEY (app, token)
+    ) WITHOUT ROWID;
+
     -- Entries that were delivered too often, as they were.
     CREATE TABLE IF NOT EXISTS dead (
       number INTEGER PRIMARY KEY,
@@ -111,6 +126,12 @@ package enum SQLiteSchema {
       name TEXT NOT NULL,
       heard INTEGER NOT NULL
     );
+    CREATE TABLE IF NOT EXISTS notes (
+      app TEXT NOT NULL,
+      name TEXT NOT NULL,
+      text TEXT NOT NULL,
+      PRIMARY KEY (app, name)
+    ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS provider_tokens (
       team TEXT NOT NULL,
       key TEXT NOT NULL,

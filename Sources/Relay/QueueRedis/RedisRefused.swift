@@ -1,0 +1,106 @@
+/// Tokens that the service refused, and what relays leave each other about an app.
+extension RedisQueue {
+  /// The number of a refused token is its time in microseconds, as far as possible.
+  private static let perMS: Int64 = 1000
+  private static let mostAtOnce = 1000
+
+  private static let refuse = RedisScript(
+    #"""
+    call('ZCARD', bad) call('ZCARD', feedback)
+    for index = 2, #ARGV, 2 do refuse(ARGV[index], ARGV[index + 1], ARGV[1]) end
+    return 1
+    """#)
+
+  private static let forget = RedisScript(
+    #"""
+    local count = 0
+    for index = 1, #ARGV, 2 do
+      local since = call('ZSCORE', feedback, ARGV[index])
+      if since and tonumber(since) <= tonumber(ARGV[index + 1]) then
+        call('ZREM', feedback, ARGV[index])
+        count = count + 1
+      end
+    end
+    return count
+    """#)
+
+  private func key(_ name: String, _ app: String) -> String { "apns:{\(app)}:\(name)" }
+
+  package func refused(app: String, behind number: Int64, most: Int) throws -> [RefusedToken] {
+    try ask([
+      RedisCommand(
+        "ZRANGEBYSCORE", key("bad", app), "(\(number)", "+inf", "WITHSCORES", "LIMIT", "0",
+        "\(most)")
+    ])[0].pairs.compactMap { token, score in
+      Double(score).map {
+        RefusedToken(number: Int64($0), token: token, at: Int64($0) / Self.perMS)
+      }
+    }
+  }
+
+  package func refuse(_ devices: [GoneDevice], app: String, at now: Int64) throws {
+    var rest = devices[...]
+    while !rest.isEmpty {
+      let some = rest.prefix(Self.mostAtOnce)
+      rest = rest.dropFirst(some.count)
+      _ = try run(Self.refuse, app: app) { command in
+        command.add(now)
+        for device in some {
+          command.add(device.token)
+          command.add(device.since)
+        }
+      }
+    }
+  }
+
+  package func forgetRefused(before: Int64) throws -> Int {
+    let commands = try knownApps().map {
+      RedisCommand("ZREMRANGEBYSCORE", key("bad", $0), "-inf", "(\(before * Self.perMS)")
+    }
+    return try ask(commands).reduce(0) { $0 + Int($1.number ?? 0) }
+  }
+
+  package func feedback(app: String) throws -> [GoneDevice] {
+    try ask([RedisCommand("ZRANGE", key("feedback", app), "0", "-1", "WITHSCORES")])[0].pairs
+      .compactMap { token, since in
+        Double(since).map { GoneDevice(token: token, since: Int64($0)) }
+      }
+  }
+
+  package func forgetFeedback(_ told: [GoneDevice], app: String) throws {
+    var rest = told[...]
+    while !rest.isEmpty {
+      let some = rest.prefix(Self.mostAtOnce)
+      rest = rest.dropFirst(some.count)
+      _ = try run(Self.forget, app: app) { command in
+        for device in some {
+          command.add(device.token)
+          command.add(device.since)
+        }
+      }
+    }
+  }
+
+  package func lastAnswers(app: String, most: Int) throws -> [RecordedAnswer] {
+    try ask([RedisCommand("XREVRANGE", key("out", app), "+", "-", "COUNT", "\(most)")])[0].list
+      .reversed().compactMap { entry in
+        guard entry.list.count == 2 else { return nil }
+        let fields = RedisEntry.fields(of: entry.list[1].list)
+        guard let status = fields["http_status"].flatMap({ Int($0) }), status > 0 else {
+          return nil
+        }
+        return RecordedAnswer(httpStatus: status, reason: fields["reason"] ?? "")
+      }
+  }
+
+  package func note(_ name: String, app: String) throws -> String? {
+    try ask([RedisCommand("HGET", key("notes", app), name)])[0].text
+  }
+
+  package func setNote(_ name: String, _ text: String?, app: String) throws {
+    let command =
+      text.map { RedisCommand("HSET", key("notes", app), name, $0) }
+      ?? RedisCommand("HDEL", key("notes", app), name)
+    _ = try ask([command])
+  }
+}

@@ -1,0 +1,96 @@
+import GRDB
+
+/// Tokens that the service refused, and what relays leave each other about an app.
+extension SQLiteQueue {
+  package func refused(app: String, behind number: Int64, most: Int) throws -> [RefusedToken] {
+    try counting.read { database in
+      // The plus has SQLite go by number: what is new is at the end.
+      try Row.fetchAll(
+        database.cachedStatement(
+          sql: """
+            SELECT number, token, at FROM bad WHERE number > ? AND +app = ? ORDER BY number LIMIT ?
+            """),
+        arguments: [number, app, most]
+      ).map { RefusedToken(number: $0[0], token: $0[1], at: $0[2]) }
+    }
+  }
+
+  package func refuse(_ devices: [GoneDevice], app: String, at now: Int64) throws {
+    try change { database in
+      for device in devices { try Self.refuse(database, device, app, at: now) }
+    }
+  }
+
+  static func refuse(_ database: Database, _ device: GoneDevice, _ app: String, at now: Int64)
+    throws
+  {
+    try database.cachedStatement(
+      sql: "INSERT OR REPLACE INTO bad (app, token, at) VALUES (?, ?, ?)"
+    ).execute(arguments: [app, device.token, now])
+    try database.cachedStatement(
+      sql: """
+        INSERT INTO feedback (app, token, since) VALUES (?, ?, ?)
+        ON CONFLICT (app, token) DO UPDATE SET since = max(since, excluded.since)
+        """
+    ).execute(arguments: [app, device.token, device.since])
+  }
+
+  package func forgetRefused(before: Int64) throws -> Int {
+    try change { database in
+      try database.execute(sql: "DELETE FROM bad WHERE at < ?", arguments: [before])
+      return database.changesCount
+    }
+  }
+
+  package func feedback(app: String) throws -> [GoneDevice] {
+    try counting.read { database in
+      try Row.fetchAll(
+        database, sql: "SELECT token, since FROM feedback WHERE app = ? ORDER BY since, token",
+        arguments: [app]
+      ).map { GoneDevice(token: $0[0], since: $0[1]) }
+    }
+  }
+
+  package func forgetFeedback(_ told: [GoneDevice], app: String) throws {
+    try change { database in
+      let forget = try database.cachedStatement(
+        sql: "DELETE FROM feedback WHERE app = ? AND token = ? AND since <= ?")
+      for device in told { try forget.execute(arguments: [app, device.token, device.since]) }
+    }
+  }
+
+  package func lastAnswers(app: String, most: Int) throws -> [RecordedAnswer] {
+    try counting.read { database in
+      // By number, and not farther back than it is worth: other apps have outcomes there too.
+      try Row.fetchAll(
+        database,
+        sql: """
+          SELECT http_status, reason
+          FROM (SELECT app, http_status, reason FROM outcomes ORDER BY number DESC LIMIT ?)
+          WHERE app = ? AND http_status > 0 LIMIT ?
+          """,
+        arguments: [20 * most, app, most]
+      ).reversed().map { RecordedAnswer(httpStatus: $0[0], reason: $0[1]) }
+    }
+  }
+
+  package func note(_ name: String, app: String) throws -> String? {
+    try counting.read { database in
+      try String.fetchOne(
+        database.cachedStatement(sql: "SELECT text FROM notes WHERE app = ? AND name = ?"),
+        arguments: [app, name])
+    }
+  }
+
+  package func setNote(_ name: String, _ text: String?, app: String) throws {
+    try change { database in
+      guard let text else {
+        return try database.execute(
+          sql: "DELETE FROM notes WHERE app = ? AND name = ?", arguments: [app, name])
+      }
+      try database.execute(
+        sql: "INSERT OR REPLACE INTO notes (app, name, text) VALUES (?, ?, ?)",
+        arguments: [app, name, text])
+    }
+  }
+}
