@@ -23,6 +23,7 @@ package final class RelayDaemon: @unchecked Sendable {
   private var leaving: [AppWorker] = []
   private let doorQueue: DoorQueue
   private let waits: OutcomeWaits
+  private let refused: RefusedTokens
   /// Read by the status server's thread.
   private let doors = Mutex<[(configuration: DoorConfiguration, door: any Door)]>([])
 
@@ -35,6 +36,7 @@ package final class RelayDaemon: @unchecked Sendable {
     self.log = log
     doorQueue = DoorQueue(queue)
     waits = OutcomeWaits(queue)
+    refused = RefusedTokens(queue, log: log)
   }
 
   /// Tries what the configuration names, and pushes nothing. What it finds wrong, app by app, and
@@ -67,6 +69,7 @@ package final class RelayDaemon: @unchecked Sendable {
     for warning in queue.warnings { log.warning("\(warning)") }
     _ = try queue.reclaim(
       silentSince: RelayClock.now - Int64(configuration.queue.leaseS * 1000), at: RelayClock.now)
+    try askForRefused(configuration)
     for app in configuration.apps { workers.append(try make(app)) }
     publish()
     if let port = configuration.status.port {
@@ -101,6 +104,7 @@ package final class RelayDaemon: @unchecked Sendable {
       let credentials = try RelayCredentials(app.credentials, queue: queue)
       let worker = try AppWorker(
         app, configuration.queue, queue: queue, credentials: credentials, log: log,
+        refused: refused,
         recorded: { [waits] in waits.tell($0) })
       return Running(worker: worker, who: app.credentials, files: files)
     } catch {
@@ -123,10 +127,18 @@ package final class RelayDaemon: @unchecked Sendable {
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 
+  /// Refused tokens are remembered where a door asks for them.
+  private func askForRefused(_ wanted: RelayConfiguration) throws {
+    let isAsked = wanted.doors.contains { door in
+      if case .binary = door { true } else { false }
+    }
+    if isAsked { try refused.ask(for: wanted.apps) }
+  }
+
   private func open(_ wanted: DoorConfiguration) throws {
     Self.allowFiles()
     let relay = DoorRelay(
-      queue: doorQueue, waits: waits, engine: queue, log: log,
+      queue: doorQueue, waits: waits, refused: refused, engine: queue, log: log,
       apps: { [weak self] in self?.running.withLock { $0.map(\.worker.app) } ?? [] },
       look: { [weak self] name in
         self?.running.withLock { $0.first { $0.app == name }?.worker }?.look()
@@ -134,6 +146,7 @@ package final class RelayDaemon: @unchecked Sendable {
     let door: any Door
     switch wanted {
     case .http(let http): door = try HTTPDoor(http, relay)
+    case .binary(let binary): door = try BinaryDoor(binary, relay)
     }
     doors.withLock { $0.append((wanted, door)) }
     log.notice("the door \(door.name) is open", metadata: ["place": "\(door.place)"])
@@ -204,6 +217,12 @@ package final class RelayDaemon: @unchecked Sendable {
   }
 
   private func trim() {
+    do {
+      let longest = configuration.apps.map(\.guarding.rememberH).max() ?? 0
+      _ = try queue.forgetRefused(before: RelayClock.now - Int64(longest * 3_600_000))
+    } catch {
+      log.warning("refused tokens cannot be forgotten: \(error)")
+    }
     guard configuration.queue.outcomesDays > 0 else { return }
     let age = Int64(configuration.queue.outcomesDays * 86_400_000)
     do {
@@ -268,6 +287,11 @@ package final class RelayDaemon: @unchecked Sendable {
     }
     for old in before { leave(old.worker) }
     publish()
+    do {
+      try askForRefused(wanted)
+    } catch {
+      log.error("refused tokens cannot be read: \(error)")
+    }
     reopen(wanted.doors)
     log.notice("reloaded, with \(workers.count) apps")
   }
@@ -289,6 +313,7 @@ package final class RelayDaemon: @unchecked Sendable {
     // Whoever is told that it is in the queue can rely on that.
     doorQueue.end()
     waits.end()
+    refused.end()
     for door in doors { door.close() }
     log.notice("stopped")
   }

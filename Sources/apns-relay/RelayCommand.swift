@@ -17,12 +17,13 @@ struct RelayCommand: ParsableCommand {
           apns relay --config relay.yaml --check     tries credentials and queue, pushes nothing
           apns relay --config relay.yaml             runs until SIGTERM; SIGHUP reloads
           apns enqueue --config relay.yaml --app shop --alert Hello 5f79cfda4d01aa3a
+          apns relay guard --config relay.yaml       why a binary door forgets bad tokens
 
       EXIT STATUS: 0 if it ended in order; 1 if a check found a fault; 2 if the command line, the \
       configuration, the credentials or the queue cannot be used.
       """,
     version: "apns-relay \(String(cString: apns_version()))",
-    subcommands: [Run.self, Enqueue.self], defaultSubcommand: Run.self)
+    subcommands: [Run.self, Enqueue.self, GuardState.self], defaultSubcommand: Run.self)
 
   static func refusal(_ message: String) -> ExitCode {
     FileHandle.standardError.write(Data("Error: \(message)\n".utf8))

@@ -71,16 +71,62 @@ final class ConfigurationTests: XCTestCase {
     let all = RelayConfiguration()
     let options =
       names(all.queue) - 1 + names(all.queue.redis) + names(all.status) + names(all.log) + 1
-      + names(app) - 5
+      + names(app) - 6
       + names(app.credentials) + names(app.limits) + names(app.later) + names(app.channels)
+      + names(app.guarding)
       // The type of a door is printed, its name is a key.
       + names(HTTPDoorConfiguration())
+      // Fingerprints have a line of their own, and one for each app.
+      + names(BinaryDoorConfiguration()) - 2 + 1 + names(BinaryDoorConfiguration().tls)
     let text = ConfigurationText.text(of: ConfigurationText.example)
     // Doors are printed as a comment.
     let lines = text.split(separator: "\n").dropFirst().map {
       $0.hasPrefix("# ") ? $0.dropFirst(2) : $0
     }
     XCTAssertEqual(lines.count { $0.contains("# ") }, options, text)
+  }
+
+  func testABinaryDoor() throws {
+    let print = String(repeating: "AB:", count: 31) + "AB"
+    let start = "doors:\n  gateway:\n    type: binary\n"
+    let all = try read(
+      Self.least + start
+        + "    fingerprints:\n      shop: \"\(print) \(String(repeating: "0", count: 64))\"\n"
+        + "    client_ca: ca.pem\n    min_tls: \"1.0\"\n    feedback_port: -1\n")
+    guard case .binary(let door) = all.doors.first else { return XCTFail("no door") }
+    XCTAssertEqual(
+      door.fingerprints,
+      [String(repeating: "ab", count: 32): "shop", String(repeating: "0", count: 64): "shop"])
+    XCTAssertEqual(door.tls.min, .tls1_0)
+    XCTAssertNil(door.feedbackPort)
+    XCTAssertEqual(door.madeCertificate, "\(directory)/gateway-door")
+    XCTAssertEqual(try read(ConfigurationText.text(of: all)), all)
+    for (text, said) in [
+      (
+        "",
+        "doors.gateway.fingerprints: is missing: give it, client_ca or app, or "
+          + "nobody gets in"
+      ),
+      ("    fingerprints:\n      news: x\n", "there is no app 'news'"),
+      ("    fingerprints:\n      shop: abc\n", "'abc' is no fingerprint by SHA-256"),
+      ("    app: shop\n    client_ca: ca.pem\n", "but all of this port is one app's"),
+      ("    app: shop\n    key: key.p8\n", "belongs to a certificate, and there is none"),
+      ("    app: shop\n    min_tls: ssl3\n", "must be one of 1.0, 1.1, 1.2, 1.3, not 'ssl3'"),
+      ("    app: news\n", "there is no app 'news'"),
+    ] {
+      XCTAssertThrowsError(try read(Self.least + start + text)) {
+        XCTAssertTrue("\($0)".contains(said), "\($0)")
+      }
+    }
+  }
+
+  func testTheGuardsOptions() throws {
+    let all = try read(Self.least + "    guard:\n      share: 0.2\n      least: 10\n")
+    XCTAssertEqual(all.apps[0].guarding.share, 0.2)
+    XCTAssertEqual(all.apps[0].guarding.answers, 1000)
+    assertFault(
+      Self.least + "    guard:\n      answers: 50\n",
+      "relay.yaml:8: apps.shop.guard.least: must not be more than answers, 50")
   }
 
   func testDoors() throws {
@@ -102,10 +148,10 @@ final class ConfigurationTests: XCTestCase {
     XCTAssertEqual(local.socketMode, 0o600)
     XCTAssertEqual(try read(ConfigurationText.text(of: all)), all)
     for (text, said) in [
-      ("doors:\n  web:\n    port: 1\n", "relay.yaml:9: doors.web.type: is missing: http"),
+      ("doors:\n  web:\n    port: 1\n", "relay.yaml:9: doors.web.type: is missing: http, binary"),
       (
         "doors:\n  web:\n    type: gopher\n",
-        "relay.yaml:10: doors.web.type: must be one of http, not 'gopher'"
+        "relay.yaml:10: doors.web.type: must be one of http, binary, not 'gopher'"
       ),
       (
         doors + "    host: 0.0.0.0\n",

@@ -97,7 +97,8 @@ package enum ConfigurationReader {
       all.apps.append(try app(name, section))
     }
     if all.apps.isEmpty { throw root.fault("apps", "is empty: a relay needs an app at least") }
-    all.doors = try DoorReader.doors(root.section("doors"), apps: all.apps)
+    all.doors = try DoorReader.doors(
+      root.section("doors"), apps: all.apps, queue: all.queue.file)
     try root.end()
     return all
   }
@@ -162,6 +163,17 @@ package enum ConfigurationReader {
       app.later.withinS = try later.number("within_s", app.later.withinS, 0...3600)
       app.later.tries = try later.integer("tries", app.later.tries, 0...1000)
       try later.end()
+    }
+    if let rules = try section.section("guard") {
+      app.guarding.rememberH = try rules.number("remember_h", app.guarding.rememberH, 0...8760)
+      app.guarding.share = try rules.number("share", app.guarding.share, 0...1)
+      app.guarding.answers = try rules.integer("answers", app.guarding.answers, 1...100_000)
+      app.guarding.least = try rules.integer("least", app.guarding.least, 1...100_000)
+      app.guarding.waitS = try rules.number("wait_s", app.guarding.waitS, 0...3600)
+      guard app.guarding.least <= app.guarding.answers else {
+        throw rules.fault("least", "must not be more than answers, \(app.guarding.answers)")
+      }
+      try rules.end()
     }
     try section.end()
     return app

@@ -96,6 +96,18 @@ package enum ConfigurationText {
       say(
         3, "tries", "\(app.later.tries)", "then the entry waits in the queue, so many times at most"
       )
+      head(2, "guard")
+      say(
+        3, "remember_h", number(app.guarding.rememberH),
+        "how long a binary door answers 8 for a token that was refused")
+      say(
+        3, "share", number(app.guarding.share),
+        "if more of the last answers call a token bad, none of them counts")
+      say(3, "answers", "\(app.guarding.answers)", "how many answers that is")
+      say(3, "least", "\(app.guarding.least)", "and how many there have to be")
+      say(
+        3, "wait_s", number(app.guarding.waitS),
+        "how long a bad token waits for what other answers say")
     }
     let end = lines.count
     head(0, "doors")
@@ -118,6 +130,33 @@ package enum ConfigurationText {
         say(2, "wait_s", number(door.waitS), "a request waits so long for the service's answer")
         say(2, "idle_s", number(door.idleS), "a silent connection is closed after so long")
         say(2, "connections", "\(door.connections)", "at most, at the same time")
+      case .binary(let door):
+        say(2, "type", "binary", "the interface that Apple switched off in 2021")
+        say(2, "host", quoted(door.host), "where it listens")
+        say(2, "port", "\(door.port)", "0 takes a free one")
+        say(2, "port_file", quoted(door.portFile), "where the port is written to")
+        say(
+          2, "feedback_port", "\(door.feedbackPort ?? -1)", "where it tells of devices; -1: nowhere"
+        )
+        say(2, "feedback_port_file", quoted(door.feedbackPortFile), "where that port is written to")
+        let isEmpty = door.fingerprints.isEmpty
+        say(2, "fingerprints", isEmpty ? "{}" : nil, "whose a client is, by its certificate")
+        for app in Set(door.fingerprints.values).sorted() {
+          let own = door.fingerprints.filter { $0.value == app }.keys.sorted()
+          say(
+            3, app, quoted(own.joined(separator: " ")), "of its clients' certificates, by SHA-256")
+        }
+        say(
+          2, "client_ca", quoted(door.clientCA), "who signs certificates with an app's topic as UID"
+        )
+        say(2, "app", quoted(door.app), "whoever reaches the port pushes as this app")
+        say(2, "certificate", quoted(door.tls.certificate), "the server's; default: one is made")
+        say(2, "key", quoted(door.tls.key), "default: in the certificate's file")
+        say(2, "min_tls", quoted(door.tls.min.rawValue), "1.0, 1.1, 1.2 or 1.3")
+        say(2, "rsa_key_exchange", "\(door.tls.takesRSA)", "old clients know nothing else")
+        say(2, "sha1", "\(door.tls.takesSHA1)", "signatures by SHA-1, and keys of 1,024 bits")
+        say(2, "payload_max", "\(door.payloadMax)", "bytes; a larger one is answered by status 7")
+        say(2, "connections", "\(door.connections)", "at most, at the same time")
       }
     }
     // Nobody is let in unasked.
@@ -130,7 +169,10 @@ package enum ConfigurationText {
   private static var exampleDoors: [DoorConfiguration] {
     var web = HTTPDoorConfiguration()
     web.name = "web"
-    return [.http(web)]
+    var gateway = BinaryDoorConfiguration()
+    gateway.name = "gateway"
+    gateway.fingerprints = [String(repeating: "0", count: 64): "shop"]
+    return [.http(web), .binary(gateway)]
   }
 
   static func number(_ value: Double) -> String {

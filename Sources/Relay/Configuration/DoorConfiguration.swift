@@ -1,10 +1,12 @@
 /// A door of the relay: where programs bring notifications that do not write the queue themselves.
 package enum DoorConfiguration: Equatable, Sendable {
   case http(HTTPDoorConfiguration)
+  case binary(BinaryDoorConfiguration)
 
   package var name: String {
     switch self {
     case .http(let door): door.name
+    case .binary(let door): door.name
     }
   }
 
@@ -12,6 +14,7 @@ package enum DoorConfiguration: Equatable, Sendable {
   package var app: String? {
     switch self {
     case .http(let door): door.app
+    case .binary(let door): door.app
     }
   }
 }

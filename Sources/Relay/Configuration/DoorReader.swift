@@ -2,10 +2,10 @@ import Foundation
 
 /// Reads the doors of a configuration file.
 enum DoorReader {
-  private enum Kind: String, CaseIterable { case http }
+  private enum Kind: String, CaseIterable { case http, binary }
 
   static func doors(
-    _ section: ConfigurationSection?, apps: [AppConfiguration]
+    _ section: ConfigurationSection?, apps: [AppConfiguration], queue: String
   ) throws -> [DoorConfiguration] {
     guard let section else { return [] }
     var doors: [DoorConfiguration] = []
@@ -21,6 +21,7 @@ enum DoorReader {
       let door: DoorConfiguration
       switch try one.choice("type", Kind.http) {
       case .http: door = .http(try http(name, one))
+      case .binary: door = .binary(try BinaryDoorReader.door(name, one, apps: apps, queue: queue))
       }
       if let app = door.app, !apps.contains(where: { $0.name == app }) {
         throw one.fault("app", "there is no app '\(app)'")

@@ -80,6 +80,20 @@ package struct AppConfiguration: Equatable, Sendable {
     package var connections = 1
   }
 
+  /// What becomes of tokens that the service refuses, where a binary door asks for them.
+  package struct Guard: Equatable, Sendable {
+    /// How long the door answers by packet for such a token.
+    package var rememberH = 24.0
+    /// Bad tokens count while no more than this share of the last answers say so.
+    package var share = 0.1
+    /// How many answers that is.
+    package var answers = 1000
+    /// Fewer answers say nothing.
+    package var least = 100
+    /// A bad token waits so long for what other answers say.
+    package var waitS = 10.0
+  }
+
   package struct Later: Equatable, Sendable {
     package var withinS = 10.0
     package var tries = 10
@@ -96,6 +110,7 @@ package struct AppConfiguration: Equatable, Sendable {
   package var credentials = Credentials()
   package var limits = Limits()
   package var later = Later()
+  package var guarding = Guard()
   package var unknown = Unknown.again
   package var replace = false
 }

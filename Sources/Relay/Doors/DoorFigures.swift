@@ -9,6 +9,12 @@ package final class DoorFigures: Sendable {
     package var answers: [Int: Int] = [:]
     /// Connections that were turned away, because there were too many.
     package var turnedAway = 0
+    /// Notifications that are in the queue by this door, where it counts no requests.
+    package var taken = 0
+    /// Those that came behind a rejected one.
+    package var discarded = 0
+    /// Clients that were not let in.
+    package var refused = 0
 
     package init() {}
   }
@@ -30,6 +36,14 @@ package final class DoorFigures: Sendable {
   }
 
   package func leave() { state.withLock { $0.connections -= 1 } }
+  package func take(_ count: Int) { state.withLock { $0.taken += count } }
+  package func discard() { state.withLock { $0.discarded += 1 } }
+  package func refuse() { state.withLock { $0.refused += 1 } }
+  /// By packet, which no request waits for.
+  package func answer(_ status: UInt8) {
+    state.withLock { $0.answers[Int(status), default: 0] += 1 }
+  }
+
   package func began() { state.withLock { $0.waiting += 1 } }
 
   package func answered(_ status: Int) {

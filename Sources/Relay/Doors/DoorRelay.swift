@@ -4,6 +4,8 @@ import Logging
 package struct DoorRelay: Sendable {
   package var queue: DoorQueue
   package var waits: OutcomeWaits
+  /// Tokens that the service refused, for a door that judges by them.
+  package var refused: RefusedTokens
   /// Those that the configuration has now.
   package var apps: @Sendable () -> [AppConfiguration]
   /// Says that something of this app is in the queue.
@@ -13,12 +15,14 @@ package struct DoorRelay: Sendable {
   package var log: Logger
 
   package init(
-    queue: DoorQueue, waits: OutcomeWaits, engine: any QueueEngine, log: Logger,
+    queue: DoorQueue, waits: OutcomeWaits, refused: RefusedTokens, engine: any QueueEngine,
+    log: Logger,
     apps: @escaping @Sendable () -> [AppConfiguration],
     look: @escaping @Sendable (_ app: String) -> Void
   ) {
     self.queue = queue
     self.waits = waits
+    self.refused = refused
     self.engine = engine
     self.log = log
     self.apps = apps

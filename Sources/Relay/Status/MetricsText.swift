@@ -101,6 +101,15 @@ struct MetricsText {
       all.add(
         "apns_relay_ready", "gauge", "1 if nothing is known to be in the way.", [("app", app)],
         figures.trouble == nil ? "1" : "0")
+      if figures.remembers {
+        all.add(
+          "apns_relay_guard_alarm", "gauge",
+          "1 while tokens that the service calls bad do not count, because there are too many.",
+          [("app", app)], figures.guardAlarm == nil ? "0" : "1")
+        all.add(
+          "apns_relay_guard_withheld_total", "counter", "Bad tokens that did not count.",
+          [("app", app)], "\(figures.withheld)")
+      }
       if let end = figures.certificateEnd {
         all.add(
           "apns_relay_certificate_end_seconds", "gauge",
@@ -119,6 +128,13 @@ struct MetricsText {
         "apns_relay_door_turned_away_total", "counter",
         "Connections that were closed at once, because there were too many.", [door],
         "\(figures.turnedAway)")
+      for (name, help, count) in [
+        ("taken", "Notifications that were queued for a client of old.", figures.taken),
+        ("discarded", "Notifications that came behind a rejected one.", figures.discarded),
+        ("refused", "Clients that were not let in.", figures.refused),
+      ] {
+        all.add("apns_relay_door_\(name)_total", "counter", help, [door], "\(count)")
+      }
       for (status, count) in figures.answers.sorted(by: { $0.key < $1.key }) {
         all.add(
           "apns_relay_door_answers_total", "counter", "Requests that were answered.",

@@ -23,12 +23,15 @@ package final class AppWorker: @unchecked Sendable {
   private let log: Logger
   /// Told of what was recorded, on the worker's thread.
   private let recorded: @Sendable ([Verdict]) -> Void
+  /// nil: nobody asks for tokens that the service refused.
+  private let refused: RefusedTokens?
   private let rules: DeliveryRules
   private let orders = Mutex(Orders())
   private let ended = DispatchSemaphore(value: 0)
 
   // The thread's own.
   private let session: ServiceSession
+  private var judge: TokenJudge?
   private var seat: WorkerSeat
   private var outbox: [HeldEntry] = []
   private var outboxStart = 0
@@ -52,11 +55,12 @@ package final class AppWorker: @unchecked Sendable {
 
   init(
     _ app: AppConfiguration, _ settings: RelayConfiguration.Queue, queue: any QueueEngine,
-    credentials: RelayCredentials, log: Logger,
+    credentials: RelayCredentials, log: Logger, refused: RefusedTokens? = nil,
     recorded: @escaping @Sendable ([Verdict]) -> Void = { _ in }
   ) throws {
     self.app = app
     self.recorded = recorded
+    self.refused = refused
     self.settings = settings
     self.queue = queue
     var log = log
@@ -70,6 +74,7 @@ package final class AppWorker: @unchecked Sendable {
       log: SessionLines(upTo: APNS_LOG_DEBUG) { level, line in
         lines.log(level: Self.level(level), "\(line)")
       })
+    if let refused, refused.isAsked { judge = try TokenJudge(app, queue, refused, log: log) }
     seat = try queue.join(app: app.name, named: Self.name, at: RelayClock.now)
     figures.certificateEnd = credentials.certificateEnd
     figures.heard = RelayClock.steady
@@ -272,7 +277,8 @@ package final class AppWorker: @unchecked Sendable {
   }
 
   private func takeAnswers() {
-    while let answer = session.next() {
+    while var answer = session.next() {
+      judge?.judge(&answer, at: RelayClock.now)
       rules.take(answer)
       settle(answer.flight.held)
       if answer.httpStatus == 403 {
@@ -301,6 +307,12 @@ package final class AppWorker: @unchecked Sendable {
         || now - firstChange >= Self.batchMS
     else { return }
     let verdicts = changed.map { Verdict($0.entry, $0.fresh, $0.next ?? .held) }
+    // Before: whoever sees the outcome in the queue finds that the door knows it.
+    if let refused, judge != nil {
+      for outcome in verdicts.lazy.flatMap(\.outcomes) where outcome.refusedSince != nil {
+        refused.add(outcome.token, app: app.name, at: RelayClock.now)
+      }
+    }
     do {
       try queue.record(verdicts, by: seat, at: RelayClock.now)
     } catch {
@@ -344,6 +356,10 @@ package final class AppWorker: @unchecked Sendable {
           seat = try queue.join(app: app.name, named: Self.name, at: clock)
         }
       }
+      if judge == nil, let refused, refused.isAsked {
+        judge = try TokenJudge(app, queue, refused, log: log)
+      }
+      try judge?.exchange(at: clock)
       let count = try queue.reclaim(silentSince: clock - lease, at: clock)
       if count > 0 {
         figures.reclaimed += count
@@ -380,6 +396,7 @@ package final class AppWorker: @unchecked Sendable {
       usleep(100_000)
     }
     do {
+      try judge?.exchange(at: RelayClock.now, isLast: true)
       try queue.leave(
         seat, saying: "worker \(seat.number) stopped before the answer", at: RelayClock.now)
     } catch {
@@ -409,6 +426,9 @@ package final class AppWorker: @unchecked Sendable {
     nextFigures = now + 500
     figures.heard = now
     figures.inHand = inHand
+    figures.remembers = judge != nil
+    figures.guardAlarm = judge?.alarm
+    figures.withheld = judge?.withheld ?? 0
     figures.session = session.metrics
     orders.withLock { $0.figures = figures }
   }

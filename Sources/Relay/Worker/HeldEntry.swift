@@ -111,6 +111,7 @@ struct DeliveryRules {
     outcome.httpStatus = answer.httpStatus
     outcome.apnsID = answer.apnsID
     outcome.goneSince = answer.goneSince
+    outcome.refusedSince = answer.refusedSince
     switch answer.kind {
     case .accepted: held.end(outcome)
     case .rejected where answer.httpStatus == 403:

@@ -27,6 +27,10 @@ struct Answer {
   var retryAfterS = 0
   var apnsID = ""
   var goneSince: Int64?
+  /// The service's reason as a number; 0: there is none.
+  var code = apns_reason_t(rawValue: 0)
+  /// The token is remembered as refused, and told as feedback with this time.
+  var refusedSince: Int64?
 }
 
 /// The library's session in an event loop: no call waits.
@@ -176,6 +180,7 @@ final class ServiceSession {
     case APNS_EVENT_ACCEPTED.rawValue: break
     case APNS_EVENT_REJECTED.rawValue:
       answer.kind = .rejected
+      answer.code = apns_reason_t(rawValue: UInt32(bitPattern: event.reason))
       answer.reason = text(of: &event.reason_text)
       if answer.reason.isEmpty {
         answer.reason = String(

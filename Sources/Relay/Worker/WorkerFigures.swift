@@ -16,6 +16,12 @@ package struct WorkerFigures: Sendable {
   /// Why nothing can be sent or recorded at present; nil: it can.
   package var trouble: String?
   package var certificateEnd: Int64?
+  /// Why tokens that the service calls bad do not count at present; nil: there is no alarm.
+  package var guardAlarm: String?
+  /// Bad tokens that did not count.
+  package var withheld = 0
+  /// Whether this relay remembers refused tokens.
+  package var remembers = false
   /// When the worker was last at work, by the steady clock.
   package var heard: Int64 = 0
 

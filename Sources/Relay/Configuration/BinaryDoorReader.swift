@@ -1,0 +1,76 @@
+import BinaryServer
+import Foundation
+
+/// Reads a binary door of a configuration file.
+enum BinaryDoorReader {
+  /// `queue` is the queue's file, or "" if it has none.
+  static func door(
+    _ name: String, _ section: ConfigurationSection, apps: [AppConfiguration], queue: String
+  ) throws -> BinaryDoorConfiguration {
+    var door = BinaryDoorConfiguration()
+    door.name = name
+    door.host = try section.text("host") ?? door.host
+    door.port = try section.integer("port", door.port, 0...65535)
+    door.portFile = try section.path("port_file")
+    let feedback = try section.integer("feedback_port", door.feedbackPort ?? -1, -1...65535)
+    door.feedbackPort = feedback < 0 ? nil : feedback
+    door.feedbackPortFile = try section.path("feedback_port_file")
+    door.app = try section.text("app")
+    if let clients = try section.section("fingerprints") {
+      door.fingerprints = try fingerprints(clients, apps)
+    }
+    door.clientCA = try section.file("client_ca")
+    if door.app != nil, door.clientCA != nil {
+      throw section.fault("client_ca", "tells apps apart, but all of this port is one app's")
+    }
+    if door.app == nil, door.clientCA == nil, door.fingerprints.isEmpty {
+      throw section.fault(
+        "fingerprints", "is missing: give it, client_ca or app, or nobody gets in")
+    }
+    door.tls.certificate = try section.file("certificate")
+    door.tls.key = try section.file("key")
+    if door.tls.key != nil, door.tls.certificate == nil {
+      throw section.fault("key", "belongs to a certificate, and there is none")
+    }
+    door.tls.min = try section.choice("min_tls", door.tls.min)
+    door.tls.takesRSA = try section.flag("rsa_key_exchange", door.tls.takesRSA)
+    door.tls.takesSHA1 = try section.flag("sha1", door.tls.takesSHA1)
+    door.payloadMax = try section.integer("payload_max", door.payloadMax, 1...4096)
+    door.connections = try section.integer("connections", door.connections, 1...1_000_000)
+    let directory = (queue as NSString).deletingLastPathComponent
+    door.madeCertificate =
+      queue.isEmpty
+      ? section.beside("\(name)-door")
+      : (directory as NSString).appendingPathComponent("\(name)-door")
+    // Files are named after it.
+    if name.contains("/") {
+      throw section.fault("type", "a door of this type has no '/' in its name")
+    }
+    return door
+  }
+
+  private static func fingerprints(
+    _ section: ConfigurationSection, _ apps: [AppConfiguration]
+  ) throws -> [String: String] {
+    var all: [String: String] = [:]
+    for app in section.keys {
+      guard apps.contains(where: { $0.name == app }) else {
+        throw section.fault(app, "there is no app '\(app)'")
+      }
+      for word in (try section.text(app) ?? "").split(whereSeparator: { $0 == " " || $0 == "," }) {
+        guard let fingerprint = Fingerprint.read(word) else {
+          throw section.fault(
+            app,
+            "'\(word)' is no fingerprint by SHA-256, which has 64 hex digits, as: "
+              + "openssl x509 -noout -fingerprint -sha256 -in FILE")
+        }
+        if let other = all[fingerprint], other != app {
+          throw section.fault(app, "'\(word)' is \(other)'s too")
+        }
+        all[fingerprint] = app
+      }
+    }
+    try section.end()
+    return all
+  }
+}

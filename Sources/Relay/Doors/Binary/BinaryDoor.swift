@@ -1,0 +1,129 @@
+import BinaryServer
+import Dispatch
+import Foundation
+import Logging
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// Takes connections of the interface that Apple switched off in 2021, for programs that nobody can
+/// change any more, and tells them as feedback which devices are gone.
+package final class BinaryDoor: Door {
+  package let name: String
+  package let place: String
+  private let inside: DoorInside
+  private let group: MultiThreadedEventLoopGroup
+  private let listeners: [any Channel]
+
+  private static let threads = max(2, min(4, System.coreCount))
+  /// A client has 2 s to close its side, and what it reads may take a moment.
+  private static let closing = DispatchTimeInterval.seconds(4)
+
+  /// Listens when it returns.
+  package init(_ door: BinaryDoorConfiguration, _ relay: DoorRelay) throws {
+    name = door.name
+    var logger = relay.log
+    logger[metadataKey: "door"] = "\(door.name)"
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: Self.threads)
+    do {
+      let tls = try DoorTLS(door)
+      for line in tls.news { logger.notice("\(line)") }
+      for line in tls.warnings { logger.warning("\(line)") }
+      inside = DoorInside(
+        relay, try DoorClients(door), tls.context, connections: door.connections, logger)
+      listeners = try Self.listen(door, inside, group)
+    } catch {
+      try? group.syncShutdownGracefully()
+      throw QueueFault(description: "doors.\(door.name): \(error)")
+    }
+    self.group = group
+    place = listeners.map { $0.localAddress?.text ?? "" }.joined(separator: ", feedback at ")
+  }
+
+  private static func listen(
+    _ door: BinaryDoorConfiguration, _ inside: DoorInside, _ group: MultiThreadedEventLoopGroup
+  ) throws -> [any Channel] {
+    var limits = FrameRules(legacyPayloadMax: door.payloadMax)
+    limits.framedPayloadMax = door.payloadMax
+    let rules = limits
+    let gateway = try listen(door.host, door.port, door.portFile, inside, group) {
+      channel, logger in
+      let connection = DoorConnection(inside, logger: logger)
+      let handlers: [any ChannelHandler] = [
+        try OpenSSLServerHandler(inside.tls), HandshakeDeadline(), connection,
+        BinaryHandler(rules: rules, delegate: connection, logger: logger),
+      ]
+      try channel.pipeline.syncOperations.addHandlers(handlers)
+    }
+    guard let port = door.feedbackPort else { return [gateway] }
+    let feedback = try listen(
+      door.host, port, door.feedbackPortFile, inside, group
+    ) { channel, logger in
+      let handlers: [any ChannelHandler] = [
+        ReadingWitness(), try OpenSSLServerHandler(inside.tls), HandshakeDeadline(),
+        FeedbackHandler(delegate: FeedbackConnection(inside, logger: logger), logger: logger),
+      ]
+      try channel.pipeline.syncOperations.addHandlers(handlers)
+    }
+    return [gateway, feedback]
+  }
+
+  private static func listen(
+    _ host: String, _ port: Int, _ portFile: String?, _ inside: DoorInside,
+    _ group: MultiThreadedEventLoopGroup,
+    _ addHandlers: @escaping @Sendable (any Channel, Logger) throws -> Void
+  ) throws -> any Channel {
+    let bootstrap = ServerBootstrap(group: group)
+      .serverChannelOption(.backlog, value: 4096)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .childChannelOption(.socketOption(.so_keepalive), value: 1)
+      // A client that closes its side may still wait for the answer.
+      .childChannelOption(.allowRemoteHalfClosure, value: true)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try inside.enter(channel)
+          var logger = inside.logger
+          logger[metadataKey: "client"] = "\(channel.remoteAddress?.text ?? "")"
+          try addHandlers(channel, logger)
+        }
+      }
+    do {
+      let channel = try bootstrap.bind(host: host, port: port).wait()
+      if let portFile {
+        try "\(channel.localAddress?.port ?? port)\n".write(
+          toFile: portFile, atomically: true, encoding: .utf8)
+      }
+      return channel
+    } catch let error as IOError {
+      throw QueueFault(
+        description: "\(host) port \(port): \(String(cString: strerror(error.errnoCode)))")
+    }
+  }
+
+  package var figures: DoorFigures.Shown { inside.figures.shown }
+
+  /// Its files are read when it is opened.
+  package func refresh() throws {}
+
+  /// Tells each client what was taken last, by status 10.
+  package func shut() {
+    for listener in listeners { listener.close(promise: nil) }
+    for channel in inside.open {
+      channel.eventLoop.execute {
+        channel.pipeline.fireUserInboundEventTriggered(DoorConnection.Leaving())
+      }
+    }
+  }
+
+  package func close() {
+    shut()
+    inside.end()
+    _ = inside.batches.wait(timeout: .now() + .seconds(2))
+    if inside.connections.wait(timeout: .now() + Self.closing) == .timedOut {
+      for channel in inside.open { channel.close(promise: nil) }
+      _ = inside.connections.wait(timeout: .now() + Self.closing)
+    }
+    try? group.syncShutdownGracefully()
+  }
+}

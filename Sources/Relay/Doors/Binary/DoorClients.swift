@@ -1,0 +1,77 @@
+import APNS
+import BinaryServer
+
+/// Whose notifications a connection brings, by the certificate that its client shows: by its SHA-256
+/// fingerprint, then by the authority that signed it and the topic in its subject. Or the port is
+/// one app's.
+struct DoorClients: Sendable {
+  enum Finding {
+    case app(String, how: String)
+    /// Nobody's, and why.
+    case nobody(String)
+  }
+
+  private let fingerprints: [String: String]
+  private let authorities: ClientAuthorities?
+  private let app: String?
+  private let level: CInt
+
+  init(_ door: BinaryDoorConfiguration) throws {
+    fingerprints = door.fingerprints
+    app = door.app
+    level = door.tls.takesSHA1 ? 0 : 2
+    guard let file = door.clientCA else {
+      authorities = nil
+      return
+    }
+    do throws(ServerTLSError) {
+      authorities = try ClientAuthorities(file: file)
+    } catch {
+      throw QueueFault(description: "\(file): \(error.text)")
+    }
+  }
+
+  func find(_ client: OpenSSLServerHandler?, apps: [AppConfiguration]) -> Finding {
+    guard let client, let der = client.peerCertificate, let certificate = Certificate(der: der)
+    else {
+      if let app { return .app(app, how: "by the port, without a certificate") }
+      return .nobody("it shows no certificate")
+    }
+    let fingerprint = Fingerprint.of(der)
+    let who = "\(certificate.subject), SHA-256 \(fingerprint)"
+    if let app = fingerprints[fingerprint] { return .app(app, how: "by the fingerprint of \(who)") }
+    if let app { return .app(app, how: "by the port, with \(who)") }
+    guard let authorities else { return .nobody("its fingerprint is not listed: \(who)") }
+    if let fault = authorities.fault(of: client, level: level) {
+      return .nobody("its certificate is not to be trusted, \(fault): \(who)")
+    }
+    guard let topic = certificate.subject.userIdentifier else {
+      return .nobody("there is no topic (UID) in its certificate: \(who)")
+    }
+    let owners = apps.filter { $0.topic == topic }
+    guard owners.count == 1 else {
+      return .nobody(
+        "\(owners.isEmpty ? "no app has" : "more than one app has") the topic '\(topic)': \(who)")
+    }
+    return .app(owners[0].name, how: "by the authority that signed \(who)")
+  }
+}
+
+/// SHA-256 of a certificate, as people write it down.
+enum Fingerprint {
+  static func of(_ der: [UInt8]) -> String {
+    SHA256Digest.of(der).map { byte in
+      let digits = String(byte, radix: 16)
+      return digits.count == 1 ? "0\(digits)" : digits
+    }.joined()
+  }
+
+  /// As OpenSSL prints it, with colons, or without; nil if it is none.
+  static func read(_ text: some StringProtocol) -> String? {
+    let digits = text.lowercased().filter { $0 != ":" }
+    let isHex = digits.utf8.allSatisfy {
+      (0x30...0x39).contains($0) || (0x61...0x66).contains($0)
+    }
+    return digits.utf8.count == 64 && isHex ? digits : nil
+  }
+}

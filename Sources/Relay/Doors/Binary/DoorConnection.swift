@@ -1,0 +1,248 @@
+import APNS
+import APNSLibrary
+import BinaryServer
+import Foundation
+import Logging
+import NIOCore
+
+/// One provider's connection to the binary door, on its event loop. What one read took off the socket
+/// goes into the queue as a whole, and nothing more is read before it is there: so silence means
+/// accepted, also where the relay is killed. Stands between TLS and the handler that takes frames
+/// off the stream.
+final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
+  typealias InboundIn = ByteBuffer
+  typealias InboundOut = ByteBuffer
+  typealias OutboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  /// The door closes: the client is told what was taken last.
+  struct Leaving: Sendable {}
+
+  /// How long the queue may fail before the client is told to come again.
+  private static let patienceMS: Int64 = 30_000
+  private static let retryAfter = TimeAmount.milliseconds(250)
+
+  private let door: DoorInside
+  private var logger: Logger
+  private var context: ChannelHandlerContext?
+  private var client: (app: String, refused: RefusedTokens.App?)?
+  private var ids = GrowingUUID()
+
+  /// What was taken since the last batch was given to the queue, and the identifier of the last one.
+  private var taken: [NewEntry] = []
+  private var takenIdentifier: UInt32 = 0
+  /// The last one that is in the queue.
+  private var queuedIdentifier: UInt32 = 0
+  /// The payload of the frame that is judged.
+  private var payload = ""
+  private var isBusy = false
+  private var wantsRead = false
+  private var hasClientEnded = false
+  private var isLeaving = false
+  /// How it ends once the batch is in the queue.
+  private var farewell: Farewell?
+
+  private struct Farewell {
+    var packet: ErrorPacket?
+  }
+
+  init(_ door: DoorInside, logger: Logger) {
+    self.door = door
+    self.logger = logger
+  }
+
+  func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+  func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+  // MARK: Who it is
+
+  func connected(_ context: ChannelHandlerContext) {
+    switch door.clients.find(context.pipeline.syncOperations.openSSL, apps: door.relay.apps()) {
+    case .app(let name, let how):
+      logger[metadataKey: "app"] = "\(name)"
+      logger.info("a client of \(name), \(how)")
+      client = (name, door.relay.refused[name])
+      if isLeaving { leave() }
+    case .nobody(let why):
+      logger.notice("a client is turned away: \(why)")
+      door.figures.refuse()
+      self.context?.fireUserInboundEventTriggered(ConnectionDismissed(with: nil))
+    }
+  }
+
+  func handshakeFailed() { door.figures.refuse() }
+
+  // MARK: Frames
+
+  func received(_ count: Int) {}
+  func beginBatch() {}
+  func endBatch() {}
+
+  func rejection(of frame: Frame) -> Rejection? {
+    guard let text = String(validating: frame.notification.payload, as: UTF8.self) else {
+      return Rejection(frame, status: 1, reason: "payload: no text in UTF-8")
+    }
+    payload = text
+    // Command 0 has no answer: who was cut off would not know why, and would lose what is behind.
+    if frame.command != .simple, let refused = client?.refused,
+      refused.contains(frame.notification.token, at: RelayClock.now)
+    {
+      return Rejection(frame, status: 8, reason: "the service refused the token")
+    }
+    return nil
+  }
+
+  func accepted(
+    _ frame: Frame, _ bytes: UnsafeRawBufferPointer, _ context: ChannelHandlerContext
+  ) -> AfterAcceptance {
+    guard let client else { return .close(.closeNotify) }
+    let push = frame.notification
+    var entry = NewEntry(
+      app: client.app, id: ids.next(at: RelayClock.now),
+      token: DeviceToken.hex(of: Array(push.token)), payload: payload)
+    // One that is over, or is a duration by mistake: Apple tried it once and did not store it.
+    let now = RelayClock.now / 1000
+    entry.expiry = push.expiry.map { Int64($0) > now ? Int64($0) : 0 }
+    entry.priority = push.priority.map { Int($0) }
+    taken.append(entry)
+    takenIdentifier = push.identifier ?? 0
+    return .readOn
+  }
+
+  func rejected(_ rejection: inout Rejection, _ bytes: UnsafeRawBufferPointer) -> AfterRejection {
+    .answer
+  }
+
+  func discarded(_ frame: UnsafeRawBufferPointer) { door.figures.discard() }
+
+  /// The answer leaves once all before it is in the queue.
+  func close(with packet: ErrorPacket?, _ context: ChannelHandlerContext) {
+    farewell = Farewell(packet: packet)
+    give()
+    if !isBusy { finish() }
+  }
+
+  func closed() {}
+
+  // MARK: The queue
+
+  private func give() {
+    guard !taken.isEmpty, !isBusy, let loop = context?.eventLoop else { return }
+    isBusy = true
+    let batch = taken
+    taken = []
+    door.batches.enter()
+    put(batch, takenIdentifier, since: RelayClock.steady, on: loop)
+  }
+
+  private func put(
+    _ batch: [NewEntry], _ identifier: UInt32, since: Int64, on loop: any EventLoop
+  ) {
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    door.relay.queue.add(batch) { taking in
+      loop.execute { bound.value.hear(taking, batch, identifier, since: since, on: loop) }
+    }
+  }
+
+  private func hear(
+    _ taking: DoorQueue.Taking, _ batch: [NewEntry], _ identifier: UInt32, since: Int64,
+    on loop: any EventLoop
+  ) {
+    switch taking {
+    case .taken:
+      queuedIdentifier = identifier
+      door.figures.take(batch.count)
+      door.relay.look(batch[0].app)
+    case .failed(let error):
+      door.say(error)
+      // A client that is gone cannot be told: it counts on what it wrote.
+      let mayWait = context == nil || RelayClock.steady - since < Self.patienceMS
+      if mayWait, !door.isOver {
+        let bound = NIOLoopBound(self, eventLoop: loop)
+        loop.scheduleTask(in: Self.retryAfter) {
+          bound.value.put(batch, identifier, since: since, on: loop)
+        }
+        return
+      }
+      if context == nil {
+        logger.error(
+          "\(batch.count) notifications are lost: the queue fails, and the client is gone")
+      }
+      // The client sends again what is behind the last one in the queue.
+      isLeaving = true
+      farewell = farewell.map { _ in Farewell(packet: shutdown) }
+    }
+    isBusy = false
+    door.batches.leave()
+    goOn()
+  }
+
+  private var shutdown: ErrorPacket {
+    ErrorPacket(status: ErrorPacket.shutdown, identifier: queuedIdentifier)
+  }
+
+  private func goOn() {
+    guard let context else { return }
+    if farewell != nil {
+      finish()
+    } else if isLeaving {
+      leave()
+    } else if hasClientEnded {
+      context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+    }
+    if wantsRead {
+      wantsRead = false
+      context.read()
+    }
+  }
+
+  /// By way of the handler, which takes nothing more then.
+  private func leave() {
+    context?.fireUserInboundEventTriggered(ConnectionDismissed(with: shutdown))
+  }
+
+  private func finish() {
+    guard let context, let farewell else { return }
+    if let packet = farewell.packet {
+      door.figures.answer(packet.status)
+      BinaryHandler.write(packet, context)
+    }
+    GentleClose.begin(
+      context.channel, after: farewell.packet == nil ? .zero : GentleClose.pause)
+  }
+
+  // MARK: The channel
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    give()
+    context.fireChannelReadComplete()
+  }
+
+  func read(context: ChannelHandlerContext) {
+    if isBusy { wantsRead = true } else { context.read() }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    switch event {
+    case ChannelEvent.inputClosed where isBusy || !taken.isEmpty:
+      // What it wrote is answered first.
+      hasClientEnded = true
+      give()
+      return
+    case is Leaving:
+      isLeaving = true
+      if client == nil {
+        context.close(promise: nil)
+      } else if !isBusy, taken.isEmpty, farewell == nil {
+        leave()
+      }
+      return
+    default: context.fireUserInboundEventTriggered(event)
+    }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    give()
+    context.fireChannelInactive()
+  }
+}

@@ -1,0 +1,82 @@
+import APNSLibrary
+import BinaryServer
+import Dispatch
+import Logging
+import NIOCore
+
+/// One provider's connection to the feedback service. The list is forgotten once the client has read
+/// it to its end; one that was cut off is told again.
+final class FeedbackConnection: FeedbackDelegate {
+  /// How long the client may take to read what is with the system already.
+  private static let patience = TimeAmount.seconds(60)
+  /// Where the queue is asked: an event loop does not wait.
+  private static let threads = DispatchQueue(label: "feedback", attributes: .concurrent)
+
+  private struct Fault: Error {}
+
+  private let door: DoorInside
+  private let logger: Logger
+  private var app = ""
+  private var told: [GoneDevice] = []
+
+  init(_ door: DoorInside, logger: Logger) {
+    self.door = door
+    self.logger = logger
+  }
+
+  func takeEntries(_ context: ChannelHandlerContext) -> EventLoopFuture<[FeedbackEntry]> {
+    switch door.clients.find(context.pipeline.syncOperations.openSSL, apps: door.relay.apps()) {
+    case .app(let name, let how):
+      logger.info("a client of \(name) asks for feedback, \(how)")
+      app = name
+    case .nobody(let why):
+      logger.notice("a client of feedback is turned away: \(why)")
+      door.figures.refuse()
+      return context.eventLoop.makeFailedFuture(Fault())
+    }
+    let promise = context.eventLoop.makePromise(of: [GoneDevice].self)
+    let (engine, app, logger) = (door.relay.engine, app, logger)
+    Self.threads.async {
+      do {
+        promise.succeed(try engine.feedback(app: app))
+      } catch {
+        logger.error("feedback cannot be read: \(error)")
+        promise.fail(error)
+      }
+    }
+    let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+    return promise.futureResult.map { devices in
+      bound.value.told = devices
+      return devices.compactMap { device in
+        RefusedTokens.bytes(device.token).map {
+          FeedbackEntry(timestamp: UInt32(clamping: device.since), token: $0)
+        }
+      }
+    }
+  }
+
+  /// All is with the system. TLS says that it is the end; TCP does not before the client does, so that
+  /// what it has acknowledged can be asked for.
+  func close(_ channel: any Channel) {
+    guard channel.isActive else { return }
+    let witness = try? channel.pipeline.syncOperations.handler(type: ReadingWitness.self)
+    let (engine, app, told, logger) = (door.relay.engine, app, told, logger)
+    witness?.expectEnd { isRead in
+      guard isRead else {
+        return logger.info("the client did not read the list to its end: it is told again")
+      }
+      guard !told.isEmpty else { return }
+      Self.threads.async {
+        do {
+          try engine.forgetFeedback(told, app: app)
+          logger.info("tuples told and forgotten: \(told.count)")
+        } catch {
+          logger.error("feedback that was told cannot be forgotten, and is told again: \(error)")
+        }
+      }
+    }
+    GentleClose.begin(channel, after: GentleClose.pause, patience: Self.patience)
+  }
+
+  func handshakeFailed() { door.figures.refuse() }
+}

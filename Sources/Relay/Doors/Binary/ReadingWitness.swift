@@ -1,0 +1,94 @@
+import BinaryServer
+import NIOCore
+
+/// On the socket's side of TLS: sees whether the client has read all that it was sent. It has, if its
+/// system has acknowledged every byte when it ends the connection, and no RST follows: that is what
+/// closing a socket with unread bytes causes.
+final class ReadingWitness: ChannelDuplexHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundIn = ByteBuffer
+
+  /// The beginning of Linux's tcp_info.
+  private typealias Info = (
+    UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64,
+    UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64
+  )
+  private static let unacknowledged = 24
+  private static let unsent = 144
+
+  private var tell: ((Bool) -> Void)?
+  private var isBroken = false
+  /// The client said in TLS that it is the end, and all was acknowledged.
+  private var isProven = false
+
+  /// All is with the system. `tell` is called once, when the client ended the connection or it broke.
+  func expectEnd(_ tell: @escaping (Bool) -> Void) { self.tell = tell }
+
+  func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+    if mode == .output {
+      // TLS has said that it is the end. TCP says so when the client has, so that the system can
+      // still be asked what was acknowledged.
+      promise?.succeed()
+    } else if tell != nil, !isProven, hasClientClosed(context) {
+      promise?.succeed()
+      look(context) { me, context, isRead in
+        me.isProven = isRead
+        if !isRead { me.end(false) }
+        context.close(mode: isRead ? .output : .all, promise: nil)
+      }
+    } else {
+      end(false)
+      context.close(mode: mode, promise: promise)
+    }
+  }
+
+  private func hasClientClosed(_ context: ChannelHandlerContext) -> Bool {
+    context.pipeline.syncOperations.openSSL?.hasClientClosed ?? false
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    context.fireUserInboundEventTriggered(event)
+    // One that ends before it was sent everything has nothing to prove by that.
+    guard case .inputClosed? = event as? ChannelEvent, tell != nil else { return }
+    look(context) { me, context, isRead in
+      me.end(isRead)
+      context.close(promise: nil)
+    }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    isBroken = true
+    context.fireErrorCaught(error)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    end(isProven)
+    context.fireChannelInactive()
+  }
+
+  private func look(
+    _ context: ChannelHandlerContext,
+    _ then: @escaping (ReadingWitness, ChannelHandlerContext, Bool) -> Void
+  ) {
+    guard let options = context.channel as? any SocketOptionProvider else {
+      return then(self, context, false)
+    }
+    let bound = NIOLoopBound((self, context, then), eventLoop: context.eventLoop)
+    // TCP_INFO
+    options.unsafeGetSocketOption(level: .tcp, name: .init(rawValue: 11)).map { (info: Info) in
+      withUnsafeBytes(of: info) {
+        $0.load(fromByteOffset: Self.unacknowledged, as: UInt32.self) == 0
+          && $0.load(fromByteOffset: Self.unsent, as: UInt32.self) == 0
+      }
+    }.whenComplete { result in
+      let (me, context, then) = bound.value
+      then(me, context, !me.isBroken && ((try? result.get()) ?? false))
+    }
+  }
+
+  private func end(_ isRead: Bool) {
+    let tell = tell
+    self.tell = nil
+    tell?(isRead && !isBroken)
+  }
+}

@@ -1,0 +1,30 @@
+/// What relays and the one who runs them leave each other about the guard of an app.
+package struct GuardNotes: Sendable {
+  private static let accepted = "guard.accepted"
+  private static let letGo = "guard.let_go"
+  private static let alarm = "guard.alarm"
+
+  private let queue: any QueueEngine
+  private let app: String
+
+  package init(_ queue: any QueueEngine, app: String) {
+    self.queue = queue
+    self.app = app
+  }
+
+  /// Whether a push of this app was ever accepted.
+  func hasAccepted() throws -> Bool { try queue.note(Self.accepted, app: app) != nil }
+  func setAccepted(at now: Int64) throws { try queue.setNote(Self.accepted, "\(now)", app: app) }
+
+  /// Until when bad tokens count whatever the guard says; 0: not at all.
+  package func letGoUntil() throws -> Int64 {
+    try queue.note(Self.letGo, app: app).flatMap { Int64($0) } ?? 0
+  }
+  package func letGo(until time: Int64) throws {
+    try queue.setNote(Self.letGo, time > 0 ? "\(time)" : nil, app: app)
+  }
+
+  /// What the last relay that had something to say of it said; nil: there is no alarm.
+  package func alarm() throws -> String? { try queue.note(Self.alarm, app: app) }
+  func setAlarm(_ words: String?) throws { try queue.setNote(Self.alarm, words, app: app) }
+}

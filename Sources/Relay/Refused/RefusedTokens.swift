@@ -1,0 +1,138 @@
+import APNSLibrary
+import Foundation
+import Logging
+import Synchronization
+
+/// The tokens that the service refused, in memory, for a door that judges each push by them. What
+/// this relay's workers record is there at once; what other relays on the queue recorded, within
+/// a moment.
+package final class RefusedTokens: @unchecked Sendable {
+  /// Those of one app.
+  package final class App: Sendable {
+    private let rememberMS: Atomic<Int64>
+    /// When each was refused, in UNIX milliseconds.
+    private let tokens = Mutex<[[UInt8]: Int64]>([:])
+    fileprivate let last = Mutex<Int64>(0)
+
+    init(rememberMS: Int64) { self.rememberMS = Atomic(rememberMS) }
+
+    func remember(forMS time: Int64) { rememberMS.store(time, ordering: .relaxed) }
+    private func limit(at now: Int64) -> Int64 { now - rememberMS.load(ordering: .relaxed) }
+
+    func add(_ token: [UInt8], at time: Int64) {
+      tokens.withLock { $0[token] = max($0[token] ?? 0, time) }
+    }
+
+    package func contains(_ token: UnsafeRawBufferPointer, at now: Int64) -> Bool {
+      tokens.withLock { tokens in
+        if tokens.isEmpty { return false }
+        guard let time = tokens[Array(token)] else { return false }
+        return time > limit(at: now)
+      }
+    }
+
+    /// Drops what is over.
+    fileprivate func shrink(at now: Int64) {
+      let limit = limit(at: now)
+      tokens.withLock { tokens in
+        guard tokens.contains(where: { $0.value <= limit }) else { return }
+        tokens = tokens.filter { $0.value > limit }
+      }
+    }
+  }
+
+  private static let pauseMS = 500
+  private static let mostAtOnce = 10_000
+  private static let shrinkEveryMS: Int64 = 600_000
+
+  private let queue: any QueueEngine
+  private let log: Logger
+  private let apps = Mutex<[String: App]>([:])
+  private let asked = Atomic(false)
+  private let isEnding = Atomic(false)
+  private let haste = DispatchSemaphore(value: 0)
+  private let ended = DispatchSemaphore(value: 0)
+  private var nextShrink: Int64 = 0
+  private var saidFault = false
+
+  package init(_ queue: any QueueEngine, log: Logger) {
+    self.queue = queue
+    self.log = log
+  }
+
+  /// A door asks for those of these apps. What the queue knows of them is there when it returns.
+  package func ask(for wanted: [AppConfiguration]) throws {
+    apps.withLock { apps in
+      for app in wanted {
+        let rememberMS = Int64(app.guarding.rememberH * 3_600_000)
+        if let known = apps[app.name] {
+          known.remember(forMS: rememberMS)
+        } else {
+          apps[app.name] = App(rememberMS: rememberMS)
+        }
+      }
+    }
+    try read()
+    if !asked.exchange(true, ordering: .relaxed) { start() }
+  }
+
+  package var isAsked: Bool { asked.load(ordering: .relaxed) }
+  package subscript(app: String) -> App? { apps.withLock { $0[app] } }
+
+  /// As a worker records it.
+  func add(_ token: String, app: String, at now: Int64) {
+    if let app = self[app], let token = Self.bytes(token) { app.add(token, at: now) }
+  }
+
+  static func bytes(_ token: String) -> [UInt8]? { try? DeviceToken.hex(Array(token.utf8)) }
+
+  // MARK: What others recorded
+
+  private func start() {
+    let thread = Thread { [self] in
+      while !isEnding.load(ordering: .relaxed) {
+        if haste.wait(timeout: .now() + .milliseconds(Self.pauseMS)) == .timedOut { look() }
+      }
+      ended.signal()
+    }
+    thread.name = "refused"
+    thread.stackSize = 1 << 20
+    thread.start()
+  }
+
+  package func end() {
+    guard isAsked else { return }
+    isEnding.store(true, ordering: .relaxed)
+    haste.signal()
+    ended.wait()
+  }
+
+  private func look() {
+    do {
+      try read()
+      saidFault = false
+    } catch {
+      if !saidFault { log.warning("refused tokens cannot be read: \(error)") }
+      saidFault = true
+    }
+    let now = RelayClock.steady
+    if now >= nextShrink {
+      nextShrink = now + Self.shrinkEveryMS
+      for app in apps.withLock({ Array($0.values) }) { app.shrink(at: RelayClock.now) }
+    }
+  }
+
+  private func read() throws {
+    for (name, app) in apps.withLock({ $0 }) {
+      while true {
+        let number = app.last.withLock { $0 }
+        let more = try queue.refused(app: name, behind: number, most: Self.mostAtOnce)
+        for one in more {
+          if let token = Self.bytes(one.token) { app.add(token, at: one.at) }
+        }
+        if let last = more.last { app.last.withLock { $0 = last.number } }
+        if more.count < Self.mostAtOnce { break }
+      }
+    }
+  }
+}

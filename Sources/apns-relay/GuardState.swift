@@ -1,0 +1,83 @@
+import ArgumentParser
+import Foundation
+import Relay
+
+struct GuardState: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "guard",
+    abstract: "Show whether bad tokens count, or let them count.",
+    discussion: """
+      A binary door remembers tokens that the service refuses, and tells them as feedback: its clients \
+      delete them. BadDeviceToken and DeviceTokenNotForTopic may only mean the wrong environment. So \
+      they do not count before an app had its first 200, and while too many answers say so.
+
+          apns-relay guard --config relay.yaml                  whether there is an alarm, and why
+          apns-relay guard --config relay.yaml --let-go shop    they count, for a day
+          apns-relay guard --config relay.yaml --hold shop      the guard decides again
+
+      EXIT STATUS: 0 if there is no alarm, or it was done; 1 if there is an alarm; 2 if the \
+      configuration or the queue cannot be used.
+      """)
+
+  @Option(
+    help: ArgumentHelp("The relay's configuration, which names the queue.", valueName: "file"))
+  var config: String
+
+  @Option(
+    help: ArgumentHelp("Bad tokens of this app count, whatever the guard says.", valueName: "app"))
+  var letGo: String?
+
+  @Option(help: ArgumentHelp("For how long.", valueName: "n"))
+  var hours = 24.0
+
+  @Option(help: ArgumentHelp("The guard decides again for this app.", valueName: "app"))
+  var hold: String?
+
+  func validate() throws {
+    if letGo != nil, hold != nil { throw ValidationError("give either --let-go or --hold") }
+    guard hours > 0, hours <= 8760 else { throw ValidationError("--hours must be 1 to 8760") }
+  }
+
+  func run() throws {
+    let isAlarmed: Bool
+    do {
+      isAlarmed = try act()
+    } catch {
+      throw (error as? ExitCode) ?? RelayCommand.refusal("\(error)")
+    }
+    if isAlarmed { throw ExitCode(1) }
+  }
+
+  private func act() throws -> Bool {
+    let wanted = try ConfigurationReader.read(config)
+    let queue = try wanted.queue.open()
+    let now = Int64(Date().timeIntervalSince1970 * 1000)
+    if let app = letGo ?? hold {
+      guard wanted.apps.contains(where: { $0.name == app }) else {
+        let names = wanted.apps.map(\.name).joined(separator: ", ")
+        throw RelayCommand.refusal("the configuration has no app '\(app)': \(names)")
+      }
+      let until = letGo == nil ? 0 : now + Int64(hours * 3_600_000)
+      try GuardNotes(queue, app: app).letGo(until: until)
+      print(
+        until == 0
+          ? "\(app): the guard decides again"
+          : "\(app): bad tokens count until \(TimeText.of(until))")
+      return false
+    }
+    var isAlarmed = false
+    for app in wanted.apps {
+      let notes = GuardNotes(queue, app: app.name)
+      let until = try notes.letGoUntil()
+      if until > now {
+        print("\(app.name): bad tokens count until \(TimeText.of(until)), as it was told")
+      } else if let alarm = try notes.alarm() {
+        isAlarmed = true
+        print("\(app.name): \(alarm)")
+      } else {
+        print("\(app.name): no alarm")
+      }
+    }
+    return isAlarmed
+  }
+}

@@ -1,0 +1,431 @@
+"""The binary door: programs of 2010 push to today's service, and learn what they did then."""
+
+import json
+import random
+import signal
+import ssl
+import struct
+import subprocess
+import threading
+import time
+
+import pytest
+from legacy import Certificates, answer, connect, context, enhanced, feedback, framed, pieces, push, simple, talk
+from relaying import DEADLINE, pushes, relay_program, token, wait_until
+from simulator import CLEAN, ROOT, error
+
+TLS10 = (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1)
+# Answers that say something at once: a test has few.
+SOON = {"guard": {"least": 1, "answers": 1000, "share": 0.9, "wait_s": 0}}
+
+
+@pytest.fixture(scope="session")
+def people(tmp_path_factory):
+    """The providers' certificates."""
+    made = Certificates(tmp_path_factory.mktemp("providers"))
+    made.listed, made.listed_print = made.make("listed", signed=False)
+    made.expired, made.expired_print = made.make("expired", years=(2010, 2012), digest="sha1")
+    made.signed, _ = made.make("signed")
+    made.old, _ = made.make("old", years=(2010, 2012))
+    made.nobody, _ = made.make("nobody", subject="/UID=com.example.other/CN=x")
+    made.stranger, _ = made.make("stranger", signed=False)
+    return made
+
+
+class Door:
+    """A relay with a binary door."""
+
+    def __init__(self, relay, simulator, tmp_path, people, *, door=None, app=None, accepted=True, **arguments):
+        self.files = {name: tmp_path / f"{name}.port" for name in ("port", "feedback_port")}
+        options = {"type": "binary", "port": 0, "feedback_port": 0} | {f"{name}_file": str(file) for name, file in self.files.items()}
+        options |= door or {"fingerprints": {"shop": f"{people.listed_print} {people.expired_print}"}, "client_ca": str(people.ca)}
+        self.relay = relay(simulator, doors={"gateway": options}, app=SOON | (app or {}), **arguments)
+        self.queue = self.relay.queue
+        if accepted:
+            # As if a push of the app had been accepted once: answers do not come in order.
+            self.queue.rows("INSERT OR REPLACE INTO notes VALUES ('shop', 'guard.accepted', '1')")
+        self.start()
+
+    def start(self):
+        for file in self.files.values():
+            file.unlink(missing_ok=True)
+        self.relay.start().wait_ready()
+        wait_until(lambda: all(file.exists() and file.read_text() for file in self.files.values()), "the door does not open")
+
+    @property
+    def port(self):
+        return int(self.files["port"].read_text())
+
+    @property
+    def feedback_port(self):
+        return int(self.files["feedback_port"].read_text())
+
+    def knows(self, *numbers):
+        """These tokens were refused, and the door judges by that."""
+        wanted = {token(number) for number in numbers}
+        wait_until(lambda: wanted <= {one for one, in self.queue.rows("SELECT token FROM bad")}, "they are not remembered")
+
+    def done(self, count):
+        wait_until(lambda: self.queue.outcomes_so_far() >= count, "they do not arrive")
+        self.relay.wait_done()
+
+
+@pytest.fixture
+def open_door(start, relay, tmp_path, people):
+    def make(simulator=None, **arguments):
+        return Door(relay, simulator or start(), tmp_path, people, **arguments)
+
+    return make
+
+
+def raw(number):
+    return bytes.fromhex(token(number))
+
+
+def frames(numbers, chance):
+    """Notifications for these tokens, by all commands."""
+    makers = [lambda n: simple(raw(n)), lambda n: enhanced(n, raw(n)), lambda n: framed(n, raw(n), priority=chance.choice([5, 10]))]
+    return [chance.choice(makers)(number) for number in numbers]
+
+
+def test_all_commands_in_any_pieces_arrive_once(start, open_door, people):
+    simulator = start()
+    door = open_door(simulator)
+    chance = random.Random(7)
+    tls, sent = context(people.listed), 0
+    for _ in range(6):
+        data = b"".join(frames(range(sent + 1, sent + 101), chance))
+        with connect(door.port, tls) as sock:
+            for piece in pieces(data, chance):
+                sock.sendall(piece)
+            sock.unwrap().close()
+        sent += 100
+        # Silence means accepted: it is in the queue, or done already.
+        assert door.queue.entries_so_far() == sent
+    door.done(sent)
+    assert sorted(one["token"] for one in pushes(simulator)) == sorted(token(n) for n in range(1, sent + 1))
+    assert door.queue.counts() == {"accepted": sent}
+    door.relay.stop()
+
+
+def test_expiry_and_priority_are_the_frames(start, open_door, people):
+    simulator = start()
+    door = open_door(simulator)
+    later = int(time.time()) + 86400
+    data = enhanced(0, raw(1), expiry=later) + framed(0, raw(2), expiry=0, priority=5) + framed(0, raw(3)) + enhanced(0, raw(4), expiry=864000)
+    push(door.port, context(people.listed), data + simple(raw(5)))
+    door.done(5)
+    by_token = {one["token"]: one for one in pushes(simulator)}
+    assert by_token[token(1)]["expiration"] == str(later)
+    assert by_token[token(2)]["expiration"] == "0" and by_token[token(2)]["priority"] == "5"
+    # A duration, as some wrote it: Apple tried those once.
+    assert by_token[token(4)]["expiration"] == "0"
+    assert door.queue.counts() == {"accepted": 5}
+
+
+VECTORS = json.loads((ROOT / "Tests/Vectors/frames.json").read_text())["tests"]
+TWO = {"framed-then-framed", "simple-then-enhanced", "enhanced-then-simple"}
+BEHIND = {"framed-then-noise": error(128, 0), "simple-then-sentinel": error(2, 9)}
+
+
+@pytest.mark.parametrize("cut", ["whole", "bytes", "random"])
+def test_vectors_are_answered_as_by_the_simulator(open_door, people, cut):
+    door = open_door()
+    tls, chance, accepted = context(people.listed), random.Random(20261121), 0
+    for vector in VECTORS:
+        if "limits" in vector:
+            continue
+        frame, packet = bytes.fromhex(vector["hex"]), None
+        if vector["result"] == "invalid":
+            fault = vector["error"]
+            packet = b"" if frame[0] == 0 else error(fault["status"], fault.get("identifier", 0))
+        elif vector["result"] == "valid":
+            packet = BEHIND.get(vector["name"])
+            accepted += 2 if vector["name"] in TWO else 1
+        with connect(door.port, tls) as sock:
+            for piece in {"whole": [frame], "bytes": [frame[at : at + 1] for at in range(len(frame))], "random": pieces(frame, chance)}[cut]:
+                sock.sendall(piece)
+            if packet is None:
+                sock.unwrap().close()
+            else:
+                assert answer(sock) == (packet, CLEAN), vector["name"]
+    assert door.queue.entries_so_far() == accepted
+
+
+def test_a_refused_token_is_answered_at_the_door(start, open_door, people):
+    simulator = start(faults={"bad_tokens": [token(2)]})
+    door = open_door(simulator)
+    tls = context(people.listed)
+    push(door.port, tls, b"".join(enhanced(n, raw(n)) for n in (1, 2, 3)))
+    door.done(3)
+    assert door.queue.counts() == {"accepted": 2, "rejected": 1}
+    door.knows(2)
+    # What is before it is taken, and what is behind it is not.
+    data = enhanced(11, raw(4)) + framed(12, raw(2)) + enhanced(13, raw(5))
+    assert talk(door.port, tls, data) == (error(8, 12), CLEAN)
+    assert talk(door.port, tls, enhanced(14, raw(2))) == (error(8, 14), CLEAN)
+    door.done(4)
+    assert sorted(one["token"] for one in pushes(simulator)) == [token(1), token(3), token(4)]
+    # One without identifiers could not be told: it is not cut off.
+    push(door.port, tls, simple(raw(2)) + simple(raw(6)))
+    door.done(6)
+    assert token(6) in {one["token"] for one in pushes(simulator)}
+    # Over a restart.
+    door.relay.stop()
+    door.start()
+    assert talk(door.port, tls, enhanced(15, raw(2))) == (error(8, 15), CLEAN)
+    assert door.relay.metric('apns_relay_door_answers_total{door="gateway",status="8"}') == 1
+
+
+def test_another_relays_refusals_count_too(start, open_door, relay, people):
+    simulator = start(faults={"bad_tokens": [token(2)]})
+    door = open_door(simulator)
+    door.queue.rows("INSERT INTO bad (app, token, at) VALUES ('shop', ?, ?)", token(9), int(time.time() * 1000))
+    door.queue.rows("INSERT INTO bad (app, token, at) VALUES ('shop', ?, ?)", token(8), int((time.time() - 90000) * 1000))
+    tls = context(people.listed)
+    # Behind each comes one that is always refused.
+    wait_until(lambda: talk(door.port, tls, enhanced(1, raw(9)) + enhanced(2, b"")) == (error(8, 1), CLEAN), "it is not found")
+    # A day is over: it is tried again.
+    assert talk(door.port, tls, enhanced(1, raw(8)) + enhanced(2, b"")) == (error(2, 2), CLEAN)
+
+
+def test_what_is_no_text_is_a_processing_error(open_door, people):
+    door = open_door()
+    assert talk(door.port, context(people.listed), enhanced(7, raw(1), b'{"aps":{"alert":"\xff"}}')) == (error(1, 7), CLEAN)
+    assert door.queue.is_empty()
+
+
+def test_shutdown_names_the_last_one(open_door, people):
+    door = open_door()
+    tls = context(people.listed)
+    with connect(door.port, tls) as numbered, connect(door.port, tls) as plain, connect(door.port, tls) as idle:
+        numbered.sendall(enhanced(41, raw(1)) + framed(42, raw(2)))
+        plain.sendall(simple(raw(3)))
+        wait_until(lambda: door.queue.entries_so_far() == 3, "they are not queued")
+        door.relay.signal(signal.SIGTERM)
+        assert answer(numbered) == (error(10, 42), CLEAN)
+        assert answer(plain) == (error(10, 0), CLEAN)
+        assert answer(idle) == (error(10, 0), CLEAN)
+    assert door.relay.process.wait(DEADLINE) == 0, door.relay.log.read_text()
+
+
+def test_who_gets_in(open_door, people):
+    door = open_door()
+    for certificate in people.listed, people.expired, people.signed:
+        versions = None
+        ciphers = "ALL:@SECLEVEL=0" if certificate == people.expired else None
+        push(door.port, context(certificate, versions=versions, ciphers=ciphers), enhanced(1, raw(1)))
+    assert door.queue.entries_so_far() == 3
+    # An expired one by its fingerprint only; no other topic, no other authority, none at all.
+    for certificate, why in [
+        (people.old, "expired"), (people.nobody, "no app has the topic 'com.example.other'"),
+        (people.stranger, "not to be trusted"), (None, "no certificate"),
+    ]:
+        turned = len(door.relay.said("turned away"))
+        assert talk(door.port, context(certificate), enhanced(1, raw(2))) == (b"", CLEAN)
+        door.relay.wait_said("turned away", turned + 1)
+        assert why in door.relay.said("turned away")[-1]["message"]
+    assert door.queue.entries_so_far() == 3
+
+
+def test_a_port_of_one_app(open_door, people):
+    door = open_door(door={"app": "shop"})
+    for certificate in None, people.stranger:
+        push(door.port, context(certificate), simple(raw(1)))
+    assert door.queue.entries_so_far() == 2
+    assert door.relay.said("whoever reaches this port pushes as shop")
+
+
+def test_old_tls_by_option_only(open_door, people, tmp_path):
+    rsa = context(people.listed, versions=TLS10, ciphers="AES128-SHA:@SECLEVEL=0")
+    forward = context(people.listed, versions=TLS10, ciphers="ECDHE-RSA-AES128-SHA:@SECLEVEL=0")
+    safe = {"fingerprints": {"shop": people.listed_print}}
+    door = open_door(door=safe)
+    for tls in rsa, forward:
+        with pytest.raises(ssl.SSLError):
+            push(door.port, tls, simple(raw(1)))
+    door.relay.stop()
+    # Each option by itself.
+    door = open_door(door=safe | {"min_tls": "1.0"}, name="old")
+    push(door.port, forward, simple(raw(1)))
+    with pytest.raises(ssl.SSLError):
+        push(door.port, rsa, simple(raw(2)))
+    assert door.relay.said("min_tls 1.0") and not door.relay.said("rsa_key_exchange")
+    door.relay.stop()
+    door = open_door(door=safe | {"min_tls": "1.0", "rsa_key_exchange": True, "sha1": True}, name="oldest")
+    push(door.port, rsa, simple(raw(3)))
+    assert door.relay.said("rsa_key_exchange") and door.relay.said("sha1")
+    assert door.queue.entries_so_far() == 2
+
+
+def test_a_certificate_is_made_once_and_can_be_verified(open_door, people, tmp_path):
+    door = open_door()
+    names = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.glob("gateway-door*")}
+    assert names == {name: 0o600 for name in ("gateway-door.pem", "gateway-door.key", "gateway-door-ca.pem")}
+    tls = context(people.listed, ca=tmp_path / "gateway-door-ca.pem")
+    push(door.port, tls, simple(raw(1)))
+    made = (tmp_path / "gateway-door.pem").read_bytes()
+    door.relay.stop()
+    door.start()
+    push(door.port, tls, simple(raw(2)))
+    assert (tmp_path / "gateway-door.pem").read_bytes() == made
+    # One of the operator's own.
+    door.relay.stop()
+    own, _ = people.make("server", subject="/CN=own")
+    door = open_door(door={"app": "shop", "certificate": str(own)}, name="other")
+    push(door.port, context(ca=people.ca), simple(raw(3)))
+
+
+def test_feedback_is_told_until_it_was_read(start, open_door, people):
+    simulator = start(faults={"bad_tokens": [token(2)]})
+    for number in 3, 4:
+        simulator.control("POST", "/unregistered", {"token": token(number), "timestamp": 1_700_000_000 + number})
+    door = open_door(simulator)
+    tls = context(people.listed)
+    push(door.port, tls, b"".join(simple(raw(n)) for n in (1, 2, 3, 4)))
+    door.done(4)
+    door.knows(2, 3, 4)
+    wanted = dict(door.queue.rows("SELECT token, since FROM feedback"))
+    assert set(wanted) == {token(2), token(3), token(4)}
+    gone = dict(door.queue.rows("SELECT token, since FROM gone"))
+    assert {token: wanted[token] for token in gone} == gone
+    tuples, end = feedback(door.feedback_port, tls)
+    assert ({token: since for since, token in tuples}, end) == (wanted, CLEAN)
+    wait_until(lambda: not door.queue.rows("SELECT * FROM feedback"), "it is not forgotten")
+    assert feedback(door.feedback_port, tls) == ([], CLEAN)
+    # What is gone stays where others read it.
+    assert dict(door.queue.rows("SELECT token, since FROM gone")) == gone
+    # Who is nobody gets nothing.
+    assert feedback(door.feedback_port, context(people.stranger)) == ([], CLEAN)
+
+
+def test_a_list_that_was_cut_off_is_told_again(open_door, people):
+    door = open_door()
+    tls = context(people.listed)
+    count = 60_000
+    with door.queue.open() as database:
+        database.execute("BEGIN IMMEDIATE")
+        database.executemany("INSERT INTO feedback VALUES ('shop', ?, ?)", ((token(n), n) for n in range(1, count + 1)))
+        database.execute("COMMIT")
+    for end_early in range(3):
+        told = len(door.relay.said("did not read the list to its end"))
+        broken = len(door.relay.said("the connection broke"))
+        with connect(door.feedback_port, tls, buffer=8192) as sock:
+            assert len(sock.recv(4096)) > 0
+            if end_early == 1:
+                sock.setsockopt(1, 13, struct.pack("ii", 1, 0))
+        wait_until(
+            lambda: len(door.relay.said("did not read the list to its end")) > told or len(door.relay.said("the connection broke")) > broken,
+            "it is not noticed")
+        assert door.queue.value("SELECT count(*) FROM feedback") == count
+    tuples, end = feedback(door.feedback_port, tls)
+    assert ([since for since, _ in tuples], end) == (list(range(1, count + 1)), CLEAN)
+    wait_until(lambda: not door.queue.rows("SELECT 1 FROM feedback LIMIT 1"), "it is not forgotten")
+
+
+def test_a_wrong_environment_purges_nothing(start, open_door, people):
+    """30 of 100 are called bad: nothing is remembered or told, and there is an alarm."""
+    simulator = start(faults={"bad_share": 0.3})
+    door = open_door(simulator, app={"guard": {"least": 50, "wait_s": 2}}, accepted=False)
+    tls = context(people.listed)
+    count = 600
+    push(door.port, tls, b"".join(enhanced(n, raw(n)) for n in range(1, count + 1)))
+    door.done(count)
+    assert door.queue.counts()["rejected"] > 60
+    wait_until(lambda: door.relay.metric('apns_relay_guard_withheld_total{app="shop"}') == door.queue.counts()["rejected"], "they wait")
+    assert door.queue.rows("SELECT * FROM bad") == [] and door.queue.rows("SELECT * FROM feedback") == []
+    assert door.relay.said("guard: ")[0]["level"] == "warning"
+    wait_until(lambda: door.relay.metric('apns_relay_guard_alarm{app="shop"}') == 1, "no alarm")
+
+    def guard(*words):
+        ran = subprocess.run([relay_program(), "guard", "--config", door.relay.file, *words], capture_output=True, text=True)
+        return ran.returncode, ran.stdout
+
+    wait_until(lambda: guard()[0] == 1, "nobody is told")
+    assert "say that a token is bad" in guard()[1]
+    # A device that is gone counts all the same.
+    simulator.control("DELETE", "/faults")
+    simulator.control("POST", "/unregistered", {"token": token(7)})
+    push(door.port, tls, enhanced(1, raw(7)))
+    door.done(count + 1)
+    assert door.queue.rows("SELECT token FROM feedback") == [(token(7),)]
+    # The one who runs it knows better.
+    assert guard("--let-go", "shop")[0] == 0
+    door.relay.wait_said("as it was told")
+    simulator.control("PUT", "/faults", {"bad_every": 1})
+    push(door.port, tls, enhanced(1, raw(8)))
+    door.done(count + 2)
+    wait_until(lambda: sorted(door.queue.rows("SELECT token FROM feedback")) == [(token(7),), (token(8),)], "it does not count")
+    assert guard("--hold", "shop")[0] == 0 and guard("--let-go", "none")[0] == 2
+
+
+def test_a_slow_queue_holds_the_client_and_not_the_others(start, open_door, people):
+    """Somebody has the queue's file: what clients write waits, and nothing is lost or said."""
+    simulator = start()
+    door = open_door(simulator)
+    tls = context(people.listed)
+    with connect(door.port, tls) as sock, connect(door.port, tls) as other:
+        with door.queue.open() as database:
+            database.execute("BEGIN IMMEDIATE")
+            sock.sendall(b"".join(enhanced(n, raw(n)) for n in range(1, 51)))
+            # Another connection on the same loops is served meanwhile, as far as that needs no queue.
+            assert talk(door.port, tls, b"\x09")[0] == error(128, 0)
+            assert door.queue.entries_so_far() == 0
+            # Nothing more is read off this one, so it stands still once the systems' buffers are full.
+            other.settimeout(2)
+            with pytest.raises(TimeoutError):
+                other.sendall(b"".join(enhanced(n, raw(n)) for n in range(100, 400_000)))
+            database.execute("COMMIT")
+        sock.unwrap().close()
+    wait_until(lambda: {token(n) for n in range(1, 51)} <= {one["token"] for one in pushes(simulator)}, "they do not arrive")
+
+
+def test_a_killed_relay_keeps_its_word(start, open_door, people):
+    """Whatever the door's machine took off the socket arrives, however often the relay is killed."""
+    simulator = start()
+    door = open_door(simulator, drain_s=1)
+    chance = random.Random(3)
+    tls = context(people.listed)
+    runs, enough = [], threading.Event()
+
+    def provide():
+        """Reads nothing; what was written to a connection that broke is what a kill may cost."""
+        number = 1
+        while not enough.is_set():
+            try:
+                with connect(door.port, tls) as sock:
+                    runs.append(run := [number, number])
+                    while not enough.is_set():
+                        batch = range(number, number + chance.randrange(1, 60))
+                        number = run[1] = batch[-1] + 1
+                        sock.sendall(b"".join(enhanced(n, raw(n)) for n in batch))
+                        # So that the queue is not full of it when all is over.
+                        time.sleep(0.01)
+                    # In order: whoever got to here has all of it in the queue.
+                    sock.unwrap().close()
+                    run.append("whole")
+            except OSError:
+                time.sleep(0.05)
+
+    provider = threading.Thread(target=provide)
+    provider.start()
+    for is_last in False, False, False, True:
+        wanted = door.queue.entries_so_far() + chance.randrange(200, 600)
+        wait_until(lambda: door.queue.entries_so_far() > wanted, "nothing comes")
+        if not is_last:
+            door.relay.kill()
+            door.start()
+    enough.set()
+    provider.join(DEADLINE)
+    wait_until(lambda: door.queue.is_empty(), "the queue does not get empty")
+    arrived = sorted(int(one, 16) for _, _, one, *_ in door.queue.outcomes())
+    assert len(arrived) == len(set(arrived))
+    pushed = {int(one["token"], 16) for one in pushes(simulator)}
+    assert set(arrived) <= pushed
+    # Of each connection a beginning has arrived, up to where the kill came: nothing is missing in it.
+    for first, behind, *whole in runs:
+        there = [n for n in arrived if first <= n < behind]
+        assert there == list(range(first, first + len(there))), (first, behind)
+        assert not whole or len(there) == behind - first
+    assert [len(run) for run in runs].count(3) == 1 and runs[-1][2:] == ["whole"]
+    assert len(arrived) > 800 and door.queue.counts() == {"accepted": len(arrived)}
