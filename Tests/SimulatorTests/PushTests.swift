@@ -1,3 +1,4 @@
+import BinaryServer
 import COpenSSL
 import Foundation
 import NIOCore
