@@ -4,6 +4,10 @@
 # @sensitive has a failure handed on by address: in registers its copies took 60 KB.
 target_compile_options(apns_core PRIVATE
   "SHELL:-enable-experimental-feature Embedded -enable-experimental-feature Sensitive" -lto=llvm-full $<$<NOT:$<CONFIG:Debug>>:-Osize>)
+# OpenSSL's macros put the name of the file that they stand in into the code: where that was built is
+# nobody's business, and two builds are to be the same.
+target_compile_options(apns_core PRIVATE "SHELL:-Xcc -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
+
 # An archiver adds to what is there: not to the object code of before.
 set_target_properties(apns_core PROPERTIES OUTPUT_NAME apns_bitcode)
 

@@ -1,0 +1,55 @@
+"""sbom.py BUNDLE: the bill of materials names every file with its checksums, and what the library
+needs with the versions that are here. spdx-tools judges the whole, where they are installed."""
+
+import hashlib
+import json
+import pathlib
+import subprocess
+import sys
+
+root = pathlib.Path(sys.argv[1])
+document = json.loads((root / "libapns.spdx.json").read_text())
+assert document["spdxVersion"] == "SPDX-2.3" and document["dataLicense"] == "CC0-1.0", document["spdxVersion"]
+
+# Itself and the sums, which have its sum, it cannot name.
+present = {f"./{path.relative_to(root)}": path for path in root.rglob("*") if path.is_file() and not path.is_symlink()}
+for excluded in ("./libapns.spdx.json", "./SHA256SUMS"):
+    del present[excluded]
+named = {each["fileName"]: each for each in document["files"]}
+assert named.keys() == present.keys(), named.keys() ^ present.keys()
+for name, entry in named.items():
+    content = present[name].read_bytes()
+    sums = {each["algorithm"]: each["checksumValue"] for each in entry["checksums"]}
+    assert sums == {"SHA1": hashlib.sha1(content).hexdigest(), "SHA256": hashlib.sha256(content).hexdigest()}, name
+
+packages = {each["name"]: each for each in document["packages"]}
+code = hashlib.sha1("".join(sorted(hashlib.sha1(path.read_bytes()).hexdigest() for path in present.values())).encode())
+told = packages["libapns"]["packageVerificationCode"]
+assert told["packageVerificationCodeValue"] == code.hexdigest(), told
+
+known = [document["SPDXID"], *(each["SPDXID"] for each in document["packages"] + document["files"])]
+assert len(known) == len(set(known)), "identifiers are not unique"
+for relation in document["relationships"]:
+    assert {relation["spdxElementId"], relation["relatedSpdxElement"]} <= set(known), relation
+
+# The archive's needs are what pkg-config --static hands on, in the versions that are here.
+requires = (root / "lib/pkgconfig/apns.pc").read_text()
+for name, module in (("openssl", "openssl"), ("nghttp2", "libnghttp2"), ("c-ares", "libcares")):
+    if name != "openssl" and module not in requires:
+        assert name not in packages, name
+        continue
+    version = subprocess.run(["pkg-config", "--modversion", module], check=True, capture_output=True, text=True).stdout
+    assert packages[name]["versionInfo"] == version.strip(), (name, packages[name]["versionInfo"], version)
+assert packages["swift-stdlib"]["versionInfo"], "no version of Swift"
+
+judged = "spdx-tools are not here to judge it"
+try:
+    from spdx_tools.spdx.parser.parse_anything import parse_file
+    from spdx_tools.spdx.validation.document_validator import validate_full_spdx_document
+except ImportError:
+    pass
+else:
+    found = validate_full_spdx_document(parse_file(str(root / "libapns.spdx.json")))
+    assert not found, [each.validation_message for each in found]
+    judged = "spdx-tools find it valid"
+print(f"ok: the bill of materials has {len(named)} files and {len(packages)} packages; {judged}")

@@ -1,0 +1,118 @@
+"""The bill of materials of a release, SPDX 2.3 as JSON: its files, what is compiled into the archive,
+and what the system has to have."""
+
+import hashlib
+import json
+import re
+import time
+
+NAME = "libapns.spdx.json"
+OURS, SWIFT = "Apache-2.0", "Apache-2.0 WITH Swift-exception"
+COPYRIGHT = "2026 The libapns authors"
+NONE = "NOASSERTION"
+LICENSES = {"openssl": "Apache-2.0", "nghttp2": "MIT", "c-ares": "MIT"}
+HOMES = {"openssl": "https://www.openssl.org/", "nghttp2": "https://nghttp2.org/", "c-ares": "https://c-ares.org/",
+         "swift": "https://www.swift.org/"}
+PURPOSES = {"openssl": "TLS, certificates and signatures", "nghttp2": "HTTP/2", "c-ares": "names are looked up with it"}
+
+
+def identifier(kind, name):
+    return f"SPDXRef-{kind}-" + re.sub(r"[^A-Za-z0-9.]+", "-", name)
+
+
+def file_identifier(path):
+    # Two names may differ in what an identifier cannot have.
+    return identifier("File", path) + "-" + hashlib.sha256(path.encode()).hexdigest()[:8]
+
+
+def kind(path):
+    if path.endswith((".a", ".so")) or ".so." in path:
+        return "BINARY"
+    return "DOCUMENTATION" if path.endswith((".md", ".3", ".txt")) or "LICENSE" in path else "SOURCE"
+
+
+def described(path, root):
+    content, name = path.read_bytes(), str(path.relative_to(root))
+    is_swift, has_swift = name == "licenses/Swift.txt", name.startswith("lib/libapns.")
+    license_name = SWIFT if is_swift else OURS
+    return {
+        "SPDXID": file_identifier(name),
+        "fileName": f"./{name}",
+        "fileTypes": [kind(name)],
+        "checksums": [{"algorithm": "SHA1", "checksumValue": hashlib.sha1(content).hexdigest()},
+                      {"algorithm": "SHA256", "checksumValue": hashlib.sha256(content).hexdigest()}],
+        "licenseConcluded": f"{OURS} AND {SWIFT}" if has_swift else license_name,
+        "licenseInfoInFiles": [OURS, SWIFT] if has_swift else [license_name],
+        "copyrightText": NONE if is_swift else COPYRIGHT,
+    }
+
+
+def verification_code(entries):
+    sums = sorted(each["checksums"][0]["checksumValue"] for each in entries)
+    return hashlib.sha1("".join(sums).encode()).hexdigest()
+
+
+def dependency(name, version, license_name, comment):
+    return {
+        "SPDXID": identifier("Package", name),
+        "name": name,
+        "versionInfo": version,
+        "downloadLocation": NONE,
+        "homepage": HOMES[name.partition("-std")[0]],
+        "filesAnalyzed": False,
+        "licenseConcluded": license_name,
+        "licenseDeclared": license_name,
+        "copyrightText": NONE,
+        "comment": comment,
+        "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
+                          "referenceLocator": f"pkg:generic/{name}@{version}"}],
+    }
+
+
+def relation(one, kind_of, other):
+    return {"spdxElementId": one, "relationshipType": kind_of, "relatedSpdxElement": other}
+
+
+def write(root, paths, name, version, date, swift, dependencies):
+    entries = [described(path, root) for path in paths]
+    code = verification_code(entries)
+    main, runtime = identifier("Package", "libapns"), identifier("Package", "swift-stdlib")
+    package = {
+        "SPDXID": main,
+        "name": "libapns",
+        "versionInfo": version,
+        "packageFileName": f"{name}.tar.xz",
+        "supplier": "Organization: The libapns maintainers",
+        "downloadLocation": NONE,
+        "filesAnalyzed": True,
+        "packageVerificationCode": {"packageVerificationCodeValue": code,
+                                    "packageVerificationCodeExcludedFiles": [f"./{NAME}", "./SHA256SUMS"]},
+        "licenseConcluded": f"{OURS} AND {SWIFT}",
+        "licenseInfoFromFiles": [OURS, SWIFT],
+        "licenseDeclared": OURS,
+        "copyrightText": COPYRIGHT,
+        "primaryPackagePurpose": "LIBRARY",
+    }
+    packages = [package, dependency("swift-stdlib", swift, SWIFT,
+                                    "Parts of the Embedded standard library are compiled into libapns.a and libapns.so.")]
+    relations = [relation("SPDXRef-DOCUMENT", "DESCRIBES", main)]
+    relations += [relation(main, "CONTAINS", each["SPDXID"]) for each in entries]
+    libraries = [each["SPDXID"] for each in entries if each["fileName"].startswith("./lib/libapns.")]
+    relations += [relation(each, "STATIC_LINK", runtime) for each in libraries]
+    for other, built_with in dependencies.items():
+        comment = f"{PURPOSES[other]}. The system's own is used; this is the version that the release was built with."
+        packages.append(dependency(other, built_with, LICENSES[other], comment))
+        relations.append(relation(main, "DEPENDS_ON", identifier("Package", other)))
+    document = {
+        "spdxVersion": "SPDX-2.3",
+        "dataLicense": "CC0-1.0",
+        "SPDXID": "SPDXRef-DOCUMENT",
+        "name": name,
+        "documentNamespace": f"https://libapns.invalid/spdx/{name}-{code}",
+        "creationInfo": {"created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(date)),
+                         "creators": ["Organization: The libapns maintainers", f"Tool: libapns-assemble-{version}"]},
+        "packages": packages,
+        "files": entries,
+        "relationships": relations,
+    }
+    (root / NAME).write_text(json.dumps(document, indent=1) + "\n")
