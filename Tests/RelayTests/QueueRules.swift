@@ -337,12 +337,12 @@ class QueueRules: XCTestCase {
   func testTokensAreRefusedWithoutAnOutcomeToo() throws {
     let queue = try open(place)
     try queue.refuse(
-      [GoneDevice(token: "aa", since: 5), GoneDevice(token: "bb", since: 4)], app: "shop", at: now)
+      [GoneToken(token: "aa", since: 5), GoneToken(token: "bb", since: 4)], app: "shop", at: now)
     XCTAssertEqual(
       try queue.refused(app: "shop", behind: 0, most: 9).map(\.token), ["aa", "bb"])
     XCTAssertEqual(
       try queue.feedback(app: "shop"),
-      [GoneDevice(token: "bb", since: 4), GoneDevice(token: "aa", since: 5)])
+      [GoneToken(token: "bb", since: 4), GoneToken(token: "aa", since: 5)])
     XCTAssertEqual(try queue.feedback(app: "news"), [])
   }
 
@@ -371,13 +371,13 @@ class QueueRules: XCTestCase {
     try refuse(queue, "2", "bb", since: 6, at: now)
     let told = try queue.feedback(app: "shop")
     XCTAssertEqual(
-      told, [GoneDevice(token: "aa", since: 5), GoneDevice(token: "bb", since: 6)])
+      told, [GoneToken(token: "aa", since: 5), GoneToken(token: "bb", since: 6)])
     // Refused again while the list is read, later, and another one earlier than it was.
     try refuse(queue, "3", "aa", since: 9, at: now)
     try refuse(queue, "4", "bb", since: 1, at: now)
     try queue.forgetFeedback(told, app: "news")
     try queue.forgetFeedback(told, app: "shop")
-    XCTAssertEqual(try queue.feedback(app: "shop"), [GoneDevice(token: "aa", since: 9)])
+    XCTAssertEqual(try queue.feedback(app: "shop"), [GoneToken(token: "aa", since: 9)])
   }
 
   func testAnOutcomeWithoutThatRefusesNoToken() throws {

@@ -58,7 +58,7 @@ enum BinaryDoorReader {
         throw section.fault(app, "there is no app '\(app)'")
       }
       for word in (try section.text(app) ?? "").split(whereSeparator: { $0 == " " || $0 == "," }) {
-        guard let fingerprint = Fingerprint.read(word) else {
+        guard let fingerprint = CertificateFingerprint.read(word) else {
           throw section.fault(
             app,
             "'\(word)' is no fingerprint by SHA-256, which has 64 hex digits, as: "

@@ -30,13 +30,13 @@ package protocol QueueEngine: AnyObject, Sendable {
   /// most. A token that is refused anew gets a new number.
   func refused(app: String, behind number: Int64, most: Int) throws -> [RefusedToken]
   /// Remembers tokens as refused now, and has them told as feedback.
-  func refuse(_ devices: [GoneDevice], app: String, at now: Int64) throws
+  func refuse(_ devices: [GoneToken], app: String, at now: Int64) throws
   /// Forgets those that were refused before this time.
   func forgetRefused(before: Int64) throws -> Int
   /// What a feedback service has to tell of this app.
-  func feedback(app: String) throws -> [GoneDevice]
+  func feedback(app: String) throws -> [GoneToken]
   /// It was told. A device that was refused again meanwhile, with a later time, stays.
-  func forgetFeedback(_ told: [GoneDevice], app: String) throws
+  func forgetFeedback(_ told: [GoneToken], app: String) throws
   /// The last answers that were recorded, so many at most, the oldest first.
   func lastAnswers(app: String, most: Int) throws -> [RecordedAnswer]
   /// A word that relays leave each other about an app; nil: there is none.
@@ -82,7 +82,7 @@ package struct RefusedToken: Equatable, Sendable {
 }
 
 /// A device that no longer has the app, or never had it, and since when in UNIX seconds.
-package struct GoneDevice: Equatable, Sendable {
+package struct GoneToken: Equatable, Sendable {
   package var token: String
   package var since: Int64
 

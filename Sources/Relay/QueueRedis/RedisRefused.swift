@@ -38,7 +38,7 @@ extension RedisQueue {
     }
   }
 
-  package func refuse(_ devices: [GoneDevice], app: String, at now: Int64) throws {
+  package func refuse(_ devices: [GoneToken], app: String, at now: Int64) throws {
     var rest = devices[...]
     while !rest.isEmpty {
       let some = rest.prefix(Self.mostAtOnce)
@@ -60,14 +60,14 @@ extension RedisQueue {
     return try ask(commands).reduce(0) { $0 + Int($1.number ?? 0) }
   }
 
-  package func feedback(app: String) throws -> [GoneDevice] {
+  package func feedback(app: String) throws -> [GoneToken] {
     try ask([RedisCommand("ZRANGE", key("feedback", app), "0", "-1", "WITHSCORES")])[0].pairs
       .compactMap { token, since in
-        Double(since).map { GoneDevice(token: token, since: Int64($0)) }
+        Double(since).map { GoneToken(token: token, since: Int64($0)) }
       }
   }
 
-  package func forgetFeedback(_ told: [GoneDevice], app: String) throws {
+  package func forgetFeedback(_ told: [GoneToken], app: String) throws {
     var rest = told[...]
     while !rest.isEmpty {
       let some = rest.prefix(Self.mostAtOnce)

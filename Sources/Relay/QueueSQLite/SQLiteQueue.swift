@@ -326,7 +326,7 @@ package final class SQLiteQueue: QueueEngine {
           }
           if let since = outcome.refusedSince {
             try Self.refuse(
-              database, GoneDevice(token: outcome.token, since: since), verdict.app, at: now)
+              database, GoneToken(token: outcome.token, since: since), verdict.app, at: now)
           }
         }
         switch verdict.next {

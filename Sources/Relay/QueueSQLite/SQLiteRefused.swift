@@ -15,13 +15,13 @@ extension SQLiteQueue {
     }
   }
 
-  package func refuse(_ devices: [GoneDevice], app: String, at now: Int64) throws {
+  package func refuse(_ devices: [GoneToken], app: String, at now: Int64) throws {
     try change { database in
       for device in devices { try Self.refuse(database, device, app, at: now) }
     }
   }
 
-  static func refuse(_ database: Database, _ device: GoneDevice, _ app: String, at now: Int64)
+  static func refuse(_ database: Database, _ device: GoneToken, _ app: String, at now: Int64)
     throws
   {
     try database.cachedStatement(
@@ -42,16 +42,16 @@ extension SQLiteQueue {
     }
   }
 
-  package func feedback(app: String) throws -> [GoneDevice] {
+  package func feedback(app: String) throws -> [GoneToken] {
     try counting.read { database in
       try Row.fetchAll(
         database, sql: "SELECT token, since FROM feedback WHERE app = ? ORDER BY since, token",
         arguments: [app]
-      ).map { GoneDevice(token: $0[0], since: $0[1]) }
+      ).map { GoneToken(token: $0[0], since: $0[1]) }
     }
   }
 
-  package func forgetFeedback(_ told: [GoneDevice], app: String) throws {
+  package func forgetFeedback(_ told: [GoneToken], app: String) throws {
     try change { database in
       let forget = try database.cachedStatement(
         sql: "DELETE FROM feedback WHERE app = ? AND token = ? AND since <= ?")

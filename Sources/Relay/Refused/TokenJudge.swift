@@ -13,7 +13,7 @@ struct TokenJudge {
   private var guarding: PurgeGuard
   /// Bad tokens that count if the guard lets them once their time has come: answers of one moment come
   /// in any order, so that the good ones of a bad lot may be the first.
-  private var pending: [(device: GoneDevice, due: Int64)] = []
+  private var pending: [(device: GoneToken, due: Int64)] = []
   private static let mostPending = 100_000
   /// The queue does not know yet that a push was accepted.
   private var owesAccepted: Bool
@@ -63,7 +63,7 @@ struct TokenJudge {
     if answer.httpStatus == 410 {
       answer.refusedSince = answer.goneSince ?? now / 1000
     } else if isBad, pending.count < Self.mostPending {
-      let device = GoneDevice(token: answer.flight.token, since: now / 1000)
+      let device = GoneToken(token: answer.flight.token, since: now / 1000)
       pending.append((device, now + waitMS))
     }
     look(at: now)

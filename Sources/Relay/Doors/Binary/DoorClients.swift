@@ -37,7 +37,7 @@ struct DoorClients: Sendable {
       if let app { return .app(app, how: "by the port, without a certificate") }
       return .nobody("it shows no certificate")
     }
-    let fingerprint = Fingerprint.of(der)
+    let fingerprint = CertificateFingerprint.of(der)
     let who = "\(certificate.subject), SHA-256 \(fingerprint)"
     if let app = fingerprints[fingerprint] { return .app(app, how: "by the fingerprint of \(who)") }
     if let app { return .app(app, how: "by the port, with \(who)") }
@@ -58,7 +58,7 @@ struct DoorClients: Sendable {
 }
 
 /// SHA-256 of a certificate, as people write it down.
-enum Fingerprint {
+enum CertificateFingerprint {
   static func of(_ der: [UInt8]) -> String {
     SHA256Digest.of(der).map { byte in
       let digits = String(byte, radix: 16)

@@ -17,7 +17,7 @@ final class FeedbackConnection: FeedbackDelegate {
   private let door: DoorInside
   private let logger: Logger
   private var app = ""
-  private var told: [GoneDevice] = []
+  private var told: [GoneToken] = []
 
   init(_ door: DoorInside, logger: Logger) {
     self.door = door
@@ -34,7 +34,7 @@ final class FeedbackConnection: FeedbackDelegate {
       door.figures.refuse()
       return context.eventLoop.makeFailedFuture(Fault())
     }
-    let promise = context.eventLoop.makePromise(of: [GoneDevice].self)
+    let promise = context.eventLoop.makePromise(of: [GoneToken].self)
     let (engine, app, logger) = (door.relay.engine, app, logger)
     Self.threads.async {
       do {
