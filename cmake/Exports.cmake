@@ -38,14 +38,19 @@ function(apns_prelink TARGET OBJECT EXPORTS MAP)
   list(JOIN EXPORTS "\n" lines)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/exports.txt CONTENT "${lines}\n")
   set(debug $<CONFIG:Debug>)
+  # The code may be for another target than the bitcode says: see cmake/arm64.
+  set(target "")
+  if(APNS_CODE_TARGET)
+    set(target --target=${APNS_CODE_TARGET})
+  endif()
   # A jump table takes a relocation per case, which is more than the comparisons it saves.
   add_custom_command(OUTPUT ${OBJECT}
     COMMAND ${APNS_LLD} -shared --version-script=${MAP} --whole-archive $<TARGET_FILE:${TARGET}>
             --lto-emit-llvm --lto-O$<IF:${debug},0,1> -o ${OBJECT}.bc
-    COMMAND ${APNS_CLANG} -x ir ${OBJECT}.bc -S -o ${OBJECT}.s -fPIC -Wno-override-module
+    COMMAND ${APNS_CLANG} ${target} -x ir ${OBJECT}.bc -S -o ${OBJECT}.s -fPIC -Wno-override-module
             $<IF:${debug},-O0,-O2> -mllvm -min-jump-table-entries=64
     COMMAND ${CMAKE_COMMAND} -DASSEMBLY=${OBJECT}.s -P ${PROJECT_SOURCE_DIR}/cmake/OneSection.cmake
-    COMMAND ${APNS_CLANG} -c ${OBJECT}.s -o ${OBJECT}.whole
+    COMMAND ${APNS_CLANG} ${target} -c ${OBJECT}.s -o ${OBJECT}.whole
     COMMAND ${CMAKE_LINKER} -r -T ${PROJECT_SOURCE_DIR}/cmake/merge.ld ${OBJECT}.whole
             -o ${OBJECT}.merged
     # Without the names of what is local a backtrace of a release tells the function of
