@@ -49,6 +49,18 @@ try_softhsm() {
   (missing_packages=(softhsm2 libengine-pkcs11-openssl) && install_missing) || true
 }
 
+# Another libc, for one check of names, which is skipped if this cannot be installed.
+try_musl() {
+  command -v musl-gcc >/dev/null && return
+  (missing_packages=(musl-dev musl-tools) && install_missing) || true
+}
+
+# A compiler for arm64 and what runs its programs, for one part, which is skipped without.
+try_arm64() {
+  [ "$(uname -m)" != aarch64 ] && ! { command -v aarch64-linux-gnu-gcc && command -v qemu-aarch64; } >/dev/null || return 0
+  (missing_packages=(gcc-aarch64-linux-gnu qemu-user) && install_missing) || true
+}
+
 install_missing() {
   [ ${#missing_packages[@]} -eq 0 ] && return 0
   local as_root=()
