@@ -11,6 +11,7 @@ import time
 
 import pytest
 from legacy import Certificates, answer, connect, context, enhanced, feedback, framed, pieces, push, simple, talk
+from redis_queue import Client, RedisQueue, Server
 from relaying import DEADLINE, pushes, relay_program, token, wait_until
 from simulator import CLEAN, ROOT, error
 
@@ -359,6 +360,39 @@ def test_a_wrong_environment_purges_nothing(start, open_door, people):
     assert guard("--hold", "shop")[0] == 0 and guard("--let-go", "none")[0] == 2
 
 
+@pytest.mark.skipif(not Server.is_here(), reason="redis-server is not here (Debian: redis-server)")
+def test_the_queue_may_be_in_redis(start, open_door, people, tmp_path):
+    simulator = start(faults={"bad_tokens": [token(2)]})
+    simulator.control("POST", "/unregistered", {"token": token(3), "timestamp": 1_700_000_003})
+    server = Server(tmp_path)
+    try:
+        client = Client(server.path)
+        client.ask("HSET", "apns:{shop}:notes", "guard.accepted", "1")
+        door = open_door(simulator, queue=RedisQueue(server), accepted=False)
+        tls = context(people.listed)
+        push(door.port, tls, b"".join(enhanced(n, raw(n)) for n in (1, 2, 3)))
+        door.done(3)
+        wait_until(lambda: client.ask("ZCARD", "apns:{shop}:bad") == 2, "they are not remembered")
+        for number in 2, 3:
+            assert talk(door.port, tls, enhanced(9, raw(4)) + enhanced(7, raw(number))) == (error(8, 7), CLEAN)
+        # The same token, twice: no identifier of the client is the queue's.
+        door.done(5)
+        tuples, end = feedback(door.feedback_port, tls)
+        assert {token for _, token in tuples} == {token(2), token(3)} and (1_700_000_003, token(3)) in tuples and end == CLEAN
+        wait_until(lambda: client.ask("ZCARD", "apns:{shop}:feedback") == 0, "it is not forgotten")
+        # Redis dies: what was written waits at the door, and is queued when it is back.
+        server.kill()
+        with connect(door.port, tls) as sock:
+            sock.sendall(enhanced(1, raw(5)))
+            door.relay.wait_said("cannot be queued yet")
+            server.start()
+            sock.unwrap().close()
+        door.done(6)
+        assert [one["token"] for one in pushes(simulator)].count(token(5)) == 1
+    finally:
+        server.kill()
+
+
 def test_a_slow_queue_holds_the_client_and_not_the_others(start, open_door, people):
     """Somebody has the queue's file: what clients write waits, and nothing is lost or said."""
     simulator = start()
@@ -372,9 +406,11 @@ def test_a_slow_queue_holds_the_client_and_not_the_others(start, open_door, peop
             assert talk(door.port, tls, b"\x09")[0] == error(128, 0)
             assert door.queue.entries_so_far() == 0
             # Nothing more is read off this one, so it stands still once the systems' buffers are full.
-            other.settimeout(2)
+            # More than they hold, in few notifications, which would take a moment.
+            other.settimeout(10)
+            long = b'{"aps":{"alert":"%s"}}' % (b"x" * 2000)
             with pytest.raises(TimeoutError):
-                other.sendall(b"".join(enhanced(n, raw(n)) for n in range(100, 400_000)))
+                other.sendall(b"".join(enhanced(n, raw(n), long) for n in range(100, 12_000)))
             database.execute("COMMIT")
         sock.unwrap().close()
     wait_until(lambda: {token(n) for n in range(1, 51)} <= {one["token"] for one in pushes(simulator)}, "they do not arrive")
