@@ -61,7 +61,18 @@ package final class RelayDaemon: @unchecked Sendable {
         faults.append("apps.\(app.name): \(error)")
       }
     }
-    return (faults, queue.warnings)
+    var warnings = queue.warnings
+    for case .binary(let door) in configuration.doors {
+      do {
+        _ = try DoorClients(door)
+        // One that is made when the door is opened is not made here.
+        if door.tls.certificate != nil { _ = try DoorTLS(door) }
+        warnings += DoorTLS.warnings(door).map { "doors.\(door.name): \($0)" }
+      } catch {
+        faults.append("doors.\(door.name): \(error)")
+      }
+    }
+    return (faults, warnings)
   }
 
   /// Runs until SIGTERM or SIGINT. The signals have to be blocked already, in all threads.

@@ -276,6 +276,16 @@ def test_a_certificate_is_made_once_and_can_be_verified(open_door, people, tmp_p
     door = open_door(door={"app": "shop", "certificate": str(own)}, name="other")
     push(door.port, context(ca=people.ca), simple(raw(3)))
 
+    def check():
+        ran = subprocess.run([relay_program(), "--config", door.relay.file, "--check"], capture_output=True, text=True)
+        return ran.returncode, ran.stdout
+
+    code, said = check()
+    assert code == 0 and "warning: doors.gateway: app: whoever reaches this port pushes as shop" in said
+    own.write_text(own.with_suffix(".crt").read_text())
+    code, said = check()
+    assert code == 1 and said.startswith(f"doors.gateway: {own}: "), said
+
 
 def test_feedback_is_told_until_it_was_read(start, open_door, people):
     simulator = start(faults={"bad_tokens": [token(2)]})
