@@ -106,14 +106,15 @@ def token(number):
 class Relay:
     """A relay in a directory of its own; several may share one queue."""
 
-    def __init__(self, directory, simulator, *, queue=None, name="relay", app=None, settings=None, drain_s=20, doors=None):
+    def __init__(
+        self, directory, simulator, *, queue=None, name="relay", app=None, settings=None, drain_s=20, doors=None, level="debug"):
         self.directory = pathlib.Path(directory)
         self.name, self.simulator, self.process = name, simulator, None
         self.file = self.directory / f"{name}.yaml"
         self.log = self.directory / f"{name}.log"
         self.port_file = self.directory / f"{name}.port"
         self.queue = queue or Queue(self.directory / "queue.db")
-        self.settings, self.drain_s, self.app = settings or {}, drain_s, app or {}
+        self.settings, self.drain_s, self.app, self.level = settings or {}, drain_s, app or {}, level
         self.doors = doors or {}
         self.write()
 
@@ -126,7 +127,7 @@ class Relay:
         everything = {
             "queue": self.queue.setting | {"poll_ms": 5} | self.settings,
             "status": {"port": 0, "port_file": str(self.port_file)},
-            "log": {"level": "debug"},
+            "log": {"level": self.level},
             "drain_s": self.drain_s,
             "apps": {name: plain | app for name, app in (apps or {"shop": self.app}).items()},
             "doors": self.doors,
@@ -185,13 +186,18 @@ class Relay:
         self.signal(signal.SIGTERM)
         assert self.process.wait(DEADLINE) == 0, self.log.read_text()
 
-    def memory(self):
+    def memory(self, most=False):
+        """What it has in memory, or had at most, in KB."""
         with open(f"/proc/{self.process.pid}/status") as status:
-            return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
+            return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:" if most else "VmRSS:"))
 
     def seconds(self):
-        fields = open(f"/proc/{self.process.pid}/stat").read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return processor_seconds(self.process)
+
+
+def processor_seconds(process):
+    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def pushes(simulator):

@@ -1,3 +1,4 @@
+import CAPNS
 import Foundation
 import Logging
 
@@ -37,5 +38,19 @@ package struct RelayLog: LogHandler {
     }
     // One write, so that lines of different threads do not mix.
     _ = Array(text.utf8).withUnsafeBytes { write(2, $0.baseAddress!, $0.count) }
+  }
+}
+
+extension Logger.Level {
+  /// Of a line that a session says.
+  init(_ level: apns_log_level_t) {
+    switch level {
+    case APNS_LOG_ERROR: self = .error
+    case APNS_LOG_WARNING: self = .warning
+    case APNS_LOG_NOTICE: self = .notice
+    case APNS_LOG_INFO: self = .info
+    case APNS_LOG_DEBUG: self = .debug
+    default: self = .trace
+    }
   }
 }

@@ -44,6 +44,10 @@ package final class AppWorker: @unchecked Sendable {
   private var nextClaim: Int64 = 0
   private var nextRenewal: Int64 = 0
   private var nextLook: Int64 = 0
+  /// When it last said that it lives, as the queue has it.
+  private var lastHeard = RelayClock.now
+  /// Until then others lose their entries only if they are dead, by the steady clock.
+  private var judgesFrom: Int64 = 0
   private var nextFigures: Int64 = 0
   private var recordAfter: Int64 = 0
   private var saidTrouble: String?
@@ -72,7 +76,7 @@ package final class AppWorker: @unchecked Sendable {
     session = try ServiceSession(
       app, credentials,
       log: SessionLines(upTo: APNS_LOG_DEBUG) { level, line in
-        lines.log(level: Self.level(level), "\(line)")
+        lines.log(level: Logger.Level(level), "\(line)")
       })
     if let refused, refused.isAsked { judge = try TokenJudge(app, queue, refused, log: log) }
     seat = try queue.join(app: app.name, named: Self.name, at: RelayClock.now)
@@ -86,17 +90,6 @@ package final class AppWorker: @unchecked Sendable {
     gethostname(&host, host.count - 1)
     let name = host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
     return "\(String(decoding: name, as: UTF8.self)) \(getpid())"
-  }
-
-  private static func level(_ level: apns_log_level_t) -> Logger.Level {
-    switch level {
-    case APNS_LOG_ERROR: .error
-    case APNS_LOG_WARNING: .warning
-    case APNS_LOG_NOTICE: .notice
-    case APNS_LOG_INFO: .info
-    case APNS_LOG_DEBUG: .debug
-    default: .trace
-    }
   }
 
   // MARK: What other threads call
@@ -348,19 +341,26 @@ package final class AppWorker: @unchecked Sendable {
     let lease = Int64(settings.leaseS * 1000)
     nextRenewal = now + max(50, min(1000, lease / 4))
     let clock = RelayClock.now
+    // One that was away itself, because it was stopped or the queue was out of reach, cannot tell who
+    // is silent: the others may have been away too, and get their time to be heard.
+    if clock - lastHeard > lease / 2 { judgesFrom = now + lease }
     do {
       if now >= nextLook {
         nextLook = now + max(50, lease / 4)
         if try !queue.renew(seat, at: clock) {
           log.warning("this worker was silent for too long, and others have taken its entries")
+          // What the session has not taken yet is theirs to send.
+          cutOutbox()
           seat = try queue.join(app: app.name, named: Self.name, at: clock)
         }
+        lastHeard = clock
       }
       if judge == nil, let refused, refused.isAsked {
         judge = try TokenJudge(app, queue, refused, log: log)
       }
       try judge?.exchange(at: clock)
-      let count = try queue.reclaim(silentSince: clock - lease, at: clock)
+      let silentSince = now < judgesFrom ? 0 : clock - lease
+      let count = try queue.reclaim(silentSince: silentSince, at: clock)
       if count > 0 {
         figures.reclaimed += count
         log.notice("\(count) entries taken from workers that are gone")
