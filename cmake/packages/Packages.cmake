@@ -159,6 +159,46 @@ install(FILES ${made}/completions/zsh DESTINATION share/zsh/vendor-completions
 install(FILES ${made}/completions/fish DESTINATION share/fish/vendor_completions.d
         RENAME apns.fish COMPONENT tools)
 
+# ---- The relay, likewise, as a service that is off until somebody configures it --
+
+set(APNS_RELAY_TOOL "" CACHE FILEPATH "The relay, linked with --static-swift-stdlib; empty: built")
+set(relay ${APNS_RELAY_TOOL})
+if(NOT relay)
+  set(relay ${PROJECT_BINARY_DIR}/relay/release/apns-relay)
+  add_custom_target(apns_swift_relay
+    COMMAND ${PROJECT_SOURCE_DIR}/Sources/build-relay -c release --static-swift-stdlib
+            --scratch-path ${PROJECT_BINARY_DIR}/relay
+            -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} BYPRODUCTS ${relay} USES_TERMINAL VERBATIM)
+endif()
+set(own ${room}/relay)
+add_custom_command(OUTPUT ${made}/apns-relay
+  COMMAND ${CMAKE_STRIP} --remove-section=.comment --remove-section=.note -o ${made}/apns-relay ${relay}
+  DEPENDS ${relay} VERBATIM)
+# Its configuration is what it prints, with the queue where the service may write.
+add_custom_command(OUTPUT ${made}/relay.yaml
+  COMMAND sh -c "'${made}/apns-relay' --print-config >'${made}/relay.yaml'"
+  COMMAND sed -i "s|\"queue.db\" *#|\"/var/lib/apns-relay/queue.db\"  #|" ${made}/relay.yaml
+  DEPENDS ${made}/apns-relay VERBATIM)
+add_custom_target(apns_relay ALL
+  DEPENDS ${made}/apns-relay ${made}/relay.yaml)
+# The manual page apns-relay(1) is the tool's.
+apns_package(relay apns-relay net adduser
+"push notifications to Apple devices - daemon with a queue
+The relay pushes what is in a queue, a file of SQLite or a Redis, and
+acknowledges each notification when its outcome is recorded there. So nothing
+is lost when it is killed, nor when what enqueues is.
+.
+It is a service of systemd, apns-relay, which is configured by
+/etc/apns/relay.yaml and enabled by hand. It needs no Swift.")
+set(CPACK_DEBIAN_RELAY_PACKAGE_RECOMMENDS "apns-tools")
+set(CPACK_DEBIAN_RELAY_PACKAGE_SUGGESTS "redis-server")
+set(CPACK_DEBIAN_RELAY_PACKAGE_CONTROL_EXTRA ${own}/conffiles ${own}/postinst ${own}/prerm ${own}/postrm)
+install(PROGRAMS ${made}/apns-relay DESTINATION bin COMPONENT relay)
+install(FILES ${made}/relay.yaml DESTINATION /etc/apns COMPONENT relay
+        PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ)
+install(FILES ${own}/apns-relay.service DESTINATION lib/systemd/system COMPONENT relay)
+
 # ---- The sources ----------------------------------------------------------------
 
 set(CPACK_SOURCE_GENERATOR TGZ)
