@@ -211,6 +211,12 @@ class Scene:
         self.server.kill()
         wait_until(self.producer.is_away, "the producer does not notice")
         confirmed = self.producer.confirmed()
+        # What came in between is in its file, which is read where nobody else can reach it.
+        place, self.server.path = self.server.path, f"{self.server.path}-apart"
+        self.server.start()
+        read |= {one[:2] for one in self.queue.outcomes()}
+        self.server.kill()
+        self.server.path = place
         damage()
         self.server.start()
         entries = confirmed - self.queue.ids()
