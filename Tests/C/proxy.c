@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "Gateway/loopback.h"
+
 enum { LONGEST_REQUEST = 8192, MOST_CONNECTIONS = 64, PATIENCE_SECONDS = 240 };
 
 typedef struct client {
@@ -163,18 +165,14 @@ static void *accept_all(void *argument) {
 
 proxy_t *proxy_start(uint16_t gateway_port, const proxy_answer_t *answers, size_t count) {
   proxy_t *proxy = calloc(1, sizeof *proxy);
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-  socklen_t size = sizeof address;
   proxy->answers = answers;
   proxy->answer_count = count;
   proxy->gateway_port = gateway_port;
-  proxy->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (bind(proxy->listener, (struct sockaddr *)&address, size) || listen(proxy->listener, 64) ||
-      getsockname(proxy->listener, (struct sockaddr *)&address, &size)) {
+  proxy->listener = loopback_listen(false, 0, &proxy->port);
+  if (proxy->listener < 0) {
     perror("proxy: no port to listen on");
     abort();
   }
-  proxy->port = ntohs(address.sin_port);
   proxy->stop = eventfd(0, EFD_CLOEXEC);
   pthread_mutex_init(&proxy->lock, NULL);
   pthread_cond_init(&proxy->change, NULL);

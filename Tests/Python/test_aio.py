@@ -372,16 +372,18 @@ def test_a_lost_connection_in_the_middle(start, who, run, protocol, caplog):
     run(main())
 
 
+@pytest.fixture
 def closed_port():
+    """Bound while the test runs, so that nobody else listens there."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
+        yield sock.getsockname()[1]
 
 
-def test_news_of_a_gateway_that_is_not_there(who, run, protocol, caplog):
+def test_news_of_a_gateway_that_is_not_there(who, run, protocol, caplog, closed_port):
     async def main():
         news = []
-        options = {"host": "127.0.0.1", "port": closed_port(), "protocol": protocol}
+        options = {"host": "127.0.0.1", "port": closed_port, "protocol": protocol}
         session = apns.aio.Session(who, on_news=news.append, **options)
         with pytest.raises(apns.NetworkError):
             await session.connect()

@@ -125,9 +125,11 @@ class Sentinel:
 
     def __init__(self, directory, primary, name="shop"):
         self.directory, self.name = pathlib.Path(directory), name
-        with socket.socket() as some:
-            some.bind(("127.0.0.1", 0))
-            self.port = some.getsockname()[1]
+        # Kept, so that nobody else gets the port; a server that says SO_REUSEADDR too may listen.
+        self.holder = socket.socket()
+        self.holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.holder.bind(("127.0.0.1", 0))
+        self.port = self.holder.getsockname()[1]
         file = self.directory / "sentinel.conf"
         file.write_text(
             f"port {self.port}\nbind 127.0.0.1\ndir {self.directory}\nunixsocket {self.directory}/sentinel.sock\n"

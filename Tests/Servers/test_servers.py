@@ -39,10 +39,13 @@ def check(outcomes, judge=judge):
         assert (outcome.kind, outcome.status, outcome.reason) == (kind, status, reason), number
 
 
-def free_port():
+@pytest.fixture
+def port():
+    """Bound while the test runs, so that nobody else gets it; a server that says SO_REUSEADDR too may listen."""
     with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
+        yield sock.getsockname()[1]
 
 
 def await_listening(port, process):
@@ -91,13 +94,12 @@ def test_h2(server_certificate, answers, batch, streams, connections):
 @pytest.mark.skipif(not NGHTTPD, reason="nghttp2-server is not installed")
 @pytest.mark.parametrize("options", [[], ["--early-response"], ["--max-concurrent-streams=1"], ["--padding=100"],
                                      ["--header-table-size=0", "--encoder-header-table-size=0"]])
-def test_nghttpd(server_certificate, run, tmp_path, options):
+def test_nghttpd(server_certificate, run, tmp_path, port, options):
     """It serves files: those that are there, and 404 with a page of its own."""
     devices = tmp_path / "3" / "device"
     devices.mkdir(parents=True)
     for number in range(0, COUNT, 3):
         (devices / token(number)).touch()
-    port = free_port()
     files = [str(server_certificate[name]) for name in ("key", "certificate")]
     run([NGHTTPD, "-a", "127.0.0.1", "-d", str(tmp_path), *options, str(port), *files], port)
     outcomes, counts = push(port, server_certificate["ca"])
@@ -135,10 +137,9 @@ def judge_last_digit(number):
 
 @pytest.mark.skipif(not NGINX, reason="nginx is not installed")
 @pytest.mark.parametrize("requests, streams", [(1000, 128), (100000, 128), (150, 20), (100000, 1)])
-def test_nginx(server_certificate, run, tmp_path, requests, streams):
+def test_nginx(server_certificate, run, tmp_path, port, requests, streams):
     """It answers before it has read the body and resets the stream behind that, and says GOAWAY after
     so many requests."""
-    port = free_port()
     user = f"user {pwd.getpwuid(0).pw_name};" if os.getuid() == 0 else ""
     (tmp_path / "nginx.conf").write_text(CONFIGURATION.format(
         user=user, directory=tmp_path, port=port, requests=requests, streams=streams,

@@ -1,8 +1,8 @@
 #include "gateway.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <poll.h>
@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "loopback.h"
 
 /* Long enough for a slow machine under valgrind; a test that waits it out has failed. */
 enum { PATIENCE_SECONDS = 240 };
@@ -625,31 +627,13 @@ static SSL_CTX *make_context(const gateway_options_t *options) {
   return context;
 }
 
-static int listen_on_loopback(bool on_ipv6, int receive_buffer, uint16_t *port_out) {
-  int family = on_ipv6 ? AF_INET6 : AF_INET;
-  int listener = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (receive_buffer)
-    setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
-  struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-  struct sockaddr_in four = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-  struct sockaddr *address = on_ipv6 ? (struct sockaddr *)&six : (struct sockaddr *)&four;
-  socklen_t size = on_ipv6 ? sizeof six : sizeof four;
-  if (listener < 0 || bind(listener, address, size) || listen(listener, 1024) ||
-      getsockname(listener, address, &size)) {
-    perror("gateway: no port to listen on");
-    if (listener >= 0) close(listener);
-    return -1;
-  }
-  *port_out = ntohs(on_ipv6 ? six.sin6_port : four.sin_port);
-  return listener;
-}
-
 gateway_t *gateway_start(const gateway_options_t *given, const gateway_step_t *const *scripts) {
   gateway_options_t options = {0};
   if (given) options = *given;
   gateway_t *gateway = calloc(1, sizeof *gateway);
-  gateway->listener = listen_on_loopback(options.on_ipv6, options.receive_buffer, &gateway->port);
+  gateway->listener = loopback_listen(options.on_ipv6, options.receive_buffer, &gateway->port);
   if (gateway->listener < 0) {
+    perror("gateway: no port to listen on");
     free(gateway);
     return NULL;
   }

@@ -1,6 +1,5 @@
 #include "service.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <nghttp2/nghttp2.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "../Gateway/identity.h"
+#include "../Gateway/loopback.h"
 
 #define REQUIRE(condition)                                                     \
   do {                                                                         \
@@ -553,13 +553,8 @@ service_t *service_start(const service_options_t *options) {
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   if (!service->options.speaks_no_http2)
     SSL_CTX_set_alpn_select_cb(service->context, choose_http2, NULL);
-  service->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-  socklen_t size = sizeof address;
-  REQUIRE(bind(service->listener, (struct sockaddr *)&address, size) == 0 &&
-          listen(service->listener, 256) == 0 &&
-          getsockname(service->listener, (struct sockaddr *)&address, &size) == 0);
-  service->port = ntohs(address.sin_port);
+  service->listener = loopback_listen(false, 0, &service->port);
+  REQUIRE(service->listener >= 0);
   REQUIRE(pipe2(service->wakeup, O_CLOEXEC) == 0);
   REQUIRE(pthread_create(&service->thread, NULL, serve_all, service) == 0);
   return service;
