@@ -1,20 +1,11 @@
 /* However a session or feedback ends, it leaves no descriptor open. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "Gateway/loopback.h"
 #include "provider.h"
-
-static size_t open_descriptors(void) {
-  DIR *directory = opendir("/proc/self/fd");
-  size_t count = 0;
-  assert_non_null(directory);
-  while (readdir(directory)) count++;
-  closedir(directory);
-  return count;
-}
 
 /* Sessions that end in all the ways there are, turn by turn. */
 static void many_sessions(void **state) {

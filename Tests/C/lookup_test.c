@@ -1,5 +1,4 @@
 /* Names that c-ares looks up: answers that come late, wrongly or never, and what they cost. */
-#include <dirent.h>
 #include <dlfcn.h>
 #include <poll.h>
 #include <stdatomic.h>
@@ -7,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "Gateway/loopback.h"
 #include "Names/nameserver.h"
 #include "provider.h"
 
@@ -29,15 +29,6 @@ int getaddrinfo(const char *name, const char *service, const struct addrinfo *hi
   *(void **)&system = dlsym(RTLD_NEXT, "getaddrinfo");
   libc_lookups++;
   return system(name, service, hints, list);
-}
-
-static size_t descriptors_open(void) {
-  size_t count = 0;
-  DIR *directory = opendir("/proc/self/fd");
-  assert_non_null(directory);
-  while (readdir(directory)) count++;
-  closedir(directory);
-  return count;
 }
 
 static apns_session_options_t options_to(const gateway_t *gateway, const char *name) {
@@ -246,9 +237,9 @@ static void a_session_is_freed_while_it_looks_up(void **state) {
     apns_error_t error = APNS_ERROR_INIT;
     assert_status(APNS_ERR_TIMEOUT, apns_session_connect(session, &error), &error);
     apns_session_free(session);
-    if (n == 0) before = descriptors_open();
+    if (n == 0) before = open_descriptors();
   }
-  assert_int_equal(descriptors_open(), before);
+  assert_int_equal(open_descriptors(), before);
   gateway_stop(gateway);
 }
 

@@ -1,9 +1,9 @@
 /* The connection that is made ready while the one before it works. */
-#include <dirent.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "Gateway/loopback.h"
 #include "provider.h"
 #include "sockets.h"
 
@@ -263,15 +263,6 @@ static void one_that_waited_too_long_is_not_used(void **state) {
 }
 
 /* ---- What is left of it ------------------------------------------------- */
-
-static size_t open_descriptors(void) {
-  DIR *directory = opendir("/proc/self/fd");
-  size_t count = 0;
-  assert_non_null(directory);
-  while (readdir(directory)) count++;
-  closedir(directory);
-  return count;
-}
 
 typedef enum { STANDBY_OPEN, STANDBY_OPENING, STANDBY_ENDED } standby_t;
 

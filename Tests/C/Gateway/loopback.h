@@ -5,6 +5,7 @@
 #define TESTS_LOOPBACK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /**
@@ -16,5 +17,8 @@
  * `receive_buffer`: of the sockets accepted, in bytes; 0: the system's choice.
  */
 int loopback_listen(bool on_ipv6, int receive_buffer, uint16_t *port_out);
+
+/** Descriptors that are open in this program, without those that hold its ports. */
+size_t open_descriptors(void);
 
 #endif
