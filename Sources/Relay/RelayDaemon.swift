@@ -1,3 +1,4 @@
+import BinaryServer
 import Foundation
 import Logging
 import Synchronization
@@ -34,7 +35,7 @@ package final class RelayDaemon: @unchecked Sendable {
     self.file = file
     self.queue = queue
     self.log = log
-    doorQueue = DoorQueue(queue)
+    doorQueue = DoorQueue(queue, log: log)
     waits = OutcomeWaits(queue)
     refused = RefusedTokens(queue, log: log)
   }
@@ -130,14 +131,6 @@ package final class RelayDaemon: @unchecked Sendable {
 
   // MARK: Doors
 
-  /// A connection is a file to the system, which allows few unless it is asked for more.
-  private static func allowFiles() {
-    var limit = rlimit()
-    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-    limit.rlim_cur = limit.rlim_max
-    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-  }
-
   /// Refused tokens are remembered where a door asks for them.
   private func askForRefused(_ wanted: RelayConfiguration) throws {
     let isAsked = wanted.doors.contains { door in
@@ -147,7 +140,7 @@ package final class RelayDaemon: @unchecked Sendable {
   }
 
   private func open(_ wanted: DoorConfiguration) throws {
-    Self.allowFiles()
+    OpenFiles.raiseLimit()
     let relay = DoorRelay(
       queue: doorQueue, waits: waits, refused: refused, engine: queue, log: log,
       apps: { [weak self] in self?.running.withLock { $0.map(\.worker.app) } ?? [] },

@@ -394,7 +394,7 @@ def test_the_queue_may_be_in_redis(start, open_door, people, tmp_path):
         server.kill()
         with connect(door.port, tls) as sock:
             sock.sendall(enhanced(1, raw(5)))
-            door.relay.wait_said("cannot be queued yet")
+            door.relay.wait_said("cannot be put into the queue")
             server.start()
             sock.unwrap().close()
         door.done(6)

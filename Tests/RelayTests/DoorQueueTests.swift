@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Logging
 import Synchronization
 import XCTest
 
@@ -30,7 +31,7 @@ final class DoorQueueTests: XCTestCase {
 
   func testAllThatIsGivenIsInTheQueueWhenItIsSaid() throws {
     let engine = try open()
-    let queue = DoorQueue(engine)
+    let queue = DoorQueue(engine, log: Logger(label: "doors"))
     queue.start()
     let taken = Mutex(0)
     let count = 3000
@@ -47,7 +48,7 @@ final class DoorQueueTests: XCTestCase {
     XCTAssertEqual(try engine.depths(at: RelayClock.now)["shop"]?.waiting, count)
   }
 
-  func testOneBadGiftHarmsNoOther() throws {
+  func testOneBadSubmissionHarmsNoOther() throws {
     let engine = try open()
     // What only the engine sees: a whole transaction fails by one entry.
     try DatabaseQueue(path: place + "/queue.db").write {
@@ -57,7 +58,7 @@ final class DoorQueueTests: XCTestCase {
           BEGIN SELECT RAISE(ABORT, 'bad'); END
           """)
     }
-    let queue = DoorQueue(engine)
+    let queue = DoorQueue(engine, log: Logger(label: "doors"))
     let said = Mutex<[String: String]>([:])
     // They are given before it begins, so that they come into one transaction.
     for (name, ids) in [
@@ -80,7 +81,7 @@ final class DoorQueueTests: XCTestCase {
   }
 
   func testWhatCannotBeAnEntryIsSaidAtOnce() throws {
-    let queue = DoorQueue(try open())
+    let queue = DoorQueue(try open(), log: Logger(label: "doors"))
     let said = Mutex<[String]>([])
     for entry in [
       NewEntry(app: "shop", id: "d", payload: "{}"), Self.entry(""), Self.entry("a\0b"),
@@ -93,7 +94,7 @@ final class DoorQueueTests: XCTestCase {
   }
 
   func testAfterItsEndNothingIsTaken() throws {
-    let queue = DoorQueue(try open())
+    let queue = DoorQueue(try open(), log: Logger(label: "doors"))
     queue.start()
     queue.end()
     let isFailed = Mutex(false)

@@ -88,9 +88,7 @@ package enum ConfigurationReader {
       throw root.fault("apps", "is missing: a relay needs an app at least")
     }
     for name in apps.keys {
-      guard !name.isEmpty, name.utf8.count <= 64,
-        name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C })
-      else { throw apps.fault(name, "the name of an app has 1 to 64 letters, digits and signs") }
+      try apps.checkName(name, of: "an app")
       guard let section = try apps.section(name) else {
         throw apps.fault(name, "has no topic and no credentials")
       }

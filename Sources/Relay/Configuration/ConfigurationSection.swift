@@ -38,6 +38,13 @@ final class ConfigurationSection {
       message: message)
   }
 
+  /// A key that names what is below it. Quotes and backslashes would have to be escaped in metrics.
+  func checkName(_ name: String, of what: String) throws {
+    guard (1...64).contains(name.utf8.count),
+      name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C })
+    else { throw fault(name, "the name of \(what) has 1 to 64 letters, digits and signs") }
+  }
+
   /// A path as it is when the working directory is the configuration file's.
   func beside(_ name: String) -> String {
     if name.hasPrefix("/") { return name }

@@ -11,9 +11,7 @@ enum DoorReader {
     var doors: [DoorConfiguration] = []
     for name in section.keys {
       guard let one = try section.section(name) else { continue }
-      guard !name.isEmpty, name.utf8.count <= 64,
-        name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C })
-      else { throw section.fault(name, "the name of a door has 1 to 64 letters, digits and signs") }
+      try section.checkName(name, of: "a door")
       guard try one.text("type") != nil else {
         throw one.fault(
           "type", "is missing: \(Kind.allCases.map(\.rawValue).joined(separator: ", "))")

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import Synchronization
 
 /// Puts what the doors take into the queue. What comes while a transaction is under way goes into
@@ -13,25 +14,30 @@ package final class DoorQueue: @unchecked Sendable {
     case failed(any Error)
   }
 
-  private struct Gift {
+  private struct Submission {
     var entries: [NewEntry]
     var done: @Sendable (Taking) -> Void
   }
 
   /// Beyond that the queue is too slow for what comes, and nothing more is taken.
   private static let mostWaiting = 100_000
-  /// A transaction has so many entries, or those of one gift.
+  /// A transaction has so many entries, or those of one submission.
   private static let mostTogether = 2000
 
   private let queue: any QueueEngine
+  private let log: Logger
+  private let warning = ThrottledWarning()
   /// Guarded by `change`.
-  private var gifts: [Gift] = []
+  private var submissions: [Submission] = []
   private var waiting = 0
   private var isEnding = false
   private let change = NSCondition()
   private let ended = DispatchSemaphore(value: 0)
 
-  package init(_ queue: any QueueEngine) { self.queue = queue }
+  package init(_ queue: any QueueEngine, log: Logger) {
+    self.queue = queue
+    self.log = log
+  }
 
   package func start() {
     let thread = Thread { [self] in
@@ -57,56 +63,67 @@ package final class DoorQueue: @unchecked Sendable {
     if let fault = entries.lazy.compactMap(\.fault).first { return done(.failed(fault)) }
     change.lock()
     guard !isEnding, waiting < Self.mostWaiting else {
-      let reason = isEnding ? "the relay stops" : "the queue is slower than what comes"
+      let isEnding = isEnding
       change.unlock()
-      return done(.failed(QueueFault(description: reason)))
+      guard !isEnding else { return done(.failed(QueueFault(description: "the relay stops"))) }
+      let fault = QueueFault(description: "it is slower than what comes")
+      return done(failed(fault))
     }
-    gifts.append(Gift(entries: entries, done: done))
+    submissions.append(Submission(entries: entries, done: done))
     waiting += entries.count
     change.signal()
     change.unlock()
   }
 
   private func work() {
-    while let gifts = next() {
-      let all = gifts.flatMap(\.entries)
+    while let submissions = next() {
+      let all = submissions.flatMap(\.entries)
       do {
         let added = try queue.enqueue(all, at: RelayClock.now)
+        if warning.isOver() { log.notice("notifications come into the queue again") }
         // Which of several was known already is not said: each may have been.
-        for gift in gifts { gift.done(.taken(isNew: added == all.count)) }
+        for submission in submissions { submission.done(.taken(isNew: added == all.count)) }
       } catch {
-        // The fault may be one gift's: the others do not pay for it.
-        for gift in gifts { gift.done(gifts.count == 1 ? .failed(error) : alone(gift)) }
+        // The fault may be one submission's: the others do not pay for it.
+        for submission in submissions {
+          submission.done(submissions.count == 1 ? failed(error) : alone(submission))
+        }
       }
     }
   }
 
-  private func alone(_ gift: Gift) -> Taking {
+  private func alone(_ submission: Submission) -> Taking {
     do {
-      let added = try queue.enqueue(gift.entries, at: RelayClock.now)
-      return .taken(isNew: added == gift.entries.count)
+      let added = try queue.enqueue(submission.entries, at: RelayClock.now)
+      return .taken(isNew: added == submission.entries.count)
     } catch {
-      return .failed(error)
+      return failed(error)
     }
   }
 
+  private func failed(_ error: any Error) -> Taking {
+    let text = "notifications cannot be put into the queue: \(error)"
+    if warning.isDue(text) { log.warning("\(text)") }
+    return .failed(error)
+  }
+
   /// Waits for something to do; nil: the end.
-  private func next() -> [Gift]? {
+  private func next() -> [Submission]? {
     change.lock()
     defer { change.unlock() }
-    while gifts.isEmpty {
+    while submissions.isEmpty {
       if isEnding { return nil }
       change.wait()
     }
     var (count, entries) = (0, 0)
-    while count < gifts.count,
-      count == 0 || entries + gifts[count].entries.count <= Self.mostTogether
+    while count < submissions.count,
+      count == 0 || entries + submissions[count].entries.count <= Self.mostTogether
     {
-      entries += gifts[count].entries.count
+      entries += submissions[count].entries.count
       count += 1
     }
-    let taken = Array(gifts[..<count])
-    gifts.removeFirst(count)
+    let taken = Array(submissions[..<count])
+    submissions.removeFirst(count)
     waiting -= entries
     return taken
   }

@@ -38,6 +38,8 @@ package final class OutcomeWaits: @unchecked Sendable {
   private let waits = Mutex<[Key: [Wait]]>([:])
   private let numbers = Atomic(0)
   private let isEnding = Atomic(false)
+  /// The thread waits for somebody who waits for an outcome.
+  private let isResting = Atomic(false)
   private let news = DispatchSemaphore(value: 0)
   private let ended = DispatchSemaphore(value: 0)
 
@@ -46,7 +48,7 @@ package final class OutcomeWaits: @unchecked Sendable {
   package func start() {
     let thread = Thread { [self] in
       while !isEnding.load(ordering: .relaxed) {
-        _ = news.wait(timeout: .now() + .milliseconds(100))
+        rest()
         look()
       }
       ended.signal()
@@ -54,6 +56,18 @@ package final class OutcomeWaits: @unchecked Sendable {
     thread.name = "outcomes"
     thread.stackSize = 1 << 20
     thread.start()
+  }
+
+  /// Until somebody waits for an outcome, and while they do, until the queue may have to be asked.
+  private func rest() {
+    guard count == 0 else {
+      _ = news.wait(timeout: .now() + .milliseconds(100))
+      return
+    }
+    isResting.store(true, ordering: .sequentiallyConsistent)
+    // Somebody may have come in between, and saw nobody to wake.
+    if count == 0, !isEnding.load(ordering: .relaxed) { news.wait() }
+    isResting.store(false, ordering: .sequentiallyConsistent)
   }
 
   /// Whoever waits still is told that there is none: what they wait for has to be in the queue.
@@ -78,6 +92,7 @@ package final class OutcomeWaits: @unchecked Sendable {
     let number = numbers.add(1, ordering: .relaxed).newValue
     let wait = Wait(number: number, target: target, until: .max, askAt: .max, tell: tell)
     waits.withLock { $0[Key(app: app, id: id), default: []].append(wait) }
+    if isResting.exchange(false, ordering: .sequentiallyConsistent) { news.signal() }
     return number
   }
 

@@ -11,7 +11,7 @@ import Synchronization
 package final class BinaryDoor: Door {
   package let name: String
   package let place: String
-  private let inside: DoorInside
+  private let context: BinaryDoorContext
   private let group: MultiThreadedEventLoopGroup
   private let listeners: [any Channel]
 
@@ -29,9 +29,9 @@ package final class BinaryDoor: Door {
       let tls = try DoorTLS(door)
       for line in tls.news { logger.notice("\(line)") }
       for line in tls.warnings { logger.warning("\(line)") }
-      inside = DoorInside(
+      context = BinaryDoorContext(
         relay, try DoorClients(door), tls.context, connections: door.connections, logger)
-      listeners = try Self.listen(door, inside, group)
+      listeners = try Self.listen(door, context, group)
     } catch {
       try? group.syncShutdownGracefully()
       throw QueueFault(description: "doors.\(door.name): \(error)")
@@ -41,27 +41,28 @@ package final class BinaryDoor: Door {
   }
 
   private static func listen(
-    _ door: BinaryDoorConfiguration, _ inside: DoorInside, _ group: MultiThreadedEventLoopGroup
+    _ door: BinaryDoorConfiguration, _ context: BinaryDoorContext,
+    _ group: MultiThreadedEventLoopGroup
   ) throws -> [any Channel] {
     var limits = FrameRules(legacyPayloadMax: door.payloadMax)
     limits.framedPayloadMax = door.payloadMax
     let rules = limits
-    let gateway = try listen(door.host, door.port, door.portFile, inside, group) {
+    let gateway = try listen(door.host, door.port, door.portFile, context, group) {
       channel, logger in
-      let connection = DoorConnection(inside, logger: logger)
+      let connection = DoorConnection(context, logger: logger)
       let handlers: [any ChannelHandler] = [
-        try OpenSSLServerHandler(inside.tls), HandshakeDeadline(), connection,
+        try OpenSSLServerHandler(context.tls), HandshakeDeadline(), connection,
         BinaryHandler(rules: rules, delegate: connection, logger: logger),
       ]
       try channel.pipeline.syncOperations.addHandlers(handlers)
     }
     guard let port = door.feedbackPort else { return [gateway] }
     let feedback = try listen(
-      door.host, port, door.feedbackPortFile, inside, group
+      door.host, port, door.feedbackPortFile, context, group
     ) { channel, logger in
       let handlers: [any ChannelHandler] = [
-        ReadingWitness(), try OpenSSLServerHandler(inside.tls), HandshakeDeadline(),
-        FeedbackHandler(delegate: FeedbackConnection(inside, logger: logger), logger: logger),
+        ReadingWitness(), try OpenSSLServerHandler(context.tls), HandshakeDeadline(),
+        FeedbackHandler(delegate: FeedbackConnection(context, logger: logger), logger: logger),
       ]
       try channel.pipeline.syncOperations.addHandlers(handlers)
     }
@@ -69,7 +70,7 @@ package final class BinaryDoor: Door {
   }
 
   private static func listen(
-    _ host: String, _ port: Int, _ portFile: String?, _ inside: DoorInside,
+    _ host: String, _ port: Int, _ portFile: String?, _ context: BinaryDoorContext,
     _ group: MultiThreadedEventLoopGroup,
     _ addHandlers: @escaping @Sendable (any Channel, Logger) throws -> Void
   ) throws -> any Channel {
@@ -82,8 +83,8 @@ package final class BinaryDoor: Door {
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          try inside.enter(channel)
-          var logger = inside.logger
+          try context.connections.enter(channel)
+          var logger = context.logger
           logger[metadataKey: "client"] = "\(channel.remoteAddress?.text ?? "")"
           try addHandlers(channel, logger)
         }
@@ -101,7 +102,7 @@ package final class BinaryDoor: Door {
     }
   }
 
-  package var figures: DoorFigures.Shown { inside.figures.shown }
+  package var figures: DoorFigures.Shown { context.figures.shown }
 
   /// Its files are read when it is opened.
   package func refresh() throws {}
@@ -109,7 +110,7 @@ package final class BinaryDoor: Door {
   /// Tells each client what was taken last, by status 10.
   package func shut() {
     for listener in listeners { listener.close(promise: nil) }
-    for channel in inside.open {
+    for channel in context.connections.open {
       channel.eventLoop.execute {
         channel.pipeline.fireUserInboundEventTriggered(DoorConnection.Leaving())
       }
@@ -118,11 +119,11 @@ package final class BinaryDoor: Door {
 
   package func close() {
     shut()
-    inside.end()
-    _ = inside.batches.wait(timeout: .now() + .seconds(2))
-    if inside.connections.wait(timeout: .now() + Self.closing) == .timedOut {
-      for channel in inside.open { channel.close(promise: nil) }
-      _ = inside.connections.wait(timeout: .now() + Self.closing)
+    context.end()
+    _ = context.batches.wait(timeout: .now() + .seconds(2))
+    if !context.connections.haveClosed(within: Self.closing) {
+      context.connections.closeAll()
+      _ = context.connections.haveClosed(within: Self.closing)
     }
     try? group.syncShutdownGracefully()
   }

@@ -22,7 +22,7 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
   private static let patienceMS: Int64 = 30_000
   private static let retryAfter = TimeAmount.milliseconds(250)
 
-  private let door: DoorInside
+  private let door: BinaryDoorContext
   private var logger: Logger
   private var context: ChannelHandlerContext?
   private var client: (app: String, refused: RefusedTokens.App?)?
@@ -46,7 +46,7 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
     var packet: ErrorPacket?
   }
 
-  init(_ door: DoorInside, logger: Logger) {
+  init(_ door: BinaryDoorContext, logger: Logger) {
     self.door = door
     self.logger = logger
   }
@@ -153,8 +153,7 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
       queuedIdentifier = identifier
       door.figures.take(batch.count)
       door.relay.look(batch[0].app)
-    case .failed(let error):
-      door.say(error)
+    case .failed:
       // A client that is gone cannot be told: it counts on what it wrote.
       let mayWait = context == nil || RelayClock.steady - since < Self.patienceMS
       if mayWait, !door.isOver {

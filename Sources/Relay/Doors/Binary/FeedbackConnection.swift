@@ -14,12 +14,12 @@ final class FeedbackConnection: FeedbackDelegate {
 
   private struct Fault: Error {}
 
-  private let door: DoorInside
+  private let door: BinaryDoorContext
   private let logger: Logger
   private var app = ""
   private var told: [GoneToken] = []
 
-  init(_ door: DoorInside, logger: Logger) {
+  init(_ door: BinaryDoorContext, logger: Logger) {
     self.door = door
     self.logger = logger
   }

@@ -19,20 +19,14 @@ final class AuthorizationList: Sendable {
         description:
           "\(file): a token has \(short.utf8.count) characters, but fewer than 16 can be guessed")
     }
-    digests = lines.map { Self.digest(Array($0.utf8)) }
+    digests = lines.map { SHA256Digest.of(Array($0.utf8)) }
   }
 
   /// The value of the header `authorization`.
   func knows(_ value: String) -> Bool {
     let words = value.split(separator: " ", maxSplits: 1)
     guard words.count == 2, words[0].lowercased() == "bearer" else { return false }
-    let said = Self.digest(Array(words[1].trimmingCharacters(in: .whitespaces).utf8))
+    let said = SHA256Digest.of(Array(words[1].trimmingCharacters(in: .whitespaces).utf8))
     return digests.contains { CRYPTO_memcmp($0, said, said.count) == 0 }
-  }
-
-  private static func digest(_ bytes: [UInt8]) -> [UInt8] {
-    var digest = [UInt8](repeating: 0, count: 32)
-    EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil)
-    return digest
   }
 }

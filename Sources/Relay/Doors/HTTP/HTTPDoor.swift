@@ -13,7 +13,7 @@ package final class HTTPDoor: Door, @unchecked Sendable {
   private let desk: RequestDesk
   private let group: MultiThreadedEventLoopGroup
   private let listener: any Channel
-  private let open: DoorConnections
+  private let connections: DoorConnections
   private let socket: String?
 
   private static let mostStreams = 256
@@ -24,11 +24,13 @@ package final class HTTPDoor: Door, @unchecked Sendable {
   /// It listens once this has returned.
   package init(_ door: HTTPDoorConfiguration, _ relay: DoorRelay) throws {
     let desk = try RequestDesk(door, relay)
-    let open = DoorConnections()
+    var logger = relay.log
+    logger[metadataKey: "door"] = "\(door.name)"
+    let connections = DoorConnections(desk.figures, most: door.connections, logger)
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     name = door.name
     self.desk = desk
-    self.open = open
+    self.connections = connections
     self.group = group
     socket = door.socket
     let idle = TimeAmount.milliseconds(Int64(door.idleS * 1000))
@@ -37,15 +39,8 @@ package final class HTTPDoor: Door, @unchecked Sendable {
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelInitializer { channel in
-        guard desk.figures.enter(most: door.connections) else {
-          return channel.close()
-        }
-        open.add(channel)
-        channel.closeFuture.whenComplete { _ in
-          desk.figures.leave()
-          open.remove(channel)
-        }
-        return channel.eventLoop.makeCompletedFuture {
+        channel.eventLoop.makeCompletedFuture {
+          try connections.enter(channel)
           try channel.pipeline.syncOperations.addHandler(
             ProtocolChoice(within: idle) { version, channel in
               try Self.speak(version, channel, desk, idle: idle)
@@ -148,7 +143,7 @@ package final class HTTPDoor: Door, @unchecked Sendable {
     shut()
     let limit = Date().addingTimeInterval(2)
     while desk.figures.shown.waiting > 0, Date() < limit { usleep(10_000) }
-    for channel in open.all { channel.close(promise: nil) }
+    connections.closeAll()
     try? group.syncShutdownGracefully()
   }
 }

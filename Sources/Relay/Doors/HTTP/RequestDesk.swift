@@ -8,7 +8,6 @@ final class RequestDesk: Sendable {
   private let channels: ChannelDesk
   private let authorization: Mutex<AuthorizationList?>
   private let isShut = Atomic(false)
-  private let isFailing = Flag()
   let figures = DoorFigures()
 
   init(_ door: HTTPDoorConfiguration, _ relay: DoorRelay) throws {
@@ -92,30 +91,16 @@ final class RequestDesk: Sendable {
       }
       answer(said)
     }
-    relay.queue.add([entry]) { [isFailing] taking in
+    relay.queue.add([entry]) { taking in
       switch taking {
       case .taken(let isNew):
-        if isFailing.changes(to: false) {
-          relay.log.notice("notifications come into the queue again")
-        }
         relay.look(app)
         relay.waits.queued(app: app, id: id, number, isNew: isNew, forMS: answering.waitMS)
       case .failed(let error):
-        // It is said once, not for each.
-        if isFailing.changes(to: true) {
-          relay.log.warning("notifications cannot be put into the queue: \(error)")
-        }
         guard relay.waits.forget(app: app, id: id, number) else { return }
         answer(
           .refusal(503, "ServiceUnavailable", "the queue: \(error)").with("retry-after", "1"))
       }
     }
   }
-}
-
-/// Something that is so or not. Whoever changes it is told that it was he.
-private final class Flag: Sendable {
-  private let value = Atomic(false)
-
-  func changes(to new: Bool) -> Bool { value.exchange(new, ordering: .relaxed) != new }
 }

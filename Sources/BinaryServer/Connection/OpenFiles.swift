@@ -1,8 +1,8 @@
 import Glibc
 
 /// Raises the limit of file descriptors: each connection takes one.
-enum OpenFiles {
-  static func raiseLimit() {
+package enum OpenFiles {
+  package static func raiseLimit() {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
     limit.rlim_cur = limit.rlim_max
