@@ -58,13 +58,11 @@ final class FeedbackConnection: FeedbackDelegate {
   /// All is with the system. TLS says that it is the end; TCP does not before the client does, so that
   /// what it has acknowledged can be asked for.
   func close(_ channel: any Channel) {
-    guard channel.isActive else { return }
+    guard channel.isActive else { return sayCutOff() }
     let witness = try? channel.pipeline.syncOperations.handler(type: ReadingWitness.self)
     let (engine, app, told, logger) = (door.relay.engine, app, told, logger)
     witness?.expectEnd { isRead in
-      guard isRead else {
-        return logger.info("the client did not read the list to its end: it is told again")
-      }
+      guard isRead else { return self.sayCutOff() }
       guard !told.isEmpty else { return }
       Self.threads.async {
         do {
@@ -76,6 +74,10 @@ final class FeedbackConnection: FeedbackDelegate {
       }
     }
     GentleClose.begin(channel, after: GentleClose.pause, patience: Self.patience)
+  }
+
+  private func sayCutOff() {
+    logger.info("the client did not read the list to its end: it is told again")
   }
 
   func handshakeFailed() { door.figures.refuse() }
