@@ -1,6 +1,10 @@
 /* The option addresses: no name is looked up, and the certificate is still the name's. */
+#include <arpa/inet.h>
+#include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "provider.h"
 #include "proxy.h"
@@ -169,13 +173,45 @@ static void what_is_no_address(void **state) {
   apns_credentials_free(credentials);
 }
 
+static int errno_of_bind(int family, const void *address, socklen_t size) {
+  const int descriptor = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (descriptor < 0) return EADDRINUSE; /* A machine without IPv6. */
+  const int error = bind(descriptor, address, size) ? errno : 0;
+  close(descriptor);
+  return error;
+}
+
+/* What this test relies on: at no other address does another test's gateway have the port. */
+static void a_gateways_port_is_nobody_elses(void **state) {
+  (void)state;
+  const gateway_options_t on_ipv6 = {.on_ipv6 = true};
+  for (int round = 0; round < 4; round++) {
+    gateway_t *gateway = gateway_start(round & 1 ? &on_ipv6 : NULL, NULL);
+    const in_port_t port = htons((uint16_t)gateway_port(gateway));
+    if (round & 2) gateway_stop(gateway);
+    for (uint32_t last = 1; last <= 3; last++) {
+      const struct sockaddr_in four = {
+          .sin_family = AF_INET, .sin_port = port, .sin_addr = {htonl(0x7F000000 | last)}};
+      assert_int_equal(errno_of_bind(AF_INET, &four, sizeof four), EADDRINUSE);
+    }
+    const struct sockaddr_in6 six = {
+        .sin6_family = AF_INET6, .sin6_port = port, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    assert_int_equal(errno_of_bind(AF_INET6, &six, sizeof six), EADDRINUSE);
+    if (!(round & 2)) gateway_stop(gateway);
+  }
+}
+
 int main(void) {
   identities_make();
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(addresses_are_tried_in_order), cmocka_unit_test(a_session_keeps_them),
-      cmocka_unit_test(the_certificate_is_the_names), cmocka_unit_test(a_proxy_is_found_by_them),
-      cmocka_unit_test(nobody_answers_at_any),        cmocka_unit_test(a_feedback_has_them_too),
+      cmocka_unit_test(addresses_are_tried_in_order),
+      cmocka_unit_test(a_session_keeps_them),
+      cmocka_unit_test(the_certificate_is_the_names),
+      cmocka_unit_test(a_proxy_is_found_by_them),
+      cmocka_unit_test(nobody_answers_at_any),
+      cmocka_unit_test(a_feedback_has_them_too),
       cmocka_unit_test(what_is_no_address),
+      cmocka_unit_test(a_gateways_port_is_nobody_elses),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,13 +115,15 @@ static void fill_in(apns_notification_t *made, uint8_t *token, char *payload, si
   made->user_data = (void *)(uintptr_t)(n + 1);
 }
 
-/* A listener whose queue is full answers nobody. */
+/* A listener whose queue is full answers nobody. The gateway holds the port at every address. */
 bool silent_address_open(silent_address_t *silent, uint16_t port) {
+  const int on = 1;
   const struct sockaddr_in address = {
       .sin_family = AF_INET, .sin_addr = {htonl(0x7F000002)}, .sin_port = htons(port)};
   const struct sockaddr *name = (const struct sockaddr *)&address;
   silent->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (bind(silent->listener, name, sizeof address) || listen(silent->listener, 0)) {
+  if (setsockopt(silent->listener, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) ||
+      bind(silent->listener, name, sizeof address) || listen(silent->listener, 0)) {
     close(silent->listener);
     return false;
   }

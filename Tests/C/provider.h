@@ -84,7 +84,7 @@ typedef struct silent_address {
   int listener, fillers[8];
 } silent_address_t;
 
-/** False if the system does not allow it. */
+/** `port`: of a gateway of this program. False if the system does not allow it. */
 bool silent_address_open(silent_address_t *silent, uint16_t port);
 void silent_address_close(silent_address_t *silent);
 

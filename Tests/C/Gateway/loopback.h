@@ -1,5 +1,5 @@
 /*
- * Ports of loopback.
+ * Ports on the loopback interface, for the peers of these tests.
  */
 #ifndef TESTS_LOOPBACK_H
 #define TESTS_LOOPBACK_H
@@ -11,8 +11,9 @@
 /**
  * A socket that listens at a port of its own; -1: there is none, as errno says.
  *
- * The port stays this program's until it ends. After the socket is closed nobody is there: without
- * that, a test of another program may get the port, and the two speak with each other.
+ * The program keeps the port until it ends, at every address of the machine. Once the socket is
+ * closed, connections are refused, as they are at the other addresses all the time.
+ * Otherwise another test program could get the port, and the two would talk to each other.
  *
  * `receive_buffer`: of the sockets accepted, in bytes; 0: the system's choice.
  */
