@@ -125,7 +125,7 @@ class Sentinel:
 
     def __init__(self, directory, primary, name="shop"):
         self.directory, self.name = pathlib.Path(directory), name
-        # Kept, so that nobody else gets the port; a server that says SO_REUSEADDR too may listen.
+        # Kept, so that nobody else gets the port. A server that sets SO_REUSEADDR too can listen.
         self.holder = socket.socket()
         self.holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.holder.bind(("127.0.0.1", 0))
@@ -150,6 +150,7 @@ class Sentinel:
     def kill(self):
         self.process.kill()
         self.process.wait(DEADLINE)
+        self.holder.close()
 
 
 class RedisQueue:

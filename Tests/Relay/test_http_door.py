@@ -499,7 +499,7 @@ def test_a_queue_that_cannot_be_written(start, door, tmp_path):
         assert one.push(token(2))[0] == 503 and len(one.relay.said("cannot be put into the queue")) == 1
         database.execute("DROP TRIGGER full")
     assert one.push(token(2))[0] == 200
-    assert len(pushes(simulator)) == 2
+    assert len(pushes(simulator)) == 2 and len(one.relay.said("come into the queue again")) == 1
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="curl is not here")

@@ -169,6 +169,20 @@ final class DoorQueueTests: XCTestCase {
     waits.end()
   }
 
+  func testAThreadThatSleepsIsWoken() throws {
+    let waits = OutcomeWaits(try open())
+    waits.start()
+    for round in 1...20 {
+      let limit = Date().addingTimeInterval(60)
+      while !waits.isResting.load(ordering: .sequentiallyConsistent), Date() < limit { usleep(100) }
+      let told = Told()
+      let number = waits.wait(app: "shop", id: "\(round)", target: "") { told.tell($0) }
+      waits.queued(app: "shop", id: "\(round)", number, isNew: true, forMS: 1)
+      guard told.wait() == ["none"] else { return XCTFail("nobody looked in round \(round)") }
+    }
+    waits.end()
+  }
+
   func testNobodyWaitsForEver() throws {
     let waits = OutcomeWaits(try open())
     waits.start()

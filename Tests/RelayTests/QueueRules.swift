@@ -119,6 +119,33 @@ class QueueRules: XCTestCase {
     XCTAssertEqual(known["c"], KnownEntry(target: "5f79cfda"))
   }
 
+  /// A push whose id a list of tokens has is not answered with the outcome of one of those.
+  func testAnIDOfAListIsAnothers() throws {
+    let queue = try open(place)
+    _ = try queue.enqueue([many("d", 2)], at: now)
+    let seat = try join(queue)
+    let got = try queue.claim(seat, room: 1, at: now)
+    try queue.record(
+      [
+        Verdict(
+          got[0],
+          [
+            PushOutcome(position: 0, token: "00", end: .accepted),
+            PushOutcome(position: 1, token: "01", end: .accepted),
+          ], .finished)
+      ], by: seat, at: now)
+    let waits = OutcomeWaits(queue)
+    waits.start()
+    defer { waits.end() }
+    let told = expectation(description: "it is told")
+    let number = waits.wait(app: "shop", id: "d", target: "01") { end in
+      if case .isAnothers = end {} else { XCTFail("\(end)") }
+      told.fulfill()
+    }
+    waits.queued(app: "shop", id: "d", number, isNew: false, forMS: 600_000)
+    wait(for: [told], timeout: 60)
+  }
+
   func testABatchWithAMistakeAddsNothing() throws {
     let queue = try open(place)
     var both = entry("b")

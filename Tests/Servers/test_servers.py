@@ -41,7 +41,7 @@ def check(outcomes, judge=judge):
 
 @pytest.fixture
 def port():
-    """Bound while the test runs, so that nobody else gets it; a server that says SO_REUSEADDR too may listen."""
+    """Kept while the test runs, so that nobody else gets it. A server that sets SO_REUSEADDR too can listen."""
     with socket.socket() as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind(("127.0.0.1", 0))

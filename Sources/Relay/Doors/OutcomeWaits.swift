@@ -38,8 +38,8 @@ package final class OutcomeWaits: @unchecked Sendable {
   private let waits = Mutex<[Key: [Wait]]>([:])
   private let numbers = Atomic(0)
   private let isEnding = Atomic(false)
-  /// The thread waits for somebody who waits for an outcome.
-  private let isResting = Atomic(false)
+  /// The thread sleeps until somebody waits for an outcome.
+  let isResting = Atomic(false)
   private let news = DispatchSemaphore(value: 0)
   private let ended = DispatchSemaphore(value: 0)
 
@@ -58,14 +58,14 @@ package final class OutcomeWaits: @unchecked Sendable {
     thread.start()
   }
 
-  /// Until somebody waits for an outcome, and while they do, until the queue may have to be asked.
+  /// Sleeps until somebody waits for an outcome; if somebody does, until it is time to look again.
   private func rest() {
     guard count == 0 else {
       _ = news.wait(timeout: .now() + .milliseconds(100))
       return
     }
     isResting.store(true, ordering: .sequentiallyConsistent)
-    // Somebody may have come in between, and saw nobody to wake.
+    // A wait that began before the line above did not wake this thread.
     if count == 0, !isEnding.load(ordering: .relaxed) { news.wait() }
     isResting.store(false, ordering: .sequentiallyConsistent)
   }
@@ -139,8 +139,10 @@ package final class OutcomeWaits: @unchecked Sendable {
 
   private func tell(_ key: Key, _ outcome: PushOutcome) {
     for wait in take(key, { _ in true }) {
-      // A broadcast's outcome has no token.
-      let isOther = !outcome.token.isEmpty && outcome.token != wait.target
+      // Whoever waits here has one token, so a later position is a list's. A broadcast's outcome has
+      // no token.
+      let isOther =
+        outcome.position > 0 || !outcome.token.isEmpty && outcome.token != wait.target
       wait.tell(isOther ? .isAnothers : .outcome(outcome))
     }
   }

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// A warning that would come again and again is said once a minute.
+/// Limits a warning with the same text to one a minute.
 final class ThrottledWarning: Sendable {
   private static let pauseMS: Int64 = 60_000
   private let last = Mutex<(text: String, at: Int64, isOpen: Bool)?>(nil)
 
-  /// Whether it is to be said now.
+  /// True: log it now.
   func isDue(_ text: String) -> Bool {
     let now = RelayClock.steady
     return last.withLock { last in
@@ -15,7 +15,7 @@ final class ThrottledWarning: Sendable {
     }
   }
 
-  /// What it warned of is over: whether that is to be said.
+  /// Call this when all works again. True: somebody was warned, so log that too.
   func isOver() -> Bool {
     last.withLock { last in
       defer { last?.isOpen = false }

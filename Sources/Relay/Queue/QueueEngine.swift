@@ -107,7 +107,7 @@ package struct RecordedAnswer: Equatable, Sendable {
 package struct KnownEntry: Equatable, Sendable {
   /// The token or the channel of an entry that is not done yet; nil if it is, or has many tokens.
   package var target: String?
-  /// Of its first notification; nil: there is none yet.
+  /// Of its first notification, or of a later one if it has many tokens; nil: there is none yet.
   package var outcome: PushOutcome?
 
   package init(target: String? = nil, outcome: PushOutcome? = nil) {

@@ -227,10 +227,8 @@ package final class RedisQueue: QueueEngine {
       guard parts.count == 4, let id = parts[0].text else { throw strange("known") }
       let (entry, outcome) = (RedisEntry.fields(of: parts[1].list), parts[2].list)
       var known = KnownEntry(target: entry["token"] ?? entry["channel"])
-      // The newest one: of many, it may be another's than the first's.
-      if let newest = outcome.isEmpty ? nil : RedisEntry.outcome(of: outcome), newest.position == 0
-      {
-        known.outcome = newest
+      if !outcome.isEmpty {
+        known.outcome = RedisEntry.outcome(of: outcome)
         if known.outcome?.httpStatus == 410 {
           known.outcome?.goneSince = parts[3].text.flatMap { Double($0) }.map { Int64($0) }
         }

@@ -3,7 +3,7 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// What the connections of a binary door have of it.
+/// What all connections of a binary door share.
 final class BinaryDoorContext: Sendable {
   let relay: DoorRelay
   let clients: DoorClients
