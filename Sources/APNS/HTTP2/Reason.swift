@@ -87,7 +87,10 @@ struct Reason: Equatable {
     number = UInt8(truncatingIfNeeded: index &+ 1)
   }
 
-  private var row: UnsafeRawBufferPointer { Self.table[Int(number) &- 1] }
+  /// Of `none` and `other` it is empty.
+  private var row: UnsafeRawBufferPointer {
+    Self.table[self == .other ? -1 : Int(number) &- 1]
+  }
 
   /// Static, followed by a NUL; nil if the reason is not listed.
   var text: UnsafeRawBufferPointer? {

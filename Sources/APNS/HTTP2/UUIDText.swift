@@ -6,15 +6,17 @@ enum UUIDText {
   static func bytes(_ text: UnsafeRawBufferPointer) -> InlineArray<16, UInt8>? {
     guard text.count == count else { return nil }
     var bytes = InlineArray<16, UInt8>(repeating: 0)
-    var digits = 0
-    for index in 0..<count {
-      if isDash(index) {
-        guard text[index] == 0x2D else { return nil }
-        continue
+    var place = 0
+    for index in 0..<16 {
+      if index == 4 || index == 6 || index == 8 || index == 10 {
+        guard text[place] == 0x2D else { return nil }
+        place &+= 1
       }
-      guard let value = TokenText.value(ofDigit: text[index]) else { return nil }
-      bytes[digits / 2] = bytes[digits / 2] << 4 | value
-      digits &+= 1
+      guard let high = TokenText.value(ofDigit: text[place]),
+        let low = TokenText.value(ofDigit: text[place &+ 1])
+      else { return nil }
+      bytes[index] = high << 4 | low
+      place &+= 2
     }
     return bytes
   }
@@ -23,15 +25,17 @@ enum UUIDText {
   static func write(
     _ bytes: InlineArray<16, UInt8>, to target: UnsafeMutablePointer<UInt8>
   ) {
-    var digits = 0
-    for index in 0..<count {
-      if isDash(index) {
-        target[index] = 0x2D
-        continue
+    // Byte by byte: each push writes one or two.
+    var place = target
+    for index in 0..<16 {
+      if index == 4 || index == 6 || index == 8 || index == 10 {
+        place.pointee = 0x2D
+        place += 1
       }
-      let byte = bytes[digits / 2]
-      target[index] = hexDigit(digits % 2 == 0 ? byte >> 4 : byte & 15)
-      digits &+= 1
+      let byte = bytes[index]
+      place[0] = hexDigit(byte >> 4)
+      place[1] = hexDigit(byte & 15)
+      place += 2
     }
   }
 
@@ -41,9 +45,5 @@ enum UUIDText {
       $0.loadUnaligned(as: UInt64.self)
         | $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self) == 0
     }
-  }
-
-  private static func isDash(_ index: Int) -> Bool {
-    index == 8 || index == 13 || index == 18 || index == 23
   }
 }

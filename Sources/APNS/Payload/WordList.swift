@@ -1,3 +1,5 @@
+import CSystem
+
 /// Words in one literal, each ended by a newline, or by a NUL where C reads it too.
 /// Separate literals would take several times the space in relocations and symbols.
 struct WordList {
@@ -12,30 +14,38 @@ struct WordList {
   subscript(_ number: Int) -> UnsafeRawBufferPointer {
     var start = 0
     var left = number
-    for index in 0..<text.count where isEnd(index) {
-      if left == 0 { return UnsafeRawBufferPointer(rebasing: text[start..<index]) }
+    guard left >= 0 else { return UnsafeRawBufferPointer(rebasing: text[0..<0]) }
+    // An answer of the service asks several times, so words are skipped as fast as libc can.
+    while let end = end(behind: start) {
+      if left == 0 { return UnsafeRawBufferPointer(rebasing: text[start..<end]) }
       left &-= 1
-      start = index &+ 1
+      start = end &+ 1
     }
     return UnsafeRawBufferPointer(rebasing: text[0..<0])
+  }
+
+  private func end(behind start: Int) -> Int? {
+    guard start < text.count, let base = text.baseAddress, let last = text.last,
+      let end = memchr(base + start, Int32(last), text.count &- start)
+    else { return nil }
+    return UnsafeRawPointer(end) - base
   }
 
   /// The number of the first word that equals `wanted` after its first `prefix` bytes.
   @inline(never)
   func number(of wanted: UnsafeRawBufferPointer, behind prefix: Int) -> Int? {
-    var start = prefix
+    var start = 0
     var number = 0
-    for index in 0..<text.count where isEnd(index) {
-      if index &- start == wanted.count {
+    while let end = end(behind: start) {
+      let word = start &+ prefix
+      if end &- word == wanted.count {
         var same = 0
-        while same < wanted.count, text[start &+ same] == wanted[same] { same &+= 1 }
+        while same < wanted.count, text[word &+ same] == wanted[same] { same &+= 1 }
         if same == wanted.count { return number }
       }
       number &+= 1
-      start = index &+ 1 &+ prefix
+      start = end &+ 1
     }
     return nil
   }
-
-  private func isEnd(_ index: Int) -> Bool { text[index] == 0x0A || text[index] == 0 }
 }
