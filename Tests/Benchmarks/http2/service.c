@@ -1,0 +1,27 @@
+/*
+ * The service of these benchmarks as a program of its own: it says where its port and
+ * certificates are, answers 200 to all until its standard input ends, and then says how
+ * many came.
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "bench_service.h"
+
+int main(void) {
+  const identities_t *identities = identities_make();
+  const bench_service_options_t options = {.processor = -1,
+                                           .streams = 1000,
+                                           .window = 16 << 20,
+                                           .credit = 0.5,
+                                           .batch = 500,
+                                           .asks_for_certificate = true};
+  bench_service_t service = bench_service_start(identities, &options);
+  printf("{\"http2_port\": %d, \"ca\": \"%s\", \"provider\": \"%s\"}\n", service.port,
+         identities->root.certificate_file, identities->provider.together_file);
+  fflush(stdout);
+  char rest[64];
+  while (read(STDIN_FILENO, rest, sizeof rest) > 0) continue;
+  printf("{\"requests\": %llu}\n", (unsigned long long)service.counts->requests);
+  bench_service_stop(&service);
+}
