@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import json
+import json
 import pathlib
 import shutil
 import socket
@@ -178,6 +179,12 @@ class RedisQueue:
     def stream(self, name, app="shop"):
         return [dict(zip(fields[::2], fields[1::2])) for _, fields in self.ask("XRANGE", f"apns:{{{app}}}:{name}", "-", "+")]
 
+    def results(self):
+        """Of each notification its outcome: a record of "out" has that of one, or those of a list."""
+        for record in self.stream("out"):
+            for one in json.loads(record["outcomes"]) if "outcomes" in record else [record]:
+                yield {"id": record["id"], "deliveries": record["deliveries"], "at": record["at"]} | one
+
     def is_empty(self):
         return self.ask("XLEN", "apns:{shop}:in") == 0
 
@@ -190,12 +197,12 @@ class RedisQueue:
         return self.ask("XLEN", "apns:{shop}:in") - held + self.ask("HLEN", "apns:{shop}:ids")
 
     def outcomes_so_far(self):
-        return self.ask("XLEN", "apns:{shop}:out")
+        return sum(1 for _ in self.results())
 
     def outcomes(self):
         return [
             (one["id"], int(one["position"]), one["token"], one["outcome"], int(one["deliveries"]), int(one["at"]))
-            for one in self.stream("out")]
+            for one in self.results()]
 
     def ids(self):
         """Of all that waits, is held or has its outcome, at one moment."""
@@ -205,12 +212,12 @@ class RedisQueue:
         return {fields[fields.index("id") + 1] for stream in streams for _, fields in stream}
 
     def counts(self):
-        return dict(collections.Counter(one["outcome"] for one in self.stream("out")))
+        return dict(collections.Counter(one["outcome"] for one in self.results()))
 
     def ends(self):
         """Of each id the outcomes, by position."""
         ends = collections.defaultdict(list)
-        for one in self.stream("out"):
+        for one in self.results():
             ends[one["id"]].append((int(one["position"]), one["outcome"], one["reason"]))
         return {identifier: sorted(all) for identifier, all in ends.items()}
 

@@ -13,14 +13,14 @@ final class DeliveryRulesTests: XCTestCase {
     var content = NewEntry(app: "a", id: "i", payload: "{}")
     content.tokens = "[\((0..<tokens).map { _ in "\"00\"" }.joined(separator: ","))]"
     change(&content)
-    return try HeldEntry(
+    return HeldEntry(
       Entry(number: 1, content: content, deliveries: deliveries, answers: answers, answered: []))
   }
 
   /// As if all of it had been sent, and these answers had come.
   private func answered(_ held: HeldEntry, by rules: DeliveryRules? = nil, _ answers: [Answer]) {
-    held.cursor = held.targets.count
-    held.inFlight = held.targets.count
+    held.cursor = held.count
+    held.inFlight = held.count
     let rules = rules ?? self.rules
     for answer in answers { rules.take(answer) }
     held.settle(rules, now: now)
@@ -30,7 +30,7 @@ final class DeliveryRulesTests: XCTestCase {
     _ held: HeldEntry, at position: Int = 0, _ kind: Answer.Kind, _ status: Int = 0, after: Int = 0,
     _ reason: String = ""
   ) -> Answer {
-    var answer = Answer(flight: Flight(held, position, "00"), kind: kind)
+    var answer = Answer(held, position, kind)
     answer.httpStatus = status
     answer.retryAfterS = after
     answer.reason = reason

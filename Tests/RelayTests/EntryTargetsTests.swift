@@ -4,12 +4,16 @@ import XCTest
 
 final class EntryTargetsTests: XCTestCase {
   private func sent(_ tokens: String, _ payload: String) throws -> [String] {
-    let targets = try EntryTargets(NewEntry(app: "a", id: "i", tokens: tokens, payload: payload))
-    return targets.all.map {
-      switch $0 {
-      case .success(let target):
-        "\(target.position) \(target.token) \(String(decoding: target.payload, as: UTF8.self))"
-      case .failure(let fault): fault.description
+    var targets = try EntryTargets(NewEntry(app: "a", id: "i", tokens: tokens, payload: payload))
+    var push = EntryTargets.Push()
+    return (0..<targets.count).map { position in
+      do {
+        try targets.make(&push, at: position)
+        let token = String(decoding: push.token, as: UTF8.self)
+        XCTAssertEqual(targets.token(at: position), token)
+        return "\(position) \(token) \(String(decoding: push.payload, as: UTF8.self))"
+      } catch {
+        return "\(error)"
       }
     }
   }
@@ -28,13 +32,23 @@ final class EntryTargetsTests: XCTestCase {
       ["{{x}} is within a string: it has to be text, a number, true or false"])
   }
 
+  func testWhatIsWrittenWithEscapesIsTheSame() throws {
+    XCTAssertEqual(
+      try sent(#"[{"tok\u0065n":"0\u0031","n\u00e9":7},"\u0030\u0030"]"#, #"{"n":{{né}}}"#),
+      [#"0 01 {"n":7}"#, "{{né}} is missing"])
+    let targets = try EntryTargets(
+      NewEntry(app: "a", id: "i", tokens: #"["\u0030\u0031",{}]"#, payload: "{}"))
+    XCTAssertEqual([targets.token(at: 0), targets.token(at: 1)], ["01", ""])
+  }
+
   func testABroadcastHasNoDevice() throws {
     var entry = NewEntry(app: "a", id: "i", channel: "AQID", payload: "{\"{{x}}\":1}")
-    let targets = try EntryTargets(entry)
-    XCTAssertEqual(targets.tokens, [""])
-    XCTAssertEqual(
-      try targets.all.map { String(decoding: try $0.get().payload, as: UTF8.self) },
-      [entry.payload])
+    var targets = try EntryTargets(entry)
+    var push = EntryTargets.Push()
+    try targets.make(&push, at: 0)
+    XCTAssertEqual([targets.count, push.token.count], [1, 0])
+    XCTAssertEqual(targets.token(at: 0), "")
+    XCTAssertEqual(String(decoding: push.payload, as: UTF8.self), entry.payload)
     for (token, tokens) in [("00", nil), (nil, "[]"), ("00", "[]")] as [(String?, String?)] {
       (entry.token, entry.tokens) = (token, tokens)
       XCTAssertThrowsError(try EntryTargets(entry))

@@ -261,6 +261,37 @@ class QueueRules: XCTestCase {
     XCTAssertEqual(try ends(queue), ["m/1 accepted", "m/3 rejected"])
   }
 
+  /// Two workers have outcomes of one list, because one of them was taken for dead.
+  func testOutcomesOfAListAreMergedWithThoseOfOthers() throws {
+    let queue = try open(place)
+    _ = try queue.enqueue([many("m", 70), entry("a")], at: now)
+    let (one, other) = (try join(queue), try join(queue))
+    let got = try queue.claim(one, room: 99, at: now)
+    try queue.record([Verdict(got[0], [outcome(0)], .held)], by: one, at: now)
+    XCTAssertTrue(try queue.renew(other, at: now + 2))
+    XCTAssertEqual(try queue.reclaim(silentSince: now + 1, at: now), 2)
+    let again = try queue.claim(other, room: 99, at: now)
+    XCTAssertEqual(again.map(\.answered), [[0], []])
+    try queue.record(
+      [Verdict(again[0], [outcome(1), outcome(66)], .held)], by: other, at: now)
+    // It knows nothing of these, and has a verdict of another entry that stands alone.
+    try queue.record(
+      [
+        Verdict(got[0], [outcome(1, .rejected), outcome(2, .rejected), outcome(66, .dead)], .held),
+        Verdict(got[1], [outcome()], .finished),
+      ], by: one, at: now)
+    // The same again, as if the answer to it had been lost.
+    try queue.record([Verdict(again[0], [outcome(1), outcome(66)], .held)], by: other, at: now)
+    let rest = (3..<66).map { outcome($0) } + [outcome(2), outcome(67), outcome(68), outcome(69)]
+    try queue.record([Verdict(again[0], rest, .finished)], by: other, at: now)
+    try queue.record([Verdict(got[0], rest, .finished)], by: one, at: now)
+    let wanted =
+      ["a/0 accepted"]
+      + (0..<70).map { "m/\($0) \($0 == 2 ? "rejected" : "accepted")" }
+    XCTAssertEqual(try ends(queue).sorted(), wanted.sorted())
+    XCTAssertEqual(try queue.depths(at: now)["shop"]?.held ?? 0, 0)
+  }
+
   func testRoomCountsNotifications() throws {
     let queue = try open(place)
     _ = try queue.enqueue((1...10).map { many("m\($0)", 100) }, at: now)

@@ -22,8 +22,16 @@ final class RedisQueueTests: QueueRules {
   }
 
   override func ends(_ queue: any QueueEngine) throws -> [String] {
-    try server.stream("apns:{shop}:out").map {
-      "\($0["id"] ?? "?")/\($0["position"] ?? "?") \($0["outcome"] ?? "?")"
+    try results().map { "\($0.id)/\($0.outcome.position) \($0.outcome.end.rawValue)" }
+  }
+
+  /// Of each notification its outcome: a record has that of one, or those of a list.
+  private func results() throws -> [(id: String, outcome: PushOutcome)] {
+    try server.stream("apns:{shop}:out").flatMap { record in
+      let all =
+        record["outcomes"].map { OutcomeList.read($0) }
+        ?? OutcomeList.outcome { record[$0] }.map { [$0] } ?? []
+      return all.map { (record["id"] ?? "?", $0) }
     }
   }
 
@@ -98,22 +106,21 @@ final class RedisQueueTests: QueueRules {
     let rules = DeliveryRules(deliveries: 5, tries: 5, unknown: .again)
     var verdicts: [Verdict] = []
     for entry in got {
-      do {
-        let held = try HeldEntry(entry)
+      let held = HeldEntry(entry)
+      if let next = held.next {
+        verdicts.append(Verdict(entry, held.fresh, next))
+      } else {
         XCTAssertEqual(entry.content.id, "good")
         XCTAssertFalse(rules.refuses(held, now: now))
         verdicts += accepted([entry])
-      } catch {
-        let held = HeldEntry(unreadable: entry, because: error.description)
-        verdicts.append(Verdict(entry, held.fresh, try XCTUnwrap(held.next)))
       }
     }
     try queue.record(verdicts, by: seat, at: now)
-    let out = try server.stream("apns:{shop}:out")
-    XCTAssertEqual(out.count { $0["outcome"] == "refused" }, 11)
-    XCTAssertEqual(out.last?["id"], "good")
+    let out = try results()
+    XCTAssertEqual(out.count { $0.outcome.end == .refused }, 11)
+    XCTAssertEqual(out.last?.id, "good")
     XCTAssertEqual(
-      out.compactMap { $0["reason"] }.filter { !$0.isEmpty },
+      out.map(\.outcome.reason).filter { !$0.isEmpty },
       [
         "the entry has no payload", "the entry has no token, tokens or channel",
         "the entry has more than one of token, tokens and channel",

@@ -62,12 +62,12 @@ package struct Entry: Equatable, Sendable {
   /// How many of those ended with an answer that asks to come again later.
   package var answers: Int
   /// Places in `tokens` that have their outcome already.
-  package var answered: Set<Int>
+  package var answered: PositionSet
   /// Why it cannot be read, where a producer could write what it wanted.
   package var fault: String?
 
   package init(
-    number: Int64, content: NewEntry, deliveries: Int, answers: Int, answered: Set<Int>,
+    number: Int64, content: NewEntry, deliveries: Int, answers: Int, answered: PositionSet,
     fault: String? = nil
   ) {
     self.number = number
@@ -80,6 +80,8 @@ package struct Entry: Equatable, Sendable {
 
   /// The last time at which it makes sense to send it, in UNIX seconds; nil: always.
   package var lastSecond: Int64? {
-    [content.deadline, content.expiry.flatMap { $0 > 0 ? $0 : nil }].compactMap { $0 }.min()
+    let expiry = content.expiry.flatMap { $0 > 0 ? $0 : nil }
+    guard let deadline = content.deadline, let expiry else { return content.deadline ?? expiry }
+    return min(deadline, expiry)
   }
 }

@@ -1,40 +1,55 @@
-/// The devices of an entry, or its channel, and what each of them is sent.
+/// The devices of an entry, or its channel, and what each of them is sent. A list is read once and
+/// kept as it is written: what a device is sent is made when it is sent.
 package struct EntryTargets {
-  package struct Target {
-    package var position: Int
-    /// "" for a channel.
-    package var token: String
-    package var payload: [UInt8]
-  }
-
   /// Why an entry, or one device of it, cannot be sent.
   package struct Fault: Error, CustomStringConvertible {
     package var description: String
   }
 
-  /// What was found at each place of the entry's tokens.
-  package let all: [Result<Target, Fault>]
-  /// The token at each place, as far as there is one.
-  package let tokens: [String]
+  /// What one device is sent. Used again for the next one, so that it allocates nothing.
+  package struct Push {
+    /// As it is written.
+    package var token: [UInt8] = []
+    package var payload: [UInt8] = []
+    fileprivate var members: [RawJSON.Member] = []
+
+    package init() {}
+  }
+
+  private struct List {
+    var json: RawJSON
+    var elements: [Range<Int>]
+    var template: PayloadTemplate
+  }
+
+  /// nil: it is one device or channel.
+  private let list: List?
+  /// The token in each element of a list, once it was sent: what is asked first is asked again. One
+  /// that is written with escapes is not kept. Not in the list, which would be copied for each.
+  private var places: [Range<Int>?] = []
+  private let token: String
+  private let payload: String
 
   package init(_ entry: NewEntry) throws(Fault) {
-    let given = [entry.token, entry.tokens, entry.channel].count { $0 != nil }
-    guard given == 1 else {
-      throw Fault(
-        description: given == 0
-          ? "the entry has no token, tokens or channel"
-          : "the entry has more than one of token, tokens and channel")
+    payload = entry.payload
+    token = entry.token ?? ""
+    let given = (entry.token, entry.tokens, entry.channel)
+    switch given {
+    case (_?, nil, nil), (nil, nil, _?): list = nil
+    case (nil, let tokens?, nil): list = try Self.read(tokens, entry.payload)
+    case (nil, nil, nil):
+      throw Fault(description: "the entry has no token, tokens or channel")
+    default:
+      throw Fault(description: "the entry has more than one of token, tokens and channel")
     }
-    if let token = entry.token ?? entry.channel.map({ _ in "" }) {
-      tokens = [token]
-      all = [.success(Target(position: 0, token: token, payload: Array(entry.payload.utf8)))]
-      return
-    }
-    guard let list = entry.tokens else { throw Fault(description: "the entry has no token") }
-    let elements: [ArraySlice<UInt8>]
+    if let list { places = [Range<Int>?](repeating: nil, count: list.elements.count) }
+  }
+
+  private static func read(_ tokens: String, _ payload: String) throws(Fault) -> List {
+    var json = RawJSON(tokens)
+    let elements: [Range<Int>]
     do {
-      var reader = RawJSON(list)
-      elements = try reader.elements()
+      elements = try json.elements()
     } catch {
       throw Fault(description: "tokens: \(error)")
     }
@@ -43,135 +58,65 @@ package struct EntryTargets {
         description:
           "tokens: \(elements.count) of them, but 1 to \(NewEntry.mostTokens) are one entry")
     }
-    let template = PayloadTemplate(entry.payload)
-    var tokens: [String] = []
-    var all: [Result<Target, Fault>] = []
-    for (position, element) in elements.enumerated() {
-      do throws(Fault) {
-        let (token, values) = try Self.device(element)
-        tokens.append(token)
-        let payload = try template.filled(values)
-        all.append(.success(Target(position: position, token: token, payload: payload)))
-      } catch {
-        if tokens.count == position { tokens.append("") }
-        all.append(.failure(error))
-      }
-    }
-    self.tokens = tokens
-    self.all = all
+    return List(json: json, elements: elements, template: PayloadTemplate(payload))
   }
 
-  private static func device(
-    _ element: ArraySlice<UInt8>
-  ) throws(Fault) -> (String, [(name: String, value: ArraySlice<UInt8>)]) {
+  package var count: Int { list?.elements.count ?? 1 }
+  package var isList: Bool { list != nil }
+
+  /// The token at a place as it is written, as far as there is one; "" for a channel.
+  package func token(at position: Int) -> String {
+    guard let list else { return token }
+    if let place = places[position] {
+      return String(decoding: list.json.bytes[place], as: UTF8.self)
+    }
+    var members: [RawJSON.Member] = []
+    guard let place = try? Self.token(list, position, &members),
+      let text = try? list.json.text(place)
+    else { return "" }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// What the device at a place is sent.
+  package mutating func make(_ push: inout Push, at position: Int) throws(Fault) {
+    push.token.removeAll(keepingCapacity: true)
+    push.payload.removeAll(keepingCapacity: true)
+    guard let list else {
+      push.token.append(contentsOf: token.utf8)
+      push.payload.append(contentsOf: payload.utf8)
+      return
+    }
+    let place = try Self.token(list, position, &push.members)
     do {
-      if let token = try RawJSON.text(element) { return (token, []) }
-      var reader = RawJSON(String(decoding: element, as: UTF8.self))
-      let members = try reader.members()
-      guard let raw = members.last(where: { $0.name == "token" })?.value,
-        let token = try RawJSON.text(raw)
-      else { throw Fault(description: "there is no token in it") }
-      return (token, members)
-    } catch let error as Fault {
-      throw error
+      push.token.append(contentsOf: try list.json.text(place) ?? [])
     } catch {
       throw Fault(description: "\(error)")
     }
-  }
-}
-
-/// A payload with `{{name}}` where a device's own value goes: within a string as text, elsewhere as
-/// a JSON value.
-package struct PayloadTemplate {
-  private enum Piece {
-    case bytes(ArraySlice<UInt8>)
-    case value(String, isInString: Bool)
-  }
-
-  private var pieces: [Piece] = []
-
-  package init(_ text: String) {
-    let source = Array(text.utf8)
-    var start = 0
-    var index = 0
-    var isInString = false
-    while index < source.count {
-      let byte = source[index]
-      if byte == UInt8(ascii: "{"), let (name, end) = Self.name(in: source, at: index) {
-        if start < index { pieces.append(.bytes(source[start..<index])) }
-        pieces.append(.value(name, isInString: isInString))
-        (start, index) = (end, end)
-        continue
-      }
-      if byte == UInt8(ascii: "\"") { isInString.toggle() }
-      index += byte == UInt8(ascii: "\\") && isInString ? 2 : 1
+    // What has as many bytes as between its quotes has no escapes.
+    if push.token.count == place.count - 2 {
+      places[position] = place.lowerBound + 1..<place.upperBound - 1
     }
-    if start < source.count { pieces.append(.bytes(source[start...])) }
+    try list.template.fill(push.members, of: list.json, into: &push.payload)
   }
 
-  /// As in the lists of `apns send`.
-  private static func name(in text: [UInt8], at start: Int) -> (String, Int)? {
-    guard start + 4 < text.count, text[start + 1] == UInt8(ascii: "{") else { return nil }
-    let name = text[(start + 2)...].prefix {
-      switch $0 {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"),
-        UInt8(ascii: "."), 0x80...0xFF:
-        true
-      default: false
-      }
+  /// Where the token is, with its quotes. `members` gets those of the device's object; none if there
+  /// is only its token.
+  private static func token(
+    _ list: List, _ position: Int, _ members: inout [RawJSON.Member]
+  ) throws(Fault) -> Range<Int> {
+    let element = list.elements[position]
+    members.removeAll(keepingCapacity: true)
+    if list.json.isText(element) { return element }
+    do {
+      try list.json.members(of: element, into: &members)
+    } catch {
+      throw Fault(description: "\(error)")
     }
-    let end = name.endIndex
-    guard !name.isEmpty, end + 1 < text.count, text[end] == UInt8(ascii: "}"),
-      text[end + 1] == UInt8(ascii: "}")
-    else { return nil }
-    return (String(decoding: name, as: UTF8.self), end + 2)
+    guard let member = members.last(where: { list.json.isName(of: $0, Self.token) }),
+      list.json.isText(member.value)
+    else { throw Fault(description: "there is no token in it") }
+    return member.value
   }
 
-  /// What stands for a JSON value, outside all strings.
-  package var valueNames: Set<String> {
-    Set(
-      pieces.compactMap {
-        if case .value(let name, isInString: false) = $0 { name } else { nil }
-      })
-  }
-
-  /// Filled with something everywhere, to see that it is JSON.
-  package var sample: [UInt8] {
-    var out: [UInt8] = []
-    for piece in pieces {
-      switch piece {
-      case .bytes(let bytes): out += bytes
-      case .value: out += [UInt8(ascii: "0")]
-      }
-    }
-    return out
-  }
-
-  package func filled(
-    _ values: [(name: String, value: ArraySlice<UInt8>)]
-  ) throws(EntryTargets.Fault) -> [UInt8] {
-    var out: [UInt8] = []
-    for piece in pieces {
-      switch piece {
-      case .bytes(let bytes): out += bytes
-      case .value(let name, let isInString):
-        guard let raw = values.last(where: { $0.name == name })?.value else {
-          throw EntryTargets.Fault(description: "{{\(name)}} is missing")
-        }
-        switch raw.first {
-        case UInt8(ascii: "\"") where isInString: out += raw.dropFirst().dropLast()
-        case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "n"):
-          guard !isInString else {
-            throw EntryTargets.Fault(
-              description:
-                "{{\(name)}} is within a string: it has to be text, a number, true or false")
-          }
-          out += raw
-        default: out += raw
-        }
-      }
-    }
-    return out
-  }
+  private static let token = Array("token".utf8)
 }

@@ -6,9 +6,15 @@ package struct RawJSON {
     package var description: String { "\(message), at byte \(offset + 1)" }
   }
 
+  /// A member of an object, as it is written: the name with its quotes.
+  package struct Member {
+    var name: Range<Int>
+    var value: Range<Int>
+  }
+
   private static let deepest = 64
 
-  private let bytes: [UInt8]
+  let bytes: [UInt8]
   private var at = 0
 
   package init(_ text: String) { bytes = Array(text.utf8) }
@@ -43,9 +49,9 @@ package struct RawJSON {
     }
   }
 
-  /// The elements of an array, each as it is written.
-  package mutating func elements() throws(Fault) -> [ArraySlice<UInt8>] {
-    var all: [ArraySlice<UInt8>] = []
+  /// The elements of an array: where each of them is.
+  package mutating func elements() throws(Fault) -> [Range<Int>] {
+    var all: [Range<Int>] = []
     try take(UInt8(ascii: "["), "an array")
     skip()
     if peek == UInt8(ascii: "]") {
@@ -62,22 +68,65 @@ package struct RawJSON {
 
   /// The members of an object, the names as text and the values as they are written.
   package mutating func members() throws(Fault) -> [(name: String, value: ArraySlice<UInt8>)] {
-    var all: [(String, ArraySlice<UInt8>)] = []
+    var all: [Member] = []
+    try members(into: &all)
+    try end()
+    return try all.map { member throws(Fault) in
+      (String(decoding: try text(member.name) ?? [], as: UTF8.self), bytes[member.value])
+    }
+  }
+
+  /// The members of an object at a place that was read before. A fault counts from there.
+  package func members(of place: Range<Int>, into all: inout [Member]) throws(Fault) {
+    var reader = self
+    reader.at = place.lowerBound
+    do {
+      try reader.members(into: &all)
+    } catch {
+      throw Fault(offset: error.offset - place.lowerBound, message: error.message)
+    }
+  }
+
+  private mutating func members(into all: inout [Member]) throws(Fault) {
     try take(UInt8(ascii: "{"), "an object")
     skip()
     if peek == UInt8(ascii: "}") {
       at += 1
-    } else {
-      while true {
-        skip()
-        guard let name = try Self.text(try value(0)) else { throw fault("a name") }
-        try take(UInt8(ascii: ":"), "a colon")
-        all.append((name, try value(0)))
-        if try !isMore(UInt8(ascii: "}")) { break }
-      }
+      return
     }
-    try end()
-    return all
+    while true {
+      skip()
+      guard peek == UInt8(ascii: "\"") else { throw fault("a name") }
+      let name = at
+      try string()
+      let nameEnd = at
+      try take(UInt8(ascii: ":"), "a colon")
+      all.append(Member(name: name..<nameEnd, value: try value(0)))
+      if try !isMore(UInt8(ascii: "}")) { return }
+    }
+  }
+
+  /// Whether that is the member's name.
+  package func isName(of member: Member, _ name: [UInt8]) -> Bool {
+    let written = bytes[member.name.lowerBound + 1..<member.name.upperBound - 1]
+    if written.count == name.count { return written.elementsEqual(name) }
+    // It may be written with escapes, which are longer.
+    guard written.count > name.count, written.contains(UInt8(ascii: "\\")) else { return false }
+    return (try? text(member.name))??.elementsEqual(name) == true
+  }
+
+  /// Whether the value at a place is a string.
+  package func isText(_ place: Range<Int>) -> Bool {
+    !place.isEmpty && bytes[place.lowerBound] == UInt8(ascii: "\"")
+  }
+
+  /// The text of the string at a place, in UTF-8; nil if it is another value. What has no escapes is
+  /// not copied.
+  package func text(_ place: Range<Int>) throws(Fault) -> ArraySlice<UInt8>? {
+    guard isText(place) else { return nil }
+    let inner = bytes[place.lowerBound + 1..<place.upperBound - 1]
+    guard inner.contains(UInt8(ascii: "\\")) else { return inner }
+    return ArraySlice((try Self.text(bytes[place]) ?? "").utf8)
   }
 
   /// The text of a string; nil if it is another value.
@@ -154,7 +203,7 @@ package struct RawJSON {
     if at < bytes.count { throw fault("nothing more") }
   }
 
-  private mutating func value(_ depth: Int) throws(Fault) -> ArraySlice<UInt8> {
+  private mutating func value(_ depth: Int) throws(Fault) -> Range<Int> {
     skip()
     let start = at
     guard depth < Self.deepest else { throw fault("less depth") }
@@ -180,7 +229,9 @@ package struct RawJSON {
         if try !isMore(closing) { break }
       }
     default:
-      while let byte = peek, byte > 0x20, ![0x2C, 0x5D, 0x7D, 0x3A].contains(byte) { at += 1 }
+      while let byte = peek, byte > 0x20, byte != 0x2C, byte != 0x5D, byte != 0x7D, byte != 0x3A {
+        at += 1
+      }
       let word = bytes[start..<at]
       let text = String(decoding: word, as: UTF8.self)
       let isNumber =
@@ -191,17 +242,50 @@ package struct RawJSON {
         throw fault("a value")
       }
     }
-    return bytes[start..<at]
+    return start..<at
+  }
+
+  /// Whether a text can stand between quotes as it is.
+  package static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var index = 0
+    while bytes.count - index >= 8 {
+      if hasEnd(bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)) { return false }
+      index += 8
+    }
+    while index < bytes.count {
+      let byte = bytes[index]
+      if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { return false }
+      index += 1
+    }
+    return true
+  }
+
+  /// Whether one of eight bytes is a quote, a backslash or a control character: in each of them the
+  /// highest bit tells, and a borrow from a lower one only where that is one itself.
+  private static func hasEnd(_ word: UInt64) -> Bool {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    func below(_ word: UInt64, _ least: UInt64) -> UInt64 { (word &- ones &* least) & ~word }
+    let ends = below(word, 0x20) | below(word ^ (ones &* 0x22), 1) | below(word ^ (ones &* 0x5C), 1)
+    return ends & (ones &* 0x80) != 0
   }
 
   private mutating func string() throws(Fault) {
-    at += 1
-    while let byte = peek {
-      if byte < 0x20 { throw fault("no control character") }
-      at += byte == UInt8(ascii: "\\") ? 2 : 1
-      if byte == UInt8(ascii: "\"") { return }
+    var index = at + 1
+    // Most of what is read is text.
+    let last = bytes.withUnsafeBytes { bytes -> UInt8? in
+      while bytes.count - index >= 8,
+        !Self.hasEnd(bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+      { index += 8 }
+      while index < bytes.count {
+        let byte = bytes[index]
+        if byte < 0x20 { return byte }
+        index += byte == UInt8(ascii: "\\") ? 2 : 1
+        if byte == UInt8(ascii: "\"") { return byte }
+      }
+      return nil
     }
-    at = min(at, bytes.count)
-    throw fault("a closing quote")
+    at = min(index, bytes.count)
+    guard let last else { throw fault("a closing quote") }
+    guard last == UInt8(ascii: "\"") else { throw fault("no control character") }
   }
 }

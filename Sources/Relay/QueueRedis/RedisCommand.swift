@@ -82,6 +82,11 @@ enum RedisReply {
     if case .bytes(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { nil }
   }
 
+  /// nil if it is no text.
+  func withBytes<Value>(_ use: (UnsafeRawBufferPointer) throws -> Value) rethrows -> Value? {
+    if case .bytes(let bytes) = self { try bytes.withUnsafeBytes(use) } else { nil }
+  }
+
   /// nil if it is not UTF-8.
   var validText: String? {
     if case .bytes(let bytes) = self { String(validating: bytes, as: UTF8.self) } else { nil }

@@ -1,47 +1,59 @@
+import Foundation
+
 /// Entries as they are written in Redis: fields of a stream, which any client can add.
 enum RedisEntry {
-  private static let fields = [
-    "token", "tokens", "channel", "payload", "topic", "push_type", "priority", "expiry",
-    "collapse_id",
-    "deadline",
-  ]
-
-  /// An entry, and what is wrong with it. Fields that nobody knows are their writer's own.
-  static func content(of reply: [RedisReply], id: String, app: String) -> (NewEntry, String?) {
-    var found: [String: RedisReply] = [:]
-    for index in stride(from: 0, to: reply.count - 1, by: 2) {
-      if let name = reply[index].validText { found[name] = reply[index + 1] }
-    }
-    var fault: String?
-    var texts: [String: String] = [:]
-    for name in fields {
-      guard let value = found[name] else { continue }
-      guard let text = value.validText else {
-        fault = fault ?? "\(name) is no text in UTF-8"
+  /// The fields behind the id, and what is wrong with them. Fields that nobody knows are their
+  /// writer's own; of two with one name the last counts.
+  static func content(
+    from reader: inout MessagePack.Reader, id: String, app: String
+  ) throws(MessagePack.Reader.Fault) -> (NewEntry, String?) {
+    var content = NewEntry(app: app, id: id, payload: "")
+    var faults = FieldFaults()
+    var hasPayload = false
+    for _ in 0..<(try reader.list() / 2) {
+      let name = try reader.text()
+      let value = try reader.text()
+      guard let field = Field(name) else { continue }
+      let text = String(decoding: value, as: UTF8.self)
+      guard isSame(text, value) else {
+        faults.set(field, "is no text in UTF-8")
         continue
       }
+      faults.set(field, nil)
       // Clients that cannot leave a field out write it empty.
-      if !text.isEmpty { texts[name] = text }
-    }
-    func number(_ name: String) -> Int64? {
-      guard let text = texts[name] else { return nil }
-      guard let value = Int64(text) else {
-        fault = fault ?? "\(name) must be a whole number"
-        return nil
+      let given = text.isEmpty ? nil : text
+      var number: Int64? {
+        guard let given else { return nil }
+        guard let number = Int64(given) else {
+          faults.set(field, "must be a whole number")
+          return nil
+        }
+        return number
       }
-      return value
+      switch field {
+      case .token: content.token = given
+      case .tokens: content.tokens = given
+      case .channel: content.channel = given
+      case .payload:
+        content.payload = text
+        hasPayload = given != nil
+      case .topic: content.topic = given
+      case .pushType: content.pushType = given
+      case .priority: content.priority = number.flatMap { Int(exactly: $0) }
+      case .expiry: content.expiry = number
+      case .collapseID: content.collapseID = given
+      case .deadline: content.deadline = number
+      }
     }
-    var content = NewEntry(
-      app: app, id: id, token: texts["token"], tokens: texts["tokens"],
-      channel: texts["channel"], payload: texts["payload"] ?? "")
-    content.topic = texts["topic"]
-    content.pushType = texts["push_type"]
-    content.priority = number("priority").flatMap { Int(exactly: $0) }
-    content.expiry = number("expiry")
-    content.collapseID = texts["collapse_id"]
-    content.deadline = number("deadline")
-    if texts["payload"] == nil { fault = fault ?? "the entry has no payload" }
-    return (content, fault)
+    return (content, faults.first ?? (hasPayload ? nil : "the entry has no payload"))
+  }
+
+  /// False: what was no UTF-8 is another text now. Faster than to validate it first.
+  private static func isSame(_ text: String, _ bytes: UnsafeRawBufferPointer) -> Bool {
+    text.utf8.withContiguousStorageIfAvailable { own in
+      own.count == bytes.count
+        && (bytes.isEmpty || memcmp(own.baseAddress!, bytes.baseAddress!, own.count) == 0)
+    } ?? text.utf8.elementsEqual(bytes)
   }
 
   /// Names and values of an entry of a stream, as far as they are text.
@@ -53,22 +65,11 @@ enum RedisEntry {
     return found
   }
 
-  /// An outcome as `record` writes it.
-  static func outcome(of reply: [RedisReply]) -> PushOutcome {
+  /// What a record of outcomes has, as `record` writes it.
+  static func outcomes(of reply: [RedisReply]) -> [PushOutcome] {
     let fields = fields(of: reply)
-    var outcome = PushOutcome(
-      position: fields["position"].flatMap { Int($0) } ?? 0, token: fields["token"] ?? "",
-      end: fields["outcome"].flatMap { PushOutcome.End(rawValue: $0) } ?? .unknown,
-      reason: fields["reason"] ?? "")
-    outcome.httpStatus = fields["http_status"].flatMap { Int($0) } ?? 0
-    outcome.apnsID = fields["apns_id"] ?? ""
-    return outcome
-  }
-
-  /// The number of an entry in the stream, 1700000000000-1, as one number.
-  static func number(of place: String) -> Int64 {
-    let parts = place.split(separator: "-").map { Int64($0) ?? 0 }
-    return (parts.first ?? 0) << 20 | (parts.count > 1 ? parts[1] & 0xF_FFFF : 0)
+    if let list = fields["outcomes"] { return OutcomeList.read(list) }
+    return OutcomeList.outcome { fields[$0] }.map { [$0] } ?? []
   }
 
   static func add(_ entry: NewEntry, to command: inout RedisCommand) {
@@ -88,15 +89,20 @@ enum RedisEntry {
     }
   }
 
-  /// A verdict as the script `record` wants it. `ahead`: how far the clock of Redis is before ours.
-  static func add(_ verdict: Verdict, ahead: Int64, at now: Int64, to command: inout RedisCommand) {
-    command.add(verdict.id)
-    command.add(verdict.deliveries)
+  /// A verdict as the script `record` wants it. `answered`: positions that have an outcome already.
+  /// `ahead`: how far the clock of Redis is before ours.
+  static func add(
+    _ verdict: Verdict, answered: PositionSet, ahead: Int64, at now: Int64,
+    to batch: inout MessagePack.Writer
+  ) {
+    batch.addList(of: 11)
+    batch.add(verdict.id)
+    batch.add(verdict.deliveries)
     func add(_ what: String, due: Int64 = 0, isAnswered: Bool = false, story: String? = nil) {
-      command.add(what)
-      command.add(due)
-      command.add(isAnswered ? 1 : 0)
-      command.add(story.map { "\(TimeText.of(now)) \($0)" } ?? "")
+      batch.add(what)
+      batch.add(due)
+      batch.add(isAnswered ? 1 : 0)
+      batch.add(story.map { "\(TimeText.of(now)) \($0)" } ?? "")
     }
     switch verdict.next {
     case .held: add("held")
@@ -106,16 +112,106 @@ enum RedisEntry {
     case .untouched: add("untouched")
     case .dead(let story): add("dead", story: story)
     }
-    command.add(verdict.outcomes.count)
-    for outcome in verdict.outcomes {
-      command.add(outcome.position)
-      command.add(outcome.token)
-      command.add(outcome.end.rawValue)
-      command.add(outcome.reason)
-      command.add(outcome.httpStatus)
-      command.add(outcome.apnsID)
-      command.add(outcome.goneSince.map { "\($0)" } ?? "")
-      command.add(outcome.refusedSince.map { "\($0)" } ?? "")
+    var after = answered
+    for outcome in verdict.outcomes { after.insert(outcome.position) }
+    batch.add(answered.text)
+    batch.add(after.text)
+    addRecords(verdict, to: &batch)
+    addDevices(verdict, { $0.goneSince }, to: &batch)
+    addDevices(verdict, { $0.refusedSince }, to: &batch)
+  }
+
+  /// An entry of one notification has a record with its outcome; one of a list has all of them in one.
+  private static func addRecords(_ verdict: Verdict, to batch: inout MessagePack.Writer) {
+    guard verdict.isList else {
+      batch.addList(of: verdict.outcomes.count)
+      for outcome in verdict.outcomes {
+        batch.addList(of: 6)
+        batch.add(outcome.position)
+        batch.add(outcome.token)
+        batch.add(outcome.end.rawValue)
+        batch.add(outcome.reason)
+        batch.add(outcome.httpStatus)
+        batch.add(outcome.apnsID)
+      }
+      return
     }
+    guard !verdict.outcomes.isEmpty else { return batch.addList(of: 0) }
+    batch.addList(of: 1)
+    batch.addList(of: 1)
+    OutcomeList.json(verdict.outcomes).withUnsafeBufferPointer { batch.add($0) }
+  }
+
+  private static func addDevices(
+    _ verdict: Verdict, _ since: (PushOutcome) -> Int64?, to batch: inout MessagePack.Writer
+  ) {
+    var count = 0
+    for outcome in verdict.outcomes where since(outcome) != nil { count += 1 }
+    batch.addList(of: 2 * count)
+    guard count > 0 else { return }
+    for outcome in verdict.outcomes {
+      guard let time = since(outcome) else { continue }
+      batch.add(outcome.token)
+      batch.add(time)
+    }
+  }
+}
+
+/// The fields of an entry that a producer fills in.
+private enum Field: CaseIterable {
+  case token, tokens, channel, payload, topic, pushType, priority, expiry, collapseID, deadline
+
+  var name: StaticString {
+    switch self {
+    case .token: "token"
+    case .tokens: "tokens"
+    case .channel: "channel"
+    case .payload: "payload"
+    case .topic: "topic"
+    case .pushType: "push_type"
+    case .priority: "priority"
+    case .expiry: "expiry"
+    case .collapseID: "collapse_id"
+    case .deadline: "deadline"
+    }
+  }
+
+  /// nil: it is none of them.
+  init?(_ name: UnsafeRawBufferPointer) {
+    func isOwn(_ field: Field) -> Bool {
+      name.count == field.name.utf8CodeUnitCount
+        && memcmp(name.baseAddress!, field.name.utf8Start, name.count) == 0
+    }
+    // Few have the same length: each name is compared once.
+    let found: Field? =
+      switch name.count {
+      case 5: isOwn(.token) ? .token : .topic
+      case 6: isOwn(.tokens) ? .tokens : .expiry
+      case 7: isOwn(.channel) ? .channel : .payload
+      case 8: isOwn(.priority) ? .priority : .deadline
+      case 9: .pushType
+      case 11: .collapseID
+      default: nil
+      }
+    guard let found, isOwn(found) else { return nil }
+    self = found
+  }
+}
+
+/// What is wrong with which field; the first one is said.
+private struct FieldFaults {
+  private var all: [(field: Field, words: String)] = []
+
+  /// nil: there is nothing wrong with what came last.
+  mutating func set(_ field: Field, _ words: String?) {
+    if !all.isEmpty { all.removeAll { $0.field == field } }
+    if let words { all.append((field, words)) }
+  }
+
+  /// In the order of the fields, not in that in which they were written.
+  var first: String? {
+    Field.allCases.lazy.compactMap { field in
+      all.first { $0.field == field }.map { "\(field.name) \($0.words)" }
+    }.first
   }
 }

@@ -4,9 +4,17 @@ import Synchronization
 /// The queue in Redis Streams, for relays and producers on any number of machines. Each change is a
 /// script, which Redis runs as a whole.
 package final class RedisQueue: QueueEngine {
+  /// An entry that a worker has.
+  private struct Held {
+    var place: StreamPlace
+    /// Those that have an outcome in Redis, as far as this relay knows.
+    var answered: PositionSet
+  }
+
   private struct Seats {
-    /// The ids that each worker has, by their bytes: to Swift é is é however it is written.
-    var ids: [WorkerSeat: Set<[UInt8]>] = [:]
+    /// By their numbers here, which are given out one after the other.
+    var held: [WorkerSeat: [Int64: Held]] = [:]
+    var numbers: Int64 = 0
     /// Workers that may have been given entries by an answer that was lost.
     var doubtful: Set<WorkerSeat> = []
     /// How many losses of connections there were when Redis and worker last agreed on what it has. A
@@ -108,7 +116,7 @@ package final class RedisQueue: QueueEngine {
 
   private func forget(_ seat: WorkerSeat) {
     seats.withLock {
-      $0.ids[seat] = nil
+      $0.held[seat] = nil
       $0.doubtful.remove(seat)
       $0.losses[seat] = nil
     }
@@ -173,34 +181,57 @@ package final class RedisQueue: QueueEngine {
       _ = seats.withLock { $0.doubtful.insert(seat) }
       throw error
     }
-    let entries = try reply.list.map { try entry($0, app: seat.app) }
+    var (places, entries) = ([StreamPlace](), [Entry]())
+    guard try reply.withBytes({ try read($0, app: seat.app, &places, &entries) }) != nil else {
+      throw strange("claim")
+    }
     guard !entries.isEmpty else { return [] }
     seats.withLock { seats in
-      for entry in entries { seats.ids[seat, default: []].insert(Array(entry.content.id.utf8)) }
+      var held = seats.held.removeValue(forKey: seat) ?? [:]
+      for index in entries.indices {
+        seats.numbers += 1
+        entries[index].number = seats.numbers
+        held[seats.numbers] = Held(place: places[index], answered: entries[index].answered)
+      }
+      seats.held[seat] = held
     }
     return entries
   }
 
   private func reconcile(_ seat: WorkerSeat) throws {
-    let ids = seats.withLock { $0.ids[seat] ?? [] }
+    let places = seats.withLock { $0.held[seat]?.values.map(\.place) ?? [] }
     _ = try run(.reconcile, app: seat.app) {
       $0.add(seat.number)
-      for id in ids { $0.add(String(decoding: id, as: UTF8.self)) }
+      for place in places { $0.add(place.text) }
     }
     _ = seats.withLock { $0.doubtful.remove(seat) }
   }
 
-  private func entry(_ reply: RedisReply, app: String) throws -> Entry {
-    let parts = reply.list
-    guard parts.count == 7, let place = parts[0].text, let id = parts[1].text,
-      let deliveries = parts[2].number, let answers = parts[3].number,
-      let answered = parts[4].text, let idFault = parts[5].text
-    else { throw strange("claim") }
-    let (content, fault) = RedisEntry.content(of: parts[6].list, id: id, app: app)
-    return Entry(
-      number: RedisEntry.number(of: place), content: content, deliveries: Int(deliveries),
-      answers: Int(answers), answered: Set(answered.split(separator: ",").compactMap { Int($0) }),
-      fault: idFault.isEmpty ? fault : idFault)
+  private func read(
+    _ answer: UnsafeRawBufferPointer, app: String, _ places: inout [StreamPlace],
+    _ entries: inout [Entry]
+  ) throws {
+    do {
+      var reader = MessagePack.Reader(answer)
+      for _ in 0..<(try reader.list()) {
+        guard try reader.list() == 7, let place = StreamPlace(try reader.text()) else {
+          throw MessagePack.Reader.Fault()
+        }
+        let id = String(decoding: try reader.text(), as: UTF8.self)
+        let (deliveries, answers) = (try reader.number(), try reader.number())
+        let answered = PositionSet(text: String(decoding: try reader.text(), as: UTF8.self))
+        let idFault = try reader.text()
+        let (content, fault) = try RedisEntry.content(from: &reader, id: id, app: app)
+        places.append(place)
+        entries.append(
+          Entry(
+            number: 0, content: content, deliveries: Int(deliveries), answers: Int(answers),
+            answered: answered,
+            fault: idFault.isEmpty ? fault : String(decoding: idFault, as: UTF8.self)))
+      }
+    } catch is MessagePack.Reader.Fault {
+      throw strange("claim")
+    }
   }
 
   package func enqueue(_ entries: [NewEntry], at now: Int64) throws -> Int {
@@ -228,7 +259,7 @@ package final class RedisQueue: QueueEngine {
       let (entry, outcome) = (RedisEntry.fields(of: parts[1].list), parts[2].list)
       var known = KnownEntry(target: entry["token"] ?? entry["channel"])
       if !outcome.isEmpty {
-        known.outcome = RedisEntry.outcome(of: outcome)
+        known.outcome = RedisEntry.outcomes(of: outcome).first
         if known.outcome?.httpStatus == 410 {
           known.outcome?.goneSince = parts[3].text.flatMap { Double($0) }.map { Int64($0) }
         }
@@ -241,16 +272,48 @@ package final class RedisQueue: QueueEngine {
   // MARK: Outcomes
 
   package func record(_ verdicts: [Verdict], by seat: WorkerSeat, at now: Int64) throws {
-    guard !verdicts.isEmpty else { return }
     let ahead = try shared(0)
-    _ = try run(.record, app: seat.app) { command in
-      command.add(seat.number)
-      command.add(now)
-      for verdict in verdicts { RedisEntry.add(verdict, ahead: ahead, at: now, to: &command) }
+    var rest = verdicts
+    var known: [PositionSet] = seats.withLock { seats in
+      let held = seats.held[seat] ?? [:]
+      return rest.map { held[$0.number]?.answered ?? [] }
+    }
+    while !rest.isEmpty {
+      var batch = MessagePack.Writer()
+      batch.addList(of: rest.count)
+      for (verdict, answered) in zip(rest, known) {
+        RedisEntry.add(verdict, answered: answered, ahead: ahead, at: now, to: &batch)
+      }
+      let behind = try run(.record, app: seat.app) { command in
+        command.add(seat.number)
+        command.add(now)
+        command.add(batch.bytes)
+      }.list
+      // Others have recorded some of these: what is left is recorded by itself.
+      var again: [Verdict] = []
+      known.removeAll()
+      for index in stride(from: 0, to: behind.count - 1, by: 2) {
+        guard let place = behind[index].number, rest.indices.contains(Int(place) - 1),
+          let positions = behind[index + 1].text
+        else { throw strange("record") }
+        var verdict = rest[Int(place) - 1]
+        let answered = PositionSet(text: positions)
+        verdict.outcomes.removeAll { answered.contains($0.position) }
+        again.append(verdict)
+        known.append(answered)
+      }
+      rest = again
     }
     seats.withLock { seats in
-      for verdict in verdicts where verdict.next != .held {
-        seats.ids[seat]?.remove(Array(verdict.id.utf8))
+      guard var held = seats.held.removeValue(forKey: seat) else { return }
+      defer { seats.held[seat] = held }
+      for verdict in verdicts {
+        if verdict.next != .held {
+          held[verdict.number] = nil
+        } else if var one = held[verdict.number] {
+          for outcome in verdict.outcomes { one.answered.insert(outcome.position) }
+          held[verdict.number] = one
+        }
       }
     }
   }

@@ -82,16 +82,28 @@ extension RedisQueue {
   }
 
   package func lastAnswers(app: String, most: Int) throws -> [RecordedAnswer] {
-    try ask([RedisCommand("XREVRANGE", key("out", app), "+", "-", "COUNT", "\(most)")])[0].list
-      .reversed().compactMap { entry in
-        guard entry.list.count == 2 else { return nil }
-        let fields = RedisEntry.fields(of: entry.list[1].list)
-        guard let status = fields["http_status"].flatMap({ Int($0) }), status > 0 else {
-          return nil
+    // A part at a time: a record may have a thousand outcomes. And not farther back than it is worth.
+    var answers: [RecordedAnswer] = []
+    var (end, seen) = ("+", 0)
+    while answers.count < most, seen < 20 * most {
+      let records = try ask([
+        RedisCommand("XREVRANGE", key("out", app), end, "-", "COUNT", "\(Self.recordsAtOnce)")
+      ])[0].list
+      for record in records where record.list.count == 2 && answers.count < most {
+        for outcome in RedisEntry.outcomes(of: record.list[1].list).reversed()
+        where outcome.httpStatus > 0 {
+          answers.append(RecordedAnswer(httpStatus: outcome.httpStatus, reason: outcome.reason))
         }
-        return RecordedAnswer(httpStatus: status, reason: fields["reason"] ?? "")
       }
+      guard records.count == Self.recordsAtOnce, let last = records.last?.list.first?.text else {
+        break
+      }
+      (end, seen) = ("(\(last)", seen + records.count)
+    }
+    return answers.prefix(most).reversed()
   }
+
+  private static let recordsAtOnce = 100
 
   package func note(_ name: String, app: String) throws -> String? {
     try ask([RedisCommand("HGET", key("notes", app), name)])[0].text

@@ -26,20 +26,18 @@ struct RedisScript: Sendable {
   /// What all scripts begin with.
   ///
   /// `ids` has a text for each id: `owner|last|positions`. The owner is the stream's number of its
-  /// entry, or "." once all is done; last is the number of its last outcome; positions have an
-  /// outcome, each with a comma on both sides.
+  /// entry, or "." once all is done; last is the number of its last record in `out`; positions have
+  /// an outcome, as the relays write them (`PositionSet`).
   private static let start = #"""
     local input, out, gone, dead, later, ids, stories, answers, workers, readers, seats, bad,
       feedback, notes = unpack(KEYS)
     local call = redis.call
 
+    local function split(text) return string.match(text, '^([^|]*)|([^|]*)|(.*)$') end
+
     local function known(id)
       local text = call('HGET', ids, id)
-      if text then return string.match(text, '^([^|]*)|([^|]*)|(.*)$') end
-    end
-
-    local function know(id, owner, last, positions)
-      call('HSET', ids, id, owner .. '|' .. last .. '|' .. positions)
+      if text then return split(text) end
     end
 
     -- The group, of which each worker is a consumer. The consumer "waiting" has what was claimed
@@ -127,16 +125,13 @@ struct RedisScript: Sendable {
     """#)
 
   /// What a worker was given and never got: it goes back, as if it had not been claimed.
-  /// ARGV: seat, and the ids that it has.
+  /// ARGV: seat, and the numbers of the entries that it has.
   static let reconcile = RedisScript(
     #"""
     if call('HEXISTS', workers, ARGV[1]) == 0 then return 0 end
     ensure_group()
     local has = {}
-    for index = 2, #ARGV do
-      local owner = known(ARGV[index])
-      if owner then has[owner] = true end
-    end
+    for index = 2, #ARGV do has[ARGV[index]] = true end
     local count, from = 0, '-'
     while true do
       local held = call('XPENDING', input, 'relay', from, '+', 500, ARGV[1])
@@ -159,7 +154,7 @@ struct RedisScript: Sendable {
       local id, size = ARGV[at], tonumber(ARGV[at + 1])
       if call('HEXISTS', ids, id) == 0 then
         local entry = call('XADD', input, '*', unpack(ARGV, at + 2, at + 1 + size))
-        know(id, entry, '', '')
+        call('HSET', ids, id, entry .. '||')
         count = count + 1
       end
       at = at + 2 + size

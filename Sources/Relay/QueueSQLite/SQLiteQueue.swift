@@ -194,11 +194,11 @@ package final class SQLiteQueue: QueueEngine {
         try take.run()
         entries[index].deliveries += 1
         guard entries[index].content.tokens != nil else { continue }
-        entries[index].answered = try Set(
-          Int.fetchAll(
-            database.cachedStatement(
-              sql: "SELECT position FROM outcomes WHERE app = ? AND id = ?"),
-            arguments: [seat.app, entries[index].content.id]))
+        var positions = try HotStatement(
+          database, "SELECT position FROM outcomes WHERE app = ? AND id = ?")
+        positions.bind(seat.app)
+        positions.bind(entries[index].content.id)
+        while try positions.step() { entries[index].answered.insert(Int(positions.int(0))) }
       }
       return entries
     }

@@ -55,7 +55,7 @@ struct TokenJudge {
 
   /// Takes note of an answer, and says in it whether its token is remembered.
   mutating func judge(_ answer: inout Answer, at now: Int64) {
-    guard answer.httpStatus > 0, !answer.flight.token.isEmpty else { return }
+    guard answer.httpStatus > 0, answer.held.entry.content.channel == nil else { return }
     let isBad = answer.httpStatus == 400 && Self.badCodes.contains(answer.code)
     let hadAccepted = guarding.hasAccepted
     guarding.count(isBad: isBad, isAccepted: answer.httpStatus == 200)
@@ -63,7 +63,7 @@ struct TokenJudge {
     if answer.httpStatus == 410 {
       answer.refusedSince = answer.goneSince ?? now / 1000
     } else if isBad, pending.count < Self.mostPending {
-      let device = GoneToken(token: answer.flight.token, since: now / 1000)
+      let device = GoneToken(token: answer.token, since: now / 1000)
       pending.append((device, now + waitMS))
     }
     look(at: now)

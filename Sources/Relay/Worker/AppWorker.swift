@@ -185,23 +185,20 @@ package final class AppWorker: @unchecked Sendable {
   private func claim(_ now: Int64) {
     guard hasRoom, now >= nextClaim, recordAfter <= now else { return }
     do {
-      let entries = try queue.claim(seat, room: app.limits.window - inHand, at: RelayClock.now)
+      var entries = try queue.claim(seat, room: app.limits.window - inHand, at: RelayClock.now)
       nextClaim = entries.isEmpty ? now + Int64(settings.pollMS) : now
-      for entry in entries { take(entry) }
+      // Each is moved and not copied, which would count references of all its texts.
+      entries.reverse()
+      while let entry = entries.popLast() { take(entry) }
     } catch {
       trouble("the queue: \(error)")
       nextClaim = now + 1000
     }
   }
 
-  private func take(_ entry: Entry) {
+  private func take(_ entry: consuming Entry) {
     figures.claimed += 1
-    let held: HeldEntry
-    do {
-      held = try HeldEntry(entry)
-    } catch {
-      held = HeldEntry(unreadable: entry, because: error.description)
-    }
+    let held = HeldEntry(entry)
     inHand += held.open + held.fresh.count
     if rules.refuses(held, now: RelayClock.now) || held.open == 0 {
       settle(held)
@@ -228,31 +225,24 @@ package final class AppWorker: @unchecked Sendable {
 
   /// False if the session has no room for all of it.
   private func sendOn(_ held: HeldEntry) -> Bool {
-    while held.cursor < held.targets.count {
+    while held.cursor < held.count {
       let position = held.cursor
       guard held.isOpen(position) else {
         held.cursor += 1
         continue
       }
-      switch held.targets[position] {
-      case .failure(let fault):
-        held.end(
-          PushOutcome(
-            position: position, token: held.tokens[position], end: .refused,
-            reason: fault.description))
-      case .success(let target):
-        do {
-          switch try session.send(held.entry.content, target, replacing: app.replace, held) {
-          case .taken: held.inFlight += 1
-          case .full: return false
-          case .refused(let reason):
-            held.end(
-              PushOutcome(position: position, token: target.token, end: .refused, reason: reason))
-          }
-        } catch {
-          note(error)
-          return false
+      do {
+        switch try session.send(held, at: position, replacing: app.replace) {
+        case .taken: held.inFlight += 1
+        case .full: return false
+        case .refused(let reason):
+          held.end(
+            PushOutcome(
+              position: position, token: held.token(at: position), end: .refused, reason: reason))
         }
+      } catch {
+        note(error)
+        return false
       }
       held.cursor += 1
     }
@@ -273,7 +263,7 @@ package final class AppWorker: @unchecked Sendable {
     while var answer = session.next() {
       judge?.judge(&answer, at: RelayClock.now)
       rules.take(answer)
-      settle(answer.flight.held)
+      settle(answer.held)
       if answer.httpStatus == 403 {
         trouble("the service refuses the provider: \(answer.reason)")
       } else if answer.httpStatus > 0, recordAfter == 0 {

@@ -1,8 +1,13 @@
 /// An entry while a worker has it: what was sent, what came back, and what becomes of it.
 final class HeldEntry {
   let entry: Entry
-  let targets: [Result<EntryTargets.Target, EntryTargets.Fault>]
-  let tokens: [String]
+  /// nil: the entry cannot be read.
+  var targets: EntryTargets?
+  let count: Int
+  /// 0: it does not say; nil: there is none of that name.
+  let pushType: UInt8?
+  /// The id is a UUID, and that of its only notification.
+  let hasUUID: Bool
   /// The next place to be sent; the places before it are sent, or have their outcome.
   var cursor = 0
   var inFlight = 0
@@ -18,56 +23,62 @@ final class HeldEntry {
   var next: Verdict.Next?
   /// Whether the worker has it among those to be recorded.
   var isChanged = false
-  private var isDone: [Bool]
+  private var done: PositionSet
   /// How many notifications of it have no outcome yet.
   private(set) var open: Int
 
-  init(_ entry: Entry) throws(EntryTargets.Fault) {
-    self.entry = entry
-    if let fault = entry.fault { throw EntryTargets.Fault(description: fault) }
-    let targets = try EntryTargets(entry.content)
-    self.targets = targets.all
-    tokens = targets.tokens
-    isDone = [Bool](repeating: false, count: tokens.count)
-    open = tokens.count
-    for position in entry.answered where isDone.indices.contains(position) {
-      isDone[position] = true
-      open -= 1
+  /// One that cannot be read has one outcome, and is finished.
+  init(_ entry: consuming Entry) {
+    pushType = entry.content.pushType.map { ServiceSession.pushTypes[$0] } ?? 0
+    let fault: String
+    do throws(EntryTargets.Fault) {
+      if let fault = entry.fault { throw EntryTargets.Fault(description: fault) }
+      let targets = try EntryTargets(entry.content)
+      self.targets = targets
+      count = targets.count
+      hasUUID = !targets.isList && ServiceSession.isUUID(entry.content.id)
+      done = entry.answered
+      open = count - done.count(below: count)
+      self.entry = entry
+      return
+    } catch {
+      fault = error.description
     }
-  }
-
-  /// An entry that cannot be read: it has one outcome.
-  init(unreadable entry: Entry, because reason: String) {
-    self.entry = entry
-    targets = []
-    tokens = []
-    isDone = []
+    targets = nil
+    count = 0
+    hasUUID = false
+    done = []
     open = 0
     fresh = [
-      PushOutcome(position: 0, token: entry.content.token ?? "", end: .refused, reason: reason)
+      PushOutcome(position: 0, token: entry.content.token ?? "", end: .refused, reason: fault)
     ]
     next = .finished
+    self.entry = entry
   }
 
-  func isOpen(_ position: Int) -> Bool { !isDone[position] }
+  func isOpen(_ position: Int) -> Bool { !done.contains(position) }
+
+  /// As it is written; "" where there is none.
+  func token(at position: Int) -> String { targets?.token(at: position) ?? "" }
 
   func end(_ outcome: PushOutcome) {
-    guard !isDone[outcome.position] else { return }
-    isDone[outcome.position] = true
+    guard !done.contains(outcome.position) else { return }
+    done.insert(outcome.position)
     open -= 1
     fresh.append(outcome)
   }
 
   /// All that have no outcome get this one.
   func endRest(_ end: PushOutcome.End, because reason: String) {
-    for position in isDone.indices where !isDone[position] {
-      self.end(PushOutcome(position: position, token: tokens[position], end: end, reason: reason))
+    for position in 0..<count where !done.contains(position) {
+      self.end(
+        PushOutcome(position: position, token: token(at: position), end: end, reason: reason))
     }
   }
 
   /// Decides what becomes of it, once nothing is in flight.
   func settle(_ rules: DeliveryRules, now: Int64) {
-    guard next == nil, inFlight == 0, cursor >= targets.count || isCut else { return }
+    guard next == nil, inFlight == 0, cursor >= count || isCut else { return }
     if open == 0 {
       next = .finished
     } else if let laterS {
@@ -103,11 +114,10 @@ struct DeliveryRules {
 
   /// Takes an answer into its entry.
   func take(_ answer: Answer) {
-    let held = answer.flight.held
+    let held = answer.held
     held.inFlight -= 1
     var outcome = PushOutcome(
-      position: answer.flight.position, token: answer.flight.token, end: .accepted,
-      reason: answer.reason)
+      position: answer.position, token: answer.token, end: .accepted, reason: answer.reason)
     outcome.httpStatus = answer.httpStatus
     outcome.apnsID = answer.apnsID
     outcome.goneSince = answer.goneSince

@@ -2,24 +2,13 @@ import APNSLibrary
 import CAPNS
 import Glibc
 
-/// A notification between its sending and its outcome.
-final class Flight {
-  let held: HeldEntry
-  let position: Int
-  let token: String
-
-  init(_ held: HeldEntry, _ position: Int, _ token: String) {
-    self.held = held
-    self.position = position
-    self.token = token
-  }
-}
-
 /// How the service, or the library, answered.
 struct Answer {
   enum Kind { case accepted, rejected, unknown }
 
-  var flight: Flight
+  var held: HeldEntry
+  /// Its place in the entry's tokens.
+  var position: Int
   var kind: Kind
   var reason = ""
   var httpStatus = 0
@@ -31,6 +20,37 @@ struct Answer {
   var code = apns_reason_t(rawValue: 0)
   /// The token is remembered as refused, and told as feedback with this time.
   var refusedSince: Int64?
+
+  init(_ held: HeldEntry, _ position: Int, _ kind: Kind) {
+    self.held = held
+    self.position = position
+    self.kind = kind
+  }
+
+  var token: String { held.token(at: position) }
+}
+
+/// Notifications between their sending and their outcome. The library gets a number for each, which
+/// is used again.
+private struct Flights {
+  private var all: [(held: HeldEntry, position: Int)?] = []
+  private var free: [Int] = []
+
+  mutating func add(_ held: HeldEntry, _ position: Int) -> Int {
+    guard let number = free.popLast() else {
+      all.append((held, position))
+      return all.count
+    }
+    all[number - 1] = (held, position)
+    return number
+  }
+
+  mutating func take(_ number: Int) -> (held: HeldEntry, position: Int)? {
+    guard all.indices.contains(number - 1), let flight = all[number - 1] else { return nil }
+    all[number - 1] = nil
+    free.append(number)
+    return flight
+  }
 }
 
 /// The library's session in an event loop: no call waits.
@@ -48,6 +68,8 @@ final class ServiceSession {
   /// The session asks them for tokens as long as it lives: the first ones too, whose connections
   /// may not be closed yet.
   private var credentials: [RelayCredentials]
+  private var flights = Flights()
+  private var push = EntryTargets.Push()
   let descriptor: CInt
 
   init(_ app: AppConfiguration, _ credentials: RelayCredentials, log: SessionLines?) throws {
@@ -91,45 +113,44 @@ final class ServiceSession {
 
   func connect() throws(LibraryError) { try calling { apns_session_connect(handle, $0) } }
 
-  func send(_ entry: NewEntry, _ target: EntryTargets.Target, replacing: Bool, _ held: HeldEntry)
-    throws(LibraryError) -> Taking
-  {
-    var token: [UInt8] = []
-    if entry.channel == nil {
-      do {
-        token = try DeviceToken.hex(Array(target.token.utf8))
-      } catch {
-        return .refused(error.message)
-      }
+  /// Sends what the entry has at this place.
+  func send(_ held: HeldEntry, at position: Int, replacing: Bool) throws(LibraryError) -> Taking {
+    do throws(EntryTargets.Fault) {
+      try held.targets?.make(&push, at: position)
+    } catch {
+      return .refused(error.description)
     }
-    var notification = apns_notification_t()
-    notification.size = MemoryLayout<apns_notification_t>.size
-    notification.expiry = entry.expiry.map { $0 == 0 ? Int64(APNS_EXPIRY_ONCE) : $0 } ?? 0
-    notification.priority = UInt8(clamping: entry.priority ?? 0)
-    if let name = entry.pushType {
-      guard let type = Self.pushTypes[name] else {
-        return .refused("there is no push type '\(name)'")
-      }
-      notification.push_type = type
+    guard let type = held.pushType else {
+      return .refused("there is no push type '\(held.entry.content.pushType ?? "")'")
     }
-    let flight = Unmanaged.passRetained(Flight(held, target.position, target.token))
-    notification.user_data = flight.toOpaque()
-    notification.token_length = token.count
-    notification.payload_length = target.payload.count
+    let replaced = replacing && held.entry.content.channel == nil
     // A broadcast replaces nothing.
-    let collapse = entry.collapseID ?? (replacing && entry.channel == nil ? entry.id : nil)
-    let identifier = entry.tokens == nil && Self.isUUID(entry.id) ? entry.id : nil
-    let error = token.withUnsafeBytes { token in
-      target.payload.withUnsafeBytes { payload in
-        notification.token = token.isEmpty ? nil : token.baseAddress
+    let collapse = held.entry.content.collapseID ?? (replaced ? held.entry.content.id : nil)
+    let identifier = held.hasUUID ? held.entry.content.id : nil
+    let number = flights.add(held, position)
+    let error = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: DeviceToken.longest) {
+      token -> LibraryError? in
+      var notification = apns_notification_t()
+      notification.size = MemoryLayout<apns_notification_t>.size
+      if held.entry.content.channel == nil {
+        if let error = readToken(into: token, &notification.token_length) { return error }
+        notification.token = UnsafeRawPointer(token.baseAddress)
+      }
+      notification.expiry =
+        held.entry.content.expiry.map { $0 == 0 ? Int64(APNS_EXPIRY_ONCE) : $0 } ?? 0
+      notification.priority = UInt8(clamping: held.entry.content.priority ?? 0)
+      notification.push_type = type
+      notification.user_data = UnsafeMutableRawPointer(bitPattern: number)
+      notification.payload_length = push.payload.count
+      return push.payload.withUnsafeBytes { payload in
         notification.payload = payload.baseAddress
-        return Self.lend(entry.topic) {
+        return Self.lend(held.entry.content.topic) {
           notification.topic = $0
           return Self.lend(collapse) {
             notification.collapse_id = $0
             return Self.lend(identifier) {
               notification.apns_id = $0
-              return Self.lend(entry.channel) {
+              return Self.lend(held.entry.content.channel) {
                 notification.channel_id = $0
                 return libraryError {
                   apns_session_send(handle, &notification, APNS_SEND_MORE, nil, $0)
@@ -141,11 +162,23 @@ final class ServiceSession {
       }
     }
     guard let error else { return .taken }
-    flight.release()
+    _ = flights.take(number)
     switch error.status {
     case APNS_ERR_AGAIN, APNS_ERR_FULL: return .full
     case APNS_ERR_ARGUMENT: return .refused(error.message)
     default: throw error
+    }
+  }
+
+  private func readToken(
+    into token: UnsafeMutableBufferPointer<UInt8>, _ length: inout Int
+  ) -> LibraryError? {
+    push.token.withUnsafeBytes { text in
+      libraryError {
+        apns_token_from_hex(
+          text.baseAddress?.assumingMemoryBound(to: CChar.self), text.count, token.baseAddress,
+          token.count, &length, $0)
+      }
     }
   }
 
@@ -168,11 +201,10 @@ final class ServiceSession {
   func next() -> Answer? {
     var event = apns_event_t()
     event.size = MemoryLayout<apns_event_t>.size
-    guard libraryError({ apns_session_next_event(handle, &event, 0, $0) }) == nil,
-      let data = event.user_data
+    guard apns_session_next_event(handle, &event, 0, nil) == APNS_OK,
+      let flight = flights.take(Int(bitPattern: event.user_data))
     else { return nil }
-    let flight = Unmanaged<Flight>.fromOpaque(data).takeRetainedValue()
-    var answer = Answer(flight: flight, kind: .accepted)
+    var answer = Answer(flight.held, flight.position, .accepted)
     answer.httpStatus = Int(event.http_status)
     answer.retryAfterS = Int(event.retry_after_s)
     answer.apnsID = event.apns_id.0 == 0 ? "" : text(of: &event.apns_id)
@@ -205,7 +237,7 @@ final class ServiceSession {
   /// Its statistics in Prometheus' text format.
   var metrics: String { SessionMetrics.text(of: handle) }
 
-  private static let pushTypes = Dictionary(
+  static let pushTypes = Dictionary(
     uniqueKeysWithValues: (1...UInt8(APNS_PUSH_TYPE_CONTROLS.rawValue)).map {
       (String(cString: apns_push_type_text(apns_push_type_t(rawValue: UInt32($0)))), $0)
     })
@@ -213,12 +245,20 @@ final class ServiceSession {
   static func knows(pushType name: String) -> Bool { pushTypes[name] != nil }
 
   static func isUUID(_ text: String) -> Bool {
-    let bytes = text.utf8
-    guard bytes.count == 36 else { return false }
-    return zip(0..., bytes).allSatisfy { place, byte in
-      [8, 13, 18, 23].contains(place)
-        ? byte == UInt8(ascii: "-")
-        : (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte | 0x20)
+    text.utf8.count == 36
+      && (text.utf8.withContiguousStorageIfAvailable { isUUID($0) } ?? isUUID(Array(text.utf8)))
+  }
+
+  private static func isUUID(_ bytes: some RandomAccessCollection<UInt8>) -> Bool {
+    var place = 0
+    for byte in bytes {
+      switch place {
+      case 8, 13, 18, 23: if byte != UInt8(ascii: "-") { return false }
+      default:
+        guard byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 6 else { return false }
+      }
+      place &+= 1
     }
+    return place == 36
   }
 }

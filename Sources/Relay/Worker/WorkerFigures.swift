@@ -28,10 +28,17 @@ package struct WorkerFigures: Sendable {
   package init() {}
 
   mutating func count(_ verdict: Verdict) {
+    // Most of them end alike, so what is counted by hash is counted for many at once.
+    var (end, count) = (PushOutcome.End.accepted, 0)
     for outcome in verdict.outcomes {
-      outcomes[outcome.end, default: 0] += 1
+      if outcome.end != end {
+        if count > 0 { outcomes[end, default: 0] += count }
+        (end, count) = (outcome.end, 0)
+      }
+      count += 1
       if outcome.end == .rejected { reasons[outcome.reason, default: 0] += 1 }
     }
+    if count > 0 { outcomes[end, default: 0] += count }
     switch verdict.next {
     case .later(_, true, _): putOff += 1
     case .later(_, false, _): again += 1

@@ -1,0 +1,26 @@
+/// The number of an entry in a stream, such as 1700000000000-1.
+struct StreamPlace: Hashable {
+  private var time: UInt64
+  private var count: UInt64
+
+  /// nil: it is no such number.
+  init?(_ text: UnsafeRawBufferPointer) {
+    (time, count) = (0, 0)
+    var isBehind = false
+    for byte in text {
+      if byte == UInt8(ascii: "-"), !isBehind {
+        isBehind = true
+        continue
+      }
+      guard (0x30...0x39).contains(byte) else { return nil }
+      let part = isBehind ? count : time
+      let (tenfold, isOver) = part.multipliedReportingOverflow(by: 10)
+      let (sum, isOverToo) = tenfold.addingReportingOverflow(UInt64(byte - 0x30))
+      guard !isOver, !isOverToo else { return nil }
+      if isBehind { count = sum } else { time = sum }
+    }
+    guard isBehind else { return nil }
+  }
+
+  var text: String { "\(time)-\(count)" }
+}
