@@ -180,10 +180,10 @@ class RedisQueue:
         return [dict(zip(fields[::2], fields[1::2])) for _, fields in self.ask("XRANGE", f"apns:{{{app}}}:{name}", "-", "+")]
 
     def results(self):
-        """Of each notification its outcome: a record of "out" has that of one, or those of a list."""
+        """Of each notification its outcome: a record of "out" has many."""
         for record in self.stream("out"):
-            for one in json.loads(record["outcomes"]) if "outcomes" in record else [record]:
-                yield {"id": record["id"], "deliveries": record["deliveries"], "at": record["at"]} | one
+            for one in json.loads(record["outcomes"]):
+                yield {"at": record["at"]} | one
 
     def is_empty(self):
         return self.ask("XLEN", "apns:{shop}:in") == 0
@@ -209,7 +209,9 @@ class RedisQueue:
         with contextlib.closing(Client(self.server.path)) as client:
             *_, streams = client.all(
                 [["MULTI"], ["XRANGE", "apns:{shop}:in", "-", "+"], ["XRANGE", "apns:{shop}:out", "-", "+"], ["EXEC"]])
-        return {fields[fields.index("id") + 1] for stream in streams for _, fields in stream}
+        waiting, done = streams
+        return {fields[fields.index("id") + 1] for _, fields in waiting} | {
+            one["id"] for _, fields in done for one in json.loads(fields[fields.index("outcomes") + 1])}
 
     def counts(self):
         return dict(collections.Counter(one["outcome"] for one in self.results()))

@@ -90,7 +90,7 @@ def test_entries_of_a_dead_relay_are_anothers_at_once(start, relay, queue):
     first.kill()
     second.wait_done()
     assert queue.counts() == {"accepted": 20}
-    assert {one["deliveries"] for one in queue.stream("out")} == {"2"}
+    assert {one["deliveries"] for one in queue.results()} == {2}
 
 
 def test_later_and_dead(start, relay, queue):

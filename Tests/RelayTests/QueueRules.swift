@@ -266,11 +266,11 @@ class QueueRules: XCTestCase {
     let queue = try open(place)
     _ = try queue.enqueue([many("m", 70), entry("a")], at: now)
     let (one, other) = (try join(queue), try join(queue))
-    let got = try queue.claim(one, room: 99, at: now)
+    let got = try queue.claim(one, room: 200, at: now)
     try queue.record([Verdict(got[0], [outcome(0)], .held)], by: one, at: now)
     XCTAssertTrue(try queue.renew(other, at: now + 2))
     XCTAssertEqual(try queue.reclaim(silentSince: now + 1, at: now), 2)
-    let again = try queue.claim(other, room: 99, at: now)
+    let again = try queue.claim(other, room: 200, at: now)
     XCTAssertEqual(again.map(\.answered), [[0], []])
     try queue.record(
       [Verdict(again[0], [outcome(1), outcome(66)], .held)], by: other, at: now)

@@ -101,7 +101,9 @@ extension RedisQueueTests {
     let queue = try open(place)
     _ = try queue.enqueue((1...5).map { entry("\($0)") }, at: now)
     let seat = try join(queue)
-    try queue.record(accepted(queue.claim(seat, room: 9, at: now)), by: seat, at: now)
+    for one in try accepted(queue.claim(seat, room: 9, at: now)) {
+      try queue.record([one], by: seat, at: now)
+    }
     let numbers = try server.ask("XRANGE", "apns:{shop}:out", "-", "+").list.compactMap {
       $0.list[0].text
     }

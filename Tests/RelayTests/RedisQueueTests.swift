@@ -25,13 +25,11 @@ final class RedisQueueTests: QueueRules {
     try results().map { "\($0.id)/\($0.outcome.position) \($0.outcome.end.rawValue)" }
   }
 
-  /// Of each notification its outcome: a record has that of one, or those of a list.
   private func results() throws -> [(id: String, outcome: PushOutcome)] {
     try server.stream("apns:{shop}:out").flatMap { record in
-      let all =
-        record["outcomes"].map { OutcomeList.read($0) }
-        ?? OutcomeList.outcome { record[$0] }.map { [$0] } ?? []
-      return all.map { (record["id"] ?? "?", $0) }
+      let list = try JSONSerialization.jsonObject(with: Data((record["outcomes"] ?? "").utf8))
+      let ids = try XCTUnwrap(list as? [[String: Any]]).map { $0["id"] as? String ?? "?" }
+      return zip(ids, OutcomeList.read(record["outcomes"] ?? "")).map { ($0, $1) }
     }
   }
 

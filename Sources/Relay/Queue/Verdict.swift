@@ -56,15 +56,12 @@ package struct Verdict: Equatable, Sendable {
   package var deliveries: Int
   package var outcomes: [PushOutcome]
   package var next: Next
-  /// Whether the entry has a list of tokens.
-  package var isList: Bool
 
   package init(_ entry: Entry, _ outcomes: [PushOutcome], _ next: Next) {
     number = entry.number
     app = entry.content.app
     id = entry.content.id
     deliveries = entry.deliveries
-    isList = entry.content.tokens != nil
     self.outcomes = outcomes
     self.next = next
   }

@@ -44,6 +44,8 @@ extension MessagePack {
 
     mutating func add(_ number: Int) { add(Int64(number)) }
 
+    mutating func add(written other: Writer) { bytes += other.bytes }
+
     private mutating func add(head: UInt8, _ count: Int, bytes size: Int) {
       bytes.append(head)
       for place in stride(from: 8 * (size - 1), through: 0, by: -8) {

@@ -1,28 +1,31 @@
-/// The outcomes of an entry with many devices, as one JSON array.
-enum OutcomeList {
-  static func json(_ outcomes: [PushOutcome]) -> [UInt8] {
-    var out: [UInt8] = []
-    out.reserveCapacity(160 * outcomes.count)
-    out.append(UInt8(ascii: "["))
-    for (index, outcome) in outcomes.enumerated() {
-      if index > 0 { out.append(UInt8(ascii: ",")) }
-      add("{\"position\":", to: &out)
-      add(outcome.position, to: &out)
-      add(",\"token\":", to: &out)
-      addText(outcome.token, to: &out)
-      add(",\"outcome\":\"", to: &out)
-      out.append(contentsOf: outcome.end.rawValue.utf8)
-      add("\",\"reason\":", to: &out)
-      addText(outcome.reason, to: &out)
-      add(",\"http_status\":", to: &out)
-      add(outcome.httpStatus, to: &out)
-      add(",\"apns_id\":", to: &out)
-      addText(outcome.apnsID, to: &out)
-      out.append(UInt8(ascii: "}"))
-    }
-    out.append(UInt8(ascii: "]"))
-    return out
+/// Outcomes of many notifications as one JSON array, which is a record in Redis.
+struct OutcomeList {
+  private(set) var bytes: [UInt8] = [UInt8(ascii: "[")]
+  private(set) var count = 0
+
+  mutating func add(_ outcome: PushOutcome, of verdict: Verdict) {
+    if count > 0 { bytes.append(UInt8(ascii: ",")) }
+    count += 1
+    Self.add("{\"id\":", to: &bytes)
+    Self.addText(verdict.id, to: &bytes)
+    Self.add(",\"position\":", to: &bytes)
+    Self.add(outcome.position, to: &bytes)
+    Self.add(",\"token\":", to: &bytes)
+    Self.addText(outcome.token, to: &bytes)
+    Self.add(",\"outcome\":\"", to: &bytes)
+    bytes.append(contentsOf: outcome.end.rawValue.utf8)
+    Self.add("\",\"reason\":", to: &bytes)
+    Self.addText(outcome.reason, to: &bytes)
+    Self.add(",\"http_status\":", to: &bytes)
+    Self.add(outcome.httpStatus, to: &bytes)
+    Self.add(",\"apns_id\":", to: &bytes)
+    Self.addText(outcome.apnsID, to: &bytes)
+    Self.add(",\"deliveries\":", to: &bytes)
+    Self.add(verdict.deliveries, to: &bytes)
+    bytes.append(UInt8(ascii: "}"))
   }
+
+  mutating func end() { bytes.append(UInt8(ascii: "]")) }
 
   private static func add(_ text: StaticString, to out: inout [UInt8]) {
     out.append(

@@ -126,6 +126,8 @@ extension RedisScript {
       give(entries, true)
       if #entries < chunk then break end
       read = read + #entries
+      -- The next one may be as large: what has no room would be read in vain.
+      if heaviest > left then break end
       chunk = math.max(1, math.min(chunk * 8, 500, math.floor(left / heaviest)))
     end
     return cmsgpack.pack(result)

@@ -67,9 +67,7 @@ enum RedisEntry {
 
   /// What a record of outcomes has, as `record` writes it.
   static func outcomes(of reply: [RedisReply]) -> [PushOutcome] {
-    let fields = fields(of: reply)
-    if let list = fields["outcomes"] { return OutcomeList.read(list) }
-    return OutcomeList.outcome { fields[$0] }.map { [$0] } ?? []
+    fields(of: reply)["outcomes"].map { OutcomeList.read($0) } ?? []
   }
 
   static func add(_ entry: NewEntry, to command: inout RedisCommand) {
@@ -86,73 +84,6 @@ enum RedisEntry {
     for (name, value) in written {
       command.add(name)
       command.add(value!)
-    }
-  }
-
-  /// A verdict as the script `record` wants it. `answered`: positions that have an outcome already.
-  /// `ahead`: how far the clock of Redis is before ours.
-  static func add(
-    _ verdict: Verdict, answered: PositionSet, ahead: Int64, at now: Int64,
-    to batch: inout MessagePack.Writer
-  ) {
-    batch.addList(of: 11)
-    batch.add(verdict.id)
-    batch.add(verdict.deliveries)
-    func add(_ what: String, due: Int64 = 0, isAnswered: Bool = false, story: String? = nil) {
-      batch.add(what)
-      batch.add(due)
-      batch.add(isAnswered ? 1 : 0)
-      batch.add(story.map { "\(TimeText.of(now)) \($0)" } ?? "")
-    }
-    switch verdict.next {
-    case .held: add("held")
-    case .finished: add("finished")
-    case .later(let due, let isAnswered, let story):
-      add("later", due: max(1, due + ahead), isAnswered: isAnswered, story: story)
-    case .untouched: add("untouched")
-    case .dead(let story): add("dead", story: story)
-    }
-    var after = answered
-    for outcome in verdict.outcomes { after.insert(outcome.position) }
-    batch.add(answered.text)
-    batch.add(after.text)
-    addRecords(verdict, to: &batch)
-    addDevices(verdict, { $0.goneSince }, to: &batch)
-    addDevices(verdict, { $0.refusedSince }, to: &batch)
-  }
-
-  /// An entry of one notification has a record with its outcome; one of a list has all of them in one.
-  private static func addRecords(_ verdict: Verdict, to batch: inout MessagePack.Writer) {
-    guard verdict.isList else {
-      batch.addList(of: verdict.outcomes.count)
-      for outcome in verdict.outcomes {
-        batch.addList(of: 6)
-        batch.add(outcome.position)
-        batch.add(outcome.token)
-        batch.add(outcome.end.rawValue)
-        batch.add(outcome.reason)
-        batch.add(outcome.httpStatus)
-        batch.add(outcome.apnsID)
-      }
-      return
-    }
-    guard !verdict.outcomes.isEmpty else { return batch.addList(of: 0) }
-    batch.addList(of: 1)
-    batch.addList(of: 1)
-    OutcomeList.json(verdict.outcomes).withUnsafeBufferPointer { batch.add($0) }
-  }
-
-  private static func addDevices(
-    _ verdict: Verdict, _ since: (PushOutcome) -> Int64?, to batch: inout MessagePack.Writer
-  ) {
-    var count = 0
-    for outcome in verdict.outcomes where since(outcome) != nil { count += 1 }
-    batch.addList(of: 2 * count)
-    guard count > 0 else { return }
-    for outcome in verdict.outcomes {
-      guard let time = since(outcome) else { continue }
-      batch.add(outcome.token)
-      batch.add(time)
     }
   }
 }

@@ -250,21 +250,27 @@ package final class RedisQueue: QueueEngine {
 
   package func known(_ ids: [String], app: String) throws -> [String: KnownEntry] {
     let reply = try run(.known, app: app) { command in
-      for id in ids { command.add(id) }
+      for id in ids {
+        command.add(id)
+        command.add(RawJSON.quoted(id))
+      }
     }
     var all: [String: KnownEntry] = [:]
     for one in reply.list {
       let parts = one.list
-      guard parts.count == 4, let id = parts[0].text else { throw strange("known") }
-      let (entry, outcome) = (RedisEntry.fields(of: parts[1].list), parts[2].list)
-      var known = KnownEntry(target: entry["token"] ?? entry["channel"])
-      if !outcome.isEmpty {
-        known.outcome = RedisEntry.outcomes(of: outcome).first
-        if known.outcome?.httpStatus == 410 {
-          known.outcome?.goneSince = parts[3].text.flatMap { Double($0) }.map { Int64($0) }
-        }
+      guard parts.count == 3, let id = parts[0].text, let json = parts[2].text else {
+        throw strange("known")
       }
+      let entry = RedisEntry.fields(of: parts[1].list)
+      var known = KnownEntry(target: entry["token"] ?? entry["channel"])
+      known.outcome = OutcomeList.read("[\(json)]").first
       all[id] = known
+    }
+    let gone = all.filter { $0.value.outcome?.httpStatus == 410 }
+    let times = try ask(
+      gone.map { RedisCommand("ZSCORE", "apns:{\(app)}:gone", $0.value.outcome?.token ?? "") })
+    for (id, time) in zip(gone.keys, times) {
+      all[id]?.outcome?.goneSince = time.text.flatMap { Double($0) }.map { Int64($0) }
     }
     return all
   }
@@ -278,31 +284,25 @@ package final class RedisQueue: QueueEngine {
       let held = seats.held[seat] ?? [:]
       return rest.map { held[$0.number]?.answered ?? [] }
     }
-    while !rest.isEmpty {
-      var batch = MessagePack.Writer()
-      batch.addList(of: rest.count)
-      for (verdict, answered) in zip(rest, known) {
-        RedisEntry.add(verdict, answered: answered, ahead: ahead, at: now, to: &batch)
-      }
+    while true {
+      let batch = RecordedBatch(rest, answered: known, ahead: ahead, at: now)
       let behind = try run(.record, app: seat.app) { command in
         command.add(seat.number)
         command.add(now)
         command.add(batch.bytes)
       }.list
-      // Others have recorded some of these: what is left is recorded by itself.
-      var again: [Verdict] = []
-      known.removeAll()
+      if behind.isEmpty { break }
+      // Others have recorded some of these meanwhile: nothing was done.
       for index in stride(from: 0, to: behind.count - 1, by: 2) {
         guard let place = behind[index].number, rest.indices.contains(Int(place) - 1),
           let positions = behind[index + 1].text
         else { throw strange("record") }
-        var verdict = rest[Int(place) - 1]
         let answered = PositionSet(text: positions)
-        verdict.outcomes.removeAll { answered.contains($0.position) }
-        again.append(verdict)
-        known.append(answered)
+        rest[Int(place) - 1].outcomes.removeAll {
+          positions == "." || answered.contains($0.position)
+        }
+        known[Int(place) - 1] = answered
       }
-      rest = again
     }
     seats.withLock { seats in
       guard var held = seats.held.removeValue(forKey: seat) else { return }

@@ -1,16 +1,18 @@
 extension RedisScript {
-  /// Records outcomes and what becomes of their entries. ARGV: seat, time, and in MessagePack a list of
-  /// verdicts: id, deliveries, what becomes of it, the time of "later", 1 if it was answered, a line
-  /// for its story, the positions that have an outcome as the relay knows it, the same with those of
-  /// the verdict, records of outcomes, devices that are gone, tokens that are told as refused. A record
-  /// has position, token, outcome, reason, status and apns-id of one, or the outcomes of a list in JSON.
-  /// Devices and tokens are each followed by a time.
+  /// Records outcomes and what becomes of their entries, all of it or nothing. ARGV: seat, time, and in
+  /// MessagePack records of outcomes, verdicts, devices that are gone, tokens that are told as refused.
+  /// A verdict is id, deliveries, what becomes of it, the time of "later", 1 if it was answered, a line
+  /// for its story, which record has the last of its outcomes or 0, the positions that have an outcome
+  /// as the relay knows it, and the same with those of the verdict. Devices and tokens are each followed
+  /// by a time.
   ///
-  /// The answer has those of which nothing was done, because others have recorded outcomes of the same
-  /// entry meanwhile: their places in the list, from 1 on, each followed by the positions that have one.
+  /// The answer is empty if it was done. It was not if others have recorded outcomes of the same entries
+  /// meanwhile: then it has the places of those verdicts, from 1 on, each followed by the positions
+  /// that have one, or "." for all of them.
   static let record = RedisScript(
     #"""
-    local seat, now, verdicts = ARGV[1], ARGV[2], cmsgpack.unpack(ARGV[3])
+    local seat, now = ARGV[1], ARGV[2]
+    local records, verdicts, devices, refused = unpack(cmsgpack.unpack(ARGV[3]))
     -- Nothing is undone in Redis: so what can fail, because a key is of another type, fails first.
     ensure_group()
     call('XLEN', out) call('ZCARD', gone) call('XLEN', dead)
@@ -25,79 +27,86 @@ extension RedisScript {
       for first = 1, #list, MOST do act(unpack(list, first, math.min(#list, first + MOST - 1))) end
     end
 
-    local texts = {}
-    for first = 1, #verdicts, MOST do
-      local names = {}
-      for index = first, math.min(#verdicts, first + MOST - 1) do
-        names[#names + 1] = verdicts[index][1]
+    local texts, names = {}, {}
+    for index, verdict in ipairs(verdicts) do names[index] = verdict[1] end
+    for first = 1, #names, MOST do
+      local last = math.min(#names, first + MOST - 1)
+      for index, text in ipairs(call('HMGET', ids, unpack(names, first, last))) do
+        texts[names[first + index - 1]] = text
       end
-      for index, text in ipairs(call('HMGET', ids, unpack(names))) do texts[names[index]] = text end
     end
 
-    local behind, finished, to_know, to_forget = {}, {}, {}, {}
+    local behind, afters = {}, {}
     for index, verdict in ipairs(verdicts) do
-      local id, deliveries, what, due, is_answered, line, before, after, records, devices, refused =
-        unpack(verdict)
+      local id, record, before, after = verdict[1], verdict[7], verdict[8], verdict[9]
+      if record ~= '0' then
+        local entry, last, positions = '', '', ''
+        if texts[id] then entry, last, positions = split(texts[id]) end
+        -- One worker may have an entry twice, because it was taken for dead.
+        positions = entry == '.' and '.' or afters[id] or positions
+        if positions ~= before then
+          behind[#behind + 1] = index
+          behind[#behind + 1] = positions
+        end
+        afters[id] = after
+      end
+    end
+    if #behind > 0 then return behind end
+
+    local numbers = {}
+    for index, record in ipairs(records) do
+      numbers[tostring(index)] = call('XADD', out, '*', 'at', now, 'outcomes', record)
+    end
+    for place = 1, #devices, 2 do call('ZADD', gone, 'GT', devices[place + 1], devices[place]) end
+    for place = 1, #refused, 2 do refuse(refused[place], refused[place + 1], now) end
+
+    local finished, to_know, to_forget = {}, {}, {}
+    for index, verdict in ipairs(verdicts) do
+      local id, deliveries, what, due, is_answered, line, record, before, after = unpack(verdict)
       local entry, last, positions
       if texts[id] then entry, last, positions = split(texts[id]) end
       if entry ~= '.' then
         last, positions = last or '', positions or ''
-        if #records > 0 and positions ~= before then
-          behind[#behind + 1] = index
-          behind[#behind + 1] = positions
-        else
-          for _, record in ipairs(records) do
-            if #record == 1 then
-              last = call('XADD', out, '*', 'id', id, 'outcomes', record[1], 'deliveries', deliveries,
-                'at', now)
-            else
-              last = call('XADD', out, '*', 'id', id, 'position', record[1], 'token', record[2],
-                'outcome', record[3], 'reason', record[4], 'http_status', record[5],
-                'apns_id', record[6], 'deliveries', deliveries, 'at', now)
-            end
+        local is_new = record ~= '0'
+        if is_new then last, positions = numbers[record], after end
+        local is_done = what == 'finished'
+        -- Whether it is this worker's still, and this delivery of it.
+        local is_own = false
+        if entry and not is_done and what ~= 'held' then
+          local pending = call('XPENDING', input, 'relay', entry, entry, 1)[1]
+          is_own = pending and pending[2] == seat and pending[4] == tonumber(deliveries)
+        end
+        if is_own and what == 'later' then
+          put_back(entry, deliveries, due, line)
+          if is_answered == '1' then call('HINCRBY', answers, entry, 1) end
+        elseif is_own and what == 'untouched' then
+          put_back(entry, math.max(0, deliveries - 1), again(entry), '')
+        elseif is_own and what == 'dead' then
+          local found = call('XRANGE', input, entry, entry)[1]
+          local fields = found and found[2] or {'id', id}
+          local story = call('HGET', stories, entry)
+          local letter = {}
+          for place = 1, math.min(#fields, 200) do letter[place] = fields[place] end
+          for _, word in ipairs({'entry', entry, 'deliveries', deliveries,
+            'story', story and story .. '\n' .. line or line, 'at', now}) do
+            letter[#letter + 1] = word
           end
-          if #records > 0 then positions = after end
-          for place = 1, #devices, 2 do call('ZADD', gone, 'GT', devices[place + 1], devices[place]) end
-          for place = 1, #refused, 2 do refuse(refused[place], refused[place + 1], now) end
-          local is_done = what == 'finished'
-          -- Whether it is this worker's still, and this delivery of it.
-          local is_own = false
-          if entry and not is_done and what ~= 'held' then
-            local pending = call('XPENDING', input, 'relay', entry, entry, 1)[1]
-            is_own = pending and pending[2] == seat and pending[4] == tonumber(deliveries)
-          end
-          if is_own and what == 'later' then
-            put_back(entry, deliveries, due, line)
-            if is_answered == '1' then call('HINCRBY', answers, entry, 1) end
-          elseif is_own and what == 'untouched' then
-            put_back(entry, math.max(0, deliveries - 1), again(entry), '')
-          elseif is_own and what == 'dead' then
-            local found = call('XRANGE', input, entry, entry)[1]
-            local fields = found and found[2] or {'id', id}
-            local story = call('HGET', stories, entry)
-            local letter = {}
-            for place = 1, math.min(#fields, 200) do letter[place] = fields[place] end
-            for _, word in ipairs({'entry', entry, 'deliveries', deliveries,
-              'story', story and story .. '\n' .. line or line, 'at', now}) do
-              letter[#letter + 1] = word
-            end
-            call('XADD', dead, '*', unpack(letter))
-            forget(entry)
-            entry = nil
-            is_done = true
-          end
-          local text
-          if is_done then
-            if entry then finished[#finished + 1] = entry end
-            if last == '' then to_forget[#to_forget + 1] = id else text = '.|' .. last .. '|' end
-          elseif entry and #records > 0 then
-            text = entry .. '|' .. last .. '|' .. positions
-          end
-          if text then
-            to_know[#to_know + 1] = id
-            to_know[#to_know + 1] = text
-            texts[id] = text
-          end
+          call('XADD', dead, '*', unpack(letter))
+          forget(entry)
+          entry = nil
+          is_done = true
+        end
+        local text
+        if is_done then
+          if entry then finished[#finished + 1] = entry end
+          if last == '' then to_forget[#to_forget + 1] = id else text = '.|' .. last .. '|' end
+        elseif entry and is_new then
+          text = entry .. '|' .. last .. '|' .. positions
+        end
+        if text then
+          to_know[#to_know + 1] = id
+          to_know[#to_know + 1] = text
+          texts[id] = text
         end
       end
     end

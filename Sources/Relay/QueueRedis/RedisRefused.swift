@@ -103,7 +103,7 @@ extension RedisQueue {
     return answers.prefix(most).reversed()
   }
 
-  private static let recordsAtOnce = 100
+  private static let recordsAtOnce = 10
 
   package func note(_ name: String, app: String) throws -> String? {
     try ask([RedisCommand("HGET", key("notes", app), name)])[0].text

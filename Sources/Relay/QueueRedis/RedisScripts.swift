@@ -162,22 +162,36 @@ struct RedisScript: Sendable {
     return count
     """#)
 
-  /// ARGV: ids. For each that is known: the id, the fields of its entry, those of its last outcome,
-  /// and since when its device is gone or nothing.
+  /// ARGV: ids, each followed by the same as a JSON string. For each that is known: the id, the fields
+  /// of its entry, and the first of its outcomes in its last record as a JSON object or nothing.
   static let known = RedisScript(
     #"""
+    local records = {}
+    local function outcome(number, quoted)
+      if not records[number] then
+        local found = call('XRANGE', out, number, number)[1]
+        local fields, text = found and found[2] or {}, ''
+        for index = 1, #fields, 2 do
+          if fields[index] == 'outcomes' then text = fields[index + 1] end
+        end
+        records[number] = text
+      end
+      -- No text within a JSON string looks like this: its quotes have a backslash.
+      local text = records[number]
+      local first = string.find(text, '{"id":' .. quoted .. ',', 1, true)
+      if not first then return '' end
+      local behind = string.find(text, '},{"id":', first, true) or #text - 1
+      return string.sub(text, first, behind)
+    end
+
     local result = {}
-    for _, id in ipairs(ARGV) do
+    for place = 1, #ARGV, 2 do
+      local id = ARGV[place]
       local owner, last = known(id)
       if owner then
         local entry = owner ~= '.' and call('XRANGE', input, owner, owner)[1]
-        local outcome = last ~= '' and call('XRANGE', out, last, last)[1]
-        local fields = outcome and outcome[2] or {}
-        local since = ''
-        for index = 1, #fields, 2 do
-          if fields[index] == 'token' then since = call('ZSCORE', gone, fields[index + 1]) or '' end
-        end
-        result[#result + 1] = {id, entry and entry[2] or {}, fields, since}
+        result[#result + 1] = {id, entry and entry[2] or {},
+          last ~= '' and outcome(last, ARGV[place + 1]) or ''}
       end
     end
     return result
@@ -220,19 +234,26 @@ struct RedisScript: Sendable {
     end
 
     local removed, last = 0, ''
-    for _, one in ipairs(call('XRANGE', out, ARGV[2], '+', 'COUNT', 1000)) do
+    -- A few at a time: each may have a thousand outcomes, and others wait meanwhile.
+    for _, one in ipairs(call('XRANGE', out, ARGV[2], '+', 'COUNT', 20)) do
       local number, fields = one[1], one[2]
       local content = {}
       for index = 1, #fields, 2 do content[fields[index]] = fields[index + 1] end
       if tonumber(content['at'] or 0) >= tonumber(ARGV[1]) then break end
       if limit and is_behind(number, limit) then break end
       last = number
-      local owner, newest
-      if content['id'] then owner, newest = known(content['id']) end
-      if not owner or owner == '.' then
+      -- Those of an entry that is under way are needed for it.
+      local is_done, newest, count = true, {}, 0
+      for _, outcome in ipairs(cjson.decode(content['outcomes'] or '[]')) do
+        local owner, record = known(outcome['id'])
+        is_done = is_done and (not owner or owner == '.')
+        if record == number then newest[#newest + 1] = outcome['id'] end
+        count = count + 1
+      end
+      if is_done then
+        removed = removed + count
         call('XDEL', out, number)
-        if newest == number then call('HDEL', ids, content['id']) end
-        removed = removed + 1
+        if #newest > 0 then call('HDEL', ids, unpack(newest)) end
       end
     end
     return {removed, last}

@@ -1,0 +1,80 @@
+/// Verdicts as the script `record` takes them.
+struct RecordedBatch {
+  /// A record of outcomes has no more of them, so that a reader gets none that is too large.
+  private static let longest = 1000
+
+  let bytes: [UInt8]
+
+  /// `answered`: of each entry the positions that have an outcome already. `ahead`: how far the clock
+  /// of Redis is before ours.
+  init(_ verdicts: [Verdict], answered: [PositionSet], ahead: Int64, at now: Int64) {
+    var records: [OutcomeList] = []
+    var list = OutcomeList()
+    var (parts, gone, refused) = (
+      MessagePack.Writer(), MessagePack.Writer(), MessagePack.Writer()
+    )
+    var (goneCount, refusedCount) = (0, 0)
+    for (verdict, answered) in zip(verdicts, answered) {
+      var after = answered
+      for outcome in verdict.outcomes {
+        if list.count == Self.longest {
+          records.append(list)
+          list = OutcomeList()
+        }
+        list.add(outcome, of: verdict)
+        after.insert(outcome.position)
+        if let since = outcome.goneSince {
+          goneCount += 1
+          gone.add(outcome.token)
+          gone.add(since)
+        }
+        if let since = outcome.refusedSince {
+          refusedCount += 1
+          refused.add(outcome.token)
+          refused.add(since)
+        }
+      }
+      Self.add(verdict, ahead: ahead, at: now, to: &parts)
+      parts.add(verdict.outcomes.isEmpty ? 0 : records.count + 1)
+      parts.add(answered.text)
+      parts.add(after.text)
+    }
+    if list.count > 0 { records.append(list) }
+    var all = MessagePack.Writer()
+    all.addList(of: 4)
+    all.addList(of: records.count)
+    for index in records.indices {
+      records[index].end()
+      records[index].bytes.withUnsafeBufferPointer { all.add($0) }
+    }
+    all.addList(of: verdicts.count)
+    all.add(written: parts)
+    all.addList(of: 2 * goneCount)
+    all.add(written: gone)
+    all.addList(of: 2 * refusedCount)
+    all.add(written: refused)
+    bytes = all.bytes
+  }
+
+  private static func add(
+    _ verdict: Verdict, ahead: Int64, at now: Int64, to batch: inout MessagePack.Writer
+  ) {
+    batch.addList(of: 9)
+    batch.add(verdict.id)
+    batch.add(verdict.deliveries)
+    func add(_ what: String, due: Int64 = 0, isAnswered: Bool = false, story: String? = nil) {
+      batch.add(what)
+      batch.add(due)
+      batch.add(isAnswered ? 1 : 0)
+      batch.add(story.map { "\(TimeText.of(now)) \($0)" } ?? "")
+    }
+    switch verdict.next {
+    case .held: add("held")
+    case .finished: add("finished")
+    case .later(let due, let isAnswered, let story):
+      add("later", due: max(1, due + ahead), isAnswered: isAnswered, story: story)
+    case .untouched: add("untouched")
+    case .dead(let story): add("dead", story: story)
+    }
+  }
+}
