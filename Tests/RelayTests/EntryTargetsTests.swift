@@ -6,11 +6,13 @@ final class EntryTargetsTests: XCTestCase {
   private func sent(_ tokens: String, _ payload: String) throws -> [String] {
     var targets = try EntryTargets(NewEntry(app: "a", id: "i", tokens: tokens, payload: payload))
     var push = EntryTargets.Push()
+    var tokens: [Int: String] = [:]
+    defer { for (position, token) in tokens { XCTAssertEqual(targets.token(at: position), token) } }
     return (0..<targets.count).map { position in
       do {
         try targets.make(&push, at: position)
         let token = String(decoding: push.token, as: UTF8.self)
-        XCTAssertEqual(targets.token(at: position), token)
+        tokens[position] = token
         return "\(position) \(token) \(String(decoding: push.payload, as: UTF8.self))"
       } catch {
         return "\(error)"

@@ -3,19 +3,38 @@ struct RecordedBatch {
   /// A record of outcomes has no more of them, so that a reader gets none that is too large.
   private static let longest = 1000
 
+  /// Which positions of an entry have an outcome already.
+  struct Known {
+    /// As Redis has it, which is compared.
+    fileprivate let text: String
+    fileprivate let answered: PositionSet
+
+    init(_ answered: PositionSet) {
+      self.answered = answered
+      text = answered.text
+    }
+
+    /// "." is all of them.
+    init(text: String) {
+      self.text = text
+      answered = PositionSet(text: text)
+    }
+
+    func has(_ position: Int) -> Bool { text == "." || answered.contains(position) }
+  }
+
   let bytes: [UInt8]
 
-  /// `answered`: of each entry the positions that have an outcome already. `ahead`: how far the clock
-  /// of Redis is before ours.
-  init(_ verdicts: [Verdict], answered: [PositionSet], ahead: Int64, at now: Int64) {
+  /// `ahead`: how far the clock of Redis is before ours.
+  init(_ verdicts: [Verdict], _ known: [Known], ahead: Int64, at now: Int64) {
     var records: [OutcomeList] = []
     var list = OutcomeList()
     var (parts, gone, refused) = (
       MessagePack.Writer(), MessagePack.Writer(), MessagePack.Writer()
     )
     var (goneCount, refusedCount) = (0, 0)
-    for (verdict, answered) in zip(verdicts, answered) {
-      var after = answered
+    for (verdict, known) in zip(verdicts, known) {
+      var after = known.answered
       for outcome in verdict.outcomes {
         if list.count == Self.longest {
           records.append(list)
@@ -36,7 +55,7 @@ struct RecordedBatch {
       }
       Self.add(verdict, ahead: ahead, at: now, to: &parts)
       parts.add(verdict.outcomes.isEmpty ? 0 : records.count + 1)
-      parts.add(answered.text)
+      parts.add(known.text)
       parts.add(after.text)
     }
     if list.count > 0 { records.append(list) }

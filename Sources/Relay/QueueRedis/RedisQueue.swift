@@ -280,12 +280,12 @@ package final class RedisQueue: QueueEngine {
   package func record(_ verdicts: [Verdict], by seat: WorkerSeat, at now: Int64) throws {
     let ahead = try shared(0)
     var rest = verdicts
-    var known: [PositionSet] = seats.withLock { seats in
+    var known: [RecordedBatch.Known] = seats.withLock { seats in
       let held = seats.held[seat] ?? [:]
-      return rest.map { held[$0.number]?.answered ?? [] }
+      return rest.map { RecordedBatch.Known(held[$0.number]?.answered ?? []) }
     }
     while true {
-      let batch = RecordedBatch(rest, answered: known, ahead: ahead, at: now)
+      let batch = RecordedBatch(rest, known, ahead: ahead, at: now)
       let behind = try run(.record, app: seat.app) { command in
         command.add(seat.number)
         command.add(now)
@@ -294,14 +294,11 @@ package final class RedisQueue: QueueEngine {
       if behind.isEmpty { break }
       // Others have recorded some of these meanwhile: nothing was done.
       for index in stride(from: 0, to: behind.count - 1, by: 2) {
-        guard let place = behind[index].number, rest.indices.contains(Int(place) - 1),
-          let positions = behind[index + 1].text
+        guard let place = behind[index].number.map({ Int($0) - 1 }), rest.indices.contains(place),
+          let text = behind[index + 1].text
         else { throw strange("record") }
-        let answered = PositionSet(text: positions)
-        rest[Int(place) - 1].outcomes.removeAll {
-          positions == "." || answered.contains($0.position)
-        }
-        known[Int(place) - 1] = answered
+        known[place] = RecordedBatch.Known(text: text)
+        rest[place].outcomes.removeAll { known[place].has($0.position) }
       }
     }
     seats.withLock { seats in
