@@ -54,7 +54,7 @@ static PyObject *encode_json(PyObject *module, PyObject *value) {
 
 static PyMethodDef functions[] = {
     {"version", version, METH_NOARGS,
-     "version()\n--\n\nThe version of the C library in use, \"0.1.0\"."},
+     "version()\n--\n\nThe version of the C library in use, \"0.2.0\"."},
     {"reject_text", reject_text, METH_O,
      "reject_text(reject, /)\n--\n\nThe status in words, such as \"invalid token\"."},
     {"reason_text", reason_text, METH_O,
