@@ -77,11 +77,11 @@ struct addrinfo;
 struct evp_pkey_st;
 
 #define APNS_VERSION_MAJOR 0
-#define APNS_VERSION_MINOR 1
+#define APNS_VERSION_MINOR 2
 #define APNS_VERSION_PATCH 0
-#define APNS_VERSION_STRING "0.1.0"
+#define APNS_VERSION_STRING "0.2.0"
 
-/** The version of the library in use, such as "0.1.0"; APNS_VERSION_STRING is the header's. */
+/** The version of the library in use, such as "0.2.0"; APNS_VERSION_STRING is the header's. */
 const char *apns_version(void);
 
 /* ---- Status and errors -------------------------------------------------- */

@@ -6,7 +6,7 @@ private func text(_ literal: StaticString) -> UnsafePointer<CChar> {
 }
 
 @_cdecl("apns_version") @implementation
-public func apns_version() -> UnsafePointer<CChar>? { text("0.1.0") }
+public func apns_version() -> UnsafePointer<CChar>? { text("0.2.0") }
 
 @_cdecl("apns_status_name") @implementation
 public func apns_status_name(_ status: apns_status_t) -> UnsafePointer<CChar>? {

@@ -32,7 +32,7 @@ if test "$PHP_APNS" != "no"; then
     dnl The archive's names stay inside the extension.
     APNS_SHARED_LIBADD="$apns_archive $APNS_NGHTTP2_LIBS $APNS_CARES_LIBS $APNS_OPENSSL_LIBS -Wl,--exclude-libs,libapns.a"
   else
-    PKG_CHECK_MODULES([APNS], [apns >= 0.1])
+    PKG_CHECK_MODULES([APNS], [apns >= 0.2])
     PHP_EVAL_INCLINE([$APNS_CFLAGS])
     PHP_EVAL_LIBLINE([$APNS_LIBS], [APNS_SHARED_LIBADD])
   fi

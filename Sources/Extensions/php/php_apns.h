@@ -13,7 +13,7 @@
 
 #include "php.h"
 
-#define PHP_APNS_VERSION "0.1.0"
+#define PHP_APNS_VERSION "0.2.0"
 
 extern zend_module_entry apns_module_entry;
 #define phpext_apns_ptr &apns_module_entry

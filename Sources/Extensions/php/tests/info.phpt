@@ -19,7 +19,7 @@ ini_set('apns.token_key_file', $key);
 ob_start();
 phpinfo(INFO_MODULES);
 $text = ob_get_clean();
-foreach (['apns support => enabled', 'libapns version => 0.1.0', 'apns.host => gateway.example => gateway.example',
+foreach (['apns support => enabled', 'libapns version => 0.2.0', 'apns.host => gateway.example => gateway.example',
     'apns.port => 2195 => 2195', 'apns.passphrase => set, not shown => set, not shown', 'apns.protocol => http2 => http2',
     'apns.topic => com.example.app => com.example.app', 'apns.key_id => ABC123DEFG => ABC123DEFG',
     'apns.team_id => DEF123GHIJ => DEF123GHIJ', "apns.token_key_file => $key => no value"] as $line) {
@@ -35,7 +35,7 @@ foreach (['65535', '65536', '-1', 'many', ''] as $port) {
 ?>
 --EXPECT--
 has: apns support => enabled
-has: libapns version => 0.1.0
+has: libapns version => 0.2.0
 has: apns.host => gateway.example => gateway.example
 has: apns.port => 2195 => 2195
 has: apns.passphrase => set, not shown => set, not shown
