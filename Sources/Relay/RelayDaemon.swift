@@ -1,3 +1,4 @@
+import APNSLibrary
 import BinaryServer
 import Foundation
 import Logging

@@ -1,3 +1,4 @@
+import APNSLibrary
 import ArgumentParser
 import BinaryServer
 import Dashboard
@@ -43,7 +44,8 @@ struct Simulate: AsyncParsableCommand {
 
       The first start makes certificates. Each start prints how to connect, then a line that \
       begins with "ready". SIGINT and SIGTERM end the run and print what it saw; SIGHUP and \
-      SIGUSR1 print that and let the run go on. Logs go to standard error.
+      SIGUSR1 print that and let the run go on. Logs go to standard error. As a service of systemd \
+      (Type=notify) it says when it is ready.
 
       Without faults it behaves well.
 
@@ -367,6 +369,8 @@ struct Simulate: AsyncParsableCommand {
     }
     // Signals may come as soon as this is printed.
     StandardStream.output.write(json ? announcement.json : announcement.text)
+    let manager = ServiceManager()
+    manager.say("READY=1")
     let request = end.request
     let requests = Task {
       for await _ in simulator.shutdownRequests { request("asked to end by the control interface") }
@@ -376,6 +380,7 @@ struct Simulate: AsyncParsableCommand {
     requests.cancel()
     for watch in onRequest { watch.cancel() }
     logger.info("ends: \(reason)")
+    manager.say("STOPPING=1")
     let totals = await simulator.stop()
     StandardStream.output.write(summary(totals))
     // A script that relies on a record has to learn that it is incomplete.

@@ -197,6 +197,7 @@ static int pushes_by_the_parents(void *argument) {
 
 static void a_child_cannot_push_by_it(void **state) {
   (void)state;
+  skip_unless_pages_are_wiped_on_fork();
   service_t *service = service_start(NULL);
   apns_session_options_t options = push_options(service);
   SSL_Connection sslcon = ssl_connect(&options);

@@ -849,6 +849,7 @@ static int uses_the_parents_channels(void *argument) {
 
 static void a_child_leaves_them_alone(void **state) {
   (void)state;
+  skip_unless_pages_are_wiped_on_fork();
   ENTER(CREATED);
   assert_ok(create(channels, &error), &error);
   const int status = in_child(uses_the_parents_channels, channels);

@@ -370,6 +370,7 @@ static int frees_in_the_child(void *argument) {
 
 static void a_child_does_not_disturb_the_loop(void **state) {
   (void)state;
+  skip_unless_pages_are_wiped_on_fork();
   static const gateway_step_t judging[] = {JUDGE, END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(judging));
   apns_session_t *session = looping_session(gateway, NULL);

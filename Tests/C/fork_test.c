@@ -69,11 +69,13 @@ static void check_parent_goes_on(int (*body)(void *)) {
 
 static void a_child_may_not_use_the_session(void **state) {
   (void)state;
+  skip_unless_pages_are_wiped_on_fork();
   check_parent_goes_on(uses_the_parents_session);
 }
 
 static void a_child_may_free_the_session(void **state) {
   (void)state;
+  skip_unless_pages_are_wiped_on_fork();
   check_parent_goes_on(frees_the_parents_session);
 }
 
@@ -84,6 +86,7 @@ static int frees_only(void *argument) {
 
 static void a_child_may_free_without_having_asked(void **state) {
   (void)state;
+  skip_unless_pages_are_wiped_on_fork();
   check_parent_goes_on(frees_only);
 }
 
@@ -96,6 +99,7 @@ static int forks_again(void *argument) {
 
 static void a_grandchild_may_not_use_the_session(void **state) {
   (void)state;
+  skip_unless_pages_are_wiped_on_fork();
   check_parent_goes_on(forks_again);
 }
 
@@ -136,6 +140,7 @@ static void a_child_may_have_its_own_session(void **state) {
 /* Made in the parent, never connected there: no more the child's for that. */
 static void a_session_made_and_not_connected(void **state) {
   (void)state;
+  skip_unless_pages_are_wiped_on_fork();
   gateway_t *gateway = gateway_start(NULL, NULL);
   family_t family = {.gateway = gateway, .session = session_to(gateway, NULL)};
   check_child(frees_the_parents_session, &family);
@@ -157,6 +162,7 @@ static int reads_the_parents_feedback(void *argument) {
 
 static void a_child_may_not_read_the_feedback(void **state) {
   (void)state;
+  skip_unless_pages_are_wiped_on_fork();
   static const uint8_t tuples[] = {0, 0, 0, 9, 0, 2, 'a', 'b', 0, 0, 0, 8, 0, 1, 'c'};
   const gateway_step_t script[] = {SAY(tuples, 8), AWAIT(1), SAY(tuples + 8, 7), END};
   gateway_t *gateway = gateway_start(NULL, SCRIPTS(script));
@@ -189,6 +195,7 @@ static void a_child_may_not_read_the_feedback(void **state) {
    while it does; and the parent goes on as if nothing had been. */
 static void several_connections_and_a_standby(void **state) {
   (void)state;
+  skip_unless_pages_are_wiped_on_fork();
   enum { COUNT = 600, MORE = 100 };
   static const gateway_step_t rejects[] = {TAKE_FRAMES(20), NAME_NTH(8, 5), END};
   static const gateway_step_t works[] = {TAKE_SENTINEL, AWAIT(1), NAME_LAST(2), END};

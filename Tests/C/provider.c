@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -34,6 +35,25 @@ int64_t cpu_ms(void) {
   struct timespec used;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
   return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
+}
+
+void skip_unless_pages_are_wiped_on_fork(void) {
+  const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+  volatile char *page =
+      mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_true(page != MAP_FAILED);
+  *page = 1;
+  /* A system that says no is told from the library's own failure by the test itself. */
+  bool is_wiped = madvise((void *)page, size, MADV_WIPEONFORK) != 0;
+  if (!is_wiped) {
+    int status = 0;
+    pid_t child = fork();
+    if (!child) _exit(*page);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    is_wiped = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  munmap((void *)page, size);
+  if (!is_wiped) skip();
 }
 
 size_t as_many_as(size_t many, size_t few) { return getenv("APNS_TESTS_LIGHT") ? few : many; }

@@ -56,6 +56,13 @@ int64_t cpu_ms(void);
 #define assert_costs(start_ms, limit_ms) \
   assert_in_range(cpu_ms() - (start_ms), 0, (limit_ms)*as_many_as(1, 10))
 
+/**
+ * For a test of what a child process may do with what its parent had: the library knows a child by
+ * a page that the system wipes on fork. An emulator that takes the request and forgets it (qemu)
+ * runs the child as if it were the parent, and the test is skipped.
+ */
+void skip_unless_pages_are_wiped_on_fork(void);
+
 /** `many`, or `few` where each step is dear (under valgrind). */
 size_t as_many_as(size_t many, size_t few);
 

@@ -266,6 +266,7 @@ static int uses_the_parents(void *argument) {
 
 static void a_child_has_none(void **state) {
   (void)state;
+  skip_unless_pages_are_wiped_on_fork();
   gone_t gone = {.every = 1};
   service_t *service = service_with(&gone);
   apns_session_t *session = push_session(service, NULL);

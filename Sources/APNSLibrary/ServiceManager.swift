@@ -1,20 +1,20 @@
 import Glibc
 
-/// Tells systemd how the relay is (sd_notify): datagrams to the socket that NOTIFY_SOCKET names.
+/// Tells systemd how the service is (sd_notify): datagrams to the socket that NOTIFY_SOCKET names.
 /// A manager that does not read them holds nobody up.
-struct ServiceManager {
+package struct ServiceManager {
   private let path: [UInt8]?
   /// How often the watchdog wants to hear something, in milliseconds; nil: never.
-  let watchdogMS: Int64?
+  package let watchdogMS: Int64?
 
-  init() {
+  package init() {
     path = getenv("NOTIFY_SOCKET").map { Array(String(cString: $0).utf8) }
     let isMine = getenv("WATCHDOG_PID").map { Int32(String(cString: $0)) == getpid() } ?? true
     let period = getenv("WATCHDOG_USEC").flatMap { Int64(String(cString: $0)) }
     watchdogMS = isMine ? period.map { max(1, $0 / 2000) } : nil
   }
 
-  func say(_ text: String) {
+  package func say(_ text: String) {
     var address = sockaddr_un()
     guard let path, let first = path.first,
       first == UInt8(ascii: "/") || first == UInt8(ascii: "@"),
