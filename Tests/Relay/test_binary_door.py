@@ -1,6 +1,9 @@
 """The binary door: programs of 2010 push to today's service, and learn what they did then."""
 
+import concurrent.futures
+import contextlib
 import json
+import os
 import random
 import signal
 import ssl
@@ -151,6 +154,53 @@ def test_vectors_are_answered_as_by_the_simulator(open_door, people, cut):
             else:
                 assert answer(sock) == (packet, CLEAN), vector["name"]
     assert door.queue.entries_so_far() == accepted
+
+
+def test_vectors_are_answered_the_same_in_every_split(open_door, people):
+    """Cut in two at each byte, as the whole frame is answered. LEGACY_SPLITS=all tries all of them, otherwise some are drawn."""
+    door = open_door(level="info")
+    tls, chance, accepted, alone = context(people.listed), random.Random(20261124), 0, []
+    for vector in VECTORS:
+        frame = bytes.fromhex(vector["hex"])
+        if "limits" in vector or len(frame) < 2 or vector["result"] == "incomplete":
+            continue
+        places = range(1, len(frame))
+        if os.environ.get("LEGACY_SPLITS") != "all":
+            places = chance.sample(places, min(len(places), 12))
+        if vector["result"] == "invalid":
+            fault = vector["error"]
+            packet = b"" if frame[0] == 0 else error(fault["status"], fault.get("identifier", 0))
+            alone += [(vector, frame, place, packet) for place in places]
+            continue
+        if vector["frame"]["length"] < len(frame) and vector["name"] not in TWO:
+            # Something that is no whole frame is behind it.
+            alone += [(vector, frame, place, BEHIND.get(vector["name"])) for place in places]
+            accepted += len(places)
+            continue
+        # One behind the other; what proves them all is the answer to the last.
+        with connect(door.port, tls) as sock:
+            for place in places:
+                sock.sendall(frame[:place])
+                sock.sendall(frame[place:])
+            sock.sendall(enhanced(777, b""))
+            assert answer(sock) == (error(2, 777), CLEAN), vector["name"]
+        accepted += len(places) * (2 if vector["name"] in TWO else 1)
+
+    def check(vector, frame, place, packet):
+        with connect(door.port, tls) as sock:
+            sock.sendall(frame[:place])
+            # It may be answered and closed by now.
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
+                sock.sendall(frame[place:])
+            if packet is None:
+                sock.unwrap().close()
+            else:
+                assert answer(sock) == (packet, CLEAN), f"{vector['name']}, cut at {place}"
+
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        for done in [pool.submit(check, *one) for one in alone]:
+            done.result()
+    assert len(alone) > 500 and door.queue.entries_so_far() == accepted
 
 
 def test_a_refused_token_is_answered_at_the_door(start, open_door, people):
