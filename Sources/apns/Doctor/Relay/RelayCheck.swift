@@ -219,7 +219,7 @@ struct RelayCheck {
       return report.skip(
         about, "whether the old program is let in: give its --certificate, and --key")
     }
-    let fingerprint = credentials.certificate.fingerprint
+    let fingerprint = credentials.certificate.printedFingerprint
     report.add(
       Finding(
         cause: "client-unknown", about: about,
@@ -244,12 +244,9 @@ struct RelayCheck {
 }
 
 extension Certificate {
-  /// SHA-256, as openssl x509 -fingerprint -sha256 prints it.
-  fileprivate var fingerprint: String {
-    var digest = [UInt8](repeating: 0, count: 32)
-    var count: UInt32 = 0
-    X509_digest(handle, EVP_sha256(), &digest, &count)
-    return digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }
+  /// As openssl x509 -fingerprint -sha256 prints it.
+  fileprivate var printedFingerprint: String {
+    fingerprint.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }
       .joined(separator: ":")
   }
 }
