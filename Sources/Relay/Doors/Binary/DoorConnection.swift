@@ -238,6 +238,12 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
     if isBusy { wantsRead = true } else { context.read() }
   }
 
+  /// One that reads nothing is not read either: it may ask TLS for answers without end.
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    _ = context.channel.setOption(.autoRead, value: context.channel.isWritable)
+    context.fireChannelWritabilityChanged()
+  }
+
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     switch event {
     case ChannelEvent.inputClosed where isBusy || !taken.isEmpty:
