@@ -81,6 +81,7 @@ let package = Package(
       dependencies: [
         "APNSLibrary",
         "BinaryServer",
+        "COpenSSL",
         "CSV",
         "Dashboard",
         "Simulator",

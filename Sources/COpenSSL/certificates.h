@@ -44,4 +44,9 @@ static inline int copenssl_is_for_clients(X509 *certificate) {
   return usage == UINT32_MAX ? -1 : (usage & (XKU_SSL_CLIENT | XKU_ANYEKU)) != 0;
 }
 
+static inline int copenssl_is_rsa(const X509 *certificate) {
+  EVP_PKEY *key = X509_get0_pubkey(certificate);
+  return key && EVP_PKEY_base_id(key) == EVP_PKEY_RSA;
+}
+
 #endif

@@ -1,6 +1,7 @@
 import APNSLibrary
 import ArgumentParser
 import CAPNS
+import Glibc
 
 struct Doctor: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -23,6 +24,11 @@ struct Doctor: ParsableCommand {
           apns doctor --protocol binary --host 127.0.0.1 --port 2195 \\
             --ca simulator-certificates/ca.pem \\
             --certificate simulator-certificates/provider.pem
+
+      A relay's doors, as a program finds them that speaks the binary interface and that nobody \
+      can change any more:
+
+          apns doctor --relay 192.168.1.10 --certificate old-provider.pem
 
       It connects once or a few times, without pushing anything. A service only judges a provider \
       token when it gets a push: --token sends a silent push to that device.
@@ -47,6 +53,7 @@ struct Doctor: ParsableCommand {
 
   @OptionGroup(title: "Provider") var provider: ProviderOptions
   @OptionGroup(title: "Service") var service: PeerOptions
+  @OptionGroup(title: "Relay") var doors: RelayDoorOptions
 
   @Option(
     name: .customLong("protocol"), help: "HTTP/2, or the binary interface that Apple switched off.")
@@ -80,6 +87,7 @@ struct Doctor: ParsableCommand {
   @Flag(help: "Print one JSON object.") var json = false
 
   func validate() throws {
+    if doors.relay != nil { try demandOldProgram() }
     if wire == .binary, provider.p8 != nil {
       throw ValidationError(ProviderOptions.p8IsForHTTP2)
     }
@@ -111,6 +119,22 @@ struct Doctor: ParsableCommand {
     }
   }
 
+  /// Of the other options --relay takes few.
+  private func demandOldProgram() throws {
+    let others: [(String, Bool)] = [
+      ("--host", service.host != nil), ("--port", service.port != nil),
+      ("--sandbox", service.sandbox), ("--proxy", service.proxy != nil),
+      ("--p8", provider.p8 != nil), ("--crl", provider.revocations != nil),
+      ("--pin", !provider.pins.isEmpty), ("--protocol", wire == .binary),
+      ("--topic", topic != nil), ("--token", token != nil), ("--offline", offline),
+      ("--time-server", timeServer != nil),
+      ("--dangerously-accept-any-peer", provider.dangerouslyAcceptAnyPeer),
+    ]
+    if let other = others.first(where: \.1) {
+      throw ValidationError("\(other.0) cannot be used with --relay")
+    }
+  }
+
   /// Connected to as the service is.
   private var other: Peer? {
     otherEnvironment.flatMap { name in
@@ -128,6 +152,7 @@ struct Doctor: ParsableCommand {
   }
 
   func run() throws {
+    if doors.relay != nil { return try runRelay() }
     var device: [UInt8]?
     do throws(TokenFault) {
       device = try token.map { (text) throws(TokenFault) in try ReadToken(text).bytes }
@@ -175,6 +200,24 @@ struct Doctor: ParsableCommand {
     ClockCheck(
       times: times, server: timeServer, timeoutMS: Int(service.connectTimeout * 1000)
     ).run(&report)
+    try say(report)
+  }
+
+  private func runRelay() throws {
+    // Doors close as they like.
+    signal(SIGPIPE, SIG_IGN)
+    var report = Report()
+    do {
+      try doors.check(provider, service)?.run(&report)
+    } catch let fault as LegacyCredentials.Fault {
+      report.add(
+        Finding(
+          cause: fault.cause, about: fault.about, message: fault.message, remedy: fault.remedy))
+    }
+    try say(report)
+  }
+
+  private func say(_ report: Report) throws {
     StandardStream.output.write(
       json ? report.json : report.text(columns: Terminal.columns(of: .output)))
     if report.isReachable == false { throw Exit.unreachable }

@@ -68,3 +68,26 @@ def is_explained(pushed, deliveries, recorded, faults):
     return all(
         moment <= recorded + 0.002 or any(fault.goes_on and fault.end <= moment + 0.001 for fault in faults)
         for moment, _ in in_order[1:])
+
+
+def judged_door(written, rows, pushes, faults):
+    """`written`: when a program wrote each token to the door, every time. There an entry's id is the door's
+    own, so a notification that was sent again may be in the queue twice. Returns the numbers of
+    outcomes, lost, copies, pushes, twice and unexplained."""
+    # Each entry for itself: by its id, which is the push's too.
+    own = [(identifier, position, identifier, *rest) for identifier, position, _, *rest in rows]
+    said = judged(
+        {(identifier, position): identifier for identifier, position, *_ in rows}, own,
+        [push | {"token": push["apns_id"]} for push in pushes], faults)
+    entries = collections.defaultdict(list)
+    for identifier, _, token, *_ in rows:
+        entries[token].append(identifier)
+    pushed = {push["token"] for push in pushes}
+    lost = said.lost + len(set(written) - set(entries)) + len(set(written) - pushed) + len(set(entries) - set(written))
+    copies = sum(len(all) - 1 for all in entries.values())
+    unexplained = said.unexplained
+    for token, all in entries.items():
+        times = written.get(token, [])
+        again = sum(any(before < fault.start < after for fault in faults) for before, after in zip(times, times[1:]))
+        unexplained += len(all) - 1 > again or len(times) - 1 > again
+    return said.outcomes, lost, copies, said.pushes, said.twice, unexplained

@@ -133,9 +133,9 @@ def feedback(port, tls):
     """The list, as (time, token in hex), and how it ended."""
     with connect(port, tls) as sock:
         data, end = answer(sock)
-    tuples = []
-    while data:
-        since, count = struct.unpack_from("!IH", data)
-        tuples.append((since, data[6 : 6 + count].hex()))
-        data = data[6 + count :]
+    tuples, at = [], 0
+    while at < len(data):
+        since, count = struct.unpack_from("!IH", data, at)
+        tuples.append((since, data[at + 6 : at + 6 + count].hex()))
+        at += 6 + count
     return tuples, end

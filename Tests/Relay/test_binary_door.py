@@ -1,8 +1,13 @@
 """The binary door: programs of 2010 push to today's service, and learn what they did then."""
 
+import concurrent.futures
+import contextlib
 import json
+import os
+import pathlib
 import random
 import signal
+import socket
 import ssl
 import struct
 import subprocess
@@ -124,6 +129,75 @@ def test_expiry_and_priority_are_the_frames(start, open_door, people):
     assert door.queue.counts() == {"accepted": 5}
 
 
+def queues_of(port):
+    """What lies in the kernel for the connections to this port: in their receivers' and their senders' buffers."""
+    receiving = sending = 0
+    for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        _, local, remote, state, queues = line.split()[:5]
+        if state == "01":
+            sent, received = (int(part, 16) for part in queues.split(":"))
+            receiving += received if local.endswith(f":{port:04X}") else 0
+            sending += sent if remote.endswith(f":{port:04X}") else 0
+    return receiving, sending
+
+
+# What one read takes off the socket at most, with the frame that it cut off.
+ONE_READ = 256 << 10
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=["1.2", "1.3"])
+def test_what_a_kill_costs_to_the_byte(open_door, people, version):
+    """The relay stands still at some moment, so that the kernel can be asked what it has read by then; it is killed
+    there. All that is in the queue but for one read at most, without a gap."""
+    door = open_door(level="info")
+    tls, chance, costs = context(people.listed, versions=(version, version)), random.Random(7), []
+    for life in range(12):
+        first, written = life * 1_000_000, [0]
+        # Known by its first bytes; each is a TLS record, whose size is always the same.
+        makers = [enhanced(0, raw(first + n + 1)) for n in range(60_000)]
+        with connect(door.port, tls) as sock:
+            before = sum(queues_of(door.port))
+            wait_until(lambda: sum(queues_of(door.port)) == 0, "the handshake is not read")
+
+            def write():
+                with contextlib.suppress(OSError, ValueError):
+                    for frame in makers:
+                        sock.sendall(frame)
+                        written[0] += 1
+
+            writing = threading.Thread(target=write)
+            writing.start()
+            entries = door.queue.entries_so_far()
+            wait_until(lambda: written[0] > 200, "nothing is written")
+            time.sleep(chance.random() * 0.3)
+            door.relay.signal(signal.SIGSTOP)
+            wait_until(lambda: pathlib.Path(f"/proc/{door.relay.process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T", "it goes on")
+            # The client writes until both buffers are full.
+            wait_until(lambda: stands_still(lambda: (written[0], queues_of(door.port))) or not writing.is_alive(), "it does not stand still")
+            unread = sum(queues_of(door.port))
+            frames = written[0]
+            door.relay.kill()
+            writing.join()
+        record = len(makers[0]) + (29 if version == ssl.TLSVersion.TLSv1_2 else 22)
+        # It may be in the middle of the next one.
+        read = frames * record - unread
+        assert before >= 0 and read > -record
+        numbers = sorted(int(token, 16) - first for token, in door.queue.rows("SELECT token FROM entries UNION ALL SELECT token FROM outcomes") if int(token, 16) > first)
+        taken = len(numbers)
+        # What is in the queue is what came first, once.
+        assert numbers == list(range(1, taken + 1))
+        costs.append(read - taken * record)
+        assert -record <= costs[-1] <= ONE_READ + record, f"{costs[-1]} bytes were read and are not in the queue"
+        door.start()
+    assert max(costs) > 0
+
+
+def stands_still(look):
+    before = look()
+    time.sleep(0.2)
+    return look() == before
+
+
 VECTORS = json.loads((ROOT / "Tests/Vectors/frames.json").read_text())["tests"]
 TWO = {"framed-then-framed", "simple-then-enhanced", "enhanced-then-simple"}
 BEHIND = {"framed-then-noise": error(128, 0), "simple-then-sentinel": error(2, 9)}
@@ -151,6 +225,53 @@ def test_vectors_are_answered_as_by_the_simulator(open_door, people, cut):
             else:
                 assert answer(sock) == (packet, CLEAN), vector["name"]
     assert door.queue.entries_so_far() == accepted
+
+
+def test_vectors_are_answered_the_same_in_every_split(open_door, people):
+    """Cut in two at each byte, as the whole frame is answered. LEGACY_SPLITS=all tries all of them, otherwise some are drawn."""
+    door = open_door(level="info")
+    tls, chance, accepted, alone = context(people.listed), random.Random(20261124), 0, []
+    for vector in VECTORS:
+        frame = bytes.fromhex(vector["hex"])
+        if "limits" in vector or len(frame) < 2 or vector["result"] == "incomplete":
+            continue
+        places = range(1, len(frame))
+        if os.environ.get("LEGACY_SPLITS") != "all":
+            places = chance.sample(places, min(len(places), 12))
+        if vector["result"] == "invalid":
+            fault = vector["error"]
+            packet = b"" if frame[0] == 0 else error(fault["status"], fault.get("identifier", 0))
+            alone += [(vector, frame, place, packet) for place in places]
+            continue
+        if vector["frame"]["length"] < len(frame) and vector["name"] not in TWO:
+            # Something that is no whole frame is behind it.
+            alone += [(vector, frame, place, BEHIND.get(vector["name"])) for place in places]
+            accepted += len(places)
+            continue
+        # One behind the other; what proves them all is the answer to the last.
+        with connect(door.port, tls) as sock:
+            for place in places:
+                sock.sendall(frame[:place])
+                sock.sendall(frame[place:])
+            sock.sendall(enhanced(777, b""))
+            assert answer(sock) == (error(2, 777), CLEAN), vector["name"]
+        accepted += len(places) * (2 if vector["name"] in TWO else 1)
+
+    def check(vector, frame, place, packet):
+        with connect(door.port, tls) as sock:
+            sock.sendall(frame[:place])
+            # It may be answered and closed by now.
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
+                sock.sendall(frame[place:])
+            if packet is None:
+                sock.unwrap().close()
+            else:
+                assert answer(sock) == (packet, CLEAN), f"{vector['name']}, cut at {place}"
+
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        for done in [pool.submit(check, *one) for one in alone]:
+            done.result()
+    assert len(alone) > 500 and door.queue.entries_so_far() == accepted
 
 
 def test_a_refused_token_is_answered_at_the_door(start, open_door, people):
@@ -329,6 +450,87 @@ def test_a_list_that_was_cut_off_is_told_again(open_door, people):
     tuples, end = feedback(door.feedback_port, tls)
     assert ([since for since, _ in tuples], end) == (list(range(1, count + 1)), CLEAN)
     wait_until(lambda: not door.queue.rows("SELECT 1 FROM feedback LIMIT 1"), "it is not forgotten")
+
+
+def test_a_long_list_is_told_in_parts(open_door, people):
+    door = open_door()
+    tls, count = context(people.listed), 100_003
+    with door.queue.open() as database:
+        database.execute("BEGIN IMMEDIATE")
+        database.executemany("INSERT INTO feedback VALUES ('shop', ?, ?)", ((token(n), n) for n in range(1, count + 1)))
+        database.execute("COMMIT")
+    told = []
+    for left in 3, 0:
+        tuples, end = feedback(door.feedback_port, tls)
+        assert end == CLEAN
+        told += [since for since, _ in tuples]
+        wait_until(lambda: door.queue.value("SELECT count(*) FROM feedback") == left, "it is not forgotten")
+    assert told == list(range(1, count + 1))
+
+
+def test_those_who_mean_harm_cost_the_others_nothing(open_door, people):
+    door = open_door()
+    tls, stranger = context(people.listed), context(people.stranger)
+
+    def others_go_on():
+        before = door.queue.entries_so_far()
+        push(door.port, tls, simple(raw(1)))
+        assert door.queue.entries_so_far() == before + 1
+
+    others_go_on()
+    with contextlib.ExitStack() as stack:
+        # Connections that say nothing, and one whose handshake comes byte by byte: they have 10 s.
+        silent = [stack.enter_context(socket.create_connection(("127.0.0.1", door.port))) for _ in range(300)]
+        slow = stack.enter_context(socket.create_connection(("127.0.0.1", door.port)))
+        others_go_on()
+        # What is no TLS, and older than any.
+        for noise in b"GET / HTTP/1.0\r\n\r\n", random.Random(1).randbytes(70_000), b"\x80\x2e\x01\x00\x02" + bytes(40):
+            sock = stack.enter_context(socket.create_connection(("127.0.0.1", door.port)))
+            sock.settimeout(DEADLINE)
+            with contextlib.suppress(ConnectionError):
+                sock.sendall(noise)
+                while sock.recv(4096):
+                    pass
+        # Strangers that send and send: nothing of it is looked at or kept.
+        most = door.relay.memory()
+        for _ in range(20):
+            sock = stack.enter_context(connect(door.port, stranger))
+            with contextlib.suppress(OSError, ssl.SSLError):
+                for _ in range(20):
+                    sock.sendall(b"\x02\x00\x04\xff\xff" + bytes(300_000))
+        assert door.relay.memory() < most + 20_000
+        others_go_on()
+        # Lengths that cannot be, and frames that never end.
+        for frame in b"\x02\xff\xff\xff\xff", b"\x02" + struct.pack("!I", 327_691):
+            assert talk(door.port, tls, frame + bytes(1000)) == (error(128, 0), CLEAN)
+        unfinished = stack.enter_context(connect(door.port, tls))
+        unfinished.sendall(b"\x02" + struct.pack("!I", 300_000) + bytes(200_000))
+        # One that is told, does not read it, and goes on: it is not waited for.
+        deaf = stack.enter_context(connect(door.port, tls, buffer=4096))
+        with pytest.raises((OSError, ssl.SSLError)):
+            deaf.sendall(enhanced(1, b""))
+            while True:
+                deaf.sendall(simple(raw(5)) * 500)
+        others_go_on()
+        with contextlib.suppress(ConnectionError):
+            for byte in b"\x16\x03\x01\x02\x00" + bytes(512):
+                slow.sendall(bytes([byte]))
+                time.sleep(0.05)
+        for sock in silent:
+            sock.settimeout(DEADLINE)
+            assert sock.recv(1) == b""
+        others_go_on()
+    wait_until(lambda: door.relay.metric("apns_relay_door_connections") == 0, "connections stay open")
+    assert {one for one, in door.queue.rows("SELECT DISTINCT token FROM entries UNION SELECT DISTINCT token FROM outcomes")} == {token(1)}
+
+
+def test_no_handshake_is_made_twice(open_door, people):
+    """A renegotiation would cost the door a signature each time, and none of its clients need one."""
+    door = open_door()
+    ran = subprocess.run(
+        ["openssl", "s_client", "-connect", f"127.0.0.1:{door.port}", "-cert", people.listed, "-key", people.listed, "-tls1_2"],
+        input=b"R\n", capture_output=True, timeout=DEADLINE)
+    assert b"RENEGOTIATING" in ran.stdout + ran.stderr and b"no renegotiation" in ran.stderr, ran.stderr
 
 
 def test_a_wrong_environment_purges_nothing(start, open_door, people):

@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import time
 import uuid
@@ -319,6 +320,92 @@ def test_what_is_no_request(start, door):
     assert len(pushes(simulator)) == 1
     wait_until(lambda: one.relay.metric("apns_relay_door_connections") == 0, "connections stay open")
     assert one.relay.metric("apns_relay_door_waiting") == 0
+
+
+LENGTH = f"Content-Length: {len(PAYLOAD)}\r\n"
+CHUNKED = b"%x\r\n%s\r\n0\r\n\r\n" % (len(PAYLOAD), PAYLOAD)
+
+
+def test_two_ends_of_a_request_are_none(start, door):
+    """What two parsers may read in two ways is refused, and what stands behind it is no request."""
+    one = door(start())
+    hidden = request(token(99))
+
+    def refused(headers, body=PAYLOAD):
+        head = f"POST /3/device/{token(1)} HTTP/1.1\r\nHost: x\r\n".encode() + (headers if isinstance(headers, bytes) else headers.encode())
+        with one.socket() as sock:
+            sock.sendall(head + b"\r\n" + body + hidden)
+            (status, answered, told), = read_answers(sock, 1)
+            assert (status, answered["connection"], told["reason"]) == (400, "close", "BadRequest"), headers
+            with contextlib.suppress(ConnectionError):
+                assert sock.recv(1) == b"", headers
+
+    for headers in (
+        LENGTH + "Transfer-Encoding: chunked\r\n", "Transfer-Encoding: chunked\r\n" + LENGTH, LENGTH * 2, LENGTH + "Content-Length: 3\r\n",
+        "Content-Length: 5, 5\r\n", "Content-Length: -1\r\n", "Content-Length: +25\r\n", "Content-Length: 0x19\r\n",
+        "Content-Length: 99999999999999999999999\r\n", LENGTH + "a: b\r\n c\r\n", LENGTH + "apns-collapse-id: a\x00b\r\n",
+        LENGTH + "apns-collapse-id: a\rb: c\r\n", LENGTH + "apns-collapse-id: a\nb: c\r\n", LENGTH + "apns-collapse-id : a\r\n",
+    ):
+        refused(headers)
+    for coding in "chunked, chunked", "xchunked", "chunked, identity", "\vchunked":
+        refused(f"Transfer-Encoding: {coding}\r\n", CHUNKED)
+    for chunk in b"ffffffffffffffffff\r\n", b"-1\r\n", b"0x1\r\nx\r\n", CHUNKED.replace(b"\r", b""), CHUNKED[:-2] + LENGTH.encode() + b"\r\n":
+        refused("Transfer-Encoding: chunked\r\n", chunk)
+    assert one.relay.queue.entries_so_far() == 0
+    # Headers behind the chunks say nothing, and numbers are what they are.
+    with one.socket() as sock:
+        trailers = CHUNKED[:-2] + b"apns-topic: com.example.other\r\napns-priority: 5\r\n\r\n"
+        sock.sendall(f"POST /3/device/{token(1)} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n".encode() + trailers)
+        assert read_answers(sock, 1)[0][0] == 200
+    for header, value, reason in (
+        ("apns-expiration", "9223372036854775808", "BadExpirationDate"), ("apns-expiration", "-1", "BadExpirationDate"),
+        ("apns-expiration", "1e3", "BadExpirationDate"), ("apns-priority", "9223372036854775808", "BadPriority"),
+        ("apns-priority", "010", "BadPriority"), ("apns-priority", "+10", "BadPriority"),
+    ):
+        assert one.push(token(2), connection=None, **{header.replace("-", "_"): value})[1]["reason"] == reason
+    for value in "9223372036854775807", "4294967296", "0":
+        assert one.push(token(3), apns_expiration=value)[0] == 200
+    one.relay.stop()
+
+
+def h2_header(name, value):
+    """A literal without Huffman, and without any check."""
+    return b"\x00" + bytes([len(name)]) + name + bytes([len(value)]) + value
+
+
+def h2_frame(kind, flags, stream, body=b""):
+    return struct.pack("!I", len(body))[1:] + bytes([kind, flags]) + struct.pack("!I", stream) + body
+
+
+def test_nothing_is_put_into_a_header(start, door):
+    """HTTP/2 can carry a line break in a value, and what comes of it may not be another header."""
+    simulator = start()
+    one = door(simulator)
+    common = b"".join(
+        h2_header(name, value) for name, value in [
+            (b":method", b"POST"), (b":scheme", b"http"), (b":authority", b"x"), (b":path", f"/3/device/{token(1)}".encode())])
+    evil = [b"a\r\nb: c", b"a\x00b", b"a\nb", b"a\rb"]
+    names = [b"apns-collapse-id", b"apns-topic", b"apns-id", b"apns-push-type", b"apns-expiration", b"relay-app"]
+    with one.socket() as sock:
+        sock.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + h2_frame(4, 0, 0))
+        stream, reset = 1, set()
+        for name in names:
+            for value in evil:
+                sock.sendall(h2_frame(1, 4, stream, common + h2_header(name, value)) + h2_frame(0, 1, stream, PAYLOAD))
+                stream += 2
+        sock.sendall(h2_frame(1, 4, stream, common) + h2_frame(0, 1, stream, PAYLOAD))
+        reader = sock.makefile("rb")
+        while True:
+            head = reader.read(9)
+            reader.read(int.from_bytes(head[:3], "big"))
+            kind, number = head[3], int.from_bytes(head[5:9], "big")
+            if kind == 3:
+                reset.add(number)
+            if kind == 1:
+                assert number == stream
+                break
+    assert reset == set(range(1, stream, 2))
+    assert len(pushes(simulator)) == one.relay.queue.entries_so_far() == 1
 
 
 def test_so_many_connections_and_no_more(start, door):

@@ -1,39 +1,84 @@
-"""Programs of that time, unmodified but for host and port, push through the binary door."""
+"""Programs of that time, unmodified but for host and port, push through the binary door. LEGACY_PUSHES=10000 says how many
+notifications each of them pushes."""
 
+import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
 import pytest
 from relaying import pushes, token, wait_until
 from test_binary_door import Door, people  # noqa: F401
 
 PROGRAMS = pathlib.Path(__file__).parent / "Programs"
-COUNT = 2000
+COUNT = int(os.environ.get("LEGACY_PUSHES", 2000))
+# So many more, among them some that it was told of, at FIRST.
+MORE = 200
 
 
 @pytest.fixture
 def door(start, relay, tmp_path, people):  # noqa: F811
-    return Door(relay, start(faults={"bad_share": 0.05}), tmp_path, people, app={"guard": {"least": 1, "share": 1, "wait_s": 0}})
+    options = {"fingerprints": {"shop": people.listed_print}, "min_tls": "1.0"}
+    return Door(
+        relay, start(faults={"bad_share": 0.01}), tmp_path, people, door=options, level="info",
+        app={"guard": {"least": 1, "share": 1, "wait_s": 0}})
 
 
-def run(*words):
-    ran = subprocess.run([str(word) for word in words], capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stderr
+def run(*words, **environment):
+    ran = subprocess.run([str(word) for word in words], capture_output=True, text=True, env=os.environ | environment)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout
+
+
+def dead(door):
+    return {one for one, in door.queue.rows("SELECT token FROM outcomes WHERE outcome = 'rejected'")}
 
 
 def arrived(door, count):
     """Each of them has its outcome once, and each dead device is in the feedback."""
-    wait_until(lambda: door.queue.outcomes_so_far() >= count, "they do not arrive")
-    door.relay.wait_done()
+    door.done(count)
     tokens = [one for _, _, one, *_ in door.queue.outcomes()]
     assert len(tokens) == len(set(tokens)) == count
-    rejected = {one for _, _, one, outcome, *_ in door.queue.outcomes() if outcome == "rejected"}
-    assert rejected
-    wait_until(lambda: rejected == {one for one, in door.queue.rows("SELECT token FROM feedback")}, "feedback lacks some")
+    assert dead(door)
+    wait_until(lambda: dead(door) == {one for one, in door.queue.rows("SELECT token FROM feedback")}, "feedback lacks some")
     assert set(door.queue.counts()) == {"accepted", "rejected"}
+    pushed = [push["token"] for push in pushes(door.relay.simulator)]
+    assert len(pushed) == len(set(pushed)) == count - len(dead(door))
     return set(tokens)
+
+
+def tell(door, tmp_path, run_program):
+    """A program that hears answers: nothing is lost, nothing arrives twice, and it is told of each dead device."""
+    gone = [token(n) for n in range(5, COUNT, COUNT // 5)]
+    for one in gone:
+        door.relay.simulator.control("POST", "/unregistered", {"token": one})
+    file, told = tmp_path / "tokens", {"packet": [], "feedback": []}
+
+    def told_of(*tokens):
+        file.write_text("\n".join(tokens))
+        for line in run_program(file).splitlines():
+            if line:
+                how, one = line.split()
+                told[how].append(one)
+
+    everybody = [token(n) for n in range(1, COUNT + 1)]
+    told_of(*everybody)
+    door.done(COUNT)
+    assert not told["packet"] and set(gone) < dead(door)
+    wait_until(lambda: {one for one, in door.queue.rows("SELECT token FROM bad")} == dead(door), "they are not remembered")
+    # Now the door knows some itself: the first, one behind another, and the last.
+    known = sorted(dead(door))[:4]
+    more = [token(n) for n in range(COUNT + 1, COUNT + MORE + 1)]
+    told_of(known[0], *more[:90], *known[1:3], *more[90:], known[3])
+    door.done(COUNT + MORE)
+    assert told["packet"] == known
+    wait_until(lambda: {one for one, in door.queue.rows("SELECT token FROM bad")} == dead(door), "they are not remembered")
+    told_of()
+    assert set(told["feedback"]) == dead(door) and len(told["feedback"]) == len(dead(door))
+    pushed = [push["token"] for push in pushes(door.relay.simulator)]
+    assert sorted(pushed) == sorted(set(everybody + more) - dead(door))
+    assert door.queue.outcomes_so_far() == COUNT + MORE
 
 
 @pytest.mark.parametrize("form", ["SIMPLE", "ENHANCED"])
@@ -60,6 +105,67 @@ def test_the_batch_loop_of_php(door, people, tmp_path):  # noqa: F811
     arrived(door, COUNT + 1)
 
 
-def test_a_connection_for_each_push(door, people, tmp_path):  # noqa: F811
-    php(tmp_path, PROGRAMS / "push_each.php", door.port, people.listed, 1, 300)
-    assert arrived(door, 300) == {token(n) for n in range(1, 301)}
+def test_the_class_of_php_connects_for_each_push(door, people, tmp_path):  # noqa: F811
+    count = COUNT // 5
+    shutil.copy(people.listed, tmp_path / "iphoneDis.pem")
+    php(tmp_path, PROGRAMS / "apns_service.php", door.port, tmp_path / "iphoneDis.pem", 1, count)
+    assert arrived(door, count) == {token(n) for n in range(1, count + 1)}
+
+
+def test_plain_php_that_hears_answers(door, people, tmp_path):  # noqa: F811
+    tell(door, tmp_path, lambda file: php(tmp_path, PROGRAMS / "stream_client.php", door.port, door.feedback_port, people.listed, file))
+
+
+def find_python(*versions):
+    """In the PATH, or among those of pyenv."""
+    root = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv")) / "versions"
+    for version in versions:
+        for candidate in [f"python{version}", *sorted(root.glob(f"{version}.*/bin/python"))]:
+            script = 'import ssl, sys; ssl.wrap_socket; print("%d.%d" % sys.version_info[:2])'
+            try:
+                ran = subprocess.run([candidate, "-W", "ignore", "-c", script], capture_output=True, text=True)
+            except OSError:
+                continue
+            if ran.stdout.strip() == version:
+                return candidate
+    pytest.skip(f"there is no Python {' or '.join(versions)}, and what is tested knows no newer one")
+
+
+def install(directory, *packages, by=sys.executable):
+    """Where Python finds them."""
+    ran = subprocess.run([by, "-m", "pip", "install", "-q", "--target", str(directory), *packages], capture_output=True, text=True)
+    if ran.returncode != 0:
+        said = ran.stderr.strip().splitlines()
+        pytest.skip(f"pip cannot install {' '.join(packages)}: {said[-1] if said else ran.returncode}")
+    return str(directory)
+
+
+OLD_TLS = """
+openssl_conf = all
+[all]
+ssl_conf = tls
+[tls]
+system_default = old
+[old]
+MinProtocol = TLSv1
+CipherString = DEFAULT:@SECLEVEL=0
+"""
+
+
+# These two speak TLS 1.0 and nothing else: their system is told to have it still.
+@pytest.mark.parametrize(
+    "program, versions, packages",
+    [("pyapns.py", ["2.7"], ["apns==2.0.1"]),
+     ("clerk.py", ["3.11", "3.10", "3.9", "3.8"], ["apns-clerk==0.2.0", "pyOpenSSL==19.1.0", "cryptography==2.9.2"]),
+     ("django_push.py", ["3.9", "3.8", "3.10", "3.11"], ["django-push-notifications==1.4.1", "Django==2.2.28"])],
+    ids=["apns", "apns-clerk", "django-push-notifications"])
+def test_libraries_of_python(door, people, tmp_path, program, versions, packages):  # noqa: F811
+    python = find_python(*versions)
+    # No pip of today runs in Python 2: what is installed is a module without anything to build.
+    path = install(tmp_path / "packages", *packages, by=python if versions != ["2.7"] else sys.executable)
+    (tmp_path / "openssl.cnf").write_text(OLD_TLS)
+    tell(
+        door, tmp_path,
+        lambda file: run(
+            python, "-W", "ignore", PROGRAMS / program, door.port, door.feedback_port, people.listed, file,
+            PYTHONPATH=path, OPENSSL_CONF=str(tmp_path / "openssl.cnf")))

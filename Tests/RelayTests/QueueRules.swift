@@ -89,6 +89,30 @@ class QueueRules: XCTestCase {
     XCTAssertEqual(try queue.claim(seat, room: 9, at: now).map(\.content.id), ["b"])
   }
 
+  /// Many go together, and each stays one by itself: known ones, repeated ones, and those with other
+  /// columns, wherever they stand among the others.
+  func testManyAtOnceAreEachTakenForItself() throws {
+    let queue = try open(place)
+    let seat = try join(queue)
+    let old = ["id-2", "id-40", "id-41", "id-199"]
+    XCTAssertEqual(try queue.enqueue(old.map { entry($0) }, at: now), 4)
+    for one in try queue.claim(seat, room: 2, at: now) {
+      try queue.record([Verdict(one, [outcome()], .finished)], by: seat, at: now)
+    }
+    XCTAssertEqual(try queue.claim(seat, room: 9, at: now).map(\.content.id), ["id-41", "id-199"])
+    var all = (1...200).map { entry("id-\($0)") }
+    all[99].topic = "com.example.shop.voip"
+    all[130] = many("id-131", 2)
+    all[50].priority = 5
+    all[51].expiry = 0
+    all[149].payload = "{\"aps\":{\"alert\":\"ü\"}}"
+    all.append(contentsOf: [entry("id-7"), entry("id-200")])
+    XCTAssertEqual(try queue.enqueue(all, at: now), 196)
+    let wanted = all.prefix(200).filter { !old.contains($0.id) }
+    XCTAssertEqual(try queue.claim(seat, room: 1000, at: now).map(\.content), Array(wanted))
+    XCTAssertEqual(try queue.enqueue(all, at: now), 0)
+  }
+
   func testWhatIsKnownOfAnID() throws {
     let queue = try open(place)
     _ = try queue.enqueue([entry("a"), entry("b"), entry("c"), many("d", 2)], at: now)
@@ -399,9 +423,11 @@ class QueueRules: XCTestCase {
     XCTAssertEqual(
       try queue.refused(app: "shop", behind: 0, most: 9).map(\.token), ["aa", "bb"])
     XCTAssertEqual(
-      try queue.feedback(app: "shop"),
+      try queue.feedback(app: "shop", most: 9),
       [GoneToken(token: "bb", since: 4), GoneToken(token: "aa", since: 5)])
-    XCTAssertEqual(try queue.feedback(app: "news"), [])
+    XCTAssertEqual(try queue.feedback(app: "news", most: 9), [])
+    XCTAssertEqual(
+      try queue.feedback(app: "shop", most: 1), [GoneToken(token: "bb", since: 4)])
   }
 
   func testTheClockSetBackHidesNoRefusedToken() throws {
@@ -420,14 +446,14 @@ class QueueRules: XCTestCase {
     XCTAssertEqual(try queue.forgetRefused(before: now + 10), 1)
     XCTAssertEqual(try queue.refused(app: "shop", behind: 0, most: 9).map(\.token), ["bb"])
     // What feedback has to tell waits for its reader.
-    XCTAssertEqual(try queue.feedback(app: "shop").map(\.token), ["aa", "bb"])
+    XCTAssertEqual(try queue.feedback(app: "shop", most: 9).map(\.token), ["aa", "bb"])
   }
 
   func testFeedbackIsForgottenAsItWasTold() throws {
     let queue = try open(place)
     try refuse(queue, "1", "aa", since: 5, at: now)
     try refuse(queue, "2", "bb", since: 6, at: now)
-    let told = try queue.feedback(app: "shop")
+    let told = try queue.feedback(app: "shop", most: 9)
     XCTAssertEqual(
       told, [GoneToken(token: "aa", since: 5), GoneToken(token: "bb", since: 6)])
     // Refused again while the list is read, later, and another one earlier than it was.
@@ -435,7 +461,7 @@ class QueueRules: XCTestCase {
     try refuse(queue, "4", "bb", since: 1, at: now)
     try queue.forgetFeedback(told, app: "news")
     try queue.forgetFeedback(told, app: "shop")
-    XCTAssertEqual(try queue.feedback(app: "shop"), [GoneToken(token: "aa", since: 9)])
+    XCTAssertEqual(try queue.feedback(app: "shop", most: 9), [GoneToken(token: "aa", since: 9)])
   }
 
   func testAnOutcomeWithoutThatRefusesNoToken() throws {
@@ -445,7 +471,7 @@ class QueueRules: XCTestCase {
     let got = try queue.claim(seat, room: 9, at: now)
     try queue.record([Verdict(got[0], [outcome(0, .rejected)], .finished)], by: seat, at: now)
     XCTAssertEqual(try queue.refused(app: "shop", behind: 0, most: 9), [])
-    XCTAssertEqual(try queue.feedback(app: "shop"), [])
+    XCTAssertEqual(try queue.feedback(app: "shop", most: 9), [])
   }
 
   func testTheLastAnswersAreTold() throws {

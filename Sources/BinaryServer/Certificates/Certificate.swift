@@ -38,6 +38,14 @@ package final class Certificate: @unchecked Sendable {
     MemoryBIO.written { PEM_write_bio_X509($0, handle) == 1 } ?? ""
   }
 
+  /// SHA-256 of its DER.
+  package var fingerprint: [UInt8] {
+    var digest = [UInt8](repeating: 0, count: 32)
+    var count: UInt32 = 0
+    X509_digest(handle, EVP_sha256(), &digest, &count)
+    return digest
+  }
+
   package var subject: CertificateName {
     CertificateName(X509_get_subject_name(handle), of: self)
   }

@@ -53,6 +53,11 @@ package final class BinaryHandler: ChannelInboundHandler {
     }
     if let dismissal = event as? ConnectionDismissed, !isClosing {
       phase = .discarding
+      if dismissal.packet == nil {
+        // What somebody sends who is told nothing is not looked at, nor kept.
+        phase = .lost
+        pending = ByteBuffer()
+      }
       close(with: dismissal.packet, context)
     }
     // A close that the server began goes at its own pace.
@@ -69,21 +74,27 @@ package final class BinaryHandler: ChannelInboundHandler {
   private func take(_ incoming: inout ByteBuffer, _ context: ChannelHandlerContext) {
     if phase == .lost { return }
     delegate.beginBatch()
-    if pending.readableBytes == 0 {
+    // Taken out meanwhile: an answer may close the connection at once.
+    var joined = pending
+    pending = ByteBuffer()
+    if joined.readableBytes == 0 {
       consume(&incoming, context)
-      // Copied, not kept: TLS wants its buffer back.
-      pending.clear()
-      pending.writeBuffer(&incoming)
+      keep(incoming, context)
     } else {
-      // Taken out meanwhile: an answer may close the connection at once.
-      var joined = pending
-      pending = ByteBuffer()
       joined.writeBuffer(&incoming)
+      let count = joined.readableBytes
       consume(&joined, context)
-      joined.discardReadBytes()
-      pending = joined
+      // A frame that is long in coming is not copied with each of its pieces.
+      if joined.readableBytes == count { pending = joined } else { keep(joined, context) }
     }
     delegate.endBatch()
+  }
+
+  /// A copy, of no more than there is: TLS wants its buffer back, and an idle connection is small.
+  private func keep(_ rest: ByteBuffer, _ context: ChannelHandlerContext) {
+    guard rest.readableBytes > 0, phase != .lost else { return }
+    pending = context.channel.allocator.buffer(capacity: rest.readableBytes)
+    pending.writeImmutableBuffer(rest)
   }
 
   package func channelInactive(context: ChannelHandlerContext) {

@@ -7,6 +7,8 @@ import COpenSSL
 /// Several threads may use an SSL_CTX once it is set up.
 package final class OpenSSLServerContext: @unchecked Sendable {
   let pointer: OpaquePointer
+  /// For certificates whose own is not needed any more.
+  let nobodysKey = copenssl_nobodys_key()
 
   package init(_ tls: ServerTLS) throws(ServerTLSError) {
     ERR_clear_error()
@@ -24,6 +26,7 @@ package final class OpenSSLServerContext: @unchecked Sendable {
       && (tls.sendsTickets || copenssl_forbid_resumption(pointer) == 1)
     if !isSet { throw .setUp(Self.lastError) }
     copenssl_release_buffers(pointer)
+    copenssl_forbid_renegotiation(pointer)
     switch tls.clientCertificate {
     case .required:
       SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
@@ -32,7 +35,10 @@ package final class OpenSSLServerContext: @unchecked Sendable {
     }
   }
 
-  deinit { SSL_CTX_free(pointer) }
+  deinit {
+    SSL_CTX_free(pointer)
+    EVP_PKEY_free(nobodysKey)
+  }
 
   /// OpenSSL's text for the last error on this thread. Clears its queue.
   static var lastError: String {

@@ -22,6 +22,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
   /// How long the last bytes may take to leave before the connection is closed without them.
   private static let patience = TimeAmount.milliseconds(200)
 
+  private let context: OpenSSLServerContext
   let ssl: OpaquePointer
   /// Bytes from the client and bytes for it; the SSL owns both.
   private let incoming: OpaquePointer
@@ -41,6 +42,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
     }
     SSL_set_bio(ssl, incoming, outgoing)
     SSL_set_accept_state(ssl)
+    self.context = context
     self.ssl = ssl
     self.incoming = incoming
     self.outgoing = outgoing
@@ -60,7 +62,10 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
     }
   }
 
-  /// The client's certificate in DER.
+  /// The client's certificate, which is not read once more.
+  package var peer: Certificate? { copenssl_peer_certificate(ssl).map(Certificate.init) }
+
+  /// The same in DER.
   package var peerCertificate: [UInt8]? {
     guard let certificate = copenssl_peer_certificate(ssl) else { return nil }
     defer { X509_free(certificate) }
@@ -72,16 +77,26 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
     }
   }
 
+  /// Who the client is is known: its certificate is kept, and the key in it is not.
+  package func dropPeerKey() { copenssl_drop_peer_key(ssl, context.nobodysKey) }
+
   // MARK: From the client
 
   package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    if phase == .dead { return }
-    unwrapInboundIn(data).withUnsafeReadableBytes { bytes in
-      // A memory BIO takes everything.
-      _ = BIO_write(incoming, bytes.baseAddress, CInt(clamping: bytes.count))
+    // In slices, because a BIO keeps as much memory as it ever held.
+    var bytes = unwrapInboundIn(data)
+    while phase != .dead,
+      let slice = bytes.readSlice(length: min(bytes.readableBytes, Self.recordSize)),
+      slice.readableBytes > 0
+    {
+      slice.withUnsafeReadableBytes { bytes in
+        // A memory BIO takes everything.
+        _ = BIO_write(incoming, bytes.baseAddress, CInt(clamping: bytes.count))
+      }
+      if phase == .handshaking { handshake(context) }
+      if phase == .open { decode(context) }
     }
-    if phase == .handshaking { handshake(context) }
-    if phase == .open { decode(context) }
+    if BIO_ctrl_pending(incoming) == 0 { copenssl_empty_memory(incoming) }
     emit(context, nil)
     context.flush()
   }
@@ -191,6 +206,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
       buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { room in
         Int(max(0, BIO_read(outgoing, room.baseAddress, CInt(clamping: room.count))))
       }
+      if BIO_ctrl_pending(outgoing) == 0 { copenssl_empty_memory(outgoing) }
     }
     context.write(wrapOutboundOut(buffer), promise: promise)
   }

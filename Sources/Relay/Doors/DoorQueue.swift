@@ -77,7 +77,7 @@ package final class DoorQueue: @unchecked Sendable {
 
   private func work() {
     while let submissions = next() {
-      let all = submissions.flatMap(\.entries)
+      let all = submissions.count == 1 ? submissions[0].entries : submissions.flatMap(\.entries)
       do {
         let added = try queue.enqueue(all, at: RelayClock.now)
         if warning.isOver() { log.notice("notifications come into the queue again") }

@@ -33,6 +33,8 @@ package final class OutcomeWaits: @unchecked Sendable {
   private static let pauseMS: Int64 = 500
   private static let lookMS: Int64 = 2000
   private static let mostAtOnce = 200
+  /// However many wait, the queue is asked for so many of them in a second, and has time for others.
+  private static let mostInSecond = 20_000
 
   private let queue: any QueueEngine
   private let waits = Mutex<[Key: [Wait]]>([:])
@@ -154,12 +156,13 @@ package final class OutcomeWaits: @unchecked Sendable {
     var late: [Wait] = []
     var asked: [String: [String]] = [:]
     waits.withLock { waits in
+      let pause = max(Self.pauseMS, Int64(waits.count) * 1000 / Int64(Self.mostInSecond))
       for (key, list) in waits {
         var rest = list.filter { $0.until > now }
         late += list.filter { $0.until <= now }
         if rest.contains(where: { $0.askAt <= now }) {
           asked[key.app, default: []].append(key.id)
-          for index in rest.indices { rest[index].askAt = now + Self.pauseMS }
+          for index in rest.indices { rest[index].askAt = now + pause }
         } else if rest.count == list.count {
           continue
         }

@@ -38,15 +38,17 @@ package struct NewEntry: Equatable, Sendable {
 extension NewEntry {
   /// Why no queue takes it; nil: there is nothing wrong.
   package var fault: QueueFault? {
-    guard (1...Self.longestID).contains(id.unicodeScalars.count) else {
+    // Most have few bytes, and then as few characters.
+    guard !id.isEmpty, id.utf8.count <= Self.longestID || id.unicodeScalars.count <= Self.longestID
+    else {
       return QueueFault(
         description: "the id '\(id)' does not have 1 to \(Self.longestID) characters")
     }
     // SQLite ends a text there, and would pass over the entry without a word.
-    guard !id.unicodeScalars.contains("\0") else {
+    guard !id.utf8.contains(0) else {
       return QueueFault(description: "the id '\(id)' has a NUL in it")
     }
-    guard [token, tokens, channel].count(where: { $0 != nil }) == 1 else {
+    guard (token == nil ? 0 : 1) + (tokens == nil ? 0 : 1) + (channel == nil ? 0 : 1) == 1 else {
       return QueueFault(description: "\(id): give one of token, tokens and channel")
     }
     return nil

@@ -33,8 +33,8 @@ package protocol QueueEngine: AnyObject, Sendable {
   func refuse(_ devices: [GoneToken], app: String, at now: Int64) throws
   /// Forgets those that were refused before this time.
   func forgetRefused(before: Int64) throws -> Int
-  /// What a feedback service has to tell of this app.
-  func feedback(app: String) throws -> [GoneToken]
+  /// What a feedback service has to tell of this app, so many at most, the oldest first.
+  func feedback(app: String, most: Int) throws -> [GoneToken]
   /// It was told. A device that was refused again meanwhile, with a later time, stays.
   func forgetFeedback(_ told: [GoneToken], app: String) throws
   /// The last answers that were recorded, so many at most, the oldest first.

@@ -60,11 +60,12 @@ extension RedisQueue {
     return try ask(commands).reduce(0) { $0 + Int($1.number ?? 0) }
   }
 
-  package func feedback(app: String) throws -> [GoneToken] {
-    try ask([RedisCommand("ZRANGE", key("feedback", app), "0", "-1", "WITHSCORES")])[0].pairs
-      .compactMap { token, since in
-        Double(since).map { GoneToken(token: token, since: Int64($0)) }
-      }
+  package func feedback(app: String, most: Int) throws -> [GoneToken] {
+    let command = RedisCommand(
+      "ZRANGE", key("feedback", app), "0", "\(most - 1)", "WITHSCORES")
+    return try ask([command])[0].pairs.compactMap { token, since in
+      Double(since).map { GoneToken(token: token, since: Int64($0)) }
+    }
   }
 
   package func forgetFeedback(_ told: [GoneToken], app: String) throws {

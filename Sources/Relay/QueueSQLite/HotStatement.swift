@@ -40,6 +40,19 @@ struct HotStatement: ~Copyable {
     }
   }
 
+  mutating func bind(optional value: Int64?) {
+    if let value { bind(value) } else { bindNull() }
+  }
+
+  mutating func bind(optional text: String?) {
+    if let text { bind(text) } else { bindNull() }
+  }
+
+  private mutating func bindNull() {
+    place += 1
+    sqlite3_bind_null(statement, place)
+  }
+
   /// True: there is a row.
   mutating func step() throws -> Bool {
     switch sqlite3_step(statement) {

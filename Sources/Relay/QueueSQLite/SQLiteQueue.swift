@@ -229,29 +229,6 @@ package final class SQLiteQueue: QueueEngine {
     }
   }
 
-  package func enqueue(_ entries: [NewEntry], at now: Int64) throws -> Int {
-    try change { database in
-      let add = try database.cachedStatement(
-        sql: """
-          INSERT OR IGNORE INTO entries (app, id, token, tokens, channel, payload, topic, push_type,
-            priority, expiry, collapse_id, deadline, made)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-          """)
-      var count = 0
-      for entry in entries {
-        if let fault = entry.fault { throw fault }
-        try add.execute(arguments: [
-          entry.app, entry.id, entry.token, entry.tokens, entry.channel, entry.payload, entry.topic,
-          entry.pushType, entry.priority, entry.expiry, entry.collapseID, entry.deadline,
-          now / 1000,
-        ])
-        // A row that the trigger ignored counts for nothing either.
-        count += database.changesCount
-      }
-      return count
-    }
-  }
-
   package func known(_ ids: [String], app: String) throws -> [String: KnownEntry] {
     try database.unsafeRead { database in
       var all: [String: KnownEntry] = [:]

@@ -42,22 +42,36 @@ extension SQLiteQueue {
     }
   }
 
-  package func feedback(app: String) throws -> [GoneToken] {
+  package func feedback(app: String, most: Int) throws -> [GoneToken] {
     try counting.read { database in
       try Row.fetchAll(
-        database, sql: "SELECT token, since FROM feedback WHERE app = ? ORDER BY since, token",
-        arguments: [app]
+        database,
+        sql: "SELECT token, since FROM feedback WHERE app = ? ORDER BY since, token LIMIT ?",
+        arguments: [app, most]
       ).map { GoneToken(token: $0[0], since: $0[1]) }
     }
   }
 
   package func forgetFeedback(_ told: [GoneToken], app: String) throws {
-    try change { database in
-      let forget = try database.cachedStatement(
-        sql: "DELETE FROM feedback WHERE app = ? AND token = ? AND since <= ?")
-      for device in told { try forget.execute(arguments: [app, device.token, device.since]) }
+    var rest = told[...]
+    while !rest.isEmpty {
+      // Others want to write meanwhile.
+      let some = rest.prefix(Self.forgottenAtOnce)
+      rest = rest.dropFirst(some.count)
+      try change { database in
+        var forget = try HotStatement(
+          database, "DELETE FROM feedback WHERE app = ? AND token = ? AND since <= ?")
+        for device in some {
+          forget.bind(app)
+          forget.bind(device.token)
+          forget.bind(device.since)
+          try forget.run()
+        }
+      }
     }
   }
+
+  private static let forgottenAtOnce = 2000
 
   package func lastAnswers(app: String, most: Int) throws -> [RecordedAnswer] {
     try counting.read { database in

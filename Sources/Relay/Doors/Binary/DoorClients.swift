@@ -32,12 +32,11 @@ struct DoorClients: Sendable {
   }
 
   func find(_ client: OpenSSLServerHandler?, apps: [AppConfiguration]) -> Finding {
-    guard let client, let der = client.peerCertificate, let certificate = Certificate(der: der)
-    else {
+    guard let client, let certificate = client.peer else {
       if let app { return .app(app, how: "by the port, without a certificate") }
       return .nobody("it shows no certificate")
     }
-    let fingerprint = CertificateFingerprint.of(der)
+    let fingerprint = CertificateFingerprint.text(of: certificate.fingerprint)
     let who = "\(certificate.subject), SHA-256 \(fingerprint)"
     if let app = fingerprints[fingerprint] { return .app(app, how: "by the fingerprint of \(who)") }
     if let app { return .app(app, how: "by the port, with \(who)") }
@@ -59,8 +58,8 @@ struct DoorClients: Sendable {
 
 /// SHA-256 of a certificate, as people write it down.
 enum CertificateFingerprint {
-  static func of(_ der: [UInt8]) -> String {
-    SHA256Digest.of(der).map { byte in
+  static func text(of digest: [UInt8]) -> String {
+    digest.map { byte in
       let digits = String(byte, radix: 16)
       return digits.count == 1 ? "0\(digits)" : digits
     }.joined()

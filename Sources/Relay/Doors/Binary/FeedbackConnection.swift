@@ -9,6 +9,9 @@ import NIOCore
 final class FeedbackConnection: FeedbackDelegate {
   /// How long the client may take to read what is with the system already.
   private static let patience = TimeAmount.seconds(60)
+  /// A list that nobody read for years does not take the relay's memory: the next connection is told
+  /// what is behind these.
+  private static let most = 100_000
   /// Where the queue is asked: an event loop does not wait.
   private static let threads = DispatchQueue(label: "feedback", attributes: .concurrent)
 
@@ -38,7 +41,7 @@ final class FeedbackConnection: FeedbackDelegate {
     let (engine, app, logger) = (door.relay.engine, app, logger)
     Self.threads.async {
       do {
-        promise.succeed(try engine.feedback(app: app))
+        promise.succeed(try engine.feedback(app: app, most: Self.most))
       } catch {
         logger.error("feedback cannot be read: \(error)")
         promise.fail(error)
@@ -46,6 +49,11 @@ final class FeedbackConnection: FeedbackDelegate {
     }
     let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
     return promise.futureResult.map { devices in
+      if devices.count == Self.most {
+        logger.notice(
+          "the list of \(app) is long: \(devices.count) devices are told now, and the rest to the next connections"
+        )
+      }
       bound.value.told = devices
       return devices.compactMap { device in
         RefusedTokens.bytes(device.token).map {

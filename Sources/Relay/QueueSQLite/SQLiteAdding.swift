@@ -1,0 +1,76 @@
+import GRDB
+
+/// Puts entries into the table. Most of the cost of a row is the statement around it, so rows of
+/// the plain kind, which the binary door makes, go many to a statement.
+extension SQLiteQueue {
+  private static let rowsTogether = 32
+
+  private static let plain = "app, id, token, payload, priority, expiry, made"
+  private static let one = """
+    INSERT OR IGNORE INTO entries (\(plain)) VALUES (?, ?, ?, ?, ?, ?, ?)
+    """
+  private static let many =
+    one + String(repeating: ", (?, ?, ?, ?, ?, ?, ?)", count: rowsTogether - 1)
+  private static let any = """
+    INSERT OR IGNORE INTO entries (\(plain), tokens, channel, topic, push_type, collapse_id, deadline)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    """
+
+  package func enqueue(_ entries: [NewEntry], at now: Int64) throws -> Int {
+    for entry in entries {
+      if let fault = entry.fault { throw fault }
+    }
+    return try change { database in
+      var (count, next) = (0, 0)
+      while next < entries.count {
+        let run = Self.plainRun(entries, from: next)
+        var statement = try HotStatement(
+          database, run == Self.rowsTogether ? Self.many : run > 0 ? Self.one : Self.any)
+        // One by one, where there are fewer than a statement has places for.
+        let rows = run == Self.rowsTogether ? run : 1
+        for entry in entries[next..<(next + rows)] {
+          Self.bind(entry, at: now, isPlain: run > 0, to: &statement)
+        }
+        try statement.run()
+        // A row that the trigger or the index ignored counts for nothing.
+        count += database.changesCount
+        next += rows
+      }
+      return count
+    }
+  }
+
+  /// How many plain ones there are from this one on; it does not count further than it has to.
+  private static func plainRun(_ entries: [NewEntry], from start: Int) -> Int {
+    var end = start
+    while end < min(entries.count, start + rowsTogether), entries[end].isPlain { end += 1 }
+    return end - start
+  }
+
+  private static func bind(
+    _ entry: NewEntry, at now: Int64, isPlain: Bool, to statement: inout HotStatement
+  ) {
+    statement.bind(entry.app)
+    statement.bind(entry.id)
+    statement.bind(optional: entry.token)
+    statement.bind(entry.payload)
+    statement.bind(optional: entry.priority.map { Int64($0) })
+    statement.bind(optional: entry.expiry)
+    statement.bind(now / 1000)
+    if isPlain { return }
+    statement.bind(optional: entry.tokens)
+    statement.bind(optional: entry.channel)
+    statement.bind(optional: entry.topic)
+    statement.bind(optional: entry.pushType)
+    statement.bind(optional: entry.collapseID)
+    statement.bind(optional: entry.deadline)
+  }
+}
+
+extension NewEntry {
+  /// It has none of the columns that few entries have.
+  fileprivate var isPlain: Bool {
+    tokens == nil && channel == nil && topic == nil && pushType == nil && collapseID == nil
+      && deadline == nil
+  }
+}

@@ -1,0 +1,71 @@
+import BinaryServer
+import COpenSSL
+
+/// An old program's certificate and key, which may be expired and as weak as they were then.
+final class LegacyCredentials {
+  struct Fault: Error {
+    var cause: String
+    var about: String
+    var message: String
+    var remedy: String
+  }
+
+  let certificate: Certificate
+  fileprivate let key: OpaquePointer
+
+  deinit { EVP_PKEY_free(key) }
+
+  /// The key is in its own file, or with the certificate.
+  init(certificate path: String, key keyPath: String?, passphrase: String?) throws(Fault) {
+    guard let file = CredentialFile(path) else {
+      throw Fault(
+        cause: "file-missing", about: path, message: "cannot be read", remedy: "check the path")
+    }
+    if file.form == .pkcs12 {
+      throw Fault(
+        cause: "certificate-not-pem", about: path,
+        message: "is PKCS#12, and old programs are looked at with PEM",
+        remedy:
+          "openssl pkcs12 -legacy -in \(path) -nodes -out provider.pem, chmod 600 that, and give it"
+      )
+    }
+    guard let certificate = file.certificates.first else {
+      throw Fault(
+        cause: "certificate-missing", about: path, message: "there is no certificate in it",
+        remedy: "give the program's certificate, in PEM")
+    }
+    let keyPath = keyPath ?? path
+    guard let bytes = try? WholeText.read(keyPath),
+      let key = Self.key(String(decoding: bytes, as: UTF8.self), passphrase)
+    else {
+      throw Fault(
+        cause: "key-missing", about: keyPath,
+        message: "there is no private key in it that could be opened",
+        remedy: "give the key's file with --key, and its passphrase with --passphrase-file")
+    }
+    guard X509_check_private_key(certificate.handle, key) == 1 else {
+      EVP_PKEY_free(key)
+      ERR_clear_error()
+      throw Fault(
+        cause: "key-mismatch", about: keyPath, message: "the key does not fit the certificate",
+        remedy: "give the key that the certificate was made for")
+    }
+    (self.certificate, self.key) = (certificate, key)
+  }
+
+  private static func key(_ text: String, _ passphrase: String?) -> OpaquePointer? {
+    MemoryBIO.reading(text) { bio in
+      guard var bytes = passphrase.map({ Array($0.utf8) + [0] }) else {
+        // Does not ask for a passphrase at the terminal.
+        return PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
+      }
+      return PEM_read_bio_PrivateKey(bio, nil, nil, &bytes)
+    }
+  }
+
+  /// False: OpenSSL does not take them.
+  func use(in context: OpaquePointer) -> Bool {
+    SSL_CTX_use_certificate(context, certificate.handle) == 1
+      && SSL_CTX_use_PrivateKey(context, key) == 1
+  }
+}

@@ -1,0 +1,55 @@
+/// Where Apple's old names lead on this machine: it is all that changes for an old program.
+struct OldNameCheck {
+  /// The relay, as it was named.
+  var host: String
+  var resolve: (String) -> [String] = AddressList.of
+
+  private static let pairs = [
+    ("gateway.push.apple.com", "feedback.push.apple.com"),
+    ("gateway.sandbox.push.apple.com", "feedback.sandbox.push.apple.com"),
+  ]
+
+  func run(_ report: inout Report) {
+    let relay = resolve(host)
+    // Whether the relay has a name is said where it is connected to.
+    guard !relay.isEmpty else { return }
+    if relay != [host] { report.fine(host, relay.joined(separator: ", ")) }
+    let places = Dictionary(
+      Self.pairs.flatMap { [$0.0, $0.1] }.map { ($0, resolve($0)) }, uniquingKeysWith: { $1 })
+    func leads(_ name: String) -> Bool {
+      let there = places[name] ?? []
+      return !there.isEmpty && there.allSatisfy(relay.contains)
+    }
+    let entry = "\(relay[0])  gateway.push.apple.com feedback.push.apple.com"
+    let remedy =
+      "on the program's machine: \"\(entry)\" in /etc/hosts, or the same in its DNS; the relay's own machine does not need it"
+    guard Self.pairs.contains(where: { leads($0.0) || leads($0.1) }) else {
+      report.add(
+        Finding(
+          cause: "old-names-elsewhere", severity: .warning, about: Self.pairs[0].0,
+          message: "\(said(places[Self.pairs[0].0])), not to the relay at \(relay[0])",
+          remedy: remedy))
+      return
+    }
+    for pair in Self.pairs {
+      switch (leads(pair.0), leads(pair.1)) {
+      case (true, true): report.fine(pair.0, "it and \(pair.1) lead to the relay")
+      case (false, false): break
+      case (let isGateway, _):
+        let (right, wrong) = isGateway ? pair : (pair.1, pair.0)
+        report.add(
+          Finding(
+            cause: "old-name-elsewhere", severity: .warning, about: wrong,
+            message:
+              "\(said(places[wrong])), but \(right) leads to the relay at \(relay[0]): "
+              + (isGateway ? "no program hears of devices that are gone" : "nothing is pushed"),
+            remedy: remedy))
+      }
+    }
+  }
+
+  private func said(_ addresses: [String]?) -> String {
+    guard let addresses, !addresses.isEmpty else { return "it has no address here" }
+    return "it leads to \(addresses.joined(separator: ", "))"
+  }
+}

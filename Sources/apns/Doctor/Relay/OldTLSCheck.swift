@@ -1,0 +1,91 @@
+import BinaryServer
+
+/// Which versions of TLS and which key exchanges a door takes, each tried by itself.
+struct OldTLSCheck {
+  /// Makes a connection that is let go.
+  var attempt: (LegacyConnection.TLS) -> LegacyConnection.Failure?
+  var about: String
+
+  private struct Trial {
+    var isOpen: Bool?
+
+    init(_ failure: LegacyConnection.Failure?) {
+      guard let failure else {
+        isOpen = true
+        return
+      }
+      if case .impossible = failure { isOpen = nil } else { isOpen = false }
+    }
+  }
+
+  private static let forward = "ECDHE+AES"
+  private static let plain = "kRSA+AES"
+
+  func run(_ report: inout Report) {
+    let versions = TLSBound.allCases
+    var open: [TLSBound] = []
+    var closed: [TLSBound] = []
+    var isByRSA: Bool? = nil
+    var untried: [String] = []
+    for version in versions {
+      var tls = LegacyConnection.TLS(min: version, max: version)
+      if version < .tls1_3 { tls.ciphers = Self.forward }
+      let byCurves = Trial(attempt(tls)).isOpen
+      var byRSA: Bool? = false
+      if version < .tls1_3 {
+        tls.ciphers = Self.plain
+        byRSA = Trial(attempt(tls)).isOpen
+        if let byRSA { isByRSA = isByRSA == true || byRSA }
+      }
+      if byCurves == true || byRSA == true {
+        open.append(version)
+      } else if byCurves == nil {
+        untried.append("TLS \(version.rawValue)")
+      } else {
+        closed.append(version)
+      }
+    }
+    if isByRSA == nil { untried.append("key exchange by RSA") }
+    var words = [open.isEmpty ? "no version of TLS" : "TLS \(Self.list(open))"]
+    if !closed.isEmpty { words.append("not \(Self.list(closed))") }
+    if isByRSA == false { words.append("no key exchange by RSA") }
+    report.fine(about, words.joined(separator: "; "))
+    let old = closed.filter { $0 < .tls1_2 }
+    if !old.isEmpty {
+      report.fine(
+        about,
+        "programs that know only TLS \(Self.list(old)) do not get in (OpenSSL before 1.0.1, Java 6, Windows before 7); if yours is one of them: min_tls: \"1.0\", and rsa_key_exchange: true for the oldest"
+      )
+    }
+    if !untried.isEmpty {
+      report.skip(
+        about, "\(untried.joined(separator: ", ")) not tried: this machine's OpenSSL has it no more"
+      )
+    }
+    if let oldest = open.first, oldest < .tls1_2 {
+      report.add(
+        Finding(
+          cause: "old-tls-open", severity: .warning, about: about,
+          message:
+            "it takes TLS \(oldest.rawValue), which one who is on the line can read and change",
+          remedy:
+            "keep the way from the program to this port within your own network; if no program needs it, min_tls: \"1.2\""
+        ))
+    }
+    if isByRSA == true {
+      report.add(
+        Finding(
+          cause: "rsa-key-exchange-open", severity: .warning, about: about,
+          message:
+            "it takes key exchange by RSA: who gets the door's key later can read what was recorded",
+          remedy: "if no program needs it, rsa_key_exchange: false"))
+    }
+  }
+
+  private static func list(_ versions: [TLSBound]) -> String {
+    let names = versions.map(\.rawValue)
+    return names.count < 2
+      ? names.joined()
+      : names.dropLast().joined(separator: ", ") + " and " + (names.last ?? "")
+  }
+}

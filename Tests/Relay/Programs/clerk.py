@@ -1,0 +1,19 @@
+"""clerk.py PORT FEEDBACK_PORT CERTIFICATE TOKENS: pushes to the tokens in that file by apns-clerk, as its documentation shows
+it; then reads the feedback. Prints what it was told: a line for each token, behind "packet" or "feedback"."""
+import sys
+
+from apns_clerk import APNs, Message, Session
+
+port, feedback_port, certificate, tokens = sys.argv[1:]
+session = Session()
+devices = open(tokens).read().split()
+message = Message(devices, alert="Hello") if devices else None
+while message:
+    result = APNs(session.get_connection(("localhost", int(port)), cert_file=certificate)).send(message)
+    assert not result.errors, result.errors
+    for token, (reason, _) in result.failed.items():
+        assert reason == 8, reason
+        print("packet", token)
+    message = result.retry() if result.needs_retry() else None
+for token, _ in APNs(session.new_connection(("localhost", int(feedback_port)), cert_file=certificate)).feedback():
+    print("feedback", token.decode() if isinstance(token, bytes) else token)

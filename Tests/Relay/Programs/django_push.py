@@ -1,0 +1,24 @@
+"""django_push.py PORT FEEDBACK_PORT CERTIFICATE TOKENS: pushes to the tokens in that file by django-push-notifications, which
+goes on behind a bad one; then reads the feedback. Prints what it was told: a line for each token, behind "packet" or "feedback"."""
+import sys
+
+from django.conf import settings
+
+port, feedback_port, certificate, file = sys.argv[1:]
+settings.configure(PUSH_NOTIFICATIONS_SETTINGS={
+    "APNS_CERTIFICATE": certificate, "APNS_HOST": "localhost", "APNS_PORT": int(port),
+    "APNS_FEEDBACK_HOST": "localhost", "APNS_FEEDBACK_PORT": int(feedback_port), "APNS_ERROR_TIMEOUT": 3})
+
+from push_notifications.apns import APNSServerError, apns_fetch_inactive_ids, apns_send_bulk_message  # noqa: E402
+
+tokens = open(file).read().split()
+while tokens:
+    try:
+        apns_send_bulk_message(tokens, "Hello")
+        break
+    except APNSServerError as error:
+        assert error.status == 8, error
+        print("packet", tokens[error.identifier])
+        tokens = tokens[error.identifier + 1 :]
+for token in apns_fetch_inactive_ids():
+    print("feedback", token.decode())

@@ -1,0 +1,247 @@
+"""apns doctor --relay: what a program of 2010 finds at the doors, and what to do about it. Nothing is pushed."""
+
+import contextlib
+import functools
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import threading
+
+import pytest
+from relaying import DEADLINE, token, wait_until
+from simulator import tool
+from test_binary_door import open_door, people  # noqa: F401
+
+OWN = "gateway.push.apple.com feedback.push.apple.com"
+SANDBOX = "gateway.sandbox.push.apple.com feedback.sandbox.push.apple.com"
+
+
+@functools.cache
+def namespace():
+    """What runs a command where /etc/hosts is its own: no name is asked for elsewhere."""
+    words = ["unshare", "--mount"]
+    if os.geteuid() != 0:
+        words += ["--user", "--map-root-user"]
+    try:
+        subprocess.run([*words, "mount", "--bind", "/etc/hosts", "/etc/hosts"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return words
+
+
+@pytest.fixture
+def doctor(tmp_path):
+    def run(*words, hosts=f"127.0.0.1 {OWN} {SANDBOX}"):
+        """Its exit status, and what it said."""
+        if not namespace():
+            pytest.skip("this system lets nobody have an /etc/hosts of their own")
+        (tmp_path / "hosts").write_text(f"127.0.0.1 localhost\n{hosts}\n")
+        script = f'mount --bind "{tmp_path}/hosts" /etc/hosts && exec "$@"'
+        ran = subprocess.run(
+            [*namespace(), "sh", "-c", script, "sh", tool(), "doctor", *map(str, words)], text=True, capture_output=True,
+            stdin=subprocess.DEVNULL, timeout=DEADLINE)
+        return ran.returncode, ran.stdout + ran.stderr
+
+    return run
+
+
+def at(door, *words):
+    return ["--relay", f"127.0.0.1:{door.port}", "--feedback-port", door.feedback_port, *words]
+
+
+def causes(said):
+    return [line["cause"] for line in json.loads(said)["checks"] if "cause" in line]
+
+
+def test_all_in_order(open_door, people, doctor, tmp_path):  # noqa: F811
+    door = open_door()
+    ca = tmp_path / "gateway-door-ca.pem"
+    status, said = doctor(*at(door, "--certificate", people.listed, "--ca", ca, "--json"))
+    assert (status, json.loads(said)["ok"]) == (0, True), said
+    status, said = doctor(*at(door, "--certificate", people.expired, "--ca", ca))
+    assert status == 0 and said.endswith("Nothing is wrong.\n"), said
+    for words in [
+        f"a program that trusts {ca} takes it for gateway.push.apple.com", "TLS 1.2 and 1.3; not 1.0 and 1.1; no key exchange by RSA",
+        "is let in", "answered by status 2", "it and feedback.push.apple.com lead to the relay", "the feedback service answers",
+    ]:
+        assert words in said
+    # Nothing of it is in the queue.
+    assert door.queue.entries_so_far() == 0
+    # The key in a file of its own, with a passphrase.
+    people.openssl("pkey", "-in", "listed.key", "-aes128", "-passout", "pass:secret", "-out", tmp_path / "shut.key")
+    (tmp_path / "passphrase").write_text("secret\n")
+    shut = ["--certificate", people.directory / "listed.crt", "--key", tmp_path / "shut.key", "--passphrase-file", tmp_path / "passphrase"]
+    status, said = doctor(*at(door, *shut))
+    assert status == 0 and "is let in" in said
+    (tmp_path / "passphrase").write_text("sacred\n")
+    status, said = doctor(*at(door, *shut, "--json"))
+    assert (status, causes(said)) == (1, ["key-missing"])
+    status, said = doctor(*at(door, "--certificate", people.directory / "listed.crt", "--key", people.directory / "old.key", "--json"))
+    assert (status, causes(said)) == (1, ["key-mismatch"])
+
+
+def test_who_is_nobody_learns_what_to_write_down(open_door, people, doctor):  # noqa: F811
+    door = open_door()
+    status, said = doctor(*at(door, "--certificate", people.stranger, "--ca", people.ca))
+    assert status == 1
+    printed = people.openssl("x509", "-in", "stranger.crt", "-noout", "-fingerprint", "-sha256").partition("=")[2].strip()
+    assert f"reload the relay: {printed}" in said and "without a word: it is nobody's" in said
+    assert f"a program that trusts {people.ca} does not take it: self-signed certificate in certificate chain" in said
+    # With what it was told to write down, it is let in.
+    door.relay.doors["gateway"]["fingerprints"] = {"shop": printed}
+    door.relay.write()
+    for file in door.files.values():
+        file.unlink()
+    door.relay.signal(signal.SIGHUP)
+    door.relay.wait_said("reloaded, with")
+    wait_until(lambda: all(file.exists() and file.read_text() for file in door.files.values()), "the door does not open again")
+    status, said = doctor(*at(door, "--certificate", people.stranger))
+    assert status == 0 and "is let in" in said
+
+
+def test_names_that_lead_elsewhere(open_door, people, doctor):  # noqa: F811
+    door = open_door()
+    status, said = doctor(*at(door, "--json"), hosts=f"127.0.0.2 {OWN} {SANDBOX}")
+    assert (status, causes(said)) == (1, ["old-names-elsewhere"])
+    assert "127.0.0.2, not to the relay at 127.0.0.1" in said
+    gateway, feedback = OWN.split()
+    status, said = doctor(*at(door, "--json"), hosts=f"127.0.0.1 {gateway}\n127.0.0.2 {feedback} {SANDBOX}")
+    assert (status, causes(said)) == (1, ["old-name-elsewhere"]) and "hears of devices that are gone" in said
+    status, said = doctor(*at(door, "--json"), hosts=f"127.0.0.1 {feedback}\n127.0.0.2 {gateway} {SANDBOX}")
+    assert (status, causes(said)) == (1, ["old-name-elsewhere"]) and "nothing is pushed" in said
+
+
+def test_what_the_options_open(open_door, people, doctor):  # noqa: F811
+    door = open_door(door={"app": "shop", "min_tls": "1.0", "rsa_key_exchange": True})
+    # As a list that was read is forgotten, it is not read.
+    door.queue.rows("INSERT INTO feedback VALUES ('shop', ?, 1)", token(1))
+    for _ in range(3):
+        status, said = doctor(*at(door, "--json"))
+        assert (status, causes(said)) == (1, ["old-tls-open", "rsa-key-exchange-open", "door-of-anybody"])
+    assert "it takes TLS 1.0" in said and "TLS 1.0, 1.1, 1.2 and 1.3" in said
+    door.relay.stop()
+    assert door.queue.rows("SELECT token FROM feedback") == [(token(1),)]
+
+
+def test_certificates_of_ones_own(open_door, people, doctor):  # noqa: F811
+    own, _ = people.make("own", subject="/CN=gateway.push.apple.com", years=(2010, 2012))
+    door = open_door(door={"fingerprints": {"shop": people.listed_print}, "certificate": str(own)})
+    status, said = doctor(*at(door, "--certificate", people.listed, "--ca", people.ca, "--json"))
+    assert (status, causes(said)) == (1, ["certificate-expired", "door-not-trusted"]) and "certificate has expired" in said
+    door.relay.stop()
+    long, _ = people.make("long", subject="/CN=relay.example", years=(2020, 2049))
+    door = open_door(door={"fingerprints": {"shop": people.listed_print}, "certificate": str(long)}, name="long")
+    words = at(door, "--certificate", people.listed, "--ca", people.ca, "--json")
+    status, said = doctor(*words)
+    assert (status, causes(said)) == (1, ["door-certificate-past-2038", "door-name-mismatch"])
+    status, said = doctor(*words, "--server-name", "relay.example")
+    assert (status, causes(said)) == (1, ["door-certificate-past-2038"])
+
+
+def test_an_http_door(open_door, people, doctor, tmp_path):  # noqa: F811
+    sock = tmp_path / "web.sock"
+    (tmp_path / "bearers").write_text("0123456789abcdef\n")
+    door = open_door()
+    door.relay.doors |= {
+        "web": {"type": "http", "socket": str(sock)},
+        "other": {"type": "http", "port": 0, "port_file": str(tmp_path / "other.port"), "authorization_file": str(tmp_path / "bearers")}}
+    door.relay.stop()
+    door.relay.write()
+    door.start()
+    status, said = doctor(*at(door, "--http-door", sock))
+    assert status == 0 and f"{sock}: an HTTP door of a relay: whoever reaches it can push" in said
+    status, said = doctor(*at(door, "--http-door", f"127.0.0.1:{(tmp_path / 'other.port').read_text().strip()}"))
+    assert status == 0 and "it wants a bearer token" in said
+    status, said = doctor(*at(door, "--http-door", f"127.0.0.1:{door.relay.port_file.read_text().strip()}", "--json"))
+    assert (status, causes(said)) == (1, ["http-door-other"])
+    status, said = doctor(*at(door, "--http-door", tmp_path / "nothing", "--json"))
+    assert (status, causes(said)) == (3, ["http-door-unreachable"])
+    assert door.queue.entries_so_far() == 0
+
+
+class Other:
+    """What is no relay, on one port: TLS with whatever it does behind it."""
+
+    def __init__(self, certificate, act, *, tls=True, tickets=0, accept=True):
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(certificate)
+        self.context.num_tickets = tickets
+        self.act, self.tls = act, tls
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        if accept:
+            threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                plain = self.listener.accept()[0]
+                threading.Thread(target=self.meet, args=[plain], daemon=True).start()
+
+    def meet(self, plain):
+        with contextlib.suppress(OSError), plain:
+            if not self.tls:
+                return self.act(plain)
+            with self.context.wrap_socket(plain, server_side=True) as sock:
+                self.act(sock)
+
+    def close(self):
+        self.listener.close()
+
+
+def answers(bytes, goodbye=True):
+    def act(sock):
+        sock.recv(100)
+        sock.sendall(bytes)
+        if goodbye:
+            sock.unwrap()
+
+    return act
+
+
+PACKET = bytes([8, 2]) + b"apns"
+
+
+@pytest.mark.parametrize("act, options, wanted", [
+    (answers(PACKET), {}, ["door-of-anybody"]),
+    (answers(PACKET), {"tickets": 2}, ["session-tickets", "door-of-anybody"]),
+    (answers(PACKET, goodbye=False), {}, ["door-of-anybody", "abrupt-end"]),
+    (answers(b"HTTP/1.1 400 Bad Request\r\n\r\n"), {}, ["no-binary-door"]),
+    (lambda sock: sock.recv(1) and threading.Event().wait(30), {}, ["door-silent"]),
+    (lambda sock: sock.sendall(b"220 mail.example\r\n"), {"tls": False}, ["not-tls", "not-tls"]),
+    (lambda sock: None, {"tls": False}, ["handshake-closed", "handshake-closed"]),
+    (None, {"accept": False}, ["handshake-timeout", "handshake-timeout"]),
+], ids=["relay", "tickets", "abrupt", "http", "silent", "mail", "closes", "sleeps"])
+def test_what_is_no_relay(people, doctor, act, options, wanted):  # noqa: F811
+    other = Other(people.listed, act, **options)
+    try:
+        status, said = doctor(
+            "--relay", f"127.0.0.1:{other.port}", "--feedback-port", other.port, "--connect-timeout", 2, "--json")
+        assert causes(said) == wanted, said
+        assert status == (3 if wanted[0] in ("not-tls", "handshake-closed", "handshake-timeout") else 1)
+    finally:
+        other.close()
+
+
+def test_nobody_is_there(doctor):
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+    status, said = doctor("--relay", f"127.0.0.1:{port}", "--feedback-port", port, "--json")
+    assert (status, causes(said)) == (3, ["door-unreachable", "door-unreachable"])
+    assert "Connection refused" in said and json.loads(said)["reachable"] is False
+
+
+def test_the_command_line(doctor):
+    for words, wanted in [
+        (["--relay", "127.0.0.1", "--host", "x"], "--host cannot be used with --relay"),
+        (["--relay", "127.0.0.1", "--offline", "--ca", "x"], "--offline cannot be used with --relay"),
+        (["--feedback-port", "2196"], "give --relay"),
+        (["--relay", "127.0.0.1:0"], "1 to 65535"),
+        (["--relay", "127.0.0.1", "--http-door", "web"], "HOST:PORT"),
+        (["--relay", "127.0.0.1", "--ca", "/nowhere.pem"], "--ca: /nowhere.pem: No such file"),
+    ]:
+        status, said = doctor(*words)
+        assert status == 2 and wanted in said, said
