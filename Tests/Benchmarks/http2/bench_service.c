@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MUST(condition)                                                              \
@@ -28,11 +29,17 @@
 #define RECORD (16 << 10)
 #define CLIENTS_MAX 80
 
+/* A stream that waits for its answer, and until when. */
+typedef struct held {
+  int32_t stream;
+  uint64_t due_ms;
+} held_t;
+
 typedef struct client {
   int descriptor;
   SSL *ssl;
   nghttp2_session *http; /* NULL: still shaking hands */
-  int32_t *held;         /* streams that wait for their answer */
+  held_t *held;
   uint32_t held_count, held_room;
   uint32_t used;    /* of the window, and not given back */
   uint8_t *out;     /* what was handed out and is not written */
@@ -64,6 +71,12 @@ int bench_listen(uint16_t *port_out) {
   return listener;
 }
 
+static uint64_t now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
 /* ---- Requests ----------------------------------------------------------------- */
 
 static int on_frame(nghttp2_session *http, const nghttp2_frame *frame, void *context) {
@@ -76,7 +89,8 @@ static int on_frame(nghttp2_session *http, const nghttp2_frame *frame, void *con
     client->held = realloc(client->held, client->held_room * sizeof *client->held);
     MUST(client->held);
   }
-  client->held[client->held_count++] = frame->hd.stream_id;
+  client->held[client->held_count++] = (held_t){
+      .stream = frame->hd.stream_id, .due_ms = options.delay_ms ? now_ms() + options.delay_ms : 0};
   counts->requests++;
   return 0;
 }
@@ -142,9 +156,14 @@ static void give_credit(client_t *client) {
   client->used = 0;
 }
 
+/* They are in the order in which they are due. */
 static void answer_held(client_t *client) {
-  for (uint32_t index = 0; index < client->held_count; index++) answer(client, client->held[index]);
-  client->held_count = 0;
+  uint64_t now = options.delay_ms ? now_ms() : 0;
+  uint32_t count = 0;
+  while (count < client->held_count && client->held[count].due_ms <= now)
+    answer(client, client->held[count++].stream);
+  client->held_count -= count;
+  memmove(client->held, client->held + count, client->held_count * sizeof *client->held);
 }
 
 /* ---- Connections ----------------------------------------------------------------- */
@@ -190,7 +209,7 @@ static void serve(client_t *client) {
     if (nghttp2_session_mem_recv(client->http, buffer, (size_t)got) != got) client->is_over = true;
     if (client->is_over) break;
     give_credit(client);
-    if (client->held_count < options.batch) continue;
+    if (options.delay_ms || client->held_count < options.batch) continue;
     answer_held(client);
     write_frames(client);
     if (client->is_over) break;
@@ -248,7 +267,9 @@ static void serve_all(int listener, SSL_CTX *context) {
     for (int index = 0; index < count; index++) {
       if (watched[1 + index].revents) {
         serve(&clients[index]);
-      } else if (!ready && clients[index].held_count) {
+      }
+      if (clients[index].is_over || !clients[index].http) continue;
+      if ((!ready || options.delay_ms) && clients[index].held_count) {
         answer_held(&clients[index]);
         write_frames(&clients[index]);
       }

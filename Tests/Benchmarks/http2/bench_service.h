@@ -12,12 +12,13 @@
 #include "Gateway/identity.h"
 
 typedef struct bench_service_options {
-  int processor;    /* to be pinned to; negative: to none */
-  uint32_t streams; /* that a connection may have open */
-  uint32_t window;  /* of a connection, in bytes */
-  double credit;    /* returned when such a share of the window was used */
-  uint32_t batch;   /* answers are held until there are so many, or no request comes */
-  bool trickles;    /* each answer in a record, and a write, of its own */
+  int processor;     /* to be pinned to; negative: to none */
+  uint32_t streams;  /* that a connection may have open */
+  uint32_t window;   /* of a connection, in bytes */
+  double credit;     /* returned when such a share of the window was used */
+  uint32_t batch;    /* answers are held until there are so many, or no request comes */
+  uint32_t delay_ms; /* each answer waits so long, and there are no batches */
+  bool trickles;     /* each answer in a record, and a write, of its own */
   bool asks_for_certificate;
 } bench_service_options_t;
 

@@ -1,20 +1,22 @@
 /*
  * The service of these benchmarks as a program of its own: it says where its port and
  * certificates are, answers 200 to all until its standard input ends, and then says how
- * many came.
+ * many came: apns_http2_service [DELAY_MS], after which each is answered.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "bench_service.h"
 
-int main(void) {
+int main(int count, char **words) {
   const identities_t *identities = identities_make();
   const bench_service_options_t options = {.processor = -1,
-                                           .streams = 1000,
+                                           .streams = 4000,
                                            .window = 16 << 20,
                                            .credit = 0.5,
                                            .batch = 500,
+                                           .delay_ms = count > 1 ? (uint32_t)atoi(words[1]) : 0,
                                            .asks_for_certificate = true};
   bench_service_t service = bench_service_start(identities, &options);
   printf("{\"http2_port\": %d, \"ca\": \"%s\", \"provider\": \"%s\"}\n", service.port,
