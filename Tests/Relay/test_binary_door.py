@@ -151,7 +151,7 @@ def test_what_a_kill_costs_to_the_byte(open_door, people, version):
     there. All that is in the queue but for one read at most, without a gap."""
     door = open_door(level="info")
     tls, chance, costs = context(people.listed, versions=(version, version)), random.Random(7), []
-    for life in range(12):
+    for life in range(6):
         first, written = life * 1_000_000, [0]
         # Known by its first bytes; each is a TLS record, whose size is always the same.
         makers = [enhanced(0, raw(first + n + 1)) for n in range(60_000)]
