@@ -151,7 +151,7 @@ def test_what_a_kill_costs_to_the_byte(open_door, people, version):
     there. All that is in the queue but for one read at most, without a gap."""
     door = open_door(level="info")
     tls, chance, costs = context(people.listed, versions=(version, version)), random.Random(7), []
-    for life in range(12):
+    for life in range(6):
         first, written = life * 1_000_000, [0]
         # Known by its first bytes; each is a TLS record, whose size is always the same.
         makers = [enhanced(0, raw(first + n + 1)) for n in range(60_000)]
@@ -378,6 +378,28 @@ def test_old_tls_by_option_only(open_door, people, tmp_path):
     push(door.port, rsa, simple(raw(3)))
     assert door.relay.said("rsa_key_exchange") and door.relay.said("sha1")
     assert door.queue.entries_so_far() == 2
+    door.relay.stop()
+    # Key exchange by RSA does not open old versions.
+    new = (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_2)
+    plain = context(people.listed, versions=new, ciphers="AES128-SHA:@SECLEVEL=0")
+    door = open_door(door=safe | {"rsa_key_exchange": True}, name="rsa")
+    push(door.port, plain, simple(raw(4)))
+    for tls in rsa, forward:
+        with pytest.raises(ssl.SSLError):
+            push(door.port, tls, simple(raw(5)))
+    door.relay.stop()
+    # A signature by SHA-1 counts by its option only.
+    by_hash, _ = people.make("by-sha1", digest="sha1")
+    weak = context(by_hash, ciphers="ALL:@SECLEVEL=0")
+    for option, packets in ({}, b""), ({"sha1": True}, error(2, 7)):
+        door = open_door(door={"client_ca": str(people.ca)} | option, name="sha1" if option else "no-sha1")
+        assert talk(door.port, weak, enhanced(7, b"")) == (packets, CLEAN)
+        with pytest.raises(ssl.SSLError):
+            push(door.port, plain, simple(raw(6)))
+        if not option:
+            assert "too weak" in door.relay.said("turned away")[0]["message"]
+        door.relay.stop()
+    assert door.queue.entries_so_far() == 3
 
 
 def test_a_certificate_is_made_once_and_can_be_verified(open_door, people, tmp_path):

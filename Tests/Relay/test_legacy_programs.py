@@ -12,7 +12,7 @@ from relaying import pushes, token, wait_until
 from test_binary_door import Door, people  # noqa: F401
 
 PROGRAMS = pathlib.Path(__file__).parent / "Programs"
-COUNT = int(os.environ.get("LEGACY_PUSHES", 2000))
+COUNT = int(os.environ.get("LEGACY_PUSHES", 1000))
 # So many more, among them some that it was told of, at FIRST.
 MORE = 200
 

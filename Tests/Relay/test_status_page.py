@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import subprocess
 import sys
 
 import pytest
@@ -10,7 +11,9 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Dashboard"))
 
 from chromium import Chromium, program  # noqa: E402
-from relaying import token  # noqa: E402
+from legacy import context, push, simple  # noqa: E402
+from relaying import relay_program, token  # noqa: E402
+from test_binary_door import Door, people, raw  # noqa: E402, F401
 
 LIVE = "document.getElementById('link').dataset.is === 'live'"
 # What an app's card says, by the name before it.
@@ -71,6 +74,19 @@ def test_it_shows_what_the_relay_does(start, relay, queue, show):
     page.wait("document.querySelector('article .state').dataset.is === 'troubled'")
     queue.rows("DROP TRIGGER full")
     page.wait("document.getElementById('trouble').hidden && document.querySelector('article .state').dataset.is === 'ready'")
+
+
+def test_it_says_that_bad_tokens_do_not_count(start, relay, tmp_path, people, show):  # noqa: F811
+    """Until the service accepted one, and again once the operator said that they count."""
+    simulator = start(faults={"bad_every": 1})
+    door = Door(relay, simulator, tmp_path, people, app={"guard": {"least": 20, "share": 0.1, "wait_s": 0}}, accepted=False)
+    page = show(door.relay)
+    push(door.port, context(people.listed), b"".join(simple(raw(n)) for n in range(30)))
+    page.wait(f"({SAID})('shop')['bad tokens'] === 'do not count'")
+    page.wait(f"({SAID})('shop')['held back'] === '30'")
+    assert page.text("article h2") == "shop"
+    subprocess.run([relay_program(), "guard", "--config", door.relay.file, "--let-go", "shop"], check=True, stdout=subprocess.DEVNULL)
+    page.wait(f"({SAID})('shop')['bad tokens'] === 'count'")
 
 
 def test_it_says_that_the_relay_is_gone(start, relay, browser):

@@ -22,7 +22,7 @@ apns.gateway_server.register_response_listener(response_listener)
 for number, token in enumerate(tokens):
     apns.gateway_server.send_notification(token, Payload(alert="Hello"), identifier=number + 1, expiry=int(time.time()) + 3600)
 # Its thread hears answers, and sends again what was behind a bad one.
-while True:
+while tokens:
     before = len(told)
     time.sleep(4)
     if len(told) == before:

@@ -65,6 +65,16 @@ function certificate(end) {
   return [["certificate", left > 0 ? `${span(left)} left` : "has expired", left < 7 * 86400 ? "bad" : left < 30 * 86400 ? "other" : undefined]];
 }
 
+/** What old programs are not told, because they would delete it. Nothing where no door asks for that. */
+function guard(metrics) {
+  const alarm = metrics.sum("apns_relay_guard_alarm");
+  if (alarm === null) return [];
+  const heldBack = metrics.sum("apns_relay_guard_withheld_total");
+  return [make("h3", {}, "Purge guard"), list([
+    ["bad tokens", alarm ? "do not count" : "count", alarm ? "bad" : undefined], ["held back", number(heldBack)],
+  ])];
+}
+
 function card(app) {
   const now = history.at(-1);
   const metrics = new AppMetrics(now.samples, app);
@@ -93,6 +103,7 @@ function card(app) {
     make("h3", {}, "Outcomes since the relay started"),
     list(metrics.by("apns_relay_outcomes_total", "outcome").map(([name, count]) => [name, number(count)])),
     ...(reasons.length ? [make("h3", {}, "Rejected"), list(reasons.map(([name, count]) => [name, number(count)]))] : []),
+    ...guard(metrics),
     make("h3", {}, "Service"),
     list([
       ["connections", number(metrics.sum("apns_connections", { state: "open" }))],
