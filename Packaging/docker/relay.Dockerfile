@@ -1,29 +1,21 @@
-# The relay, with the tool that enqueues:
+# The relay, with the tool that enqueues. Two static files and the public certification authorities are in
+# the image; the directory is that of an unpacked bundle, with a ca-certificates.crt put there:
 #
-#   docker build -f Packaging/docker/relay.Dockerfile -t apns-relay .
-#   docker run -v /srv/relay:/srv/relay -p 127.0.0.1:8199:8199 apns-relay
+#   cp /etc/ssl/certs/ca-certificates.crt libapns-VERSION-linux-PROCESSOR
+#   docker build -f relay.Dockerfile -t apns-relay libapns-VERSION-linux-PROCESSOR
+#   docker run -v /srv/relay:/srv -p 127.0.0.1:8199:8199 apns-relay
 #
-# /srv/relay has relay.yaml and the queue; `status.host: "0.0.0.0"` there lets the page out.
-FROM swift:6.3-bookworm AS build
-RUN apt-get update && apt-get install -y --no-install-recommends \
-      libssl-dev libnghttp2-dev libc-ares-dev libsqlite3-dev libhiredis-dev pkg-config \
-    && rm -rf /var/lib/apt/lists/*
-WORKDIR /src
-COPY . .
-RUN swift build -c release --static-swift-stdlib --product apns \
-    && Sources/build-relay -c release --static-swift-stdlib > /relay-is-at \
-    && mkdir /out && install -s -m 755 .build/release/apns "$(cat /relay-is-at)" /out/
-
-FROM debian:bookworm-slim
-RUN apt-get update && apt-get install -y --no-install-recommends \
-      ca-certificates libssl3 libnghttp2-14 libc-ares2 libsqlite3-0 libhiredis0.14 libstdc++6 \
-    && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --uid 990 --home-dir /srv/relay --create-home relay
-COPY --from=build /out/ /usr/local/bin/
-USER relay
-WORKDIR /srv/relay
-VOLUME /srv/relay
+# /srv/relay has relay.yaml and the queue, and is user 990's (or --user "$(id -u)"). In relay.yaml
+# `status.host: "0.0.0.0"` lets the page out of the container. Its signal to stop, SIGTERM, drains: give it
+# more than drain_s, as by --stop-timeout 60.
+FROM scratch
+COPY bin/apns bin/apns-relay /
+COPY LICENSE licenses /licenses/
+COPY ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
+ENV SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt
+USER 990:990
+WORKDIR /srv
 EXPOSE 8199
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["/usr/local/bin/apns-relay"]
+ENTRYPOINT ["/apns-relay"]
 CMD ["--config", "relay.yaml"]

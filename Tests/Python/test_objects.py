@@ -464,18 +464,23 @@ def test_the_module_needs_openssl_and_libc_only(module):
     needed = set(re.findall(r"NEEDED.*\[(.*\.so\.[\d.]*)\]", dynamic))
     paths = re.findall(r"\((?:RUN|R)PATH\).*\[(.*)\]", dynamic)
     symbols = readelf(module, "--dyn-syms")
-    # The wheel brings libnghttp2, where HTTP/2 is built in.
-    if brought := {name for name in needed if name.startswith("libnghttp2")}:
-        if "_openssl_" in module.parent.name:
-            assert paths == ["$ORIGIN/../_nghttp2"]
-            (name,) = brought
-            library = module.parent.parent / "_nghttp2" / name
-            assert set(re.findall(r"NEEDED.*\[(.*)\]", readelf(library, "-d"))) == {"libc.so.6"}
-            assert (library.parent / "LICENSE.nghttp2").is_file()
-            symbols += readelf(library, "--dyn-syms", "-V").partition("Version needs")[2]
+    # The wheel brings what HTTP/2 and c-ares need, where they are built in.
+    brought = {name for name in needed if "nghttp2" in name or "cares" in name}
+    if brought and "_openssl_" in module.parent.name:
+        assert paths == ["$ORIGIN/../_libraries"]
+        libraries = module.parent.parent / "_libraries"
+        assert {path.name.partition(".")[0] for path in libraries.iterdir()} == {
+            "LICENSE", *(name.partition(".")[0] for name in brought)}  # fmt: skip
+        for name in brought:
+            shown = readelf(libraries / name, "-d")
+            assert set(re.findall(r"NEEDED.*\[(.*)\]", shown)) == {"libc.so.6"}
+            # Its own name, or another module's would be taken for it.
+            assert name.startswith("libapns_") and f"[{name}]" in re.search("SONAME.*", shown)[0]
+            symbols += readelf(libraries / name, "--dyn-syms", "-V").partition("Version needs")[2]
     else:
         assert not paths
-    assert {name.partition(".")[0] for name in needed - brought} == {"libssl", "libcrypto", "libc"}
+    others = {"libdl", "libc"} if "_openssl_" in module.parent.name else {"libssl", "libcrypto", "libc"}
+    assert {name.partition(".")[0] for name in needed - brought} == others
     versions = {
         tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_([\d.]+)", symbols)
     }
@@ -490,11 +495,14 @@ def test_the_module_needs_openssl_and_libc_only(module):
 def test_each_module_is_for_its_openssl():
     for module in modules():
         shown = readelf(module, "-d", "--dyn-syms")
-        libraries = set(re.findall(r"NEEDED.*\[(lib(?:ssl|crypto)\.so\..*)\]", shown))
-        versions = set(re.findall(r"@(OPENSSL_[\w.]+)", shown))
-        if module.parent.name == "_openssl_3":
-            assert libraries == {"libssl.so.3", "libcrypto.so.3"}
-            assert versions == {"OPENSSL_3.0.0"}
-        else:
-            assert libraries == {"libssl.so.1.1", "libcrypto.so.1.1"}
-            assert versions == {"OPENSSL_1_1_0", "OPENSSL_1_1_1"}
+        # It is found when the module is loaded. So what is undefined is Python's, nghttp2's or glibc's.
+        assert "libssl" not in shown and "libcrypto" not in shown
+        undefined = re.findall(r" UND ([^\s@]+)(@\S+)?", shown)
+        assert len(undefined) > 50
+        own = {name for name, version in undefined if "GLIBC" not in version and not re.match(r"_?Py|nghttp2_", name)}
+        own -= {"__gmon_start__", "_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable"}
+        newer = re.findall(r"WEAK +\w+ +UND (OSSL_\w+|PKCS\w+_ex)", shown)
+        # What 1.1.1 has not, the library does without there.
+        assert own == set(newer) and bool(newer) == (module.parent.name == "_openssl_1_1_1")
+        name = "libssl.so.3" if module.parent.name == "_openssl_3" else "libssl.so.1.1"
+        assert re.findall(rb"\0(libssl\.so\.[\d.]+)\0", module.read_bytes()) == [name.encode()]

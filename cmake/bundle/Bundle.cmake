@@ -23,10 +23,54 @@ if(APNS_CARES)
   list(APPEND dependencies ${line})
 endif()
 
+# The tool and the relay, each as one file that needs nothing of the system. The Swift toolchain has its
+# runtime for its own processor only, so the bundle for another one is without them.
+set(programs ON)
+if(CMAKE_CROSSCOMPILING)
+  set(programs OFF)
+endif()
+option(APNS_BUNDLE_PROGRAMS "Have apns and apns-relay in the bundle" ${programs})
+set(APNS_TOOL "" CACHE FILEPATH "The tool apns as swift build made it, for tests; empty: a release is built, which takes minutes")
+set(APNS_RELAY_TOOL "" CACHE FILEPATH "The relay, likewise")
+set(options "")
+if(APNS_BUNDLE_PROGRAMS)
+  set(made ${PROJECT_BINARY_DIR}/programs)
+  file(MAKE_DIRECTORY ${made})
+  # No directory of this machine, and nothing that differs from build to build.
+  set(flags -c release --static-swift-stdlib -debug-info-format none -Xswiftc -static-executable
+      -Xswiftc -file-prefix-map -Xswiftc ${PROJECT_SOURCE_DIR}/= -Xcc -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=
+      -Xlinker --build-id=none)
+  foreach(program apns apns-relay)
+    if(program STREQUAL apns)
+      set(product ${APNS_TOOL})
+      set(scratch ${PROJECT_BINARY_DIR}/swift)
+      set(build swift build --package-path ${PROJECT_SOURCE_DIR} --product apns)
+    else()
+      set(product ${APNS_RELAY_TOOL})
+      set(scratch ${PROJECT_BINARY_DIR}/relay)
+      set(build ${PROJECT_SOURCE_DIR}/Sources/build-relay)
+    endif()
+    if(product)
+      list(APPEND options --given)
+    else()
+      set(product ${scratch}/release/${program})
+      add_custom_target(bundle_${program}_swift COMMAND ${build} ${flags} --scratch-path ${scratch}
+        BYPRODUCTS ${product} COMMENT "Building ${program}" USES_TERMINAL VERBATIM)
+    endif()
+    add_custom_command(OUTPUT ${made}/${program}
+      COMMAND ${room}/link-static ${product} ${made}/${program}
+      DEPENDS ${product} ${room}/link-static COMMENT "Linking ${program} as one file" VERBATIM)
+    list(APPEND linked ${made}/${program})
+    list(APPEND options --made ${product})
+  endforeach()
+  list(APPEND options --programs ${made})
+endif()
+
 add_custom_target(bundle
   COMMAND Python3::Interpreter -B ${room}/assemble
           --name libapns-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR} --version ${PROJECT_VERSION}
           --source ${PROJECT_SOURCE_DIR} --build ${PROJECT_BINARY_DIR} --cmake ${CMAKE_COMMAND}
-          --tar ${APNS_TAR} --xz ${APNS_XZ} --swift ${CMAKE_Swift_COMPILER} ${dependencies}
-  COMMENT "Making libapns-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR}.tar.xz" VERBATIM USES_TERMINAL)
+          --tar ${APNS_TAR} --xz ${APNS_XZ} --swift ${CMAKE_Swift_COMPILER} ${options} ${dependencies}
+  COMMENT "Making libapns-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR}.tar.xz" VERBATIM USES_TERMINAL
+  DEPENDS ${linked})
 add_dependencies(bundle apns apns_shared manual_pages)

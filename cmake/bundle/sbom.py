@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 import time
+import urllib.parse
 
 NAME = "libapns.spdx.json"
 OURS, SWIFT = "Apache-2.0", "Apache-2.0 WITH Swift-exception"
@@ -26,24 +27,35 @@ def file_identifier(path):
 
 
 def kind(path):
-    if path.endswith((".a", ".so")) or ".so." in path:
+    if path.endswith((".a", ".so")) or ".so." in path or path.startswith("bin/"):
         return "BINARY"
-    return "DOCUMENTATION" if path.endswith((".md", ".3", ".txt")) or "LICENSE" in path else "SOURCE"
+    return "DOCUMENTATION" if path.endswith((".md", ".1", ".3", ".txt")) or "LICENSE" in path else "SOURCE"
 
 
-def described(path, root):
+def described(path, root, inside):
     content, name = path.read_bytes(), str(path.relative_to(root))
     is_swift, has_swift = name == "licenses/Swift.txt", name.startswith("lib/libapns.")
     license_name = SWIFT if is_swift else OURS
+    terms = sorted({each[3] for each in inside if name == f"bin/{each[0]}"} | {OURS})
+    others = {f"licenses/{each[1]}.txt": each[3] for each in inside}
+    if name in others:
+        return entry(name, content, others[name], [others[name]], NONE)
+    if name.startswith("bin/"):
+        return entry(name, content, " AND ".join(f"({each})" if " AND " in each else each for each in terms), terms, NONE)
+    return entry(name, content, f"{OURS} AND {SWIFT}" if has_swift else license_name,
+                 [OURS, SWIFT] if has_swift else [license_name], NONE if is_swift else COPYRIGHT)
+
+
+def entry(name, content, concluded, licenses, copyright_text):
     return {
         "SPDXID": file_identifier(name),
         "fileName": f"./{name}",
         "fileTypes": [kind(name)],
         "checksums": [{"algorithm": "SHA1", "checksumValue": hashlib.sha1(content).hexdigest()},
                       {"algorithm": "SHA256", "checksumValue": hashlib.sha256(content).hexdigest()}],
-        "licenseConcluded": f"{OURS} AND {SWIFT}" if has_swift else license_name,
-        "licenseInfoInFiles": [OURS, SWIFT] if has_swift else [license_name],
-        "copyrightText": NONE if is_swift else COPYRIGHT,
+        "licenseConcluded": concluded,
+        "licenseInfoInFiles": licenses,
+        "copyrightText": copyright_text,
     }
 
 
@@ -52,20 +64,20 @@ def verification_code(entries):
     return hashlib.sha1("".join(sums).encode()).hexdigest()
 
 
-def dependency(name, version, license_name, comment):
+def dependency(name, version, license_name, comment, home=None, identity=None):
     return {
-        "SPDXID": identifier("Package", name),
+        "SPDXID": identifier("Package", identity or name),
         "name": name,
         "versionInfo": version,
         "downloadLocation": NONE,
-        "homepage": HOMES[name.partition("-std")[0]],
+        "homepage": home or HOMES[name.partition("-std")[0]],
         "filesAnalyzed": False,
         "licenseConcluded": license_name,
         "licenseDeclared": license_name,
         "copyrightText": NONE,
         "comment": comment,
         "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
-                          "referenceLocator": f"pkg:generic/{name}@{version}"}],
+                          "referenceLocator": f"pkg:generic/{urllib.parse.quote(name)}@{urllib.parse.quote(version)}"}],
     }
 
 
@@ -73,10 +85,12 @@ def relation(one, kind_of, other):
     return {"spdxElementId": one, "relationshipType": kind_of, "relatedSpdxElement": other}
 
 
-def write(root, paths, name, version, date, swift, dependencies):
-    entries = [described(path, root) for path in paths]
+def write(root, paths, name, version, date, swift, dependencies, inside):
+    """inside: what is linked into the programs, as programs.components() tells it."""
+    entries = [described(path, root, inside) for path in paths]
     code = verification_code(entries)
     main, runtime = identifier("Package", "libapns"), identifier("Package", "swift-stdlib")
+    all_terms = sorted({OURS, SWIFT} | {each[3] for each in inside})
     package = {
         "SPDXID": main,
         "name": "libapns",
@@ -87,8 +101,8 @@ def write(root, paths, name, version, date, swift, dependencies):
         "filesAnalyzed": True,
         "packageVerificationCode": {"packageVerificationCodeValue": code,
                                     "packageVerificationCodeExcludedFiles": [f"./{NAME}", "./SHA256SUMS"]},
-        "licenseConcluded": f"{OURS} AND {SWIFT}",
-        "licenseInfoFromFiles": [OURS, SWIFT],
+        "licenseConcluded": " AND ".join(all_terms),
+        "licenseInfoFromFiles": all_terms,
         "licenseDeclared": OURS,
         "copyrightText": COPYRIGHT,
         "primaryPackagePurpose": "LIBRARY",
@@ -103,6 +117,17 @@ def write(root, paths, name, version, date, swift, dependencies):
         comment = f"{PURPOSES[other]}. The system's own is used; this is the version that the release was built with."
         packages.append(dependency(other, built_with, LICENSES[other], comment))
         relations.append(relation(main, "DEPENDS_ON", identifier("Package", other)))
+    # In the programs it is all linked in, with the version that the build had: another than the system's.
+    packaged = {}
+    for program, other, other_version, license_name, home in inside:
+        if other == "swift-stdlib":
+            relations.append(relation(file_identifier(f"bin/{program}"), "STATIC_LINK", runtime))
+            continue
+        key = f"in-programs-{other}"
+        if key not in packaged:
+            packaged[key] = dependency(other, other_version, license_name, "Linked into programs of bin.", home, key)
+            packages.append(packaged[key])
+        relations.append(relation(file_identifier(f"bin/{program}"), "STATIC_LINK", identifier("Package", key)))
     document = {
         "spdxVersion": "SPDX-2.3",
         "dataLicense": "CC0-1.0",

@@ -1,4 +1,7 @@
 #include "core.h"
+#ifdef APNS_OPENSSL_LIBRARY
+#include "loaded.h"
+#endif
 
 static PyObject *version(PyObject *module, PyObject *none) {
   (void)module, (void)none;
@@ -78,6 +81,13 @@ static PyMethodDef functions[] = {
 static int load(PyObject *module) {
   module_state_t *state = state_of_module(module);
   state->module = module;
+#ifdef APNS_OPENSSL_LIBRARY
+  const char *failure = openssl_load();
+  if (failure) {
+    PyErr_SetString(PyExc_ImportError, failure);
+    return -1;
+  }
+#endif
   bool fine = PyModule_AddFunctions(module, token_functions) == 0 &&
               PyModule_AddFunctions(module, payload_functions) == 0 && errors_load(state) &&
               event_load(state) && credentials_load(state) && payload_load(state) &&

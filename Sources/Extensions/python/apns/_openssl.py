@@ -1,8 +1,9 @@
 """Which OpenSSL the library inside works with: 3, or 1.1.1.
 
-A wheel has the module _core twice, linked with either OpenSSL, in two directories. The one
-for Python's own OpenSSL is imported, so that a process has one only, else the newest that is
-there. The environment variable APNS_OPENSSL, "3" or "1.1.1", overrides that. A package that
+A wheel has the module _core twice, for either OpenSSL, in two directories. Each looks for the
+system's when it is loaded: so its security updates count, and the wheel runs on any distribution.
+The one for Python's own OpenSSL is imported, so that a process has one only, else the newest that
+is there. The environment variable APNS_OPENSSL, "3" or "1.1.1", overrides that. A package that
 was built for one system has one _core, and no choice.
 """
 
