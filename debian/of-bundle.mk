@@ -60,10 +60,13 @@ override_dh_auto_install:
 	dh_auto_install --buildsystem=cmake+ninja --sourcedirectory=python --builddirectory=$(build)/python
 ifneq ($(has_tool),)
 	install -D -m 755 bin/apns debian/tmp/usr/bin/apns
-	cp -r share/bash-completion share/zsh share/fish debian/tmp/usr/share
+	install -d debian/tmp/usr/share/zsh
+	cp -r share/bash-completion share/fish debian/tmp/usr/share
+	cp -r share/zsh/site-functions debian/tmp/usr/share/zsh/vendor-completions
 endif
 ifneq ($(has_relay),)
 	install -D -m 755 bin/apns-relay debian/tmp/usr/bin/apns-relay
+	install -D -m 640 share/apns-relay/relay.yaml debian/tmp/etc/apns/relay.yaml
 endif
 
 # Packages of which the bundle has no program are not made.

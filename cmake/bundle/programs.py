@@ -60,7 +60,7 @@ def add(root, built, source, version, date):
         file.write_text(output(tool, "--generate-completion-script", shell))
     service = root / "share/apns-relay"
     service.mkdir()
-    shutil.copy(source / "cmake/packages/relay/apns-relay.service", service)
+    shutil.copy(source / "debian/apns-relay.service", service)
     # What it prints, with the queue where the service may write: as the Debian package has it.
     printed, count = re.subn(r'"queue\.db" *#', '"/var/lib/apns-relay/queue.db"  #', output(relay, "--print-config"))
     if count != 1:
