@@ -219,9 +219,54 @@ final class ConfigurationTests: XCTestCase {
     assertFault(
       "apps:\n  shop:\n    topic: x\n",
       "relay.yaml:2: apps.shop.credentials: is missing: "
-        + "give a certificate, or p8, key_id and team_id"
+        + "give a certificate, or p8, key_id and team_id, or a program"
     )
     assertFault("apps:\n  a: {}\n  a: {}\n", "relay.yaml:2: a: is there twice")
+  }
+
+  func testAProgramThatGivesTokens() throws {
+    let program = "\(directory)/give"
+    try "#!/bin/sh\n".write(toFile: program, atomically: true, encoding: .utf8)
+    chmod(program, 0o755)
+    func text(_ lines: String) -> String {
+      "apps:\n  shop:\n    topic: x\n    credentials:\n"
+        + lines.split(separator: "\n").map { "      \($0)\n" }.joined()
+    }
+    let ids = "key_id: ABC123DEFG\nteam_id: DEF123GHIJ\n"
+    let all = try read(text("program: [./give, shop, \"a b\"]\nprogram_s: 2.5\n" + ids))
+    XCTAssertEqual(
+      all.apps[0].credentials.program.map { $0.replacingOccurrences(of: "/./", with: "/") },
+      [program, "shop", "a b"])
+    XCTAssertEqual(try read(ConfigurationText.text(of: all)), all)
+    XCTAssertEqual(
+      try read(text("program: sh\ntoken: process\n")).apps[0].credentials.program, ["sh"])
+    let key = "relay.yaml:5: apps.shop.credentials."
+    for (lines, said) in [
+      ("program: ./none\n", key + "program: ./none: No such file or directory"),
+      ("program: ./key.p8\n", key + "program: ./key.p8: Permission denied"),
+      ("program: /tmp\n", key + "program: /tmp: it is no file"),
+      (
+        "program: no-such-program\n",
+        key + "program: no-such-program: there is no such program in the PATH"
+      ),
+      ("program: [\"\"]\n", key + "program: the first word names the program, and is empty"),
+      ("program: [[sh]]\n", key + "program: expected a list of words"),
+      ("program: sh\np8: key.p8\n", key + "program: takes the place of p8: give one"),
+      (
+        "program: sh\n",
+        "relay.yaml:4: apps.shop.credentials.key_id: is missing: the queue keeps the token by it; "
+          + "'token: process' needs none"
+      ),
+      (
+        "program: sh\ntoken: file\n",
+        "relay.yaml:6: apps.shop.credentials.token: is for a p8: a program's token is kept by "
+          + "queue or process"
+      ),
+      (
+        "program: sh\nprogram_s: 0\n",
+        "relay.yaml:6: apps.shop.credentials.program_s: must be 0.1 to 60, not '0'"
+      ),
+    ] { assertFault(text(lines), said) }
   }
 
   func testAQueueInRedis() throws {

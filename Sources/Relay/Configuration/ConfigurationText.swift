@@ -82,6 +82,11 @@ package enum ConfigurationText {
       say(3, "p8", quoted(who.p8), "the key of provider tokens, instead of a certificate")
       say(3, "key_id", quoted(who.keyID), "10 letters and digits")
       say(3, "team_id", quoted(who.teamID), "10 letters and digits")
+      say(
+        3, "program",
+        who.program.isEmpty ? "" : "[\(who.program.map { quoted($0) }.joined(separator: ", "))]",
+        "prints provider tokens, instead of p8: [\"/path/program\", \"argument\"]")
+      say(3, "program_s", number(who.programS), "how long it may take")
       say(3, "token", who.token.rawValue, "who keeps the provider token: queue, file or process")
       say(3, "token_cache", quoted(who.tokenCache), "the file of 'token: file'")
       say(3, "ca", quoted(who.ca), "whom to trust, in PEM; default: the system's store")
