@@ -70,7 +70,8 @@ final class ConfigurationTests: XCTestCase {
     let app = AppConfiguration()
     let all = RelayConfiguration()
     let options =
-      names(all.queue) - 1 + names(all.queue.redis) + names(all.status) + names(all.log) + 1
+      names(all.queue) - 1 + names(all.queue.redis) - 1 + names(all.queue.redis.tls)
+      + names(all.status) + names(all.log) + 1
       + names(app) - 6
       + names(app.credentials) + names(app.limits) + names(app.later) + names(app.channels)
       + names(app.guarding)
@@ -283,7 +284,6 @@ final class ConfigurationTests: XCTestCase {
       "unix:/run/redis.sock")
     for (url, said) in [
       ("http://host", "must be redis://[user:password@]host:port/database, or unix:/path"),
-      ("rediss://host", "TLS is not there: use a tunnel, and redis:// to its near end"),
       ("redis://host/first", "the database is a number, such as 0"),
       ("unix:run", "unix: needs a path from the root, such as unix:/run/redis.sock"),
       (
@@ -299,6 +299,22 @@ final class ConfigurationTests: XCTestCase {
       assertFault(
         queue + "url: \(url)\n" + Self.least, "relay.yaml:3: queue.redis.url: \(said)")
     }
+    let secure = try read(
+      queue + "url: rediss://redis.example\n    tls:\n      ca: ca.pem\n      certificate: ca.pem\n"
+        + "      key: key.p8\n      server_name: other.example\n" + Self.least)
+    XCTAssertEqual(secure.queue.name, "rediss://redis.example:6379")
+    XCTAssertEqual(secure.queue.redis.tls.ca, "\(directory)/ca.pem")
+    XCTAssertEqual(secure.queue.redis.tls.serverName, "other.example")
+    XCTAssertEqual(try read(ConfigurationText.text(of: secure)), secure)
+    assertFault(
+      queue + "url: redis://host\n    tls:\n      ca: ca.pem\n" + Self.least,
+      "relay.yaml:4: queue.redis.tls: is for rediss://, and the url begins otherwise")
+    assertFault(
+      queue + "url: rediss://host\n    tls:\n      key: key.p8\n" + Self.least,
+      "relay.yaml:5: queue.redis.tls.key: belongs to a certificate, and there is none")
+    assertFault(
+      queue + "url: rediss://host\n    tls:\n      ca: none.pem\n" + Self.least,
+      "relay.yaml:5: queue.redis.tls.ca: none.pem: No such file or directory")
     assertFault(
       queue + "url: redis://:hunter2@host\n    password_file: password\n" + Self.least,
       "relay.yaml:4: queue.redis.password_file: there is a password in url: give one")
@@ -319,6 +335,10 @@ final class ConfigurationTests: XCTestCase {
     XCTAssertEqual(address.password, "hunt@er2")
     XCTAssertEqual(address.database, 3)
     XCTAssertEqual(address.name, "redis+sentinel://10.0.0.1:26379,[::1]:7000,c:1/shop")
+    XCTAssertEqual(
+      try RedisAddress("rediss+sentinel://a,b/shop").name, "rediss+sentinel://a:26379,b:26379/shop")
+    XCTAssertNotNil(try RedisAddress("rediss://:hunter2@a").tls)
+    XCTAssertEqual(RedisAddress.shown("rediss://:hunter2@a"), "rediss://:PASSWORD@a")
     XCTAssertEqual(
       RedisAddress.shown(text), "redis+sentinel://relay:PASSWORD@10.0.0.1,[::1]:7000,c:1/shop/3")
   }

@@ -107,6 +107,16 @@ package enum ConfigurationReader {
     var redis = RelayConfiguration.Redis()
     redis.url = try section.text("url")
     redis.passwordFile = try section.file("password_file")
+    if let tls = try section.section("tls") {
+      redis.tls.ca = try tls.file("ca")
+      redis.tls.certificate = try tls.file("certificate")
+      redis.tls.key = try tls.file("key")
+      redis.tls.serverName = try tls.text("server_name")
+      if redis.tls.key != nil, redis.tls.certificate == nil {
+        throw tls.fault("key", "belongs to a certificate, and there is none")
+      }
+      try tls.end()
+    }
     if let url = redis.url {
       let address: RedisAddress
       do throws(RedisAddress.Fault) {
@@ -117,8 +127,13 @@ package enum ConfigurationReader {
       if address.password != nil, redis.passwordFile != nil {
         throw section.fault("password_file", "there is a password in url: give one")
       }
+      if redis.tls != RedisTLS(), address.tls == nil {
+        throw section.fault("tls", "is for rediss://, and the url begins otherwise")
+      }
     } else if redis.passwordFile != nil {
       throw section.fault("password_file", "belongs to a url, and there is none")
+    } else if redis.tls != RedisTLS() {
+      throw section.fault("tls", "belongs to a url, and there is none")
     }
     try section.end()
     return redis

@@ -33,9 +33,17 @@ package enum ConfigurationText {
     head(1, "redis")
     say(
       2, "url", quoted(all.queue.redis.url.map(RedisAddress.shown)),
-      "instead of file: redis://user:password@host:port/0 or unix:/path")
+      "instead of file: redis://user:password@host:port/0, rediss://… or unix:/path")
     say(
       2, "password_file", quoted(all.queue.redis.passwordFile), "its first line is the password")
+    head(2, "tls")
+    let tls = all.queue.redis.tls
+    say(3, "ca", quoted(tls.ca), "of rediss://: whom to trust, in PEM; default: the system's store")
+    say(3, "certificate", quoted(tls.certificate), "the relay's own, in PEM")
+    say(3, "key", quoted(tls.key), "default: in the certificate's file")
+    say(
+      3, "server_name", quoted(tls.serverName),
+      "the name in the server's certificate; default: host")
     say(
       1, "durable", all.queue.durable.rawValue,
       "of SQLite; process: over kill -9; power: over a loss of power too")

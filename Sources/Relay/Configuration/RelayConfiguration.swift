@@ -11,6 +11,8 @@ package struct RelayConfiguration: Equatable, Sendable {
     /// As it is written: a password may be in it. nil: the queue is a file.
     package var url: String?
     package var passwordFile: String?
+    /// Where the url asks for TLS.
+    package var tls = RedisTLS()
   }
 
   package struct Queue: Equatable, Sendable {
