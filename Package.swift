@@ -152,6 +152,7 @@ if Context.environment["APNS_RELAY"] != nil {
         "APNSLibrary",
         "BinaryServer",
         "CAPNS",
+        "CAPNSSystem",
         "CHiredis",
         "CMetrics",
         "COpenSSL",

@@ -10,6 +10,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,15 @@ static inline const char *csystem_error_text(int code, char *buffer, size_t size
 #else
   return strerror_r(code, buffer, size) ? "unknown error" : buffer;
 #endif
+}
+
+/* A program that is started gets no files from this number on. Before glibc 2.34 it gets those that
+   are not marked as closed by exec. */
+#pragma weak posix_spawn_file_actions_addclosefrom_np
+int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
+static inline int csystem_spawn_close_from(posix_spawn_file_actions_t *actions, int from) {
+  if (!posix_spawn_file_actions_addclosefrom_np) return 0;
+  return posix_spawn_file_actions_addclosefrom_np(actions, from);
 }
 
 /* memmem, which is GNU's. */

@@ -56,7 +56,7 @@ package final class RelayDaemon: @unchecked Sendable {
     }
     for app in configuration.apps {
       do {
-        let credentials = try RelayCredentials(app.credentials, queue: queue)
+        let credentials = try RelayCredentials(app, queue: queue, log: nil)
         try credentials.tryToken()
         _ = try ServiceSession(app, credentials, log: nil)
       } catch {
@@ -114,7 +114,8 @@ package final class RelayDaemon: @unchecked Sendable {
   private func make(_ app: AppConfiguration) throws -> Running {
     let files = FileMarks(app.credentials.files)
     do {
-      let credentials = try RelayCredentials(app.credentials, queue: queue)
+      let credentials = try RelayCredentials(app, queue: queue, log: log.of(app))
+      credentials.prepare()
       let worker = try AppWorker(
         app, configuration.queue, queue: queue, credentials: credentials, log: log,
         refused: refused,
@@ -274,7 +275,9 @@ package final class RelayDaemon: @unchecked Sendable {
         if var kept = old, sameQueue, same == kept.worker.app {
           let files = FileMarks(app.credentials.files)
           if files != kept.files || app.credentials != kept.who {
-            kept.worker.use(try RelayCredentials(app.credentials, queue: queue))
+            let credentials = try RelayCredentials(app, queue: queue, log: log.of(app))
+            credentials.prepare()
+            kept.worker.use(credentials)
             (kept.who, kept.files) = (app.credentials, files)
           }
           workers.append(kept)
@@ -358,14 +361,14 @@ package final class RelayDaemon: @unchecked Sendable {
 private struct FileMarks: Equatable {
   private let marks: [[Int64]]
 
-  init(_ files: [String]) {
-    marks = files.map { file in
-      var status = stat()
-      guard stat(file, &status) == 0 else { return [] }
-      return [
-        Int64(status.st_ino), Int64(status.st_size), Int64(status.st_mtim.tv_sec),
-        Int64(status.st_mtim.tv_nsec),
-      ]
-    }
+  init(_ files: [String]) { marks = files.map(FileMark.of) }
+}
+
+extension Logger {
+  /// Each line names the app.
+  fileprivate func of(_ app: AppConfiguration) -> Logger {
+    var log = self
+    log[metadataKey: "app"] = "\(app.name)"
+    return log
   }
 }

@@ -67,8 +67,8 @@ class Client:
 class Server:
     """redis-server at a socket in a directory; what it has answered is on the disk, if `fsync` is always."""
 
-    def __init__(self, directory, *, fsync="always"):
-        self.directory = pathlib.Path(directory)
+    def __init__(self, directory, *, fsync="always", options=()):
+        self.directory, self.options = pathlib.Path(directory), options
         self.path, self.fsync, self.process = str(self.directory / "redis.sock"), fsync, None
         self.start()
 
@@ -79,7 +79,8 @@ class Server:
     def start(self):
         self.process = subprocess.Popen(
             ["redis-server", "--port", "0", "--unixsocket", self.path, "--unixsocketperm", "700", "--dir", self.directory,
-             "--save", "", "--appendonly", "yes", "--appendfsync", self.fsync, "--logfile", self.directory / "redis.log"],
+             "--save", "", "--appendonly", "yes", "--appendfsync", self.fsync, "--logfile", self.directory / "redis.log",
+             *self.options],
             stdin=subprocess.DEVNULL)
 
         def answers():
@@ -95,8 +96,8 @@ class Server:
 
         wait_until(answers, "redis-server does not answer")
 
-    def listen(self):
-        """Over TCP too, on loopback; the port."""
+    def listen(self, kind="port"):
+        """Over TCP too, on loopback, or with `tls-port` over TLS; the port."""
         while True:
             with socket.socket() as some:
                 some.bind(("127.0.0.1", 0))
@@ -104,7 +105,7 @@ class Server:
             with contextlib.closing(Client(self.path)) as client:
                 # Somebody may have taken it meanwhile.
                 with contextlib.suppress(Refusal):
-                    client.ask("CONFIG", "SET", "port", port)
+                    client.ask("CONFIG", "SET", kind, port)
                     return port
 
     def kill(self):
@@ -121,10 +122,41 @@ class Server:
         return max([*self.directory.glob("appendonlydir/*.incr.aof"), *self.directory.glob("appendonly.aof")])
 
 
+class Authority:
+    """Certificates of a test's own, for Redis and for relays."""
+
+    def __init__(self, directory):
+        self.directory = pathlib.Path(directory)
+        self.ca = self.directory / "redis-ca.pem"
+        self.openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                     "-subj", "/CN=Redis", "-keyout", "redis-ca.key", "-out", "redis-ca.pem")
+        self.issue("redis", "IP:127.0.0.1,DNS:redis.example")
+        self.issue("relay", "DNS:relay.example")
+        self.setting = {
+            "ca": str(self.ca), "certificate": str(self.directory / "relay.pem"), "key": str(self.directory / "relay.key")}
+
+    def openssl(self, *words):
+        subprocess.run(["openssl", *words], cwd=self.directory, check=True, capture_output=True)
+
+    def issue(self, name, names):
+        self.openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}",
+                     "-keyout", f"{name}.key", "-out", f"{name}.csr")
+        (self.directory / f"{name}.ext").write_text(f"subjectAltName={names}\n")
+        self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "redis-ca.pem", "-CAkey", "redis-ca.key", "-days", "2",
+                     "-extfile", f"{name}.ext", "-out", f"{name}.pem")
+
+    def redis(self, name="redis", **more):
+        """Options of redis-server, which asks for a client's certificate."""
+        return {
+            "tls-cert-file": str(self.directory / f"{name}.pem"), "tls-key-file": str(self.directory / f"{name}.key"),
+            "tls-ca-cert-file": str(self.ca),
+        } | {option.replace("_", "-"): value for option, value in more.items()}
+
+
 class Sentinel:
     """Watches a server and its replicas, and makes one of them the primary when it is gone."""
 
-    def __init__(self, directory, primary, name="shop"):
+    def __init__(self, directory, primary, name="shop", tls=None):
         self.directory, self.name = pathlib.Path(directory), name
         # Kept, so that nobody else gets the port. A server that sets SO_REUSEADDR too can listen.
         self.holder = socket.socket()
@@ -133,7 +165,8 @@ class Sentinel:
         self.port = self.holder.getsockname()[1]
         file = self.directory / "sentinel.conf"
         file.write_text(
-            f"port {self.port}\nbind 127.0.0.1\ndir {self.directory}\nunixsocket {self.directory}/sentinel.sock\n"
+            (f"port 0\ntls-port {self.port}\n" + "".join(f"{name} {value}\n" for name, value in tls.items())
+             if tls else f"port {self.port}\n") + f"bind 127.0.0.1\ndir {self.directory}\nunixsocket {self.directory}/sentinel.sock\n"
             f"logfile {self.directory}/sentinel.log\n"
             f"sentinel monitor {name} 127.0.0.1 {primary} 1\nsentinel down-after-milliseconds {name} 500\n"
             f"sentinel failover-timeout {name} 5000\n")

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from test_broadcasts import create, state
-from redis_queue import Client, RedisQueue, Sentinel, Server
+from redis_queue import Authority, Client, RedisQueue, Sentinel, Server
 from relaying import identifier, pushes, relay_program, token, wait_until
 
 
@@ -108,21 +108,32 @@ def test_later_and_dead(start, relay, queue):
     assert letter["story"].count("TooManyRequests") == 2
 
 
-def test_a_replica_takes_over(start, relay, queue, server, tmp_path):
+@pytest.mark.parametrize("is_secure", [False, True], ids=["plain", "TLS"])
+def test_a_replica_takes_over(start, relay, tmp_path, is_secure):
     """The sentinels say where the queue is, and the relay follows."""
+    if not Server.is_here():
+        pytest.skip("redis-server is not here (Debian: redis-server)")
+    made = Authority(tmp_path) if is_secure else None
+    tls = made.redis(tls_replication="yes") if made else {}
+    options = [word for name, value in tls.items() for word in (f"--{name}", value)]
+    kind = "tls-port" if made else "port"
     simulator = start(faults={"answer_delay_ms": [0, 20]})
     (tmp_path / "replica").mkdir()
     with contextlib.ExitStack() as stack:
-        port = server.listen()
-        replica = Server(tmp_path / "replica")
+        server = Server(tmp_path, options=options)
+        stack.callback(server.kill)
+        queue = RedisQueue(server)
+        port = server.listen(kind)
+        replica = Server(tmp_path / "replica", options=options)
         stack.callback(replica.kill)
         other = RedisQueue(replica)
-        replica.listen()
+        replica.listen(kind)
         other.ask("REPLICAOF", "127.0.0.1", port)
-        sentinel = Sentinel(tmp_path, port)
+        sentinel = Sentinel(tmp_path, port, tls=tls)
         stack.callback(sentinel.kill)
         # One that is away is passed over.
-        queue.setting = {"redis": {"url": f"redis+sentinel://127.0.0.1:1,127.0.0.1:{sentinel.port}/shop/0"}}
+        place = f"+sentinel://127.0.0.1:1,127.0.0.1:{sentinel.port}/shop/0"
+        queue.setting = {"redis": {"url": "rediss" + place, "tls": made.setting} if made else {"url": "redis" + place}}
         queue.add(*({"id": identifier(n), "token": token(n)} for n in range(600)))
         wait_until(lambda: other.ask("XLEN", "apns:{shop}:in") == 600, "the replica does not get the entries")
         one = relay(simulator, queue=queue, app={"limits": {"window": 50}}).start().wait_ready()

@@ -70,7 +70,8 @@ final class ConfigurationTests: XCTestCase {
     let app = AppConfiguration()
     let all = RelayConfiguration()
     let options =
-      names(all.queue) - 1 + names(all.queue.redis) + names(all.status) + names(all.log) + 1
+      names(all.queue) - 1 + names(all.queue.redis) - 1 + names(all.queue.redis.tls)
+      + names(all.status) + names(all.log) + 1
       + names(app) - 6
       + names(app.credentials) + names(app.limits) + names(app.later) + names(app.channels)
       + names(app.guarding)
@@ -219,9 +220,54 @@ final class ConfigurationTests: XCTestCase {
     assertFault(
       "apps:\n  shop:\n    topic: x\n",
       "relay.yaml:2: apps.shop.credentials: is missing: "
-        + "give a certificate, or p8, key_id and team_id"
+        + "give a certificate, or p8, key_id and team_id, or a program"
     )
     assertFault("apps:\n  a: {}\n  a: {}\n", "relay.yaml:2: a: is there twice")
+  }
+
+  func testAProgramThatGivesTokens() throws {
+    let program = "\(directory)/give"
+    try "#!/bin/sh\n".write(toFile: program, atomically: true, encoding: .utf8)
+    chmod(program, 0o755)
+    func text(_ lines: String) -> String {
+      "apps:\n  shop:\n    topic: x\n    credentials:\n"
+        + lines.split(separator: "\n").map { "      \($0)\n" }.joined()
+    }
+    let ids = "key_id: ABC123DEFG\nteam_id: DEF123GHIJ\n"
+    let all = try read(text("program: [./give, shop, \"a b\"]\nprogram_s: 2.5\n" + ids))
+    XCTAssertEqual(
+      all.apps[0].credentials.program.map { $0.replacingOccurrences(of: "/./", with: "/") },
+      [program, "shop", "a b"])
+    XCTAssertEqual(try read(ConfigurationText.text(of: all)), all)
+    XCTAssertEqual(
+      try read(text("program: sh\ntoken: process\n")).apps[0].credentials.program, ["sh"])
+    let key = "relay.yaml:5: apps.shop.credentials."
+    for (lines, said) in [
+      ("program: ./none\n", key + "program: ./none: No such file or directory"),
+      ("program: ./key.p8\n", key + "program: ./key.p8: Permission denied"),
+      ("program: /tmp\n", key + "program: /tmp: it is no file"),
+      (
+        "program: no-such-program\n",
+        key + "program: no-such-program: there is no such program in the PATH"
+      ),
+      ("program: [\"\"]\n", key + "program: the first word names the program, and is empty"),
+      ("program: [[sh]]\n", key + "program: expected a list of words"),
+      ("program: sh\np8: key.p8\n", key + "program: takes the place of p8: give one"),
+      (
+        "program: sh\n",
+        "relay.yaml:4: apps.shop.credentials.key_id: is missing: the queue keeps the token by it; "
+          + "'token: process' needs none"
+      ),
+      (
+        "program: sh\ntoken: file\n",
+        "relay.yaml:6: apps.shop.credentials.token: is for a p8: a program's token is kept by "
+          + "queue or process"
+      ),
+      (
+        "program: sh\nprogram_s: 0\n",
+        "relay.yaml:6: apps.shop.credentials.program_s: must be 0.1 to 60, not '0'"
+      ),
+    ] { assertFault(text(lines), said) }
   }
 
   func testAQueueInRedis() throws {
@@ -238,7 +284,6 @@ final class ConfigurationTests: XCTestCase {
       "unix:/run/redis.sock")
     for (url, said) in [
       ("http://host", "must be redis://[user:password@]host:port/database, or unix:/path"),
-      ("rediss://host", "TLS is not there: use a tunnel, and redis:// to its near end"),
       ("redis://host/first", "the database is a number, such as 0"),
       ("unix:run", "unix: needs a path from the root, such as unix:/run/redis.sock"),
       (
@@ -254,6 +299,22 @@ final class ConfigurationTests: XCTestCase {
       assertFault(
         queue + "url: \(url)\n" + Self.least, "relay.yaml:3: queue.redis.url: \(said)")
     }
+    let secure = try read(
+      queue + "url: rediss://redis.example\n    tls:\n      ca: ca.pem\n      certificate: ca.pem\n"
+        + "      key: key.p8\n      server_name: other.example\n" + Self.least)
+    XCTAssertEqual(secure.queue.name, "rediss://redis.example:6379")
+    XCTAssertEqual(secure.queue.redis.tls.ca, "\(directory)/ca.pem")
+    XCTAssertEqual(secure.queue.redis.tls.serverName, "other.example")
+    XCTAssertEqual(try read(ConfigurationText.text(of: secure)), secure)
+    assertFault(
+      queue + "url: redis://host\n    tls:\n      ca: ca.pem\n" + Self.least,
+      "relay.yaml:4: queue.redis.tls: is for rediss://, and the url begins otherwise")
+    assertFault(
+      queue + "url: rediss://host\n    tls:\n      key: key.p8\n" + Self.least,
+      "relay.yaml:5: queue.redis.tls.key: belongs to a certificate, and there is none")
+    assertFault(
+      queue + "url: rediss://host\n    tls:\n      ca: none.pem\n" + Self.least,
+      "relay.yaml:5: queue.redis.tls.ca: none.pem: No such file or directory")
     assertFault(
       queue + "url: redis://:hunter2@host\n    password_file: password\n" + Self.least,
       "relay.yaml:4: queue.redis.password_file: there is a password in url: give one")
@@ -274,6 +335,10 @@ final class ConfigurationTests: XCTestCase {
     XCTAssertEqual(address.password, "hunt@er2")
     XCTAssertEqual(address.database, 3)
     XCTAssertEqual(address.name, "redis+sentinel://10.0.0.1:26379,[::1]:7000,c:1/shop")
+    XCTAssertEqual(
+      try RedisAddress("rediss+sentinel://a,b/shop").name, "rediss+sentinel://a:26379,b:26379/shop")
+    XCTAssertNotNil(try RedisAddress("rediss://:hunter2@a").tls)
+    XCTAssertEqual(RedisAddress.shown("rediss://:hunter2@a"), "rediss://:PASSWORD@a")
     XCTAssertEqual(
       RedisAddress.shown(text), "redis+sentinel://relay:PASSWORD@10.0.0.1,[::1]:7000,c:1/shop/3")
   }

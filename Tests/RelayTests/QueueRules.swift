@@ -352,9 +352,11 @@ class QueueRules: XCTestCase {
     let (one, other) = (try open(place), try open(place))
     var made = 0
     func ask(_ queue: any QueueEngine, _ time: Int64, key: String = "K") throws -> String {
-      try queue.providerToken(team: "T", key: key, madeAfter: time - 1000, at: time) {
+      try queue.providerToken(
+        team: "T", key: key, madeAfter: time - 1000, at: time, within: 5000
+      ) {
         made += 1
-        return "token \(made)"
+        return SharedToken(text: "token \(made)", made: time)
       }.text
     }
     XCTAssertEqual(try ask(one, now), "token 1")
@@ -364,6 +366,48 @@ class QueueRules: XCTestCase {
     XCTAssertEqual(try ask(one, now + 1002, key: "L"), "token 3")
     // The clock was set back.
     XCTAssertEqual(try ask(one, now - 5000), "token 4")
+  }
+
+  func testAProviderTokenIsAsOldAsItSays() throws {
+    let queue = try open(place)
+    func ask(_ time: Int64, _ text: String, made: Int64) throws -> SharedToken {
+      try queue.providerToken(
+        team: "T", key: "K", madeAfter: time - 1000, at: time, within: 5000
+      ) { SharedToken(text: text, made: made) }
+    }
+    XCTAssertEqual(try ask(now, "a", made: now - 900), SharedToken(text: "a", made: now - 900))
+    XCTAssertEqual(try ask(now + 50, "b", made: now), SharedToken(text: "a", made: now - 900))
+    XCTAssertEqual(try ask(now + 200, "c", made: now), SharedToken(text: "c", made: now))
+  }
+
+  func testWhoeverMakesTheProviderTokenHoldsUpNobody() throws {
+    let queue = try open(place)
+    func ask(_ make: () throws -> SharedToken) throws -> SharedToken {
+      try queue.providerToken(
+        team: "T", key: "K", madeAfter: now - 1000, at: now, within: 5000, make: make)
+    }
+    // A failure is the caller's, and the next one tries.
+    XCTAssertThrowsError(try ask { throw QueueFault(description: "no token today") }) {
+      XCTAssertEqual("\($0)", "no token today")
+    }
+    let made = try ask {
+      // Others work meanwhile, as another process does.
+      let other = try self.open(self.place)
+      XCTAssertEqual(try other.enqueue([self.entry("a")], at: self.now), 1)
+      XCTAssertEqual(try other.claim(self.join(other), room: 9, at: self.now).count, 1)
+      return SharedToken(text: "slow", made: self.now)
+    }
+    XCTAssertEqual(made.text, "slow")
+    // One that died while it made one is waited for no longer than it may take.
+    XCTAssertThrowsError(
+      try queue.providerToken(
+        team: "T", key: "K", madeAfter: now + 1000, at: now + 2000, within: 200
+      ) {
+        try queue.providerToken(
+          team: "T", key: "K", madeAfter: self.now + 1000, at: self.now + 2000, within: 50
+        ) { throw QueueFault(description: "two at the same time") }
+      }
+    ) { XCTAssertTrue("\($0)".contains("another relay has been making"), "\($0)") }
   }
 
   func testOutcomesAreTrimmedByAge() throws {

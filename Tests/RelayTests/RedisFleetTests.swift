@@ -77,12 +77,12 @@ extension RedisQueueTests {
     DispatchQueue.concurrentPerform(iterations: 4) { _ in
       do {
         let token = try rules.open(place).providerToken(
-          team: "T", key: "K", madeAfter: time - 1000, at: time
+          team: "T", key: "K", madeAfter: time - 1000, at: time, within: 5000
         ) {
           usleep(20_000)
           return lock.withLock {
             made += 1
-            return "token \(made)"
+            return SharedToken(text: "token \(made)", made: time)
           }
         }
         _ = lock.withLock { got.insert(token.text) }

@@ -1,14 +1,13 @@
 """A client of HTTP/2 that watches the wire: Python's h2 over ssl, none of our library."""
 
-import base64
 import contextlib
 import json
 import socket
-import subprocess
 import time
 import types
 
 import pytest
+from provider_token import jwt
 from simulator import PAYLOAD, TOKEN
 
 h2 = pytest.importorskip("h2", reason="Python has no h2")
@@ -146,28 +145,3 @@ def state(sock):
         return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
     except OSError:
         return None
-
-
-def base64url(data):
-    return base64.urlsafe_b64encode(data).rstrip(b"=")
-
-
-def raw_signature(der):
-    """r and s, 32 bytes each, of the SEQUENCE of two INTEGERs that openssl makes."""
-    at, numbers = 2, []
-    for _ in range(2):
-        length = der[at + 1]
-        numbers.append(int.from_bytes(der[at + 2 : at + 2 + length], "big"))
-        at += 2 + length
-    return b"".join(number.to_bytes(32, "big") for number in numbers)
-
-
-def jwt(simulator, *, age=0, key=None, kid=None, iss=None, alg="ES256", head=None, claims=None):
-    ready = simulator.ready
-    head = {"alg": alg, "kid": kid or ready["token_key_id"]} if head is None else head
-    claims = {"iss": iss or ready["token_team_id"], "iat": int(time.time()) - age} if claims is None else claims
-    text = b".".join(base64url(json.dumps(part).encode()) for part in (head, claims))
-    signed = subprocess.run(
-        ["openssl", "dgst", "-sha256", "-sign", key or ready["token_key"]], input=text, check=True,
-        capture_output=True)
-    return (text + b"." + base64url(raw_signature(signed.stdout))).decode()

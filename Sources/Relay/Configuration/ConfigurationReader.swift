@@ -107,6 +107,16 @@ package enum ConfigurationReader {
     var redis = RelayConfiguration.Redis()
     redis.url = try section.text("url")
     redis.passwordFile = try section.file("password_file")
+    if let tls = try section.section("tls") {
+      redis.tls.ca = try tls.file("ca")
+      redis.tls.certificate = try tls.file("certificate")
+      redis.tls.key = try tls.file("key")
+      redis.tls.serverName = try tls.text("server_name")
+      if redis.tls.key != nil, redis.tls.certificate == nil {
+        throw tls.fault("key", "belongs to a certificate, and there is none")
+      }
+      try tls.end()
+    }
     if let url = redis.url {
       let address: RedisAddress
       do throws(RedisAddress.Fault) {
@@ -117,8 +127,13 @@ package enum ConfigurationReader {
       if address.password != nil, redis.passwordFile != nil {
         throw section.fault("password_file", "there is a password in url: give one")
       }
+      if redis.tls != RedisTLS(), address.tls == nil {
+        throw section.fault("tls", "is for rediss://, and the url begins otherwise")
+      }
     } else if redis.passwordFile != nil {
       throw section.fault("password_file", "belongs to a url, and there is none")
+    } else if redis.tls != RedisTLS() {
+      throw section.fault("tls", "belongs to a url, and there is none")
     }
     try section.end()
     return redis
@@ -144,7 +159,7 @@ package enum ConfigurationReader {
     app.replace = try section.flag("replace", app.replace)
     guard let who = try section.section("credentials") else {
       throw section.fault(
-        "credentials", "is missing: give a certificate, or p8, key_id and team_id")
+        "credentials", "is missing: give a certificate, or p8, key_id and team_id, or a program")
     }
     app.credentials = try credentials(who)
     if app.credentials.certificate == nil, app.topic == nil {
@@ -177,6 +192,28 @@ package enum ConfigurationReader {
     return app
   }
 
+  private static func checkProgram(
+    _ who: AppConfiguration.Credentials, _ section: ConfigurationSection
+  ) throws {
+    if who.p8 != nil || who.certificate != nil {
+      throw section.fault(
+        "program", "takes the place of \(who.p8 != nil ? "p8" : "certificate"): give one")
+    }
+    if who.token == .file {
+      throw section.fault("token", "is for a p8: a program's token is kept by queue or process")
+    }
+    for (name, value) in [("key_id", who.keyID), ("team_id", who.teamID)] {
+      if let value {
+        guard value.utf8.count == 10 else {
+          throw section.fault(name, "must have 10 letters and digits, not '\(value)'")
+        }
+      } else if who.token == .queue {
+        throw section.fault(
+          name, "is missing: the queue keeps the token by it; 'token: process' needs none")
+      }
+    }
+  }
+
   private static func credentials(
     _ section: ConfigurationSection
   ) throws -> AppConfiguration.Credentials {
@@ -187,12 +224,16 @@ package enum ConfigurationReader {
     who.p8 = try section.file("p8")
     who.keyID = try section.text("key_id")
     who.teamID = try section.text("team_id")
+    who.program = try section.program("program")
+    who.programS = try section.number("program_s", who.programS, 0.1...60)
     who.token = try section.choice("token", who.token)
     who.tokenCache = try section.path("token_cache")
     who.ca = try section.file("ca")
-    if who.certificate == nil, who.p8 == nil {
-      throw section.fault("certificate", "is missing: give it, or p8, key_id and team_id")
+    if who.certificate == nil, who.p8 == nil, who.program.isEmpty {
+      throw section.fault(
+        "certificate", "is missing: give it, or p8, key_id and team_id, or a program")
     }
+    if !who.program.isEmpty { try checkProgram(who, section) }
     if who.key != nil, who.certificate == nil {
       throw section.fault("key", "belongs to a certificate, and there is none")
     }

@@ -73,6 +73,45 @@ final class ConfigurationSection {
 
   func path(_ key: String) throws -> String? { try text(key).map(beside) }
 
+  /// A list of words, or one. Empty if it is not there.
+  func words(_ key: String) throws -> [String] {
+    guard let list = nodes[key]?.sequence else { return try text(key).map { [$0] } ?? [] }
+    asked.append(key)
+    return try list.map { node in
+      guard let word = node.scalar?.string else { throw fault(key, "expected a list of words") }
+      guard !word.utf8.contains(0) else { throw fault(key, "a word has a NUL in it") }
+      return word
+    }
+  }
+
+  /// A program, which has to be there, and its arguments. Without a slash in its name it is looked
+  /// for in the PATH; otherwise beside this file.
+  func program(_ key: String) throws -> [String] {
+    var words = try words(key)
+    guard let name = words.first else { return [] }
+    guard !name.isEmpty else { throw fault(key, "the first word names the program, and is empty") }
+    if !name.contains("/") {
+      let places = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin")
+        .split(separator: ":")
+      guard places.contains(where: { Self.fault(of: "\($0)/\(name)") == nil }) else {
+        throw fault(key, "\(name): there is no such program in the PATH")
+      }
+      return words
+    }
+    words[0] = beside(name)
+    if let reason = Self.fault(of: words[0]) { throw fault(key, "\(words[0]): \(reason)") }
+    return words
+  }
+
+  /// Why it cannot be run; nil: it can.
+  private static func fault(of program: String) -> String? {
+    var status = stat()
+    guard stat(program, &status) == 0, access(program, X_OK) == 0 else {
+      return String(cString: strerror(errno))
+    }
+    return status.st_mode & S_IFMT == S_IFREG ? nil : "it is no file"
+  }
+
   /// A file that has to be there.
   func file(_ key: String) throws -> String? {
     guard let path = try path(key) else { return nil }

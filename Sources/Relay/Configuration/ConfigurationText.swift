@@ -33,9 +33,17 @@ package enum ConfigurationText {
     head(1, "redis")
     say(
       2, "url", quoted(all.queue.redis.url.map(RedisAddress.shown)),
-      "instead of file: redis://user:password@host:port/0 or unix:/path")
+      "instead of file: redis://user:password@host:port/0, rediss://… or unix:/path")
     say(
       2, "password_file", quoted(all.queue.redis.passwordFile), "its first line is the password")
+    head(2, "tls")
+    let tls = all.queue.redis.tls
+    say(3, "ca", quoted(tls.ca), "of rediss://: whom to trust, in PEM; default: the system's store")
+    say(3, "certificate", quoted(tls.certificate), "the relay's own, in PEM")
+    say(3, "key", quoted(tls.key), "default: in the certificate's file")
+    say(
+      3, "server_name", quoted(tls.serverName),
+      "the name in the server's certificate; default: host")
     say(
       1, "durable", all.queue.durable.rawValue,
       "of SQLite; process: over kill -9; power: over a loss of power too")
@@ -82,6 +90,11 @@ package enum ConfigurationText {
       say(3, "p8", quoted(who.p8), "the key of provider tokens, instead of a certificate")
       say(3, "key_id", quoted(who.keyID), "10 letters and digits")
       say(3, "team_id", quoted(who.teamID), "10 letters and digits")
+      say(
+        3, "program",
+        who.program.isEmpty ? "" : "[\(who.program.map { quoted($0) }.joined(separator: ", "))]",
+        "prints provider tokens, instead of p8: [\"/path/program\", \"argument\"]")
+      say(3, "program_s", number(who.programS), "how long it may take")
       say(3, "token", who.token.rawValue, "who keeps the provider token: queue, file or process")
       say(3, "token_cache", quoted(who.tokenCache), "the file of 'token: file'")
       say(3, "ca", quoted(who.ca), "whom to trust, in PEM; default: the system's store")

@@ -11,6 +11,8 @@ package struct RelayConfiguration: Equatable, Sendable {
     /// As it is written: a password may be in it. nil: the queue is a file.
     package var url: String?
     package var passwordFile: String?
+    /// Where the url asks for TLS.
+    package var tls = RedisTLS()
   }
 
   package struct Queue: Equatable, Sendable {
@@ -60,11 +62,17 @@ package struct AppConfiguration: Equatable, Sendable {
     package var p8: String?
     package var keyID: String?
     package var teamID: String?
+    /// Prints provider tokens, in place of a p8: the program and its arguments; empty: there is none.
+    package var program: [String] = []
+    /// How long it may take.
+    package var programS = 10.0
     package var token = TokenPlace.queue
     package var tokenCache: String?
     package var ca: String?
 
-    package var files: [String] { [certificate, key, passphraseFile, p8, ca].compactMap { $0 } }
+    package var files: [String] {
+      [certificate, key, passphraseFile, p8, program.first, ca].compactMap { $0 }
+    }
   }
 
   package struct Place: Equatable, Sendable {

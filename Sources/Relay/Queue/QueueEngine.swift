@@ -44,9 +44,11 @@ package protocol QueueEngine: AnyObject, Sendable {
   func setNote(_ name: String, _ text: String?, app: String) throws
 
   /// The provider token of a key, which all relays on the queue share. It is made anew if there is
-  /// none that was made after `oldest`.
+  /// none that was made after `oldest`, by one relay at a time; nothing else waits for that. One that
+  /// has not made it within so many milliseconds is waited for no longer.
   func providerToken(
-    team: String, key: String, madeAfter oldest: Int64, at now: Int64, make: () throws -> String
+    team: String, key: String, madeAfter oldest: Int64, at now: Int64, within makingMS: Int64,
+    make: () throws -> SharedToken
   ) throws -> SharedToken
 
   /// Removes outcomes from before this time, except those that a reader has yet to read.

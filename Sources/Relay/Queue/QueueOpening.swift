@@ -4,7 +4,7 @@ extension RelayConfiguration.Queue {
   /// A queue elsewhere: a file of SQLite, or the address of a Redis.
   package init(at place: String, like other: Self? = nil) {
     self = other ?? Self()
-    let isRedis = ["redis:", "rediss:", "redis+sentinel:", "unix:"].contains { place.hasPrefix($0) }
+    let isRedis = RedisAddress.isOne(place)
     redis = RelayConfiguration.Redis()
     redis.url = isRedis ? place : nil
     file = isRedis ? "" : place
@@ -29,6 +29,7 @@ extension RelayConfiguration.Queue {
     } catch {
       throw QueueFault(description: "queue.redis.url: \(error)")
     }
+    if address.tls != nil { address.tls = redis.tls }
     if let file = redis.passwordFile {
       let text: String
       do {

@@ -23,50 +23,70 @@ package struct RedisAddress: Equatable, Sendable {
     package var description: String
   }
 
+  private enum Kind: String { case one = "", sentinel = "+sentinel" }
+
   package var place: Place
   package var user: String?
   package var password: String?
   package var database = 0
+  /// nil: without TLS.
+  package var tls: RedisTLS?
 
-  private static let sentinels = "redis+sentinel://"
   private static let noAddress = Fault(
     description: "is no address: a sign such as / or @ in a password is written as %2F or %40")
 
+  /// Whether a text is an address of Redis at all, and no file.
+  package static func isOne(_ text: String) -> Bool {
+    text.hasPrefix("unix:") || scheme(of: text) != nil
+  }
+
   /// redis://[user:password@]host[:port][/database], unix:/path[?db=number], or
-  /// redis+sentinel://[user:password@]host[:port],host[:port]/primary[/database]. What it throws does
-  /// not repeat the text, because a password may be in it.
+  /// redis+sentinel://[user:password@]host[:port],host[:port]/primary[/database]. With rediss in
+  /// place of redis it is spoken to over TLS. What it throws does not repeat the text, because a
+  /// password may be in it.
   package init(_ text: String) throws(Fault) {
-    if text.hasPrefix(Self.sentinels) {
-      try self.init(sentinels: text.dropFirst(Self.sentinels.count))
-    } else {
-      try self.init(one: text)
+    if text.hasPrefix("unix:") {
+      try self.init(unix: text)
+      return
+    }
+    guard let (kind, isSecure, rest) = Self.scheme(of: text) else {
+      throw Fault(
+        description: "must be redis://[user:password@]host:port/database, or unix:/path")
+    }
+    switch kind {
+    case .one: try self.init(one: "redis://\(rest)")
+    case .sentinel: try self.init(sentinels: rest)
+    }
+    if isSecure { tls = RedisTLS() }
+  }
+
+  private static func scheme(of text: String) -> (Kind, isSecure: Bool, rest: Substring)? {
+    for kind in [Kind.one, .sentinel] {
+      for (start, isSecure) in [("redis", false), ("rediss", true)] {
+        let scheme = start + kind.rawValue + "://"
+        if text.hasPrefix(scheme) { return (kind, isSecure, text.dropFirst(scheme.count)) }
+      }
+    }
+    return nil
+  }
+
+  private init(unix text: String) throws(Fault) {
+    let parts = text.dropFirst(5).split(separator: "?", maxSplits: 1)
+    var path = parts.first.map(String.init) ?? ""
+    if path.hasPrefix("//") { path.removeFirst(2) }
+    guard path.hasPrefix("/") else {
+      throw Fault(description: "unix: needs a path from the root, such as unix:/run/redis.sock")
+    }
+    place = .socket(path)
+    if parts.count == 2 {
+      guard parts[1].hasPrefix("db=") else {
+        throw Fault(description: "behind the path there may be ?db=number, and nothing else")
+      }
+      database = try Self.database(parts[1].dropFirst(3))
     }
   }
 
   private init(one text: String) throws(Fault) {
-    if text.hasPrefix("unix:") {
-      let parts = text.dropFirst(5).split(separator: "?", maxSplits: 1)
-      var path = parts.first.map(String.init) ?? ""
-      if path.hasPrefix("//") { path.removeFirst(2) }
-      guard path.hasPrefix("/") else {
-        throw Fault(description: "unix: needs a path from the root, such as unix:/run/redis.sock")
-      }
-      place = .socket(path)
-      if parts.count == 2 {
-        guard parts[1].hasPrefix("db=") else {
-          throw Fault(description: "behind the path there may be ?db=number, and nothing else")
-        }
-        database = try Self.database(parts[1].dropFirst(3))
-      }
-      return
-    }
-    if text.hasPrefix("rediss:") {
-      throw Fault(description: "TLS is not there: use a tunnel, and redis:// to its near end")
-    }
-    guard text.hasPrefix("redis://") else {
-      throw Fault(
-        description: "must be redis://[user:password@]host:port/database, or unix:/path")
-    }
     guard let parts = URLComponents(string: text), let host = parts.host, !host.isEmpty else {
       throw Self.noAddress
     }
@@ -91,7 +111,16 @@ package struct RedisAddress: Equatable, Sendable {
         description: "must be redis+sentinel://[user:password@]host:port,host:port/primary/database"
       )
     }
-    var hosts = parts[0]
+    // Until they are read.
+    place = .sentinels([], primary: "")
+    let places = try places(parts[0], port: 26379)
+    place = .sentinels(places, primary: String(parts[1]))
+    if parts.count == 3, !parts[2].isEmpty { database = try Self.database(parts[2]) }
+  }
+
+  /// Hosts with commas between; user and password before them are taken.
+  private mutating func places(_ text: Substring, port preset: Int) throws(Fault) -> [Place] {
+    var hosts = text
     if let at = hosts.lastIndex(of: "@") {
       let who = hosts[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
       let decoded = who.map { String($0).removingPercentEncoding }
@@ -106,13 +135,12 @@ package struct RedisAddress: Equatable, Sendable {
     for one in hosts.split(separator: ",", omittingEmptySubsequences: false) {
       guard let parts = URLComponents(string: "redis://\(one)"), let host = parts.host,
         !host.isEmpty,
-        parts.user == nil, parts.path.isEmpty, case let port = parts.port ?? 26379,
+        parts.user == nil, parts.path.isEmpty, case let port = parts.port ?? preset,
         (1...65535).contains(port)
       else { throw Self.noAddress }
       places.append(.host(host.trimmingCharacters(in: ["[", "]"]), port: port))
     }
-    place = .sentinels(places, primary: String(parts[1]))
-    if parts.count == 3, !parts[2].isEmpty { database = try Self.database(parts[2]) }
+    return places
   }
 
   private static func database(_ text: Substring) throws(Fault) -> Int {
@@ -124,20 +152,19 @@ package struct RedisAddress: Equatable, Sendable {
 
   /// Without the password.
   package var name: String {
-    switch place {
-    case .host: "redis://\(place.name)"
+    let scheme = tls == nil ? "redis" : "rediss"
+    return switch place {
+    case .host: "\(scheme)://\(place.name)"
     case .socket: "unix:\(place.name)"
-    case .sentinels: Self.sentinels + place.name
+    case .sentinels: "\(scheme)+sentinel://\(place.name)"
     }
   }
 
   /// The text of an address with its password hidden.
   package static func shown(_ text: String) -> String {
-    guard let scheme = ["redis://", sentinels].first(where: { text.hasPrefix($0) }),
-      let at = text.lastIndex(of: "@")
+    guard let (_, _, rest) = scheme(of: text), let at = rest.lastIndex(of: "@"),
+      let colon = rest[..<at].firstIndex(of: ":")
     else { return text }
-    let start = text.index(text.startIndex, offsetBy: scheme.count)
-    guard let colon = text[start..<at].firstIndex(of: ":") else { return text }
     return text[...colon] + "PASSWORD" + text[at...]
   }
 }

@@ -22,23 +22,37 @@ struct RedisCommand {
   mutating func add(_ value: Int64) { add(String(value)) }
   mutating func add(_ value: Int) { add(String(value)) }
 
-  /// The command's arguments as hiredis wants them.
-  func withArguments<Value>(
-    _ use: (CInt, UnsafeMutablePointer<UnsafePointer<CChar>?>, UnsafePointer<Int>) -> Value
-  ) -> Value {
-    var starts: [Int] = [0]
-    starts.append(contentsOf: ends.dropLast())
-    let lengths = zip(starts, ends).map { $1 - $0 }
-    return bytes.withUnsafeBytes { raw in
-      // An array without bytes has no address, and hiredis reads none of it.
-      let base = raw.baseAddress?.assumingMemoryBound(to: CChar.self)
-      var places = starts.map { start in base.map { UnsafePointer($0 + start) } }
-      return places.withUnsafeMutableBufferPointer { places in
-        lengths.withUnsafeBufferPointer { lengths in
-          use(CInt(ends.count), places.baseAddress!, lengths.baseAddress!)
-        }
+  /// Adds it as it is sent: how many words, and each with its length (RESP).
+  func write(to out: inout [UInt8]) {
+    // A length has seven digits at most; a word's head needs five bytes more.
+    out.reserveCapacity(out.count + bytes.count + 12 * ends.count + 16)
+    Self.head(UInt8(ascii: "*"), ends.count, &out)
+    bytes.withUnsafeBufferPointer { bytes in
+      var start = 0
+      for end in ends {
+        Self.head(UInt8(ascii: "$"), end - start, &out)
+        out.append(contentsOf: bytes[start..<end])
+        out.append(0x0D)
+        out.append(0x0A)
+        start = end
       }
     }
+  }
+
+  private static func head(_ kind: UInt8, _ count: Int, _ out: inout [UInt8]) {
+    out.append(kind)
+    if count < 10 {
+      out.append(0x30 + UInt8(count))
+    } else {
+      var divisor = 10
+      while count / divisor >= 10 { divisor *= 10 }
+      while divisor > 0 {
+        out.append(0x30 + UInt8(count / divisor % 10))
+        divisor /= 10
+      }
+    }
+    out.append(0x0D)
+    out.append(0x0A)
   }
 }
 

@@ -1,13 +1,23 @@
 import CHiredis
+import COpenSSL
 import Foundation
 import Synchronization
 
 /// One connection to Redis. One thread at a time uses it: `RedisConnections` sees to that.
+///
+/// hiredis reads the answers. Sockets and TLS are ours: so TLS needs nothing of the hiredis that is
+/// installed, and each question has one time at which it ends.
 final class RedisConnection: @unchecked Sendable {
   private static let connectS = 3
   private static let answerS = 10
+  /// What the room for a batch may keep between two of them.
+  private static let keptBytes = 1 << 20
 
-  private let context: UnsafeMutablePointer<redisContext>
+  private let socket: RedisSocket
+  private let reader: UnsafeMutablePointer<redisReader>
+  private var out: [UInt8] = []
+  /// hiredis gives its own room back, and takes it anew, where it gets more than this at once.
+  private var room = [UInt8](repeating: 0, count: 1 << 14)
   private let name: String
   private let answerS: Int
   private static let clockMS: Int64 = 10_000
@@ -16,12 +26,12 @@ final class RedisConnection: @unchecked Sendable {
 
   convenience init(_ address: RedisAddress) throws {
     guard case .sentinels(let sentinels, let primary) = address.place else {
-      try self.init(to: address.place, named: address.name)
+      try self.init(to: address.place, address.tls, named: address.name)
       try introduce(address)
       return
     }
-    let place = try RedisSentinels(sentinels, address.name).place(of: primary)
-    try self.init(to: place, named: "\(address.name) (\(place.name))")
+    let place = try RedisSentinels(sentinels, address.tls, address.name).place(of: primary)
+    try self.init(to: place, address.tls, named: "\(address.name) (\(place.name))")
     try introduce(address)
     // What the sentinels say may be older than what happened.
     let role = try demand(RedisCommand("ROLE")).list.first?.text
@@ -29,37 +39,43 @@ final class RedisConnection: @unchecked Sendable {
   }
 
   /// Without a word to whom it leads to.
-  init(to place: RedisAddress.Place, named name: String, answerS: Int = RedisConnection.answerS)
-    throws
-  {
+  init(
+    to place: RedisAddress.Place, _ tls: RedisTLS?, named name: String,
+    answerS: Int = RedisConnection.answerS
+  ) throws {
     Self.ignorePipes
     self.name = name
     self.answerS = answerS
-    let limit = timeval(tv_sec: min(Self.connectS, answerS), tv_usec: 0)
-    let made =
-      switch place {
-      case .host(let host, let port): redisConnectWithTimeout(host, CInt(port), limit)
-      case .socket(let path): redisConnectUnixWithTimeout(path, limit)
-      case .sentinels: nil as UnsafeMutablePointer<redisContext>?
-      }
-    guard let made else { throw QueueFault(description: "\(name): there is no memory") }
-    context = made
-    if context.pointee.err != 0 { throw fault("no connection: \(reason)") }
-    _ = redisSetTimeout(context, timeval(tv_sec: answerS, tv_usec: 0))
-    if case .host = place { _ = redisEnableKeepAlive(context) }
+    let limitS = min(Self.connectS, answerS)
+    do throws(RedisSocket.Failure) {
+      socket = try RedisSocket(place, tls, until: RelayClock.steady + Int64(limitS) * 1000)
+    } catch {
+      let reason =
+        switch error {
+        case .late: "nothing within \(limitS) s"
+        case .broken(let words): words
+        }
+      throw QueueFault(description: "\(name): no connection: \(reason)")
+    }
+    guard let reader = redisReaderCreate() else {
+      throw QueueFault(description: "\(name): there is no memory")
+    }
+    self.reader = reader
   }
 
-  deinit { redisFree(context) }
+  deinit { redisReaderFree(reader) }
 
-  /// hiredis writes without MSG_NOSIGNAL.
+  /// OpenSSL writes without MSG_NOSIGNAL.
   private static let ignorePipes: Void = { _ = signal(SIGPIPE, SIG_IGN) }()
 
-  private func introduce(_ address: RedisAddress) throws {
+  func introduce(_ address: RedisAddress) throws {
     if let password = address.password {
       var command = RedisCommand("AUTH")
       if let user = address.user { command.add(user) }
       command.add(password)
-      if case .error(let words) = try ask(command) {
+      let reply = try ask(command)
+      out.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) }
+      if case .error(let words) = reply {
         throw fault("it refuses user or password: \(words)")
       }
     }
@@ -81,19 +97,16 @@ final class RedisConnection: @unchecked Sendable {
     return aheadMS
   }
 
-  private var reason: String {
-    withUnsafeBytes(of: context.pointee.errstr) { raw in
-      String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
-    }
-  }
-
   func fault(_ words: String) -> QueueFault { QueueFault(description: "\(name): \(words)") }
 
   /// Sends it and waits for the answer, which may be an error of Redis. It throws if there is none:
   /// then the connection is of no use any more, and nobody knows whether the command was done.
   func ask(_ command: RedisCommand) throws -> RedisReply {
-    let reply = command.withArguments { redisCommandArgv(context, $0, $1, $2) }
-    return try take(reply)
+    let until = RelayClock.steady + Int64(answerS) * 1000
+    out.removeAll(keepingCapacity: out.capacity <= Self.keptBytes)
+    command.write(to: &out)
+    try send(until)
+    return try take(until)
   }
 
   /// As above; an error of Redis is thrown.
@@ -105,25 +118,50 @@ final class RedisConnection: @unchecked Sendable {
 
   /// Sends all of them before it waits for the first answer.
   func ask(_ commands: [RedisCommand]) throws -> [RedisReply] {
-    for command in commands {
-      let result = command.withArguments { redisAppendCommandArgv(context, $0, $1, $2) }
-      guard result == REDIS_OK else { throw RedisSilence(fault("not sent: \(reason)")) }
-    }
-    return try commands.map { _ in
-      var reply: UnsafeMutableRawPointer?
-      guard redisGetReply(context, &reply) == REDIS_OK else { return try take(nil) }
-      return try take(reply)
+    let until = RelayClock.steady + Int64(answerS) * 1000
+    out.removeAll(keepingCapacity: out.capacity <= Self.keptBytes)
+    for command in commands { command.write(to: &out) }
+    try send(until)
+    return try commands.map { _ in try take(until) }
+  }
+
+  private func send(_ until: Int64) throws {
+    do {
+      try out.withUnsafeBytes { try socket.send($0, until: until) }
+    } catch let failure as RedisSocket.Failure {
+      throw silence(failure)
     }
   }
 
-  private func take(_ reply: UnsafeMutableRawPointer?) throws -> RedisReply {
-    guard let reply else {
-      let isLate = context.pointee.err == REDIS_ERR_IO && (errno == EAGAIN || errno == EWOULDBLOCK)
-      throw RedisSilence(
-        fault(isLate ? "no answer within \(answerS) s" : "the connection is lost: \(reason)"))
+  private func take(_ until: Int64) throws -> RedisReply {
+    while true {
+      var reply: UnsafeMutableRawPointer?
+      guard redisReaderGetReply(reader, &reply) == REDIS_OK else {
+        let reason = withUnsafeBytes(of: reader.pointee.errstr) { raw in
+          String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        throw RedisSilence(fault("its answer is none of Redis: \(reason)"))
+      }
+      if let reply {
+        defer { freeReplyObject(reply) }
+        return RedisReply(UnsafePointer(reply.assumingMemoryBound(to: redisReply.self)))
+      }
+      do {
+        try room.withUnsafeMutableBytes { room in
+          let count = try socket.receive(into: room, until: until)
+          _ = redisReaderFeed(reader, room.baseAddress!.assumingMemoryBound(to: CChar.self), count)
+        }
+      } catch let failure as RedisSocket.Failure {
+        throw silence(failure)
+      }
     }
-    defer { freeReplyObject(reply) }
-    return RedisReply(UnsafePointer(reply.assumingMemoryBound(to: redisReply.self)))
+  }
+
+  private func silence(_ failure: RedisSocket.Failure) -> RedisSilence {
+    switch failure {
+    case .late: RedisSilence(fault("no answer within \(answerS) s"))
+    case .broken(let words): RedisSilence(fault("the connection is lost: \(words)"))
+    }
   }
 }
 

@@ -1,8 +1,6 @@
 import Foundation
 
 extension RedisQueue {
-  /// How long the one who makes a token has for it, before another tries.
-  private static let makingMS: Int64 = 5000
   /// Clocks that differ by less are the same to us.
   private static let toleranceMS: Int64 = 2000
   /// The service takes a token for an hour: nothing is left behind after that.
@@ -22,27 +20,29 @@ extension RedisQueue {
     """
 
   package func providerToken(
-    team: String, key: String, madeAfter oldest: Int64, at now: Int64, make: () throws -> String
+    team: String, key: String, madeAfter oldest: Int64, at now: Int64, within makingMS: Int64,
+    make: () throws -> SharedToken
   ) throws -> SharedToken {
     let place = "apns:jwt:{\(team):\(key)}"
     let lock = place + ":maker"
-    let limit = RelayClock.steady + 2 * Self.makingMS
+    let limit = RelayClock.steady + 2 * makingMS
     while true {
       if let token = try storedToken(place, oldest, now) { return token }
       let mark = UUID().uuidString
-      if try demand(RedisCommand("SET", lock, mark, "NX", "PX", "\(Self.makingMS)")).text == "OK" {
+      if try demand(RedisCommand("SET", lock, mark, "NX", "PX", "\(makingMS)")).text == "OK" {
         do {
           // Another may have made it between the look and the lock.
           if let token = try storedToken(place, oldest, now) {
             _ = try demand(RedisCommand("EVAL", Self.release, "1", lock, mark))
             return token
           }
-          let text = try make()
+          let token = try make()
           let reply = try demand(
             RedisCommand(
-              "EVAL", Self.store, "2", place, lock, mark, text, "\(try shared(now))",
+              "EVAL", Self.store, "2", place, lock, mark, token.text,
+              "\(try shared(token.made))",
               "\(Self.keptMS)"))
-          if reply.number == 1 { return SharedToken(text: text, made: now) }
+          if reply.number == 1 { return token }
         } catch {
           _ = try? demand(RedisCommand("EVAL", Self.release, "1", lock, mark))
           throw error
@@ -53,7 +53,7 @@ extension RedisQueue {
       if RelayClock.steady > limit {
         throw QueueFault(
           description: "\(connections.address.name): another relay has been making the provider "
-            + "token for \(2 * Self.makingMS / 1000) s")
+            + "token for \(2 * makingMS / 1000) s")
       }
     }
   }

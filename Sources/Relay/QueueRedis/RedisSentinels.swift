@@ -4,11 +4,13 @@ struct RedisSentinels {
   private static let answerS = 1
 
   private let places: [RedisAddress.Place]
+  private let tls: RedisTLS?
   private let name: String
 
   /// `name`: what messages call all of them.
-  init(_ places: [RedisAddress.Place], _ name: String) {
+  init(_ places: [RedisAddress.Place], _ tls: RedisTLS?, _ name: String) {
     self.places = places
+    self.tls = tls
     self.name = name
   }
 
@@ -18,7 +20,7 @@ struct RedisSentinels {
     for sentinel in places {
       do {
         let connection = try RedisConnection(
-          to: sentinel, named: sentinel.name, answerS: Self.answerS)
+          to: sentinel, tls, named: sentinel.name, answerS: Self.answerS)
         let words = try connection.demand(
           RedisCommand("SENTINEL", "get-master-addr-by-name", primary)
         ).list.compactMap(\.text)

@@ -371,25 +371,6 @@ package final class SQLiteQueue: QueueEngine {
 
   // MARK: The rest
 
-  package func providerToken(
-    team: String, key: String, madeAfter oldest: Int64, at now: Int64, make: () throws -> String
-  ) throws -> SharedToken {
-    try change { database in
-      let row = try Row.fetchOne(
-        database, sql: "SELECT token, made FROM provider_tokens WHERE team = ? AND key = ?",
-        arguments: [team, key])
-      // One from the future is not to be trusted: the clock was set back.
-      if let row, (row[1] as Int64) > oldest, (row[1] as Int64) <= now {
-        return SharedToken(text: row[0], made: row[1])
-      }
-      let text = try make()
-      try database.execute(
-        sql: "INSERT OR REPLACE INTO provider_tokens (team, key, token, made) VALUES (?, ?, ?, ?)",
-        arguments: [team, key, text, now])
-      return SharedToken(text: text, made: now)
-    }
-  }
-
   package func depths(at now: Int64) throws -> [String: QueueDepth] {
     try counting.read { database in
       var depths: [String: QueueDepth] = [:]

@@ -194,6 +194,8 @@ final class ServiceSession {
     let flushed = libraryError { apns_session_flush(handle, $0) }
     let error = libraryError { apns_session_process(handle, $0) } ?? flushed
     guard let error, error.status != APNS_ERR_AGAIN, error.status != APNS_DONE else { return nil }
+    // The program that gives the token is at work, for a limited time.
+    if error.status == APNS_ERR_TIMEOUT, error.cause == APNS_CAUSE_PROVIDER_TOKEN { return nil }
     return error
   }
 

@@ -105,7 +105,7 @@ final class ChannelDesk: Sendable {
     _ order: ManagementRequest, _ engine: any QueueEngine
   ) throws -> (ChannelService, RelayCredentials) {
     let app = order.app
-    let credentials = try RelayCredentials(app.credentials, queue: engine)
+    let credentials = try RelayCredentials(app, queue: engine, log: nil)
     var options = ChannelService.Options()
     options.peer.host = app.channels.host
     options.peer.port = UInt16(clamping: app.channels.port)

@@ -1,6 +1,7 @@
 import APNSLibrary
 import CAPNS
 import Foundation
+import Logging
 
 /// An app's credentials, and the provider token that all relays on a queue share.
 /// Never changes once made; any thread may use it.
@@ -9,9 +10,11 @@ final class RelayCredentials: @unchecked Sendable {
   /// Until when the certificate is valid, in UNIX seconds; nil: there is none.
   let certificateEnd: Int64?
   /// The callback's; nil: the library signs by itself.
-  private let source: QueueToken?
+  private let source: (any ProviderTokenSource)?
 
-  init(_ who: AppConfiguration.Credentials, queue: any QueueEngine) throws {
+  /// `log` is told what a program's failures are; nil: nobody is.
+  init(_ app: AppConfiguration, queue: any QueueEngine, log: Logger?) throws {
+    let who = app.credentials
     let lent = LentStrings()
     var options = apns_credentials_options_t()
     options.size = MemoryLayout<apns_credentials_options_t>.size
@@ -23,16 +26,16 @@ final class RelayCredentials: @unchecked Sendable {
         text.split(whereSeparator: \.isNewline).first.map(String.init) ?? "")
     }
     options.ca_file = lent.lend(who.ca)
-    if let p8 = who.p8, let key = who.keyID, let team = who.teamID {
+    if let program = TokenProgram(app) {
+      let source = ProgramTokenSource(
+        .of(program, queue: who.token == .queue ? queue : nil, log: log))
+      self.source = source
+      Self.ask(source, in: &options)
+    } else if let p8 = who.p8, let key = who.keyID, let team = who.teamID {
       if who.token == .queue {
         let source = try QueueToken(p8: p8, key: key, team: team, queue: queue)
         self.source = source
-        options.token_context = Unmanaged.passUnretained(source).toOpaque()
-        options.token_callback = { request, context in
-          guard let request, let context else { return -1 }
-          return Unmanaged<QueueToken>.fromOpaque(context).takeUnretainedValue()
-            .answer(&request.pointee)
-        }
+        Self.ask(source, in: &options)
       } else {
         source = nil
         options.token_key_file = lent.lend(p8)
@@ -56,6 +59,21 @@ final class RelayCredentials: @unchecked Sendable {
 
   deinit { apns_credentials_free(handle) }
 
-  /// Signs a token, or takes the queue's: a fault of the key shows.
-  func tryToken() throws { try source?.token(.first) }
+  /// A program that gives the tokens is started, so that there is one when it is needed.
+  func prepare() { (source as? ProgramTokenSource)?.tokens.prepare() }
+
+  /// Signs a token, or takes the queue's, or runs the program: a fault shows.
+  func tryToken() throws { try source?.tryToken() }
+
+  /// Whoever has the source keeps it alive as long as the library has it.
+  private static func ask<Source: ProviderTokenSource>(
+    _ source: Source, in options: inout apns_credentials_options_t
+  ) {
+    options.token_context = Unmanaged.passUnretained(source).toOpaque()
+    options.token_callback = { request, context in
+      guard let request, let context else { return -1 }
+      let object = Unmanaged<AnyObject>.fromOpaque(context).takeUnretainedValue()
+      return (object as? any ProviderTokenSource)?.answer(&request.pointee) ?? -1
+    }
+  }
 }

@@ -4,12 +4,25 @@ import Foundation
 
 /// Gives the library its provider tokens: the queue's, which is signed anew every 45 minutes by
 /// whichever relay comes first.
-final class QueueToken: @unchecked Sendable {
-  enum Need { case first, aged, refused }
+final class QueueToken: ProviderTokenSource, @unchecked Sendable {
+  enum Need: String {
+    case first, aged, refused
+
+    init(_ request: apns_token_request_t) {
+      self =
+        switch UInt32(bitPattern: request.need) {
+        case APNS_TOKEN_REFUSED.rawValue: .refused
+        case APNS_TOKEN_AGED.rawValue: .aged
+        default: .first
+        }
+    }
+  }
 
   /// APNs takes a token for an hour, and wants none sooner than 20 minutes after another.
   private static let lifetimeMS: Int64 = 45 * 60_000
   private static let soonestMS: Int64 = 20 * 60_000
+  /// How long one who signs has for it, before another tries.
+  private static let makingMS: Int64 = 5000
 
   private let privateKey: OpaquePointer
   private let key: String
@@ -41,33 +54,22 @@ final class QueueToken: @unchecked Sendable {
     let now = RelayClock.now
     // A refused one is replaced as soon as APNs allows another.
     let life = need == .refused ? Self.soonestMS : Self.lifetimeMS
-    let token = try queue.providerToken(team: team, key: key, madeAfter: now - life, at: now) {
-      try signed(at: now / 1000)
+    let token = try queue.providerToken(
+      team: team, key: key, madeAfter: now - life, at: now, within: Self.makingMS
+    ) {
+      SharedToken(text: try signed(at: now / 1000), made: now)
     }
     return (token, now)
   }
 
+  func tryToken() throws { try token(.first) }
+
   func answer(_ request: inout apns_token_request_t) -> CInt {
-    let need: Need =
-      switch UInt32(bitPattern: request.need) {
-      case APNS_TOKEN_REFUSED.rawValue: .refused
-      case APNS_TOKEN_AGED.rawValue: .aged
-      default: .first
-      }
     do {
-      let (token, now) = try token(need)
-      let bytes = Array(token.text.utf8)
-      guard bytes.count <= request.capacity, let place = request.token else { return -1 }
-      UnsafeMutableRawPointer(place).copyMemory(from: bytes, byteCount: bytes.count)
-      request.renew_after_s = UInt32(max(1, (token.made + Self.lifetimeMS - now) / 1000))
-      return CInt(bytes.count)
+      let (token, now) = try token(Need(request))
+      return request.give(token.text, renewAfterMS: token.made + Self.lifetimeMS - now)
     } catch {
-      withUnsafeMutableBytes(of: &request.message) { room in
-        for (index, byte) in "\(error)".utf8.prefix(room.count - 1).enumerated() {
-          room[index] = byte
-        }
-      }
-      return -1
+      return request.fail("\(error)")
     }
   }
 

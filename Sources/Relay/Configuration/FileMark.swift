@@ -1,0 +1,13 @@
+import Foundation
+
+/// What one sees of a file that has changed.
+enum FileMark {
+  static func of(_ file: String) -> [Int64] {
+    var status = stat()
+    guard stat(file, &status) == 0 else { return [] }
+    return [
+      Int64(status.st_ino), Int64(status.st_size), Int64(status.st_mtim.tv_sec),
+      Int64(status.st_mtim.tv_nsec),
+    ]
+  }
+}

@@ -1,0 +1,191 @@
+import CAPNS
+import Foundation
+import Logging
+import Synchronization
+
+/// Gives the library the provider tokens of a program, for one apns_credentials_t.
+final class ProgramTokenSource: ProviderTokenSource, @unchecked Sendable {
+  let tokens: ProgramTokens
+  /// What the library got last. It asks by one thread at a time.
+  private var given: SharedToken?
+
+  init(_ tokens: ProgramTokens) { self.tokens = tokens }
+
+  func tryToken() throws { try tokens.tryToken() }
+
+  func answer(_ request: inout apns_token_request_t) -> CInt {
+    let refused = QueueToken.Need(request) == .refused ? given : nil
+    switch tokens.answer(refused: refused) {
+    case .token(let token, let life):
+      given = token
+      return request.give(token.text, renewAfterMS: life)
+    case .notNow: return 0
+    case .fault(let words): return request.fail(words)
+    }
+  }
+}
+
+/// The provider tokens of a program. It runs on a thread of its own, so that no worker waits for it:
+/// meanwhile the last token is used, or nothing is sent.
+final class ProgramTokens: @unchecked Sendable {
+  enum Answer {
+    /// To be used for so long.
+    case token(SharedToken, lifeMS: Int64)
+    case notNow
+    case fault(String)
+  }
+
+  /// A new token is asked for when the last one has this age.
+  private static let renewalMS: Int64 = 45 * 60_000
+  private static let soonestMS: Int64 = 20 * 60_000
+  /// APNs takes none that is older.
+  private static let lifetimeMS: Int64 = 60 * 60_000
+  /// A program that gave an old token, or the refused one again, is asked again after so long.
+  private static let pauseMS: Int64 = 15_000
+  private static let firstPauseMS: Int64 = 1000
+  private static let longestPauseMS: Int64 = 60_000
+  /// A worker that has no token waits until a run has taken so long. Most programs are done by then.
+  private static let patience = 0.5
+
+  private struct Known { weak var tokens: ProgramTokens? }
+
+  /// All that use one program, such as a worker and a door's channels, have its token in common.
+  private static let known = Mutex<[TokenProgram: Known]>([:])
+
+  static func of(
+    _ program: TokenProgram, queue: (any QueueEngine)?, log: Logger?
+  ) -> ProgramTokens {
+    known.withLock { known in
+      known = known.filter { $0.value.tokens != nil }
+      if let tokens = known[program]?.tokens { return tokens }
+      let tokens = ProgramTokens(program, queue: queue, log: log)
+      known[program] = Known(tokens: tokens)
+      return tokens
+    }
+  }
+
+  private let program: TokenProgram
+  /// nil: each relay has tokens of its own.
+  private let queue: (any QueueEngine)?
+  private let log: Logger?
+
+  // Under the condition's lock.
+  private let condition = NSCondition()
+  private var token: SharedToken?
+  private var isRefused = false
+  private var isRunning = false
+  /// When the last run began.
+  private var began = Date()
+  private var fault: QueueFault?
+  private var nextRun: Int64 = 0
+  private var failurePauseMS: Int64 = 0
+
+  private init(_ program: TokenProgram, queue: (any QueueEngine)?, log: Logger?) {
+    self.program = program
+    self.queue = queue
+    self.log = log
+  }
+
+  /// Before anybody needs it.
+  func prepare() {
+    condition.lock()
+    defer { condition.unlock() }
+    begin(.first)
+  }
+
+  /// Runs it now, whatever the queue has.
+  func tryToken() throws { _ = try program.token(.first) }
+
+  /// `refused`: what the service refused.
+  func answer(refused: SharedToken?) -> Answer {
+    condition.lock()
+    defer { condition.unlock() }
+    if let refused, refused == token { isRefused = true }
+    let now = RelayClock.now
+    if !isFresh(at: now) {
+      begin(isRefused ? .refused : token == nil ? .first : .aged)
+      if isRefused || usable(at: now) == nil {
+        while isRunning, condition.wait(until: began + Self.patience) {}
+      }
+    }
+    if let token = usable(at: now) {
+      if isFresh(at: now) { return .token(token, lifeMS: token.made + Self.renewalMS - now) }
+      return .token(token, lifeMS: isRunning ? 1000 : nextRun - RelayClock.steady)
+    }
+    if let fault { return .fault(fault.description) }
+    return .notNow
+  }
+
+  /// One that may still be sent; one that was refused may, as long as there is no other.
+  private func usable(at now: Int64) -> SharedToken? {
+    token.flatMap { now - $0.made < Self.lifetimeMS ? $0 : nil }
+  }
+
+  private func isFresh(at now: Int64) -> Bool {
+    guard let token, !isRefused else { return false }
+    return now - token.made < Self.renewalMS
+  }
+
+  /// Starts a run, if there is none and it is time for one.
+  private func begin(_ need: QueueToken.Need) {
+    guard !isRunning, RelayClock.steady >= nextRun else { return }
+    isRunning = true
+    began = Date()
+    let thread = Thread { [self] in run(need) }
+    thread.name = "provider token"
+    thread.stackSize = 1 << 19
+    thread.start()
+  }
+
+  private func run(_ need: QueueToken.Need) {
+    var made: SharedToken?
+    var failure: QueueFault?
+    do {
+      made = try take(need)
+    } catch {
+      failure = (error as? QueueFault) ?? QueueFault(description: "\(error)")
+    }
+    condition.lock()
+    let before = fault
+    isRunning = false
+    if let made {
+      // The program may give the same one again: then it is asked again after a pause.
+      if made != token { isRefused = false }
+      token = made
+      fault = nil
+      failurePauseMS = 0
+      nextRun = RelayClock.steady + (isFresh(at: RelayClock.now) ? 0 : Self.pauseMS)
+    } else {
+      fault = failure
+      failurePauseMS = min(Self.longestPauseMS, max(Self.firstPauseMS, 2 * failurePauseMS))
+      nextRun = RelayClock.steady + failurePauseMS
+    }
+    let left = usable(at: RelayClock.now).map {
+      (Self.lifetimeMS - (RelayClock.now - $0.made)) / 60_000
+    }
+    condition.broadcast()
+    condition.unlock()
+    guard let log else { return }
+    if let failure, before?.description != failure.description {
+      log.warning(
+        "no provider token: \(failure); \(left.map { "the last one is good for \($0) minutes" } ?? "nothing can be sent until there is one")"
+      )
+    } else if made != nil, before != nil {
+      log.notice("the program gives provider tokens again")
+    }
+  }
+
+  /// The queue's, or the program's.
+  private func take(_ need: QueueToken.Need) throws -> SharedToken {
+    func make() throws -> SharedToken {
+      let token = try program.token(need)
+      return SharedToken(text: token.text, made: token.issuedAt * 1000)
+    }
+    guard let queue, let team = program.teamID, let key = program.keyID else { return try make() }
+    let now = RelayClock.now
+    let life = need == .refused ? Self.soonestMS : Self.renewalMS
+    return try queue.providerToken(
+      team: team, key: key, madeAfter: now - life, at: now,
+      within: Int64(program.limitS * 1000) + 2000, make: make)
+  }
+}

@@ -1,0 +1,78 @@
+import Foundation
+
+/// A provider token that another program made: a JSON Web Token (RFC 7519), signed by ES256. Who
+/// signed it and when is read; the signature is for the service to judge.
+struct ProviderJWT: Equatable {
+  struct Fault: Error, CustomStringConvertible { var description: String }
+
+  /// APNs takes a token for an hour; one that has less than this left is of no use.
+  static let oldestS: Int64 = 55 * 60
+  /// Clocks may differ by so much.
+  private static let aheadS: Int64 = 300
+  /// APNS_PROVIDER_TOKEN_MAX
+  private static let longest = 1000
+
+  let text: String
+  let keyID: String
+  let teamID: String
+  /// UNIX seconds.
+  let issuedAt: Int64
+
+  /// What it throws never repeats the text.
+  init(_ text: String, at now: Int64) throws(Fault) {
+    guard text.utf8.count <= Self.longest else {
+      throw Fault(description: "it has more than \(Self.longest) bytes")
+    }
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 3,
+      parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(Self.isBase64URL) })
+    else {
+      throw Fault(
+        description:
+          "it is no JSON Web Token, which has three parts in base64url, with dots between")
+    }
+    guard let head = Self.object(parts[0]), let claims = Self.object(parts[1]) else {
+      throw Fault(description: "its parts are no JSON in base64url")
+    }
+    guard head["alg"] as? String == "ES256" else {
+      throw Fault(description: "its alg is not ES256")
+    }
+    guard let key = head["kid"] as? String, !key.isEmpty else {
+      throw Fault(description: "it has no kid, the key's id")
+    }
+    guard let team = claims["iss"] as? String, !team.isEmpty else {
+      throw Fault(description: "it has no iss, the team's id")
+    }
+    guard let issued = claims["iat"] as? NSNumber,
+      let issued = Int64(exactly: issued.doubleValue.rounded())
+    else {
+      throw Fault(description: "it has no iat, the time at which it was made, in UNIX seconds")
+    }
+    guard issued <= now + Self.aheadS else {
+      throw Fault(
+        description: "its iat is \(issued - now) s ahead of this machine's clock: set the clocks")
+    }
+    guard issued >= now - Self.oldestS else {
+      throw Fault(
+        description: "it was made \((now - issued) / 60) minutes ago, and APNs takes none after 60")
+    }
+    self.text = text
+    keyID = key
+    teamID = team
+    issuedAt = min(issued, now)
+  }
+
+  private static func isBase64URL(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F: true
+    default: false
+    }
+  }
+
+  private static func object(_ part: Substring) -> [String: Any]? {
+    let plain = part.replacing("-", with: "+").replacing("_", with: "/")
+    let padding = String(repeating: "=", count: (4 - plain.utf8.count % 4) % 4)
+    return Data(base64Encoded: plain + padding)
+      .flatMap { try? JSONSerialization.jsonObject(with: $0) } as? [String: Any]
+  }
+}

@@ -1,0 +1,60 @@
+import Foundation
+
+/// The program that gives an app's provider tokens, and what it is told.
+struct TokenProgram: Hashable, Sendable {
+  /// What the relay's own environment has for its service manager and not for others.
+  private static let kept = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"]
+
+  let words: [String]
+  let limitS: Double
+  let keyID: String?
+  let teamID: String?
+  private let told: [String: String]
+  /// By what one sees that the program has changed.
+  private let mark: [Int64]
+
+  /// nil: the app's tokens come from elsewhere.
+  init?(_ app: AppConfiguration) {
+    let who = app.credentials
+    guard !who.program.isEmpty else { return nil }
+    words = who.program
+    limitS = who.programS
+    keyID = who.keyID
+    teamID = who.teamID
+    told = [
+      "APNS_APP": app.name, "APNS_TOPIC": app.topic ?? "",
+      "APNS_ENVIRONMENT": app.environment.rawValue, "APNS_KEY_ID": who.keyID ?? "",
+      "APNS_TEAM_ID": who.teamID ?? "", "APNS_TOKEN": who.token.rawValue,
+    ]
+    mark = FileMark.of(words[0])
+  }
+
+  /// Runs it, which may take as long as it may.
+  func token(_ need: QueueToken.Need) throws(QueueFault) -> ProviderJWT {
+    var environment = ProcessInfo.processInfo.environment
+    for name in environment.keys
+    where Self.kept.contains(name) || name.hasPrefix("LISTEN_") || name.hasPrefix("APNS_") {
+      environment[name] = nil
+    }
+    for (name, value) in told { environment[name] = value }
+    environment["APNS_TOKEN_NEED"] = need.rawValue
+    let run = ProgramRun(
+      words: words, environment: environment.map { "\($0.key)=\($0.value)" }, limitS: limitS)
+    let text = try run.output()
+    let token: ProviderJWT
+    do throws(ProviderJWT.Fault) {
+      token = try ProviderJWT(text, at: RelayClock.now / 1000)
+    } catch {
+      throw run.fault("its token cannot be used: \(error)")
+    }
+    for (name, wanted, found) in [
+      ("kid", keyID, token.keyID), ("iss", teamID, token.teamID),
+    ] {
+      guard wanted == nil || wanted == found else {
+        throw run.fault(
+          "its token is another's: \(name) is '\(found.prefix(20))', not '\(wanted ?? "")'")
+      }
+    }
+    return token
+  }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import GRDB
+
+/// The provider token that all relays on the file share. It is made outside of a transaction,
+/// because that may take long: who makes it leaves a note meanwhile.
+extension SQLiteQueue {
+  /// A note that says more is from a time when the clock was ahead.
+  private static let longestMS: Int64 = 600_000
+
+  package func providerToken(
+    team: String, key: String, madeAfter oldest: Int64, at now: Int64, within makingMS: Int64,
+    make: () throws -> SharedToken
+  ) throws -> SharedToken {
+    let note = "maker of the provider token \(team) \(key)"
+    let mark = UUID().uuidString
+    let limit = RelayClock.steady + 2 * makingMS
+    while true {
+      let (token, isOurs) = try change { database -> (SharedToken?, Bool) in
+        if let token = try Self.stored(database, team, key, oldest, now) { return (token, false) }
+        let time = RelayClock.now
+        let maker = try String.fetchOne(
+          database, sql: "SELECT text FROM notes WHERE app = '' AND name = ?", arguments: [note])
+        let until = maker.flatMap { Int64($0.prefix { $0 != " " }) } ?? 0
+        if until > time, until < time + Self.longestMS { return (nil, false) }
+        try database.execute(
+          sql: "INSERT OR REPLACE INTO notes (app, name, text) VALUES ('', ?, ?)",
+          arguments: [note, "\(time + makingMS) \(mark)"])
+        return (nil, true)
+      }
+      if let token { return token }
+      if isOurs {
+        let made = Result { try make() }
+        let isStored = try change { database in
+          // Another may have taken over meanwhile.
+          try database.execute(
+            sql: "DELETE FROM notes WHERE app = '' AND name = ? AND text LIKE ?",
+            arguments: [note, "% \(mark)"])
+          guard database.changesCount == 1, case .success(let token) = made else { return false }
+          try database.execute(
+            sql: """
+              INSERT OR REPLACE INTO provider_tokens (team, key, token, made) VALUES (?, ?, ?, ?)
+              """, arguments: [team, key, token.text, token.made])
+          return true
+        }
+        let token = try made.get()
+        if isStored { return token }
+      } else {
+        usleep(20_000)
+      }
+      if RelayClock.steady > limit {
+        throw QueueFault(
+          description:
+            "another relay has been making the provider token for \(2 * makingMS / 1000) s")
+      }
+    }
+  }
+
+  private static func stored(
+    _ database: Database, _ team: String, _ key: String, _ oldest: Int64, _ now: Int64
+  ) throws -> SharedToken? {
+    let row = try Row.fetchOne(
+      database, sql: "SELECT token, made FROM provider_tokens WHERE team = ? AND key = ?",
+      arguments: [team, key])
+    // One from the future is not to be trusted: the clock was set back.
+    guard let row, (row[1] as Int64) > oldest, (row[1] as Int64) <= now else { return nil }
+    return SharedToken(text: row[0], made: row[1])
+  }
+}

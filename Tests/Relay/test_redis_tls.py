@@ -1,0 +1,125 @@
+"""A relay whose Redis is spoken to over TLS."""
+
+import contextlib
+import socket
+import subprocess
+import threading
+
+import pytest
+
+from redis_queue import Authority, RedisQueue, Server
+from relaying import identifier, pushes, relay_program, token, wait_until
+
+
+@pytest.fixture
+def authority(tmp_path):
+    return Authority(tmp_path)
+
+
+@pytest.fixture
+def secure(tmp_path, authority):
+    """A Redis that wants a client's certificate, and its port."""
+    if not Server.is_here():
+        pytest.skip("redis-server is not here (Debian: redis-server)")
+    server = Server(tmp_path, options=[word for name, value in authority.redis().items() for word in (f"--{name}", value)])
+    server.port = server.listen("tls-port")
+    yield server
+    server.kill()
+
+
+def check(one):
+    ran = subprocess.run([relay_program(), "--check", "--config", one.file], capture_output=True, text=True)
+    return ran.returncode, ran.stdout
+
+
+def test_nothing_is_lost_over_tls(start, relay, secure, authority):
+    """Some connections die meanwhile; entries of 40 devices are longer than a record of TLS."""
+    queue = RedisQueue(secure)
+    queue.setting = {"redis": {"url": f"rediss://127.0.0.1:{secure.port}/0", "tls": authority.setting}}
+    simulator = start(faults={"answer_delay_ms": [0, 20]})
+    one = relay(simulator, queue=queue, app={"limits": {"window": 200}})
+    assert check(one)[0] == 0
+    queue.add(*({"id": identifier(n), "token": token(n)} for n in range(600)))
+    queue.add(*({"id": f"many {n}", "payload": '{"aps":{"alert":"' + "x" * 2000 + '"}}',
+                 "tokens": "[" + ",".join(f'"{token(1000 * (n + 1) + k)}"' for k in range(40)) + "]"} for n in range(20)))
+    one.start().wait_ready()
+    for many in 100, 400:
+        wait_until(lambda: queue.outcomes_so_far() >= many, "there are no outcomes")
+        queue.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+    wait_until(queue.is_empty, "the queue does not get empty")
+    assert queue.counts() == {"accepted": 1400} and len(pushes(simulator)) == 1400
+    one.stop()
+
+
+def test_whom_it_does_not_trust(start, relay, secure, authority, tmp_path):
+    (tmp_path / "other").mkdir()
+    other = Authority(tmp_path / "other")
+    queue = RedisQueue(secure)
+    one = relay(start(), queue=queue)
+
+    def said(port=secure.port, host="127.0.0.1", **tls):
+        queue.setting = {"redis": {"url": f"rediss://:hunter2@{host}:{port}", "tls": authority.setting | tls}}
+        one.write()
+        status, text = check(one)
+        assert status == 1 and "hunter2" not in text
+        return text.removeprefix(f"queue: rediss://{host}:{port}: ").strip()
+
+    assert said(ca=str(other.ca)).startswith("no connection: its certificate is not trusted: self")
+    assert said(ca=None).startswith("no connection: its certificate is not trusted: ")
+    assert said(server_name="other.example") == "no connection: its certificate is not trusted: hostname mismatch"
+    assert said(server_name="127.0.0.2") == "no connection: its certificate is not trusted: IP address mismatch"
+    # The password's turn comes behind it: this is the right server.
+    assert "refuses user or password" in said(server_name="redis.example")
+    # In TLS 1.3 Redis says so after the handshake, and may close before that is read.
+    assert "perhaps it wants a client's certificate" in said(certificate=None, key=None)
+    assert said(certificate=str(other.ca), key=None).startswith(f"no connection: {other.ca}: ")
+    # The port without TLS waits for the end of a line.
+    assert said(port=secure.listen()) == "no connection: nothing within 3 s"
+
+
+def test_an_old_version_is_not_spoken(start, relay, secure, authority):
+    queue = RedisQueue(secure)
+    # Its own limits would keep an old version from it.
+    queue.ask("CONFIG", "SET", "tls-ciphers", "DEFAULT:@SECLEVEL=0", "tls-protocols", "TLSv1.1")
+    queue.setting = {"redis": {"url": f"rediss://127.0.0.1:{secure.port}", "tls": authority.setting}}
+    status, text = check(relay(start(), queue=queue))
+    assert status == 1 and "no connection: TLS: " in text, text
+
+
+@pytest.mark.parametrize("answer", [b"", b"\x16", b"+OK\r\n", b"\x16\x03\x03\x40\x00" + bytes(100)], ids=["silence", "a byte", "plain", "half"])
+def test_who_stalls_costs_no_more_than_its_time(start, relay, authority, server, answer):
+    """Nobody waits for a handshake that does not come: the relay says so."""
+    queue = RedisQueue(server)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        held = []
+
+        def accept():
+            with contextlib.suppress(OSError):
+                while True:
+                    held.append(listener.accept()[0])
+                    held[-1].sendall(answer)
+
+        threading.Thread(target=accept, daemon=True).start()
+        queue.setting = {"redis": {"url": f"rediss://127.0.0.1:{listener.getsockname()[1]}", "tls": authority.setting}}
+        status, text = check(relay(start(), queue=queue))
+        assert status == 1 and "no connection: " in text, text
+        assert ("does not speak TLS" if answer == b"+OK\r\n" else "nothing within 3 s") in text, text
+
+
+def test_a_renewed_certificate_is_used(start, relay, secure, authority):
+    """A connection that is made anew reads the files anew."""
+    queue = RedisQueue(secure)
+    queue.setting = {"redis": {"url": f"rediss://127.0.0.1:{secure.port}", "tls": authority.setting}}
+    one = relay(start(), queue=queue).start().wait_ready()
+    queue.add({"id": "a", "token": token(1)})
+    wait_until(lambda: queue.outcomes_so_far() == 1, "there is no outcome")
+    key = authority.directory / "relay.pem"
+    before = key.read_bytes()
+    key.write_text("none")
+    queue.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+    one.wait_said("there is nothing of that kind in it")
+    assert one.get("/readyz")[0] == 503
+    key.write_bytes(before)
+    queue.add({"id": "b", "token": token(2)})
+    wait_until(lambda: queue.outcomes_so_far() == 2, "there is no outcome")
+    one.stop()
