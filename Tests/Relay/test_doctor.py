@@ -167,6 +167,8 @@ class Other:
 
     def __init__(self, certificate, act, *, tls=True, tickets=0, accept=True):
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        # Not what a system's Python allows beyond that.
+        self.context.set_ciphers("ECDHE+AESGCM")
         self.context.load_cert_chain(certificate)
         self.context.num_tickets = tickets
         self.act, self.tls = act, tls

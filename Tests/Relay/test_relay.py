@@ -354,7 +354,7 @@ def test_check(start, relay, queue, tmp_path):
     assert check().returncode == 2
     one.file.write_text("apps:\n  shop:\n    topc: x\n")
     ran = check("--check")
-    assert ran.returncode == 2 and ran.stderr == f"Error: {one.file}:2: apps.shop.credentials: is missing: give a certificate, or p8, key_id and team_id\n"
+    assert ran.returncode == 2 and ran.stderr == f"Error: {one.file}:2: apps.shop.credentials: is missing: give a certificate, or p8, key_id and team_id, or a program\n"
     # What it prints, it reads.
     printed = subprocess.run([relay_program(), "--print-config"], capture_output=True, text=True, check=True).stdout
     (tmp_path / "printed.yaml").write_text(printed.replace("AuthKey_ABC123DEFG.p8", simulator.ready["token_key"]))
