@@ -1,13 +1,15 @@
 extension RedisScript {
-  /// Gives a worker entries for so many notifications. ARGV: seat, time, room. The answer is in
-  /// MessagePack. For each entry: its number in the stream, its id, deliveries, answers, the
-  /// positions that have an outcome, why the id cannot be used, its fields.
+  /// Gives a worker entries for so many notifications. ARGV: seat, time, room. The answer begins with a
+  /// text in MessagePack. It has for each entry its number in the stream, its id, deliveries, answers,
+  /// the positions that have an outcome, why the id cannot be used, its fields. Behind it are the values
+  /// that are long: a field has the place of such a one, for Lua hashes each byte that it puts
+  /// together.
   static let claim = RedisScript(
     #"""
     local seat, now, left = ARGV[1], ARGV[2], tonumber(ARGV[3])
-    if call('HEXISTS', workers, seat) == 0 then return cmsgpack.pack({}) end
+    if call('HEXISTS', workers, seat) == 0 then return {cmsgpack.pack({})} end
     ensure_group()
-    local result, heaviest, is_full = {}, 1, false
+    local result, answer, heaviest, is_full = {}, {''}, 1, false
     local has_answers = call('HLEN', answers) > 0
 
     -- UTF-8, as a reader in any language takes it.
@@ -57,6 +59,16 @@ extension RedisScript {
       return id, '', weight
     end
 
+    local function set_apart_what_is_long(fields)
+      for index = 2, #fields, 2 do
+        if #fields[index] >= LONG then
+          answer[#answer + 1] = fields[index]
+          fields[index] = #answer - 1
+        end
+      end
+      return fields
+    end
+
     -- Gives these to the worker, each if it is the one of its id, as long as there is room. `found` has
     -- of each its number, its fields and its deliveries; the group has given the worker those that are new.
     local function give(found, is_new)
@@ -91,7 +103,8 @@ extension RedisScript {
             left = left - weights[index]
             heaviest = math.max(heaviest, weights[index])
             result[#result + 1] = {entry, id, one[3],
-              has_answers and call('HGET', answers, entry) or '0', positions, faults[index], one[2]}
+              has_answers and call('HGET', answers, entry) or '0', positions, faults[index],
+              weights[index] > 1 and set_apart_what_is_long(one[2]) or one[2]}
           end
         end
       end
@@ -113,7 +126,10 @@ extension RedisScript {
       end
     end
     give(found, false)
-    if #due == 500 then return cmsgpack.pack(result) end
+    if #due == 500 then
+      answer[1] = cmsgpack.pack(result)
+      return answer
+    end
 
     -- How many are read at once depends on how large the ones before were.
     local chunk, read = 1, 0
@@ -130,8 +146,10 @@ extension RedisScript {
       if heaviest > left then break end
       chunk = math.max(1, math.min(chunk * 8, 500, math.floor(left / heaviest)))
     end
-    return cmsgpack.pack(result)
+    answer[1] = cmsgpack.pack(result)
+    return answer
     """#
     .replacing("LONGEST", with: "\(NewEntry.longestID)")
+    .replacing("LONG", with: "1024")
     .replacing("MOST", with: "\(NewEntry.mostTokens)"))
 }

@@ -248,7 +248,7 @@ struct RedisScript: Sendable {
         local owner, record = known(outcome['id'])
         is_done = is_done and (not owner or owner == '.')
         if record == number then newest[#newest + 1] = outcome['id'] end
-        count = count + 1
+        count = count + #(outcome['devices'] or {})
       end
       if is_done then
         removed = removed + count
