@@ -1,5 +1,6 @@
 extension RedisScript {
-  /// Gives a worker entries for so many notifications. ARGV: seat, time, room. The answer begins with a
+  /// Gives a worker entries for so many notifications. ARGV: seat, time, room, 1 where the order
+  /// is kept. The answer begins with a
   /// text in MessagePack. It has for each entry its number in the stream, its id, deliveries, answers,
   /// the positions that have an outcome, why the id cannot be used, its fields. Behind it are the values
   /// that are long: a field has the place of such a one, for Lua hashes each byte that it puts
@@ -59,6 +60,55 @@ extension RedisScript {
       return id, '', weight
     end
 
+    local keeps_order = ARGV[4] == '1'
+
+    local function line_of(target)
+      local token = string.lower(target)
+      -- What is no token has a name that sorts with itself only.
+      return string.find(token, '^%x+$') and token or 'sha1:' .. redis.sha1hex(token)
+    end
+
+    -- The lines in which an entry waits. What cannot be read waits for nobody.
+    local function lines_of(fields)
+      local found = {}
+      for index = 1, #fields, 2 do
+        local name, value = fields[index], fields[index + 1]
+        if value == '' then
+        elseif name == 'token' then
+          found[line_of(value)] = true
+        elseif name == 'channel' then
+          found['channel:' .. redis.sha1hex(value)] = true
+        elseif name == 'tokens' then
+          local is_json, list = pcall(cjson.decode, value)
+          for _, one in ipairs(is_json and type(list) == 'table' and list or {}) do
+            local token = type(one) == 'table' and one['token'] or one
+            if type(token) == 'string' then found[line_of(token)] = true end
+          end
+        end
+      end
+      return found
+    end
+
+    -- Whether there is no earlier entry in any of its lines. It stands in all of them from now on.
+    local function is_first(entry, fields)
+      local own, is_known = {}, has_lines and call('HEXISTS', targets, entry) == 1
+      local is_first = true
+      for target in pairs(lines_of(fields)) do
+        local place = place_in_line(target, entry)
+        if not is_known then
+          own[#own + 1] = target
+          call('ZADD', lines, 0, place)
+        end
+        local first = call('ZRANGEBYLEX', lines, '[' .. target .. '|', '[' .. place, 'LIMIT', 0, 1)[1]
+        if first and first ~= place then is_first = false end
+      end
+      if #own > 0 then
+        call('HSET', targets, entry, table.concat(own, ' '))
+        has_lines = true
+      end
+      return is_first
+    end
+
     local function set_apart_what_is_long(fields)
       for index = 2, #fields, 2 do
         if #fields[index] >= LONG then
@@ -90,6 +140,9 @@ extension RedisScript {
           is_full = is_full or left <= 0 or (weights[index] > left and #result > 0)
           if is_full then
             if is_new then put_back(entry, 0, again(entry), '') end
+          elseif keeps_order and not is_first(entry, one[2]) then
+            local time = string.format('%.0f', HELD_BACK + tonumber(string.match(entry, '^%d+')))
+            if is_new then put_back(entry, 0, time, '') else call('ZADD', later, time, entry) end
           else
             if not is_new then
               call('XCLAIM', input, 'relay', seat, 0, entry, 'RETRYCOUNT', one[3], 'FORCE', 'JUSTID')

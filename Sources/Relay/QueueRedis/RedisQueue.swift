@@ -161,7 +161,9 @@ package final class RedisQueue: QueueEngine {
 
   // MARK: Entries
 
-  package func claim(_ seat: WorkerSeat, room: Int, at now: Int64) throws -> [Entry] {
+  package func claim(
+    _ seat: WorkerSeat, room: Int, inOrder: Bool, at now: Int64
+  ) throws -> [Entry] {
     guard room > 0 else { return [] }
     let losses = connections.losses
     if seats.withLock({ $0.doubtful.contains(seat) || $0.losses[seat, default: 0] != losses }) {
@@ -176,6 +178,7 @@ package final class RedisQueue: QueueEngine {
         $0.add(seat.number)
         $0.add(time)
         $0.add(room)
+        $0.add(inOrder ? 1 : 0)
       }
     } catch {
       _ = seats.withLock { $0.doubtful.insert(seat) }

@@ -113,6 +113,9 @@ extension RedisScript {
     end
     in_parts(to_know, function(...) call('HSET', ids, ...) end)
     in_parts(to_forget, function(...) call('HDEL', ids, ...) end)
+    if has_lines then
+      for _, entry in ipairs(finished) do leave_lines(entry) end
+    end
     in_parts(finished, function(...)
       call('XACK', input, 'relay', ...)
       call('XDEL', input, ...)
