@@ -317,7 +317,9 @@ package final class RedisQueue: QueueEngine {
         if verdict.next != .held {
           held[verdict.number] = nil
         } else if var one = held[verdict.number] {
-          for outcome in verdict.outcomes { one.answered.insert(outcome.position) }
+          for index in verdict.outcomes.indices {
+            one.answered.insert(verdict.outcomes[index].position)
+          }
           held[verdict.number] = one
         }
       }
