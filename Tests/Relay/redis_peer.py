@@ -117,17 +117,21 @@ def read_command(stream):
 
 
 def between(path, change):
-    """Leads to the Redis at a UNIX socket. `change(words, reply)` gives what is said instead of the reply;
-    what ends with None is cut there, and the connection with it."""
+    """Leads to the Redis at a UNIX socket. `change(words, ask)` gives what is said to these words, and may ask
+    Redis by `ask()`. A pair of what is said and None ends the connection with it."""
 
     def act(near):
         far = socket.socket(socket.AF_UNIX)
         far.connect(path)
         asked, answered = near.makefile("rb"), far.makefile("rb")
+
+        def ask(words):
+            far.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words))
+            return read_reply(answered)
+
         with far, asked, answered:
             while words := read_command(asked):
-                far.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words))
-                said = change(words, read_reply(answered))
+                said = change(words, lambda: ask(words))
                 if isinstance(said, tuple):
                     near.sendall(said[0])
                     near.shutdown(socket.SHUT_RDWR)

@@ -144,55 +144,83 @@ ANSWERS = [
 ]
 
 
-CLAIM, RECORD = "EVALSHA$", "EVALSHA*"
+# Of another kind than any answer to a claim or a record, and the connection goes on.
+QUIET = [b"+OK\r\n", b":1\r\n", b":0\r\n", b"$-1\r\n", b"*-1\r\n", b"$0\r\n\r\n", b"*2\r\n:1\r\n:2\r\n", b"*1\r\n$1\r\n1\r\n"]
+APPS = ["shop", "b", "c", "d", "e", "f"]
+
+
+class Changes:
+    """Changes answers, and never two in a row: a relay that was never answered would do nothing."""
+
+    def __init__(self, seed):
+        self.chance, self.is_on, self.was_on, self.quietly = random.Random(seed), False, False, False
+        self.kinds, self.scripts = collections.Counter(), {}
+
+    def __call__(self, words, ask):
+        name = words[0].decode()
+        kind = self.scripts.get(words[1]) if name == "EVALSHA" else name
+        if not self.is_on or self.was_on or (self.quietly and kind not in ("claim", "record")):
+            self.was_on = False
+            reply = ask()
+            # By what they answer: a claim a text, a record an empty list.
+            if found := {b"$": "claim", b"*0": "record"}.get(reply[:1] if reply[:1] == b"$" else reply[:2]):
+                self.scripts[words[1]] = found
+            return reply
+        self.was_on = True
+        self.kinds[kind] += 1
+        if self.quietly:
+            # A record may be done or not.
+            if kind == "claim" or self.kinds[kind] % 2:
+                ask()
+            return self.chance.choice(QUIET)
+        reply = ask()
+        if self.kinds[kind] % 3 == 0:
+            return reply[: self.chance.randrange(len(reply))], None
+        return self.chance.choice(ANSWERS)
 
 
 def test_strange_answers_lose_nothing(start, relay, server):
     """What Redis did is done, and its answer is another, or half of one, or none."""
-    simulator, queue, chance = start(), RedisQueue(server), random.Random(21)
-    kinds, is_healed, changes = collections.Counter(), False, []
-
-    def change(words, reply):
-        name = words[0].decode()
-        # By what a script answers: a claim a text, a record a list.
-        kind = name + reply[:1].decode() if name == "EVALSHA" else name
-        # Nothing is changed twice in a row: a relay that was never answered would do nothing.
-        if is_healed or (changes and changes[-1]) or kinds[kind] >= 40:
-            changes.append(False)
-            return reply
-        changes.append(True)
-        kinds[kind] += 1
-        if kinds[kind] % 3 == 0:
-            return reply[: chance.randrange(len(reply))], None
-        return chance.choice(ANSWERS)
-
+    simulator, queue, change = start(), RedisQueue(server), Changes(21)
     with Peer(between(server.path, change)) as peer:
         queue.setting = {"redis": {"url": f"redis://127.0.0.1:{peer.port}"}}
-        one = relay(simulator, queue=queue, settings={"lease_s": 5, "deliveries": 100}, level="warning")
-        one.write({name: {} for name in ("shop", "b", "c", "d", "e", "f")})
-        # A relay needs its Redis to start.
-        is_healed = True
+        # Nobody is taken for dead: what gets lost stays so.
+        one = relay(simulator, queue=queue, settings={"lease_s": 3600, "deliveries": 100}, level="warning")
+        one.write({name: {} for name in APPS})
         one.start().wait_ready()
-        is_healed = False
         count = 0
-        deadline = time.monotonic() + DEADLINE
-        while sum(kinds.values()) < 100 or kinds[CLAIM] < 8 or kinds[RECORD] < 8:
-            assert time.monotonic() < deadline, kinds
-            for app in "shop", "b", "c", "d", "e", "f":
+
+        def go_on():
+            nonlocal count
+            for app in APPS:
                 queue.add(*({"id": identifier(app, count + k), "token": token(count + k)} for k in range(5)), app=app)
             count += 5
             time.sleep(0.2)
             assert one.process.poll() is None, one.log.read_text()[-3000:]
-        is_healed = True
-        apps = ["shop", "b", "c", "d", "e", "f"]
-        wait_until(lambda: all(queue.ask("XLEN", f"apns:{{{app}}}:in") == 0 for app in apps) or one.process.poll() is not None, "entries are left")
-        assert one.process.poll() is None, one.log.read_text()[-3000:]
+
+        def finish():
+            change.is_on = False
+            wait_until(
+                lambda: all(queue.ask("XLEN", f"apns:{{{app}}}:in") == 0 for app in APPS) or one.process.poll() is not None, "entries are left")
+            assert one.process.poll() is None, one.log.read_text()[-3000:]
+
+        go_on()
+        finish()
+        assert set(change.scripts.values()) == {"claim", "record"}
+        for change.quietly in False, True:
+            change.kinds.clear()
+            change.is_on = True
+            deadline = time.monotonic() + DEADLINE
+            while sum(change.kinds.values()) < (20 if change.quietly else 80) or min(change.kinds["claim"], change.kinds["record"]) < 6:
+                assert time.monotonic() < deadline, change.kinds
+                go_on()
+            finish()
         told = collections.Counter()
-        for app in apps:
+        for app in APPS:
             for record in queue.stream("out", app):
                 told.update((app, match) for match in re.findall(r'"id":"([^"]*)"', record["outcomes"]))
-        assert told == {(app, identifier(app, number)): 1 for app in apps for number in range(count)}
+        assert told == {(app, identifier(app, number)): 1 for app in APPS for number in range(count)}
         pushed = {push["apns_id"] for push in pushes(simulator)}
-        assert pushed == {identifier(app, number) for app in apps for number in range(count)}
+        assert pushed == {identifier(app, number) for app in APPS for number in range(count)}
         assert one.memory(most=True) < ENOUGH
         one.stop()
