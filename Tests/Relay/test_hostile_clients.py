@@ -1,13 +1,21 @@
 """Clients that mean harm, at every door: the relay serves the others, and what it keeps for them has a limit."""
 
 import contextlib
-import os
+import fcntl
 import resource
+import select
+import socket
+import ssl
+import struct
+import termios
 import time
 
 import pytest
 
+from legacy import answer, connect, context, enhanced, talk
 from relaying import DEADLINE, pushes, token, wait_until
+from simulator import CLEAN, error
+from test_binary_door import open_door, people, raw  # noqa: F401
 from test_http_door import door, h2_frame, h2_header  # noqa: F401
 
 H2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + h2_frame(4, 0, 0)
@@ -92,3 +100,69 @@ def test_more_connections_than_files(start, door, tmp_path):  # noqa: F811
         (said,) = one.relay.said("clients are turned away")
         assert said["message"].endswith("this process may open 300 files")
     one.relay.stop()
+
+
+@contextlib.contextmanager
+def full_disk(queue):
+    with queue.open() as database:
+        database.execute("CREATE TRIGGER full BEFORE INSERT ON entries BEGIN SELECT RAISE(ABORT, 'disk full'); END")
+        try:
+            yield
+        finally:
+            database.execute("DROP TRIGGER full")
+
+
+def test_who_wrote_and_went_is_not_lost(open_door, people):  # noqa: F811
+    """The queue takes nothing for longer than a client is kept waiting: who listens is told, and what others
+    wrote goes into the queue in the end."""
+    door = open_door()
+    tls = context(people.listed)
+    with full_disk(door.queue):
+        listens = connect(door.port, tls)
+        listens.sendall(enhanced(9, raw(9)))
+        for number in range(1, 6):
+            sock = connect(door.port, tls)
+            sock.sendall(enhanced(number, raw(number)))
+            if number % 2:
+                sock.setblocking(False)
+                with contextlib.suppress(ssl.SSLWantReadError):
+                    sock.unwrap()
+            sock.close()
+        with listens:
+            assert answer(listens) == (error(10, 0), CLEAN)
+        assert door.queue.entries_so_far() == 0
+    wait_until(lambda: door.queue.entries_so_far() == 5, "they are lost")
+    door.relay.wait_done()
+    assert door.queue.counts() == {"accepted": 5} and door.relay.said("are lost") == []
+
+
+def test_what_waits_for_the_queue_has_a_limit(open_door, people):  # noqa: F811
+    """Clients write, break their connections, and come again, while the queue takes nothing."""
+    door = open_door()
+    tls = context(people.listed)
+    count = 0
+    with full_disk(door.queue):
+        before, came = door.relay.memory(), b""
+        while not came:
+            assert count < 3000, "all are let in"
+            sock = connect(door.port, tls)
+            with contextlib.suppress(OSError):
+                sock.sendall(enhanced(1, raw(count)))
+                # It is let in, and what it wrote is read, unless it is told otherwise.
+                wait_until(lambda: not unread(sock) or select.select([sock], [], [], 0)[0], "it is not read")
+                if select.select([sock], [], [], 0)[0]:
+                    came = answer(sock)
+                    break
+                count += 1
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            sock.close()
+        assert came == (error(10, 0), CLEAN) and count >= 500
+        assert door.relay.memory() < before + 150_000
+    # What was still with the system when the connection broke is gone.
+    wait_until(lambda: door.queue.entries_so_far() >= 500, "they are lost")
+    assert talk(door.port, tls, b"\x09")[0] == error(128, 0)
+
+
+def unread(sock):
+    """Bytes that the other side's system has not acknowledged."""
+    return struct.unpack("i", fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4)))[0]
