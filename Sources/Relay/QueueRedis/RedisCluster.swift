@@ -67,6 +67,7 @@ final class RedisCluster: Sendable {
     var (hops, pauseMS): (Int, Int64) = (0, 10)
     var target = try owner(of: slot, of: key)
     var isAsking = false
+    var absent: QueueFault?
     while true {
       do {
         return try target.node.use(isRepeatable: isRepeatable, isAsking: isAsking, act)
@@ -101,10 +102,12 @@ final class RedisCluster: Sendable {
         hops += 1
         guard hops <= Self.mostHops else {
           noteOutage(slot)
-          throw QueueFault(
-            description: "\(address.name): the nodes send \(key) to each other: \(refusal)")
+          throw absent
+            ?? QueueFault(
+              description: "\(address.name): the nodes send \(key) to each other: \(refusal)")
         }
       } catch let absence as RedisAbsence {
+        absent = absence.fault
         target = try other(than: target, slot, key) { absence.fault }
         (isAsking, hops) = (false, hops + 1)
         guard hops <= Self.mostHops else { throw absence.fault }

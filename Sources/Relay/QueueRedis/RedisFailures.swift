@@ -2,7 +2,9 @@
 struct RedisRefusal: Error, CustomStringConvertible {
   var name: String
   var words: String
-  var description: String { "\(name): \(words)" }
+  var description: String { "\(name): \(words.prefix(Self.mostShown))" }
+
+  private static let mostShown = 500
 
   var fault: QueueFault { QueueFault(description: description) }
 }

@@ -331,7 +331,7 @@ package final class RedisQueue: QueueEngine {
 
   package func trim(before: Int64) throws -> Int {
     var total = 0
-    for app in try knownApps() {
+    for app in try knownApps() where !connections.isAway(Self.key(app)) {
       var from = "-"
       while true {
         // A part at a time: others want to be served meanwhile.
