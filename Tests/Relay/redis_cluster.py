@@ -6,7 +6,7 @@ import json
 import pathlib
 import socket
 
-from redis_queue import Client, RedisQueue, Refusal, Server
+from redis_queue import Client, RedisQueue, Refusal, Server, fields
 from relaying import wait_until
 
 SLOTS = 16384
@@ -125,6 +125,9 @@ class Cluster:
                     if start <= number <= end and port == node.port:
                         return node
 
+    def replica(self, primary):
+        return next(node for node in self.nodes if f"slave {primary.id} " in node.ask("CLUSTER", "NODES").split("myself,")[1].splitlines()[0])
+
     def app(self, node):
         """The name of an app whose keys this node has."""
         return next(name for name in (f"app-{number}" for number in range(1000)) if self.owner(slot(f"{{{name}}}")) is node)
@@ -149,6 +152,7 @@ class ClusterQueue(RedisQueue):
     def __init__(self, cluster, app="shop", **setting):
         self.cluster, self.app = cluster, app
         self.setting = {"redis": {"url": cluster.url, **setting}}
+        self.path = "cluster:" + ",".join(str(node.path) for node in cluster.nodes)
 
     def _route(self, key, act):
         """By trying: the first node that does not send it elsewhere."""
@@ -165,24 +169,31 @@ class ClusterQueue(RedisQueue):
                     with contextlib.closing(Client(there.path)) as client:
                         client.ask("ASKING")
                         return act(client)
-                if parts[0] not in ("MOVED", "CLUSTERDOWN"):
+                if parts[0] not in ("MOVED", "CLUSTERDOWN", "LOADING", "MASTERDOWN"):
                     raise
             except OSError as error:
                 refused = error
         raise ConnectionError(f"nobody has {key}: {refused}")
 
     def ask(self, *words):
-        return self._route(words[1], lambda client: client.ask(*words))
+        """Waits while nobody has it."""
+
+        def answer():
+            with contextlib.suppress(ConnectionError):
+                return [self._route(words[1], lambda client: client.ask(*words))]
+
+        return wait_until(answer, f"nobody has {words[1]}")[0]
 
     def key(self, name):
         return f"apns:{{{self.app}}}:{name}"
 
     def add(self, *entries):
         for entry in entries:
-            self.ask(*self.addition(entry, self.app))
+            words = self.addition(entry, self.app)
+            self._route(words[1], lambda client: client.ask(*words))
 
     def stream(self, name):
-        return [dict(zip(fields[::2], fields[1::2])) for _, fields in self.ask("XRANGE", self.key(name), "-", "+")]
+        return [dict(zip(words[::2], words[1::2])) for _, words in self.ask("XRANGE", self.key(name), "-", "+")]
 
     def results(self):
         for record in self.stream("out"):
@@ -192,6 +203,30 @@ class ClusterQueue(RedisQueue):
     def is_empty(self):
         return self.ask("XLEN", self.key("in")) == 0
 
-    def ids(self):
-        """Of all that has its outcome, and how often."""
+    def done(self):
+        """The ids of all that has its outcome, and how often."""
         return collections.Counter(one["id"] for one in self.results())
+
+    def ids(self):
+        words = [["MULTI"], ["XRANGE", self.key("in"), "-", "+"], ["XRANGE", self.key("out"), "-", "+"], ["EXEC"]]
+        *_, (waiting, done) = self._route(self.key("in"), lambda client: client.all(words))
+        return {words[words.index("id") + 1] for _, words in waiting} | {
+            one["id"] for _, words in done for one in json.loads(words[words.index("outcomes") + 1])}
+
+
+class ClusterAdding:
+    """A producer that knows of each node only its socket. `place`: cluster: and those, with commas between."""
+
+    def __init__(self, place):
+        self.queue = ClusterQueue(Sockets(place.removeprefix("cluster:").split(",")))
+
+    def add(self, entries):
+        for entry in entries:
+            self.queue.add(fields(entry))
+
+
+class Sockets:
+    """A cluster as far as a producer needs it."""
+
+    def __init__(self, paths):
+        self.nodes, self.url = [collections.namedtuple("Socket", "path port")(path, None) for path in paths], None

@@ -57,10 +57,10 @@ class Producers:
             time.sleep(0.02)
 
     def ends_of(self, app):
-        return self.queues[app].ids()
+        return self.queues[app].done()
 
     def ends(self):
-        return {identifier: count for queue in self.queues.values() for identifier, count in queue.ids().items()}
+        return {identifier: count for queue in self.queues.values() for identifier, count in queue.done().items()}
 
 
 def run(relay, *words):

@@ -106,6 +106,14 @@ final class RedisClusterTests: QueueRules {
     try cluster.nodes.reduce(0) { try $0 + cluster.calls($1, "cluster|slots") }
   }
 
+  /// It is not asked for at once, if there was one just now.
+  private func waitForTheMap(
+    since before: Int, _ queue: any QueueEngine, _ seat: WorkerSeat
+  ) throws {
+    let limit = Date(timeIntervalSinceNow: 60)
+    while try asked() == before, Date() < limit { XCTAssertTrue(try queue.renew(seat, at: now)) }
+  }
+
   func testWhatMovedIsFollowedAndTheMapAskedForOnce() throws {
     let queue = try open(place)
     let seat = try join(queue)
@@ -122,6 +130,7 @@ final class RedisClusterTests: QueueRules {
     XCTAssertEqual(second.map(\.content.id), ["4", "5", "6"])
     XCTAssertEqual(second.map(\.deliveries), [1, 1, 1])
     let third = try queue.claim(seat, room: 9, at: now)
+    try waitForTheMap(since: before, queue, seat)
     try queue.record(accepted(first + second + third), by: seat, at: now)
     XCTAssertEqual(try asked() - before, 1, "the map is asked for once, not for each command")
     XCTAssertEqual(try ends(queue).count, 9)
@@ -140,9 +149,7 @@ final class RedisClusterTests: QueueRules {
     DispatchQueue.concurrentPerform(iterations: 16) { _ in
       XCTAssertEqual(try? queue.renew(seat, at: time), true)
     }
-    // Not at once, if there was a map just now.
-    let limit = Date(timeIntervalSinceNow: 60)
-    while try asked() == before, Date() < limit { XCTAssertTrue(try queue.renew(seat, at: now)) }
+    try waitForTheMap(since: before, queue, seat)
     for _ in 1...20 { XCTAssertTrue(try queue.renew(seat, at: now)) }
     XCTAssertEqual(try asked() - before, 1)
   }
