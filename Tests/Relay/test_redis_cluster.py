@@ -339,6 +339,15 @@ def test_answers_that_lead_nowhere(liars, checked, words, said):
     assert code == 1 and said in what and time.monotonic() - began < DEADLINE, what
 
 
+@pytest.mark.parametrize("time", [
+    b"*2\r\n$19\r\n9223372036854775807\r\n$1\r\n0\r\n", b"*2\r\n:-9223372036854775808\r\n:0\r\n", b"*2\r\n:1\r\n:9223372036854775807\r\n",
+    b"*1\r\n:1\r\n", b"+noon\r\n"], ids=["the last", "the first", "microseconds", "half", "noon"])
+def test_a_clock_that_is_none(liars, checked, time):
+    liar = liars(lambda words: time if words[0] == "TIME" else plain(words) or whole_map(liar.port))
+    code, said = checked(liar)
+    assert code == 1 and "it does not tell its time" in said, said
+
+
 RUBBISH = {
     "an error": b"-ERR what?\r\n", "no list": b"+OK\r\n", "nothing": b"*-1\r\n", "empty": b"*0\r\n", "numbers": b"*2\r\n:1\r\n:2\r\n",
     "no node": b"*1\r\n*2\r\n:0\r\n:5\r\n", "an empty node": b"*1\r\n*3\r\n:0\r\n:5\r\n*0\r\n",

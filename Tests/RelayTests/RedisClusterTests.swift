@@ -140,15 +140,28 @@ final class RedisClusterTests: QueueRules {
   func testManyWhoseSlotMovedAskForTheMapOnce() throws {
     let queue = try open(place)
     let seat = try join(queue)
+    let time = now
+    /// Each on a connection of its own.
+    func renewAtOnce() {
+      let group = DispatchGroup()
+      for _ in 1...16 {
+        group.enter()
+        Thread.detachNewThread {
+          XCTAssertEqual(try? queue.renew(seat, at: time), true)
+          group.leave()
+        }
+      }
+      group.wait()
+    }
+    renewAtOnce()
     let (slot, from, to) = try places()
     try cluster.beginMove(slot, from: from, to: to)
     try cluster.moveKeys(slot, from: from, to: to)
     try cluster.endMove(slot, to: to)
     let before = try asked()
-    let time = now
-    DispatchQueue.concurrentPerform(iterations: 16) { _ in
-      XCTAssertEqual(try? queue.renew(seat, at: time), true)
-    }
+    // From then on each may ask for the map.
+    usleep(300_000)
+    renewAtOnce()
     try waitForTheMap(since: before, queue, seat)
     for _ in 1...20 { XCTAssertTrue(try queue.renew(seat, at: now)) }
     XCTAssertEqual(try asked() - before, 1)
@@ -177,8 +190,10 @@ final class RedisClusterTests: QueueRules {
     }
     let refusals = { try self.refusals("TRYAGAIN") }
     let limit = Date(timeIntervalSinceNow: 60)
-    while try refusals() == 0, Date() < limit { usleep(5000) }
-    XCTAssertGreaterThan(try refusals(), 0)
+    // More often than a command may be sent elsewhere.
+    let before = try refusals()
+    while try refusals() < before + 12, Date() < limit { usleep(5000) }
+    XCTAssertGreaterThanOrEqual(try refusals(), before + 12)
     try cluster.moveKeys(slot, from: from, to: to)
     try cluster.endMove(slot, to: to)
     done.wait()

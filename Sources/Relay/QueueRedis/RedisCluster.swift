@@ -64,6 +64,8 @@ final class RedisCluster: Sendable {
   ) throws -> Value {
     let slot = RedisSlot.of(key)
     let until = RelayClock.steady + Self.limitMS
+    // One that says nothing takes as long, and another may have its place then.
+    let limit = until + Self.limitMS
     var (hops, pauseMS): (Int, Int64) = (0, 10)
     var target = try owner(of: slot, of: key)
     var isAsking = false
@@ -90,7 +92,8 @@ final class RedisCluster: Sendable {
           usleep(UInt32(pauseMS) * 1000)
           pauseMS = min(200, 2 * pauseMS)
           target = try owner(of: slot, of: key)
-          isAsking = false
+          // The way to where it is moving counts anew.
+          (isAsking, hops) = (false, 0)
           continue
         case .away:
           target = try other(than: target, slot, key) {
@@ -100,7 +103,7 @@ final class RedisCluster: Sendable {
           isAsking = false
         }
         hops += 1
-        guard hops <= Self.mostHops else {
+        guard hops <= Self.mostHops, RelayClock.steady < limit else {
           noteOutage(slot)
           throw absent
             ?? QueueFault(
@@ -110,7 +113,7 @@ final class RedisCluster: Sendable {
         absent = absence.fault
         target = try other(than: target, slot, key) { absence.fault }
         (isAsking, hops) = (false, hops + 1)
-        guard hops <= Self.mostHops else { throw absence.fault }
+        guard hops <= Self.mostHops, RelayClock.steady < limit else { throw absence.fault }
       } catch let silence as RedisSilence {
         guard isRepeatable else {
           state.withLock { $0.isOld = true }
@@ -118,7 +121,7 @@ final class RedisCluster: Sendable {
         }
         target = try other(than: target, slot, key) { silence.fault }
         (isAsking, hops) = (false, hops + 1)
-        guard hops <= Self.mostHops else { throw silence.fault }
+        guard hops <= Self.mostHops, RelayClock.steady < limit else { throw silence.fault }
       }
     }
   }

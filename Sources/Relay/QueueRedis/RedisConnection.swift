@@ -20,6 +20,8 @@ final class RedisConnection: @unchecked Sendable {
   private let name: String
   private let answerS: Int
   private static let clockMS: Int64 = 10_000
+  /// Of the year 9999.
+  private static let lastSecond: Int64 = 253_402_300_799
   private var aheadMS: Int64 = 0
   private var nextLook: Int64 = 0
   /// Each command is one that another node of the cluster sent here, for this once.
@@ -94,7 +96,9 @@ final class RedisConnection: @unchecked Sendable {
   func ahead() throws -> Int64 {
     guard RelayClock.steady >= nextLook else { return aheadMS }
     let time = try demand(RedisCommand("TIME")).list.compactMap(\.number)
-    guard time.count == 2 else { throw fault("it does not tell its time") }
+    guard time.count == 2, (0...Self.lastSecond).contains(time[0]),
+      (0..<1_000_000).contains(time[1])
+    else { throw fault("it does not tell its time") }
     let difference = Double(time[0] * 1000 + time[1] / 1000 - RelayClock.now)
     aheadMS = Int64((difference / 1000).rounded()) * 1000
     nextLook = RelayClock.steady + Self.clockMS
