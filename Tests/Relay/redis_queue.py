@@ -187,6 +187,13 @@ class Sentinel:
         self.holder.close()
 
 
+def outcomes_of(text):
+    """Of each device its outcome: those of an entry that ended in the same way are one element of a record."""
+    for shared in json.loads(text):
+        for token, position, apns_id in shared.pop("devices"):
+            yield shared | {"token": token, "position": position, "apns_id": apns_id}
+
+
 class RedisQueue:
     """As a producer and a reader of any language see it."""
 
@@ -215,8 +222,7 @@ class RedisQueue:
     def results(self):
         """Of each notification its outcome: a record of "out" has many."""
         for record in self.stream("out"):
-            for one in json.loads(record["outcomes"]):
-                yield {"at": record["at"]} | one
+            yield from ({"at": record["at"]} | one for one in outcomes_of(record["outcomes"]))
 
     def is_empty(self):
         return self.ask("XLEN", "apns:{shop}:in") == 0

@@ -326,6 +326,207 @@ class QueueRules: XCTestCase {
     XCTAssertEqual(try queue.claim(seat, room: 0, at: now).count, 0)
   }
 
+  // MARK: Order
+
+  private func device(_ id: String, _ token: String) -> NewEntry {
+    NewEntry(app: "shop", id: id, token: token, payload: "{}")
+  }
+
+  private func inOrder(
+    _ queue: any QueueEngine, _ seat: WorkerSeat, room: Int = 99, at: Int64? = nil
+  )
+    throws -> [Entry]
+  { try queue.claim(seat, room: room, inOrder: true, at: at ?? now) }
+
+  private func finish(_ queue: any QueueEngine, _ entries: [Entry], by seat: WorkerSeat) throws {
+    let verdicts = entries.map { entry in
+      let count = entry.content.tokens == nil ? 1 : 2
+      return Verdict(entry, (0..<count).map { outcome($0) }, .finished)
+    }
+    try queue.record(verdicts, by: seat, at: now)
+  }
+
+  func testADeviceGetsOneAfterTheOther() throws {
+    let queue = try open(place)
+    let list = NewEntry(
+      app: "shop", id: "both", tokens: "[{\"token\":\"00AA\"},\"00bb\"]", payload: "{}")
+    _ = try queue.enqueue(
+      [
+        device("a1", "00aa"), device("b1", "00bb"), device("a2", "00AA"), list,
+        device("a3", "00aa"),
+        device("c1", "no hex"), device("c2", "NO HEX"),
+      ], at: now)
+    let (one, other) = (try join(queue), try join(queue))
+    let first = try inOrder(queue, one)
+    XCTAssertEqual(first.map(\.content.id), ["a1", "b1", "c1"])
+    XCTAssertEqual(try inOrder(queue, other), [])
+    XCTAssertEqual(try queue.depths(at: now)["shop"]?.waiting, 4)
+    XCTAssertEqual(try queue.depths(at: now)["shop"]?.later, 0)
+    try finish(queue, [first[1], first[2]], by: one)
+    // The list waits for another of its devices too.
+    let second = try inOrder(queue, other)
+    XCTAssertEqual(second.map(\.content.id), ["c2"])
+    try finish(queue, [first[0]], by: one)
+    let third = try inOrder(queue, other)
+    XCTAssertEqual(third.map(\.content.id), ["a2"])
+    try finish(queue, third, by: other)
+    let fourth = try inOrder(queue, one)
+    XCTAssertEqual(fourth.map(\.content.id), ["both"])
+    XCTAssertEqual(try inOrder(queue, one), [])
+    try finish(queue, fourth, by: one)
+    XCTAssertEqual(try inOrder(queue, one).map(\.content.id), ["a3"])
+  }
+
+  func testChannelsAreKeptInOrderToo() throws {
+    let queue = try open(place)
+    let all = [("1", "AQID"), ("2", "AQID"), ("3", "aqid")].map {
+      NewEntry(app: "shop", id: $0, channel: $1, payload: "{}")
+    }
+    _ = try queue.enqueue(all, at: now)
+    let seat = try join(queue)
+    let got = try inOrder(queue, seat)
+    XCTAssertEqual(got.map(\.content.id), ["1", "3"])
+    try finish(queue, got, by: seat)
+    XCTAssertEqual(try inOrder(queue, seat).map(\.content.id), ["2"])
+  }
+
+  func testWhatWaitsForATimeHoldsLaterOnesBack() throws {
+    let queue = try open(place)
+    _ = try queue.enqueue((1...3).map { device("\($0)", "00aa") }, at: now)
+    let seat = try join(queue)
+    let got = try inOrder(queue, seat)
+    try queue.record(
+      [Verdict(got[0], [], .later(at: now + 5000, isAnswered: true, story: "429"))], by: seat,
+      at: now)
+    XCTAssertEqual(try inOrder(queue, seat, at: now + 4000), [])
+    let again = try inOrder(queue, seat, at: now + 5000)
+    XCTAssertEqual(again.map(\.content.id), ["1"])
+    // A dead letter lets the next one go, and so does one that a dead worker had in the end.
+    try queue.record([Verdict(again[0], [], .dead(story: "no"))], by: seat, at: now)
+    XCTAssertEqual(try inOrder(queue, seat).map(\.content.id), ["2"])
+    try queue.leave(seat, saying: "gone", at: now)
+    let other = try join(queue)
+    let last = try inOrder(queue, other)
+    XCTAssertEqual(last.map(\.content.id), ["2"])
+    try finish(queue, last, by: other)
+    XCTAssertEqual(try inOrder(queue, other).map(\.content.id), ["3"])
+  }
+
+  /// The option is taken back: nothing is left behind.
+  func testWithoutOrderWhatWasHeldBackComesStill() throws {
+    let queue = try open(place)
+    _ = try queue.enqueue((1...3).map { device("\($0)", "00aa") }, at: now)
+    let seat = try join(queue)
+    for id in ["1", "2", "3"] {
+      let got = try queue.claim(seat, room: 9, inOrder: id == "1", at: now)
+      XCTAssertEqual(got.map(\.content.id), [id])
+      try finish(queue, got, by: seat)
+    }
+    XCTAssertEqual(try queue.depths(at: now)["shop"]?.waiting ?? 0, 0)
+  }
+
+  /// Whatever becomes of entries, no device has two under way, and each gets its own in their order.
+  func testTheOrderHoldsWhateverHappens() throws {
+    var random = SystemRandomNumberGenerator()
+    let queue = try open(place)
+    let tokens = (0..<5).map { "0\($0)" }
+    var expected: [String: [String]] = [:]
+    var targets: [String: [String]] = [:]
+    var entries: [NewEntry] = []
+    for number in 0..<150 {
+      let id = "\(number)"
+      let own = Array(tokens.shuffled().prefix(number % 4 == 0 ? 2 : 1))
+      targets[id] = own
+      for token in own { expected[token, default: []].append(id) }
+      let list = "[" + own.map { "\"\($0)\"" }.joined(separator: ",") + "]"
+      entries.append(
+        own.count == 1
+          ? device(id, own[0]) : NewEntry(app: "shop", id: id, tokens: list, payload: "{}"))
+    }
+    _ = try queue.enqueue(Array(entries.prefix(60)), at: now)
+    var rest = entries[60...]
+    var seats = try (0..<3).map { _ in try join(queue) }
+    var held: [[Entry]] = [[], [], []]
+    var ended: [String: [String]] = [:]
+    var time = now
+    var turns = 0
+    while ended.values.map(\.count).reduce(0, +) < expected.values.map(\.count).reduce(0, +) {
+      turns += 1
+      XCTAssertLessThan(turns, 20_000)
+      if turns >= 20_000 { return }
+      time += 100
+      if turns % 7 == 0, let next = rest.popFirst() { _ = try queue.enqueue([next], at: time) }
+      let one = Int.random(in: 0..<3, using: &random)
+      held[one] += try inOrder(queue, seats[one], room: Int.random(in: 1...9), at: time)
+      let underWay = held.flatMap { $0 }.flatMap { targets[$0.content.id]! }
+      XCTAssertEqual(Set(underWay).count, underWay.count, "a device has two under way")
+      switch Int.random(in: 0..<10, using: &random) {
+      case 0:
+        // It dies, and another one comes.
+        try queue.leave(seats[one], saying: "gone", at: time)
+        held[one] = []
+        seats[one] = try join(queue)
+      case 1, 2:
+        guard let entry = held[one].popLast() else { continue }
+        try queue.record(
+          [Verdict(entry, [], .later(at: time + 300, isAnswered: true, story: "429"))],
+          by: seats[one], at: time)
+      case 3:
+        guard let entry = held[one].popLast() else { continue }
+        try queue.record([Verdict(entry, [], .untouched)], by: seats[one], at: time)
+      default:
+        guard !held[one].isEmpty else { continue }
+        let entry = held[one].remove(at: Int.random(in: held[one].indices, using: &random))
+        let own = targets[entry.content.id]!
+        for token in own { ended[token, default: []].append(entry.content.id) }
+        try queue.record(
+          [Verdict(entry, own.indices.map { outcome($0) }, .finished)], by: seats[one], at: time)
+      }
+    }
+    XCTAssertEqual(ended, expected)
+  }
+
+  // MARK: Connections of the fleet
+
+  func testAFleetSharesItsConnections() throws {
+    let queue = try open(place)
+    let (one, other) = (try join(queue), try join(queue))
+    func share(_ seat: WorkerSeat, has held: Int, isNeeded: Bool = false) throws -> Int? {
+      try queue.shareConnections(seat, held: held, wanted: 3, isNeeded: isNeeded, of: 4)
+    }
+    XCTAssertEqual(try share(one, has: 0), 3)
+    // What is promised or held is nobody else's, although the half of it would be.
+    XCTAssertEqual(try share(other, has: 0), 1)
+    XCTAssertEqual(try share(one, has: 3), 2)
+    XCTAssertEqual(try share(other, has: 1), 1)
+    XCTAssertEqual(try share(one, has: 2), 2)
+    XCTAssertEqual(try share(other, has: 1), 2)
+    try queue.leave(one, saying: "gone", at: now)
+    XCTAssertEqual(try share(other, has: 2), 3)
+    XCTAssertNil(try share(one, has: 2))
+    // Another app has its own.
+    let third = try queue.join(app: "other", named: "test", at: now)
+    XCTAssertEqual(try share(third, has: 0), 3)
+  }
+
+  func testOneWithNotificationsInHandKeepsItsConnection() throws {
+    let queue = try open(place)
+    let seats = try (0..<3).map { _ in try join(queue) }
+    func share(_ seat: Int, has held: Int, isNeeded: Bool) throws -> Int? {
+      try queue.shareConnections(
+        seats[seat], held: held, wanted: 1, isNeeded: isNeeded, of: 1)
+    }
+    XCTAssertEqual(try share(2, has: 0, isNeeded: false), 1)
+    XCTAssertEqual(try share(2, has: 1, isNeeded: true), 1)
+    XCTAssertEqual(try share(0, has: 0, isNeeded: false), 0)
+    XCTAssertEqual(try share(2, has: 1, isNeeded: true), 1)
+    // Once it has nothing in hand, another one's turn comes, when the connection is closed.
+    XCTAssertEqual(try share(2, has: 1, isNeeded: false), 0)
+    XCTAssertEqual(try share(0, has: 0, isNeeded: false), 0)
+    XCTAssertEqual(try share(2, has: 0, isNeeded: false), 0)
+    XCTAssertEqual(try share(0, has: 0, isNeeded: false), 1)
+  }
+
   func testADeadLetterKeepsItsStory() throws {
     let queue = try open(place)
     _ = try queue.enqueue([entry("a")], at: now)

@@ -28,7 +28,9 @@ final class RedisQueueTests: QueueRules {
   private func results() throws -> [(id: String, outcome: PushOutcome)] {
     try server.stream("apns:{shop}:out").flatMap { record in
       let list = try JSONSerialization.jsonObject(with: Data((record["outcomes"] ?? "").utf8))
-      let ids = try XCTUnwrap(list as? [[String: Any]]).map { $0["id"] as? String ?? "?" }
+      let ids = try XCTUnwrap(list as? [[String: Any]]).flatMap { one in
+        ((one["devices"] as? [Any]) ?? []).map { _ in one["id"] as? String ?? "?" }
+      }
       return zip(ids, OutcomeList.read(record["outcomes"] ?? "")).map { ($0, $1) }
     }
   }

@@ -94,9 +94,9 @@ final class SQLiteQueueTests: QueueRules {
   func testANewerQueueIsLeftAlone() throws {
     _ = try open(place)
     try DatabaseQueue(path: file).writeWithoutTransaction {
-      try $0.execute(sql: "PRAGMA user_version = 3")
+      try $0.execute(sql: "PRAGMA user_version = 4")
     }
-    XCTAssertThrowsError(try open(place)) { XCTAssertTrue("\($0)".contains("version 3"), "\($0)") }
+    XCTAssertThrowsError(try open(place)) { XCTAssertTrue("\($0)".contains("version 4"), "\($0)") }
   }
 
   func testWhatIsNoDatabaseIsSaid() throws {

@@ -1488,6 +1488,21 @@ apns_status_t apns_session_use_credentials(apns_session_t *session,
                                            apns_error_t *error_out);
 
 /**
+ * HTTP/2: limits the connections of a running session, such as for a share of a number that
+ * several processes keep together. From now on there are at most `most` at the same time, and
+ * never more than `connections` of the options. Unlike there, one that only waits for its last
+ * answers (after GOAWAY, after other credentials) counts too, so a successor waits for its end.
+ *
+ * Connections that are too many take no new notification and are closed after their last answer;
+ * apns_session_metrics() counts them as draining until then. 0: there is none, and what has not
+ * been sent waits, as without a network. UINT32_MAX takes the limit away. This call does not
+ * wait; the next calls on the session do the work. APNS_ERR_ARGUMENT: the session speaks the
+ * binary interface. APNS_ERR_CLOSED: it was closed.
+ */
+apns_status_t apns_session_limit_connections(apns_session_t *session, uint32_t most,
+                                             apns_error_t *error_out);
+
+/**
  * Connects now, which is the best time to find a mistake in host or credentials. It tries every
  * address of the name, within connect_timeout_ms. Does nothing on a connected session.
  */

@@ -1348,6 +1348,12 @@ class Session : public detail::Owner<apns_session_t> {
     detail::check(try_use(credentials, &slot.error), slot);
   }
 
+  /** HTTP/2: at most so many connections from now on. See apns_session_limit_connections(). */
+  void limit_connections(uint32_t most) {
+    detail::Slot slot;
+    detail::check(try_limit_connections(most, &slot.error), slot);
+  }
+
   /** Returns true; with `nonblocking` false if it is not connected yet. */
   bool connect() {
     detail::Slot slot;
@@ -1519,6 +1525,10 @@ class Session : public detail::Owner<apns_session_t> {
 
   apns_status_t try_use(const Credentials &credentials, apns_error_t *error = nullptr) noexcept {
     return apns_session_use_credentials(get(), credentials.get(), error);
+  }
+
+  apns_status_t try_limit_connections(uint32_t most, apns_error_t *error = nullptr) noexcept {
+    return apns_session_limit_connections(get(), most, error);
   }
 
   apns_status_t try_connect(apns_error_t *error = nullptr) noexcept {

@@ -63,6 +63,13 @@ public func apns_session_use_credentials(
   answer(error) { () throws(Failure) in try ownSession(session).use(credentials) }
 }
 
+@_cdecl("apns_session_limit_connections") @implementation
+public func apns_session_limit_connections(
+  _ session: OpaquePointer?, _ most: UInt32, _ error: UnsafeMutablePointer<apns_error_t>?
+) -> apns_status_t {
+  answer(error) { () throws(Failure) in try ownSession(session).limitConnections(to: most) }
+}
+
 @_cdecl("apns_session_connect") @implementation
 public func apns_session_connect(
   _ session: OpaquePointer?, _ error: UnsafeMutablePointer<apns_error_t>?

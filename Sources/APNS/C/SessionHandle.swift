@@ -110,6 +110,18 @@ struct SessionHandle {
     }
   }
 
+  func limitConnections(to most: UInt32) throws(Failure) {
+    switch kind {
+    case .binary:
+      throw Failure(APNS_ERR_ARGUMENT, "the session speaks the binary interface")
+    #if APNS_HTTP2
+      case .http2(let session):
+        if session.pointee.isClosing { throw Self.closed }
+        session.pointee.limitConnections(to: Int(most))
+    #endif
+    }
+  }
+
   #if APNS_HTTP2
     /// The devices that are gone, if the session hears of them.
     var gone: UnsafeMutablePointer<GoneDevices>? {

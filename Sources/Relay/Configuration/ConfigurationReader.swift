@@ -161,6 +161,7 @@ package enum ConfigurationReader {
     }
     app.unknown = try section.choice("unknown", app.unknown)
     app.replace = try section.flag("replace", app.replace)
+    app.order = try section.choice("order", app.order)
     guard let who = try section.section("credentials") else {
       throw section.fault(
         "credentials", "is missing: give a certificate, or p8, key_id and team_id, or a program")
@@ -174,6 +175,8 @@ package enum ConfigurationReader {
       app.limits.windowBytes = try limits.integer(
         "window_bytes", app.limits.windowBytes, 16_384...(1 << 30))
       app.limits.connections = try limits.integer("connections", app.limits.connections, 1...64)
+      app.limits.fleetConnections = try limits.integer(
+        "fleet_connections", app.limits.fleetConnections, 0...10_000)
       try limits.end()
     }
     if let later = try section.section("later") {

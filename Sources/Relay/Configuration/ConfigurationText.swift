@@ -80,6 +80,9 @@ package enum ConfigurationText {
       say(
         2, "replace", "\(app.replace)",
         "the id is the collapse id too, so that a second one replaces the first")
+      say(
+        2, "order", app.order.rawValue,
+        "device: notifications of a device one after the other, as they came")
       head(2, "credentials")
       let who = app.credentials
       say(3, "certificate", quoted(who.certificate), "PEM or PKCS#12, with its key or without")
@@ -102,6 +105,9 @@ package enum ConfigurationText {
       say(3, "window", "\(app.limits.window)", "notifications in flight at most")
       say(3, "window_bytes", "\(app.limits.windowBytes)", "and their bytes")
       say(3, "connections", "\(app.limits.connections)", "connections at most")
+      say(
+        3, "fleet_connections", "\(app.limits.fleetConnections)",
+        "of all relays on the queue together; 0: each has its own")
       head(2, "later")
       say(
         3, "within_s", number(app.later.withinS),

@@ -52,6 +52,8 @@ package struct AppConfiguration: Equatable, Sendable {
   package enum Environment: String, CaseIterable, Sendable { case production, sandbox }
   /// What becomes of a notification of which nobody knows whether it arrived.
   package enum Unknown: String, CaseIterable, Sendable { case again, record }
+  /// What comes one after the other.
+  package enum Order: String, CaseIterable, Sendable { case none, device }
   /// Who keeps the provider token.
   package enum TokenPlace: String, CaseIterable, Sendable { case queue, file, process }
 
@@ -86,6 +88,8 @@ package struct AppConfiguration: Equatable, Sendable {
     package var window = 2000
     package var windowBytes = 4 << 20
     package var connections = 1
+    /// Of all relays on the queue together, for this app; 0: each has its own.
+    package var fleetConnections = 0
   }
 
   /// What becomes of tokens that the service refuses, where a binary door asks for them.
@@ -121,4 +125,5 @@ package struct AppConfiguration: Equatable, Sendable {
   package var guarding = Guard()
   package var unknown = Unknown.again
   package var replace = false
+  package var order = Order.none
 }

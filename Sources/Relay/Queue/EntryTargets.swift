@@ -119,4 +119,21 @@ package struct EntryTargets {
   }
 
   private static let token = Array("token".utf8)
+
+  /// The lines in which an entry waits where the order is kept: a device is one, however its token is
+  /// written, and so is a channel. What cannot be read waits for nobody.
+  package static func lines(token: String?, tokens: String?, channel: String?) -> Set<String> {
+    if let token { return [token.lowercased()] }
+    if let channel { return ["channel \(channel)"] }
+    guard let tokens, let list = try? read(tokens, "") else { return [] }
+    var members: [RawJSON.Member] = []
+    var lines: Set<String> = []
+    for position in list.elements.indices {
+      guard let place = try? Self.token(list, position, &members),
+        let text = try? list.json.text(place)
+      else { continue }
+      lines.insert(String(decoding: text, as: UTF8.self).lowercased())
+    }
+    return lines
+  }
 }

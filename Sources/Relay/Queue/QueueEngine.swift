@@ -15,8 +15,9 @@ package protocol QueueEngine: AnyObject, Sendable {
   func reclaim(silentSince: Int64, at now: Int64) throws -> Int
 
   /// Takes entries for about so many notifications, the ones that wait for a time first, then in
-  /// the order in which they came.
-  func claim(_ seat: WorkerSeat, room: Int, at now: Int64) throws -> [Entry]
+  /// the order in which they came. `inOrder`: an entry is held back as long as there is an earlier
+  /// one for one of its devices, or for its channel, whoever has that.
+  func claim(_ seat: WorkerSeat, room: Int, inOrder: Bool, at now: Int64) throws -> [Entry]
   /// Records outcomes and what becomes of their entries, all of them or none.
   func record(_ verdicts: [Verdict], by seat: WorkerSeat, at now: Int64) throws
 
@@ -43,6 +44,14 @@ package protocol QueueEngine: AnyObject, Sendable {
   func note(_ name: String, app: String) throws -> String?
   func setNote(_ name: String, _ text: String?, app: String) throws
 
+  /// A worker's share of the `most` connections that all workers of the app together may have: it may
+  /// have so many from now on. It has `held` now, which nobody else gets before it says less, and
+  /// `wanted` at most. One that is needed, because it has notifications in hand, comes first. nil: it was
+  /// taken for dead, and has none.
+  func shareConnections(
+    _ seat: WorkerSeat, held: Int, wanted: Int, isNeeded: Bool, of most: Int
+  ) throws -> Int?
+
   /// The provider token of a key, which all relays on the queue share. It is made anew if there is
   /// none that was made after `oldest`, by one relay at a time; nothing else waits for that. One that
   /// has not made it within so many milliseconds is waited for no longer.
@@ -60,6 +69,10 @@ package protocol QueueEngine: AnyObject, Sendable {
 
 extension QueueEngine {
   package var warnings: [String] { [] }
+
+  package func claim(_ seat: WorkerSeat, room: Int, at now: Int64) throws -> [Entry] {
+    try claim(seat, room: room, inOrder: false, at: now)
+  }
 }
 
 /// A worker's place in the queue.

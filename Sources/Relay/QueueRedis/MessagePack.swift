@@ -65,6 +65,15 @@ extension MessagePack {
 
     var isAtEnd: Bool { at >= bytes.count }
 
+    /// Whether what comes next is a whole number that is not written as text.
+    var isAtNumber: Bool {
+      guard at < bytes.count else { return false }
+      return switch bytes[at] {
+      case 0x00...0x7F, 0xCC...0xCF, 0xD3: true
+      default: false
+      }
+    }
+
     mutating func list() throws(Fault) -> Int {
       let head = try byte()
       return switch head {

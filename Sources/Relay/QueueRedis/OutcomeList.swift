@@ -1,31 +1,54 @@
-/// Outcomes of many notifications as one JSON array, which is a record in Redis.
+/// Outcomes of many notifications as one JSON array, which is a record in Redis. The devices of an entry
+/// that ended in the same way are one element: what they share is written once, for each byte costs
+/// Redis several times.
 struct OutcomeList {
-  private(set) var bytes: [UInt8] = [UInt8(ascii: "[")]
-  private(set) var count = 0
-
-  mutating func add(_ outcome: PushOutcome, of verdict: Verdict) {
-    if count > 0 { bytes.append(UInt8(ascii: ",")) }
-    count += 1
-    Self.add("{\"id\":", to: &bytes)
-    Self.addText(verdict.id, to: &bytes)
-    Self.add(",\"position\":", to: &bytes)
-    Self.add(outcome.position, to: &bytes)
-    Self.add(",\"token\":", to: &bytes)
-    Self.addText(outcome.token, to: &bytes)
-    Self.add(",\"outcome\":\"", to: &bytes)
-    bytes.append(contentsOf: outcome.end.rawValue.utf8)
-    Self.add("\",\"reason\":", to: &bytes)
-    Self.addText(outcome.reason, to: &bytes)
-    Self.add(",\"http_status\":", to: &bytes)
-    Self.add(outcome.httpStatus, to: &bytes)
-    Self.add(",\"apns_id\":", to: &bytes)
-    Self.addText(outcome.apnsID, to: &bytes)
-    Self.add(",\"deliveries\":", to: &bytes)
-    Self.add(verdict.deliveries, to: &bytes)
-    bytes.append(UInt8(ascii: "}"))
+  /// What the devices of an element share.
+  private struct Shared: Equatable {
+    var number: Int64
+    var end: PushOutcome.End
+    var httpStatus: Int
+    var reason: String
   }
 
-  mutating func end() { bytes.append(UInt8(ascii: "]")) }
+  private(set) var bytes: [UInt8] = [UInt8(ascii: "[")]
+  private(set) var count = 0
+  private var shared: Shared?
+
+  mutating func add(_ outcome: PushOutcome, of verdict: Verdict) {
+    let shared = Shared(
+      number: verdict.number, end: outcome.end, httpStatus: outcome.httpStatus,
+      reason: outcome.reason)
+    if shared == self.shared {
+      bytes.append(UInt8(ascii: ","))
+    } else {
+      if count > 0 { Self.add("]},", to: &bytes) }
+      self.shared = shared
+      Self.add("{\"id\":", to: &bytes)
+      Self.addText(verdict.id, to: &bytes)
+      Self.add(",\"deliveries\":", to: &bytes)
+      Self.add(verdict.deliveries, to: &bytes)
+      Self.add(",\"outcome\":\"", to: &bytes)
+      bytes.append(contentsOf: outcome.end.rawValue.utf8)
+      Self.add("\",\"reason\":", to: &bytes)
+      Self.addText(outcome.reason, to: &bytes)
+      Self.add(",\"http_status\":", to: &bytes)
+      Self.add(outcome.httpStatus, to: &bytes)
+      Self.add(",\"devices\":[", to: &bytes)
+    }
+    count += 1
+    bytes.append(UInt8(ascii: "["))
+    Self.addText(outcome.token, to: &bytes)
+    bytes.append(UInt8(ascii: ","))
+    Self.add(outcome.position, to: &bytes)
+    bytes.append(UInt8(ascii: ","))
+    Self.addText(outcome.apnsID, to: &bytes)
+    bytes.append(UInt8(ascii: "]"))
+  }
+
+  mutating func end() {
+    if count > 0 { Self.add("]}", to: &bytes) }
+    bytes.append(UInt8(ascii: "]"))
+  }
 
   private static func add(_ text: StaticString, to out: inout [UInt8]) {
     out.append(
@@ -58,29 +81,37 @@ struct OutcomeList {
   static func read(_ json: String) -> [PushOutcome] {
     var reader = RawJSON(json)
     guard let places = try? reader.elements() else { return [] }
+    return places.flatMap { outcomes(of: $0, reader) }
+  }
+
+  /// Of one element.
+  private static func outcomes(of place: Range<Int>, _ reader: RawJSON) -> [PushOutcome] {
     var members: [RawJSON.Member] = []
-    return places.compactMap { place in
-      members.removeAll(keepingCapacity: true)
-      guard (try? reader.members(of: place, into: &members)) != nil else { return nil }
-      return outcome { name in
-        guard let member = members.last(where: { reader.isName(of: $0, Array(name.utf8)) }) else {
-          return nil
-        }
-        let text = (try? reader.text(member.value)) ?? nil
-        return String(decoding: text ?? reader.bytes[member.value], as: UTF8.self)
-      }
+    guard (try? reader.members(of: place, into: &members)) != nil else { return [] }
+    func value(_ name: String) -> String? {
+      members.last { reader.isName(of: $0, Array(name.utf8)) }.map { text($0.value, reader) }
+    }
+    guard let end = value("outcome").flatMap({ PushOutcome.End(rawValue: $0) }),
+      let devices = value("devices")
+    else { return [] }
+    let (reason, status) = (value("reason") ?? "", value("http_status").flatMap { Int($0) } ?? 0)
+    var list = RawJSON(devices)
+    return ((try? list.elements()) ?? []).compactMap { place in
+      var device = RawJSON(text(place, list))
+      guard let parts = try? device.elements(), parts.count == 3,
+        let position = Int(text(parts[1], device))
+      else { return nil }
+      var outcome = PushOutcome(
+        position: position, token: text(parts[0], device), end: end, reason: reason)
+      outcome.httpStatus = status
+      outcome.apnsID = text(parts[2], device)
+      return outcome
     }
   }
 
-  /// An outcome as it is written in a record, by the names of its fields.
-  static func outcome(_ value: (String) -> String?) -> PushOutcome? {
-    guard let position = value("position").flatMap({ Int($0) }),
-      let end = value("outcome").flatMap({ PushOutcome.End(rawValue: $0) })
-    else { return nil }
-    var outcome = PushOutcome(
-      position: position, token: value("token") ?? "", end: end, reason: value("reason") ?? "")
-    outcome.httpStatus = value("http_status").flatMap { Int($0) } ?? 0
-    outcome.apnsID = value("apns_id") ?? ""
-    return outcome
+  /// The text of a string; another value as it is written.
+  private static func text(_ place: Range<Int>, _ reader: RawJSON) -> String {
+    let text = (try? reader.text(place)) ?? nil
+    return String(decoding: text ?? reader.bytes[place], as: UTF8.self)
   }
 }

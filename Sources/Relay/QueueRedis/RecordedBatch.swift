@@ -23,23 +23,28 @@ struct RecordedBatch {
     func has(_ position: Int) -> Bool { text == "." || answered.contains(position) }
   }
 
+  /// JSON arrays of outcomes.
+  let records: [[UInt8]]
+  /// The rest, in MessagePack.
   let bytes: [UInt8]
 
   /// `ahead`: how far the clock of Redis is before ours.
   init(_ verdicts: [Verdict], _ known: [Known], ahead: Int64, at now: Int64) {
-    var records: [OutcomeList] = []
+    var records: [[UInt8]] = []
     var list = OutcomeList()
+    func endRecord() {
+      list.end()
+      records.append(list.bytes)
+      list = OutcomeList()
+    }
     var (parts, gone, refused) = (
       MessagePack.Writer(), MessagePack.Writer(), MessagePack.Writer()
     )
     var (goneCount, refusedCount) = (0, 0)
     for (verdict, known) in zip(verdicts, known) {
       var after = known.answered
-      for outcome in verdict.outcomes {
-        if list.count == Self.longest {
-          records.append(list)
-          list = OutcomeList()
-        }
+      for outcome in Self.grouped(verdict.outcomes) {
+        if list.count == Self.longest { endRecord() }
         list.add(outcome, of: verdict)
         after.insert(outcome.position)
         if let since = outcome.goneSince {
@@ -58,14 +63,10 @@ struct RecordedBatch {
       parts.add(known.text)
       parts.add(after.text)
     }
-    if list.count > 0 { records.append(list) }
+    if list.count > 0 { endRecord() }
+    self.records = records
     var all = MessagePack.Writer()
-    all.addList(of: 4)
-    all.addList(of: records.count)
-    for index in records.indices {
-      records[index].end()
-      records[index].bytes.withUnsafeBufferPointer { all.add($0) }
-    }
+    all.addList(of: 3)
     all.addList(of: verdicts.count)
     all.add(written: parts)
     all.addList(of: 2 * goneCount)
@@ -73,6 +74,14 @@ struct RecordedBatch {
     all.addList(of: 2 * refusedCount)
     all.add(written: refused)
     bytes = all.bytes
+  }
+
+  /// Those that were accepted first, so that they share an element of the record.
+  private static func grouped(_ outcomes: [PushOutcome]) -> [PushOutcome] {
+    guard outcomes.count > 1, outcomes.contains(where: { $0.end != .accepted }) else {
+      return outcomes
+    }
+    return outcomes.filter { $0.end == .accepted } + outcomes.filter { $0.end != .accepted }
   }
 
   private static func add(

@@ -1,13 +1,16 @@
 extension RedisScript {
-  /// Gives a worker entries for so many notifications. ARGV: seat, time, room. The answer is in
-  /// MessagePack. For each entry: its number in the stream, its id, deliveries, answers, the
-  /// positions that have an outcome, why the id cannot be used, its fields.
+  /// Gives a worker entries for so many notifications. ARGV: seat, time, room, 1 where the order
+  /// is kept. The answer begins with a
+  /// text in MessagePack. It has for each entry its number in the stream, its id, deliveries, answers,
+  /// the positions that have an outcome, why the id cannot be used, its fields. Behind it are the values
+  /// that are long: a field has the place of such a one, for Lua hashes each byte that it puts
+  /// together.
   static let claim = RedisScript(
     #"""
     local seat, now, left = ARGV[1], ARGV[2], tonumber(ARGV[3])
-    if call('HEXISTS', workers, seat) == 0 then return cmsgpack.pack({}) end
+    if call('HEXISTS', workers, seat) == 0 then return {cmsgpack.pack({})} end
     ensure_group()
-    local result, heaviest, is_full = {}, 1, false
+    local result, answer, heaviest, is_full = {}, {''}, 1, false
     local has_answers = call('HLEN', answers) > 0
 
     -- UTF-8, as a reader in any language takes it.
@@ -57,6 +60,65 @@ extension RedisScript {
       return id, '', weight
     end
 
+    local keeps_order = ARGV[4] == '1'
+
+    local function line_of(target)
+      local token = string.lower(target)
+      -- What is no token has a name that sorts with itself only.
+      return string.find(token, '^%x+$') and token or 'sha1:' .. redis.sha1hex(token)
+    end
+
+    -- The lines in which an entry waits. What cannot be read waits for nobody.
+    local function lines_of(fields)
+      local found = {}
+      for index = 1, #fields, 2 do
+        local name, value = fields[index], fields[index + 1]
+        if value == '' then
+        elseif name == 'token' then
+          found[line_of(value)] = true
+        elseif name == 'channel' then
+          found['channel:' .. redis.sha1hex(value)] = true
+        elseif name == 'tokens' then
+          local is_json, list = pcall(cjson.decode, value)
+          for _, one in ipairs(is_json and type(list) == 'table' and list or {}) do
+            local token = type(one) == 'table' and one['token'] or one
+            if type(token) == 'string' then found[line_of(token)] = true end
+          end
+        end
+      end
+      return found
+    end
+
+    -- Whether there is no earlier entry in any of its lines. It stands in all of them from now on.
+    local function is_first(entry, fields)
+      local own, is_known = {}, has_lines and call('HEXISTS', targets, entry) == 1
+      local is_first = true
+      for target in pairs(lines_of(fields)) do
+        local place = place_in_line(target, entry)
+        if not is_known then
+          own[#own + 1] = target
+          call('ZADD', lines, 0, place)
+        end
+        local first = call('ZRANGEBYLEX', lines, '[' .. target .. '|', '[' .. place, 'LIMIT', 0, 1)[1]
+        if first and first ~= place then is_first = false end
+      end
+      if #own > 0 then
+        call('HSET', targets, entry, table.concat(own, ' '))
+        has_lines = true
+      end
+      return is_first
+    end
+
+    local function set_apart_what_is_long(fields)
+      for index = 2, #fields, 2 do
+        if #fields[index] >= LONG then
+          answer[#answer + 1] = fields[index]
+          fields[index] = #answer - 1
+        end
+      end
+      return fields
+    end
+
     -- Gives these to the worker, each if it is the one of its id, as long as there is room. `found` has
     -- of each its number, its fields and its deliveries; the group has given the worker those that are new.
     local function give(found, is_new)
@@ -78,6 +140,9 @@ extension RedisScript {
           is_full = is_full or left <= 0 or (weights[index] > left and #result > 0)
           if is_full then
             if is_new then put_back(entry, 0, again(entry), '') end
+          elseif keeps_order and not is_first(entry, one[2]) then
+            local time = string.format('%.0f', HELD_BACK + tonumber(string.match(entry, '^%d+')))
+            if is_new then put_back(entry, 0, time, '') else call('ZADD', later, time, entry) end
           else
             if not is_new then
               call('XCLAIM', input, 'relay', seat, 0, entry, 'RETRYCOUNT', one[3], 'FORCE', 'JUSTID')
@@ -91,7 +156,8 @@ extension RedisScript {
             left = left - weights[index]
             heaviest = math.max(heaviest, weights[index])
             result[#result + 1] = {entry, id, one[3],
-              has_answers and call('HGET', answers, entry) or '0', positions, faults[index], one[2]}
+              has_answers and call('HGET', answers, entry) or '0', positions, faults[index],
+              weights[index] > 1 and set_apart_what_is_long(one[2]) or one[2]}
           end
         end
       end
@@ -113,7 +179,10 @@ extension RedisScript {
       end
     end
     give(found, false)
-    if #due == 500 then return cmsgpack.pack(result) end
+    if #due == 500 then
+      answer[1] = cmsgpack.pack(result)
+      return answer
+    end
 
     -- How many are read at once depends on how large the ones before were.
     local chunk, read = 1, 0
@@ -130,8 +199,10 @@ extension RedisScript {
       if heaviest > left then break end
       chunk = math.max(1, math.min(chunk * 8, 500, math.floor(left / heaviest)))
     end
-    return cmsgpack.pack(result)
+    answer[1] = cmsgpack.pack(result)
+    return answer
     """#
     .replacing("LONGEST", with: "\(NewEntry.longestID)")
+    .replacing("LONG", with: "1024")
     .replacing("MOST", with: "\(NewEntry.mostTokens)"))
 }

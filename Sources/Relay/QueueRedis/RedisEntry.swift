@@ -3,21 +3,20 @@ import Foundation
 /// Entries as they are written in Redis: fields of a stream, which any client can add.
 enum RedisEntry {
   /// The fields behind the id, and what is wrong with them. Fields that nobody knows are their
-  /// writer's own; of two with one name the last counts.
+  /// writer's own; of two with one name the last counts. A value that is a number is the place of a
+  /// long text.
   static func content(
-    from reader: inout MessagePack.Reader, id: String, app: String
+    from reader: inout MessagePack.Reader, _ long: ArraySlice<RedisReply>, id: String, app: String
   ) throws(MessagePack.Reader.Fault) -> (NewEntry, String?) {
     var content = NewEntry(app: app, id: id, payload: "")
     var faults = FieldFaults()
     var hasPayload = false
-    for _ in 0..<(try reader.list() / 2) {
-      let name = try reader.text()
-      let value = try reader.text()
-      guard let field = Field(name) else { continue }
+    func take(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+      guard let field = Field(name) else { return }
       let text = String(decoding: value, as: UTF8.self)
       guard isSame(text, value) else {
         faults.set(field, "is no text in UTF-8")
-        continue
+        return
       }
       faults.set(field, nil)
       // Clients that cannot leave a field out write it empty.
@@ -44,6 +43,18 @@ enum RedisEntry {
       case .collapseID: content.collapseID = given
       case .deadline: content.deadline = number
       }
+    }
+    for _ in 0..<(try reader.list() / 2) {
+      let name = try reader.text()
+      guard reader.isAtNumber else {
+        take(name, try reader.text())
+        continue
+      }
+      let place = try reader.number()
+      guard place > 0, place <= long.count,
+        case .bytes(let bytes) = long[long.startIndex + Int(place) - 1]
+      else { throw MessagePack.Reader.Fault() }
+      bytes.withUnsafeBytes { take(name, $0) }
     }
     return (content, faults.first ?? (hasPayload ? nil : "the entry has no payload"))
   }

@@ -175,7 +175,9 @@ package final class RedisQueue: QueueEngine {
 
   // MARK: Entries
 
-  package func claim(_ seat: WorkerSeat, room: Int, at now: Int64) throws -> [Entry] {
+  package func claim(
+    _ seat: WorkerSeat, room: Int, inOrder: Bool, at now: Int64
+  ) throws -> [Entry] {
     guard room > 0 else { return [] }
     let losses = connections.losses(of: Self.key(seat.app))
     if seats.withLock({ $0.doubtful.contains(seat) || $0.losses[seat, default: 0] != losses }) {
@@ -190,15 +192,19 @@ package final class RedisQueue: QueueEngine {
         $0.add(seat.number)
         $0.add(time)
         $0.add(room)
+        $0.add(inOrder ? 1 : 0)
       }
     } catch {
       _ = seats.withLock { $0.doubtful.insert(seat) }
       throw error
     }
     var (places, entries) = ([StreamPlace](), [Entry]())
-    guard try reply.withBytes({ try read($0, app: seat.app, &places, &entries) }) != nil else {
-      throw strange("claim")
-    }
+    let parts = reply.list
+    guard
+      try parts.first?.withBytes({
+        try read($0, parts.dropFirst(), app: seat.app, &places, &entries)
+      }) != nil
+    else { throw strange("claim") }
     guard !entries.isEmpty else { return [] }
     seats.withLock { seats in
       var held = seats.held.removeValue(forKey: seat) ?? [:]
@@ -221,9 +227,10 @@ package final class RedisQueue: QueueEngine {
     _ = seats.withLock { $0.doubtful.remove(seat) }
   }
 
+  /// `long`: the values that are not in the answer itself.
   private func read(
-    _ answer: UnsafeRawBufferPointer, app: String, _ places: inout [StreamPlace],
-    _ entries: inout [Entry]
+    _ answer: UnsafeRawBufferPointer, _ long: ArraySlice<RedisReply>, app: String,
+    _ places: inout [StreamPlace], _ entries: inout [Entry]
   ) throws {
     do {
       var reader = MessagePack.Reader(answer)
@@ -235,7 +242,8 @@ package final class RedisQueue: QueueEngine {
         let (deliveries, answers) = (try reader.number(), try reader.number())
         let answered = PositionSet(text: String(decoding: try reader.text(), as: UTF8.self))
         let idFault = try reader.text()
-        let (content, fault) = try RedisEntry.content(from: &reader, id: id, app: app)
+        let (content, fault) = try RedisEntry.content(
+          from: &reader, long, id: id, app: app)
         places.append(place)
         entries.append(
           Entry(
@@ -304,6 +312,7 @@ package final class RedisQueue: QueueEngine {
         command.add(seat.number)
         command.add(now)
         command.add(batch.bytes)
+        for record in batch.records { command.add(record) }
       }.list
       if behind.isEmpty { break }
       // Others have recorded some of these meanwhile: nothing was done.

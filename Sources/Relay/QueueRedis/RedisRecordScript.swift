@@ -1,6 +1,7 @@
 extension RedisScript {
-  /// Records outcomes and what becomes of their entries, all of it or nothing. ARGV: seat, time, and in
-  /// MessagePack records of outcomes, verdicts, devices that are gone, tokens that are told as refused.
+  /// Records outcomes and what becomes of their entries, all of it or nothing. ARGV: seat, time; in
+  /// MessagePack verdicts, devices that are gone, tokens that are told as refused; and the records of
+  /// outcomes, for what is within another text Lua hashes twice.
   /// A verdict is id, deliveries, what becomes of it, the time of "later", 1 if it was answered, a line
   /// for its story, which record has the last of its outcomes or 0, the positions that have an outcome
   /// as the relay knows it, and the same with those of the verdict. Devices and tokens are each followed
@@ -12,7 +13,7 @@ extension RedisScript {
   static let record = RedisScript(
     #"""
     local seat, now = ARGV[1], ARGV[2]
-    local records, verdicts, devices, refused = unpack(cmsgpack.unpack(ARGV[3]))
+    local verdicts, devices, refused = unpack(cmsgpack.unpack(ARGV[3]))
     -- Nothing is undone in Redis: so what can fail, because a key is of another type, fails first.
     ensure_group()
     call('XLEN', out) call('ZCARD', gone) call('XLEN', dead)
@@ -54,8 +55,8 @@ extension RedisScript {
     if #behind > 0 then return behind end
 
     local numbers = {}
-    for index, record in ipairs(records) do
-      numbers[tostring(index)] = call('XADD', out, '*', 'at', now, 'outcomes', record)
+    for index = 4, #ARGV do
+      numbers[tostring(index - 3)] = call('XADD', out, '*', 'at', now, 'outcomes', ARGV[index])
     end
     for place = 1, #devices, 2 do call('ZADD', gone, 'GT', devices[place + 1], devices[place]) end
     for place = 1, #refused, 2 do refuse(refused[place], refused[place + 1], now) end
@@ -112,6 +113,9 @@ extension RedisScript {
     end
     in_parts(to_know, function(...) call('HSET', ids, ...) end)
     in_parts(to_forget, function(...) call('HDEL', ids, ...) end)
+    if has_lines then
+      for _, entry in ipairs(finished) do leave_lines(entry) end
+    end
     in_parts(finished, function(...)
       call('XACK', input, 'relay', ...)
       call('XDEL', input, ...)

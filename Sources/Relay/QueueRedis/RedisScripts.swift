@@ -20,7 +20,7 @@ struct RedisScript: Sendable {
   /// The keys of an app. They have one hash tag, so that a cluster keeps them together.
   static let keys = [
     "in", "out", "gone", "dead", "later", "ids", "stories", "answers", "workers", "readers",
-    "seats", "bad", "feedback", "notes",
+    "seats", "bad", "feedback", "notes", "connections", "lines", "targets",
   ]
 
   /// What all scripts begin with.
@@ -30,7 +30,7 @@ struct RedisScript: Sendable {
   /// an outcome, as the relays write them (`PositionSet`).
   private static let start = #"""
     local input, out, gone, dead, later, ids, stories, answers, workers, readers, seats, bad,
-      feedback, notes = unpack(KEYS)
+      feedback, notes, connections, lines, targets = unpack(KEYS)
     local call = redis.call
 
     local function split(text) return string.match(text, '^([^|]*)|([^|]*)|(.*)$') end
@@ -50,7 +50,43 @@ struct RedisScript: Sendable {
       end
     end
 
+    -- Where an app's option is to keep the order, "lines" has for each device or channel the entries that
+    -- wait for it, as `target|number of the entry`, which sort in the order in which they came; and
+    -- "targets" has for each of those entries its targets. What another holds back has a time that never
+    -- comes, behind all others.
+    local HELD_BACK = 4e15
+    local has_lines = call('EXISTS', targets) == 1
+
+    local function place_in_line(target, entry)
+      local time, count = string.match(entry, '^(%d+)%-(%d+)$')
+      return target .. '|' .. string.rep('0', 15 - #time) .. time
+        .. '-' .. string.rep('0', 20 - #count) .. count
+    end
+
+    local function entry_at(place)
+      local time, count = string.match(place, '|0*(%d+)%-0*(%d+)$')
+      return time .. '-' .. count
+    end
+
+    -- However an entry ends, the next ones are looked at again.
+    local function leave_lines(entry)
+      local own = has_lines and call('HGET', targets, entry)
+      if not own then return end
+      call('HDEL', targets, entry)
+      for target in string.gmatch(own, '%S+') do
+        local place = place_in_line(target, entry)
+        call('ZREM', lines, place)
+        local behind = call('ZRANGEBYLEX', lines, '(' .. place, '(' .. target .. '}', 'LIMIT', 0, 1)[1]
+        local next = behind and entry_at(behind)
+        local time = next and call('ZSCORE', later, next)
+        if time and tonumber(time) >= HELD_BACK then
+          call('ZADD', later, string.format('%.0f', tonumber(string.match(next, '^%d+')) - 1e15), next)
+        end
+      end
+    end
+
     local function forget(entry)
+      leave_lines(entry)
       call('XACK', input, 'relay', entry)
       call('XDEL', input, entry)
       call('ZREM', later, entry)
@@ -92,6 +128,7 @@ struct RedisScript: Sendable {
       end
       call('XGROUP', 'DELCONSUMER', input, 'relay', seat)
       call('HDEL', workers, seat)
+      call('HDEL', connections, seat)
       return count
     end
 
@@ -248,7 +285,7 @@ struct RedisScript: Sendable {
         local owner, record = known(outcome['id'])
         is_done = is_done and (not owner or owner == '.')
         if record == number then newest[#newest + 1] = outcome['id'] end
-        count = count + 1
+        count = count + #(outcome['devices'] or {})
       end
       if is_done then
         removed = removed + count
@@ -266,6 +303,7 @@ struct RedisScript: Sendable {
     local pending = call('XPENDING', input, 'relay')[1]
     local again = call('ZCOUNT', later, '-inf', '(0')
     local all = call('ZCARD', later)
+    local held_back = call('ZCOUNT', later, HELD_BACK, '+inf')
     local oldest = call('ZRANGEBYSCORE', later, '-inf', '(0', 'LIMIT', 0, 1)[1] or ''
     if oldest == '' then
       for _, one in ipairs(call('XINFO', 'GROUPS', input)) do
@@ -277,7 +315,11 @@ struct RedisScript: Sendable {
         end
       end
     end
-    return {math.max(0, call('XLEN', input) - pending) + again, all - again,
+    if oldest == '' and held_back > 0 then
+      oldest = call('ZRANGEBYSCORE', later, HELD_BACK, '+inf', 'LIMIT', 0, 1)[1]
+    end
+    return {math.max(0, call('XLEN', input) - pending) + again + held_back,
+      all - again - held_back,
       math.max(0, pending - all), call('XLEN', dead), oldest}
     """#)
 }

@@ -140,6 +140,7 @@ package final class SQLiteQueue: QueueEngine {
         """, arguments: [line, worker])
     let count = database.changesCount
     try database.execute(sql: "DELETE FROM workers WHERE number = ?", arguments: [worker])
+    try database.execute(sql: "DELETE FROM connections WHERE worker = ?", arguments: [worker])
     return count
   }
 
@@ -151,13 +152,15 @@ package final class SQLiteQueue: QueueEngine {
     """
   private static let later = """
     SELECT \(columns) FROM entries WHERE app = ? AND worker IS NULL AND due > 0 AND due <= ?
-    ORDER BY due
+    ORDER BY due, number
     """
   private static let new = """
     SELECT \(columns) FROM entries WHERE app = ? AND worker IS NULL AND due = 0 ORDER BY number
     """
 
-  package func claim(_ seat: WorkerSeat, room: Int, at now: Int64) throws -> [Entry] {
+  package func claim(
+    _ seat: WorkerSeat, room: Int, inOrder: Bool, at now: Int64
+  ) throws -> [Entry] {
     guard room > 0 else { return [] }
     // Outside a transaction, because it is asked all the time.
     let isAnythingThere = try database.unsafeRead { database in
@@ -177,17 +180,19 @@ package final class SQLiteQueue: QueueEngine {
           database.cachedStatement(sql: "SELECT 1 FROM workers WHERE number = ?"),
           arguments: [seat.number]) == 1
       else { return [] }
-      var entries: [Entry] = []
-      var left = room
+      var collected = Collected(left: room)
+      let lines = inOrder ? SQLiteLines(database, seat.app) : nil
       var later = try HotStatement(database, Self.later)
       later.bind(seat.app)
       later.bind(now)
-      try Self.collect(&later, &left, &entries)
+      try collected.take(&later, lines)
       var new = try HotStatement(database, Self.new)
       new.bind(seat.app)
-      try Self.collect(&new, &left, &entries)
+      try collected.take(&new, lines)
+      try lines?.holdBack(collected.heldBack)
       var take = try HotStatement(
         database, "UPDATE entries SET worker = ?, deliveries = deliveries + 1 WHERE number = ?")
+      var entries = collected.entries
       for index in entries.indices {
         take.bind(seat.number)
         take.bind(entries[index].number)
@@ -204,28 +209,50 @@ package final class SQLiteQueue: QueueEngine {
     }
   }
 
-  private static func collect(
-    _ rows: inout HotStatement, _ left: inout Int, _ entries: inout [Entry]
-  ) throws {
-    while left > 0, try rows.step() {
-      let tokens = rows.text(4)
-      // 32 bytes in hex with quotes and a comma: near enough for how much to read.
-      let weight = tokens.map { max(1, min(NewEntry.mostTokens, $0.utf8.count / 67)) } ?? 1
-      if weight > left, !entries.isEmpty { break }
-      left -= weight
-      var content = NewEntry(
-        app: rows.text(1) ?? "", id: rows.text(2) ?? "", token: rows.text(3), tokens: tokens,
-        channel: rows.text(14), payload: rows.text(5) ?? "")
-      content.topic = rows.text(6)
-      content.pushType = rows.text(7)
-      content.priority = rows.optionalInt(8).map { Int($0) }
-      content.expiry = rows.optionalInt(9)
-      content.collapseID = rows.text(10)
-      content.deadline = rows.optionalInt(11)
-      entries.append(
-        Entry(
-          number: rows.int(0), content: content, deliveries: Int(rows.int(12)),
-          answers: Int(rows.int(13)), answered: []))
+  /// What is read for a claim.
+  private struct Collected {
+    /// So many are read at most: those that are held back take no room.
+    private static let most = 4000
+
+    var left: Int
+    var entries: [Entry] = []
+    /// Their numbers.
+    var heldBack: [Int64] = []
+
+    init(left: Int) { self.left = left }
+
+    mutating func take(_ rows: inout HotStatement, _ lines: SQLiteLines?) throws {
+      var count = 0
+      while left > 0, count < Self.most, try rows.step() {
+        count += 1
+        let tokens = rows.text(4)
+        // 32 bytes in hex with quotes and a comma: near enough for how much to read.
+        let weight = tokens.map { max(1, min(NewEntry.mostTokens, $0.utf8.count / 67)) } ?? 1
+        if weight > left, !entries.isEmpty { break }
+        let token = rows.text(3)
+        let channel = rows.text(14)
+        if let lines {
+          let targets = EntryTargets.lines(token: token, tokens: tokens, channel: channel)
+          guard try lines.isFirst(rows.int(0), in: targets) else {
+            heldBack.append(rows.int(0))
+            continue
+          }
+        }
+        left -= weight
+        var content = NewEntry(
+          app: rows.text(1) ?? "", id: rows.text(2) ?? "", token: token, tokens: tokens,
+          channel: channel, payload: rows.text(5) ?? "")
+        content.topic = rows.text(6)
+        content.pushType = rows.text(7)
+        content.priority = rows.optionalInt(8).map { Int($0) }
+        content.expiry = rows.optionalInt(9)
+        content.collapseID = rows.text(10)
+        content.deadline = rows.optionalInt(11)
+        entries.append(
+          Entry(
+            number: rows.int(0), content: content, deliveries: Int(rows.int(12)),
+            answers: Int(rows.int(13)), answered: []))
+      }
     }
   }
 
@@ -379,16 +406,27 @@ package final class SQLiteQueue: QueueEngine {
           depths[row[0], default: QueueDepth()][keyPath: place] = row[1]
         }
       }
+      // Those that an earlier one holds back wait for no time.
+      let held = SQLiteSchema.heldBack
       try count(
-        "SELECT app, count(*) FROM entries WHERE worker IS NULL AND due = 0 GROUP BY app", \.waiting
-      )
+        """
+        SELECT app, sum(count) FROM (
+          SELECT app, count(*) AS count FROM entries WHERE worker IS NULL AND due = 0 GROUP BY app
+          UNION ALL
+          SELECT app, count(*) FROM entries WHERE worker IS NULL AND due > 0 AND due = \(held)
+            GROUP BY app)
+        GROUP BY app
+        """, \.waiting)
       try count(
-        "SELECT app, count(*) FROM entries WHERE worker IS NULL AND due > 0 GROUP BY app", \.later)
+        """
+        SELECT app, count(*) FROM entries WHERE worker IS NULL AND due > 0 AND due < \(held)
+        GROUP BY app
+        """, \.later)
       // By worker, because there is an index of those.
-      let held = """
+      let byWorker = """
         SELECT app, (SELECT count(*) FROM entries WHERE worker = workers.number) FROM workers
         """
-      for row in try Row.fetchAll(database, sql: held) where (row[1] as Int) > 0 {
+      for row in try Row.fetchAll(database, sql: byWorker) where (row[1] as Int) > 0 {
         depths[row[0], default: QueueDepth()].held += row[1]
       }
       try count("SELECT app, count(*) FROM dead GROUP BY app", \.dead)
@@ -397,8 +435,15 @@ package final class SQLiteQueue: QueueEngine {
           SELECT made FROM entries WHERE app = ? AND worker IS NULL AND due = 0
           ORDER BY number LIMIT 1
           """)
+      let oldestHeldBack = try database.cachedStatement(
+        sql: """
+          SELECT made FROM entries WHERE app = ? AND worker IS NULL AND due > 0 AND due = \(held)
+          ORDER BY number LIMIT 1
+          """)
       for app in depths.keys {
-        if let made = try Int64.fetchOne(oldest, arguments: [app]) {
+        if let made = try Int64.fetchOne(oldest, arguments: [app])
+          ?? Int64.fetchOne(oldestHeldBack, arguments: [app])
+        {
           depths[app]!.ageS = max(0, Int(now / 1000 - made))
         }
       }

@@ -1,9 +1,12 @@
 /// The tables of a queue in SQLite. Producers write `entries`; `outcomes`, `gone` and `dead` are
 /// to be read. Documentation/RELAY.md explains each column.
 package enum SQLiteSchema {
-  package static let version = 2
+  package static let version = 3
   /// "apns" in ASCII: what the program `file` and this relay know the file by.
   package static let applicationID = 0x6170_6E73
+
+  /// The time for which an entry waits that an earlier one holds back.
+  package static let heldBack: Int64 = 1 << 62
 
   package static let text = """
     PRAGMA journal_mode = WAL;
@@ -126,6 +129,32 @@ package enum SQLiteSchema {
       name TEXT NOT NULL,
       heard INTEGER NOT NULL
     );
+    CREATE TABLE IF NOT EXISTS connections (
+      worker INTEGER PRIMARY KEY,
+      app TEXT NOT NULL,
+      held INTEGER NOT NULL,
+      wanted INTEGER NOT NULL,
+      needed INTEGER NOT NULL
+    );
+    -- The relays' own, where an app's option is to keep the order: for each device or channel the entries
+    -- that wait for it, of which the first is the one that may be sent.
+    CREATE TABLE IF NOT EXISTS lines (
+      app TEXT NOT NULL,
+      target TEXT NOT NULL,
+      entry INTEGER NOT NULL,
+      PRIMARY KEY (app, target, entry)
+    ) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS lines_entry ON lines (entry);
+    -- However an entry ends, the next ones are looked at again.
+    CREATE TRIGGER IF NOT EXISTS lines_end AFTER DELETE ON entries
+      WHEN EXISTS (SELECT 1 FROM lines WHERE entry = OLD.number)
+      BEGIN
+        UPDATE entries SET due = 1 WHERE due = \(heldBack) AND number IN (
+          SELECT (SELECT min(next.entry) FROM lines AS next
+            WHERE next.app = own.app AND next.target = own.target AND next.entry > OLD.number)
+          FROM lines AS own WHERE own.entry = OLD.number);
+        DELETE FROM lines WHERE entry = OLD.number;
+      END;
     CREATE TABLE IF NOT EXISTS notes (
       app TEXT NOT NULL,
       name TEXT NOT NULL,

@@ -101,6 +101,12 @@ struct MetricsText {
       all.add(
         "apns_relay_ready", "gauge", "1 if nothing is known to be in the way.", [("app", app)],
         figures.trouble == nil ? "1" : "0")
+      if let share = figures.connectionShare {
+        all.add(
+          "apns_relay_connection_share", "gauge",
+          "Connections that this relay may have of those of the fleet.", [("app", app)],
+          "\(share)")
+      }
       if figures.remembers {
         all.add(
           "apns_relay_guard_alarm", "gauge",

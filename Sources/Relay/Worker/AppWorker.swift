@@ -48,6 +48,8 @@ package final class AppWorker: @unchecked Sendable {
   private var lastHeard = RelayClock.now
   /// Until then others lose their entries only if they are dead, by the steady clock.
   private var judgesFrom: Int64 = 0
+  /// Its part of the fleet's connections, where these have a limit.
+  private var share: FleetShare?
   private var nextFigures: Int64 = 0
   private var recordAfter: Int64 = 0
   private var saidTroubles: Set<String> = []
@@ -82,6 +84,7 @@ package final class AppWorker: @unchecked Sendable {
       log: SessionLines(upTo: APNS_LOG_DEBUG) { level, line in
         lines.log(level: Logger.Level(level), "\(line)")
       })
+    share = FleetShare(app, leaseMS: Int64(settings.leaseS * 1000), session)
     if let refused, refused.isAsked { judge = try TokenJudge(app, queue, refused, log: log) }
     seat = try queue.join(app: app.name, named: Self.name, at: RelayClock.now)
     figures.certificateEnd = credentials.certificateEnd
@@ -136,6 +139,7 @@ package final class AppWorker: @unchecked Sendable {
     while true {
       let drainUntil = obey()
       let now = RelayClock.steady
+      keepShare(now)
       if let drainUntil {
         cutOutbox()
         if now >= drainUntil || inHand == 0 {
@@ -187,9 +191,10 @@ package final class AppWorker: @unchecked Sendable {
   private var hasRoom: Bool { app.limits.window - inHand >= max(1, app.limits.window / 4) }
 
   private func claim(_ now: Int64) {
-    guard hasRoom, now >= nextClaim, recordAfter <= now else { return }
+    guard hasRoom, now >= nextClaim, recordAfter <= now, share?.isEmpty != true else { return }
     do {
-      var entries = try queue.claim(seat, room: app.limits.window - inHand, at: RelayClock.now)
+      var entries = try queue.claim(
+        seat, room: app.limits.window - inHand, inOrder: app.order == .device, at: RelayClock.now)
       nextClaim = entries.isEmpty ? now + Int64(settings.pollMS) : now
       // Each is moved and not copied, which would count references of all its texts.
       entries.reverse()
@@ -329,7 +334,17 @@ package final class AppWorker: @unchecked Sendable {
     recorded(verdicts)
     changed.removeAll(keepingCapacity: true)
     freshCount = 0
-    nextClaim = min(nextClaim, now + Int64(settings.pollMS))
+    // Where the order is kept, what was held back may go now.
+    nextClaim = min(nextClaim, app.order == .device ? now : now + Int64(settings.pollMS))
+  }
+
+  private func keepShare(_ now: Int64) {
+    do {
+      try share?.keep(queue, seat, isNeeded: inHand > 0, session, at: now, log)
+    } catch {
+      trouble("the queue: \(error)")
+    }
+    figures.connectionShare = share?.count
   }
 
   private func stayKnown(_ now: Int64) {

@@ -111,6 +111,19 @@ final class ServiceSession {
   /// Any thread may call it.
   func wake() { _ = apns_session_wake(handle) }
 
+  /// At most so many connections from now on, those on their way out included.
+  func limitConnections(to most: Int) {
+    _ = apns_session_limit_connections(handle, UInt32(clamping: most), nil)
+  }
+
+  /// How many there are, those on their way in and out included.
+  var connectionCount: Int {
+    var metrics = apns_session_metrics_t()
+    metrics.size = MemoryLayout<apns_session_metrics_t>.size
+    guard apns_session_metrics(handle, &metrics, nil) == APNS_OK else { return 0 }
+    return Int(metrics.connecting) + Int(metrics.open) + Int(metrics.draining)
+  }
+
   func connect() throws(LibraryError) { try calling { apns_session_connect(handle, $0) } }
 
   /// Sends what the entry has at this place.

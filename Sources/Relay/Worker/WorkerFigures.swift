@@ -22,6 +22,8 @@ package struct WorkerFigures: Sendable {
   package var withheld = 0
   /// Whether this relay remembers refused tokens.
   package var remembers = false
+  /// How many connections it may have of those of the fleet; nil: there is no such limit.
+  package var connectionShare: Int?
   /// When the worker was last at work, by the steady clock.
   package var heard: Int64 = 0
 

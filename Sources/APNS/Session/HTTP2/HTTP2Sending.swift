@@ -233,7 +233,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
     if options.connections == 1 { return true }
     var taking = 0
     for number in 0..<channelCount where channels[number].isTaking { taking &+= 1 }
-    return outbox.pointee.inFlight == 0 && taking >= options.connections
+    return outbox.pointee.inFlight == 0 && !hasRoomForConnection(beside: taking)
   }
 
   /// Writes records until nothing is left; false when the peer takes no more.

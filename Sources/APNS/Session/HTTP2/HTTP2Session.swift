@@ -46,6 +46,9 @@ struct HTTP2Session<
   /// No more notifications are taken; the session only waits for answers.
   var isLeaving = false
 
+  /// At most so many connections, those on their way out included; `max`: nobody set a limit.
+  var connectionLimit = Int.max
+
   /// When something was last read, for the time that answers took.
   var heardAt = SendTime(0, 0)
   /// No provider token could be had in the turn that is under way.
@@ -413,7 +416,7 @@ extension HTTP2Session where Net: ~Copyable, Tokens: ~Copyable {
         return false
       }
     }
-    guard taking < options.connections else { return false }
+    guard hasRoomForConnection(beside: taking) else { return false }
     switch goal {
     case .connection: return true
     case .leaving: return false

@@ -1,0 +1,57 @@
+extension RedisScript {
+  /// A worker's share of the app's connections, as `ConnectionShares` has it. ARGV: seat, how many it
+  /// has, how many it wants at most, 1 if it is needed, how many there may be.
+  fileprivate static let share = RedisScript(
+    #"""
+    local seat, held, most = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[5])
+    if call('HEXISTS', workers, seat) == 0 then return -1 end
+    local turns, others = {}, 0
+    local function want(number, wanted, needed)
+      turns[#turns + 1] = {number = tonumber(number), left = tonumber(wanted), needed = needed}
+    end
+    local all = call('HGETALL', connections)
+    for index = 1, #all, 2 do
+      if all[index] ~= seat then
+        local has, wanted, needed = string.match(all[index + 1], '^(%d+) (%d+) (%d)$')
+        want(all[index], wanted, needed)
+        others = others + tonumber(has)
+      end
+    end
+    want(seat, ARGV[3], ARGV[4])
+    table.sort(turns, function(one, other)
+      if one.needed ~= other.needed then return one.needed > other.needed end
+      return one.number < other.number
+    end)
+    local share, left, is_moving = 0, most, true
+    while left > 0 and is_moving do
+      is_moving = false
+      for _, turn in ipairs(turns) do
+        if left > 0 and turn.left > 0 then
+          turn.left = turn.left - 1
+          left = left - 1
+          is_moving = true
+          if turn.number == tonumber(seat) then share = share + 1 end
+        end
+      end
+    end
+    share = math.min(share, math.max(0, most - others))
+    call('HSET', connections, seat, math.max(held, share) .. ' ' .. ARGV[3] .. ' ' .. ARGV[4])
+    return share
+    """#)
+}
+
+extension RedisQueue {
+  package func shareConnections(
+    _ seat: WorkerSeat, held: Int, wanted: Int, isNeeded: Bool, of most: Int
+  ) throws -> Int? {
+    let reply = try run(.share, app: seat.app) {
+      $0.add(seat.number)
+      $0.add(held)
+      $0.add(wanted)
+      $0.add(isNeeded ? 1 : 0)
+      $0.add(most)
+    }
+    guard let share = reply.number else { throw strange("share") }
+    return share < 0 ? nil : Int(share)
+  }
+}

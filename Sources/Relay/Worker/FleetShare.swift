@@ -1,0 +1,53 @@
+import Logging
+
+/// What a worker may have of the connections that all relays on a queue together may have for its app.
+/// It is asked for anew all the time, as a lease: whoever cannot ask gives its connections up before
+/// others take the worker for dead.
+struct FleetShare {
+  private let most: Int
+  private let wanted: Int
+  private let leaseMS: Int64
+  private(set) var count = 0
+  /// By the steady clock.
+  private var nextAsk: Int64 = 0
+  private var askedAt: Int64 = 0
+
+  /// nil: there is no limit.
+  init?(_ app: AppConfiguration, leaseMS: Int64, _ session: ServiceSession) {
+    guard app.limits.fleetConnections > 0 else { return nil }
+    most = app.limits.fleetConnections
+    wanted = app.limits.connections
+    self.leaseMS = leaseMS
+    session.limitConnections(to: 0)
+  }
+
+  /// The worker stands by: it claims nothing.
+  var isEmpty: Bool { count == 0 }
+
+  mutating func keep(
+    _ queue: any QueueEngine, _ seat: WorkerSeat, isNeeded: Bool, _ session: ServiceSession,
+    at now: Int64, _ log: Logger
+  ) throws {
+    if count > 0, now - askedAt > leaseMS / 2 {
+      log.warning("the share of the fleet's connections ends, because the queue was out of reach")
+      count = 0
+      session.limitConnections(to: 0)
+    }
+    guard now >= nextAsk else { return }
+    nextAsk = now + max(50, min(1000, leaseMS / 4))
+    let held = session.connectionCount
+    let share = try queue.shareConnections(
+      seat, held: held, wanted: wanted, isNeeded: isNeeded, of: most)
+    askedAt = now
+    let new = share ?? 0
+    if (new == 0) != (count == 0) {
+      log.notice(
+        new == 0
+          ? "stands by: others have the \(most) connections of the fleet"
+          : "has \(new) of the \(most) connections of the fleet")
+    }
+    count = new
+    // What is under way ends on the last connection, which counts until then.
+    session.limitConnections(to: share == 0 && isNeeded ? min(1, held) : new)
+  }
+}

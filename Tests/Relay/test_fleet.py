@@ -1,0 +1,156 @@
+"""What several relays on one queue keep together: a number of connections, and the order of a device."""
+
+import collections
+import pathlib
+import re
+import signal
+import threading
+
+import pytest
+
+from redis_queue import RedisQueue
+from relaying import Queue, identifier, pushes, token, wait_until
+
+
+@pytest.fixture(params=["SQLite", "Redis"])
+def shared(request, tmp_path):
+    """A queue of either engine."""
+    return RedisQueue(request.getfixturevalue("server")) if request.param == "Redis" else Queue(tmp_path / "queue.db")
+
+
+# ESTABLISHED, SYN_SENT and CLOSE_WAIT of /proc/net/tcp.
+STATES = {"01", "02", "08"}
+
+
+def connections(simulator):
+    """How many programs have to the simulator, as the kernel knows them."""
+    port, count = f":{simulator.ready['http2_port']:04X}", 0
+    for table in "tcp", "tcp6":
+        for line in pathlib.Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            count += fields[2].endswith(port) and fields[3] in STATES and fields[9] != "0"
+    return count
+
+
+class Watch:
+    """How many connections there are at most, until it is stopped."""
+
+    def __init__(self, simulator):
+        self.simulator, self.most, self.looks, self.ended = simulator, 0, 0, threading.Event()
+        self.thread = threading.Thread(target=self.watch)
+        self.thread.start()
+
+    def watch(self):
+        while not self.ended.wait(0.002):
+            self.most = max(self.most, connections(self.simulator))
+            self.looks += 1
+
+    def stop(self):
+        self.ended.set()
+        self.thread.join()
+        assert self.looks > 10
+        return self.most
+
+
+def test_a_fleet_keeps_to_its_connections(start, relay, shared):
+    # A few streams on each: every relay would like all the connections that it may have.
+    simulator = start(faults={"answer_delay_ms": [10, 30], "streams_max": 4})
+    limits = {"connections": 2, "fleet_connections": 3, "window": 100}
+    watch = Watch(simulator)
+    count = 1500
+    try:
+        shared.add(*({"id": identifier(n), "token": token(n)} for n in range(count)))
+        relays = [relay(simulator, queue=shared, name=f"relay-{n}", app={"limits": limits}).start() for n in range(4)]
+        for one in relays:
+            one.wait_ready()
+        wait_until(lambda: connections(simulator) == 3, "they do not use what they have")
+        # Each has one in the end, and the fourth has nothing to do until another one is gone.
+        def standing():
+            return [one for one in relays if one.metric("apns_relay_connection_share") == 0]
+
+        wait_until(lambda: len(standing()) == 1, "they do not share as they should")
+        wait_until(lambda: shared.outcomes_so_far() >= count // 10, "there are no outcomes")
+        fourth = standing()[0]
+        busy = next(one for one in relays if one is not fourth)
+        busy.kill()
+        shared.add(*({"id": identifier(n), "token": token(n)} for n in range(count, 2 * count)))
+        fourth.wait_said("has 1 of the 3 connections of the fleet")
+        wait_until(shared.is_empty, "the queue does not get empty")
+        for one in relays:
+            if one is not busy:
+                one.stop()
+    finally:
+        most = watch.stop()
+    assert most == 3
+    ends = collections.Counter(one[0] for one in shared.outcomes())
+    assert len(ends) == 2 * count and set(ends.values()) == {1} and shared.counts() == {"accepted": 2 * count}
+
+
+def test_one_that_cannot_ask_gives_its_connections_up(start, relay, server):
+    queue = RedisQueue(server)
+    simulator = start()
+    queue.add(*({"id": identifier(n), "token": token(n)} for n in range(20)))
+    one = relay(simulator, queue=queue, settings={"lease_s": 2}, app={"limits": {"fleet_connections": 1}}).start().wait_ready()
+    one.wait_done()
+    assert connections(simulator) == 1
+    server.kill()
+    one.wait_said("the share of the fleet's connections ends")
+    wait_until(lambda: connections(simulator) == 0, "the connection stays")
+    server.start()
+    queue.add({"id": "again", "token": token(1)})
+    one.wait_said("has 1 of the 1 connections of the fleet", times=2)
+    one.wait_done()
+    assert queue.counts() == {"accepted": 21}
+    one.stop()
+
+
+def test_one_that_was_stopped_gives_its_connections_up(start, relay, shared):
+    """Others take its share when its lease ends. When it goes on, it has none."""
+    simulator = start(faults={"answer_delay_ms": [5, 10]})
+    app = {"limits": {"fleet_connections": 1, "window": 10}}
+    first = relay(simulator, queue=shared, name="first", settings={"lease_s": 1}, app=app).start().wait_ready()
+    shared.add(*({"id": identifier(n), "token": token(n)} for n in range(100)))
+    first.wait_said("has 1 of the 1")
+    first.signal(signal.SIGSTOP)
+    second = relay(simulator, queue=shared, name="second", settings={"lease_s": 1}, app=app).start().wait_ready()
+    second.wait_said("has 1 of the 1")
+    wait_until(lambda: second.metric("apns_relay_connection_share") == 1, "it does not take over")
+    first.signal(signal.SIGCONT)
+    relays = first, second
+    wait_until(lambda: any(one.metric("apns_relay_connection_share") == 0 for one in relays), "both have a share")
+    wait_until(lambda: connections(simulator) == 1, "there are two connections")
+    shared.add(*({"id": identifier("late", n), "token": token(n)} for n in range(100)))
+    wait_until(shared.is_empty, "the queue does not get empty")
+    assert connections(simulator) == 1 and shared.counts() == {"accepted": 200}
+    for one in relays:
+        one.stop()
+
+
+def number_of(push):
+    return int(re.search(r'"alert":"(\d+)"', push["payload"] if isinstance(push["payload"], str) else str(push["payload"]))[1])
+
+
+@pytest.mark.parametrize("dies", [False, True], ids=["living", "killed"])
+def test_a_device_gets_its_notifications_in_their_order(start, relay, shared, dies):
+    """Two relays share the work, and answers come as they like: some are "later"."""
+    devices, each = 12, 25
+    simulator = start(faults={"answer_delay_ms": [0, 15], "bad_every": 60, "bad_reason": "ServiceUnavailable"})
+    app = {"order": "device", "limits": {"window": 40}, "later": {"within_s": 5}}
+    everything = [(n % devices, n // devices) for n in range(devices * each)]
+    shared.add(*({"id": identifier(*one), "token": token(one[0]), "payload": '{"aps":{"alert":"%d"}}' % one[1]} for one in everything))
+    relays = [relay(simulator, queue=shared, name=f"relay-{n}", app=app).start().wait_ready() for n in range(2)]
+    if dies:
+        wait_until(lambda: shared.outcomes_so_far() >= 60, "there are no outcomes")
+        relays[0].kill()
+    wait_until(shared.is_empty, "the queue does not get empty")
+    seen = collections.defaultdict(list)
+    for push in pushes(simulator):
+        seen[push["token"]].append(number_of(push))
+    for numbers in seen.values():
+        # What a killed one had sent comes again at its place.
+        without_repeats = [one for place, one in enumerate(numbers) if place == 0 or numbers[place - 1] != one]
+        assert without_repeats == list(range(each))
+        assert dies or len(numbers) == each
+    assert len(seen) == devices and shared.counts() == {"accepted": devices * each}
+    for one in relays[1 if dies else 0:]:
+        one.stop()
