@@ -13,10 +13,11 @@ import producer
 from judge import Fault, judged
 from line import Line
 from parties import Producer, Service, SmallDisk, end_in_order, start_again
+from redis_cluster import Cluster, ClusterQueue, slot
 from redis_queue import RedisQueue, Server
 from relaying import DEADLINE, Queue, Relay, wait_until
 
-SQLITE, EVERYSEC, ALWAYS = "SQLite", "Redis everysec", "Redis always"
+SQLITE, EVERYSEC, ALWAYS, CLUSTER = "SQLite", "Redis everysec", "Redis always", "Redis Cluster"
 LEASE = 1.5
 # Long enough that a fault finds notifications in flight.
 DELAY_MS = 20, 120
@@ -82,6 +83,10 @@ def rows():
         yield Row(engine, "service", "kill", repeats=1)
         yield Row(engine, "service", "stop")
         yield Row(engine, "service", "cut", repeats=1)
+    # A replica takes over, and what it had not received is gone.
+    yield Row(CLUSTER, "redis", "kill", repeats=2, goes_on=True, forgets=True)
+    yield Row(CLUSTER, "redis", "move")
+    yield Row(CLUSTER, "relay", "kill", repeats=1, is_delivery=True)
 
 
 @dataclasses.dataclass
@@ -119,7 +124,12 @@ class Scene:
         return line
 
     def _start_queue(self, place, stack):
-        self.server = None
+        self.server = self.cluster = None
+        if self.row.engine == CLUSTER:
+            self.cluster = Cluster(place, replicas=self.row.what == "kill" and self.row.who == "redis")
+            stack.callback(self.cluster.kill)
+            self.queue = ClusterQueue(self.cluster)
+            return
         if self.row.in_redis:
             self.server = Server(place, fsync="everysec" if self.row.engine == EVERYSEC else "always")
             stack.callback(self.server.kill)
@@ -179,12 +189,16 @@ class Scene:
         row, chance = self.row, self.chance
         self.victim = self.relays[0] if row.what != "kill" else chance.choice(self.relays)
         start = time.time()
-        {"kill": self._kill, "stop": self._stop, "cut": self._cut, "power": self._power, "full disk": self._fill}[row.what]()
+        {"kill": self._kill, "stop": self._stop, "cut": self._cut, "power": self._power, "full disk": self._fill, "move": self._move}[row.what]()
+        end = time.time()
         if row.who == "relay" and row.what == "kill":
             # It lived until now, and does not any more.
             start = self.killed
+        elif self.cluster and row.what == "kill":
+            # From then on its replica may give somebody what another one has.
+            end = self.killed
         self.faults.append(Fault(
-            start, time.time(), row.repeats, row.is_delivery, row.goes_on, row.forgets, row.who == "service" and row.what == "kill"))
+            start, end, row.repeats, row.is_delivery, row.goes_on, row.forgets, row.who == "service" and row.what == "kill"))
 
     def _wait(self):
         time.sleep(LONG + self.chance.random() if self.is_long else self.chance.uniform(*self.row.pause))
@@ -201,6 +215,8 @@ class Scene:
             self.victim.start()
         elif who == "service":
             self.service.kill_and_start()
+        elif self.cluster:
+            self._fail_over()
         else:
             self._kill_server(lambda: None)
 
@@ -222,6 +238,35 @@ class Scene:
         entries = confirmed - self.queue.ids()
         self.forgotten |= {one for one in self.wanted if one[0] in entries}
         self.forgotten |= read - {one[:2] for one in self.queue.outcomes()}
+
+    def _fail_over(self):
+        """The primary goes, at times after its replica was cut from it, and comes back as a replica."""
+        number = slot("{shop}")
+        victim = self.cluster.owner(number)
+        replica = self.cluster.replica(victim)
+        if self.chance.random() < 0.5:
+            replica.signal(signal.SIGSTOP)
+            victim.ask("CLIENT", "KILL", "TYPE", "replica")
+            time.sleep(self.chance.uniform(0.02, 0.3))
+        read = {one[:2] for one in self.queue.outcomes()}
+        victim.kill()
+        self.killed = time.time()
+        replica.signal(signal.SIGCONT)
+        wait_until(self.producer.is_away, "the producer does not notice")
+        confirmed = self.producer.confirmed()
+        wait_until(lambda: self.cluster.owner(number), "no replica takes over")
+        entries = confirmed - self.queue.ids()
+        self.forgotten |= {one for one in self.wanted if one[0] in entries}
+        self.forgotten |= read - {one[:2] for one in self.queue.outcomes()}
+        victim.start()
+        wait_until(lambda: "master_link_status:up" in victim.ask("INFO", "replication"), "it does not become a replica")
+
+    def _move(self):
+        """The app's slot, key by key, with pauses."""
+        number = slot("{shop}")
+        source = self.cluster.owner(number)
+        target = self.chance.choice([node for node in self.cluster.primaries if node is not source])
+        self.cluster.move(number, target, step=lambda: time.sleep(self.chance.random() * 0.02))
 
     def _power(self):
         def damage():

@@ -11,6 +11,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Simulator"))
 
+import redis_cluster  # noqa: E402
 import redis_queue  # noqa: E402
 from relaying import identifier, token  # noqa: E402
 
@@ -46,14 +47,15 @@ def add_to_file(database, batch):
 
 def main(queue, seed, count):
     chance, entries, done = random.Random(), plan(seed, count), 0
-    if queue.startswith("unix:"):
-        adding = redis_queue.Adding(queue)
+    in_redis = queue.startswith(("unix:", "cluster:"))
+    if in_redis:
+        adding = redis_cluster.ClusterAdding(queue) if queue.startswith("cluster:") else redis_queue.Adding(queue)
     else:
         database = sqlite3.connect(queue, timeout=60, isolation_level=None)
     while done < len(entries):
         batch = entries[done:done + chance.randint(1, 12)]
         try:
-            if queue.startswith("unix:"):
+            if in_redis:
                 adding.add(batch)
             else:
                 add_to_file(database, batch)

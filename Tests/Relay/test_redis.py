@@ -80,6 +80,17 @@ def test_redis_is_killed_and_nothing_is_lost_or_sent_twice(start, relay, queue, 
     one.stop()
 
 
+def test_an_idle_relay_is_ready_again_when_redis_is(start, relay, queue, server):
+    one = relay(start(), queue=queue).start().wait_ready()
+    wait_until(lambda: one.get("/readyz")[0] == 200, "the relay does not get ready")
+    server.kill()
+    one.wait_said("the queue: unix:")
+    assert one.get("/readyz")[0] == 503
+    server.start()
+    wait_until(lambda: one.get("/readyz")[0] == 200, "the relay does not get ready again")
+    one.stop()
+
+
 def test_entries_of_a_dead_relay_are_anothers_at_once(start, relay, queue):
     simulator = start(faults={"no_answer": 1})
     queue.add(*({"id": f"{n}", "token": token(n)} for n in range(20)))

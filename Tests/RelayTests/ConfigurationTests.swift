@@ -295,6 +295,16 @@ final class ConfigurationTests: XCTestCase {
         "is no address: a sign such as / or @ in a password is written as %2F or %40"
       ),
       ("redis+sentinel://a/shop/first", "the database is a number, such as 0"),
+      ("redis+cluster://a,b/3", "a cluster has only the database 0, and not 3"),
+      ("redis+cluster://a,b/shop", "the database is a number, such as 0"),
+      (
+        "redis+cluster://a/0/shop",
+        "must be redis+cluster://[user:password@]host:port,host:port"
+      ),
+      (
+        "rediss+cluster://a:0",
+        "is no address: a sign such as / or @ in a password is written as %2F or %40"
+      ),
     ] {
       assertFault(
         queue + "url: \(url)\n" + Self.least, "relay.yaml:3: queue.redis.url: \(said)")
@@ -321,6 +331,26 @@ final class ConfigurationTests: XCTestCase {
     assertFault(
       "queue:\n  file: q\n  redis:\n    url: redis://host\n" + Self.least,
       "relay.yaml:2: queue.file: is a queue of SQLite, and there is redis.url: give one")
+  }
+
+  func testAQueueInACluster() throws {
+    let text = "redis+cluster://relay:hunt%40er2@10.0.0.1,[::1]:7000,c:1/0"
+    let address = try RedisAddress(text)
+    XCTAssertEqual(
+      address.place,
+      .cluster([.host("10.0.0.1", port: 6379), .host("::1", port: 7000), .host("c", port: 1)]))
+    XCTAssertEqual(address.user, "relay")
+    XCTAssertEqual(address.password, "hunt@er2")
+    XCTAssertEqual(address.name, "redis+cluster://10.0.0.1:6379,[::1]:7000,c:1")
+    XCTAssertEqual(
+      RedisAddress.shown(text), "redis+cluster://relay:PASSWORD@10.0.0.1,[::1]:7000,c:1/0")
+    let secure = try RedisAddress("rediss+cluster://a,b")
+    XCTAssertEqual(secure.name, "rediss+cluster://a:6379,b:6379")
+    XCTAssertNotNil(secure.tls)
+    assertFault(
+      "queue:\n  redis:\n    url: redis+cluster://a\n"
+        + Self.least.replacingOccurrences(of: "shop:", with: "\"}shop\":"),
+      "relay.yaml:5: apps.}shop: begins with }, which a cluster of Redis does not keep together")
   }
 
   func testAQueueInARedisThatSentinelsKnow() throws {

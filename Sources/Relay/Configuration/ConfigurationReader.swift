@@ -101,6 +101,10 @@ package enum ConfigurationReader {
       guard let section = try apps.section(name) else {
         throw apps.fault(name, "has no topic and no credentials")
       }
+      // Its keys would have no tag in common.
+      if all.queue.redis.isCluster, name.hasPrefix("}") {
+        throw apps.fault(name, "begins with }, which a cluster of Redis does not keep together")
+      }
       all.apps.append(try app(name, section))
     }
     if all.apps.isEmpty { throw root.fault("apps", "is empty: a relay needs an app at least") }

@@ -33,7 +33,7 @@ package enum ConfigurationText {
     head(1, "redis")
     say(
       2, "url", quoted(all.queue.redis.url.map(RedisAddress.shown)),
-      "instead of file: redis://user:password@host:port/0, rediss://… or unix:/path")
+      "instead of file: redis://user:password@host:port/0, redis+cluster://…, unix:/path")
     say(
       2, "password_file", quoted(all.queue.redis.passwordFile), "its first line is the password")
     head(2, "tls")

@@ -43,3 +43,11 @@ extension RelayConfiguration.Queue {
     return address
   }
 }
+
+extension RelayConfiguration.Redis {
+  package var isCluster: Bool {
+    guard let url, let address = try? RedisAddress(url) else { return false }
+    if case .cluster = address.place { return true }
+    return false
+  }
+}

@@ -2,11 +2,13 @@ import Foundation
 
 /// Where a Redis is, and as whom to speak to it.
 package struct RedisAddress: Equatable, Sendable {
-  package enum Place: Equatable, Sendable {
+  package enum Place: Hashable, Sendable {
     case host(String, port: Int)
     case socket(String)
     /// Sentinels, which say where the primary of this name is.
     case sentinels([Place], primary: String)
+    /// Some nodes of a cluster, which say where the others are.
+    case cluster([Place])
 
     /// As it is written in an address.
     var name: String {
@@ -15,6 +17,7 @@ package struct RedisAddress: Equatable, Sendable {
       case .socket(let path): path
       case .sentinels(let places, let primary):
         "\(places.map(\.name).joined(separator: ","))/\(primary)"
+      case .cluster(let places): places.map(\.name).joined(separator: ",")
       }
     }
   }
@@ -23,7 +26,9 @@ package struct RedisAddress: Equatable, Sendable {
     package var description: String
   }
 
-  private enum Kind: String { case one = "", sentinel = "+sentinel" }
+  private enum Kind: String, CaseIterable {
+    case one = "", sentinel = "+sentinel", cluster = "+cluster"
+  }
 
   package var place: Place
   package var user: String?
@@ -41,9 +46,9 @@ package struct RedisAddress: Equatable, Sendable {
   }
 
   /// redis://[user:password@]host[:port][/database], unix:/path[?db=number], or
-  /// redis+sentinel://[user:password@]host[:port],host[:port]/primary[/database]. With rediss in
-  /// place of redis it is spoken to over TLS. What it throws does not repeat the text, because a
-  /// password may be in it.
+  /// redis+sentinel://[user:password@]host[:port],host[:port]/primary[/database], or
+  /// redis+cluster://[user:password@]host[:port],host[:port]. With rediss in place of redis it is
+  /// spoken to over TLS. What it throws does not repeat the text, because a password may be in it.
   package init(_ text: String) throws(Fault) {
     if text.hasPrefix("unix:") {
       try self.init(unix: text)
@@ -56,12 +61,13 @@ package struct RedisAddress: Equatable, Sendable {
     switch kind {
     case .one: try self.init(one: "redis://\(rest)")
     case .sentinel: try self.init(sentinels: rest)
+    case .cluster: try self.init(cluster: rest)
     }
     if isSecure { tls = RedisTLS() }
   }
 
   private static func scheme(of text: String) -> (Kind, isSecure: Bool, rest: Substring)? {
-    for kind in [Kind.one, .sentinel] {
+    for kind in Kind.allCases {
       for (start, isSecure) in [("redis", false), ("rediss", true)] {
         let scheme = start + kind.rawValue + "://"
         if text.hasPrefix(scheme) { return (kind, isSecure, text.dropFirst(scheme.count)) }
@@ -118,6 +124,23 @@ package struct RedisAddress: Equatable, Sendable {
     if parts.count == 3, !parts[2].isEmpty { database = try Self.database(parts[2]) }
   }
 
+  /// What is behind the scheme.
+  private init(cluster text: Substring) throws(Fault) {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count <= 2 else {
+      throw Fault(
+        description: "must be redis+cluster://[user:password@]host:port,host:port")
+    }
+    // Until they are read.
+    place = .cluster([])
+    place = .cluster(try places(parts[0], port: 6379))
+    guard parts.count == 2, !parts[1].isEmpty else { return }
+    let database = try Self.database(parts[1])
+    guard database == 0 else {
+      throw Fault(description: "a cluster has only the database 0, and not \(database)")
+    }
+  }
+
   /// Hosts with commas between; user and password before them are taken.
   private mutating func places(_ text: Substring, port preset: Int) throws(Fault) -> [Place] {
     var hosts = text
@@ -157,6 +180,7 @@ package struct RedisAddress: Equatable, Sendable {
     case .host: "\(scheme)://\(place.name)"
     case .socket: "unix:\(place.name)"
     case .sentinels: "\(scheme)+sentinel://\(place.name)"
+    case .cluster: "\(scheme)+cluster://\(place.name)"
     }
   }
 

@@ -22,6 +22,11 @@ struct RedisCommand {
   mutating func add(_ value: Int64) { add(String(value)) }
   mutating func add(_ value: Int) { add(String(value)) }
 
+  /// The word behind the command's name, which is its key in all that name one.
+  var key: String {
+    ends.count < 2 ? "" : String(decoding: bytes[ends[0]..<ends[1]], as: UTF8.self)
+  }
+
   /// Adds it as it is sent: how many words, and each with its length (RESP).
   func write(to out: inout [UInt8]) {
     // A length has seven digits at most; a word's head needs five bytes more.

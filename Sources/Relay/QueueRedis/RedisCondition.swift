@@ -4,9 +4,30 @@ struct RedisCondition {
 
   let warnings: [String]
 
+  /// Of each Redis that has keys.
   init(_ connections: RedisConnections) throws {
-    let name = connections.address.name
-    let lines = try connections.use(isRepeatable: true) { connection in
+    let nodes = try connections.nodes()
+    var warnings: [String] = []
+    var faults: [QueueFault] = []
+    for node in nodes {
+      do {
+        warnings += try Self.warnings(node, isCluster: connections.isCluster)
+      } catch let absence as RedisAbsence {
+        faults.append(absence.fault)
+      } catch let silence as RedisSilence {
+        faults.append(silence.fault)
+      } catch let refusal as RedisRefusal {
+        throw refusal.fault
+      }
+    }
+    // Of a cluster a node may be away, and another take its place.
+    if faults.count == nodes.count, let fault = faults.first { throw fault }
+    self.warnings = warnings + faults.map(\.description)
+  }
+
+  private static func warnings(_ node: RedisNode, isCluster: Bool) throws -> [String] {
+    let name = node.address.name
+    let lines = try node.use(isRepeatable: true) { connection in
       try ["server", "persistence", "memory"].map { part in
         // Who may not ask that gets no warnings.
         if case .bytes(let bytes) = try connection.ask(RedisCommand("INFO", part)) {
@@ -22,10 +43,13 @@ struct RedisCondition {
     }
     if let version = values["redis_version"] {
       let parts = version.split(separator: ".").map { Int($0) ?? 0 }
-      if parts.count > 1, (parts[0], parts[1]) < Self.oldest {
+      if parts.count > 1, (parts[0], parts[1]) < oldest {
         throw QueueFault(
           description: "\(name): this is Redis \(version), but the relay needs 6.2 or newer")
       }
+    }
+    if values["redis_mode"] == "cluster", !isCluster {
+      throw RedisConnections.fault(ofNode: name)
     }
     var warnings: [String] = []
     if values["aof_enabled"] == "0" {
@@ -40,6 +64,6 @@ struct RedisCondition {
         "\(name): maxmemory-policy is \(policy), so a full Redis may remove the queue; it has to "
           + "be noeviction")
     }
-    self.warnings = warnings
+    return warnings
   }
 }

@@ -1,8 +1,7 @@
 import COpenSSL
 import Foundation
-import Synchronization
 
-/// One connection to Redis. One thread at a time uses it: `RedisConnections` sees to that.
+/// One connection to Redis. One thread at a time uses it: `RedisNode` sees to that.
 ///
 /// hiredis reads the answers. Sockets and TLS are ours: so TLS needs nothing of the hiredis that is
 /// installed, and each question has one time at which it ends.
@@ -20,10 +19,12 @@ final class RedisConnection: @unchecked Sendable {
   private let name: String
   private let answerS: Int
   private static let clockMS: Int64 = 10_000
-  /// No clock shows more than the year 3000.
-  private static let lastSecond: Int64 = 32_503_680_000
+  /// Of the year 9999.
+  private static let lastSecond: Int64 = 253_402_300_799
   private var aheadMS: Int64 = 0
   private var nextLook: Int64 = 0
+  /// Each command is one that another node of the cluster sent here, for this once.
+  var isAsking = false
 
   convenience init(_ address: RedisAddress) throws {
     guard case .sentinels(let sentinels, let primary) = address.place else {
@@ -68,17 +69,20 @@ final class RedisConnection: @unchecked Sendable {
   /// OpenSSL writes without MSG_NOSIGNAL.
   private static let ignorePipes: Void = { _ = signal(SIGPIPE, SIG_IGN) }()
 
-  func introduce(_ address: RedisAddress) throws {
-    if let password = address.password {
-      var command = RedisCommand("AUTH")
-      if let user = address.user { command.add(user) }
-      command.add(password)
-      let reply = try ask(command)
-      out.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) }
-      if case .error(let words) = reply {
-        throw fault("it refuses user or password: \(words)")
-      }
+  func authenticate(_ address: RedisAddress) throws {
+    guard let password = address.password else { return }
+    var command = RedisCommand("AUTH")
+    if let user = address.user { command.add(user) }
+    command.add(password)
+    let reply = try ask(command)
+    out.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) }
+    if case .error(let words) = reply {
+      throw fault("it refuses user or password: \(words)")
     }
+  }
+
+  func introduce(_ address: RedisAddress) throws {
+    try authenticate(address)
     if address.database != 0 {
       _ = try demand(RedisCommand("SELECT", "\(address.database)"))
     }
@@ -92,7 +96,7 @@ final class RedisConnection: @unchecked Sendable {
     guard RelayClock.steady >= nextLook else { return aheadMS }
     let time = try demand(RedisCommand("TIME")).list.compactMap(\.number)
     // Whatever its clock shows, times are added and compared from here on.
-    guard time.count == 2, (0..<Self.lastSecond).contains(time[0]),
+    guard time.count == 2, (0...Self.lastSecond).contains(time[0]),
       (0..<1_000_000).contains(time[1])
     else { throw fault("it does not tell its time") }
     let difference = Double(time[0] * 1000 + time[1] / 1000 - RelayClock.now)
@@ -103,24 +107,31 @@ final class RedisConnection: @unchecked Sendable {
 
   func fault(_ words: String) -> QueueFault { QueueFault(description: "\(name): \(words)") }
 
+  private static let asking = RedisCommand("ASKING")
+
   /// Sends it and waits for the answer, which may be an error of Redis. It throws if there is none:
   /// then the connection is of no use any more, and nobody knows whether the command was done.
   func ask(_ command: RedisCommand) throws -> RedisReply {
     let until = RelayClock.steady + Int64(answerS) * 1000
     out.removeAll(keepingCapacity: out.capacity <= Self.keptBytes)
+    let isAsking = isAsking
+    if isAsking { Self.asking.write(to: &out) }
     command.write(to: &out)
     try send(until)
+    if isAsking { _ = try take(until) }
     return try take(until)
   }
 
   /// As above; an error of Redis is thrown.
   func demand(_ command: RedisCommand) throws -> RedisReply {
     let reply = try ask(command)
-    if case .error(let words) = reply { throw RedisRefusal(name: name, words: words) }
+    if case .error(let words) = reply { throw refusal(words) }
     return reply
   }
 
-  /// Sends all of them before it waits for the first answer.
+  func refusal(_ words: String) -> RedisRefusal { RedisRefusal(name: name, words: words) }
+
+  /// Sends all of them before it waits for the first answer. Never on a connection that `isAsking`.
   func ask(_ commands: [RedisCommand]) throws -> [RedisReply] {
     let until = RelayClock.steady + Int64(answerS) * 1000
     out.removeAll(keepingCapacity: out.capacity <= Self.keptBytes)
@@ -155,133 +166,8 @@ final class RedisConnection: @unchecked Sendable {
 
   private func silence(_ failure: RedisSocket.Failure) -> RedisSilence {
     switch failure {
-    case .late: RedisSilence(fault("no answer within \(answerS) s"))
+    case .late: RedisSilence(fault("no answer within \(answerS) s"), isLate: true)
     case .broken(let words): RedisSilence(fault("the connection is lost: \(words)"))
-    }
-  }
-}
-
-/// Redis answers that it does not do it. The connection goes on.
-struct RedisRefusal: Error, CustomStringConvertible {
-  var name: String
-  var words: String
-  var description: String { "\(name): \(words)" }
-}
-
-/// There is no answer.
-struct RedisSilence: Error, CustomStringConvertible {
-  var fault: QueueFault
-  var description: String { fault.description }
-
-  init(_ fault: QueueFault) { self.fault = fault }
-}
-
-/// The connections of a queue: as many as there are threads that ask at the same time.
-final class RedisConnections: Sendable {
-  private struct State {
-    var idle: [RedisConnection] = []
-    /// No connection is tried before this, by the steady clock.
-    var notBefore: Int64 = 0
-    var pauseMS: Int64 = 0
-    var lastFault: QueueFault?
-    var wasLost = false
-    var losses = 0
-  }
-
-  private static let firstPauseMS: Int64 = 100
-  private static let longestPauseMS: Int64 = 3000
-
-  let address: RedisAddress
-  private let state = Mutex(State())
-
-  init(_ address: RedisAddress) { self.address = address }
-
-  /// Acts on a connection that nobody else uses meanwhile. One that was lost while it was idle is
-  /// found by that: `act` may be called a second time, on a new connection, if `isRepeatable`.
-  func use<Value>(isRepeatable: Bool, _ act: (RedisConnection) throws -> Value) throws -> Value {
-    if let connection = takeIdle() {
-      do {
-        return try run(act, on: connection)
-      } catch let silence as RedisSilence {
-        // The others have been idle for as long.
-        drop()
-        guard isRepeatable else { throw silence.fault }
-      }
-    }
-    do {
-      return try run(act, on: try connect())
-    } catch let silence as RedisSilence {
-      drop()
-      throw silence.fault
-    }
-  }
-
-  private func run<Value>(
-    _ act: (RedisConnection) throws -> Value, on connection: RedisConnection
-  ) throws -> Value {
-    do {
-      let value = try act(connection)
-      putBack(connection)
-      return value
-    } catch let silence as RedisSilence {
-      throw silence
-    } catch {
-      if let refusal = error as? RedisRefusal, refusal.words.hasPrefix("READONLY") {
-        // It was the first of its replicas, and another is now: the address may lead there.
-        drop()
-      } else {
-        putBack(connection)
-      }
-      throw (error as? RedisRefusal).map { QueueFault(description: $0.description) } ?? error
-    }
-  }
-
-  private func takeIdle() -> RedisConnection? {
-    state.withLock { $0.idle.popLast() }
-  }
-
-  private func putBack(_ connection: RedisConnection) {
-    state.withLock { $0.idle.append(connection) }
-  }
-
-  private func drop() {
-    state.withLock {
-      $0.idle = []
-      $0.wasLost = true
-      $0.losses += 1
-    }
-  }
-
-  /// How often a connection was lost, and perhaps with it what Redis had in memory only.
-  var losses: Int { state.withLock { $0.losses } }
-
-  /// Whether Redis was out of reach since this was asked last.
-  func takeLoss() -> Bool {
-    state.withLock { state in
-      defer { state.wasLost = false }
-      return state.wasLost
-    }
-  }
-
-  /// After a failure there is a pause, in which nobody waits: each gets the last fault at once.
-  private func connect() throws -> RedisConnection {
-    let now = RelayClock.steady
-    if let fault = state.withLock({ $0.notBefore > now ? $0.lastFault : nil }) { throw fault }
-    do {
-      let connection = try RedisConnection(address)
-      state.withLock { $0.pauseMS = 0 }
-      return connection
-    } catch {
-      let fault =
-        (error as? QueueFault) ?? (error as? RedisSilence)?.fault
-        ?? QueueFault(description: "\(error)")
-      state.withLock {
-        $0.wasLost = true
-        $0.pauseMS = min(Self.longestPauseMS, max(Self.firstPauseMS, 2 * $0.pauseMS))
-        $0.notBefore = RelayClock.steady + $0.pauseMS
-        $0.lastFault = fault
-      }
-      throw fault
     }
   }
 }

@@ -29,22 +29,24 @@ extension RedisQueue {
     while true {
       if let token = try storedToken(place, oldest, now) { return token }
       let mark = UUID().uuidString
-      if try demand(RedisCommand("SET", lock, mark, "NX", "PX", "\(makingMS)")).text == "OK" {
+      if try demand(RedisCommand("SET", lock, mark, "NX", "PX", "\(makingMS)"), of: place).text
+        == "OK"
+      {
         do {
           // Another may have made it between the look and the lock.
           if let token = try storedToken(place, oldest, now) {
-            _ = try demand(RedisCommand("EVAL", Self.release, "1", lock, mark))
+            _ = try demand(RedisCommand("EVAL", Self.release, "1", lock, mark), of: place)
             return token
           }
           let token = try make()
           let reply = try demand(
             RedisCommand(
               "EVAL", Self.store, "2", place, lock, mark, token.text,
-              "\(try shared(token.made))",
-              "\(Self.keptMS)"))
+              "\(token.made + (try ahead(place)))",
+              "\(Self.keptMS)"), of: place)
           if reply.number == 1 { return token }
         } catch {
-          _ = try? demand(RedisCommand("EVAL", Self.release, "1", lock, mark))
+          _ = try? demand(RedisCommand("EVAL", Self.release, "1", lock, mark), of: place)
           throw error
         }
       } else {
@@ -59,17 +61,21 @@ extension RedisQueue {
   }
 
   private func storedToken(_ place: String, _ oldest: Int64, _ now: Int64) throws -> SharedToken? {
-    let values = try demand(RedisCommand("HMGET", place, "token", "made")).list
+    let values = try demand(RedisCommand("HMGET", place, "token", "made"), of: place).list
     guard values.count == 2, let text = values[0].text, let time = values[1].number,
       (0...1 << 53).contains(time)
     else { return nil }
-    let made = time - (try shared(0))
+    let made = time - (try ahead(place))
     // One from the future is not to be trusted: the clock was set back.
     guard made > oldest, made <= now + Self.toleranceMS else { return nil }
     return SharedToken(text: text, made: made)
   }
 
-  private func demand(_ command: RedisCommand) throws -> RedisReply {
-    try connections.use(isRepeatable: true) { try $0.demand(command) }
+  private func demand(_ command: RedisCommand, of place: String) throws -> RedisReply {
+    try connections.use(place, isRepeatable: true) { try $0.demand(command) }
+  }
+
+  private func ahead(_ place: String) throws -> Int64 {
+    try connections.use(place, isRepeatable: true) { try $0.ahead() }
   }
 }

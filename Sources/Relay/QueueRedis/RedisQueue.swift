@@ -17,19 +17,25 @@ package final class RedisQueue: QueueEngine {
     var numbers: Int64 = 0
     /// Workers that may have been given entries by an answer that was lost.
     var doubtful: Set<WorkerSeat> = []
-    /// How many losses of connections there were when Redis and worker last agreed on what it has. A
-    /// Redis that was killed may give back to a worker what that had finished.
+    /// `RedisConnections.losses` when Redis and worker last agreed on what it has. A Redis that was
+    /// killed may give back to a worker what that had finished.
     var losses: [WorkerSeat: Int] = [:]
   }
 
-  static let apps = "apns:apps"
   private static let mostAttempts = 100
+
+  /// Since when an app's Redis can be reached again.
+  struct Return {
+    /// `RedisConnections.outages` by then.
+    var outages = 0
+    var since: Int64?
+  }
 
   let connections: RedisConnections
   package let warnings: [String]
   private let seats = Mutex(Seats())
-  /// Since when Redis can be reached again; nil: all the time.
-  private let backSince = Mutex<Int64?>(nil)
+  private let returns = Mutex<[String: Return]>([:])
+  let apps = Mutex(KnownApps())
 
   package init(_ address: RedisAddress) throws {
     let connections = RedisConnections(address)
@@ -42,6 +48,9 @@ package final class RedisQueue: QueueEngine {
   static func keys(_ app: String) -> [String] {
     RedisScript.keys.map { "apns:{\(app)}:\($0)" }
   }
+
+  /// One for all keys of an app: they are on the same Redis.
+  static func key(_ app: String) -> String { "apns:{\(app)}:in" }
 
   /// `arguments` are the command's words behind the keys.
   func run(
@@ -56,31 +65,22 @@ package final class RedisQueue: QueueEngine {
       return command
     }
     let byHash = command("EVALSHA", script.hash)
-    return try connections.use(isRepeatable: isRepeatable) { connection in
+    return try connections.use(Self.key(app), isRepeatable: isRepeatable) { connection in
       let reply = try connection.ask(byHash)
       guard case .error(let words) = reply else { return reply }
-      guard words.hasPrefix("NOSCRIPT") else {
-        throw RedisRefusal(name: connections.address.name, words: words)
-      }
+      guard words.hasPrefix("NOSCRIPT") else { throw connection.refusal(words) }
       return try connection.demand(command("EVAL", script.text))
     }
   }
 
-  /// The clock of Redis is the same for all relays: each counts by it, as far as it differs by a
-  /// second or more.
-  func shared(_ time: Int64) throws -> Int64 {
-    try connections.use(isRepeatable: true) { time + (try $0.ahead()) }
+  /// The clock of an app's Redis is the same for all relays: each counts by it, as far as it differs
+  /// by a second or more.
+  func shared(_ time: Int64, _ app: String) throws -> Int64 {
+    try connections.use(Self.key(app), isRepeatable: true) { time + (try $0.ahead()) }
   }
 
   func ask(_ commands: [RedisCommand]) throws -> [RedisReply] {
-    try connections.use(isRepeatable: true) { connection in
-      try connection.ask(commands).map { reply in
-        if case .error(let words) = reply {
-          throw RedisRefusal(name: connections.address.name, words: words)
-        }
-        return reply
-      }
-    }
+    try connections.each(commands).map { try $0.get() }
   }
 
   /// A score of a sorted set as a whole number; nil: it is none, such as inf, which any program may
@@ -89,24 +89,20 @@ package final class RedisQueue: QueueEngine {
     Double(score).flatMap { abs($0) <= 0x1p53 ? Int64($0) : nil }
   }
 
-  func knownApps() throws -> [String] {
-    try ask([RedisCommand("SMEMBERS", Self.apps)])[0].list.compactMap(\.text).sorted()
-  }
-
   // MARK: Workers
 
   package func join(app: String, named name: String, at now: Int64) throws -> WorkerSeat {
-    _ = try ask([RedisCommand("SADD", Self.apps, app)])
-    let said = "\(try shared(now)) \(ProcessMark.own) \(name)"
+    try remember(app)
+    let said = "\(try shared(now, app)) \(ProcessMark.own) \(name)"
     let reply = try run(.join, app: app) { $0.add(said) }
     guard let number = reply.number else { throw strange("join") }
     let seat = WorkerSeat(number: number, app: app)
-    seats.withLock { $0.losses[seat] = connections.losses }
+    seats.withLock { $0.losses[seat] = connections.losses(of: Self.key(app)) }
     return seat
   }
 
   package func renew(_ seat: WorkerSeat, at now: Int64) throws -> Bool {
-    let time = try shared(now)
+    let time = try shared(now, seat.app)
     let reply = try run(.renew, app: seat.app) {
       $0.add(seat.number)
       $0.add(time)
@@ -134,28 +130,47 @@ package final class RedisQueue: QueueEngine {
   }
 
   package func reclaim(silentSince: Int64, at now: Int64) throws -> Int {
-    var limit = try shared(silentSince)
-    if connections.takeLoss() { backSince.withLock { $0 = now } }
-    // While Redis could not be reached everybody was silent: the living need their time to say so.
-    if let since = backSince.withLock({ $0 }), silentSince < since, since <= now {
-      limit = .min
-    }
-    let apps = try knownApps()
-    guard !apps.isEmpty else { return 0 }
-    let replies = try ask(apps.map { RedisCommand("HGETALL", "apns:{\($0)}:workers") })
-    var count = 0
+    let apps = try knownApps().filter { !connections.isAway(Self.key($0)) }
+    let replies = connections.each(apps.map { RedisCommand("HGETALL", "apns:{\($0)}:workers") })
+    var (count, fault): (Int, (any Error)?) = (0, nil)
+    var heard = 0
     for (app, reply) in zip(apps, replies) {
-      for (number, said) in reply.pairs {
-        let parts = said.split(separator: " ", maxSplits: 2)
-        guard parts.count == 3, let number = Int64(number), let heard = Int64(parts[0])
-        else { continue }
-        let isDead = ProcessMark.isDead(String(parts[1]))
-        guard isDead || heard < limit else { continue }
-        count += try release(
-          WorkerSeat(number: number, app: app), saidLast: said,
-          "\(TimeText.of(now)) worker \(number) (\(parts[2])) "
-            + "\(isDead ? "died" : "fell silent") with it")
+      do {
+        count += try reclaim(app, reply.get().pairs, silentSince, now)
+        heard += 1
+      } catch {
+        fault = error
       }
+    }
+    // Of a cluster some may be out of reach, which their own workers say.
+    if heard == 0, let fault { throw fault }
+    return count
+  }
+
+  private func reclaim(
+    _ app: String, _ workers: [(name: String, value: String)], _ silentSince: Int64, _ now: Int64
+  ) throws -> Int {
+    var limit = try shared(silentSince, app)
+    let outages = connections.outages(of: Self.key(app))
+    let backSince = returns.withLock { returns in
+      if returns[app, default: Return()].outages != outages {
+        returns[app] = Return(outages: outages, since: now)
+      }
+      return returns[app]?.since
+    }
+    // While Redis could not be reached everybody was silent: the living need their time to say so.
+    if let backSince, silentSince < backSince, backSince <= now { limit = .min }
+    var count = 0
+    for (number, said) in workers {
+      let parts = said.split(separator: " ", maxSplits: 2)
+      guard parts.count == 3, let number = Int64(number), let heard = Int64(parts[0])
+      else { continue }
+      let isDead = ProcessMark.isDead(String(parts[1]))
+      guard isDead || heard < limit else { continue }
+      count += try release(
+        WorkerSeat(number: number, app: app), saidLast: said,
+        "\(TimeText.of(now)) worker \(number) (\(parts[2])) "
+          + "\(isDead ? "died" : "fell silent") with it")
     }
     return count
   }
@@ -176,12 +191,12 @@ package final class RedisQueue: QueueEngine {
     _ seat: WorkerSeat, room: Int, inOrder: Bool, at now: Int64
   ) throws -> [Entry] {
     guard room > 0 else { return [] }
-    let losses = connections.losses
+    let losses = connections.losses(of: Self.key(seat.app))
     if seats.withLock({ $0.doubtful.contains(seat) || $0.losses[seat, default: 0] != losses }) {
       try reconcile(seat)
       seats.withLock { $0.losses[seat] = losses }
     }
-    let time = try shared(now)
+    let time = try shared(now, seat.app)
     var (places, entries) = ([StreamPlace](), [Entry]())
     do {
       // Not repeated by itself: nobody knows whether the first one gave the worker something.
@@ -261,7 +276,7 @@ package final class RedisQueue: QueueEngine {
     if let fault = entries.lazy.compactMap(\.fault).first { throw fault }
     var count = 0
     for (app, entries) in Dictionary(grouping: entries, by: \.app) {
-      _ = try ask([RedisCommand("SADD", Self.apps, app)])
+      try remember(app)
       let reply = try run(.enqueue, app: app) {
         for entry in entries { RedisEntry.add(entry, to: &$0) }
       }
@@ -301,7 +316,7 @@ package final class RedisQueue: QueueEngine {
   // MARK: Outcomes
 
   package func record(_ verdicts: [Verdict], by seat: WorkerSeat, at now: Int64) throws {
-    let ahead = try shared(0)
+    let ahead = try shared(0, seat.app)
     var rest = verdicts
     var known: [RecordedBatch.Known] = seats.withLock { seats in
       let held = seats.held[seat] ?? [:]
@@ -349,7 +364,7 @@ package final class RedisQueue: QueueEngine {
 
   package func trim(before: Int64) throws -> Int {
     var total = 0
-    for app in try knownApps() {
+    for app in try knownApps() where !connections.isAway(Self.key(app)) {
       var from = "-"
       while true {
         // A part at a time: others want to be served meanwhile.
@@ -371,9 +386,9 @@ package final class RedisQueue: QueueEngine {
   // MARK: The rest
 
   package func depths(at now: Int64) throws -> [String: QueueDepth] {
-    let time = try shared(now)
     var all: [String: QueueDepth] = [:]
-    for app in try knownApps() {
+    for app in try knownApps() where !connections.isAway(Self.key(app)) {
+      let time = try shared(now, app)
       let reply = try run(.depths, app: app) { $0.add(time) }.list
       guard reply.count == 5 else { throw strange("depths") }
       var depth = QueueDepth()
@@ -391,7 +406,7 @@ package final class RedisQueue: QueueEngine {
 
   package func check() throws {
     // A write that leaves nothing behind.
-    _ = try ask([RedisCommand("SET", "apns:check", "1", "PX", "1")])
+    _ = try ask(connections.keys("apns:check").map { RedisCommand("SET", $0, "1", "PX", "1") })
   }
 
   func strange(_ what: String) -> QueueFault {

@@ -54,7 +54,8 @@ extension RedisQueue {
   }
 
   package func forgetRefused(before: Int64) throws -> Int {
-    let commands = try knownApps().map {
+    let apps = try knownApps().filter { !connections.isAway(Self.key($0)) }
+    let commands = apps.map {
       RedisCommand("ZREMRANGEBYSCORE", key("bad", $0), "-inf", "(\(before * Self.perMS)")
     }
     return try ask(commands).reduce(0) { $0 + ($1.count ?? 0) }

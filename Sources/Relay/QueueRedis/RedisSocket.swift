@@ -29,7 +29,7 @@ final class RedisSocket {
       // From here on deinit closes what is open.
       guard let tls else { break }
       try shake(hands: tls, host, until: until)
-    case .sentinels: throw .broken("it is no single place")
+    case .sentinels, .cluster: throw .broken("it is no single place")
     }
     // TLS reads until a record is whole: there nothing may wait within it.
     if ssl == nil { waitWithinCalls() }

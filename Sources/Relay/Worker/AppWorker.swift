@@ -52,7 +52,11 @@ package final class AppWorker: @unchecked Sendable {
   private var share: FleetShare?
   private var nextFigures: Int64 = 0
   private var recordAfter: Int64 = 0
-  private var saidTrouble: String?
+  private var saidTroubles: Set<String> = []
+  private var troubleCause: TroubleCause?
+
+  /// What failed last. Where nothing is pushed it is over when that works again.
+  private enum TroubleCause { case claiming, staying, other }
 
   /// So many outcomes, or so many milliseconds, make a transaction; or half of what is in hand,
   /// so that a small window does not wait for the clock.
@@ -195,8 +199,9 @@ package final class AppWorker: @unchecked Sendable {
       // Each is moved and not copied, which would count references of all its texts.
       entries.reverse()
       while let entry = entries.popLast() { take(entry) }
+      heal(.claiming)
     } catch {
-      trouble("the queue: \(error)")
+      trouble("the queue: \(error)", .claiming)
       nextClaim = now + 1000
     }
   }
@@ -273,7 +278,7 @@ package final class AppWorker: @unchecked Sendable {
         trouble("the service refuses the provider: \(answer.reason)")
       } else if answer.httpStatus > 0, recordAfter == 0 {
         figures.trouble = nil
-        saidTrouble = nil
+        saidTroubles.removeAll()
       }
     }
   }
@@ -313,6 +318,7 @@ package final class AppWorker: @unchecked Sendable {
     if recordAfter > 0 {
       recordAfter = 0
       figures.trouble = nil
+      saidTroubles.removeAll()
       log.notice("outcomes are recorded again")
     }
     for (held, verdict) in zip(changed, verdicts) {
@@ -370,8 +376,9 @@ package final class AppWorker: @unchecked Sendable {
         figures.reclaimed += count
         log.notice("\(count) entries taken from workers that are gone")
       }
+      heal(.staying)
     } catch {
-      trouble("the queue: \(error)")
+      trouble("the queue: \(error)", .staying)
     }
   }
 
@@ -418,12 +425,20 @@ package final class AppWorker: @unchecked Sendable {
   }
 
   /// Says it once.
-  private func trouble(_ words: String) {
+  /// Says it once, until it is over.
+  private func trouble(_ words: String, _ cause: TroubleCause = .other) {
     figures.trouble = words
+    troubleCause = cause
     nextFigures = 0
-    guard saidTrouble != words else { return }
-    saidTrouble = words
-    log.warning("\(words)")
+    if saidTroubles.count > 100 { saidTroubles.removeAll() }
+    if saidTroubles.insert(words).inserted { log.warning("\(words)") }
+  }
+
+  private func heal(_ cause: TroubleCause) {
+    guard troubleCause == cause, figures.trouble != nil else { return }
+    figures.trouble = nil
+    nextFigures = 0
+    saidTroubles.removeAll()
   }
 
   private func show(_ now: Int64) {

@@ -1,0 +1,379 @@
+import Foundation
+import Synchronization
+
+/// The nodes of a cluster, and who has which slot. A command goes to the node that has its key, and
+/// follows it when it moves.
+final class RedisCluster: Sendable {
+  private struct State {
+    var owners = [RedisNode?](repeating: nil, count: RedisSlot.count)
+    var nodes: [RedisAddress.Place: RedisNode] = [:]
+    /// Those that have slots, in the map's order.
+    var primaries: [RedisNode] = []
+    /// The number of the last time that a slot went to another node, which may know less.
+    var moves: [Int: Int] = [:]
+    /// The number of the last time that a slot was out of reach although its node was not.
+    var outages: [Int: Int] = [:]
+    /// How many maps there were.
+    var version = 0
+    var isOld = true
+    /// No map is asked for before this, by the steady clock, if there is one.
+    var notBefore: Int64 = 0
+    var turn = 0
+  }
+
+  private struct Target {
+    var node: RedisNode
+    /// The map that says so.
+    var version: Int
+  }
+
+  private static let limitMS: Int64 = 10_000
+  private static let mostHops = 8
+  /// Slots move one after the other, and each is told by its own answer.
+  private static let betweenMovesMS: Int64 = 1000
+  private static let betweenFailuresMS: Int64 = 200
+  /// One that is away must not hold up the others' answer.
+  private static let mapAnswerS = 2
+  /// Places that only a redirect names, and no map.
+  private static let mostStrangers = 32
+
+  private let address: RedisAddress
+  private let seeds: [RedisAddress.Place]
+  private let losses = RedisLosses()
+  private let state = Mutex(State())
+  /// Taken by the one who asks for the map.
+  private let asking = NSLock()
+
+  init(_ address: RedisAddress, _ seeds: [RedisAddress.Place]) {
+    self.address = address
+    self.seeds = seeds
+  }
+
+  private func address(of place: RedisAddress.Place) -> RedisAddress {
+    var address = address
+    address.place = place
+    return address
+  }
+
+  // MARK: Commands
+
+  /// As `RedisNode.use`, on the node that has the key. `act` asks for keys of one slot only, and
+  /// throws it if it is refused: a node that has not the slot has done nothing.
+  func use<Value>(
+    _ key: String, isRepeatable: Bool, _ act: (RedisConnection) throws -> Value
+  ) throws -> Value {
+    let slot = RedisSlot.of(key)
+    let until = RelayClock.steady + Self.limitMS
+    // One that says nothing takes as long, and another may have its place then.
+    let limit = until + Self.limitMS
+    var (hops, pauseMS): (Int, Int64) = (0, 10)
+    var target = try owner(of: slot, of: key)
+    var isAsking = false
+    var absent: QueueFault?
+    while true {
+      do {
+        return try target.node.use(isRepeatable: isRepeatable, isAsking: isAsking, act)
+      } catch let refusal as RedisRefusal {
+        guard let redirect = RedisRedirect(refusal.words, from: Self.host(target.node)) else {
+          throw refusal.fault
+        }
+        switch redirect {
+        case .moved(let place):
+          target = try moved(slot, to: place, target, key)
+          isAsking = false
+        case .ask(let place):
+          target.node = node(at: place)
+          isAsking = true
+        case .again:
+          guard RelayClock.steady + pauseMS < until else {
+            noteOutage(slot)
+            throw refusal.fault
+          }
+          usleep(UInt32(pauseMS) * 1000)
+          pauseMS = min(200, 2 * pauseMS)
+          target = try owner(of: slot, of: key)
+          // The way to where it is moving counts anew.
+          (isAsking, hops) = (false, 0)
+          continue
+        case .away:
+          target = try other(than: target, slot, key) {
+            noteOutage(slot)
+            return refusal.fault
+          }
+          isAsking = false
+        }
+        hops += 1
+        guard hops <= Self.mostHops, RelayClock.steady < limit else {
+          noteOutage(slot)
+          throw absent
+            ?? QueueFault(
+              description: "\(address.name): the nodes send \(key) to each other: \(refusal)")
+        }
+      } catch let absence as RedisAbsence {
+        absent = absence.fault
+        target = try other(than: target, slot, key) { absence.fault }
+        (isAsking, hops) = (false, hops + 1)
+        guard hops <= Self.mostHops, RelayClock.steady < limit else { throw absence.fault }
+      } catch let silence as RedisSilence {
+        guard isRepeatable else {
+          state.withLock { $0.isOld = true }
+          throw silence.fault
+        }
+        target = try other(than: target, slot, key) { silence.fault }
+        (isAsking, hops) = (false, hops + 1)
+        guard hops <= Self.mostHops, RelayClock.steady < limit else { throw silence.fault }
+      }
+    }
+  }
+
+  /// Each command on the node of its key, those of a node at once.
+  func each(_ commands: [RedisCommand]) -> [Result<RedisReply, any Error>] {
+    var results = [Result<RedisReply, any Error>?](repeating: nil, count: commands.count)
+    var groups: [ObjectIdentifier: (node: RedisNode, indices: [Int])] = [:]
+    for (index, command) in commands.enumerated() {
+      guard let node = known(RedisSlot.of(command.key)) else { continue }
+      groups[ObjectIdentifier(node), default: (node, [])].indices.append(index)
+    }
+    for (node, indices) in groups.values where indices.count > 1 {
+      do {
+        let replies = try node.use(isRepeatable: true) { connection in
+          try connection.ask(indices.map { commands[$0] })
+        }
+        for (index, reply) in zip(indices, replies) {
+          if case .error = reply { continue }
+          results[index] = .success(reply)
+        }
+      } catch {
+        // One of them finds out who has the place of this node; if nobody has, nobody waits again.
+        let first = one(commands[indices[0]])
+        results[indices[0]] = first
+        guard case .failure = first else { continue }
+        for index in indices where known(RedisSlot.of(commands[index].key)) === node {
+          results[index] = first
+        }
+      }
+    }
+    // One by one follows what moved.
+    return commands.indices.map { results[$0] ?? one(commands[$0]) }
+  }
+
+  private func one(_ command: RedisCommand) -> Result<RedisReply, any Error> {
+    Result { try use(command.key, isRepeatable: true) { try $0.demand(command) } }
+  }
+
+  private static func host(_ node: RedisNode) -> String {
+    if case .host(let host, _) = node.address.place { host } else { "" }
+  }
+
+  // MARK: Who has a slot
+
+  private func known(_ slot: Int) -> RedisNode? { state.withLock { $0.owners[slot] } }
+
+  private func owner(of slot: Int, of key: String) throws -> Target {
+    let now = RelayClock.steady
+    let (found, version, isDue) = state.withLock {
+      ($0.owners[slot], $0.version, ($0.isOld || $0.owners[slot] == nil) && now >= $0.notBefore)
+    }
+    if !isDue, let found { return Target(node: found, version: version) }
+    do {
+      try askForMap(knowing: version, betweenMS: Self.betweenFailuresMS)
+    } catch {
+      // The old one may be right.
+      if found == nil { throw error }
+    }
+    let (owner, newVersion) = state.withLock { ($0.owners[slot], $0.version) }
+    guard let owner else {
+      noteOutage(slot)
+      throw QueueFault(
+        description: "\(address.name): no node has the slot \(slot), to which \(key) belongs")
+    }
+    return Target(node: owner, version: newVersion)
+  }
+
+  /// Takes over what an answer says, and asks that node for the rest of what moved.
+  private func moved(
+    _ slot: Int, to place: RedisAddress.Place, _ from: Target, _ key: String
+  ) throws -> Target {
+    let node = node(at: place)
+    let isDue = state.withLock { state in
+      // Somebody has got a map meanwhile, which may be newer than this answer.
+      guard state.version == from.version || state.owners[slot] === from.node else { return false }
+      set(slot, node, &state)
+      state.isOld = true
+      return RelayClock.steady >= state.notBefore
+    }
+    if isDue {
+      try? askForMap(
+        knowing: from.version, first: place, avoiding: from.node, betweenMS: Self.betweenMovesMS)
+    }
+    return try owner(of: slot, of: key)
+  }
+
+  /// The one that has the slot by now, if the others say so; otherwise it throws `fault`.
+  private func other(
+    than target: Target, _ slot: Int, _ key: String, fault: () -> QueueFault
+  ) throws -> Target {
+    state.withLock { $0.isOld = true }
+    try? askForMap(
+      knowing: target.version, avoiding: target.node, betweenMS: Self.betweenFailuresMS)
+    let (owner, version) = state.withLock { ($0.owners[slot], $0.version) }
+    guard let owner, owner !== target.node else { throw fault() }
+    return Target(node: owner, version: version)
+  }
+
+  private func node(at place: RedisAddress.Place) -> RedisNode {
+    state.withLock { state in
+      if let node = state.nodes[place] { return node }
+      if state.nodes.count >= state.primaries.count + Self.mostStrangers {
+        state.nodes = state.nodes.filter { one in state.primaries.contains { $0 === one.value } }
+      }
+      return node(at: place, &state)
+    }
+  }
+
+  private func node(at place: RedisAddress.Place, _ state: inout State) -> RedisNode {
+    if let node = state.nodes[place] { return node }
+    let node = RedisNode(address(of: place), losses, hasOthers: true)
+    state.nodes[place] = node
+    return node
+  }
+
+  private func set(_ slot: Int, _ node: RedisNode?, _ state: inout State) {
+    if let before = state.owners[slot], before !== node { state.moves[slot] = losses.next() }
+    state.owners[slot] = node
+  }
+
+  // MARK: The map
+
+  /// Gets a map, unless somebody has got one since `version`. Throws if nobody has one to give.
+  private func askForMap(
+    knowing version: Int, first: RedisAddress.Place? = nil, avoiding: RedisNode? = nil,
+    betweenMS: Int64
+  ) throws {
+    asking.lock()
+    defer { asking.unlock() }
+    let now = RelayClock.steady
+    let places: [RedisAddress.Place]? = state.withLock { state in
+      guard state.version == version, state.version == 0 || now >= state.notBefore else {
+        return nil
+      }
+      // Not always the same one: it may be one that the others have left.
+      state.turn += 1
+      return order(state, first, avoiding)
+    }
+    guard let places else { return }
+    defer { state.withLock { $0.notBefore = RelayClock.steady + betweenMS } }
+    var best: RedisSlotMap?
+    var faults: [String] = []
+    for place in places where RelayClock.steady < now + Self.limitMS {
+      do {
+        let map = try map(from: place)
+        if map.covered > best?.covered ?? 0 { best = map }
+        if map.covered == RedisSlot.count { break }
+        if map.covered == 0 { faults.append("\(place.name): it has no slots") }
+      } catch {
+        if let refusal = error as? RedisRefusal, refusal.words.contains("cluster support disabled")
+        {
+          throw QueueFault(
+            description: "\(refusal.name): it is no node of a cluster, and needs redis:// in "
+              + "place of redis+cluster://")
+        }
+        faults.append("\(error)")
+      }
+    }
+    guard let best else {
+      throw QueueFault(
+        description: "\(address.name): no node says who has what: "
+          + faults.prefix(4).joined(separator: "; "))
+    }
+    take(best)
+  }
+
+  private func order(
+    _ state: State, _ first: RedisAddress.Place?, _ avoided: RedisNode?
+  ) -> [RedisAddress.Place] {
+    var good: [RedisAddress.Place] = []
+    var bad: [RedisAddress.Place] = []
+    for index in state.primaries.indices {
+      let node = state.primaries[(index + state.turn) % state.primaries.count]
+      if node === avoided || node.isAway {
+        bad.append(node.address.place)
+      } else {
+        good.append(node.address.place)
+      }
+    }
+    var seen: Set<RedisAddress.Place> = []
+    return ((first.map { [$0] } ?? []) + good + seeds + bad).filter { seen.insert($0).inserted }
+  }
+
+  /// On a connection of its own: the others may wait for a node that says nothing.
+  private func map(from place: RedisAddress.Place) throws -> RedisSlotMap {
+    guard case .host(let host, _) = place else { throw RedisSlotMap.Fault(description: "no host") }
+    let address = address(of: place)
+    let connection = try RedisConnection(
+      to: place, address.tls, named: address.name, answerS: Self.mapAnswerS)
+    try connection.authenticate(address)
+    let reply = try connection.demand(RedisCommand("CLUSTER", "SLOTS"))
+    do {
+      return try RedisSlotMap(reply, from: host)
+    } catch {
+      throw connection.fault("it tells \(error)")
+    }
+  }
+
+  private func take(_ map: RedisSlotMap) {
+    state.withLock { state in
+      let nodes = map.places.map { node(at: $0, &state) }
+      for (slot, index) in map.owners.enumerated() {
+        set(slot, index < 0 ? nil : nodes[index], &state)
+      }
+      state.primaries = nodes
+      state.nodes = Dictionary(uniqueKeysWithValues: zip(map.places, nodes))
+      state.version += 1
+      state.isOld = false
+    }
+  }
+
+  /// All that have slots.
+  func primaries() throws -> [RedisNode] {
+    let (version, isThere) = state.withLock { ($0.version, !$0.primaries.isEmpty) }
+    if !isThere { try askForMap(knowing: version, betweenMS: Self.betweenFailuresMS) }
+    return state.withLock { $0.primaries }
+  }
+
+  /// For each that has slots a key of one of them: `start`, and a tag behind it.
+  func keys(_ start: String) throws -> [String] {
+    var left = Set(try primaries().map { ObjectIdentifier($0) })
+    let owners = state.withLock { $0.owners }
+    var keys: [String] = []
+    // One with few slots is found late.
+    for number in 0..<(4 * RedisSlot.count) where !left.isEmpty {
+      let key = "\(start){\(number)}"
+      guard let node = owners[RedisSlot.of(key)], left.remove(ObjectIdentifier(node)) != nil
+      else { continue }
+      keys.append(key)
+    }
+    return keys
+  }
+
+  // MARK: What was lost
+
+  private func noteOutage(_ slot: Int) {
+    let number = losses.next()
+    state.withLock { $0.outages[slot] = number }
+  }
+
+  func loss(of key: String) -> Int {
+    let slot = RedisSlot.of(key)
+    return state.withLock { max($0.owners[slot]?.loss ?? 0, $0.moves[slot] ?? 0) }
+  }
+
+  func outage(of key: String) -> Int {
+    let slot = RedisSlot.of(key)
+    return state.withLock {
+      max($0.owners[slot]?.outage ?? 0, $0.moves[slot] ?? 0, $0.outages[slot] ?? 0)
+    }
+  }
+
+  func isAway(_ key: String) -> Bool { known(RedisSlot.of(key))?.isAway ?? false }
+}

@@ -1,0 +1,63 @@
+/// Which node of a cluster has which slots, as one of them says it.
+struct RedisSlotMap {
+  struct Fault: Error, CustomStringConvertible { var description: String }
+
+  /// By slot, an index of `places`; -1: nobody has it.
+  private(set) var owners = [Int](repeating: -1, count: RedisSlot.count)
+  private(set) var places: [RedisAddress.Place] = []
+  /// How many slots have an owner.
+  private(set) var covered = 0
+
+  /// The answer to CLUSTER SLOTS. `host`: whom it came from, which is meant where no host is named.
+  init(_ reply: RedisReply, from host: String) throws(Fault) {
+    guard case .list(let ranges) = reply, ranges.count <= RedisSlot.count else {
+      throw Fault(description: "no map of a cluster")
+    }
+    var indices: [RedisAddress.Place: Int] = [:]
+    for range in ranges {
+      let parts = range.list
+      guard parts.count >= 3, let start = parts[0].number, let end = parts[1].number,
+        0 <= start, start <= end, end < Int64(RedisSlot.count)
+      else { throw Fault(description: "slots that there are not") }
+      guard let place = Self.place(parts[2].list, host) else {
+        throw Fault(description: "no place of the slots from \(start) on")
+      }
+      let index = indices[place] ?? places.count
+      if index == places.count {
+        indices[place] = index
+        places.append(place)
+      }
+      for slot in Int(start)...Int(end) {
+        guard owners[slot] < 0 else {
+          throw Fault(description: "two nodes that have the slot \(slot)")
+        }
+        owners[slot] = index
+      }
+      covered += Int(end - start) + 1
+    }
+  }
+
+  /// Host, port, name, and a list with other names of the host.
+  private static func place(_ node: [RedisReply], _ asked: String) -> RedisAddress.Place? {
+    guard node.count >= 2, let port = node[1].number else { return nil }
+    var host = node[0].text ?? ""
+    if host == "?" {
+      // It was never told its name; its address may be there.
+      let names = node.count > 3 ? RedisReply.list(node[3].list).pairs : []
+      host = names.first { $0.name == "ip" }?.value ?? ""
+    }
+    return .node(host.isEmpty ? asked : host, port)
+  }
+}
+
+extension RedisAddress.Place {
+  private static let longestHost = 255
+
+  /// What a node says of another; nil: that is no place.
+  static func node(_ host: String, _ port: Int64) -> Self? {
+    guard (1...65535).contains(port), (1...longestHost).contains(host.utf8.count),
+      host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+    else { return nil }
+    return .host(host, port: Int(port))
+  }
+}

@@ -1,0 +1,232 @@
+"""A cluster of Redis of a test's own, on loopback, and queues in it as any client sees them."""
+
+import collections
+import contextlib
+import json
+import pathlib
+import socket
+
+from redis_queue import Client, RedisQueue, Refusal, Server, fields
+from relaying import wait_until
+
+SLOTS = 16384
+
+
+def slot(key):
+    """In which part of a cluster a key is."""
+    start = key.find("{")
+    end = key.find("}", start + 1)
+    if start >= 0 and end > start + 1:
+        key = key[start + 1:end]
+    total = 0
+    for byte in key.encode():
+        total ^= byte << 8
+        for _ in range(8):
+            total = ((total << 1) ^ 0x1021 if total & 0x8000 else total << 1) & 0xFFFF
+    return total % SLOTS
+
+
+class Node(Server):
+    """At a port, and at a socket of its own for the test."""
+
+    def __init__(self, directory, timeout_ms, options=None):
+        pathlib.Path(directory).mkdir()
+        self.more = {
+            "cluster-enabled": "yes", "cluster-node-timeout": timeout_ms, "cluster-replica-validity-factor": 0,
+            "cluster-require-full-coverage": "no", "bind": "127.0.0.1", **(options or {})}
+        super().__init__(directory)
+        self.id = self.ask("CLUSTER", "MYID")
+
+    def start(self):
+        """Anew at another port where somebody has taken this one, or its bus's, meanwhile."""
+        while True:
+            fixed = getattr(self, "port", None)
+            self.port = fixed or self.free_port()
+            kind = "tls-port" if "tls-cert-file" in self.more else "port"
+            self.options = [str(word) for name, value in {**self.more, kind: self.port}.items() for word in (f"--{name}", value)]
+            try:
+                return super().start()
+            except AssertionError:
+                if fixed or "in use" not in (self.directory / "redis.log").read_text():
+                    raise
+                self.port = None
+
+    @staticmethod
+    def free_port():
+        """One whose bus can be ten thousand above it."""
+        while True:
+            with socket.socket() as some:
+                some.bind(("127.0.0.1", 0))
+                if some.getsockname()[1] < 55000:
+                    return some.getsockname()[1]
+
+    def ask(self, *words):
+        with contextlib.closing(Client(self.path)) as client:
+            return client.ask(*words)
+
+    @property
+    def is_alive(self):
+        return self.process.poll() is None
+
+
+class Cluster:
+    """`primaries` nodes with slots, and as many replicas if `replicas`."""
+
+    def __init__(self, directory, *, primaries=3, replicas=False, timeout_ms=1500, options=None):
+        self.nodes = []
+        try:
+            for number in range(primaries * (2 if replicas else 1)):
+                self.nodes.append(Node(pathlib.Path(directory) / f"node-{number}", timeout_ms, options))
+            self.primaries, self.replicas = self.nodes[:primaries], self.nodes[primaries:]
+            self._join()
+        except BaseException:
+            self.kill()
+            raise
+
+    def kill(self):
+        for node in self.nodes:
+            node.kill()
+
+    def _join(self):
+        each = -(-SLOTS // len(self.primaries))
+        first = self.nodes[0]
+        for number, node in enumerate(self.nodes):
+            node.ask("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
+            if node in self.primaries:
+                node.ask("CLUSTER", "ADDSLOTS", *range(number * each, min(SLOTS, (number + 1) * each)))
+            node.ask("CLUSTER", "MEET", "127.0.0.1", first.port, *([first.port + 10000] if first.port else []))
+
+        def knows_all(node):
+            return f"cluster_known_nodes:{len(self.nodes)}" in node.ask("CLUSTER", "INFO")
+
+        wait_until(lambda: all(map(knows_all, self.nodes)), "the nodes do not meet")
+        for replica, primary in zip(self.replicas, self.primaries):
+            replica.ask("CLUSTER", "REPLICATE", primary.id)
+
+        def is_whole(node):
+            lines = node.ask("CLUSTER", "INFO")
+            ranges = node.ask("CLUSTER", "SLOTS")
+            return "cluster_state:ok" in lines and all(len(one) >= (4 if self.replicas else 3) for one in ranges)
+
+        wait_until(lambda: all(map(is_whole, self.nodes)), "the cluster does not come about")
+        wait_until(
+            lambda: all("master_link_status:up" in replica.ask("INFO", "replication") for replica in self.replicas),
+            "the replicas get nothing")
+
+    @property
+    def url(self):
+        return "redis+cluster://" + ",".join(f"127.0.0.1:{node.port}" for node in self.nodes[:2])
+
+    def owner(self, number):
+        """The living node that says itself that it has a slot; nothing: nobody does."""
+        for node in self.nodes:
+            with contextlib.suppress(OSError, Refusal):
+                for start, end, (_, port, *_), *_ in node.ask("CLUSTER", "SLOTS"):
+                    if start <= number <= end and port == node.port:
+                        return node
+
+    def replica(self, primary):
+        return next(node for node in self.nodes if f"slave {primary.id} " in node.ask("CLUSTER", "NODES").split("myself,")[1].splitlines()[0])
+
+    def app(self, node):
+        """The name of an app whose keys this node has."""
+        return next(name for name in (f"app-{number}" for number in range(1000)) if self.owner(slot(f"{{{name}}}")) is node)
+
+    def move(self, number, to, *, step=lambda: None):
+        """A slot, key by key, as redis-cli --cluster reshard does it. `step` is called between."""
+        source = self.owner(number)
+        to.ask("CLUSTER", "SETSLOT", number, "IMPORTING", source.id)
+        source.ask("CLUSTER", "SETSLOT", number, "MIGRATING", to.id)
+        step()
+        while keys := source.ask("CLUSTER", "GETKEYSINSLOT", number, 1):
+            source.ask("MIGRATE", "127.0.0.1", to.port, keys[0], 0, 5000)
+            step()
+        for node in [to, source, *self.nodes]:
+            if node.is_alive and "role:master" in node.ask("INFO", "replication"):
+                node.ask("CLUSTER", "SETSLOT", number, "NODE", to.id)
+
+
+class ClusterQueue(RedisQueue):
+    """One app's queue: each command goes to the node that has its key."""
+
+    def __init__(self, cluster, app="shop", **setting):
+        self.cluster, self.app = cluster, app
+        self.setting = {"redis": {"url": cluster.url, **setting}}
+        self.path = "cluster:" + ",".join(str(node.path) for node in cluster.nodes)
+
+    def _route(self, key, act):
+        """By trying: the first node that does not send it elsewhere."""
+        refused = None
+        for node in self.cluster.nodes:
+            try:
+                with contextlib.closing(Client(node.path)) as client:
+                    return act(client)
+            except Refusal as refusal:
+                refused = refusal
+                parts = str(refusal).split()
+                if parts[0] == "ASK":
+                    there = next(node for node in self.cluster.nodes if parts[2].endswith(f":{node.port}"))
+                    with contextlib.closing(Client(there.path)) as client:
+                        client.ask("ASKING")
+                        return act(client)
+                if parts[0] not in ("MOVED", "CLUSTERDOWN", "LOADING", "MASTERDOWN"):
+                    raise
+            except OSError as error:
+                refused = error
+        raise ConnectionError(f"nobody has {key}: {refused}")
+
+    def ask(self, *words):
+        """Waits while nobody has it."""
+
+        def answer():
+            with contextlib.suppress(ConnectionError):
+                return [self._route(words[1], lambda client: client.ask(*words))]
+
+        return wait_until(answer, f"nobody has {words[1]}")[0]
+
+    def key(self, name):
+        return f"apns:{{{self.app}}}:{name}"
+
+    def add(self, *entries):
+        for entry in entries:
+            words = self.addition(entry, self.app)
+            self._route(words[1], lambda client: client.ask(*words))
+
+    def stream(self, name):
+        return [dict(zip(words[::2], words[1::2])) for _, words in self.ask("XRANGE", self.key(name), "-", "+")]
+
+    def results(self):
+        for record in self.stream("out"):
+            for one in json.loads(record["outcomes"]):
+                yield {"at": record["at"]} | one
+
+    def is_empty(self):
+        return self.ask("XLEN", self.key("in")) == 0
+
+    def done(self):
+        """The ids of all that has its outcome, and how often."""
+        return collections.Counter(one["id"] for one in self.results())
+
+    def ids(self):
+        words = [["MULTI"], ["XRANGE", self.key("in"), "-", "+"], ["XRANGE", self.key("out"), "-", "+"], ["EXEC"]]
+        *_, (waiting, done) = self._route(self.key("in"), lambda client: client.all(words))
+        return {words[words.index("id") + 1] for _, words in waiting} | {
+            one["id"] for _, words in done for one in json.loads(words[words.index("outcomes") + 1])}
+
+
+class ClusterAdding:
+    """A producer that knows of each node only its socket. `place`: cluster: and those, with commas between."""
+
+    def __init__(self, place):
+        self.queue = ClusterQueue(Sockets(place.removeprefix("cluster:").split(",")))
+
+    def add(self, entries):
+        for entry in entries:
+            self.queue.add(fields(entry))
+
+
+class Sockets:
+    """A cluster as far as a producer needs it."""
+
+    def __init__(self, paths):
+        self.nodes, self.url = [collections.namedtuple("Socket", "path port")(path, None) for path in paths], None
