@@ -6,7 +6,7 @@ import json
 import pathlib
 import socket
 
-from redis_queue import Client, RedisQueue, Refusal, Server, fields
+from redis_queue import Client, RedisQueue, Refusal, Server, fields, outcomes_of
 from relaying import wait_until
 
 SLOTS = 16384
@@ -197,7 +197,7 @@ class ClusterQueue(RedisQueue):
 
     def results(self):
         for record in self.stream("out"):
-            for one in json.loads(record["outcomes"]):
+            for one in outcomes_of(record["outcomes"]):
                 yield {"at": record["at"]} | one
 
     def is_empty(self):

@@ -26,13 +26,16 @@ final class RedisQueueTests: QueueRules {
   }
 
   private func results() throws -> [(id: String, outcome: PushOutcome)] {
-    try server.stream("apns:{shop}:out").flatMap { record in
-      let list = try JSONSerialization.jsonObject(with: Data((record["outcomes"] ?? "").utf8))
-      let ids = try XCTUnwrap(list as? [[String: Any]]).flatMap { one in
-        ((one["devices"] as? [Any]) ?? []).map { _ in one["id"] as? String ?? "?" }
-      }
-      return zip(ids, OutcomeList.read(record["outcomes"] ?? "")).map { ($0, $1) }
+    try server.stream("apns:{shop}:out").flatMap { try Self.outcomes($0) }
+  }
+
+  /// Of a record of "out", whose elements have many each.
+  static func outcomes(_ record: [String: String]) throws -> [(id: String, outcome: PushOutcome)] {
+    let list = try JSONSerialization.jsonObject(with: Data((record["outcomes"] ?? "").utf8))
+    let ids = try XCTUnwrap(list as? [[String: Any]]).flatMap { one in
+      ((one["devices"] as? [Any]) ?? []).map { _ in one["id"] as? String ?? "?" }
     }
+    return zip(ids, OutcomeList.read(record["outcomes"] ?? "")).map { ($0, $1) }
   }
 
   override func story(_ queue: any QueueEngine, of id: String) throws -> String {
