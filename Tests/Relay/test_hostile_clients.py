@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from legacy import answer, connect, context, enhanced, talk
+from legacy import answer, connect, context, enhanced, feedback, talk
 from relaying import DEADLINE, pushes, token, wait_until
 from simulator import CLEAN, error
 from test_binary_door import open_door, people, raw  # noqa: F401
@@ -222,6 +222,29 @@ def test_what_waits_for_the_queue_has_a_limit(open_door, people):  # noqa: F811
     # What was still with the system when the connection broke is gone.
     wait_until(lambda: door.queue.entries_so_far() >= 500, "they are lost")
     assert talk(door.port, tls, b"\x09")[0] == error(128, 0)
+
+
+def test_who_reads_no_feedback(open_door, people):  # noqa: F811
+    """A list, which may be long, is told to two at a time, until they have read it or are gone: so those who do
+    not read it take no memory. The others get their turn."""
+    door = open_door()
+    tls = context(people.listed)
+    door.queue.rows("INSERT INTO feedback (app, token, since) VALUES ('shop', ?, 7)", token(1))
+    with contextlib.ExitStack() as stack:
+        deaf = [stack.enter_context(connect(door.feedback_port, tls)) for _ in range(9)]
+        while deaf:
+            most = min(2, len(deaf))
+            wait_until(lambda: len(select.select(deaf, [], [], 0)[0]) >= most, "nobody is told")
+            # What would be told at the same time is told by then.
+            assert door.relay.get("/healthz")[0] == 200
+            told = select.select(deaf, [], [], 0.2)[0]
+            assert len(told) == most
+            for sock in told:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                sock.close()
+            deaf = [sock for sock in deaf if sock not in told]
+    assert feedback(door.feedback_port, tls) == ([(7, token(1))], CLEAN)
+    wait_until(lambda: door.queue.value("SELECT count(*) FROM feedback") == 0, "it is not forgotten")
 
 
 def unread(sock):

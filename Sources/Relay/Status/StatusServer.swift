@@ -23,8 +23,8 @@ final class StatusServer: @unchecked Sendable {
   /// Only names of this machine are asked for: a page from elsewhere can have its own name lead here.
   private let isLocal: Bool
   /// What asks the queue may wait for it; what does not is answered all the same.
-  private let slow = OperationQueue()
-  private let quick = OperationQueue()
+  private let slow = StatusWorkers(8)
+  private let quick = StatusWorkers(2)
   /// Answers that are being made or sent.
   private let underWay = Atomic(0)
   private static let mostUnderWay = 64
@@ -37,8 +37,6 @@ final class StatusServer: @unchecked Sendable {
   init(host: String, port: Int, answer: @escaping @Sendable (String) -> Answer?) throws {
     self.answer = answer
     isLocal = ["127.0.0.1", "::1"].contains(host)
-    slow.maxConcurrentOperationCount = 8
-    quick.maxConcurrentOperationCount = 4
     var hints = addrinfo()
     hints.ai_flags = AI_NUMERICHOST | AI_PASSIVE
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -159,7 +157,7 @@ final class StatusServer: @unchecked Sendable {
     }
     let path = String(words[1].prefix { $0 != "?" })
     let work = ["/metrics", "/readyz"].contains(path) ? slow : quick
-    work.addOperation { [self] in
+    work.add { [self] in
       let missing = Answer(status: 404, body: "there are /, /metrics, /healthz and /readyz\n")
       let said = answer(path) ?? missing
       // Making it may have taken its time.
