@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from legacy import answer, connect, context, enhanced, talk
+from legacy import answer, connect, context, enhanced, feedback, talk
 from relaying import DEADLINE, pushes, token, wait_until
 from simulator import CLEAN, error
 from test_binary_door import open_door, people, raw  # noqa: F401
@@ -102,6 +102,67 @@ def test_more_connections_than_files(start, door, tmp_path):  # noqa: F811
     one.relay.stop()
 
 
+def status(one, data):
+    """What the status server answers to these bytes, until it closes."""
+    with socket.create_connection(("127.0.0.1", int(one.port_file.read_text())), timeout=DEADLINE) as sock:
+        with contextlib.suppress(ConnectionError):
+            for piece in [data] if isinstance(data, bytes) else data:
+                sock.sendall(piece)
+        answered = b""
+        with contextlib.suppress(ConnectionError):
+            while piece := sock.recv(65536):
+                answered += piece
+        return answered
+
+
+def test_status_is_for_those_who_ask(start, relay):
+    """Connections that ask nothing, or do not read, hold up nobody who asks."""
+    one = relay(start()).start().wait_ready()
+    port = int(one.port_file.read_text())
+    # A connection has two seconds: on a machine that is busy for longer, this is tried again.
+    for attempt in range(5):
+        with contextlib.ExitStack() as stack:
+            crowd = [stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=DEADLINE)) for _ in range(120)]
+            for deaf in crowd[:60]:
+                deaf.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            for slow in crowd[60:90]:
+                slow.sendall(b"GET")
+            assert one.get("/healthz") == (200, "ok\n")
+            # The silent ones are there still, so it was not their end that was waited for.
+            if not select.select(crowd[60:], [], [], 0)[0]:
+                break
+    else:
+        raise AssertionError("who asks waits until others are closed")
+    with contextlib.ExitStack() as stack:
+        for _ in range(600):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=DEADLINE))
+        assert one.get("/healthz") == (200, "ok\n")
+    one.stop()
+
+
+def test_what_status_is_asked(start, relay):
+    one = relay(start()).start().wait_ready()
+    for request, wanted in (
+        (b"GET /healthz HTTP/1.1\r\nHost: localhost:80\r\n\r\n", 200), (b"GET /healthz HTTP/1.0\r\n\r\n", 200), (b"HEAD / HTTP/1.1\r\nhost:[::1]\r\n\r\n", 200),
+        # A page whose own name leads to this machine could read it.
+        (b"GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n", 403), (b"GET / HTTP/1.1\r\nHost: localhost.evil.example\r\n\r\n", 403),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", 403), (b"GET / HTTP/1.1\r\nHost: 127.0.0.1:x\r\n\r\n", 403),
+        (b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc", 405), (b"DELETE / HTTP/1.1\r\n\r\n", 405),
+        (b"get / HTTP/1.1\r\n\r\n", 405), (b"GET / HTTP/2.0\r\n\r\n", 400), (b"GET  HTTP/1.1\r\n\r\n", 400), (b"\r\n\r\n", 400),
+        (b"\xff\xfe \x00 HTTP/1.1\r\n\r\n", 405), (b"GET /../../etc/passwd HTTP/1.1\r\n\r\n", 404), (b"GET /metrics%00 HTTP/1.1\r\n\r\n", 404),
+        (b"GET http://localhost/ HTTP/1.1\r\n\r\n", 404), (b"GET / HTTP/1.1\r\nA: " + b"b" * 100_000 + b"\r\n\r\n", 431), (b"a" * 9000, 431),
+    ):
+        answered = status(one, request)
+        # One that is closed before it was read to its end may break.
+        if len(request) < 8192 or answered:
+            assert answered.startswith(b"HTTP/1.1 %d " % wanted), (request[:60], answered)
+    # Without an end within its time there is no answer.
+    assert status(one, b"GET / HTTP/1.1\nHost: localhost\n\n") == b"" and status(one, b"\x16\x03\x01") == b""
+    whole = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    assert status(one, (whole[k : k + 1] for k in range(len(whole)))).endswith(b"ok\n")
+    one.stop()
+
+
 @contextlib.contextmanager
 def full_disk(queue):
     with queue.open() as database:
@@ -161,6 +222,29 @@ def test_what_waits_for_the_queue_has_a_limit(open_door, people):  # noqa: F811
     # What was still with the system when the connection broke is gone.
     wait_until(lambda: door.queue.entries_so_far() >= 500, "they are lost")
     assert talk(door.port, tls, b"\x09")[0] == error(128, 0)
+
+
+def test_who_reads_no_feedback(open_door, people):  # noqa: F811
+    """A list, which may be long, is told to two at a time, until they have read it or are gone: so those who do
+    not read it take no memory. The others get their turn."""
+    door = open_door()
+    tls = context(people.listed)
+    door.queue.rows("INSERT INTO feedback (app, token, since) VALUES ('shop', ?, 7)", token(1))
+    with contextlib.ExitStack() as stack:
+        deaf = [stack.enter_context(connect(door.feedback_port, tls)) for _ in range(9)]
+        while deaf:
+            most = min(2, len(deaf))
+            wait_until(lambda: len(select.select(deaf, [], [], 0)[0]) >= most, "nobody is told")
+            # What would be told at the same time is told by then.
+            assert door.relay.get("/healthz")[0] == 200
+            told = select.select(deaf, [], [], 0.2)[0]
+            assert len(told) == most
+            for sock in told:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                sock.close()
+            deaf = [sock for sock in deaf if sock not in told]
+    assert feedback(door.feedback_port, tls) == ([(7, token(1))], CLEAN)
+    wait_until(lambda: door.queue.value("SELECT count(*) FROM feedback") == 0, "it is not forgotten")
 
 
 def unread(sock):

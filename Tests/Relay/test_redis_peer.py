@@ -52,7 +52,7 @@ BIG = b"9223372036854775807"
 NUMBER = b"$%d\r\n%s\r\n" % (len(BIG), BIG)
 # The first thing that a relay asks is the time.
 STRANGE = {
-    "many elements": (saying(b"*2147483647\r\n"), "its answer is none of Redis"),
+    "many elements": (saying(b"*2147483647\r\n"), "its answer is none of Redis: it has more than 4194304 elements"),
     "many lists of many": (saying(b"*7\r\n" + b"*4000000\r\n*0\r\n" * 7), "its answer is none of Redis|no answer within"),
     "a list of less than nothing": (saying(b"*-2147483648\r\n"), "its answer is none of Redis|it does not tell its time"),
     "a length that is none": (saying(b"$-9\r\n"), "its answer is none of Redis|it does not tell its time"),

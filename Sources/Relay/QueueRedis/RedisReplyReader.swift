@@ -38,9 +38,12 @@ final class RedisReplyReader {
     let functions = UnsafeMutablePointer<redisReplyObjectFunctions>.allocate(capacity: 1)
     functions.initialize(to: original)
     functions.pointee.createArray = { task, count in
-      guard let task, let elements = task.pointee.privdata?.assumingMemoryBound(to: Int.self),
-        count >= 0, Int(count) <= mostElements - elements.pointee
+      guard let task, let elements = task.pointee.privdata?.assumingMemoryBound(to: Int.self)
       else { return nil }
+      guard count >= 0, Int(count) <= mostElements - elements.pointee else {
+        elements.pointee = .max
+        return nil
+      }
       elements.pointee += Int(count)
       return original.createArray(task, count)
     }
@@ -77,6 +80,9 @@ final class RedisReplyReader {
   }
 
   private func fault() -> Fault {
+    if elements.pointee > Self.mostElements {
+      return Fault(description: "it has more than \(Self.mostElements) elements")
+    }
     let reason = withUnsafeBytes(of: reader.pointee.errstr) { raw in
       String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
     }

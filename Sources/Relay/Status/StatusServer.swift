@@ -1,8 +1,9 @@
 import Foundation
+import Synchronization
 
-/// Answers GET on a few paths, a few connections at a time: for a monitoring system on this machine,
-/// and for people, whose browsers also open connections that they do not use.
-/// A client has two seconds, whatever it sends.
+/// Answers GET on a few paths: for a monitoring system on this machine, and for people, whose browsers
+/// also open connections that they do not use. One thread reads all requests, so that those who send
+/// none hold nobody up; a client has two seconds, whatever it sends.
 final class StatusServer: @unchecked Sendable {
   struct Answer {
     var status = 200
@@ -10,15 +11,32 @@ final class StatusServer: @unchecked Sendable {
     var body: String
   }
 
+  private struct Client {
+    var descriptor: CInt
+    var deadline: Int64
+    var request: [UInt8] = []
+  }
+
   let port: Int
   private let listener: CInt
   private let answer: @Sendable (_ path: String) -> Answer?
-  private static let connections = 8
+  /// Only names of this machine are asked for: a page from elsewhere can have its own name lead here.
+  private let isLocal: Bool
+  /// What asks the queue may wait for it; what does not is answered all the same.
+  private let slow = StatusWorkers(8)
+  private let quick = StatusWorkers(2)
+  /// Answers that are being made or sent.
+  private let underWay = Atomic(0)
+  private static let mostUnderWay = 64
+  /// Requests that are being read: the oldest one gives way.
+  private static let mostClients = 256
+  private static let sendRoom: CInt = 1 << 20
   private static let longestRequest = 8192
   private static let patienceMS: Int64 = 2000
 
   init(host: String, port: Int, answer: @escaping @Sendable (String) -> Answer?) throws {
     self.answer = answer
+    isLocal = ["127.0.0.1", "::1"].contains(host)
     var hints = addrinfo()
     hints.ai_flags = AI_NUMERICHOST | AI_PASSIVE
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -29,11 +47,11 @@ final class StatusServer: @unchecked Sendable {
     }
     defer { freeaddrinfo(list) }
     let listener = socket(
-      found.pointee.ai_family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+      found.pointee.ai_family, Self.kind(SOCK_STREAM, SOCK_CLOEXEC, SOCK_NONBLOCK), 0)
     var yes: CInt = 1
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<CInt>.size))
     guard listener >= 0, bind(listener, found.pointee.ai_addr, found.pointee.ai_addrlen) == 0,
-      listen(listener, 64) == 0
+      listen(listener, 1024) == 0
     else {
       let reason = String(cString: strerror(errno))
       if listener >= 0 { close(listener) }
@@ -51,69 +69,159 @@ final class StatusServer: @unchecked Sendable {
     self.port = withUnsafeBytes(of: &address) { Int($0[2]) << 8 | Int($0[3]) }
   }
 
+  private static func kind(_ parts: __socket_type...) -> CInt {
+    parts.reduce(0) { $0 | CInt($1.rawValue) }
+  }
+
   /// Serves until the process ends.
   func start() {
-    for _ in 0..<Self.connections {
-      let thread = Thread { [self] in
-        while true {
-          let client = accept(listener, nil, nil)
-          if client >= 0 {
-            serve(client)
-            close(client)
-          } else if errno != EINTR {
-            // No descriptor is left, or the like: it passes.
-            usleep(100_000)
-          }
-        }
+    let thread = Thread { [self] in
+      var clients: [Client] = []
+      while true { turn(&clients) }
+    }
+    thread.name = "status"
+    thread.stackSize = 1 << 19
+    thread.start()
+  }
+
+  private func turn(_ clients: inout [Client]) {
+    var watched = [pollfd(fd: listener, events: Int16(POLLIN), revents: 0)]
+    for client in clients {
+      watched.append(pollfd(fd: client.descriptor, events: Int16(POLLIN), revents: 0))
+    }
+    let pause = clients.first.map { max(0, $0.deadline - RelayClock.steady) } ?? Self.patienceMS
+    guard poll(&watched, nfds_t(watched.count), CInt(min(pause, Self.patienceMS))) >= 0 else {
+      // A signal; or no memory is left, and it passes.
+      usleep(10_000)
+      return
+    }
+    let now = RelayClock.steady
+    var kept: [Client] = []
+    for (client, seen) in zip(clients, watched.dropFirst()) {
+      var client = client
+      if seen.revents != 0, !read(&client) { continue }
+      if client.deadline <= now {
+        close(client.descriptor)
+      } else {
+        kept.append(client)
       }
-      thread.name = "status"
-      thread.stackSize = 1 << 19
-      thread.start()
+    }
+    if watched[0].revents != 0 { accept(into: &kept, now) }
+    clients = kept
+  }
+
+  private func accept(into clients: inout [Client], _ now: Int64) {
+    while true {
+      let client = Glibc.accept(listener, nil, nil)
+      guard client >= 0 else {
+        // No descriptor is left, or the like: it passes.
+        if errno != EAGAIN, errno != EINTR { usleep(10_000) }
+        return
+      }
+      _ = fcntl(client, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(client, F_SETFL, O_NONBLOCK)
+      // An answer fits in, so that one who does not read it is not waited for.
+      var room = Self.sendRoom
+      setsockopt(client, SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<CInt>.size))
+      if clients.count >= Self.mostClients { close(clients.removeFirst().descriptor) }
+      clients.append(Client(descriptor: client, deadline: now + Self.patienceMS))
     }
   }
 
-  private func serve(_ client: CInt) {
-    let deadline = RelayClock.steady + Self.patienceMS
-    var request: [UInt8] = []
+  /// False: the client is no longer this thread's.
+  private func read(_ client: inout Client) -> Bool {
     var piece = [UInt8](repeating: 0, count: 2048)
+    let count = Glibc.read(client.descriptor, &piece, piece.count)
+    guard count > 0 else {
+      if count < 0, errno == EAGAIN || errno == EINTR { return true }
+      close(client.descriptor)
+      return false
+    }
     let end = Array("\r\n\r\n".utf8)
-    while request.count < Self.longestRequest, !request.suffix(piece.count + 3).contains(end) {
-      guard wait(client, POLLIN, deadline) else { return }
-      let count = read(client, &piece, piece.count)
-      guard count > 0 else { return }
-      request += piece.prefix(count)
+    client.request += piece.prefix(count)
+    let isWhole = client.request.suffix(count + end.count).contains(end)
+    guard isWhole || client.request.count >= Self.longestRequest else { return true }
+    answer(client, isWhole: isWhole)
+    return false
+  }
+
+  private func answer(_ client: Client, isWhole: Bool) {
+    let text = String(decoding: client.request, as: UTF8.self)
+    let lines = text.split(separator: "\r\n", omittingEmptySubsequences: false)
+    let words = (lines.first ?? "").split(separator: " ")
+    guard underWay.add(1, ordering: .relaxed).newValue <= Self.mostUnderWay else {
+      return end(client, words, Answer(status: 503, body: "busy\n"))
     }
-    let line = String(decoding: request.prefix { $0 != 0x0D }, as: UTF8.self)
-    let words = line.split(separator: " ")
-    var said: Answer
-    if words.count != 3 || !words[2].hasPrefix("HTTP/1.") {
-      said = Answer(status: 400, body: "this is no request of HTTP/1.1\n")
-    } else if words[0] != "GET", words[0] != "HEAD" {
-      said = Answer(status: 405, body: "GET only\n")
-    } else {
-      let path = words[1].prefix { $0 != "?" }
-      said =
-        answer(String(path))
-        ?? Answer(status: 404, body: "there are /, /metrics, /healthz and /readyz\n")
+    if let refusal = refusal(of: words, lines.dropFirst(), isWhole: isWhole) {
+      return end(client, words, refusal)
     }
-    let names = [200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed"]
+    let path = String(words[1].prefix { $0 != "?" })
+    let work = ["/metrics", "/readyz"].contains(path) ? slow : quick
+    work.add { [self] in
+      let missing = Answer(status: 404, body: "there are /, /metrics, /healthz and /readyz\n")
+      let said = answer(path) ?? missing
+      // Making it may have taken its time.
+      end(client, words, said, until: RelayClock.steady + Self.patienceMS)
+    }
+  }
+
+  private func refusal(
+    of words: [Substring], _ headers: ArraySlice<Substring>, isWhole: Bool
+  ) -> Answer? {
+    guard isWhole else {
+      return Answer(status: 431, body: "more than \(Self.longestRequest) bytes of headers\n")
+    }
+    guard words.count == 3, words[2].hasPrefix("HTTP/1.") else {
+      return Answer(status: 400, body: "this is no request of HTTP/1.1\n")
+    }
+    guard words[0] == "GET" || words[0] == "HEAD" else {
+      return Answer(status: 405, body: "GET only\n")
+    }
+    let hosts = headers.filter { $0.lowercased().hasPrefix("host:") }
+    guard !isLocal || hosts.allSatisfy({ Self.isLocal($0.dropFirst(5)) }) else {
+      return Answer(status: 403, body: "the Host is foreign: ask for 127.0.0.1 or localhost\n")
+    }
+    return nil
+  }
+
+  /// Whether a Host is a name of this machine, with a port or without one.
+  private static func isLocal(_ host: Substring) -> Bool {
+    let text = host.trimmingCharacters(in: .whitespaces).lowercased()
+    return ["127.0.0.1", "localhost", "[::1]"].contains { name in
+      text == name || text.hasPrefix(name + ":") && Int(text.dropFirst(name.count + 1)) != nil
+    }
+  }
+
+  private func end(
+    _ client: Client, _ words: [Substring], _ said: Answer, until deadline: Int64? = nil
+  ) {
+    let names = [
+      200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found",
+      405: "Method Not Allowed", 431: "Request Header Fields Too Large",
+    ]
     let body = Array(said.body.utf8)
     let head =
       "HTTP/1.1 \(said.status) \(names[said.status] ?? "Service Unavailable")\r\n"
       + "Content-Type: \(said.type)\r\nContent-Length: \(body.count)\r\nConnection: close\r\n"
       + "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
       + "Content-Security-Policy: default-src 'self'; img-src data:; frame-ancestors 'none'\r\n\r\n"
-    send(Array(head.utf8) + (words.first == "HEAD" ? [] : body), to: client, deadline)
+    // The thread that reads the requests does not wait.
+    send(
+      Array(head.utf8) + (words.first == "HEAD" ? [] : body), to: client.descriptor,
+      deadline ?? RelayClock.steady)
+    close(client.descriptor)
+    underWay.subtract(1, ordering: .relaxed)
   }
 
   private func send(_ bytes: [UInt8], to client: CInt, _ deadline: Int64) {
     var sent = 0
-    while sent < bytes.count, wait(client, POLLOUT, deadline) {
+    while sent < bytes.count {
       let count = bytes[sent...].withUnsafeBytes {
         Glibc.send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
       }
       if count < 0, errno != EAGAIN, errno != EINTR { return }
       sent += max(0, count)
+      if sent < bytes.count, !wait(client, POLLOUT, deadline) { return }
     }
   }
 

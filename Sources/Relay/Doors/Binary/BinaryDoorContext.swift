@@ -9,6 +9,7 @@ final class BinaryDoorContext: Sendable {
   let clients: DoorClients
   let tls: OpenSSLServerContext
   let figures = DoorFigures()
+  let feedback = FeedbackTurns()
   let logger: Logger
   /// Batches that are on their way into the queue.
   let batches = DispatchGroup()

@@ -37,18 +37,24 @@ final class FeedbackConnection: FeedbackDelegate {
       door.figures.refuse()
       return context.eventLoop.makeFailedFuture(Fault())
     }
-    let promise = context.eventLoop.makePromise(of: [GoneToken].self)
-    let (engine, app, logger) = (door.relay.engine, app, logger)
-    Self.threads.async {
-      do {
-        promise.succeed(try engine.feedback(app: app, most: Self.most))
-      } catch {
-        logger.error("feedback cannot be read: \(error)")
-        promise.fail(error)
-      }
-    }
+    let (engine, app, logger, channel) = (door.relay.engine, app, logger, context.channel)
     let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-    return promise.futureResult.map { devices in
+    return door.feedback.take(app, channel).flatMap {
+      let promise = channel.eventLoop.makePromise(of: [GoneToken].self)
+      guard channel.isActive else {
+        promise.fail(Fault())
+        return promise.futureResult
+      }
+      Self.threads.async {
+        do {
+          promise.succeed(try engine.feedback(app: app, most: Self.most))
+        } catch {
+          logger.error("feedback cannot be read: \(error)")
+          promise.fail(error)
+        }
+      }
+      return promise.futureResult
+    }.map { devices in
       if devices.count == Self.most {
         logger.notice(
           "the list of \(app) is long: \(devices.count) devices are told now, and the rest to the next connections"
