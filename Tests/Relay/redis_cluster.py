@@ -6,7 +6,7 @@ import json
 import pathlib
 import socket
 
-from redis_queue import Client, RedisQueue, Refusal, Server, fields
+from redis_queue import Client, RedisQueue, Refusal, Server, fields, outcomes_of
 from relaying import wait_until
 
 SLOTS = 16384
@@ -197,8 +197,7 @@ class ClusterQueue(RedisQueue):
 
     def results(self):
         for record in self.stream("out"):
-            for one in json.loads(record["outcomes"]):
-                yield {"at": record["at"]} | one
+            yield from ({"at": record["at"]} | one for one in outcomes_of(record["outcomes"]))
 
     def is_empty(self):
         return self.ask("XLEN", self.key("in")) == 0

@@ -342,7 +342,7 @@ package final class AppWorker: @unchecked Sendable {
     do {
       try share?.keep(queue, seat, isNeeded: inHand > 0, session, at: now, log)
     } catch {
-      trouble("the queue: \(error)")
+      trouble("the queue: \(error)", .staying)
     }
     figures.connectionShare = share?.count
   }
