@@ -123,7 +123,7 @@ struct Enqueue: ParsableCommand {
     if app != nil { plan.app = app }
     if id != nil { plan.id = id }
     if let alert { plan.payload = "{\"aps\":{\"alert\":\(RawJSON.quoted(alert))}}" }
-    if let payload { plan.payload = try String(contentsOfFile: payload, encoding: .utf8) }
+    if let payload { plan.payload = try TextFile.read(payload) }
     // Whom it goes to on the command line comes before what the campaign says.
     if list != nil || !tokens.isEmpty { (plan.list, plan.channel) = (list, nil) }
     if channel != nil { (plan.list, plan.channel) = (nil, channel) }

@@ -197,7 +197,8 @@ class ClusterQueue(RedisQueue):
 
     def results(self):
         for record in self.stream("out"):
-            yield from ({"at": record["at"]} | one for one in outcomes_of(record["outcomes"]))
+            for one in outcomes_of(record["outcomes"]):
+                yield {"at": record["at"]} | one
 
     def is_empty(self):
         return self.ask("XLEN", self.key("in")) == 0

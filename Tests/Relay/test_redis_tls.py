@@ -1,6 +1,7 @@
 """A relay whose Redis is spoken to over TLS."""
 
 import contextlib
+import os
 import socket
 import subprocess
 import threading
@@ -27,8 +28,8 @@ def secure(tmp_path, authority):
     server.kill()
 
 
-def check(one):
-    ran = subprocess.run([relay_program(), "--check", "--config", one.file], capture_output=True, text=True)
+def check(one, **environment):
+    ran = subprocess.run([relay_program(), "--check", "--config", one.file], capture_output=True, text=True, env=os.environ | environment)
     return ran.returncode, ran.stdout
 
 
@@ -77,13 +78,38 @@ def test_whom_it_does_not_trust(start, relay, secure, authority, tmp_path):
     assert said(port=secure.listen()) == "no connection: nothing within 3 s"
 
 
-def test_an_old_version_is_not_spoken(start, relay, secure, authority):
+# As on a system whose administrator lets old versions in again: nothing but the relay is in the way.
+OLD_TLS = """openssl_conf = all
+[all]
+ssl_conf = programs
+[programs]
+system_default = old
+[old]
+MinProtocol = TLSv1
+CipherString = DEFAULT:@SECLEVEL=0
+"""
+
+
+@pytest.mark.parametrize("version", ["TLSv1", "TLSv1.1"])
+def test_an_old_version_is_not_spoken(start, relay, secure, authority, tmp_path, version):
+    """The relay refuses, and nothing else does: others get through to this Redis in the same way."""
     queue = RedisQueue(secure)
-    # Its own limits would keep an old version from it.
-    queue.ask("CONFIG", "SET", "tls-ciphers", "DEFAULT:@SECLEVEL=0", "tls-protocols", "TLSv1.1")
-    queue.setting = {"redis": {"url": f"rediss://127.0.0.1:{secure.port}", "tls": authority.setting}}
-    status, text = check(relay(start(), queue=queue))
-    assert status == 1 and "no connection: TLS: " in text, text
+    queue.ask("CONFIG", "SET", "tls-ciphers", "DEFAULT:@SECLEVEL=0", "tls-protocols", version)
+    file = tmp_path / "openssl.cnf"
+    file.write_text(OLD_TLS)
+    setting = authority.setting
+    other = subprocess.run(
+        ["openssl", "s_client", "-connect", f"127.0.0.1:{secure.port}", "-CAfile", setting["ca"], "-cert", setting["certificate"], "-key", setting["key"]],
+        env=os.environ | {"OPENSSL_CONF": str(file)}, input=b"", capture_output=True)
+    if b"Verify return code: 0 (ok)" not in other.stdout or f"Protocol  : {version}\n".encode() not in other.stdout:
+        pytest.skip(f"OpenSSL speaks no {version} here")
+    queue.setting = {"redis": {"url": f"rediss://127.0.0.1:{secure.port}", "tls": setting}}
+    one = relay(start(), queue=queue)
+    assert check(one, OPENSSL_CONF=str(file)) == (
+        1, f"queue: rediss://127.0.0.1:{secure.port}: no connection: TLS: tlsv1 alert protocol version\n")
+    # And with the version of today, by the same files.
+    queue.ask("CONFIG", "SET", "tls-protocols", "TLSv1.2")
+    assert check(one, OPENSSL_CONF=str(file))[0] == 0
 
 
 @pytest.mark.parametrize("answer", [b"", b"\x16", b"+OK\r\n", b"\x16\x03\x03\x40\x00" + bytes(100)], ids=["silence", "a byte", "plain", "half"])

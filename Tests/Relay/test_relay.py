@@ -223,6 +223,25 @@ def test_a_silent_relay_loses_its_entries_and_nothing_is_lost(start, relay, queu
     assert queue.value("SELECT count(*) FROM workers") == 0
 
 
+def test_who_was_away_itself_does_not_judge(start, relay, queue):
+    """The queue was out of reach for longer than the lease, so nobody could say that it lives: whoever is heard
+    first does not take the entries of the others."""
+    simulator = start(faults={"answer_delay_ms": 9_000})
+    relays = [relay(simulator, queue=queue, name=f"relay-{n}", settings={"lease_s": 2}, app={"limits": {"window": 20}}) for n in range(3)]
+    queue.add(*({"id": identifier("away", n), "token": token(n)} for n in range(60)))
+    for one in relays:
+        one.start().wait_ready()
+    wait_until(lambda: queue.value("SELECT count(DISTINCT worker) FROM entries WHERE worker IS NOT NULL") == 3, "not all have entries")
+    with queue.open() as database:
+        database.execute("BEGIN IMMEDIATE")
+        # Each has lost its time by then, and all are heard again together.
+        time.sleep(5)
+        database.execute("COMMIT")
+    wait_until(queue.is_empty, "the queue does not get empty")
+    assert [one.said("taken from workers that are gone") for one in relays] == [[], [], []]
+    assert len(pushes(simulator)) == 60 and queue.value("SELECT max(deliveries) FROM outcomes") == 1
+
+
 def test_sigterm_waits_for_answers(start, relay, queue):
     simulator = start(faults={"answer_delay_ms": 1500})
     queue.add(*({"id": identifier(n), "token": token(n)} for n in range(50)))
@@ -434,6 +453,93 @@ def test_enqueue_from_csv(start, relay, queue, tmp_path):
     ]:
         ran = enqueue("bad", text)
         assert ran.returncode == 2 and said in ran.stderr, (text, ran)
+
+
+def test_enqueue_refuses_what_no_device_can_get(relay, start, queue, tmp_path):
+    """Each mistake names its file and line, and nothing of that list is in the queue."""
+    one, devices, payload, campaign = relay(start(), queue=queue), tmp_path / "devices", tmp_path / "payload.json", tmp_path / "campaign.yaml"
+
+    def enqueue(text, *words, content='{"aps":{"alert":"x"}}', plan=None):
+        devices.write_bytes(text if isinstance(text, bytes) else text.encode())
+        payload.write_bytes(content if isinstance(content, bytes) else content.encode())
+        start = ["--app", "shop", "--tokens", devices, "--payload", payload]
+        if plan is not None:
+            campaign.write_bytes(plan)
+            start = ["--campaign", campaign]
+        return subprocess.run([relay_program(), "enqueue", "--config", one.file, *start, *words], capture_output=True, text=True)
+
+    good, named = f"{token(1)}\n", '{"aps":{"alert":"Hello {{name}}"}}'
+    for text, said in [
+        (good + token(2)[:-1], "devices:2: an odd number of hex digits: 63"), (good + "ab" * 101, "devices:2: the token has 101 bytes, more than 100"),
+        (good + '{"token":"zz"}\n', "devices:2: character 'z' at 0 is not hex"), (good + '{"token":7}\n', "devices:2: the token is no text"),
+        (good + f'{{"token":"{token(2)}","token":"{token(3)}"}}', "devices:2: there are two tokens in it"),
+        (good + f'{{"token":"{token(2)}","name":"Zo', "devices:2: expected a closing quote"),
+        (good.encode() + b'{"token":"00","name":"\xff"}\n', "devices:2: is not UTF-8"), (good + "0\0", "devices:2: has a NUL in it"),
+        (f"token,name\n{token(2)},a\0b\n", "devices:2: has a NUL in it"), (good.encode("utf-16-le"), "devices:1: has a NUL in it"),
+        (good + "a" * 1_100_000, "devices:2: is longer than 1048576 bytes"),
+    ]:
+        ran = enqueue(text)
+        assert ran.returncode == 2 and f"{tmp_path}/{said}" in ran.stderr, (text[-80:], ran)
+    for text, content, said in [
+        (f'{{"token":"{token(1)}","name":"A"}}\n\n{{"token":"{token(2)}"}}\n', named, "devices:3: {{name}} is missing"),
+        (good, named, "devices:1: {{name}} is missing"), (f"token,Name\n{token(1)},A\n", named, "devices:2: {{name}} is missing"),
+        (f'{{"token":"{token(1)}","name":[1]}}\n', named, "devices:1: {{name}} is within a string"),
+        (f'{{"token":"{token(1)}","name":"{"x" * 5200}"}}\n', named, "devices:1: the payload has 5226 bytes, but at most 5120 go"),
+        (good, b'{"aps":\n{"alert":"\xff"}}', "payload.json:2: is not UTF-8"),
+    ]:
+        ran = enqueue(text, content=content)
+        assert ran.returncode == 2 and f"{tmp_path}/{said}" in ran.stderr, (text, ran)
+    for plan, said in [
+        (b"app: shop\nid: [a\n", "campaign.yaml:3: did not find"), (b"app: shop\nid: a\0b\n", "campaign.yaml:2: control characters"),
+        (b"app: shop\nid: \xff\n", "campaign.yaml:2: is not UTF-8"), (b"app: shop\nid: a\nid: b\n", "campaign.yaml:2: id: is there twice"),
+        (b"alert: x\npayload: payload.json\n", "campaign.yaml:2: payload: there is an alert already"),
+        (b"payload: none.json\n", "campaign.yaml:1: payload: "), (b"tokens: none\n", "campaign.yaml:1: tokens: "),
+    ]:
+        ran = enqueue(good, plan=plan)
+        assert ran.returncode == 2 and f"{tmp_path}/{said}" in ran.stderr, (plan, ran)
+    for words, said in [
+        (["--id", "a\x1b[31m"], 'id has a control character in it: "a\\u001b[31m"'), (["--id", ""], "id is empty"), (["--topic", "a\n"], "topic has a control"),
+        (["--priority", "7"], "priority is 10, 5 or 1, not 7"), (["--push-type", "none"], "there is no push type 'none'"),
+        (["--collapse-id", "x" * 65], "collapse_id has 65 bytes, but at most 64 go"), (["--expiry=-1"], "expiry is below 0"),
+    ]:
+        ran = enqueue(good, *words)
+        assert ran.returncode == 2 and said in ran.stderr, (words, ran)
+    assert queue.value("SELECT count(*) FROM entries") == 0
+    # Capitals are hex too, and an id may have spaces.
+    ran = enqueue(token(171).upper(), "--id", "sale of May")
+    assert ran.stdout == "1 entries enqueued, 0 known already; 1 devices; id sale of May\n", ran
+
+
+def test_enqueue_goes_on_where_it_ended(relay, start, queue, tmp_path):
+    """A mistake far down in a list: what stands before it is in the queue, and the next run adds the rest."""
+    one, devices = relay(start(), queue=queue), tmp_path / "devices"
+
+    def enqueue(*words):
+        return subprocess.run(
+            [relay_program(), "enqueue", "--config", one.file, "--app", "shop", "--alert", "x", "--tokens", devices, "--entry", "2", *words],
+            capture_output=True, text=True)
+
+    lines = [token(number) for number in range(1200)]
+    devices.write_text("\n".join([*lines[:1100], "zz", *lines[1100:]]))
+    ran = enqueue()
+    said = re.search(r"devices:1101: .*\nThe 512 entries before that are in the queue. Run it again with --id (\S+) for the rest", ran.stderr)
+    assert ran.returncode == 2 and said and queue.value("SELECT count(*) FROM entries") == 512, ran
+    devices.write_text("\n".join(lines))
+    for added in 88, 0:
+        ran = enqueue("--id", said[1])
+        assert ran.stdout == f"{added} entries enqueued, {600 - added} known already; 1200 devices; id {said[1]}\n", ran
+    enqueued = [one for tokens, in queue.rows("SELECT tokens FROM entries") for one in json.loads(tokens)]
+    assert sorted(enqueued) == lines
+    # One entry has another id than the first of several, so a list that has grown would be pushed anew.
+    devices.write_text(token(1))
+    assert enqueue("--id", "grows").stdout.startswith("1 entries enqueued")
+    devices.write_text("\n".join(lines[1:10]))
+    ran = enqueue("--id", "grows")
+    assert ran.returncode == 2 and "the queue knows the id grows with fewer entries" in ran.stderr, ran
+    devices.write_text(token(1))
+    ran = enqueue("--id", said[1])
+    assert ran.returncode == 2 and f"the queue knows the id {said[1]} with more entries" in ran.stderr, ran
+    assert queue.value("SELECT count(*) FROM entries") == 601
 
 
 def test_memory_stays_flat(start, relay, queue):

@@ -34,6 +34,13 @@ final class EntryTargetsTests: XCTestCase {
       ["{{x}} is within a string: it has to be text, a number, true or false"])
   }
 
+  /// `sent` asks for each token again, behind the last one.
+  func testEachDeviceHasItsOwnToken() throws {
+    XCTAssertEqual(
+      try sent(#"["00", {"token":"01"}, "\u0030\u0032", "03"]"#, "{}"),
+      ["0 00 {}", "1 01 {}", "2 02 {}", "3 03 {}"])
+  }
+
   func testWhatIsWrittenWithEscapesIsTheSame() throws {
     XCTAssertEqual(
       try sent(#"[{"tok\u0065n":"0\u0031","n\u00e9":7},"\u0030\u0030"]"#, #"{"n":{{né}}}"#),

@@ -27,13 +27,9 @@ final class RedisClusterTests: QueueRules {
   }
 
   override func ends(_ queue: any QueueEngine) throws -> [String] {
-    try cluster.stream("apns:{shop}:out").flatMap { record in
-      let list = try JSONSerialization.jsonObject(with: Data((record["outcomes"] ?? "").utf8))
-      let ids = try XCTUnwrap(list as? [[String: Any]]).flatMap { one in
-        ((one["devices"] as? [Any]) ?? []).map { _ in one["id"] as? String ?? "?" }
-      }
-      return zip(ids, OutcomeList.read(record["outcomes"] ?? "")).map {
-        "\($0)/\($1.position) \($1.end.rawValue)"
+    try cluster.stream("apns:{shop}:out").flatMap {
+      try RedisQueueTests.outcomes($0).map {
+        "\($0.id)/\($0.outcome.position) \($0.outcome.end.rawValue)"
       }
     }
   }

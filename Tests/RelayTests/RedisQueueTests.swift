@@ -26,13 +26,16 @@ final class RedisQueueTests: QueueRules {
   }
 
   private func results() throws -> [(id: String, outcome: PushOutcome)] {
-    try server.stream("apns:{shop}:out").flatMap { record in
-      let list = try JSONSerialization.jsonObject(with: Data((record["outcomes"] ?? "").utf8))
-      let ids = try XCTUnwrap(list as? [[String: Any]]).flatMap { one in
-        ((one["devices"] as? [Any]) ?? []).map { _ in one["id"] as? String ?? "?" }
-      }
-      return zip(ids, OutcomeList.read(record["outcomes"] ?? "")).map { ($0, $1) }
+    try server.stream("apns:{shop}:out").flatMap { try Self.outcomes($0) }
+  }
+
+  /// Of a record of "out", whose elements have many each.
+  static func outcomes(_ record: [String: String]) throws -> [(id: String, outcome: PushOutcome)] {
+    let list = try JSONSerialization.jsonObject(with: Data((record["outcomes"] ?? "").utf8))
+    let ids = try XCTUnwrap(list as? [[String: Any]]).flatMap { one in
+      ((one["devices"] as? [Any]) ?? []).map { _ in one["id"] as? String ?? "?" }
     }
+    return zip(ids, OutcomeList.read(record["outcomes"] ?? "")).map { ($0, $1) }
   }
 
   override func story(_ queue: any QueueEngine, of id: String) throws -> String {
@@ -133,6 +136,39 @@ final class RedisQueueTests: QueueRules {
   }
 
   // MARK: Redis comes and goes
+
+  /// Any program may write there, and what it wrote is added to and multiplied.
+  func testNumbersThatCannotBeStopNobody() throws {
+    let queue = try open(place)
+    let score = Double(now) * 1000
+    for name in ["bad", "feedback", "gone"] {
+      for (number, token) in [
+        ("inf", "aa"), ("-inf", "ab"), ("1e300", "ac"), ("-9223372036854775808", "ad"),
+        ("\(score)", "ae"),
+      ] {
+        _ = try server.ask("ZADD", "apns:{shop}:\(name)", number, token)
+      }
+    }
+    let refused = try queue.refused(app: "shop", behind: 0, most: 100)
+    XCTAssertEqual(refused.map(\.token), ["ae"])
+    XCTAssertEqual(try queue.feedback(app: "shop", most: 100).map(\.token), ["ae"])
+    try add("id", "a", "token", "00", "payload", "{}")
+    let stored = try server.ask("XRANGE", "apns:{shop}:in", "-", "+").list.first?.list.first?.text
+    for (answers, most) in [("9223372036854775807", 1 << 31), ("-9223372036854775808", 0)] {
+      _ = try server.ask("HSET", "apns:{shop}:answers", try XCTUnwrap(stored), answers)
+      let seat = try join(queue)
+      let got = try queue.claim(seat, room: 9, at: now)
+      XCTAssertEqual(got.map(\.answers), [most])
+      let held = HeldEntry(try XCTUnwrap(got.first))
+      _ = DeliveryRules(deliveries: 5, tries: 5, unknown: .again).refuses(held, now: now)
+      try queue.leave(seat, saying: "", at: now)
+    }
+    _ = try server.ask("HSET", "apns:jwt:{t:k}", "token", "x", "made", "9223372036854775807")
+    let made = try queue.providerToken(
+      team: "t", key: "k", madeAfter: 0, at: now, within: 1000
+    ) { SharedToken(text: "new", made: now) }
+    XCTAssertEqual(made.text, "new")
+  }
 
   func testNothingIsLostWhenRedisIsKilled() throws {
     let queue = try open(place)

@@ -65,18 +65,20 @@ final class TokenProgramTests: XCTestCase {
     let place = FileManager.default.temporaryDirectory.path + "/told-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: place) }
     _ = try program(
-      "exec 9>&1 >\(place); env | grep -E '^(APNS|VAULT|NOTIFY)_' | sort; "
-        + "ls /proc/$$/fd | tr '\\n' ' '; readlink /proc/$$/fd/0; "
+      // The signals come first: a shell that has waited for a program blocks none any more.
+      "exec 9>&1 >\(place); "
         + "while read line; do case $line in SigBlk*) echo $line;; esac; done </proc/$$/status; "
-        + "echo \(jwt()) >&9"
+        + "env | grep -E '^(APNS|VAULT|NOTIFY)_' | sort; "
+        + "ls /proc/$$/fd | tr '\\n' ' '; readlink /proc/$$/fd/0; echo \(jwt()) >&9"
     ).token(.refused)
     XCTAssertEqual(
       try String(contentsOfFile: place, encoding: .utf8).split(separator: "\n").map(String.init),
       [
-        "APNS_APP=shop", "APNS_ENVIRONMENT=production", "APNS_KEY_ID=ABC123DEFG",
+        "SigBlk: 0000000000000000", "APNS_APP=shop", "APNS_ENVIRONMENT=production",
+        "APNS_KEY_ID=ABC123DEFG",
         "APNS_TEAM_ID=DEF123GHIJ", "APNS_TOKEN=queue", "APNS_TOKEN_NEED=refused",
         "APNS_TOPIC=com.example.shop", "VAULT_ADDR=https://vault.example",
-        "0 1 2 9 /dev/null", "SigBlk: 0000000000000000",
+        "0 1 2 9 /dev/null",
       ])
   }
 

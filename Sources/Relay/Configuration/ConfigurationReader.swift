@@ -20,18 +20,22 @@ package enum ConfigurationReader {
   }
 
   package static func read(text: String, file: String) throws -> RelayConfiguration {
-    let root: Node?
-    do {
-      root = try Yams.compose(yaml: text)
-    } catch let error as YamlError {
-      throw fault(of: error, file)
-    }
+    let root = try node(of: text, file: file)
     guard let root, root.mapping != nil else {
       throw ConfigurationFault(
         file: file, line: root?.mark?.line ?? 1, key: "",
         message: "expected keys and values, such as 'apps:'")
     }
     return try configuration(ConfigurationSection(root, file: file, path: ""))
+  }
+
+  /// nil: there is nothing in it.
+  static func node(of text: String, file: String) throws -> Node? {
+    do {
+      return try Yams.compose(yaml: text)
+    } catch let error as YamlError {
+      throw fault(of: error, file)
+    }
   }
 
   private static func fault(of error: YamlError, _ file: String) -> ConfigurationFault {
@@ -43,6 +47,11 @@ package enum ConfigurationReader {
       return ConfigurationFault(
         file: file, line: context.mark.line,
         key: duplicates.first ?? "", message: "is there twice")
+    case .reader(let problem, let offset, _, let yaml):
+      // Up to where it could read it.
+      let before = Array(yaml.unicodeScalars.prefix(offset ?? 0))
+      return ConfigurationFault(
+        file: file, line: 1 + before.count { $0 == "\n" }, key: "", message: problem)
     default:
       return ConfigurationFault(file: file, line: 0, key: "", message: "\(error)")
     }

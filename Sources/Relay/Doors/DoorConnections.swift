@@ -1,3 +1,4 @@
+import BinaryServer
 import Dispatch
 import Logging
 import NIOCore
@@ -12,6 +13,11 @@ final class DoorConnections: Sendable {
   private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
   private let group = DispatchGroup()
 
+  /// Those of all doors.
+  private static let total = Atomic(0)
+  /// Files that connections leave to the rest of the relay: to those to the service, the queue, logs.
+  private static let leftFiles = 256
+
   init(_ figures: DoorFigures, most: Int, _ logger: Logger) {
     self.figures = figures
     self.most = most
@@ -23,9 +29,15 @@ final class DoorConnections: Sendable {
   /// Until it is closed. Throws if there are so many already.
   func enter(_ channel: any Channel) throws {
     guard figures.enter(most: most) else {
-      let text = "clients are turned away: there are \(most) connections already"
-      if warning.isDue(text) { logger.warning("\(text)") }
-      throw QueueFault(description: "too many connections")
+      throw turnedAway("there are \(most) connections already")
+    }
+    let files = OpenFiles.limit
+    let total = Self.total.add(1, ordering: .relaxed).newValue
+    guard total <= files - min(Self.leftFiles, files / 4) else {
+      Self.total.subtract(1, ordering: .relaxed)
+      figures.turnAway()
+      throw turnedAway(
+        "there are \(total - 1) connections already, and this process may open \(files) files")
     }
     group.enter()
     let key = ObjectIdentifier(channel)
@@ -33,8 +45,16 @@ final class DoorConnections: Sendable {
     channel.closeFuture.whenComplete { _ in
       _ = self.channels.withLock { $0.removeValue(forKey: key) }
       self.figures.leave()
+      Self.total.subtract(1, ordering: .relaxed)
       self.group.leave()
     }
+  }
+
+  private func turnedAway(_ why: String) -> QueueFault {
+    let text = "clients are turned away: \(why)"
+    // How many there are is another number each time.
+    if warning.isDue(why.filter { !$0.isNumber }) { logger.warning("\(text)") }
+    return QueueFault(description: text)
   }
 
   /// False: some are open still.

@@ -35,6 +35,14 @@ package final class DoorFigures: Sendable {
     }
   }
 
+  /// One that had entered.
+  package func turnAway() {
+    state.withLock { state in
+      state.connections -= 1
+      state.turnedAway += 1
+    }
+  }
+
   package func leave() { state.withLock { $0.connections -= 1 } }
   package func take(_ count: Int) { state.withLock { $0.taken += count } }
   package func discard() { state.withLock { $0.discarded += 1 } }

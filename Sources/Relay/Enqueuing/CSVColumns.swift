@@ -9,8 +9,11 @@ struct CSVColumns {
   let hasNames: Bool
 
   static func isToken(_ text: String) -> Bool {
-    !text.isEmpty && text.utf8.count % 2 == 0
-      && text.utf8.allSatisfy { UnicodeScalar($0).properties.isASCIIHexDigit }
+    text.utf8.count % 2 == 0 && isHex(text)
+  }
+
+  static func isHex(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy { UnicodeScalar($0).properties.isASCIIHexDigit }
   }
 
   /// nil if a list that begins with this line is no CSV. Columns without names have numbers, as in the
@@ -41,7 +44,10 @@ struct CSVColumns {
     var members: [String] = []
     for (name, field) in zip(names, fields) {
       let text = try Self.text(field)
-      if name == "token", !Self.isToken(text) { throw fault("the token is not hex") }
+      if name == "token" {
+        guard Self.isHex(text) else { throw fault("the token is not hex") }
+        if let wrong = DeviceLines.fault(ofToken: text) { throw fault(wrong) }
+      }
       let content = try value(name, text)
       members.append("\(RawJSON.quoted(name)):\(content)")
     }

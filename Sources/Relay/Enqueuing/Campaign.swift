@@ -1,5 +1,4 @@
 import Foundation
-import Yams
 
 /// One payload for a list of devices, or for a channel.
 package struct Campaign {
@@ -24,12 +23,14 @@ package struct Campaign {
 
   /// So many entries make a transaction.
   private static let batch = 256
+  private static let longestCollapseID = 64
+  /// What APNs takes at most, of any type.
+  private static let longestPayload = 5120
 
   package init() {}
 
   package init(file: String) throws {
-    let text = try String(contentsOfFile: file, encoding: .utf8)
-    guard let node = try Yams.compose(yaml: text) else {
+    guard let node = try ConfigurationReader.node(of: try TextFile.read(file), file: file) else {
       throw ConfigurationFault(file: file, line: 1, key: "", message: "is empty")
     }
     let section = try ConfigurationSection(node, file: file, path: "")
@@ -39,7 +40,8 @@ package struct Campaign {
       payload = "{\"aps\":{\"alert\":\(RawJSON.quoted(alert))}}"
     }
     if let file = try section.file("payload") {
-      payload = try String(contentsOfFile: file, encoding: .utf8)
+      guard payload == nil else { throw section.fault("payload", "there is an alert already") }
+      payload = try TextFile.read(file)
     }
     list = try section.file("tokens")
     channel = try section.text("channel")
@@ -55,6 +57,7 @@ package struct Campaign {
   /// Enqueues a broadcast to the channel: one entry.
   package func enqueue(channel: String, app: String, into queue: any QueueEngine) throws -> Total {
     let payload = try checkedPayload()
+    try check(app)
     var total = Total()
     total.id = id ?? UUID().uuidString.lowercased()
     var entry = NewEntry(app: app, id: total.id, channel: channel, payload: payload)
@@ -75,7 +78,37 @@ package struct Campaign {
     } catch {
       throw QueueFault(description: "the payload is no JSON object: \(error)")
     }
+    if PayloadTemplate(payload).isPlain, payload.utf8.count > Self.longestPayload {
+      throw Self.tooLong(payload.utf8.count)
+    }
     return payload
+  }
+
+  /// What would be refused for each device is refused here.
+  private func check(_ app: String) throws {
+    for (name, text) in [("id", id), ("app", app), ("topic", topic), ("collapse_id", collapseID)] {
+      guard let text else { continue }
+      guard !text.isEmpty else { throw QueueFault(description: "\(name) is empty") }
+      guard text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+        throw QueueFault(
+          description: "\(name) has a control character in it: \(RawJSON.quoted(text))")
+      }
+    }
+    if let priority, ![10, 5, 1].contains(priority) {
+      throw QueueFault(description: "priority is 10, 5 or 1, not \(priority)")
+    }
+    if let pushType, !ServiceSession.knows(pushType: pushType) {
+      throw QueueFault(description: "there is no push type '\(pushType)'")
+    }
+    if let collapseID, collapseID.utf8.count > Self.longestCollapseID {
+      throw QueueFault(
+        description:
+          "collapse_id has \(collapseID.utf8.count) bytes, but at most \(Self.longestCollapseID) go"
+      )
+    }
+    for (name, time) in [("expiry", expiry), ("deadline", deadline)] {
+      guard time ?? 0 >= 0 else { throw QueueFault(description: "\(name) is below 0") }
+    }
   }
 
   /// Fills in what is the same for all of its entries.
@@ -93,37 +126,112 @@ package struct Campaign {
     _ devices: DeviceLines, perEntry: Int, app: String, into queue: any QueueEngine
   ) throws -> Total {
     let payload = try checkedPayload()
-    var total = Total()
-    total.id = id ?? UUID().uuidString.lowercased()
-    var entries: [NewEntry] = []
+    try check(app)
+    var batch = Batch(
+      queue: queue, app: app, id: id ?? UUID().uuidString.lowercased(), hasOwnID: id == nil)
+    do {
+      try read(devices, perEntry, payload, into: &batch)
+    } catch {
+      guard batch.total.added + batch.total.known > 0 else { throw error }
+      // Whoever runs it again by another id would push these twice.
+      throw QueueFault(
+        description:
+          "\(error)\nThe \(batch.total.added + batch.total.known) entries before that are in the "
+          + "queue. Run it again with --id \(batch.total.id) for the rest.")
+    }
+    return batch.total
+  }
+
+  private func read(
+    _ devices: DeviceLines, _ perEntry: Int, _ payload: String, into batch: inout Batch
+  ) throws {
+    let isTemplate = !PayloadTemplate(payload).isPlain
+    var push = EntryTargets.Push()
     var elements: [String] = []
-    var number = 0
-    func close() {
+    var lines: [Int] = []
+    func close() throws {
       guard !elements.isEmpty else { return }
-      number += 1
-      total.devices += elements.count
-      var entry = NewEntry(app: app, id: "\(total.id)-\(number)", payload: payload)
+      var entry = NewEntry(app: batch.app, id: batch.nextID, payload: payload)
       entry.tokens = "[\(elements.joined(separator: ","))]"
       describe(&entry)
-      entries.append(entry)
-      elements = []
+      if isTemplate {
+        var targets = try EntryTargets(entry)
+        for (position, line) in lines.enumerated() {
+          do {
+            try targets.make(&push, at: position)
+            guard push.payload.count <= Self.longestPayload else {
+              throw Self.tooLong(push.payload.count)
+            }
+          } catch {
+            throw devices.fault("\(error)", at: line)
+          }
+        }
+      }
+      try batch.add(entry, devices: elements.count)
+      (elements, lines) = ([], [])
     }
-    func store() throws {
+    while let device = try devices.next() {
+      elements.append(device)
+      lines.append(devices.start)
+      if elements.count == perEntry { try close() }
+    }
+    try close()
+    try batch.end()
+  }
+
+  private static func tooLong(_ count: Int) -> QueueFault {
+    QueueFault(description: "the payload has \(count) bytes, but at most \(longestPayload) go")
+  }
+
+  /// Entries that make a transaction.
+  private struct Batch {
+    let queue: any QueueEngine
+    let app: String
+    let hasOwnID: Bool
+    var total = Total()
+    private var entries: [NewEntry] = []
+    private var number = 0
+
+    init(queue: any QueueEngine, app: String, id: String, hasOwnID: Bool) {
+      (self.queue, self.app, self.hasOwnID) = (queue, app, hasOwnID)
+      total.id = id
+    }
+
+    var nextID: String { "\(total.id)-\(number + 1)" }
+
+    mutating func add(_ entry: NewEntry, devices: Int) throws {
+      number += 1
+      total.devices += devices
+      entries.append(entry)
+      if entries.count == Campaign.batch { try store() }
+    }
+
+    mutating func end() throws {
+      guard number > 0 else { throw QueueFault(description: "the list has no device") }
+      // The only one has the id as it is.
+      if number == 1 { entries[0].id = total.id }
+      try store()
+    }
+
+    private mutating func store() throws {
+      guard !entries.isEmpty else { return }
+      if total.added + total.known == 0 { try checkSame() }
       let added = try queue.enqueue(entries, at: RelayClock.now)
       total.added += added
       total.known += entries.count - added
       entries = []
     }
-    while let device = try devices.next() {
-      elements.append(device)
-      if elements.count == perEntry { close() }
-      if entries.count == Self.batch { try store() }
+
+    /// One entry has another id than the first of several: whoever makes several of one pushes again.
+    private func checkSame() throws {
+      guard !hasOwnID else { return }
+      let other = number == 1 ? "\(total.id)-1" : total.id
+      guard try queue.known([other], app: app)[other] == nil else {
+        throw QueueFault(
+          description:
+            "the queue knows the id \(total.id) with \(number == 1 ? "more" : "fewer") entries: the "
+            + "list, or --entry, is not what it was; give what is new another --id")
+      }
     }
-    close()
-    // The only one has the id as it is.
-    if number == 1, entries.count == 1 { entries[0].id = total.id }
-    if !entries.isEmpty { try store() }
-    guard number > 0 else { throw QueueFault(description: "the list has no device") }
-    return total
   }
 }

@@ -1,3 +1,4 @@
+import APNSLibrary
 import CSV
 import Foundation
 
@@ -11,8 +12,11 @@ package final class DeviceLines {
   private let file: UnsafeMutablePointer<FILE>?
   private let path: String
   private var line = 0
-  private var buffer: UnsafeMutablePointer<CChar>?
-  private var capacity = 0
+  /// Where the device begins that `next` gave last.
+  private(set) var start = 0
+  /// What was read of the file and is in no line yet.
+  private var room = [UInt8](repeating: 0, count: 1 << 16)
+  private var unread = 0..<0
   private var hasBegun = false
   private var columns: CSVColumns?
   private let valueNames: Set<String>
@@ -36,29 +40,33 @@ package final class DeviceLines {
   }
 
   deinit {
-    free(buffer)
     if let file { fclose(file) }
   }
 
   /// nil at the end.
   package func next() throws -> String? {
     while let bytes = try rawLine() {
-      let words = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespaces)
+      start = line
+      if columns != nil {
+        if bytes.allSatisfy({ $0 == 0x20 }) { continue }
+        return try record(bytes)
+      }
+      guard let text = String(validating: bytes, as: UTF8.self) else {
+        throw fault("is not UTF-8")
+      }
+      let words = text.trimmingCharacters(in: .whitespaces)
       if words.isEmpty { continue }
-      if columns != nil { return try record(bytes) }
       if words.hasPrefix("{") {
         do {
-          var reader = RawJSON(words)
-          guard try reader.members().contains(where: { $0.name == "token" }) else {
-            throw QueueFault(description: "there is no token in it")
-          }
+          try Self.checkObject(words)
         } catch {
           throw fault("\(error)")
         }
         hasBegun = true
         return words
       }
-      if CSVColumns.isToken(words) {
+      if CSVColumns.isHex(words) {
+        if let wrong = Self.fault(ofToken: words) { throw fault(wrong) }
         hasBegun = true
         return "\"\(words)\""
       }
@@ -70,7 +78,33 @@ package final class DeviceLines {
     return nil
   }
 
-  private func fault(_ words: String) -> QueueFault {
+  private static func checkObject(_ words: String) throws {
+    var reader = RawJSON(words)
+    let tokens = try reader.members().filter { $0.name == "token" }
+    guard let token = tokens.last else {
+      throw QueueFault(description: "there is no token in it")
+    }
+    guard tokens.count == 1 else { throw QueueFault(description: "there are two tokens in it") }
+    guard let text = try RawJSON.text(token.value) else {
+      throw QueueFault(description: "the token is no text")
+    }
+    if let wrong = fault(ofToken: text) { throw QueueFault(description: wrong) }
+  }
+
+  /// What is wrong with a token; nil: nothing.
+  static func fault(ofToken text: String) -> String? {
+    do {
+      _ = try DeviceToken.hex(Array(text.utf8))
+      return nil
+    } catch {
+      return error.message
+    }
+  }
+
+  /// Names the device that `next` gave last.
+  func fault(_ words: String) -> QueueFault { fault(words, at: start) }
+
+  func fault(_ words: String, at line: Int) -> QueueFault {
     QueueFault(description: "\(path):\(line): \(words)")
   }
 
@@ -86,15 +120,14 @@ package final class DeviceLines {
   /// A record, which ends in a later line if a quoted field does.
   private func record(_ first: [UInt8]) throws -> String {
     var bytes = first
-    let start = line
     while true {
       do throws(CSVFault) {
         if let object = try columns!.object(bytes) { return object }
       } catch {
-        throw QueueFault(description: "\(path):\(start): \(error.message)")
+        throw fault(error.message)
       }
       guard bytes.count < Self.longest, let more = try rawLine() else {
-        throw QueueFault(description: "\(path):\(start): a quoted field has no end")
+        throw fault("a quoted field has no end")
       }
       bytes += [0x0A] + more
     }
@@ -102,18 +135,39 @@ package final class DeviceLines {
 
   private func rawLine() throws -> [UInt8]? {
     line += 1
-    guard let file else { return given.popFirst().map { Array($0.utf8) } }
-    let count = getline(&buffer, &capacity, file)
-    guard count >= 0 else {
+    guard file != nil else { return given.popFirst().map { Array($0.utf8) } }
+    var bytes: [UInt8] = []
+    var isThere = false
+    while true {
+      if unread.isEmpty, try !fill() { break }
+      isThere = true
+      let end = room[unread].firstIndex(of: 0x0A)
+      bytes += room[unread.lowerBound..<(end ?? unread.upperBound)]
+      unread = (end.map { $0 + 1 } ?? unread.upperBound)..<unread.upperBound
+      guard bytes.count <= Self.longest else {
+        throw fault("is longer than \(Self.longest) bytes", at: line)
+      }
+      if end != nil { break }
+    }
+    guard isThere else { return nil }
+    // Text of two bytes a sign, which no mark at its beginning tells.
+    guard !bytes.contains(0) else { throw fault("has a NUL in it, as UTF-16 has", at: line) }
+    while bytes.last == 0x0D { bytes.removeLast() }
+    // Spreadsheets begin a file with a mark of its order of bytes.
+    if line == 1, bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
+    return bytes
+  }
+
+  /// False at the end.
+  private func fill() throws -> Bool {
+    let count = fread(&room, 1, room.count, file)
+    guard count > 0 else {
       if ferror(file) != 0 {
         throw QueueFault(description: "\(path): \(String(cString: strerror(errno)))")
       }
-      return nil
+      return false
     }
-    var bytes = UnsafeRawBufferPointer(start: buffer, count: count)[...]
-    while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
-    // Spreadsheets begin a file with a mark of its order of bytes.
-    if line == 1, bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
-    return Array(bytes)
+    unread = 0..<count
+    return true
   }
 }

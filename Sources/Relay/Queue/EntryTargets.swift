@@ -1,6 +1,7 @@
 /// The devices of an entry, or its channel, and what each of them is sent. A list is read once and
-/// kept as it is written: what a device is sent is made when it is sent.
-package struct EntryTargets {
+/// kept as it is written: what a device is sent is made when it is sent. A class, because whoever looks
+/// at a structure of so many parts holds each of them.
+package final class EntryTargets {
   /// Why an entry, or one device of it, cannot be sent.
   package struct Fault: Error, CustomStringConvertible {
     package var description: String
@@ -78,7 +79,7 @@ package struct EntryTargets {
   }
 
   /// What the device at a place is sent.
-  package mutating func make(_ push: inout Push, at position: Int) throws(Fault) {
+  package func make(_ push: inout Push, at position: Int) throws(Fault) {
     push.token.removeAll(keepingCapacity: true)
     push.payload.removeAll(keepingCapacity: true)
     guard let list else {

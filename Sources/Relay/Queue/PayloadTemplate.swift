@@ -46,6 +46,11 @@ package struct PayloadTemplate {
     return (Array(name), end + 2)
   }
 
+  /// Whether it is the same for all devices.
+  package var isPlain: Bool {
+    pieces.allSatisfy { if case .bytes = $0 { true } else { false } }
+  }
+
   /// What stands for a JSON value, outside all strings.
   package var valueNames: Set<String> {
     Set(

@@ -66,15 +66,14 @@ struct OutcomeList {
   }
 
   private static func addText(_ text: String, to out: inout [UInt8]) {
-    var text = text
-    let isPlain = text.withUTF8 { bytes in
+    let isPlain = text.utf8.withContiguousStorageIfAvailable { bytes in
       guard RawJSON.isPlain(UnsafeRawBufferPointer(bytes)) else { return false }
       out.append(UInt8(ascii: "\""))
       out.append(contentsOf: bytes)
       out.append(UInt8(ascii: "\""))
       return true
     }
-    if !isPlain { out.append(contentsOf: RawJSON.quoted(text).utf8) }
+    if isPlain != true { out.append(contentsOf: RawJSON.quoted(text).utf8) }
   }
 
   /// What `json` has; what is no such list has none.

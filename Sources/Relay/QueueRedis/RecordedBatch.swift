@@ -43,21 +43,30 @@ struct RecordedBatch {
     var (goneCount, refusedCount) = (0, 0)
     for (verdict, known) in zip(verdicts, known) {
       var after = known.answered
-      for outcome in Self.grouped(verdict.outcomes) {
-        if list.count == Self.longest { endRecord() }
-        list.add(outcome, of: verdict)
-        after.insert(outcome.position)
-        if let since = outcome.goneSince {
-          goneCount += 1
-          gone.add(outcome.token)
-          gone.add(since)
+      /// Those that were accepted come first, so that they share an element of the record. To copy an
+      /// outcome would count references of all its texts.
+      func add(accepted isAccepted: Bool) -> Int {
+        var count = 0
+        for index in verdict.outcomes.indices
+        where (verdict.outcomes[index].end == .accepted) == isAccepted {
+          count += 1
+          if list.count == Self.longest { endRecord() }
+          list.add(verdict.outcomes[index], of: verdict)
+          after.insert(verdict.outcomes[index].position)
+          if let since = verdict.outcomes[index].goneSince {
+            goneCount += 1
+            gone.add(verdict.outcomes[index].token)
+            gone.add(since)
+          }
+          if let since = verdict.outcomes[index].refusedSince {
+            refusedCount += 1
+            refused.add(verdict.outcomes[index].token)
+            refused.add(since)
+          }
         }
-        if let since = outcome.refusedSince {
-          refusedCount += 1
-          refused.add(outcome.token)
-          refused.add(since)
-        }
+        return count
       }
+      if add(accepted: true) < verdict.outcomes.count { _ = add(accepted: false) }
       Self.add(verdict, ahead: ahead, at: now, to: &parts)
       parts.add(verdict.outcomes.isEmpty ? 0 : records.count + 1)
       parts.add(known.text)
@@ -74,14 +83,6 @@ struct RecordedBatch {
     all.addList(of: 2 * refusedCount)
     all.add(written: refused)
     bytes = all.bytes
-  }
-
-  /// Those that were accepted first, so that they share an element of the record.
-  private static func grouped(_ outcomes: [PushOutcome]) -> [PushOutcome] {
-    guard outcomes.count > 1, outcomes.contains(where: { $0.end != .accepted }) else {
-      return outcomes
-    }
-    return outcomes.filter { $0.end == .accepted } + outcomes.filter { $0.end != .accepted }
   }
 
   private static func add(

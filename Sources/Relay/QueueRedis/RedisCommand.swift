@@ -97,6 +97,9 @@ enum RedisReply {
     }
   }
 
+  /// How many of something, as a script counts; nil: it is no such number.
+  var count: Int? { number.flatMap { (0...1 << 40).contains($0) ? Int($0) : nil } }
+
   var text: String? {
     if case .bytes(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { nil }
   }

@@ -1,4 +1,3 @@
-import CHiredis
 import COpenSSL
 import Foundation
 
@@ -13,7 +12,7 @@ final class RedisConnection: @unchecked Sendable {
   private static let keptBytes = 1 << 20
 
   private let socket: RedisSocket
-  private let reader: UnsafeMutablePointer<redisReader>
+  private let reader: RedisReplyReader
   private var out: [UInt8] = []
   /// hiredis gives its own room back, and takes it anew, where it gets more than this at once.
   private var room = [UInt8](repeating: 0, count: 1 << 14)
@@ -60,13 +59,12 @@ final class RedisConnection: @unchecked Sendable {
         }
       throw QueueFault(description: "\(name): no connection: \(reason)")
     }
-    guard let reader = redisReaderCreate() else {
-      throw QueueFault(description: "\(name): there is no memory")
+    do throws(RedisReplyReader.Fault) {
+      reader = try RedisReplyReader()
+    } catch {
+      throw QueueFault(description: "\(name): \(error)")
     }
-    self.reader = reader
   }
-
-  deinit { redisReaderFree(reader) }
 
   /// OpenSSL writes without MSG_NOSIGNAL.
   private static let ignorePipes: Void = { _ = signal(SIGPIPE, SIG_IGN) }()
@@ -89,6 +87,7 @@ final class RedisConnection: @unchecked Sendable {
       _ = try demand(RedisCommand("SELECT", "\(address.database)"))
     }
     _ = try ahead()
+    reader.limit = RedisReplyReader.mostBytes
   }
 
   /// How far the clock of Redis is before this machine's, in whole seconds, as milliseconds. It is
@@ -96,6 +95,7 @@ final class RedisConnection: @unchecked Sendable {
   func ahead() throws -> Int64 {
     guard RelayClock.steady >= nextLook else { return aheadMS }
     let time = try demand(RedisCommand("TIME")).list.compactMap(\.number)
+    // Whatever its clock shows, times are added and compared from here on.
     guard time.count == 2, (0...Self.lastSecond).contains(time[0]),
       (0..<1_000_000).contains(time[1])
     else { throw fault("it does not tell its time") }
@@ -150,24 +150,16 @@ final class RedisConnection: @unchecked Sendable {
 
   private func take(_ until: Int64) throws -> RedisReply {
     while true {
-      var reply: UnsafeMutableRawPointer?
-      guard redisReaderGetReply(reader, &reply) == REDIS_OK else {
-        let reason = withUnsafeBytes(of: reader.pointee.errstr) { raw in
-          String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
-        }
-        throw RedisSilence(fault("its answer is none of Redis: \(reason)"))
-      }
-      if let reply {
-        defer { freeReplyObject(reply) }
-        return RedisReply(UnsafePointer(reply.assumingMemoryBound(to: redisReply.self)))
-      }
       do {
+        if let reply = try reader.next() { return reply }
         try room.withUnsafeMutableBytes { room in
           let count = try socket.receive(into: room, until: until)
-          _ = redisReaderFeed(reader, room.baseAddress!.assumingMemoryBound(to: CChar.self), count)
+          try reader.feed(UnsafeRawBufferPointer(rebasing: room[..<count]))
         }
       } catch let failure as RedisSocket.Failure {
         throw silence(failure)
+      } catch let error as RedisReplyReader.Fault {
+        throw RedisSilence(fault("its answer is none of Redis: \(error)"))
       }
     }
   }

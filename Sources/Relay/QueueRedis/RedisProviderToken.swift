@@ -62,9 +62,9 @@ extension RedisQueue {
 
   private func storedToken(_ place: String, _ oldest: Int64, _ now: Int64) throws -> SharedToken? {
     let values = try demand(RedisCommand("HMGET", place, "token", "made"), of: place).list
-    guard values.count == 2, let text = values[0].text, let time = values[1].number else {
-      return nil
-    }
+    guard values.count == 2, let text = values[0].text, let time = values[1].number,
+      (0...1 << 53).contains(time)
+    else { return nil }
     let made = time - (try ahead(place))
     // One from the future is not to be trusted: the clock was set back.
     guard made > oldest, made <= now + Self.toleranceMS else { return nil }

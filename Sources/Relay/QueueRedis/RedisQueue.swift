@@ -22,6 +22,8 @@ package final class RedisQueue: QueueEngine {
     var losses: [WorkerSeat: Int] = [:]
   }
 
+  private static let mostAttempts = 100
+
   /// Since when an app's Redis can be reached again.
   struct Return {
     /// `RedisConnections.outages` by then.
@@ -81,6 +83,12 @@ package final class RedisQueue: QueueEngine {
     try connections.each(commands).map { try $0.get() }
   }
 
+  /// A score of a sorted set as a whole number; nil: it is none, such as inf, which any program may
+  /// have written.
+  static func whole(_ score: String) -> Int64? {
+    Double(score).flatMap { abs($0) <= 0x1p53 ? Int64($0) : nil }
+  }
+
   // MARK: Workers
 
   package func join(app: String, named name: String, at now: Int64) throws -> WorkerSeat {
@@ -99,7 +107,11 @@ package final class RedisQueue: QueueEngine {
       $0.add(seat.number)
       $0.add(time)
     }
-    if reply.number == 1 { return true }
+    switch reply.number {
+    case 1: return true
+    case 0: break
+    default: throw strange("renew")
+    }
     forget(seat)
     return false
   }
@@ -169,8 +181,8 @@ package final class RedisQueue: QueueEngine {
       $0.add(saidLast)
       $0.add(line)
     }
-    guard let count = reply.number else { throw strange("release") }
-    return Int(count)
+    guard let count = reply.count else { throw strange("release") }
+    return count
   }
 
   // MARK: Entries
@@ -185,26 +197,26 @@ package final class RedisQueue: QueueEngine {
       seats.withLock { $0.losses[seat] = losses }
     }
     let time = try shared(now, seat.app)
-    let reply: RedisReply
+    var (places, entries) = ([StreamPlace](), [Entry]())
     do {
       // Not repeated by itself: nobody knows whether the first one gave the worker something.
-      reply = try run(.claim, app: seat.app, isRepeatable: false) {
+      let reply = try run(.claim, app: seat.app, isRepeatable: false) {
         $0.add(seat.number)
         $0.add(time)
         $0.add(room)
         $0.add(inOrder ? 1 : 0)
       }
+      let parts = reply.list
+      guard
+        try parts.first?.withBytes({
+          try read($0, parts.dropFirst(), app: seat.app, &places, &entries)
+        }) != nil
+      else { throw strange("claim") }
     } catch {
+      // Also where its answer cannot be read: it may have given something all the same.
       _ = seats.withLock { $0.doubtful.insert(seat) }
       throw error
     }
-    var (places, entries) = ([StreamPlace](), [Entry]())
-    let parts = reply.list
-    guard
-      try parts.first?.withBytes({
-        try read($0, parts.dropFirst(), app: seat.app, &places, &entries)
-      }) != nil
-    else { throw strange("claim") }
     guard !entries.isEmpty else { return [] }
     seats.withLock { seats in
       var held = seats.held.removeValue(forKey: seat) ?? [:]
@@ -227,6 +239,9 @@ package final class RedisQueue: QueueEngine {
     _ = seats.withLock { $0.doubtful.remove(seat) }
   }
 
+  /// Any program may have written there: what is added to it is a number still.
+  private static func times(_ number: Int64) -> Int { Int(min(max(0, number), 1 << 31)) }
+
   /// `long`: the values that are not in the answer itself.
   private func read(
     _ answer: UnsafeRawBufferPointer, _ long: ArraySlice<RedisReply>, app: String,
@@ -247,7 +262,8 @@ package final class RedisQueue: QueueEngine {
         places.append(place)
         entries.append(
           Entry(
-            number: 0, content: content, deliveries: Int(deliveries), answers: Int(answers),
+            number: 0, content: content, deliveries: Self.times(deliveries),
+            answers: Self.times(answers),
             answered: answered,
             fault: idFault.isEmpty ? fault : String(decoding: idFault, as: UTF8.self)))
       }
@@ -264,8 +280,8 @@ package final class RedisQueue: QueueEngine {
       let reply = try run(.enqueue, app: app) {
         for entry in entries { RedisEntry.add(entry, to: &$0) }
       }
-      guard let added = reply.number else { throw strange("enqueue") }
-      count += Int(added)
+      guard let added = reply.count else { throw strange("enqueue") }
+      count += added
     }
     return count
   }
@@ -292,7 +308,7 @@ package final class RedisQueue: QueueEngine {
     let times = try ask(
       gone.map { RedisCommand("ZSCORE", "apns:{\(app)}:gone", $0.value.outcome?.token ?? "") })
     for (id, time) in zip(gone.keys, times) {
-      all[id]?.outcome?.goneSince = time.text.flatMap { Double($0) }.map { Int64($0) }
+      all[id]?.outcome?.goneSince = time.text.flatMap { Self.whole($0) }
     }
     return all
   }
@@ -306,19 +322,25 @@ package final class RedisQueue: QueueEngine {
       let held = seats.held[seat] ?? [:]
       return rest.map { RecordedBatch.Known(held[$0.number]?.answered ?? []) }
     }
+    var attempts = 0
     while true {
       let batch = RecordedBatch(rest, known, ahead: ahead, at: now)
-      let behind = try run(.record, app: seat.app) { command in
+      let reply = try run(.record, app: seat.app) { command in
         command.add(seat.number)
         command.add(now)
         command.add(batch.bytes)
         for record in batch.records { command.add(record) }
-      }.list
+      }
+      // Only the empty list says that it was done.
+      guard case .list(let behind) = reply, behind.count % 2 == 0 else { throw strange("record") }
       if behind.isEmpty { break }
+      // Each time others have to have recorded more of them.
+      attempts += 1
+      guard attempts < Self.mostAttempts else { throw strange("record") }
       // Others have recorded some of these meanwhile: nothing was done.
       for index in stride(from: 0, to: behind.count - 1, by: 2) {
-        guard let place = behind[index].number.map({ Int($0) - 1 }), rest.indices.contains(place),
-          let text = behind[index + 1].text
+        guard let number = behind[index].count, case let place = number - 1,
+          rest.indices.contains(place), let text = behind[index + 1].text
         else { throw strange("record") }
         known[place] = RecordedBatch.Known(text: text)
         rest[place].outcomes.removeAll { known[place].has($0.position) }
@@ -331,7 +353,9 @@ package final class RedisQueue: QueueEngine {
         if verdict.next != .held {
           held[verdict.number] = nil
         } else if var one = held[verdict.number] {
-          for outcome in verdict.outcomes { one.answered.insert(outcome.position) }
+          for index in verdict.outcomes.indices {
+            one.answered.insert(verdict.outcomes[index].position)
+          }
           held[verdict.number] = one
         }
       }
@@ -348,10 +372,10 @@ package final class RedisQueue: QueueEngine {
           $0.add(before)
           $0.add(from)
         }.list
-        guard reply.count == 2, let count = reply[0].number, let last = reply[1].text else {
-          throw strange("trim")
-        }
-        total += Int(count)
+        guard reply.count == 2, let count = reply[0].count, let last = reply[1].text,
+          from != "(\(last)"
+        else { throw strange("trim") }
+        total += count
         if last.isEmpty { break }
         from = "(\(last)"
       }
@@ -368,12 +392,12 @@ package final class RedisQueue: QueueEngine {
       let reply = try run(.depths, app: app) { $0.add(time) }.list
       guard reply.count == 5 else { throw strange("depths") }
       var depth = QueueDepth()
-      depth.waiting = Int(reply[0].number ?? 0)
-      depth.later = Int(reply[1].number ?? 0)
-      depth.held = Int(reply[2].number ?? 0)
-      depth.dead = Int(reply[3].number ?? 0)
-      if let oldest = reply[4].text, let made = Int64(oldest.prefix { $0 != "-" }) {
-        depth.ageS = Int(max(0, time - made) / 1000)
+      depth.waiting = reply[0].count ?? 0
+      depth.later = reply[1].count ?? 0
+      depth.held = reply[2].count ?? 0
+      depth.dead = reply[3].count ?? 0
+      if let oldest = reply[4].text, let made = Int64(oldest.prefix { $0 != "-" }), made < time {
+        depth.ageS = Int((time - made) / 1000)
       }
       all[app] = depth
     }

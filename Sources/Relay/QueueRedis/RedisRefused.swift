@@ -32,8 +32,8 @@ extension RedisQueue {
         "ZRANGEBYSCORE", key("bad", app), "(\(number)", "+inf", "WITHSCORES", "LIMIT", "0",
         "\(most)")
     ])[0].pairs.compactMap { token, score in
-      Double(score).map {
-        RefusedToken(number: Int64($0), token: token, at: Int64($0) / Self.perMS)
+      Self.whole(score).map {
+        RefusedToken(number: $0, token: token, at: $0 / Self.perMS)
       }
     }
   }
@@ -58,14 +58,14 @@ extension RedisQueue {
     let commands = apps.map {
       RedisCommand("ZREMRANGEBYSCORE", key("bad", $0), "-inf", "(\(before * Self.perMS)")
     }
-    return try ask(commands).reduce(0) { $0 + Int($1.number ?? 0) }
+    return try ask(commands).reduce(0) { $0 + ($1.count ?? 0) }
   }
 
   package func feedback(app: String, most: Int) throws -> [GoneToken] {
     let command = RedisCommand(
       "ZRANGE", key("feedback", app), "0", "\(most - 1)", "WITHSCORES")
     return try ask([command])[0].pairs.compactMap { token, since in
-      Double(since).map { GoneToken(token: token, since: Int64($0)) }
+      Self.whole(since).map { GoneToken(token: token, since: $0) }
     }
   }
 

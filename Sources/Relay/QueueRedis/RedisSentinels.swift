@@ -24,7 +24,9 @@ struct RedisSentinels {
         let words = try connection.demand(
           RedisCommand("SENTINEL", "get-master-addr-by-name", primary)
         ).list.compactMap(\.text)
-        if words.count == 2, let port = Int(words[1]) { return .host(words[0], port: port) }
+        if words.count == 2, let port = Int(words[1]), (1...65535).contains(port) {
+          return .host(words[0], port: port)
+        }
         faults.append("\(sentinel.name): knows no \(primary)")
       } catch {
         faults.append("\(error)")

@@ -56,7 +56,7 @@ package final class AppWorker: @unchecked Sendable {
   private var troubleCause: TroubleCause?
 
   /// What failed last. Where nothing is pushed it is over when that works again.
-  private enum TroubleCause { case claiming, staying, other }
+  private enum TroubleCause { case claiming, staying, sharing, other }
 
   /// So many outcomes, or so many milliseconds, make a transaction; or half of what is in hand,
   /// so that a small window does not wait for the clock.
@@ -339,9 +339,11 @@ package final class AppWorker: @unchecked Sendable {
   }
 
   private func keepShare(_ now: Int64) {
+    guard share != nil else { return }
     do {
       try share?.keep(queue, seat, isNeeded: inHand > 0, session, at: now, log)
     } catch {
+      // Most of the time it asks nothing, which heals nothing.
       trouble("the queue: \(error)", .staying)
     }
     figures.connectionShare = share?.count
@@ -424,7 +426,6 @@ package final class AppWorker: @unchecked Sendable {
     trouble(error.message)
   }
 
-  /// Says it once.
   /// Says it once, until it is over.
   private func trouble(_ words: String, _ cause: TroubleCause = .other) {
     figures.trouble = words

@@ -2,7 +2,7 @@
 final class HeldEntry {
   let entry: Entry
   /// nil: the entry cannot be read.
-  var targets: EntryTargets?
+  let targets: EntryTargets?
   let count: Int
   /// 0: it does not say; nil: there is none of that name.
   let pushType: UInt8?

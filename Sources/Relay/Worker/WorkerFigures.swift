@@ -32,13 +32,14 @@ package struct WorkerFigures: Sendable {
   mutating func count(_ verdict: Verdict) {
     // Most of them end alike, so what is counted by hash is counted for many at once.
     var (end, count) = (PushOutcome.End.accepted, 0)
-    for outcome in verdict.outcomes {
-      if outcome.end != end {
+    for index in verdict.outcomes.indices {
+      let next = verdict.outcomes[index].end
+      if next != end {
         if count > 0 { outcomes[end, default: 0] += count }
-        (end, count) = (outcome.end, 0)
+        (end, count) = (next, 0)
       }
       count += 1
-      if outcome.end == .rejected { reasons[outcome.reason, default: 0] += 1 }
+      if next == .rejected { reasons[verdict.outcomes[index].reason, default: 0] += 1 }
     }
     if count > 0 { outcomes[end, default: 0] += count }
     switch verdict.next {

@@ -20,7 +20,8 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
 
   /// How long the queue may fail before the client is told to come again.
   private static let patienceMS: Int64 = 30_000
-  private static let retryAfter = TimeAmount.milliseconds(250)
+  private static let shortestPauseMS: Int64 = 250
+  private static let longestPauseMS: Int64 = 5000
 
   private let door: BinaryDoorContext
   private let plainLogger: Logger
@@ -38,6 +39,8 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
   private var isBusy = false
   private var wantsRead = false
   private var hasClientEnded = false
+  /// Its client is gone, and a batch of it waits for the queue.
+  private var isOrphan = false
   private var isLeaving = false
   /// How it ends once the batch is in the queue.
   private var farewell: Farewell?
@@ -72,7 +75,7 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
     case .app(let name, let how):
       client = (name, door.relay.refused[name])
       logger.info("a client of \(name), \(how)")
-      if isLeaving { leave() }
+      if isLeaving || door.isFull { leave() }
     case .nobody(let why):
       logger.notice("a client is turned away: \(why)")
       door.figures.refuse()
@@ -164,16 +167,23 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
       door.figures.take(batch.count)
       door.relay.look(batch[0].app)
     case .failed:
-      // A client that is gone cannot be told: it counts on what it wrote.
-      let mayWait = context == nil || RelayClock.steady - since < Self.patienceMS
-      if mayWait, !door.isOver {
+      // A client that is gone cannot be told: it counts on what it wrote. So may one that has closed
+      // its side, as most programs do that write and do not read.
+      let isGone = context == nil || hasClientEnded
+      let waited = RelayClock.steady - since
+      if isGone || waited < Self.patienceMS, !door.isOver {
+        if context == nil, !isOrphan {
+          isOrphan = true
+          door.adopt()
+        }
         let bound = NIOLoopBound(self, eventLoop: loop)
-        loop.scheduleTask(in: Self.retryAfter) {
+        let pause = min(max(waited / 8, Self.shortestPauseMS), Self.longestPauseMS)
+        loop.scheduleTask(in: .milliseconds(pause)) {
           bound.value.put(batch, identifier, since: since, on: loop)
         }
         return
       }
-      if context == nil {
+      if isGone {
         logger.error(
           "\(batch.count) notifications are lost: the queue fails, and the client is gone")
       }
@@ -182,6 +192,8 @@ final class DoorConnection: ChannelDuplexHandler, BinaryConnectionDelegate {
       farewell = farewell.map { _ in Farewell(packet: shutdown) }
     }
     isBusy = false
+    if isOrphan { door.release() }
+    isOrphan = false
     door.batches.leave()
     goOn()
   }

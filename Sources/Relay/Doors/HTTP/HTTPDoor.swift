@@ -41,10 +41,13 @@ package final class HTTPDoor: Door, @unchecked Sendable {
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           try connections.enter(channel)
-          try channel.pipeline.syncOperations.addHandler(
+          try channel.pipeline.syncOperations.addHandlers([
+            // One that does not read its answers is not read either.
+            BackPressureHandler(),
             ProtocolChoice(within: idle) { version, channel in
               try Self.speak(version, channel, desk, idle: idle)
-            })
+            },
+          ])
         }
       }
     do {
@@ -85,6 +88,7 @@ package final class HTTPDoor: Door, @unchecked Sendable {
         HTTP2Setting(parameter: .maxConcurrentStreams, value: mostStreams),
         HTTP2Setting(parameter: .maxHeaderListSize, value: mostBytesOfHeaders),
       ]
+      try pipeline.addHandler(GoAwayWatch())
       _ = try pipeline.configureHTTP2Pipeline(
         mode: .server, connectionConfiguration: connection,
         streamConfiguration: NIOHTTP2Handler.StreamConfiguration(),

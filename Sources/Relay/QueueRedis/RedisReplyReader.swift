@@ -1,0 +1,85 @@
+import CHiredis
+
+/// Puts the bytes of a connection together to answers. What answers may be no Redis: so no answer
+/// takes more memory than one of a relay's queue can need.
+final class RedisReplyReader {
+  struct Fault: Error, CustomStringConvertible { var description: String }
+
+  /// The text of a Redis may have as much, and so may an answer.
+  static let mostBytes = 512 << 20
+  /// Before anybody has shown that it is the right one, it has little to say.
+  static let mostBytesOfStranger = 1 << 20
+  /// The elements of all lists of an answer. hiredis makes room for as many as are announced.
+  private static let mostElements = 1 << 22
+
+  var limit = mostBytesOfStranger
+  private let reader: UnsafeMutablePointer<redisReader>
+  private let elements: UnsafeMutablePointer<Int>
+  private var bytes = 0
+
+  init() throws(Fault) {
+    guard let reader = redisReaderCreate() else {
+      throw Fault(description: "there is no memory")
+    }
+    self.reader = reader
+    elements = .allocate(capacity: 1)
+    elements.initialize(to: 0)
+    reader.pointee.privdata = UnsafeMutableRawPointer(elements)
+    reader.pointee.fn = Self.functions
+  }
+
+  deinit {
+    redisReaderFree(reader)
+    elements.deallocate()
+  }
+
+  /// Those of hiredis, but for a limit. Made once, and never given back.
+  nonisolated(unsafe) private static let functions = {
+    let functions = UnsafeMutablePointer<redisReplyObjectFunctions>.allocate(capacity: 1)
+    functions.initialize(to: original)
+    functions.pointee.createArray = { task, count in
+      guard let task, let elements = task.pointee.privdata?.assumingMemoryBound(to: Int.self),
+        count >= 0, Int(count) <= mostElements - elements.pointee
+      else { return nil }
+      elements.pointee += Int(count)
+      return original.createArray(task, count)
+    }
+    return functions
+  }()
+
+  nonisolated(unsafe) private static let original = {
+    let reader = redisReaderCreate()
+    defer { redisReaderFree(reader) }
+    return reader?.pointee.fn?.pointee ?? redisReplyObjectFunctions()
+  }()
+
+  func feed(_ room: UnsafeRawBufferPointer) throws(Fault) {
+    bytes += room.count
+    guard bytes <= limit else {
+      throw Fault(description: "it is longer than \(limit) bytes")
+    }
+    guard
+      redisReaderFeed(reader, room.baseAddress?.assumingMemoryBound(to: CChar.self), room.count)
+        == REDIS_OK
+    else { throw fault() }
+  }
+
+  /// nil: it is not whole yet.
+  func next() throws(Fault) -> RedisReply? {
+    var reply: UnsafeMutableRawPointer?
+    guard redisReaderGetReply(reader, &reply) == REDIS_OK else { throw fault() }
+    guard let reply else { return nil }
+    defer { freeReplyObject(reply) }
+    elements.pointee = 0
+    // What is left belongs to the next one.
+    bytes = reader.pointee.len - reader.pointee.pos
+    return RedisReply(UnsafePointer(reply.assumingMemoryBound(to: redisReply.self)))
+  }
+
+  private func fault() -> Fault {
+    let reason = withUnsafeBytes(of: reader.pointee.errstr) { raw in
+      String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
+    }
+    return Fault(description: reason)
+  }
+}

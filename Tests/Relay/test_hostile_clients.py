@@ -1,0 +1,168 @@
+"""Clients that mean harm, at every door: the relay serves the others, and what it keeps for them has a limit."""
+
+import contextlib
+import fcntl
+import resource
+import select
+import socket
+import ssl
+import struct
+import termios
+import time
+
+import pytest
+
+from legacy import answer, connect, context, enhanced, talk
+from relaying import DEADLINE, pushes, token, wait_until
+from simulator import CLEAN, error
+from test_binary_door import open_door, people, raw  # noqa: F401
+from test_http_door import door, h2_frame, h2_header  # noqa: F401
+
+H2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + h2_frame(4, 0, 0)
+H2_GET = b"".join(h2_header(name, value) for name, value in [(b":method", b"GET"), (b":scheme", b"http"), (b":authority", b"x"), (b":path", b"/x")])
+
+
+def http1():
+    while True:
+        yield b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n" * 500
+
+
+def http2():
+    yield H2
+    for first in range(1, 1 << 31, 200):
+        yield b"".join(h2_frame(1, 5, stream, H2_GET) for stream in range(first, first + 200, 2))
+
+
+def resets():
+    """Streams that are begun and given up at once."""
+    yield H2
+    for first in range(1, 1 << 31, 200):
+        yield b"".join(h2_frame(1, 5, stream, H2_GET) + h2_frame(3, 0, stream, b"\0\0\0\x08") for stream in range(first, first + 200, 2))
+
+
+def pings():
+    yield H2
+    while True:
+        yield h2_frame(6, 0, 0, bytes(8)) * 500
+
+
+def settings():
+    yield H2
+    while True:
+        yield h2_frame(4, 0, 0) * 500
+
+
+def headers():
+    """A request whose headers never end."""
+    yield H2 + h2_frame(1, 1, 1, H2_GET)
+    while True:
+        yield h2_frame(9, 0, 1, h2_header(b"a", b"b" * 100)) * 100
+
+
+@pytest.mark.parametrize("kind", [http1, http2, resets, pings, settings, headers], ids=lambda kind: kind.__name__)
+def test_who_reads_no_answers(start, door, kind):  # noqa: F811
+    """It is not read either, and closed when it has been idle for as long as one may be."""
+    simulator = start()
+    one = door(simulator, door={"idle_s": 2})
+    assert one.push(token(1))[0] == 200
+    before, sent, deadline = one.relay.memory(), 0, time.monotonic() + DEADLINE
+    with one.socket() as sock:
+        with contextlib.suppress(ConnectionError):
+            for data in kind():
+                sock.sendall(data)
+                sent += len(data)
+                assert time.monotonic() < deadline and one.relay.memory() < before + 60_000, (sent, one.relay.memory() - before)
+        print(kind.__name__, sent, one.relay.memory() - before, one.relay.seconds())
+    assert one.push(token(2))[0] == 200
+    assert len(pushes(simulator)) == 2
+    one.relay.stop()
+
+
+def test_more_connections_than_files(start, door, tmp_path):  # noqa: F811
+    """There is a file for what the relay itself needs, however many clients come."""
+    # Each push needs a connection of its own.
+    simulator = start(faults={"goaway_after": 1})
+    one = door(simulator, door={"idle_s": 3600, "connections": 1000})
+    assert one.push(token(1))[0] == 200
+    resource.prlimit(one.relay.process.pid, resource.RLIMIT_NOFILE, (300, 300))
+    with contextlib.ExitStack() as stack:
+        kept = stack.enter_context(contextlib.closing(one.connection()))
+        assert one.push(token(2), connection=kept)[0] == 200
+        for _ in range(600):
+            stack.enter_context(one.socket())
+        wait_until(lambda: (one.relay.metric("apns_relay_door_turned_away_total") or 0) >= 375, "nobody is turned away")
+        for number in range(3):
+            one.relay.queue.add({"id": f"late {number}", "token": token(3 + number)})
+        one.relay.wait_done()
+        # Those who are in go on.
+        assert one.push(token(4), connection=kept)[0] == 200
+        assert one.relay.get("/healthz")[0] == 200
+        (said,) = one.relay.said("clients are turned away")
+        assert said["message"].endswith("this process may open 300 files")
+    one.relay.stop()
+
+
+@contextlib.contextmanager
+def full_disk(queue):
+    with queue.open() as database:
+        database.execute("CREATE TRIGGER full BEFORE INSERT ON entries BEGIN SELECT RAISE(ABORT, 'disk full'); END")
+        try:
+            yield
+        finally:
+            database.execute("DROP TRIGGER full")
+
+
+def test_who_wrote_and_went_is_not_lost(open_door, people):  # noqa: F811
+    """The queue takes nothing for longer than a client is kept waiting: who listens is told, and what others
+    wrote goes into the queue in the end."""
+    door = open_door()
+    tls = context(people.listed)
+    with full_disk(door.queue):
+        listens = connect(door.port, tls)
+        listens.sendall(enhanced(9, raw(9)))
+        for number in range(1, 6):
+            sock = connect(door.port, tls)
+            sock.sendall(enhanced(number, raw(number)))
+            if number % 2:
+                sock.setblocking(False)
+                with contextlib.suppress(ssl.SSLWantReadError):
+                    sock.unwrap()
+            sock.close()
+        with listens:
+            assert answer(listens) == (error(10, 0), CLEAN)
+        assert door.queue.entries_so_far() == 0
+    wait_until(lambda: door.queue.entries_so_far() == 5, "they are lost")
+    door.relay.wait_done()
+    assert door.queue.counts() == {"accepted": 5} and door.relay.said("are lost") == []
+
+
+def test_what_waits_for_the_queue_has_a_limit(open_door, people):  # noqa: F811
+    """Clients write, break their connections, and come again, while the queue takes nothing."""
+    door = open_door()
+    tls = context(people.listed)
+    count = 0
+    with full_disk(door.queue):
+        before, came = door.relay.memory(), b""
+        while not came:
+            assert count < 3000, "all are let in"
+            sock = connect(door.port, tls)
+            with contextlib.suppress(OSError):
+                sock.sendall(enhanced(1, raw(count)))
+                # It is let in, and what it wrote is read, unless it is told otherwise.
+                wait_until(lambda: not unread(sock) or select.select([sock], [], [], 0)[0], "it is not read")
+                if select.select([sock], [], [], 0)[0]:
+                    came = answer(sock)
+                    break
+                count += 1
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            sock.close()
+        assert came == (error(10, 0), CLEAN) and count >= 500
+        assert door.relay.memory() < before + 150_000
+    # What was still with the system when the connection broke is gone.
+    wait_until(lambda: door.queue.entries_so_far() >= 500, "they are lost")
+    assert talk(door.port, tls, b"\x09")[0] == error(128, 0)
+
+
+def unread(sock):
+    """Bytes that the other side's system has not acknowledged."""
+    return struct.unpack("i", fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4)))[0]

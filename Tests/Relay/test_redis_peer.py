@@ -1,0 +1,227 @@
+"""A Redis that is none, that is hostile, or whose answers are changed on the way: the relay does not crash or
+hang, needs no more memory than a queue, and loses nothing."""
+
+import collections
+import concurrent.futures
+import contextlib
+import os
+import random
+import re
+import signal
+import ssl
+import subprocess
+import time
+
+import pytest
+
+from redis_peer import Peer, between, closing, flooding, saying, trickling
+from redis_queue import Authority, RedisQueue
+from relaying import DEADLINE, identifier, pushes, relay_program, token, wait_until
+
+# What a relay needs of memory for itself, with room to spare, in KB.
+ENOUGH = 160_000
+
+
+@pytest.fixture
+def authority(tmp_path):
+    return Authority(tmp_path)
+
+
+def check(one, **environment):
+    """What `--check` says, and how much memory it had at most. A relay that hangs is ended."""
+    process = subprocess.Popen(
+        [relay_program(), "--check", "--config", one.file], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env=os.environ | environment)
+    with concurrent.futures.ThreadPoolExecutor(1) as readers:
+        said = readers.submit(process.stdout.read)
+        try:
+            text = said.result(DEADLINE)
+        except concurrent.futures.TimeoutError:
+            process.kill()
+            raise AssertionError("the relay hangs")
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, text, used.ru_maxrss
+
+
+def nested(depth):
+    return b"*1\r\n" * depth + b":1\r\n"
+
+
+BIG = b"9223372036854775807"
+NUMBER = b"$%d\r\n%s\r\n" % (len(BIG), BIG)
+# The first thing that a relay asks is the time.
+STRANGE = {
+    "many elements": (saying(b"*2147483647\r\n"), "its answer is none of Redis"),
+    "many lists of many": (saying(b"*7\r\n" + b"*4000000\r\n*0\r\n" * 7), "its answer is none of Redis|no answer within"),
+    "a list of less than nothing": (saying(b"*-2147483648\r\n"), "its answer is none of Redis|it does not tell its time"),
+    "a length that is none": (saying(b"$-9\r\n"), "its answer is none of Redis|it does not tell its time"),
+    "more than any length": (saying(b"$99999999999999999999999\r\n"), "its answer is none of Redis"),
+    "a text without end": (flooding(b"$999999999999\r\n", bytes(1 << 16)), "its answer is none of Redis: it is longer than"),
+    "a line without end": (flooding(b"+", b"x" * (1 << 16)), "its answer is none of Redis: it is longer than"),
+    "elements without end": (flooding(b"*2000000\r\n", b":1\r\n" * (1 << 14)), "its answer is none of Redis: it is longer than"),
+    "deep lists": (saying(nested(7)), "its answer is none of Redis|it does not tell its time"),
+    "lists without end": (saying(nested(100_000)), "its answer is none of Redis"),
+    "the end of time": (saying(b"*2\r\n" + NUMBER * 2), "it does not tell its time"),
+    "before all time": (saying(b"*2\r\n:-9223372036854775808\r\n:-9223372036854775808\r\n"), "it does not tell its time"),
+    "a word": (saying(b"+OK\r\n"), "it does not tell its time"),
+    "nothing": (saying(b"$-1\r\n"), "it does not tell its time"),
+    "no list": (saying(b"*-1\r\n"), "it does not tell its time"),
+    "an empty list": (saying(b"*0\r\n"), "it does not tell its time"),
+    "an error": (saying(b"-ERR go away\r\n"), "ERR go away"),
+    "the third protocol": (saying(b"%1\r\n+a\r\n+b\r\n"), "its answer is none of Redis|it does not tell its time"),
+    "web": (saying(b"HTTP/1.1 400 Bad Request\r\n\r\n"), "its answer is none of Redis"),
+    "noise": (saying(random.Random(1).randbytes(4000)), "its answer is none of Redis|no answer within"),
+    "an end in a text": (closing(b"*2\r\n$10\r\n170"), "the connection is lost: it closed the connection"),
+    "an end in a list": (closing(b"*2\r\n$1\r\n1\r\n"), "the connection is lost: it closed the connection"),
+    "an end in a line": (closing(b"*2"), "the connection is lost: it closed the connection"),
+    "an end": (closing(b""), "the connection is lost"),
+}
+
+
+def test_who_is_no_redis(start, relay, server):
+    """All at the same time: some of them take as long as an answer may."""
+    simulator, queue = start(), RedisQueue(server)
+    with contextlib.ExitStack() as stack, concurrent.futures.ThreadPoolExecutor(8) as threads:
+        running = {}
+        for name, (act, wanted) in STRANGE.items():
+            peer = stack.enter_context(Peer(act))
+            queue.setting = {"redis": {"url": f"redis://127.0.0.1:{peer.port}"}}
+            running[name] = peer, wanted, threads.submit(check, relay(simulator, queue=queue, name=name.replace(" ", "-")))
+        for name, (peer, wanted, checked) in running.items():
+            status, text, used = checked.result()
+            assert status == 1 and re.search(f"^queue: redis://127.0.0.1:{peer.port}: .*({wanted})", text), (name, status, text)
+            assert used < ENOUGH, (name, used)
+
+
+@pytest.mark.parametrize("is_secure", [False, True], ids=["plain", "tls"])
+def test_who_trickles_costs_no_more_than_its_time(start, relay, server, authority, is_secure):
+    """A byte now and then is no answer, and a handshake of which a byte comes now and then is none."""
+    simulator, queue = start(), RedisQueue(server)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(authority.directory / "redis.pem", authority.directory / "redis.key")
+    peers = [Peer(lambda one: trickling(lambda: peers[0], b"$1000\r\n", b"x")(one), tls if is_secure else None)]
+    wanted = ["no answer within 10 s"]
+    if is_secure:
+        # A record of the handshake that says how long it is.
+        peers.append(Peer(lambda one: trickling(lambda: peers[1], b"\x16\x03\x03\x3f\xff\x02\x00\x3f\xfb", b"\x00")(one)))
+        # Whole records, and nothing that ends the handshake.
+        peers.append(Peer(lambda one: trickling(lambda: peers[2], None, b"\x15\x03\x03\x00\x02\x01\x5a")(one)))
+        wanted += ["no connection: nothing within 3 s", "no connection: (nothing within 3 s|TLS: )"]
+    with contextlib.ExitStack() as stack, concurrent.futures.ThreadPoolExecutor(3) as threads:
+        running = []
+        for number, peer in enumerate(peers):
+            stack.enter_context(peer)
+            queue.setting = {"redis": {"url": f"redis{'s' if is_secure else ''}://127.0.0.1:{peer.port}"}}
+            if is_secure:
+                queue.setting["redis"]["tls"] = {"ca": str(authority.ca)}
+            running.append(threads.submit(check, relay(simulator, queue=queue, name=f"trickled-{number}")))
+        for words, checked in zip(wanted, running):
+            status, text, _ = checked.result()
+            assert status == 1 and re.search(f": {words}", text), text
+
+
+def test_sentinels_that_lie(start, relay, server):
+    """A place that cannot be, and one that is no primary."""
+    simulator, queue = start(), RedisQueue(server)
+    for said, wanted in (
+        (b"*2\r\n$9\r\n127.0.0.1\r\n$5\r\n99999\r\n", "knows no shop"), (b"*2\r\n$9\r\n127.0.0.1\r\n$2\r\n-1\r\n", "knows no shop"),
+        (b"*2\r\n$9\r\n127.0.0.1\r\n$19\r\n" + BIG + b"\r\n", "knows no shop"), (b"*-1\r\n", "knows no shop"), (b":5\r\n", "knows no shop"),
+        (b"*2\r\n$9\r\n127.0.0.1\r\n$1\r\n1\r\n", "no connection: "), (b"*2\r\n$5\r\na\x00b\r\n\r\n$1\r\n1\r\n", "no connection|is not found"),
+        (b"*2147483647\r\n", "its answer is none of Redis"),
+    ):
+        with Peer(saying(said)) as peer:
+            queue.setting = {"redis": {"url": f"redis+sentinel://127.0.0.1:{peer.port}/shop"}}
+            status, text, used = check(relay(simulator, queue=queue))
+            assert status == 1 and re.search(wanted, text) and used < ENOUGH, (said, text)
+
+
+ANSWERS = [
+    b"+OK\r\n", b":1\r\n", b":0\r\n", b":" + BIG + b"\r\n", b":-9223372036854775808\r\n", NUMBER, b"$-1\r\n", b"*-1\r\n", b"*0\r\n", b"$0\r\n\r\n",
+    b"-ERR unknown\r\n", b"-NOSCRIPT No matching script\r\n", b"-READONLY You can't write\r\n", b"-LOADING\r\n", b"-MOVED 1 127.0.0.1:1\r\n",
+    b"*2\r\n:-9223372036854775808\r\n+x\r\n", b"*2\r\n:1\r\n$1\r\n.\r\n", b"*5\r\n" + (b":" + BIG + b"\r\n") * 5, b"*3\r\n$3\r\na b\r\n:5\r\n*0\r\n",
+    nested(6), b"*2147483647\r\n", b"$5\r\n\xdd\xff\xff\xff\xff\r\n", b"$3\r\n\x91\x97\xa1\r\n", b"$-7\r\n", b"!\r\n",
+]
+
+
+# Of another kind than any answer to a claim or a record, and the connection goes on.
+QUIET = [b"+OK\r\n", b":1\r\n", b":0\r\n", b"$-1\r\n", b"*-1\r\n", b"$0\r\n\r\n", b"*2\r\n:1\r\n:2\r\n", b"*1\r\n$1\r\n1\r\n"]
+APPS = ["shop", "b", "c", "d", "e", "f"]
+
+
+class Changes:
+    """Changes answers, and never two in a row: a relay that was never answered would do nothing."""
+
+    def __init__(self, seed):
+        self.chance, self.is_on, self.was_on, self.only = random.Random(seed), False, False, None
+        self.kinds, self.scripts = collections.Counter(), {}
+
+    def __call__(self, words, ask):
+        name = words[0].decode()
+        kind = self.scripts.get(words[1]) if name == "EVALSHA" else name
+        if not self.is_on or self.was_on or (self.only and kind != self.only):
+            self.was_on = False
+            reply = ask()
+            # By what they answer: a claim a text, a record an empty list.
+            if found := {b"$": "claim", b"*0": "record"}.get(reply[:1] if reply[:1] == b"$" else reply[:2]):
+                self.scripts[words[1]] = found
+            return reply
+        self.was_on = True
+        self.kinds[kind] += 1
+        if self.only:
+            # A record may be done or not.
+            if kind == "claim" or self.kinds[kind] % 2:
+                ask()
+            return self.chance.choice(QUIET)
+        reply = ask()
+        if self.kinds[kind] % 3 == 0:
+            return reply[: self.chance.randrange(len(reply))], None
+        return self.chance.choice(ANSWERS)
+
+
+def test_strange_answers_lose_nothing(start, relay, server):
+    """What Redis did is done, and its answer is another, or half of one, or none."""
+    simulator, queue, change = start(), RedisQueue(server), Changes(21)
+    with Peer(between(server.path, change)) as peer:
+        queue.setting = {"redis": {"url": f"redis://127.0.0.1:{peer.port}"}}
+        # Nobody is taken for dead: what gets lost stays so.
+        one = relay(simulator, queue=queue, settings={"lease_s": 3600, "deliveries": 100}, level="warning")
+        one.write({name: {} for name in APPS})
+        one.start().wait_ready()
+        count = 0
+
+        def go_on():
+            nonlocal count
+            for app in APPS:
+                queue.add(*({"id": identifier(app, count + k), "token": token(count + k)} for k in range(5)), app=app)
+            count += 5
+            time.sleep(0.2)
+            assert one.process.poll() is None, one.log.read_text()[-3000:]
+
+        def finish():
+            change.is_on = False
+            wait_until(
+                lambda: all(queue.ask("XLEN", f"apns:{{{app}}}:in") == 0 for app in APPS) or one.process.poll() is not None, "entries are left")
+            assert one.process.poll() is None, one.log.read_text()[-3000:]
+
+        go_on()
+        finish()
+        assert set(change.scripts.values()) == {"claim", "record"}
+        # Whoever doubts what a worker has puts that in order, so each kind is by itself too.
+        for change.only in None, "claim", "record":
+            change.kinds.clear()
+            change.is_on = True
+            deadline = time.monotonic() + DEADLINE
+            while sum(change.kinds.values()) < (10 if change.only else 80):
+                assert time.monotonic() < deadline, change.kinds
+                go_on()
+            finish()
+        told = collections.Counter()
+        for app in APPS:
+            for record in queue.stream("out", app):
+                told.update((app, match) for match in re.findall(r'"id":"([^"]*)"', record["outcomes"]))
+        assert told == {(app, identifier(app, number)): 1 for app in APPS for number in range(count)}
+        pushed = {push["apns_id"] for push in pushes(simulator)}
+        assert pushed == {identifier(app, number) for app in APPS for number in range(count)}
+        assert one.memory(most=True) < ENOUGH
+        one.stop()
