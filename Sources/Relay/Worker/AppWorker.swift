@@ -342,9 +342,9 @@ package final class AppWorker: @unchecked Sendable {
     guard share != nil else { return }
     do {
       try share?.keep(queue, seat, isNeeded: inHand > 0, session, at: now, log)
-      heal(.sharing)
     } catch {
-      trouble("the queue: \(error)", .sharing)
+      // Most of the time it asks nothing, which heals nothing.
+      trouble("the queue: \(error)", .staying)
     }
     figures.connectionShare = share?.count
   }
