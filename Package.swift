@@ -79,6 +79,7 @@ let package = Package(
     .executableTarget(
       name: "apns",
       dependencies: [
+        "APNS",
         "APNSLibrary",
         "BinaryServer",
         "COpenSSL",

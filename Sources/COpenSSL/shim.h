@@ -102,6 +102,20 @@ static inline void *copenssl_verified_state(X509_STORE_CTX *store) {
   SSL *ssl = (SSL *)X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
   return ssl ? SSL_get_app_data(ssl) : NULL;
 }
+/* Whether a context holds certificates to trust by; a directory is looked into only later. */
+static inline int copenssl_trusts_anyone(SSL_CTX *context) {
+  X509_STORE *store = SSL_CTX_get_cert_store(context);
+  return sk_X509_OBJECT_num(X509_STORE_get0_objects(store)) > 0;
+}
+/* A note on the context's store that there was none, for the one that tells why a peer is not
+   trusted. 0 where there is no memory. */
+static inline int copenssl_note_no_anchors(SSL_CTX *context) {
+  static char note;
+  return X509_STORE_set_ex_data(SSL_CTX_get_cert_store(context), 0, &note);
+}
+static inline int copenssl_has_no_anchors(X509_STORE_CTX *verified) {
+  return X509_STORE_get_ex_data(X509_STORE_CTX_get0_store(verified), 0) != NULL;
+}
 /* The peer's own certificate, to be freed; NULL where it showed none. */
 static inline X509 *copenssl_peer_certificate(const SSL *ssl) {
   return SSL_get_peer_certificate(ssl);

@@ -3,6 +3,7 @@
 #define APNS_CSYSTEM_SHIM_H
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -80,6 +81,11 @@ static inline int csystem_open_for_reading(const char *path) {
 
 static inline int csystem_open_directory(const char *path) {
   return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+/* The name of its next entry, until another is asked for; NULL behind the last. */
+static inline const char *csystem_next_name(DIR *directory) {
+  const struct dirent *entry = readdir(directory);
+  return entry ? entry->d_name : NULL;
 }
 /* A file in that directory, to be read, to be locked, or to be made. None is opened through a link,
    and a FIFO holds nobody up. */

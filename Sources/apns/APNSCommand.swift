@@ -19,6 +19,10 @@ struct APNSCommand: AsyncParsableCommand {
 @main
 enum Program {
   static func main() async {
+    // Swift reads them there. Taken for none, they would be answered by a page of help and success.
+    if CommandLine.arguments.isEmpty {
+      Exit.end(with: Exit.refusal("the arguments cannot be read: /proc is not mounted here"))
+    }
     // The parser would only report an unexpected argument.
     if let fault = CommandNames.fault(in: CommandLine.arguments.dropFirst()) {
       let status = Exit.refusal(fault)

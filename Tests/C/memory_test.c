@@ -24,6 +24,7 @@
 #include "Names/nameserver.h"
 #endif
 #include "provider.h"
+#include "Trust/anchors.h"
 #ifdef WITH_HTTP2
 #include "Service/service.h"
 #endif
@@ -123,7 +124,8 @@ static bool goes_on(apns_session_t *session, apns_status_t status) {
 
 /* ---- The peers, in a process with memory of its own ------------------------ */
 
-static struct peers { uint16_t gateway, feedback, service; } peers;
+/* `stranger` wants no certificate. */
+static struct peers { uint16_t gateway, stranger, feedback, service; } peers;
 static pid_t peer_process;
 #ifdef WITH_CARES
 static bool has_names; /* in a namespace with a name server */
@@ -173,6 +175,7 @@ static void start_peers(void) {
     for (size_t index = 0; index + 1 < sizeof lists / sizeof *lists; index++) lists[index] = list;
     const gateway_options_t how = {.wants_certificate = true, .tickets = 2};
     struct peers made = {.gateway = gateway_port(gateway_start(&how, NULL)),
+                         .stranger = gateway_port(gateway_start(NULL, NULL)),
                          .feedback = gateway_port(gateway_start(&how, lists))};
 #ifdef WITH_HTTP2
     made.service = service_port(service_judging(judge, NULL));
@@ -238,6 +241,29 @@ static void run_pem(void) { load(&pem); }
 static void run_pkcs12(void) { load(&pkcs12); }
 static void run_locked_key(void) { load(&locked_key); }
 static void run_der(void) { load(&der); }
+
+/* With the system's authorities, in a file of another system: once there is memory again, they are
+   found. */
+static bool has_anchors; /* in a namespace where they can be put */
+
+static void run_system_trust(void) {
+  if (!has_anchors) return;
+  apns_credentials_t *credentials = NULL;
+  apns_credentials_options_t options = APNS_CREDENTIALS_OPTIONS_INIT;
+  TRY(apns_credentials_new(&options, &credentials, &error));
+  CHECK(credentials, "no credentials");
+  memory_disarm();
+  apns_session_options_t where = APNS_SESSION_OPTIONS_INIT;
+  where.host = "127.0.0.1";
+  where.port = peers.stranger;
+  where.protocol = APNS_PROTOCOL_BINARY;
+  apns_session_t *session = NULL;
+  apns_error_t error = APNS_ERROR_INIT;
+  CHECK(!apns_session_new(&where, credentials, &session, &error), "%s", error.message);
+  apns_credentials_free(credentials);
+  CHECK(!apns_session_connect(session, &error), "%s", error.message);
+  apns_session_free(session);
+}
 
 /* ---- Values --------------------------------------------------------------- */
 
@@ -502,6 +528,7 @@ static const struct kind {
     {"der", run_der},
     {"locked-key", run_locked_key},
     {"pkcs12", run_pkcs12},
+    {"system-trust", run_system_trust},
     {"binary", run_binary},
     {"binary-closing", run_binary_closing},
     {"binary-looping", run_binary_looping},
@@ -561,6 +588,17 @@ int main(int count, char **arguments) {
   const char *only = count > 1 && !plays_all ? arguments[1] : NULL;
   signal(SIGPIPE, SIG_IGN);
   make_credentials();
+  unsetenv("SSL_CERT_FILE");
+  unsetenv("SSL_CERT_DIR");
+  has_anchors = anchors_hide();
+  if (!has_anchors) {
+    puts("skipped: system-trust, which needs a namespace with an /etc of its own");
+  } else {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/README", X509_get_default_cert_dir());
+    anchors_put(path, pem.ca_file);
+    anchors_put("/etc/pki/tls/certs/ca-bundle.crt", pem.ca_file);
+  }
 #ifdef WITH_CARES
   has_names = nameserver_enter();
   if (!has_names) puts("skipped: lookup, which needs a namespace with a name server of its own");
@@ -577,7 +615,9 @@ int main(int count, char **arguments) {
       for (int round = 0; round < 2; round++) play(&kinds[index], 0, false);
       play(&kinds[index], strtoul(arguments[2], NULL, 10), count > 3);
     } else {
-      play_all(&kinds[index], plays_all || only ? 1 : 61);
+      /* That one has few. */
+      const size_t some = kinds[index].run == run_system_trust ? 13 : 61;
+      play_all(&kinds[index], plays_all || only ? 1 : some);
     }
   }
   apns_credentials_free(credentials);

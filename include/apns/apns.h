@@ -398,7 +398,7 @@ typedef enum apns_cause {
   /* OpenSSL refuses the certificate or its chain, usually for a short key or SHA-1: see
      security_level. */
   APNS_CAUSE_CERTIFICATE_UNFIT = 52,
-  /* ca_file holds no certificate in PEM, or the system's store cannot be read. */
+  /* ca_file holds no certificate in PEM. */
   APNS_CAUSE_CA_MISSING = 53,
   /* crl_file holds no revocation list in PEM, or a broken one. */
   APNS_CAUSE_REVOCATION_LIST = 54,
@@ -937,7 +937,9 @@ typedef struct apns_credentials_options {
   const char *passphrase;
 
   /* Whom to trust: a PEM file, a directory as OpenSSL's rehash makes one, or both. Neither: the
-     system's store. */
+     system's store, where OpenSSL or the environment (SSL_CERT_FILE, SSL_CERT_DIR) has it. Where
+     OpenSSL's own places hold nothing and the environment names none, the files of other systems
+     are tried, so that a program may leave the system that it was linked on. */
   const char *ca_file;
   const char *ca_directory;
 

@@ -9,6 +9,8 @@ struct PeerFault {
   /// The place in the chain; 0 is the gateway's own certificate.
   var depth: CInt = 0
   var subject = Message()
+  /// The system has no authorities to be trusted.
+  var isWithoutAnchors = false
   /// The key that the peer showed when a pinned one was required.
   var unpinnedKey: KeyDigest?
 
@@ -36,6 +38,7 @@ struct PeerFault {
   mutating func note(_ store: OpaquePointer) {
     code = X509_STORE_CTX_get_error(store)
     depth = X509_STORE_CTX_get_error_depth(store)
+    isWithoutAnchors = copenssl_has_no_anchors(store) != 0
     note(subjectOf: X509_STORE_CTX_get_current_cert(store))
   }
 
@@ -68,6 +71,9 @@ extension Message {
       append(pin: key)
     } else {
       append(X509_verify_cert_error_string(Int(fault.code)))
+      if fault.isWithoutAnchors, fault.cause == APNS_CAUSE_PEER_NOT_TRUSTED {
+        appendPlacesWithoutAnchors()
+      }
       switch fault.code {
       case X509_V_ERR_UNABLE_TO_GET_CRL: append("; crl_file and crl_directory have no list for it")
       case X509_V_ERR_CRL_HAS_EXPIRED, X509_V_ERR_CRL_NOT_YET_VALID,

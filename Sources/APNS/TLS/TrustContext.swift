@@ -39,6 +39,11 @@ struct TrustContext: ~Copyable {
     TLSErrors.clear()
     let rules = try PeerRules(options)
     guard let context = SSL_CTX_new(TLS_client_method()) else { throw .outOfMemory }
+    // OpenSSL may return one that lacks, for want of memory, a group of keys.
+    if TLSErrors.isOutOfMemory {
+      SSL_CTX_free(context)
+      throw .outOfMemory
+    }
     SSL_CTX_set_client_cert_cb(context, noteMissingCertificate)
     do throws(Failure) {
       try Self.limitVersions(context, options)
@@ -109,11 +114,7 @@ struct TrustContext: ~Copyable {
     }
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, notePeerFault)
     if options.ca_file == nil, options.ca_directory == nil {
-      guard SSL_CTX_set_default_verify_paths(context) == 1 else {
-        throw TLSErrors.take().failure(APNS_ERR_CREDENTIALS, cause: APNS_CAUSE_CA_MISSING) {
-          $0.append("the system's trust store cannot be read")
-        }
-      }
+      if SystemTrust.add(to: context) == .noMemory { throw .outOfMemory }
       return
     }
     // OpenSSL looks into a directory only when it verifies, so it would not report a missing one
@@ -132,11 +133,10 @@ struct TrustContext: ~Copyable {
         $0.append(file)
       }
     }
-    // Tried twice: OpenSSL does not always say when memory was what it lacked.
-    guard
-      SSL_CTX_load_verify_locations(context, options.ca_file, options.ca_directory) == 1
-        || SSL_CTX_load_verify_locations(context, options.ca_file, options.ca_directory) == 1
-    else {
+    switch SystemTrust.read(options.ca_file, options.ca_directory, into: context) {
+    case .found: break
+    case .noMemory: throw .outOfMemory
+    case .nothing:
       throw TLSErrors.take().failure(APNS_ERR_CREDENTIALS, cause: APNS_CAUSE_CA_MISSING) {
         $0.append("no CA certificate in ")
         $0.append(options.ca_file ?? options.ca_directory)

@@ -1,3 +1,4 @@
+import APNS
 import COpenSSL
 import Foundation
 
@@ -31,8 +32,15 @@ package struct RedisTLS: Equatable, Sendable {
     SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in -1 }
     if let ca {
       guard SSL_CTX_load_verify_locations(context, ca, nil) == 1 else { throw Self.fault(ca) }
-    } else if SSL_CTX_set_default_verify_paths(context) != 1 {
-      throw Self.fault("the system's store of certificates")
+    } else {
+      switch SystemTrust.add(to: context) {
+      case .found: break
+      case .noMemory: throw Self.fault("the system's store of certificates")
+      case .nothing:
+        throw Fault(
+          description:
+            "no authority is to be found on this system: install ca-certificates or set tls.ca")
+      }
     }
     if let certificate {
       let key = key ?? certificate

@@ -1,3 +1,4 @@
+import APNS
 import APNSLibrary
 import BinaryServer
 import Glibc
@@ -72,10 +73,8 @@ struct TrustCheck {
     if let said = getenv("SSL_CERT_FILE") {
       return CredentialFile(String(cString: said))?.certificates ?? []
     }
-    return [
-      "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
-      "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
-    ].lazy.compactMap { CredentialFile($0)?.certificates }.first { !$0.isEmpty } ?? []
+    return (0...).lazy.map(SystemTrust.place).prefix { $0 != nil }
+      .compactMap { $0.flatMap { CredentialFile("\($0)")?.certificates } }.first { !$0.isEmpty } ?? []
   }
 
   /// OpenSSL may find some that stand each in a file of its own, which nobody reads here.

@@ -293,7 +293,7 @@ class Cause(CauseNumber):
     """OpenSSL refuses the certificate or its chain, usually for a short key or SHA-1: see
     security_level."""
     CA_MISSING = 53
-    """ca_file holds no certificate in PEM, or the system's store cannot be read."""
+    """ca_file holds no certificate in PEM."""
     REVOCATION_LIST = 54
     """crl_file holds no revocation list in PEM, or a broken one."""
     TOKEN_IDENTIFIER = 55
