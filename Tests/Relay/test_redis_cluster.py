@@ -142,26 +142,29 @@ def test_a_primary_dies_and_its_replica_takes_over(start, relay, cluster):
         adding.add(apps[0])
     wait_until(lambda: len(adding.ends_of(apps[0])) >= 70, "there are no outcomes")
     victim.kill()
-    replica.signal(signal.SIGCONT)
     # The others' apps go on meanwhile.
     before = len(adding.ends_of(apps[1]))
     for _ in range(20):
         for app in apps[1:]:
             adding.add(app)
     wait_until(lambda: len(adding.ends_of(apps[1])) >= before + 20, "the apps of living nodes stand still")
-    took_over = nodes.owner(slot(f"{{{apps[0]}}}"))
+    # Until now nobody could take over.
+    replica.signal(signal.SIGCONT)
     wait_until(lambda: nodes.owner(slot(f"{{{apps[0]}}}")), "no replica takes over")
     back = time.time()
     for _ in range(20):
         for app in apps:
             adding.add(app)
     wait_until(lambda: all(queue.is_empty() for queue in queues.values()), "the queues do not get empty")
-    assert took_over is None, "the others did not go on before the replica took over, so this proves nothing"
+    # On a busy machine the nodes may take another one for dead too.
+    lossy = {app for app, node in zip(apps, nodes.primaries) if nodes.owner(slot(f"{{{app}}}")) is not node}
     # What a producer does who must not lose anything: what has no outcome is added again.
     forgotten = sorted(set(adding.sent) - set(adding.ends()))
     assert forgotten, "Redis lost nothing, so this proves nothing"
     for identifier in forgotten:
-        assert killed - LAG <= adding.confirmed[identifier] <= back and identifier.startswith(f"{apps[0]} "), identifier
+        app, _ = adding.sent[identifier]
+        assert app in lossy and killed - LAG <= adding.confirmed[identifier], identifier
+        assert app != apps[0] or adding.confirmed[identifier] <= back, identifier
         adding.push(identifier)
     wait_until(lambda: all(queue.is_empty() for queue in queues.values()), "the queues do not get empty again")
     assert adding.ends() == dict.fromkeys(adding.sent, 1)
@@ -172,7 +175,7 @@ def test_a_primary_dies_and_its_replica_takes_over(start, relay, cluster):
     assert set(times) == {device for _, device in adding.sent.values()}
     twice = {device: all for device, all in times.items() if len(all) > 1}
     assert all(len(all) == 2 and killed - LAG <= min(all) for all in twice.values()), twice
-    assert not set(twice) & {device for app, device in adding.sent.values() if app != apps[0]}
+    assert not set(twice) & {device for app, device in adding.sent.values() if app not in lossy}
     print(f"Redis lost {len(forgotten)} entries of {len(adding.sent)}; pushed twice: {len(twice)}")
     for one in relays:
         wait_until(lambda: one.get("/readyz")[0] == 200, "the relay does not get ready again")

@@ -56,7 +56,7 @@ package final class AppWorker: @unchecked Sendable {
   private var troubleCause: TroubleCause?
 
   /// What failed last. Where nothing is pushed it is over when that works again.
-  private enum TroubleCause { case claiming, staying, sharing, other }
+  private enum TroubleCause { case claiming, staying, other }
 
   /// So many outcomes, or so many milliseconds, make a transaction; or half of what is in hand,
   /// so that a small window does not wait for the clock.
