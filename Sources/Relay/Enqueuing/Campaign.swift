@@ -155,7 +155,7 @@ package struct Campaign {
       entry.tokens = "[\(elements.joined(separator: ","))]"
       describe(&entry)
       if isTemplate {
-        var targets = try EntryTargets(entry)
+        let targets = try EntryTargets(entry)
         for (position, line) in lines.enumerated() {
           do {
             try targets.make(&push, at: position)
