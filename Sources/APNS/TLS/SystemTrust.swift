@@ -146,9 +146,9 @@ extension Message {
   mutating func appendPlacesWithoutAnchors() {
     append("; there is no authority in ")
     append(SystemTrust.file)
-    append(" or ")
+    append(SystemTrust.isTold ? " or " : ", ")
     append(SystemTrust.directories)
-    if !SystemTrust.isTold { append(" or where other systems have them, in /etc/ssl and /etc/pki") }
+    if !SystemTrust.isTold { append(", /etc/ssl or /etc/pki") }
     append(": install ca-certificates or set ca_file")
   }
 }
