@@ -146,9 +146,14 @@ extension Message {
   mutating func appendPlacesWithoutAnchors() {
     append("; there is no authority in ")
     append(SystemTrust.file)
-    append(" or ")
-    append(SystemTrust.directories)
-    if !SystemTrust.isTold { append(" or where other systems have them, in /etc/ssl and /etc/pki") }
+    if SystemTrust.isTold {
+      append(" or ")
+      append(SystemTrust.directories)
+    } else {
+      append(", ")
+      append(SystemTrust.directories)
+      append(", /etc/ssl or /etc/pki")
+    }
     append(": install ca-certificates or set ca_file")
   }
 }

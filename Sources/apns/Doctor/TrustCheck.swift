@@ -74,7 +74,8 @@ struct TrustCheck {
       return CredentialFile(String(cString: said))?.certificates ?? []
     }
     return (0...).lazy.map(SystemTrust.place).prefix { $0 != nil }
-      .compactMap { $0.flatMap { CredentialFile("\($0)")?.certificates } }.first { !$0.isEmpty } ?? []
+      .compactMap { $0.flatMap { CredentialFile("\($0)")?.certificates } }.first { !$0.isEmpty }
+      ?? []
   }
 
   /// OpenSSL may find some that stand each in a file of its own, which nobody reads here.
