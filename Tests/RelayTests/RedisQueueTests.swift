@@ -61,6 +61,34 @@ final class RedisQueueTests: QueueRules {
     _ = try RedisConnection(server.address).demand(command)
   }
 
+  // MARK: A Redis that forgets
+
+  /// With appendfsync everysec a Redis that is killed may lose what it had confirmed.
+  func testOutcomesThatRedisForgotAreMadeAgain() throws {
+    let queue = try open(place)
+    let list = NewEntry(
+      app: "shop", id: "a", tokens: "[\"00\",\"01\",\"02\"]", payload: "{}")
+    _ = try queue.enqueue([list], at: now)
+    let seat = try join(queue)
+    let entry = try XCTUnwrap(queue.claim(seat, room: 9, at: now).first)
+    func accepted(_ positions: Int...) -> [PushOutcome] {
+      positions.map { PushOutcome(position: $0, token: "0\($0)", end: .accepted) }
+    }
+    try queue.record([Verdict(entry, accepted(0), .held)], by: seat, at: now)
+    let number = try XCTUnwrap(
+      server.ask("XRANGE", "apns:{shop}:in", "-", "+").list.first?.list.first?.text)
+    try server.ask("DEL", "apns:{shop}:out")
+    try server.ask("HSET", "apns:{shop}:ids", "a", "\(number)||")
+    try queue.record([Verdict(entry, accepted(1, 2), .finished)], by: seat, at: now)
+    XCTAssertEqual(try ends(queue), ["a/1 accepted", "a/2 accepted"])
+    let again = try XCTUnwrap(queue.claim(seat, room: 9, at: now).first)
+    XCTAssertEqual(again.answered, [1, 2])
+    XCTAssertEqual(again.deliveries, 2)
+    try queue.record([Verdict(again, accepted(0), .finished)], by: seat, at: now)
+    XCTAssertEqual(try ends(queue).sorted(), ["a/0 accepted", "a/1 accepted", "a/2 accepted"])
+    XCTAssertEqual(try queue.claim(seat, room: 9, at: now), [])
+  }
+
   // MARK: Producers of any language
 
   func testWhatAnyClientAddsIsDoneOnceForEachID() throws {

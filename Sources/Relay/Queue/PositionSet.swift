@@ -18,6 +18,11 @@ package struct PositionSet: Equatable, Sendable, ExpressibleByArrayLiteral {
     return word < rest.count && rest[word] & 1 << (position % 64) != 0
   }
 
+  package func isSubset(of other: PositionSet) -> Bool {
+    guard first & ~other.first == 0, rest.count <= other.rest.count else { return false }
+    return zip(rest, other.rest).allSatisfy { $0 & ~$1 == 0 }
+  }
+
   /// Places that no entry has are left out.
   package mutating func insert(_ position: Int) {
     guard (0..<NewEntry.mostTokens).contains(position) else { return }

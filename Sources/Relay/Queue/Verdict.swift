@@ -48,6 +48,14 @@ package struct Verdict: Equatable, Sendable {
     case untouched
     /// It becomes a dead letter.
     case dead(story: String)
+
+    /// The entry goes.
+    var isEnd: Bool {
+      switch self {
+      case .finished, .dead: true
+      case .held, .later, .untouched: false
+      }
+    }
   }
 
   package var number: Int64

@@ -21,6 +21,10 @@ struct RecordedBatch {
     }
 
     func has(_ position: Int) -> Bool { text == "." || answered.contains(position) }
+
+    func lacks(someOf other: Known) -> Bool {
+      text != "." && !other.answered.isSubset(of: answered)
+    }
   }
 
   /// JSON arrays of outcomes.

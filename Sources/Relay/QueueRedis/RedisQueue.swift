@@ -337,13 +337,20 @@ package final class RedisQueue: QueueEngine {
       // Each time others have to have recorded more of them.
       attempts += 1
       guard attempts < Self.mostAttempts else { throw strange("record") }
-      // Others have recorded some of these meanwhile: nothing was done.
+      // Others have recorded some of these meanwhile, or Redis has forgotten some: nothing was done.
       for index in stride(from: 0, to: behind.count - 1, by: 2) {
         guard let number = behind[index].count, case let place = number - 1,
           rest.indices.contains(place), let text = behind[index + 1].text
         else { throw strange("record") }
+        let believed = known[place]
         known[place] = RecordedBatch.Known(text: text)
         rest[place].outcomes.removeAll { known[place].has($0.position) }
+        // A Redis that was killed may have forgotten outcomes that it had confirmed. Their notifications
+        // are open again: so the entry does not end, and is delivered again for them.
+        if known[place].lacks(someOf: believed), rest[place].next.isEnd {
+          rest[place].next = .later(
+            at: now, isAnswered: false, story: "the queue has forgotten outcomes of it")
+        }
       }
     }
     seats.withLock { seats in
