@@ -4,7 +4,7 @@ import XCTest
 
 final class EntryTargetsTests: XCTestCase {
   private func sent(_ tokens: String, _ payload: String) throws -> [String] {
-    var targets = try EntryTargets(NewEntry(app: "a", id: "i", tokens: tokens, payload: payload))
+    let targets = try EntryTargets(NewEntry(app: "a", id: "i", tokens: tokens, payload: payload))
     var push = EntryTargets.Push()
     var tokens: [Int: String] = [:]
     defer { for (position, token) in tokens { XCTAssertEqual(targets.token(at: position), token) } }
@@ -52,7 +52,7 @@ final class EntryTargetsTests: XCTestCase {
 
   func testABroadcastHasNoDevice() throws {
     var entry = NewEntry(app: "a", id: "i", channel: "AQID", payload: "{\"{{x}}\":1}")
-    var targets = try EntryTargets(entry)
+    let targets = try EntryTargets(entry)
     var push = EntryTargets.Push()
     try targets.make(&push, at: 0)
     XCTAssertEqual([targets.count, push.token.count], [1, 0])

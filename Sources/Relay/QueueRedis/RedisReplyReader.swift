@@ -50,7 +50,7 @@ final class RedisReplyReader {
     return functions
   }()
 
-  nonisolated(unsafe) private static let original = {
+  private static let original = {
     let reader = redisReaderCreate()
     defer { redisReaderFree(reader) }
     return reader?.pointee.fn?.pointee ?? redisReplyObjectFunctions()
