@@ -162,9 +162,12 @@ class Changes:
         if not self.is_on or self.was_on or (self.only and kind != self.only):
             self.was_on = False
             reply = ask()
-            # By what they answer: a claim a text, a record an empty list.
-            if found := {b"$": "claim", b"*0": "record"}.get(reply[:1] if reply[:1] == b"$" else reply[:2]):
-                self.scripts[words[1]] = found
+            # By what they answer: a claim a list that begins with a text, a record an empty list.
+            if name == "EVALSHA":
+                if reply.startswith(b"*1\r\n$"):
+                    self.scripts[words[1]] = "claim"
+                elif reply == b"*0\r\n":
+                    self.scripts[words[1]] = "record"
             return reply
         self.was_on = True
         self.kinds[kind] += 1
