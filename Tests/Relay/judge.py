@@ -53,8 +53,9 @@ def judged(wanted, rows, pushes, faults, forgotten=frozenset()):
 
 
 def is_explained(pushed, deliveries, recorded, faults):
-    # No connection is lost but by a fault, so a relay has one, and pushes nothing twice on it.
-    if len({connection for _, connection in pushed}) != len(pushed) and not any(fault.forgets for fault in faults):
+    # No connection is lost but by a fault, so a relay has one, and pushes nothing twice on it; but one that was taken
+    # for dead and goes on may be given its own entry again.
+    if len({connection for _, connection in pushed}) != len(pushed) and not any(fault.forgets or fault.goes_on for fault in faults):
         return False
     # The n-th repetition is for the n-th fault, or a later one.
     starts = sorted(fault.start for fault in faults for _ in range(fault.repeats))

@@ -165,10 +165,12 @@ class ClusterQueue(RedisQueue):
                 refused = refusal
                 parts = str(refusal).split()
                 if parts[0] == "ASK":
-                    there = next(node for node in self.cluster.nodes if parts[2].endswith(f":{node.port}"))
-                    with contextlib.closing(Client(there.path)) as client:
-                        client.ask("ASKING")
-                        return act(client)
+                    # Only the one that takes the slot over does it; a producer does not know which that is.
+                    for there in self.cluster.nodes:
+                        with contextlib.suppress(Refusal, OSError), contextlib.closing(Client(there.path)) as client:
+                            client.ask("ASKING")
+                            return act(client)
+                    continue
                 if parts[0] not in ("MOVED", "CLUSTERDOWN", "LOADING", "MASTERDOWN"):
                     raise
             except OSError as error:

@@ -48,6 +48,8 @@ package final class AppWorker: @unchecked Sendable {
   private var lastHeard = RelayClock.now
   /// Until then others lose their entries only if they are dead, by the steady clock.
   private var judgesFrom: Int64 = 0
+  /// Until then it claims nothing while it has something in hand, by the steady clock.
+  private var finishesUntil: Int64 = 0
   /// Its part of the fleet's connections, where these have a limit.
   private var share: FleetShare?
   private var nextFigures: Int64 = 0
@@ -61,6 +63,9 @@ package final class AppWorker: @unchecked Sendable {
   /// So many outcomes, or so many milliseconds, make a transaction; or half of what is in hand,
   /// so that a small window does not wait for the clock.
   private static let batch = 512
+  /// So long one that was taken for dead finishes what it has before it claims: it would get the same
+  /// entries again, and push them twice.
+  private static let finishMS: Int64 = 5000
   private static let batchMS: Int64 = 40
 
   init(
@@ -191,7 +196,9 @@ package final class AppWorker: @unchecked Sendable {
   private var hasRoom: Bool { app.limits.window - inHand >= max(1, app.limits.window / 4) }
 
   private func claim(_ now: Int64) {
-    guard hasRoom, now >= nextClaim, recordAfter <= now, share?.isEmpty != true else { return }
+    guard hasRoom, now >= nextClaim, recordAfter <= now, share?.isEmpty != true,
+      inHand == 0 || now >= finishesUntil
+    else { return }
     do {
       var entries = try queue.claim(
         seat, room: app.limits.window - inHand, inOrder: app.order == .device, at: RelayClock.now)
@@ -364,6 +371,7 @@ package final class AppWorker: @unchecked Sendable {
           log.warning("this worker was silent for too long, and others have taken its entries")
           // What the session has not taken yet is theirs to send.
           cutOutbox()
+          finishesUntil = now + Self.finishMS
           seat = try queue.join(app: app.name, named: Self.name, at: clock)
         }
         lastHeard = clock
