@@ -89,6 +89,74 @@ final class RedisQueueTests: QueueRules {
     XCTAssertEqual(try queue.claim(seat, room: 9, at: now), [])
   }
 
+  /// A replica that takes over may have an entry, and not that somebody has it.
+  func testOutcomesStayKnownWhenRedisForgetsWhoHasTheEntry() throws {
+    for isAddedAgain in [false, true] {
+      try server.ask("FLUSHALL")
+      let queue = try open(place)
+      let list = NewEntry(
+        app: "shop", id: "a", tokens: "[\"00\",\"01\",\"02\"]", payload: "{}")
+      _ = try queue.enqueue([list], at: now)
+      let seat = try join(queue)
+      let entry = try XCTUnwrap(queue.claim(seat, room: 9, at: now).first)
+      func accepted(_ positions: Int...) -> [PushOutcome] {
+        positions.map { PushOutcome(position: $0, token: "0\($0)", end: .accepted) }
+      }
+      try server.ask("HDEL", "apns:{shop}:ids", "a")
+      if isAddedAgain {
+        // It has forgotten the entry as well.
+        try server.ask("XGROUP", "DESTROY", "apns:{shop}:in", "relay")
+        try server.ask("DEL", "apns:{shop}:in")
+      } else {
+        try server.ask("XGROUP", "SETID", "apns:{shop}:in", "relay", "0")
+      }
+      try queue.record([Verdict(entry, accepted(0, 2), .held)], by: seat, at: now)
+      XCTAssertNotNil(try queue.known(["a"], app: "shop")["a"]?.outcome)
+      // There may be two then, of which one is taken.
+      XCTAssertEqual(try queue.enqueue([list], at: now), 1)
+
+      let other = try open(place)
+      let again = try XCTUnwrap(other.claim(try join(other), room: 9, at: now).first)
+      XCTAssertEqual(again.answered, [0, 2])
+      try other.record([Verdict(again, accepted(1), .finished)], by: seat, at: now)
+      // The first one does not know that.
+      try queue.record([Verdict(entry, accepted(1), .finished)], by: seat, at: now)
+      XCTAssertEqual(try ends(queue).sorted(), ["a/0 accepted", "a/1 accepted", "a/2 accepted"])
+      XCTAssertEqual(try queue.claim(seat, room: 9, at: now), [])
+      XCTAssertEqual(try queue.depths(at: now)["shop"], QueueDepth())
+      // What is done goes with its outcomes.
+      XCTAssertEqual(try queue.trim(before: now + 1000), 3)
+      XCTAssertEqual(try server.ask("EXISTS", "apns:{shop}:ids").number, 0)
+    }
+  }
+
+  func testOutcomesOfAnEntryThatRedisForgotGoOneDay() throws {
+    let queue = try open(place)
+    _ = try queue.enqueue(
+      [NewEntry(app: "shop", id: "a", tokens: "[\"00\",\"01\"]", payload: "{}")], at: now)
+    let seat = try join(queue)
+    let entry = try XCTUnwrap(queue.claim(seat, room: 9, at: now).first)
+    try server.ask("DEL", "apns:{shop}:ids", "apns:{shop}:in")
+    let outcome = PushOutcome(position: 0, token: "00", end: .accepted)
+    try queue.record([Verdict(entry, [outcome], .held)], by: seat, at: now)
+    XCTAssertEqual(try queue.trim(before: now + 1000), 1)
+    XCTAssertEqual(try server.ask("EXISTS", "apns:{shop}:ids").number, 0)
+  }
+
+  /// As after a claim of a worker that was taken for dead: verdicts of one entry are in one batch.
+  func testAnEntryThatAWorkerHasTwiceEndsOnce() throws {
+    let queue = try open(place)
+    _ = try queue.enqueue([entry("a"), entry("b")], at: now)
+    let seat = try join(queue)
+    let got = accepted(try queue.claim(seat, room: 9, at: now))
+    var later = got[0]
+    later.next = .later(at: now, isAnswered: false, story: "a test")
+    later.outcomes = []
+    try queue.record(got + got + [later], by: seat, at: now)
+    XCTAssertEqual(try ends(queue).sorted(), ["a/0 accepted", "b/0 accepted"])
+    XCTAssertEqual(try queue.depths(at: now)["shop"], QueueDepth())
+  }
+
   // MARK: Producers of any language
 
   func testWhatAnyClientAddsIsDoneOnceForEachID() throws {

@@ -31,6 +31,8 @@ struct RecordedBatch {
   let records: [[UInt8]]
   /// The rest, in MessagePack.
   let bytes: [UInt8]
+  /// Which verdicts the script counts as its first, second and so on.
+  let order: [Int]
 
   /// `ahead`: how far the clock of Redis is before ours.
   init(_ verdicts: [Verdict], _ known: [Known], ahead: Int64, at now: Int64) {
@@ -45,7 +47,10 @@ struct RecordedBatch {
       MessagePack.Writer(), MessagePack.Writer(), MessagePack.Writer()
     )
     var (goneCount, refusedCount) = (0, 0)
-    for (verdict, known) in zip(verdicts, known) {
+    /// A list for each record, and which verdicts they are, and which are the others.
+    var (ended, endedCounts) = ([MessagePack.Writer()], [0])
+    var (ends, others) = ([Int](), [Int]())
+    for (index, (verdict, known)) in zip(verdicts, known).enumerated() {
       var after = known.answered
       /// Those that were accepted come first, so that they share an element of the record. To copy an
       /// outcome would count references of all its texts.
@@ -71,6 +76,17 @@ struct RecordedBatch {
         return count
       }
       if add(accepted: true) < verdict.outcomes.count { _ = add(accepted: false) }
+      while ended.count <= records.count {
+        ended.append(MessagePack.Writer())
+        endedCounts.append(0)
+      }
+      if known.text.isEmpty, verdict.next == .finished, !verdict.outcomes.isEmpty {
+        ended[records.count].add(verdict.id)
+        endedCounts[records.count] += 1
+        ends.append(index)
+        continue
+      }
+      others.append(index)
       Self.add(verdict, ahead: ahead, at: now, to: &parts)
       parts.add(verdict.outcomes.isEmpty ? 0 : records.count + 1)
       parts.add(known.text)
@@ -79,14 +95,20 @@ struct RecordedBatch {
     if list.count > 0 { endRecord() }
     self.records = records
     var all = MessagePack.Writer()
-    all.addList(of: 3)
-    all.addList(of: verdicts.count)
+    all.addList(of: 4)
+    all.addList(of: others.count)
     all.add(written: parts)
     all.addList(of: 2 * goneCount)
     all.add(written: gone)
     all.addList(of: 2 * refusedCount)
     all.add(written: refused)
+    all.addList(of: ended.count)
+    for (list, count) in zip(ended, endedCounts) {
+      all.addList(of: count)
+      all.add(written: list)
+    }
     bytes = all.bytes
+    order = ends + others
   }
 
   private static func add(

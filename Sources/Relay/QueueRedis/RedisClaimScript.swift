@@ -1,10 +1,11 @@
 extension RedisScript {
   /// Gives a worker entries for so many notifications. ARGV: seat, time, room, 1 where the order
   /// is kept. The answer begins with a
-  /// text in MessagePack. It has for each entry its number in the stream, its id, deliveries, answers,
-  /// the positions that have an outcome, why the id cannot be used, its fields. Behind it are the values
-  /// that are long: a field has the place of such a one, for Lua hashes each byte that it puts
-  /// together.
+  /// text in MessagePack. It has a list for each entry. Most are new, and have an id and one device: then
+  /// it is the fields with the entry's number in the stream behind them, for each byte that Lua puts together
+  /// costs. Of another one it has two lists: number, id, deliveries, answers, the positions that have an
+  /// outcome, why the id cannot be used; and the fields. Behind the text are the values that are long:
+  /// such a field has the place of its value.
   static let claim = RedisScript(
     #"""
     local seat, now, left = ARGV[1], ARGV[2], tonumber(ARGV[3])
@@ -116,7 +117,6 @@ extension RedisScript {
           fields[index] = #answer - 1
         end
       end
-      return fields
     end
 
     -- Gives these to the worker, each if it is the one of its id, as long as there is room. `found` has
@@ -132,7 +132,10 @@ extension RedisScript {
       local owners = {}
       for index, one in ipairs(found) do
         local entry, id, owner, last, positions = one[1], names[index], owners[names[index]], '', ''
-        if not owner and texts[index] then owner, last, positions = split(texts[index]) end
+        if not owner and texts[index] then
+          owner, last, positions = split(texts[index])
+          if owner == '' then owner = nil end
+        end
         if owner and owner ~= entry then
           -- Its id is known: it is done, or another entry has it.
           forget(entry)
@@ -150,14 +153,21 @@ extension RedisScript {
             end
             if not owner then
               new_ones[#new_ones + 1] = id
-              new_ones[#new_ones + 1] = entry .. '||'
+              new_ones[#new_ones + 1] = entry .. '|' .. last .. '|' .. positions
             end
             owners[id] = entry
             left = left - weights[index]
             heaviest = math.max(heaviest, weights[index])
-            result[#result + 1] = {entry, id, one[3],
-              has_answers and call('HGET', answers, entry) or '0', positions, faults[index],
-              weights[index] > 1 and set_apart_what_is_long(one[2]) or one[2]}
+            local fields = one[2]
+            local answered = has_answers and call('HGET', answers, entry) or '0'
+            if is_new and weights[index] == 1 and answered == '0' and positions == ''
+              and faults[index] == '' and id ~= entry then
+              fields[#fields + 1] = entry
+              result[#result + 1] = fields
+            else
+              if weights[index] > 1 then set_apart_what_is_long(fields) end
+              result[#result + 1] = {{entry, id, one[3], answered, positions, faults[index]}, fields}
+            end
           end
         end
       end

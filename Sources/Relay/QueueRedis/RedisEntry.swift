@@ -2,13 +2,14 @@ import Foundation
 
 /// Entries as they are written in Redis: fields of a stream, which any client can add.
 enum RedisEntry {
-  /// The fields behind the id, and what is wrong with them. Fields that nobody knows are their
+  /// So many fields, names and values, and what is wrong with them. Fields that nobody knows are their
   /// writer's own; of two with one name the last counts. A value that is a number is the place of a
   /// long text.
   static func content(
-    from reader: inout MessagePack.Reader, _ long: ArraySlice<RedisReply>, id: String, app: String
+    from reader: inout MessagePack.Reader, _ long: ArraySlice<RedisReply>, fields count: Int,
+    app: String
   ) throws(MessagePack.Reader.Fault) -> (NewEntry, String?) {
-    var content = NewEntry(app: app, id: id, payload: "")
+    var content = NewEntry(app: app, id: "", payload: "")
     var faults = FieldFaults()
     var hasPayload = false
     func take(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
@@ -30,6 +31,7 @@ enum RedisEntry {
         return number
       }
       switch field {
+      case .id: content.id = text
       case .token: content.token = given
       case .tokens: content.tokens = given
       case .channel: content.channel = given
@@ -44,7 +46,7 @@ enum RedisEntry {
       case .deadline: content.deadline = number
       }
     }
-    for _ in 0..<(try reader.list() / 2) {
+    for _ in 0..<count / 2 {
       let name = try reader.text()
       guard reader.isAtNumber else {
         take(name, try reader.text())
@@ -101,10 +103,11 @@ enum RedisEntry {
 
 /// The fields of an entry that a producer fills in.
 private enum Field: CaseIterable {
-  case token, tokens, channel, payload, topic, pushType, priority, expiry, collapseID, deadline
+  case id, token, tokens, channel, payload, topic, pushType, priority, expiry, collapseID, deadline
 
   var name: StaticString {
     switch self {
+    case .id: "id"
     case .token: "token"
     case .tokens: "tokens"
     case .channel: "channel"
@@ -127,6 +130,7 @@ private enum Field: CaseIterable {
     // Few have the same length: each name is compared once.
     let found: Field? =
       switch name.count {
+      case 2: .id
       case 5: isOwn(.token) ? .token : .topic
       case 6: isOwn(.tokens) ? .tokens : .expiry
       case 7: isOwn(.channel) ? .channel : .payload

@@ -197,7 +197,7 @@ package final class RedisQueue: QueueEngine {
       seats.withLock { $0.losses[seat] = losses }
     }
     let time = try shared(now, seat.app)
-    var (places, entries) = ([StreamPlace](), [Entry]())
+    var claimed = ClaimedEntries()
     do {
       // Not repeated by itself: nobody knows whether the first one gave the worker something.
       let reply = try run(.claim, app: seat.app, isRepeatable: false) {
@@ -209,25 +209,26 @@ package final class RedisQueue: QueueEngine {
       let parts = reply.list
       guard
         try parts.first?.withBytes({
-          try read($0, parts.dropFirst(), app: seat.app, &places, &entries)
+          try claimed.read($0, parts.dropFirst(), app: seat.app)
         }) != nil
       else { throw strange("claim") }
     } catch {
       // Also where its answer cannot be read: it may have given something all the same.
       _ = seats.withLock { $0.doubtful.insert(seat) }
-      throw error
+      throw error is MessagePack.Reader.Fault ? strange("claim") : error
     }
-    guard !entries.isEmpty else { return [] }
+    guard !claimed.entries.isEmpty else { return [] }
     seats.withLock { seats in
       var held = seats.held.removeValue(forKey: seat) ?? [:]
-      for index in entries.indices {
+      for index in claimed.entries.indices {
         seats.numbers += 1
-        entries[index].number = seats.numbers
-        held[seats.numbers] = Held(place: places[index], answered: entries[index].answered)
+        claimed.entries[index].number = seats.numbers
+        held[seats.numbers] = Held(
+          place: claimed.places[index], answered: claimed.entries[index].answered)
       }
       seats.held[seat] = held
     }
-    return entries
+    return claimed.entries
   }
 
   private func reconcile(_ seat: WorkerSeat) throws {
@@ -237,39 +238,6 @@ package final class RedisQueue: QueueEngine {
       for place in places { $0.add(place.text) }
     }
     _ = seats.withLock { $0.doubtful.remove(seat) }
-  }
-
-  /// Any program may have written there: what is added to it is a number still.
-  private static func times(_ number: Int64) -> Int { Int(min(max(0, number), 1 << 31)) }
-
-  /// `long`: the values that are not in the answer itself.
-  private func read(
-    _ answer: UnsafeRawBufferPointer, _ long: ArraySlice<RedisReply>, app: String,
-    _ places: inout [StreamPlace], _ entries: inout [Entry]
-  ) throws {
-    do {
-      var reader = MessagePack.Reader(answer)
-      for _ in 0..<(try reader.list()) {
-        guard try reader.list() == 7, let place = StreamPlace(try reader.text()) else {
-          throw MessagePack.Reader.Fault()
-        }
-        let id = String(decoding: try reader.text(), as: UTF8.self)
-        let (deliveries, answers) = (try reader.number(), try reader.number())
-        let answered = PositionSet(text: String(decoding: try reader.text(), as: UTF8.self))
-        let idFault = try reader.text()
-        let (content, fault) = try RedisEntry.content(
-          from: &reader, long, id: id, app: app)
-        places.append(place)
-        entries.append(
-          Entry(
-            number: 0, content: content, deliveries: Self.times(deliveries),
-            answers: Self.times(answers),
-            answered: answered,
-            fault: idFault.isEmpty ? fault : String(decoding: idFault, as: UTF8.self)))
-      }
-    } catch is MessagePack.Reader.Fault {
-      throw strange("claim")
-    }
   }
 
   package func enqueue(_ entries: [NewEntry], at now: Int64) throws -> Int {
@@ -339,9 +307,10 @@ package final class RedisQueue: QueueEngine {
       guard attempts < Self.mostAttempts else { throw strange("record") }
       // Others have recorded some of these meanwhile, or Redis has forgotten some: nothing was done.
       for index in stride(from: 0, to: behind.count - 1, by: 2) {
-        guard let number = behind[index].count, case let place = number - 1,
-          rest.indices.contains(place), let text = behind[index + 1].text
+        guard let number = behind[index].count, batch.order.indices.contains(number - 1),
+          let text = behind[index + 1].text
         else { throw strange("record") }
+        let place = batch.order[number - 1]
         let believed = known[place]
         known[place] = RecordedBatch.Known(text: text)
         rest[place].outcomes.removeAll { known[place].has($0.position) }

@@ -1,19 +1,21 @@
 extension RedisScript {
   /// Records outcomes and what becomes of their entries, all of it or nothing. ARGV: seat, time; in
-  /// MessagePack verdicts, devices that are gone, tokens that are told as refused; and the records of
-  /// outcomes, for what is within another text Lua hashes twice.
-  /// A verdict is id, deliveries, what becomes of it, the time of "later", 1 if it was answered, a line
+  /// MessagePack verdicts, devices that are gone, tokens that are told as refused, and the ids that end; and
+  /// the records of outcomes, for what is within another text Lua hashes twice.
+  /// The ids that end are most of all: nothing was recorded of them before, and now everything. They
+  /// have a list for each record, which has the last of their outcomes. A verdict, of the others, is id,
+  /// deliveries, what becomes of it, the time of "later", 1 if it was answered, a line
   /// for its story, which record has the last of its outcomes or 0, the positions that have an outcome
   /// as the relay knows it, and the same with those of the verdict. Devices and tokens are each followed
   /// by a time.
   ///
   /// The answer is empty if it was done. It was not if others have recorded outcomes of the same entries
-  /// meanwhile: then it has the places of those verdicts, from 1 on, each followed by the positions
-  /// that have one, or "." for all of them.
+  /// meanwhile: then it has the places of those among ids that end and verdicts, from 1 on, each followed
+  /// by the positions that have one, or "." for all of them.
   static let record = RedisScript(
     #"""
     local seat, now = ARGV[1], ARGV[2]
-    local verdicts, devices, refused = unpack(cmsgpack.unpack(ARGV[3]))
+    local verdicts, devices, refused, ended = unpack(cmsgpack.unpack(ARGV[3]))
     -- Nothing is undone in Redis: so what can fail, because a key is of another type, fails first.
     ensure_group()
     call('XLEN', out) call('ZCARD', gone) call('XLEN', dead)
@@ -28,6 +30,33 @@ extension RedisScript {
       for first = 1, #list, MOST do act(unpack(list, first, math.min(#list, first + MOST - 1))) end
     end
 
+    local behind, finished, ends, place = {}, {}, {}, 0
+    for _, list in ipairs(ended) do
+      for first = 1, #list, MOST do
+        local found = call('HMGET', ids, unpack(list, first, math.min(#list, first + MOST - 1)))
+        for index, text in ipairs(found) do
+          local id, entry, last, positions = list[first + index - 1], nil, '', ''
+          if text then
+            -- Faster than to split it.
+            if string.sub(text, -2) == '||' then
+              entry = string.sub(text, 1, -3)
+            else
+              entry, last, positions = split(text)
+            end
+          end
+          -- One worker may have an entry twice, because it was taken for dead.
+          if entry == '.' or ends[id] then positions = '.' end
+          ends[id] = true
+          place = place + 1
+          if positions ~= '' then
+            behind[#behind + 1] = place
+            behind[#behind + 1] = positions
+          end
+          if entry and entry ~= '' then finished[#finished + 1] = entry end
+        end
+      end
+    end
+
     local texts, names = {}, {}
     for index, verdict in ipairs(verdicts) do names[index] = verdict[1] end
     for first = 1, #names, MOST do
@@ -37,16 +66,15 @@ extension RedisScript {
       end
     end
 
-    local behind, afters = {}, {}
+    local afters = {}
     for index, verdict in ipairs(verdicts) do
       local id, record, before, after = verdict[1], verdict[7], verdict[8], verdict[9]
       if record ~= '0' then
         local entry, last, positions = '', '', ''
         if texts[id] then entry, last, positions = split(texts[id]) end
-        -- One worker may have an entry twice, because it was taken for dead.
-        positions = entry == '.' and '.' or afters[id] or positions
+        positions = (entry == '.' or ends[id]) and '.' or afters[id] or positions
         if positions ~= before then
-          behind[#behind + 1] = index
+          behind[#behind + 1] = place + index
           behind[#behind + 1] = positions
         end
         afters[id] = after
@@ -61,12 +89,20 @@ extension RedisScript {
     for place = 1, #devices, 2 do call('ZADD', gone, 'GT', devices[place + 1], devices[place]) end
     for place = 1, #refused, 2 do refuse(refused[place], refused[place + 1], now) end
 
-    local finished, to_know, to_forget = {}, {}, {}
+    local to_know, to_forget = {}, {}
+    for record, list in ipairs(ended) do
+      local text = '.|' .. (numbers[tostring(record)] or '') .. '|'
+      for _, id in ipairs(list) do
+        to_know[#to_know + 1] = id
+        to_know[#to_know + 1] = text
+      end
+    end
     for index, verdict in ipairs(verdicts) do
       local id, deliveries, what, due, is_answered, line, record, before, after = unpack(verdict)
       local entry, last, positions
       if texts[id] then entry, last, positions = split(texts[id]) end
-      if entry ~= '.' then
+      if entry == '' then entry = nil end
+      if entry ~= '.' and not ends[id] then
         last, positions = last or '', positions or ''
         local is_new = record ~= '0'
         if is_new then last, positions = numbers[record], after end
@@ -101,8 +137,9 @@ extension RedisScript {
         if is_done then
           if entry then finished[#finished + 1] = entry end
           if last == '' then to_forget[#to_forget + 1] = id else text = '.|' .. last .. '|' end
-        elseif entry and is_new then
-          text = entry .. '|' .. last .. '|' .. positions
+        elseif is_new then
+          -- Without an entry if Redis was killed and has forgotten who has it: what has an outcome stays known.
+          text = (entry or '') .. '|' .. last .. '|' .. positions
         end
         if text then
           to_know[#to_know + 1] = id

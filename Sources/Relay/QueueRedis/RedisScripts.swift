@@ -26,8 +26,8 @@ struct RedisScript: Sendable {
   /// What all scripts begin with.
   ///
   /// `ids` has a text for each id: `owner|last|positions`. The owner is the stream's number of its
-  /// entry, or "." once all is done; last is the number of its last record in `out`; positions have
-  /// an outcome, as the relays write them (`PositionSet`).
+  /// entry, or "." once all is done, or nothing where a Redis that was killed has forgotten it; last is the
+  /// number of its last record in `out`; positions have an outcome, as the relays write them (`PositionSet`).
   private static let start = #"""
     local input, out, gone, dead, later, ids, stories, answers, workers, readers, seats, bad,
       feedback, notes, connections, lines, targets = unpack(KEYS)
@@ -189,9 +189,11 @@ struct RedisScript: Sendable {
     local count, at = 0, 1
     while at <= #ARGV do
       local id, size = ARGV[at], tonumber(ARGV[at + 1])
-      if call('HEXISTS', ids, id) == 0 then
+      local known = call('HGET', ids, id) or '||'
+      -- Of one without an owner there are outcomes, and no entry.
+      if string.sub(known, 1, 1) == '|' then
         local entry = call('XADD', input, '*', unpack(ARGV, at + 2, at + 1 + size))
-        call('HSET', ids, id, entry .. '||')
+        call('HSET', ids, id, entry .. known)
         count = count + 1
       end
       at = at + 2 + size
@@ -226,7 +228,7 @@ struct RedisScript: Sendable {
       local id = ARGV[place]
       local owner, last = known(id)
       if owner then
-        local entry = owner ~= '.' and call('XRANGE', input, owner, owner)[1]
+        local entry = owner ~= '.' and owner ~= '' and call('XRANGE', input, owner, owner)[1]
         result[#result + 1] = {id, entry and entry[2] or {},
           last ~= '' and outcome(last, ARGV[place + 1]) or ''}
       end
@@ -283,7 +285,7 @@ struct RedisScript: Sendable {
       local is_done, newest, count = true, {}, 0
       for _, outcome in ipairs(cjson.decode(content['outcomes'] or '[]')) do
         local owner, record = known(outcome['id'])
-        is_done = is_done and (not owner or owner == '.')
+        is_done = is_done and (not owner or owner == '.' or owner == '')
         if record == number then newest[#newest + 1] = outcome['id'] end
         count = count + #(outcome['devices'] or {})
       end

@@ -1,0 +1,58 @@
+/// What the script `claim` answers.
+struct ClaimedEntries {
+  private(set) var places: [StreamPlace] = []
+  var entries: [Entry] = []
+
+  /// `long`: the values that are not in the text itself.
+  mutating func read(
+    _ text: UnsafeRawBufferPointer, _ long: ArraySlice<RedisReply>, app: String
+  ) throws(MessagePack.Reader.Fault) {
+    var reader = MessagePack.Reader(text)
+    for _ in 0..<(try reader.list()) {
+      let count = try reader.list()
+      if count == 2 {
+        try readAny(&reader, long, app)
+      } else {
+        try readNew(&reader, fields: count - 1, app)
+      }
+    }
+  }
+
+  /// One that is new, and has an id and one device: its fields, and its number behind them.
+  private mutating func readNew(
+    _ reader: inout MessagePack.Reader, fields count: Int, _ app: String
+  ) throws(MessagePack.Reader.Fault) {
+    guard count > 0, count % 2 == 0 else { throw MessagePack.Reader.Fault() }
+    let (content, fault) = try RedisEntry.content(from: &reader, [], fields: count, app: app)
+    guard let place = StreamPlace(try reader.text()), !content.id.isEmpty else {
+      throw MessagePack.Reader.Fault()
+    }
+    places.append(place)
+    entries.append(
+      Entry(number: 0, content: content, deliveries: 1, answers: 0, answered: [], fault: fault))
+  }
+
+  private mutating func readAny(
+    _ reader: inout MessagePack.Reader, _ long: ArraySlice<RedisReply>, _ app: String
+  ) throws(MessagePack.Reader.Fault) {
+    guard try reader.list() == 6, let place = StreamPlace(try reader.text()) else {
+      throw MessagePack.Reader.Fault()
+    }
+    let id = String(decoding: try reader.text(), as: UTF8.self)
+    let (deliveries, answers) = (try reader.number(), try reader.number())
+    let answered = PositionSet(text: String(decoding: try reader.text(), as: UTF8.self))
+    let idFault = try reader.text()
+    let fields = try reader.list()
+    var (content, fault) = try RedisEntry.content(from: &reader, long, fields: fields, app: app)
+    content.id = id
+    if !idFault.isEmpty { fault = String(decoding: idFault, as: UTF8.self) }
+    places.append(place)
+    entries.append(
+      Entry(
+        number: 0, content: content, deliveries: Self.times(deliveries),
+        answers: Self.times(answers), answered: answered, fault: fault))
+  }
+
+  /// Any program may have written there: what is added to it is a number still.
+  private static func times(_ number: Int64) -> Int { Int(min(max(0, number), 1 << 31)) }
+}
