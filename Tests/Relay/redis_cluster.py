@@ -4,6 +4,7 @@ import collections
 import contextlib
 import json
 import pathlib
+import signal
 import socket
 
 from redis_queue import Client, RedisQueue, Refusal, Server, fields, outcomes_of
@@ -34,6 +35,7 @@ class Node(Server):
         self.more = {
             "cluster-enabled": "yes", "cluster-node-timeout": timeout_ms, "cluster-replica-validity-factor": 0,
             "cluster-require-full-coverage": "no", "bind": "127.0.0.1", **(options or {})}
+        self.is_stopped = False
         super().__init__(directory)
         self.id = self.ask("CLUSTER", "MYID")
 
@@ -67,6 +69,10 @@ class Node(Server):
     @property
     def is_alive(self):
         return self.process.poll() is None
+
+    def signal(self, number):
+        super().signal(number)
+        self.is_stopped = number == signal.SIGSTOP
 
 
 class Cluster:
@@ -158,6 +164,8 @@ class ClusterQueue(RedisQueue):
         """By trying: the first node that does not send it elsewhere."""
         refused = None
         for node in self.cluster.nodes:
+            if node.is_stopped:
+                continue
             try:
                 with contextlib.closing(Client(node.path)) as client:
                     return act(client)
@@ -231,4 +239,4 @@ class Sockets:
     """A cluster as far as a producer needs it."""
 
     def __init__(self, paths):
-        self.nodes, self.url = [collections.namedtuple("Socket", "path port")(path, None) for path in paths], None
+        self.nodes, self.url = [collections.namedtuple("Socket", "path port is_stopped")(path, None, False) for path in paths], None

@@ -66,10 +66,18 @@ package struct Verdict: Equatable, Sendable {
   package var next: Next
 
   package init(_ entry: Entry, _ outcomes: [PushOutcome], _ next: Next) {
-    number = entry.number
-    app = entry.content.app
-    id = entry.content.id
-    deliveries = entry.deliveries
+    self.init(
+      number: entry.number, app: entry.content.app, id: entry.content.id,
+      deliveries: entry.deliveries, outcomes: outcomes, next: next)
+  }
+
+  init(
+    number: Int64, app: String, id: String, deliveries: Int, outcomes: [PushOutcome], next: Next
+  ) {
+    self.number = number
+    self.app = app
+    self.id = id
+    self.deliveries = deliveries
     self.outcomes = outcomes
     self.next = next
   }

@@ -50,46 +50,47 @@ struct RecordedBatch {
     /// A list for each record, and which verdicts they are, and which are the others.
     var (ended, endedCounts) = ([MessagePack.Writer()], [0])
     var (ends, others) = ([Int](), [Int]())
-    for (index, (verdict, known)) in zip(verdicts, known).enumerated() {
-      var after = known.answered
-      /// Those that were accepted come first, so that they share an element of the record. To copy an
-      /// outcome would count references of all its texts.
+    // To copy a verdict, or an outcome, would count references of all its texts.
+    for index in verdicts.indices {
+      var after = known[index].answered
+      /// Those that were accepted come first, so that they share an element of the record.
       func add(accepted isAccepted: Bool) -> Int {
         var count = 0
-        for index in verdict.outcomes.indices
-        where (verdict.outcomes[index].end == .accepted) == isAccepted {
+        let outcomes = verdicts[index].outcomes
+        for place in outcomes.indices where (outcomes[place].end == .accepted) == isAccepted {
           count += 1
           if list.count == Self.longest { endRecord() }
-          list.add(verdict.outcomes[index], of: verdict)
-          after.insert(verdict.outcomes[index].position)
-          if let since = verdict.outcomes[index].goneSince {
+          list.add(outcomes[place], of: verdicts[index])
+          after.insert(outcomes[place].position)
+          if let since = outcomes[place].goneSince {
             goneCount += 1
-            gone.add(verdict.outcomes[index].token)
+            gone.add(outcomes[place].token)
             gone.add(since)
           }
-          if let since = verdict.outcomes[index].refusedSince {
+          if let since = outcomes[place].refusedSince {
             refusedCount += 1
-            refused.add(verdict.outcomes[index].token)
+            refused.add(outcomes[place].token)
             refused.add(since)
           }
         }
         return count
       }
-      if add(accepted: true) < verdict.outcomes.count { _ = add(accepted: false) }
+      let isEmpty = verdicts[index].outcomes.isEmpty
+      if add(accepted: true) < verdicts[index].outcomes.count { _ = add(accepted: false) }
       while ended.count <= records.count {
         ended.append(MessagePack.Writer())
         endedCounts.append(0)
       }
-      if known.text.isEmpty, verdict.next == .finished, !verdict.outcomes.isEmpty {
-        ended[records.count].add(verdict.id)
+      if !isEmpty, known[index].text.isEmpty, verdicts[index].next == .finished {
+        ended[records.count].add(verdicts[index].id)
         endedCounts[records.count] += 1
         ends.append(index)
         continue
       }
       others.append(index)
-      Self.add(verdict, ahead: ahead, at: now, to: &parts)
-      parts.add(verdict.outcomes.isEmpty ? 0 : records.count + 1)
-      parts.add(known.text)
+      Self.add(verdicts[index], ahead: ahead, at: now, to: &parts)
+      parts.add(isEmpty ? 0 : records.count + 1)
+      parts.add(known[index].text)
       parts.add(after.text)
     }
     if list.count > 0 { endRecord() }

@@ -325,14 +325,15 @@ package final class RedisQueue: QueueEngine {
     seats.withLock { seats in
       guard var held = seats.held.removeValue(forKey: seat) else { return }
       defer { seats.held[seat] = held }
-      for verdict in verdicts {
-        if verdict.next != .held {
-          held[verdict.number] = nil
-        } else if var one = held[verdict.number] {
-          for index in verdict.outcomes.indices {
-            one.answered.insert(verdict.outcomes[index].position)
+      for place in verdicts.indices {
+        let number = verdicts[place].number
+        if verdicts[place].next != .held {
+          held[number] = nil
+        } else if var one = held[number] {
+          for index in verdicts[place].outcomes.indices {
+            one.answered.insert(verdicts[place].outcomes[index].position)
           }
-          held[verdict.number] = one
+          held[number] = one
         }
       }
     }

@@ -17,7 +17,7 @@ package final class SQLiteQueue: QueueEngine {
       try database.execute(
         sql: """
           PRAGMA synchronous = \(durable == .power ? "FULL" : "NORMAL");
-          PRAGMA cache_size = -16000;
+          PRAGMA cache_size = -8000;
           PRAGMA wal_autocheckpoint = 8000
           """)
     }
@@ -26,6 +26,8 @@ package final class SQLiteQueue: QueueEngine {
       database = try DatabaseQueue(path: file, configuration: options)
       try Self.prepare(database)
       options.readonly = true
+      // It reads much now and then, and each page once.
+      options.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -1000") }
       counting = try DatabaseQueue(path: file, configuration: options)
     } catch let error as DatabaseError {
       throw QueueFault(file: file, error)

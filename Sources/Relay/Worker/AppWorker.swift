@@ -306,7 +306,7 @@ package final class AppWorker: @unchecked Sendable {
       isLast || freshCount >= Self.batch || 2 * freshCount >= inHand
         || now - firstChange >= Self.batchMS
     else { return }
-    let verdicts = changed.map { Verdict($0.entry, $0.fresh, $0.next ?? .held) }
+    let verdicts = changed.map { Verdict($0) }
     // Before: whoever sees the outcome in the queue finds that the door knows it.
     if let refused, judge != nil {
       for outcome in verdicts.lazy.flatMap(\.outcomes) where outcome.refusedSince != nil {
@@ -328,12 +328,12 @@ package final class AppWorker: @unchecked Sendable {
       saidTroubles.removeAll()
       log.notice("outcomes are recorded again")
     }
-    for (held, verdict) in zip(changed, verdicts) {
-      figures.count(verdict)
+    for (index, held) in changed.enumerated() {
+      figures.count(verdicts[index])
       inHand -= held.fresh.count
       held.fresh.removeAll()
       held.isChanged = false
-      switch verdict.next {
+      switch verdicts[index].next {
       case .held, .finished: break
       default: inHand -= held.open
       }

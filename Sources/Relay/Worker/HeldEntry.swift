@@ -61,7 +61,7 @@ final class HeldEntry {
   /// As it is written; "" where there is none.
   func token(at position: Int) -> String { targets?.token(at: position) ?? "" }
 
-  func end(_ outcome: PushOutcome) {
+  func end(_ outcome: consuming PushOutcome) {
     guard !done.contains(outcome.position) else { return }
     done.insert(outcome.position)
     open -= 1
@@ -77,7 +77,7 @@ final class HeldEntry {
   }
 
   /// Decides what becomes of it, once nothing is in flight.
-  func settle(_ rules: DeliveryRules, now: Int64) {
+  func settle(_ rules: DeliveryRules, now: @autoclosure () -> Int64) {
     guard next == nil, inFlight == 0, cursor >= count || isCut else { return }
     if open == 0 {
       next = .finished
@@ -88,17 +88,27 @@ final class HeldEntry {
         next = .dead(story: "\(againBecause), for the \(entry.answers + 1)th time")
       } else {
         // One that expires meanwhile is not kept any longer.
-        var due = now + Int64(laterS) * 1000
+        var due = now() + Int64(laterS) * 1000
         if let last = entry.lastSecond, last < due / 1000 { due = (last + 1) * 1000 }
         next = .later(at: due, isAnswered: true, story: story)
       }
     } else if !againBecause.isEmpty {
       next = .later(
-        at: now + rules.againMS, isAnswered: false,
+        at: now() + rules.againMS, isAnswered: false,
         story: "delivery \(entry.deliveries) without an answer: \(againBecause)")
     } else {
       next = .untouched
     }
+  }
+}
+
+extension Verdict {
+  /// What the queue does not have yet of it. Its entry is not copied, which would count references of
+  /// all its texts.
+  init(_ held: HeldEntry) {
+    self.init(
+      number: held.entry.number, app: held.entry.content.app, id: held.entry.content.id,
+      deliveries: held.entry.deliveries, outcomes: held.fresh, next: held.next ?? .held)
   }
 }
 
@@ -146,9 +156,9 @@ struct DeliveryRules {
   }
 
   /// Whether an entry that was just claimed is not to be sent any more.
-  func refuses(_ held: HeldEntry, now: Int64) -> Bool {
+  func refuses(_ held: HeldEntry, now: @autoclosure () -> Int64) -> Bool {
     guard held.next == nil else { return true }
-    if let last = held.entry.lastSecond, last < now / 1000 {
+    if let last = held.entry.lastSecond, last < now() / 1000 {
       held.endRest(.expired, because: "its time was over")
       held.next = .finished
       return true
