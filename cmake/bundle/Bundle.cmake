@@ -36,30 +36,24 @@ set(options "")
 if(APNS_BUNDLE_PROGRAMS)
   set(made ${PROJECT_BINARY_DIR}/programs)
   file(MAKE_DIRECTORY ${made})
-  # No directory of this machine, and nothing that differs from build to build.
-  set(flags -c release --static-swift-stdlib -debug-info-format none -Xswiftc -static-executable
-      -Xswiftc -file-prefix-map -Xswiftc ${PROJECT_SOURCE_DIR}/= -Xcc -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=
-      -Xlinker --build-id=none)
   foreach(program apns apns-relay)
     if(program STREQUAL apns)
       set(product ${APNS_TOOL})
       set(scratch ${PROJECT_BINARY_DIR}/swift)
-      set(build swift build --package-path ${PROJECT_SOURCE_DIR} --product apns)
     else()
       set(product ${APNS_RELAY_TOOL})
       set(scratch ${PROJECT_BINARY_DIR}/relay)
-      set(build ${PROJECT_SOURCE_DIR}/Sources/build-relay)
     endif()
     if(product)
       list(APPEND options --given)
+      add_custom_command(OUTPUT ${made}/${program}
+        COMMAND ${room}/link-static ${product} ${made}/${program}
+        DEPENDS ${product} ${room}/link-static COMMENT "Linking ${program} as one file" VERBATIM)
     else()
       set(product ${scratch}/release/${program})
-      add_custom_target(bundle_${program}_swift COMMAND ${build} ${flags} --scratch-path ${scratch}
-        BYPRODUCTS ${product} COMMENT "Building ${program}" USES_TERMINAL VERBATIM)
+      add_custom_target(bundle_${program}_swift COMMAND ${room}/build-static ${program} ${scratch} ${made}/${program}
+        BYPRODUCTS ${made}/${program} COMMENT "Building ${program}" USES_TERMINAL VERBATIM)
     endif()
-    add_custom_command(OUTPUT ${made}/${program}
-      COMMAND ${room}/link-static ${product} ${made}/${program}
-      DEPENDS ${product} ${room}/link-static COMMENT "Linking ${program} as one file" VERBATIM)
     list(APPEND linked ${made}/${program})
     list(APPEND options --made ${product})
   endforeach()
