@@ -54,6 +54,12 @@ package enum CSVLine {
     }
   }
 
+  /// Whether a quoted field that goes on ends in this line: so a record is read anew only for such a one,
+  /// however many lines it has.
+  package static func ends(quotedFieldIn line: [UInt8]) -> Bool {
+    line.count { $0 == UInt8(ascii: "\"") } % 2 == 1
+  }
+
   /// A field as it is written: quoted if necessary.
   package static func written(_ field: [UInt8], separator: UInt8) -> [UInt8] {
     let quote = UInt8(ascii: "\"")

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from test_broadcasts import create, state
-from relaying import Relay, identifier, pushes, relay_program, token, wait_until
+from relaying import DEADLINE, Relay, identifier, pushes, relay_program, token, wait_until
 
 
 def test_each_kind_of_end(start, relay, queue):
@@ -430,7 +430,7 @@ def test_enqueue_from_csv(start, relay, queue, tmp_path):
         devices.write_bytes(text if isinstance(text, bytes) else text.encode())
         return subprocess.run(
             [relay_program(), "enqueue", "--config", one.file, "--app", "shop", "--id", name, "--payload", payload, "--tokens", devices],
-            capture_output=True, text=True)
+            capture_output=True, text=True, timeout=DEADLINE)
 
     ran = enqueue("names", f'\ufeffname;Token;count\r\n"Zo\u00eb ""Z"";\nof two lines";{token(1)};7\r\n\r\nJos\u00e9;{token(2)};"{{""a"":[1]}}"\r\n')
     assert ran.stdout == "1 entries enqueued, 0 known already; 2 devices; id names\n", ran
@@ -446,6 +446,8 @@ def test_enqueue_from_csv(start, relay, queue, tmp_path):
         (f"token,name\n{token(5)},x,7\n", "devices.csv:2: 3 fields, but there are 2 columns"),
         (f"token,name,count\nzz,x,7\n", "devices.csv:2: the token is not hex"),
         (f'token,name,count\n{token(5)},"x,7\n', "devices.csv:2: a quoted field has no end"),
+        # Read once, however many lines it has.
+        (f'token,name,count\n{token(5)},"x,7\n' + "\n" * 900_000, "devices.csv:2: a quoted field has no end"),
         (f"name,token,count\nx\n", "devices.csv:2: there is no token"),
         (b"token,name,count\n" + token(5).encode() + b",\xff,7\n", "devices.csv:2: is not UTF-8"),
         (f"device,name\n{token(5)},x\n", "devices.csv:1: neither a token in hex"),

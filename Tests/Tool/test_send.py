@@ -152,6 +152,10 @@ def test_lists_that_cannot_be(tool, start, tmp_path):
     assert ran.returncode == 2 and "no column 'token'" in ran.stderr
     assert tool("send", *binary(simulator), "--tokens", "other.csv", "--alert", "x", "--token-column", "device").returncode == 0
     assert tool("send", *binary(simulator), "--tokens", ".", "--alert", "x").returncode == 2
+    # Read once, however many lines it has.
+    (tmp_path / "list.csv").write_text(f'token,name\n{HEX},"x' + "\n" * 900_000)
+    ran = tool("send", *binary(simulator), "--tokens", "list.csv", "--alert", "x")
+    assert ran.returncode == 1 and "line 2: a quoted field has no end" in ran.stdout, ran
 
 
 def test_too_long_for_one_device(tool, start, tmp_path):

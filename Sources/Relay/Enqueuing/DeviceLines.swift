@@ -126,10 +126,14 @@ package final class DeviceLines {
       } catch {
         throw fault(error.message)
       }
-      guard bytes.count < Self.longest, let more = try rawLine() else {
-        throw fault("a quoted field has no end")
+      var hasEnd = false
+      while !hasEnd {
+        guard bytes.count < Self.longest, let more = try rawLine() else {
+          throw fault("a quoted field has no end")
+        }
+        bytes += [0x0A] + more
+        hasEnd = CSVLine.ends(quotedFieldIn: more)
       }
-      bytes += [0x0A] + more
     }
   }
 

@@ -121,10 +121,14 @@ final class DeviceList {
         return DeviceRecord(
           number: number, line: line, names: names, fields: fields.map { .text($0) })
       }
-      guard text.count <= LineReader.longest, let more = try lines.next() else {
-        throw FileFault(path: path, line: line, message: "a quoted field has no end")
+      var hasEnd = false
+      while !hasEnd {
+        guard text.count <= LineReader.longest, let more = try lines.next() else {
+          throw FileFault(path: path, line: line, message: "a quoted field has no end")
+        }
+        text += [0x0A] + more
+        hasEnd = CSVLine.ends(quotedFieldIn: more)
       }
-      text += [0x0A] + more
     }
   }
 
