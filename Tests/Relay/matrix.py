@@ -188,9 +188,10 @@ class Scene:
         """One, and how long it lasts."""
         row, chance = self.row, self.chance
         self.victim = self.relays[0] if row.what != "kill" else chance.choice(self.relays)
-        start = time.time()
+        start, self.resumed = time.time(), None
         {"kill": self._kill, "stop": self._stop, "cut": self._cut, "power": self._power, "full disk": self._fill, "move": self._move}[row.what]()
-        end = time.time()
+        # Who goes on does so before this process is told: a busy machine has others run first.
+        end = self.resumed or time.time()
         if row.who == "relay" and row.what == "kill":
             # It lived until now, and does not any more.
             start = self.killed
@@ -234,6 +235,7 @@ class Scene:
         self.server.kill()
         self.server.path = place
         damage()
+        self.resumed = time.time()
         self.server.start()
         entries = confirmed - self.queue.ids()
         self.forgotten |= {one for one in self.wanted if one[0] in entries}
@@ -283,6 +285,7 @@ class Scene:
         try:
             self._wait()
         finally:
+            self.resumed = time.time()
             stopped.signal(signal.SIGCONT)
 
     def _cut(self):
@@ -296,6 +299,7 @@ class Scene:
             line.cut()
         self._wait()
         is_broken = self.chance.random() < 0.5
+        self.resumed = time.time()
         for line in lines:
             if is_broken:
                 line.heal_broken()
