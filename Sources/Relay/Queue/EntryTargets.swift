@@ -89,7 +89,7 @@ package final class EntryTargets {
     }
     let place = try Self.token(list, position, &push.members)
     do {
-      push.token.append(contentsOf: try list.json.text(place) ?? [])
+      try list.json.append(textAt: place, to: &push.token)
     } catch {
       throw Fault(description: "\(error)")
     }

@@ -99,7 +99,7 @@ package struct PayloadTemplate {
           )
         default: break
         }
-        out += json.bytes[value]
+        json.append(value, to: &out)
       }
     }
   }

@@ -1,3 +1,5 @@
+import Glibc
+
 /// JSON as text: read only as far as an entry's tokens need it.
 package struct RawJSON {
   package struct Fault: Error, CustomStringConvertible {
@@ -127,6 +129,27 @@ package struct RawJSON {
     let inner = bytes[place.lowerBound + 1..<place.upperBound - 1]
     guard inner.contains(UInt8(ascii: "\\")) else { return inner }
     return ArraySlice((try Self.text(bytes[place]) ?? "").utf8)
+  }
+
+  /// Writes a part of it behind what is there. A slice would count references.
+  func append(_ place: Range<Int>, to out: inout [UInt8]) {
+    bytes.withUnsafeBufferPointer {
+      out.append(contentsOf: UnsafeBufferPointer(rebasing: $0[place]))
+    }
+  }
+
+  /// Writes the text of the string at a place; nothing if it is another value.
+  func append(textAt place: Range<Int>, to out: inout [UInt8]) throws(Fault) {
+    guard isText(place) else { return }
+    let inner = place.lowerBound + 1..<place.upperBound - 1
+    let hasEscapes = bytes.withUnsafeBytes { bytes in
+      !inner.isEmpty && memchr(bytes.baseAddress! + inner.lowerBound, 0x5C, inner.count) != nil
+    }
+    if hasEscapes {
+      out.append(contentsOf: (try Self.text(bytes[place]) ?? "").utf8)
+    } else {
+      append(inner, to: &out)
+    }
   }
 
   /// The text of a string; nil if it is another value.

@@ -126,24 +126,14 @@ struct DeliveryRules {
   func take(_ answer: Answer) {
     let held = answer.held
     held.inFlight -= 1
-    var outcome = PushOutcome(
-      position: answer.position, token: answer.token, end: .accepted, reason: answer.reason)
-    outcome.httpStatus = answer.httpStatus
-    outcome.apnsID = answer.apnsID
-    outcome.goneSince = answer.goneSince
-    outcome.refusedSince = answer.refusedSince
     switch answer.kind {
-    case .accepted: held.end(outcome)
+    case .accepted: held.end(answer.outcome(.accepted))
     case .rejected where answer.httpStatus == 403:
       // The provider is refused, not this notification.
       putOff(held, Self.pauseOfRefusedProviderS, answer.reason)
     case _ where answer.retryAfterS > 0: putOff(held, answer.retryAfterS, answer.reason)
-    case .rejected:
-      outcome.end = .rejected
-      held.end(outcome)
-    case .unknown where unknown == .record:
-      outcome.end = .unknown
-      held.end(outcome)
+    case .rejected: held.end(answer.outcome(.rejected))
+    case .unknown where unknown == .record: held.end(answer.outcome(.unknown))
     case .unknown: held.againBecause = answer.reason
     }
   }

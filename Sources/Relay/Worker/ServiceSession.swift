@@ -28,6 +28,15 @@ struct Answer {
   }
 
   var token: String { held.token(at: position) }
+
+  func outcome(_ end: PushOutcome.End) -> PushOutcome {
+    var outcome = PushOutcome(position: position, token: token, end: end, reason: reason)
+    outcome.httpStatus = httpStatus
+    outcome.apnsID = apnsID
+    outcome.goneSince = goneSince
+    outcome.refusedSince = refusedSince
+    return outcome
+  }
 }
 
 /// Notifications between their sending and their outcome. The library gets a number for each, which
