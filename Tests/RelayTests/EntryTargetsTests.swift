@@ -50,6 +50,24 @@ final class EntryTargetsTests: XCTestCase {
     XCTAssertEqual([targets.token(at: 0), targets.token(at: 1)], ["01", ""])
   }
 
+  /// Members are kept of a list with few of them, and read again otherwise.
+  func testEachDeviceHasItsOwnMembers() throws {
+    for more in [0, 1000] {
+      let others = (0..<more).map { ",\"x\($0)\":\"{\"" }.joined()
+      let devices = (0..<40).map { "{\"token\":\"\($0 + 10)\",\"n\":[\($0)]\(others)}" }
+      let list = "[{\"n\":0},\(devices[0]), \"99\" ,{}, \(devices[1...].joined(separator: ","))]"
+      let said = try sent(list, "{\"n\":{{n}}}")
+      XCTAssertEqual(said.count, 43)
+      XCTAssertEqual(
+        Array(said.prefix(5)),
+        [
+          "there is no token in it", "1 10 {\"n\":[0]}", "{{n}} is missing",
+          "there is no token in it", "4 11 {\"n\":[1]}",
+        ])
+      XCTAssertEqual(said.last, "42 49 {\"n\":[39]}")
+    }
+  }
+
   func testABroadcastHasNoDevice() throws {
     var entry = NewEntry(app: "a", id: "i", channel: "AQID", payload: "{\"{{x}}\":1}")
     let targets = try EntryTargets(entry)

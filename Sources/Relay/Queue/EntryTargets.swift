@@ -20,6 +20,10 @@ package final class EntryTargets {
   private struct List {
     var json: RawJSON
     var elements: [Range<Int>]
+    /// Of all elements, one after the other, and behind which of them each element's own end. None where
+    /// there are too many.
+    var members: [RawJSON.Member]
+    var ends: [Int]
     var template: PayloadTemplate
   }
 
@@ -49,8 +53,9 @@ package final class EntryTargets {
   private static func read(_ tokens: String, _ payload: String) throws(Fault) -> List {
     var json = RawJSON(tokens)
     let elements: [Range<Int>]
+    var (members, ends) = ([RawJSON.Member](), [Int]())
     do {
-      elements = try json.elements()
+      elements = try json.elements(&members, &ends)
     } catch {
       throw Fault(description: "tokens: \(error)")
     }
@@ -59,7 +64,9 @@ package final class EntryTargets {
         description:
           "tokens: \(elements.count) of them, but 1 to \(NewEntry.mostTokens) are one entry")
     }
-    return List(json: json, elements: elements, template: PayloadTemplate(payload))
+    return List(
+      json: json, elements: elements, members: members, ends: ends,
+      template: PayloadTemplate(payload))
   }
 
   package var count: Int { list?.elements.count ?? 1 }
@@ -108,10 +115,17 @@ package final class EntryTargets {
     let element = list.elements[position]
     members.removeAll(keepingCapacity: true)
     if list.json.isText(element) { return element }
-    do {
-      try list.json.members(of: element, into: &members)
-    } catch {
-      throw Fault(description: "\(error)")
+    if list.ends.isEmpty || list.json.bytes[element.lowerBound] != UInt8(ascii: "{") {
+      do {
+        try list.json.members(of: element, into: &members)
+      } catch {
+        throw Fault(description: "\(error)")
+      }
+    } else {
+      let own = (position > 0 ? list.ends[position - 1] : 0)..<list.ends[position]
+      list.members.withUnsafeBufferPointer {
+        members.append(contentsOf: UnsafeBufferPointer(rebasing: $0[own]))
+      }
     }
     guard let member = members.last(where: { list.json.isName(of: $0, Self.token) }),
       list.json.isText(member.value)

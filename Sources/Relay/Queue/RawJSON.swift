@@ -15,6 +15,8 @@ package struct RawJSON {
   }
 
   private static let deepest = 64
+  /// Members of all elements: 32 for each of a thousand devices.
+  private static let mostKept = 32_000
 
   let bytes: [UInt8]
   private var at = 0
@@ -53,14 +55,39 @@ package struct RawJSON {
 
   /// The elements of an array: where each of them is.
   package mutating func elements() throws(Fault) -> [Range<Int>] {
+    var (members, ends) = ([Member](), [Int]())
+    return try elements(&members, &ends, areWanted: false)
+  }
+
+  /// As above, and the members of those that are objects, one after the other: an element's own end
+  /// before its place in `ends`. Where there are too many to be kept there are none.
+  package mutating func elements(
+    _ members: inout [Member], _ ends: inout [Int]
+  ) throws(Fault) -> [Range<Int>] {
+    try elements(&members, &ends, areWanted: true)
+  }
+
+  private mutating func elements(
+    _ members: inout [Member], _ ends: inout [Int], areWanted: Bool
+  ) throws(Fault) -> [Range<Int>] {
     var all: [Range<Int>] = []
+    var areWanted = areWanted
     try take(UInt8(ascii: "["), "an array")
     skip()
     if peek == UInt8(ascii: "]") {
       at += 1
     } else {
       while true {
-        all.append(try value(0))
+        skip()
+        let start = at
+        if areWanted, peek == UInt8(ascii: "{") {
+          try self.members(into: &members)
+        } else {
+          _ = try value(0)
+        }
+        all.append(start..<at)
+        if areWanted { ends.append(members.count) }
+        if members.count > Self.mostKept { (members, ends, areWanted) = ([], [], false) }
         if try !isMore(UInt8(ascii: "]")) { break }
       }
     }
