@@ -63,17 +63,23 @@ final class RedisQueueTests: QueueRules {
 
   // MARK: A Redis that forgets
 
-  /// With appendfsync everysec a Redis that is killed may lose what it had confirmed.
-  func testOutcomesThatRedisForgotAreMadeAgain() throws {
+  private let list = NewEntry(
+    app: "shop", id: "a", tokens: "[\"00\",\"01\",\"02\"]", payload: "{}")
+
+  private func claimTheList() throws -> (any QueueEngine, WorkerSeat, Entry) {
     let queue = try open(place)
-    let list = NewEntry(
-      app: "shop", id: "a", tokens: "[\"00\",\"01\",\"02\"]", payload: "{}")
     _ = try queue.enqueue([list], at: now)
     let seat = try join(queue)
-    let entry = try XCTUnwrap(queue.claim(seat, room: 9, at: now).first)
-    func accepted(_ positions: Int...) -> [PushOutcome] {
-      positions.map { PushOutcome(position: $0, token: "0\($0)", end: .accepted) }
-    }
+    return (queue, seat, try XCTUnwrap(queue.claim(seat, room: 9, at: now).first))
+  }
+
+  private func accepted(_ positions: Int...) -> [PushOutcome] {
+    positions.map { PushOutcome(position: $0, token: "0\($0)", end: .accepted) }
+  }
+
+  /// With appendfsync everysec a Redis that is killed may lose what it had confirmed.
+  func testOutcomesThatRedisForgotAreMadeAgain() throws {
+    let (queue, seat, entry) = try claimTheList()
     try queue.record([Verdict(entry, accepted(0), .held)], by: seat, at: now)
     let number = try XCTUnwrap(
       server.ask("XRANGE", "apns:{shop}:in", "-", "+").list.first?.list.first?.text)
@@ -93,15 +99,7 @@ final class RedisQueueTests: QueueRules {
   func testOutcomesStayKnownWhenRedisForgetsWhoHasTheEntry() throws {
     for isAddedAgain in [false, true] {
       try server.ask("FLUSHALL")
-      let queue = try open(place)
-      let list = NewEntry(
-        app: "shop", id: "a", tokens: "[\"00\",\"01\",\"02\"]", payload: "{}")
-      _ = try queue.enqueue([list], at: now)
-      let seat = try join(queue)
-      let entry = try XCTUnwrap(queue.claim(seat, room: 9, at: now).first)
-      func accepted(_ positions: Int...) -> [PushOutcome] {
-        positions.map { PushOutcome(position: $0, token: "0\($0)", end: .accepted) }
-      }
+      let (queue, seat, entry) = try claimTheList()
       try server.ask("HDEL", "apns:{shop}:ids", "a")
       if isAddedAgain {
         // It has forgotten the entry as well.
@@ -131,14 +129,9 @@ final class RedisQueueTests: QueueRules {
   }
 
   func testOutcomesOfAnEntryThatRedisForgotGoOneDay() throws {
-    let queue = try open(place)
-    _ = try queue.enqueue(
-      [NewEntry(app: "shop", id: "a", tokens: "[\"00\",\"01\"]", payload: "{}")], at: now)
-    let seat = try join(queue)
-    let entry = try XCTUnwrap(queue.claim(seat, room: 9, at: now).first)
+    let (queue, seat, entry) = try claimTheList()
     try server.ask("DEL", "apns:{shop}:ids", "apns:{shop}:in")
-    let outcome = PushOutcome(position: 0, token: "00", end: .accepted)
-    try queue.record([Verdict(entry, [outcome], .held)], by: seat, at: now)
+    try queue.record([Verdict(entry, accepted(0), .held)], by: seat, at: now)
     XCTAssertEqual(try queue.trim(before: now + 1000), 1)
     XCTAssertEqual(try server.ask("EXISTS", "apns:{shop}:ids").number, 0)
   }
