@@ -20,8 +20,8 @@ package final class EntryTargets {
   private struct List {
     var json: RawJSON
     var elements: [Range<Int>]
-    /// Of all elements, one after the other, and behind which of them each element's own end. None where
-    /// there are too many.
+    /// Of all elements; `ends` has how many there are up to each of them. Both are empty where there are
+    /// too many.
     var members: [RawJSON.Member]
     var ends: [Int]
     var template: PayloadTemplate

@@ -59,8 +59,8 @@ package struct RawJSON {
     return try elements(&members, &ends, areWanted: false)
   }
 
-  /// As above, and the members of those that are objects, one after the other: an element's own end
-  /// before its place in `ends`. Where there are too many to be kept there are none.
+  /// As above, with the members of those that are objects. `ends` has for each element how many members
+  /// there are up to it. Where there are too many to be kept, both are empty.
   package mutating func elements(
     _ members: inout [Member], _ ends: inout [Int]
   ) throws(Fault) -> [Range<Int>] {

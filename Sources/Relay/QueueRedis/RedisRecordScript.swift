@@ -2,8 +2,8 @@ extension RedisScript {
   /// Records outcomes and what becomes of their entries, all of it or nothing. ARGV: seat, time; in
   /// MessagePack verdicts, devices that are gone, tokens that are told as refused, and the ids that end; and
   /// the records of outcomes, for what is within another text Lua hashes twice.
-  /// The ids that end are most of all: nothing was recorded of them before, and now everything. They
-  /// have a list for each record, which has the last of their outcomes. A verdict, of the others, is id,
+  /// Most entries end at once, with nothing recorded of them before: of these only the id is given, in
+  /// one list for each record, by which record has the last of its outcomes. All others have a verdict: id,
   /// deliveries, what becomes of it, the time of "later", 1 if it was answered, a line
   /// for its story, which record has the last of its outcomes or 0, the positions that have an outcome
   /// as the relay knows it, and the same with those of the verdict. Devices and tokens are each followed
