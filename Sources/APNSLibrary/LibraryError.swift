@@ -39,12 +39,20 @@ package func libraryError(
   var error = apns_error_t()
   error.size = MemoryLayout<apns_error_t>.size
   let status = call(&error)
-  guard status != APNS_OK else { return nil }
-  var message = text(of: &error.message)
-  if message.isEmpty { message = String(cString: apns_status_name(status)) }
-  return LibraryError(
-    status: status, message: message, cause: apns_cause_t(rawValue: UInt32(error.cause)),
-    systemError: error.sys_errno, tlsCode: error.tls_code)
+  return status == APNS_OK ? nil : LibraryError(status, error)
+}
+
+extension LibraryError {
+  /// What a call that failed wrote.
+  package init(_ status: apns_status_t, _ error: apns_error_t) {
+    var error = error
+    let message = text(of: &error.message)
+    self.init(
+      status: status,
+      message: message.isEmpty ? String(cString: apns_status_name(status)) : message,
+      cause: apns_cause_t(rawValue: UInt32(error.cause)), systemError: error.sys_errno,
+      tlsCode: error.tls_code)
+  }
 }
 
 /// The text in an array of characters, which Swift sees as a tuple.

@@ -5,15 +5,18 @@ import XCTest
 final class EntryTargetsTests: XCTestCase {
   private func sent(_ tokens: String, _ payload: String) throws -> [String] {
     let targets = try EntryTargets(NewEntry(app: "a", id: "i", tokens: tokens, payload: payload))
-    var push = EntryTargets.Push()
+    var space: [UInt8] = []
     var tokens: [Int: String] = [:]
-    defer { for (position, token) in tokens { XCTAssertEqual(targets.token(at: position), token) } }
+    defer {
+      for (position, token) in tokens { XCTAssertEqual(targets.token(at: position).text, token) }
+    }
     return (0..<targets.count).map { position in
       do {
-        try targets.make(&push, at: position)
-        let token = String(decoding: push.token, as: UTF8.self)
+        let (token, payload) = try targets.withPush(at: position, &space) {
+          (String(decoding: $0, as: UTF8.self), String(decoding: $1, as: UTF8.self))
+        }
         tokens[position] = token
-        return "\(position) \(token) \(String(decoding: push.payload, as: UTF8.self))"
+        return "\(position) \(token) \(payload)"
       } catch {
         return "\(error)"
       }
@@ -48,6 +51,13 @@ final class EntryTargetsTests: XCTestCase {
     let targets = try EntryTargets(
       NewEntry(app: "a", id: "i", tokens: #"["\u0030\u0031",{}]"#, payload: "{}"))
     XCTAssertEqual([targets.token(at: 0), targets.token(at: 1)], ["01", ""])
+    // What cannot be read is said, and has no token.
+    XCTAssertEqual(
+      try sent(#"["\u00zz", {"token":"01"}]"#, "{}"),
+      ["expected four hex digits, at byte 5", "1 01 {}"])
+    let broken = try EntryTargets(
+      NewEntry(app: "a", id: "i", tokens: #"["\u00zz"]"#, payload: "{}"))
+    XCTAssertEqual(broken.token(at: 0), "")
   }
 
   /// Members are kept of a list with few of them, and read again otherwise.
@@ -71,11 +81,13 @@ final class EntryTargetsTests: XCTestCase {
   func testABroadcastHasNoDevice() throws {
     var entry = NewEntry(app: "a", id: "i", channel: "AQID", payload: "{\"{{x}}\":1}")
     let targets = try EntryTargets(entry)
-    var push = EntryTargets.Push()
-    try targets.make(&push, at: 0)
-    XCTAssertEqual([targets.count, push.token.count], [1, 0])
+    var space: [UInt8] = []
+    let (tokenSize, payload) = try targets.withPush(at: 0, &space) {
+      ($0.count, String(decoding: $1, as: UTF8.self))
+    }
+    XCTAssertEqual([targets.count, tokenSize], [1, 0])
     XCTAssertEqual(targets.token(at: 0), "")
-    XCTAssertEqual(String(decoding: push.payload, as: UTF8.self), entry.payload)
+    XCTAssertEqual(payload, entry.payload)
     for (token, tokens) in [("00", nil), (nil, "[]"), ("00", "[]")] as [(String?, String?)] {
       (entry.token, entry.tokens) = (token, tokens)
       XCTAssertThrowsError(try EntryTargets(entry))

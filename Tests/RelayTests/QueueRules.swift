@@ -637,7 +637,8 @@ class QueueRules: XCTestCase {
     _ = try queue.enqueue([entry(id)], at: now)
     let seat = try join(queue)
     let got = try queue.claim(seat, room: 9, at: now)
-    var outcome = PushOutcome(position: 0, token: token, end: .rejected, reason: "BadDeviceToken")
+    var outcome = PushOutcome(
+      position: 0, token: TokenText(token), end: .rejected, reason: "BadDeviceToken")
     (outcome.httpStatus, outcome.refusedSince) = (400, since)
     try queue.record([Verdict(got[0], [outcome], .finished)], by: seat, at: time)
     try queue.leave(seat, saying: "done", at: now)

@@ -132,7 +132,7 @@ public func apns_session_next_event(
     }
     var told = apns_event_t()
     tell(outcome, in: &told)
-    try fill(event, with: told)
+    try fill(event, from: &told)
   }
   return isDone ? APNS_DONE : status
 }

@@ -57,7 +57,7 @@ package enum TokenText {
 
   /// The four bytes of eight digits, as they lie in memory; nil if one is not a digit.
   @inline(__always)
-  private static func bytes(ofDigits text: UInt64) -> UInt32? {
+  static func bytes(ofDigits text: UInt64) -> UInt32? {
     let word = UInt64(littleEndian: text)
     // Among hex digits only letters have this bit.
     let letters = word >> 6 & 0x0101_0101_0101_0101

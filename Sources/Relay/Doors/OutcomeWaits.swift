@@ -144,7 +144,7 @@ package final class OutcomeWaits: @unchecked Sendable {
       // Whoever waits here has one token, so a later position is a list's. A broadcast's outcome has
       // no token.
       let isOther =
-        outcome.position > 0 || !outcome.token.isEmpty && outcome.token != wait.target
+        outcome.position > 0 || !outcome.token.isEmpty && outcome.token.text != wait.target
       wait.tell(isOther ? .isAnothers : .outcome(outcome))
     }
   }

@@ -146,7 +146,7 @@ package struct Campaign {
     _ devices: DeviceLines, _ perEntry: Int, _ payload: String, into batch: inout Batch
   ) throws {
     let isTemplate = !PayloadTemplate(payload).isPlain
-    var push = EntryTargets.Push()
+    var space: [UInt8] = []
     var elements: [String] = []
     var lines: [Int] = []
     func close() throws {
@@ -158,10 +158,8 @@ package struct Campaign {
         let targets = try EntryTargets(entry)
         for (position, line) in lines.enumerated() {
           do {
-            try targets.make(&push, at: position)
-            guard push.payload.count <= Self.longestPayload else {
-              throw Self.tooLong(push.payload.count)
-            }
+            let count = try targets.withPush(at: position, &space) { _, payload in payload.count }
+            guard count <= Self.longestPayload else { throw Self.tooLong(count) }
           } catch {
             throw devices.fault("\(error)", at: line)
           }

@@ -1,34 +1,38 @@
 /// A payload with `{{name}}` where a device's own value goes: within a string as text, elsewhere as
 /// a JSON value.
 package struct PayloadTemplate {
-  private enum Piece {
-    case bytes(ArraySlice<UInt8>)
-    case value([UInt8], isInString: Bool)
+  /// What stands before a value, and the value's name: where they are in the source.
+  private struct Piece {
+    var bytes: Range<Int>
+    var name: Range<Int>
+    var isInString: Bool
   }
 
+  let source: [UInt8]
   private var pieces: [Piece] = []
+  /// What stands behind the last value.
+  private let rest: Range<Int>
 
   package init(_ text: String) {
-    let source = Array(text.utf8)
+    source = Array(text.utf8)
     var start = 0
     var index = 0
     var isInString = false
     while index < source.count {
       let byte = source[index]
       if byte == UInt8(ascii: "{"), let (name, end) = Self.name(in: source, at: index) {
-        if start < index { pieces.append(.bytes(source[start..<index])) }
-        pieces.append(.value(name, isInString: isInString))
+        pieces.append(Piece(bytes: start..<index, name: name, isInString: isInString))
         (start, index) = (end, end)
         continue
       }
       if byte == UInt8(ascii: "\"") { isInString.toggle() }
       index += byte == UInt8(ascii: "\\") && isInString ? 2 : 1
     }
-    if start < source.count { pieces.append(.bytes(source[start...])) }
+    rest = start..<source.count
   }
 
   /// As in the lists of `apns send`.
-  private static func name(in text: [UInt8], at start: Int) -> ([UInt8], Int)? {
+  private static func name(in text: [UInt8], at start: Int) -> (Range<Int>, Int)? {
     guard start + 4 < text.count, text[start + 1] == UInt8(ascii: "{") else { return nil }
     let name = text[(start + 2)...].prefix {
       switch $0 {
@@ -43,64 +47,52 @@ package struct PayloadTemplate {
     guard !name.isEmpty, end + 1 < text.count, text[end] == UInt8(ascii: "}"),
       text[end + 1] == UInt8(ascii: "}")
     else { return nil }
-    return (Array(name), end + 2)
+    return (name.startIndex..<end, end + 2)
   }
 
   /// Whether it is the same for all devices.
-  package var isPlain: Bool {
-    pieces.allSatisfy { if case .bytes = $0 { true } else { false } }
-  }
+  package var isPlain: Bool { pieces.isEmpty }
 
   /// What stands for a JSON value, outside all strings.
   package var valueNames: Set<String> {
-    Set(
-      pieces.compactMap {
-        if case .value(let name, isInString: false) = $0 {
-          String(decoding: name, as: UTF8.self)
-        } else {
-          nil
-        }
-      })
+    Set(pieces.lazy.filter { !$0.isInString }.map(name))
+  }
+
+  private func name(of piece: Piece) -> String {
+    String(decoding: source[piece.name], as: UTF8.self)
   }
 
   /// Filled with something everywhere, to see that it is JSON.
   package var sample: [UInt8] {
-    var out: [UInt8] = []
-    for piece in pieces {
-      switch piece {
-      case .bytes(let bytes): out += bytes
-      case .value: out += [UInt8(ascii: "0")]
-      }
-    }
-    return out
+    pieces.flatMap { source[$0.bytes] + [UInt8(ascii: "0")] } + source[rest]
   }
 
-  /// Writes the payload of a device with these members to `out`, behind what is there.
-  package func fill(
-    _ members: [RawJSON.Member], of json: RawJSON, into out: inout [UInt8]
+  /// Writes the payload of a device to `out`, behind what is there. Its members are at `own`.
+  func fill(
+    _ members: [RawJSON.Member], _ own: Range<Int>, of json: RawJSON, into out: inout [UInt8]
   ) throws(EntryTargets.Fault) {
-    for piece in pieces {
-      switch piece {
-      case .bytes(let bytes): out += bytes
-      case .value(let name, let isInString):
-        guard let member = members.last(where: { json.isName(of: $0, name) }) else {
-          throw EntryTargets.Fault(
-            description: "{{\(String(decoding: name, as: UTF8.self))}} is missing")
+    try source.withUnsafeBufferPointer { source throws(EntryTargets.Fault) in
+      for piece in pieces {
+        out.append(contentsOf: UnsafeBufferPointer(rebasing: source[piece.bytes]))
+        let name = UnsafeBufferPointer(rebasing: source[piece.name])
+        guard let member = json.last(name, of: members, own) else {
+          throw EntryTargets.Fault(description: "{{\(self.name(of: piece))}} is missing")
         }
         var value = member.value
-        switch json.bytes[value.lowerBound] {
-        case UInt8(ascii: "\"") where isInString:
-          value = value.lowerBound + 1..<value.upperBound - 1
-        case UInt8(ascii: "{") where isInString, UInt8(ascii: "[") where isInString,
-          UInt8(ascii: "n") where isInString:
-          throw EntryTargets.Fault(
-            description:
-              "{{\(String(decoding: name, as: UTF8.self))}} is within a string: it has to be text, a number, true or false"
-          )
-        default: break
+        if piece.isInString {
+          switch json.bytes[value.lowerBound] {
+          case UInt8(ascii: "\""): value = value.lowerBound + 1..<value.upperBound - 1
+          case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "n"):
+            throw EntryTargets.Fault(
+              description:
+                "{{\(self.name(of: piece))}} is within a string: it has to be text, a number, true or false"
+            )
+          default: break
+          }
         }
         json.append(value, to: &out)
       }
+      out.append(contentsOf: UnsafeBufferPointer(rebasing: source[rest]))
     }
   }
 }

@@ -19,9 +19,16 @@ package struct RawJSON {
   private static let mostKept = 32_000
 
   let bytes: [UInt8]
+  /// Whether anything in it is written with an escape, which is seldom.
+  private let hasEscapes: Bool
   private var at = 0
 
-  package init(_ text: String) { bytes = Array(text.utf8) }
+  package init(_ text: String) {
+    bytes = Array(text.utf8)
+    hasEscapes = bytes.withUnsafeBytes { bytes in
+      bytes.baseAddress.map { memchr($0, 0x5C, bytes.count) != nil } ?? false
+    }
+  }
 
   package static func quoted(_ text: String) -> String {
     var out = "\""
@@ -135,12 +142,29 @@ package struct RawJSON {
     }
   }
 
+  /// The last member of that name, of those at these places.
+  func last(
+    _ name: UnsafeBufferPointer<UInt8>, of members: [Member], _ places: Range<Int>
+  ) -> Member? {
+    var index = places.upperBound
+    while index > places.lowerBound {
+      index -= 1
+      if isName(of: members[index], name) { return members[index] }
+    }
+    return nil
+  }
+
   /// Whether that is the member's name.
-  package func isName(of member: Member, _ name: [UInt8]) -> Bool {
-    let written = bytes[member.name.lowerBound + 1..<member.name.upperBound - 1]
-    if written.count == name.count { return written.elementsEqual(name) }
+  private func isName(of member: Member, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
+    let written = member.name.lowerBound + 1..<member.name.upperBound - 1
+    if written.count == name.count {
+      return bytes.withUnsafeBytes { bytes in
+        name.isEmpty
+          || memcmp(bytes.baseAddress! + written.lowerBound, name.baseAddress!, name.count) == 0
+      }
+    }
     // It may be written with escapes, which are longer.
-    guard written.count > name.count, written.contains(UInt8(ascii: "\\")) else { return false }
+    guard written.count > name.count, hasEscapes(written) else { return false }
     return (try? text(member.name))??.elementsEqual(name) == true
   }
 
@@ -165,18 +189,9 @@ package struct RawJSON {
     }
   }
 
-  /// Writes the text of the string at a place; nothing if it is another value.
-  func append(textAt place: Range<Int>, to out: inout [UInt8]) throws(Fault) {
-    guard isText(place) else { return }
-    let inner = place.lowerBound + 1..<place.upperBound - 1
-    let hasEscapes = bytes.withUnsafeBytes { bytes in
-      !inner.isEmpty && memchr(bytes.baseAddress! + inner.lowerBound, 0x5C, inner.count) != nil
-    }
-    if hasEscapes {
-      out.append(contentsOf: (try Self.text(bytes[place]) ?? "").utf8)
-    } else {
-      append(inner, to: &out)
-    }
+  /// Whether the string at a place, which is given without its quotes, is written with escapes.
+  func hasEscapes(_ place: Range<Int>) -> Bool {
+    hasEscapes && bytes[place].contains(UInt8(ascii: "\\"))
   }
 
   /// The text of a string; nil if it is another value.
@@ -299,7 +314,7 @@ package struct RawJSON {
   package static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var index = 0
     while bytes.count - index >= 8 {
-      if hasEnd(bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)) { return false }
+      if ends(bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)) != 0 { return false }
       index += 8
     }
     while index < bytes.count {
@@ -310,23 +325,25 @@ package struct RawJSON {
     return true
   }
 
-  /// Whether one of eight bytes is a quote, a backslash or a control character: in each of them the
-  /// highest bit tells, and a borrow from a lower one only where that is one itself.
-  private static func hasEnd(_ word: UInt64) -> Bool {
+  /// Which of eight bytes are a quote, a backslash or a control character: the highest bit of each
+  /// tells. That of a byte behind such a one may be a borrow, so only the lowest is sure.
+  private static func ends(_ word: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101
     func below(_ word: UInt64, _ least: UInt64) -> UInt64 { (word &- ones &* least) & ~word }
     let ends = below(word, 0x20) | below(word ^ (ones &* 0x22), 1) | below(word ^ (ones &* 0x5C), 1)
-    return ends & (ones &* 0x80) != 0
+    return ends & (ones &* 0x80)
   }
 
   private mutating func string() throws(Fault) {
     var index = at + 1
     // Most of what is read is text.
     let last = bytes.withUnsafeBytes { bytes -> UInt8? in
-      while bytes.count - index >= 8,
-        !Self.hasEnd(bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
-      { index += 8 }
       while index < bytes.count {
+        if bytes.count - index >= 8 {
+          let ends = Self.ends(bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+          index += ends == 0 ? 8 : ends.trailingZeroBitCount / 8
+          if ends == 0 { continue }
+        }
         let byte = bytes[index]
         if byte < 0x20 { return byte }
         index += byte == UInt8(ascii: "\\") ? 2 : 1

@@ -17,22 +17,15 @@ package struct PushOutcome: Equatable, Sendable {
 
   /// Its place in the entry's tokens; 0 if there is only one.
   package var position: Int
-  package var token: String
+  package var token: TokenText
   package var end: End
   package var reason = ""
   package var httpStatus = 0
-  package var apnsID = ""
+  package var apnsID = PushID()
   /// Since when the device is gone (410), in UNIX seconds.
   package var goneSince: Int64?
   /// The token is remembered as refused, and told as feedback with this time in UNIX seconds.
   package var refusedSince: Int64?
-
-  package init(position: Int, token: String, end: End, reason: String = "") {
-    self.position = position
-    self.token = token
-    self.end = end
-    self.reason = reason
-  }
 }
 
 /// What a worker has to say of an entry.
@@ -69,6 +62,15 @@ package struct Verdict: Equatable, Sendable {
     self.init(
       number: entry.number, app: entry.content.app, id: entry.content.id,
       deliveries: entry.deliveries, outcomes: outcomes, next: next)
+  }
+
+  /// Shows each outcome where it is: to copy one would count references of its texts.
+  @inline(__always)
+  func forEachOutcome(_ body: (UnsafePointer<PushOutcome>) -> Void) {
+    outcomes.withUnsafeBufferPointer { outcomes in
+      guard let first = outcomes.baseAddress else { return }
+      for place in outcomes.indices { body(first + place) }
+    }
   }
 
   init(

@@ -3,45 +3,65 @@
 /// Redis several times.
 struct OutcomeList {
   /// What the devices of an element share.
-  private struct Shared: Equatable {
+  private struct Shared {
     var number: Int64
     var end: PushOutcome.End
     var httpStatus: Int
     var reason: String
   }
 
+  /// What most devices need, so that the list does not grow.
+  private static let usualDevice = 128
+
   private(set) var bytes: [UInt8] = [UInt8(ascii: "[")]
   private(set) var count = 0
   private var shared: Shared?
 
-  mutating func add(_ outcome: PushOutcome, of verdict: Verdict) {
-    let shared = Shared(
-      number: verdict.number, end: outcome.end, httpStatus: outcome.httpStatus,
-      reason: outcome.reason)
-    if shared == self.shared {
+  /// For so many devices.
+  init(of count: Int) { bytes.reserveCapacity(Self.usualDevice * (count + 1)) }
+
+  mutating func add(_ outcome: UnsafePointer<PushOutcome>, of verdict: Verdict) {
+    if let shared, shared.number == verdict.number, shared.end == outcome.pointee.end,
+      shared.httpStatus == outcome.pointee.httpStatus, shared.reason == outcome.pointee.reason
+    {
       bytes.append(UInt8(ascii: ","))
     } else {
-      if count > 0 { Self.add("]},", to: &bytes) }
-      self.shared = shared
-      Self.add("{\"id\":", to: &bytes)
-      Self.addText(verdict.id, to: &bytes)
-      Self.add(",\"deliveries\":", to: &bytes)
-      Self.add(verdict.deliveries, to: &bytes)
-      Self.add(",\"outcome\":\"", to: &bytes)
-      bytes.append(contentsOf: outcome.end.rawValue.utf8)
-      Self.add("\",\"reason\":", to: &bytes)
-      Self.addText(outcome.reason, to: &bytes)
-      Self.add(",\"http_status\":", to: &bytes)
-      Self.add(outcome.httpStatus, to: &bytes)
-      Self.add(",\"devices\":[", to: &bytes)
+      share(
+        Shared(
+          number: verdict.number, end: outcome.pointee.end, httpStatus: outcome.pointee.httpStatus,
+          reason: outcome.pointee.reason), of: verdict)
     }
     count += 1
+    outcome.pointee.token.withBytes { token in
+      outcome.pointee.apnsID.withBytes { addDevice(token, outcome.pointee.position, $0) }
+    }
+  }
+
+  private mutating func share(_ shared: Shared, of verdict: Verdict) {
+    if count > 0 { Self.add("]},", to: &bytes) }
+    self.shared = shared
+    Self.add("{\"id\":", to: &bytes)
+    Self.addText(verdict.id, to: &bytes)
+    Self.add(",\"deliveries\":", to: &bytes)
+    Self.add(verdict.deliveries, to: &bytes)
+    Self.add(",\"outcome\":\"", to: &bytes)
+    bytes.append(contentsOf: shared.end.rawValue.utf8)
+    Self.add("\",\"reason\":", to: &bytes)
+    Self.addText(shared.reason, to: &bytes)
+    Self.add(",\"http_status\":", to: &bytes)
+    Self.add(shared.httpStatus, to: &bytes)
+    Self.add(",\"devices\":[", to: &bytes)
+  }
+
+  private mutating func addDevice(
+    _ token: UnsafeBufferPointer<UInt8>, _ position: Int, _ id: UnsafeBufferPointer<UInt8>
+  ) {
     bytes.append(UInt8(ascii: "["))
-    Self.addText(outcome.token, to: &bytes)
+    Self.addText(token, to: &bytes)
     bytes.append(UInt8(ascii: ","))
-    Self.add(outcome.position, to: &bytes)
+    Self.add(position, to: &bytes)
     bytes.append(UInt8(ascii: ","))
-    Self.addText(outcome.apnsID, to: &bytes)
+    Self.addText(id, to: &bytes)
     bytes.append(UInt8(ascii: "]"))
   }
 
@@ -66,14 +86,18 @@ struct OutcomeList {
   }
 
   private static func addText(_ text: String, to out: inout [UInt8]) {
-    let isPlain = text.utf8.withContiguousStorageIfAvailable { bytes in
-      guard RawJSON.isPlain(UnsafeRawBufferPointer(bytes)) else { return false }
-      out.append(UInt8(ascii: "\""))
-      out.append(contentsOf: bytes)
-      out.append(UInt8(ascii: "\""))
-      return true
+    var text = text
+    text.withUTF8 { addText($0, to: &out) }
+  }
+
+  private static func addText(_ text: UnsafeBufferPointer<UInt8>, to out: inout [UInt8]) {
+    guard RawJSON.isPlain(UnsafeRawBufferPointer(text)) else {
+      out.append(contentsOf: RawJSON.quoted(String(decoding: text, as: UTF8.self)).utf8)
+      return
     }
-    if isPlain != true { out.append(contentsOf: RawJSON.quoted(text).utf8) }
+    out.append(UInt8(ascii: "\""))
+    out.append(contentsOf: text)
+    out.append(UInt8(ascii: "\""))
   }
 
   /// What `json` has; what is no such list has none.
@@ -88,7 +112,8 @@ struct OutcomeList {
     var members: [RawJSON.Member] = []
     guard (try? reader.members(of: place, into: &members)) != nil else { return [] }
     func value(_ name: String) -> String? {
-      members.last { reader.isName(of: $0, Array(name.utf8)) }.map { text($0.value, reader) }
+      Array(name.utf8).withUnsafeBufferPointer { reader.last($0, of: members, members.indices) }
+        .map { text($0.value, reader) }
     }
     guard let end = value("outcome").flatMap({ PushOutcome.End(rawValue: $0) }),
       let devices = value("devices")
@@ -101,9 +126,9 @@ struct OutcomeList {
         let position = Int(text(parts[1], device))
       else { return nil }
       var outcome = PushOutcome(
-        position: position, token: text(parts[0], device), end: end, reason: reason)
+        position: position, token: TokenText(text(parts[0], device)), end: end, reason: reason)
       outcome.httpStatus = status
-      outcome.apnsID = text(parts[2], device)
+      outcome.apnsID = PushID(text(parts[2], device))
       return outcome
     }
   }

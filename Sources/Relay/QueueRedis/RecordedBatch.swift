@@ -1,8 +1,5 @@
 /// Verdicts as the script `record` takes them.
 struct RecordedBatch {
-  /// A record of outcomes has no more of them, so that a reader gets none that is too large.
-  private static let longest = 1000
-
   /// Which positions of an entry have an outcome already.
   struct Known {
     /// As Redis has it, which is compared.
@@ -36,73 +33,41 @@ struct RecordedBatch {
 
   /// `ahead`: how far the clock of Redis is before ours.
   init(_ verdicts: [Verdict], _ known: [Known], ahead: Int64, at now: Int64) {
-    var records: [[UInt8]] = []
-    var list = OutcomeList()
-    func endRecord() {
-      list.end()
-      records.append(list.bytes)
-      list = OutcomeList()
-    }
-    var (parts, gone, refused) = (
-      MessagePack.Writer(), MessagePack.Writer(), MessagePack.Writer()
-    )
-    var (goneCount, refusedCount) = (0, 0)
+    var outcomes = RecordedOutcomes(of: verdicts.reduce(0) { $0 + $1.outcomes.count })
+    var parts = MessagePack.Writer()
     /// A list for each record, and which verdicts they are, and which are the others.
     var (ended, endedCounts) = ([MessagePack.Writer()], [0])
     var (ends, others) = ([Int](), [Int]())
-    // To copy a verdict, or an outcome, would count references of all its texts.
     for index in verdicts.indices {
       var after = known[index].answered
-      /// Those that were accepted come first, so that they share an element of the record.
-      func add(accepted isAccepted: Bool) -> Int {
-        var count = 0
-        let outcomes = verdicts[index].outcomes
-        for place in outcomes.indices where (outcomes[place].end == .accepted) == isAccepted {
-          count += 1
-          if list.count == Self.longest { endRecord() }
-          list.add(outcomes[place], of: verdicts[index])
-          after.insert(outcomes[place].position)
-          if let since = outcomes[place].goneSince {
-            goneCount += 1
-            gone.add(outcomes[place].token)
-            gone.add(since)
-          }
-          if let since = outcomes[place].refusedSince {
-            refusedCount += 1
-            refused.add(outcomes[place].token)
-            refused.add(since)
-          }
-        }
-        return count
-      }
-      let isEmpty = verdicts[index].outcomes.isEmpty
-      if add(accepted: true) < verdicts[index].outcomes.count { _ = add(accepted: false) }
-      while ended.count <= records.count {
+      outcomes.add(verdicts[index], &after)
+      while ended.count <= outcomes.records.count {
         ended.append(MessagePack.Writer())
         endedCounts.append(0)
       }
+      let isEmpty = verdicts[index].outcomes.isEmpty
       if !isEmpty, known[index].text.isEmpty, verdicts[index].next == .finished {
-        ended[records.count].add(verdicts[index].id)
-        endedCounts[records.count] += 1
+        ended[outcomes.records.count].add(verdicts[index].id)
+        endedCounts[outcomes.records.count] += 1
         ends.append(index)
         continue
       }
       others.append(index)
       Self.add(verdicts[index], ahead: ahead, at: now, to: &parts)
-      parts.add(isEmpty ? 0 : records.count + 1)
+      parts.add(isEmpty ? 0 : outcomes.records.count + 1)
       parts.add(known[index].text)
       parts.add(after.text)
     }
-    if list.count > 0 { endRecord() }
-    self.records = records
+    outcomes.end()
+    records = outcomes.records
     var all = MessagePack.Writer()
     all.addList(of: 4)
     all.addList(of: others.count)
     all.add(written: parts)
-    all.addList(of: 2 * goneCount)
-    all.add(written: gone)
-    all.addList(of: 2 * refusedCount)
-    all.add(written: refused)
+    all.addList(of: 2 * outcomes.gone.count)
+    all.add(written: outcomes.gone.list)
+    all.addList(of: 2 * outcomes.refused.count)
+    all.add(written: outcomes.refused.list)
     all.addList(of: ended.count)
     for (list, count) in zip(ended, endedCounts) {
       all.addList(of: count)

@@ -36,7 +36,7 @@ struct RedisCommand {
       var start = 0
       for end in ends {
         Self.head(UInt8(ascii: "$"), end - start, &out)
-        out.append(contentsOf: bytes[start..<end])
+        out.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[start..<end]))
         out.append(0x0D)
         out.append(0x0A)
         start = end

@@ -274,7 +274,7 @@ package final class RedisQueue: QueueEngine {
     }
     let gone = all.filter { $0.value.outcome?.httpStatus == 410 }
     let times = try ask(
-      gone.map { RedisCommand("ZSCORE", "apns:{\(app)}:gone", $0.value.outcome?.token ?? "") })
+      gone.map { RedisCommand("ZSCORE", "apns:{\(app)}:gone", $0.value.outcome?.token.text ?? "") })
     for (id, time) in zip(gone.keys, times) {
       all[id]?.outcome?.goneSince = time.text.flatMap { Self.whole($0) }
     }
@@ -330,9 +330,7 @@ package final class RedisQueue: QueueEngine {
         if verdicts[place].next != .held {
           held[number] = nil
         } else if var one = held[number] {
-          for index in verdicts[place].outcomes.indices {
-            one.answered.insert(verdicts[place].outcomes[index].position)
-          }
+          verdicts[place].forEachOutcome { one.answered.insert($0.pointee.position) }
           held[number] = one
         }
       }

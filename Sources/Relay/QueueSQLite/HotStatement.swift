@@ -25,18 +25,20 @@ struct HotStatement: ~Copyable {
   }
 
   mutating func bind(_ text: String) {
-    place += 1
     var text = text
-    text.withUTF8 { bytes in
-      // SQLite copies it. An empty text is no NULL.
-      let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-      if let start = bytes.baseAddress {
-        _ = start.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
-          sqlite3_bind_text(statement, place, $0, Int32(clamping: bytes.count), copies)
-        }
-      } else {
-        sqlite3_bind_text(statement, place, "", 0, copies)
+    text.withUTF8 { bind(text: $0) }
+  }
+
+  /// SQLite copies it. An empty text is no NULL.
+  mutating func bind(text: UnsafeBufferPointer<UInt8>) {
+    place += 1
+    let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+    if let start = text.baseAddress {
+      _ = start.withMemoryRebound(to: CChar.self, capacity: text.count) {
+        sqlite3_bind_text(statement, place, $0, Int32(clamping: text.count), copies)
       }
+    } else {
+      sqlite3_bind_text(statement, place, "", 0, copies)
     }
   }
 

@@ -272,16 +272,16 @@ package final class SQLiteQueue: QueueEngine {
         outcomes.bind(id)
         if try outcomes.step() {
           var outcome = PushOutcome(
-            position: 0, token: outcomes.text(0) ?? "",
+            position: 0, token: TokenText(outcomes.text(0) ?? ""),
             end: PushOutcome.End(rawValue: outcomes.text(1) ?? "") ?? .unknown,
             reason: outcomes.text(2) ?? "")
           outcome.httpStatus = Int(outcomes.int(3))
-          outcome.apnsID = outcomes.text(4) ?? ""
+          outcome.apnsID = PushID(outcomes.text(4) ?? "")
           if outcome.httpStatus == 410 {
             var gone = try HotStatement(
               database, "SELECT since FROM gone WHERE app = ? AND token = ?")
             gone.bind(app)
-            gone.bind(outcome.token)
+            gone.bind(outcome.token.text)
             if try gone.step() { outcome.goneSince = gone.int(0) }
           }
           all[id] = KnownEntry(outcome: outcome)
@@ -319,20 +319,20 @@ package final class SQLiteQueue: QueueEngine {
           add.bind(verdict.app)
           add.bind(verdict.id)
           add.bind(Int64(outcome.position))
-          add.bind(outcome.token)
+          outcome.token.withBytes { add.bind(text: $0) }
           add.bind(outcome.end.rawValue)
           add.bind(outcome.reason)
           add.bind(Int64(outcome.httpStatus))
-          add.bind(outcome.apnsID)
+          outcome.apnsID.withBytes { add.bind(text: $0) }
           add.bind(Int64(verdict.deliveries))
           add.bind(now)
           try add.run()
           if let since = outcome.goneSince {
-            try gone.execute(arguments: [verdict.app, outcome.token, since])
+            try gone.execute(arguments: [verdict.app, outcome.token.text, since])
           }
           if let since = outcome.refusedSince {
             try Self.refuse(
-              database, GoneToken(token: outcome.token, since: since), verdict.app, at: now)
+              database, GoneToken(token: outcome.token.text, since: since), verdict.app, at: now)
           }
         }
         switch verdict.next {

@@ -63,7 +63,8 @@ struct TokenJudge {
     if answer.httpStatus == 410 {
       answer.refusedSince = answer.goneSince ?? now / 1000
     } else if isBad, pending.count < Self.mostPending {
-      let device = GoneToken(token: answer.token, since: now / 1000)
+      let token = answer.held.token(at: answer.position)
+      let device = GoneToken(token: token.text, since: now / 1000)
       pending.append((device, now + waitMS))
     }
     look(at: now)

@@ -35,11 +35,12 @@ package final class AppWorker: @unchecked Sendable {
   private var seat: WorkerSeat
   private var outbox: [HeldEntry] = []
   private var outboxStart = 0
-  private var changed: [HeldEntry] = []
+  // Not watched by the language, as in `HeldEntry`.
+  @exclusivity(unchecked) private var changed: [HeldEntry] = []
   private var freshCount = 0
   private var firstChange: Int64 = 0
   private var inHand = 0
-  private var figures = WorkerFigures()
+  @exclusivity(unchecked) private var figures = WorkerFigures()
   private var lastClaimWasEmpty = true
   private var nextClaim: Int64 = 0
   private var nextRenewal: Int64 = 0
@@ -254,6 +255,7 @@ package final class AppWorker: @unchecked Sendable {
         case .full: return false
         case .refused(let reason):
           held.end(
+            at: position,
             PushOutcome(
               position: position, token: held.token(at: position), end: .refused, reason: reason))
         }
@@ -277,13 +279,14 @@ package final class AppWorker: @unchecked Sendable {
   }
 
   private func takeAnswers() {
-    while var answer = session.next() {
-      judge?.judge(&answer, at: RelayClock.now)
+    let isJudging = judge != nil
+    session.takeAnswers { answer in
+      if isJudging { judge?.judge(&answer, at: RelayClock.now) }
       rules.take(answer)
       settle(answer.held)
       if answer.httpStatus == 403 {
         trouble("the service refuses the provider: \(answer.reason)")
-      } else if answer.httpStatus > 0, recordAfter == 0 {
+      } else if figures.trouble != nil, answer.httpStatus > 0, recordAfter == 0 {
         figures.trouble = nil
         saidTroubles.removeAll()
       }
@@ -309,8 +312,11 @@ package final class AppWorker: @unchecked Sendable {
     let verdicts = changed.map { Verdict($0) }
     // Before: whoever sees the outcome in the queue finds that the door knows it.
     if let refused, judge != nil {
-      for outcome in verdicts.lazy.flatMap(\.outcomes) where outcome.refusedSince != nil {
-        refused.add(outcome.token, app: app.name, at: RelayClock.now)
+      for verdict in verdicts {
+        verdict.forEachOutcome { outcome in
+          guard outcome.pointee.refusedSince != nil else { return }
+          refused.add(outcome.pointee.token.text, app: app.name, at: RelayClock.now)
+        }
       }
     }
     do {

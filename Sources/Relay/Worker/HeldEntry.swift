@@ -11,8 +11,10 @@ final class HeldEntry {
   /// The next place to be sent; the places before it are sent, or have their outcome.
   var cursor = 0
   var inFlight = 0
+  // This and `done` change at each answer. For the language to watch that nobody else has them, which
+  // nobody can on the worker's thread, costs more than the change.
   /// Outcomes that the queue does not have yet.
-  var fresh: [PushOutcome] = []
+  @exclusivity(unchecked) var fresh: [PushOutcome] = []
   /// The service asks to come again after so many seconds, the longest of what it said.
   var laterS: Int?
   /// Why it is delivered again, in the words of an answer or of the library.
@@ -23,7 +25,7 @@ final class HeldEntry {
   var next: Verdict.Next?
   /// Whether the worker has it among those to be recorded.
   var isChanged = false
-  private var done: PositionSet
+  @exclusivity(unchecked) private var done: PositionSet
   /// How many notifications of it have no outcome yet.
   private(set) var open: Int
 
@@ -50,7 +52,8 @@ final class HeldEntry {
     done = []
     open = 0
     fresh = [
-      PushOutcome(position: 0, token: entry.content.token ?? "", end: .refused, reason: fault)
+      PushOutcome(
+        position: 0, token: TokenText(entry.content.token ?? ""), end: .refused, reason: fault)
     ]
     next = .finished
     self.entry = entry
@@ -59,19 +62,25 @@ final class HeldEntry {
   func isOpen(_ position: Int) -> Bool { !done.contains(position) }
 
   /// As it is written; "" where there is none.
-  func token(at position: Int) -> String { targets?.token(at: position) ?? "" }
+  func token(at position: Int) -> TokenText { targets?.token(at: position) ?? "" }
 
-  func end(_ outcome: consuming PushOutcome) {
-    guard !done.contains(outcome.position) else { return }
-    done.insert(outcome.position)
+  private static let mostExpected = 256
+
+  /// `outcome` is made where it stays.
+  func end(at position: Int, _ outcome: @autoclosure () -> PushOutcome) {
+    guard !done.contains(position) else { return }
+    done.insert(position)
     open -= 1
-    fresh.append(outcome)
+    // As many more as are to be expected, and not one after the other.
+    if fresh.isEmpty { fresh.reserveCapacity(min(1 + inFlight, Self.mostExpected)) }
+    fresh.append(outcome())
   }
 
   /// All that have no outcome get this one.
   func endRest(_ end: PushOutcome.End, because reason: String) {
     for position in 0..<count where !done.contains(position) {
       self.end(
+        at: position,
         PushOutcome(position: position, token: token(at: position), end: end, reason: reason))
     }
   }
@@ -127,13 +136,13 @@ struct DeliveryRules {
     let held = answer.held
     held.inFlight -= 1
     switch answer.kind {
-    case .accepted: held.end(answer.outcome(.accepted))
+    case .accepted: held.end(at: answer.position, answer.outcome(.accepted))
     case .rejected where answer.httpStatus == 403:
       // The provider is refused, not this notification.
       putOff(held, Self.pauseOfRefusedProviderS, answer.reason)
     case _ where answer.retryAfterS > 0: putOff(held, answer.retryAfterS, answer.reason)
-    case .rejected: held.end(answer.outcome(.rejected))
-    case .unknown where unknown == .record: held.end(answer.outcome(.unknown))
+    case .rejected: held.end(at: answer.position, answer.outcome(.rejected))
+    case .unknown where unknown == .record: held.end(at: answer.position, answer.outcome(.unknown))
     case .unknown: held.againBecause = answer.reason
     }
   }

@@ -2,66 +2,6 @@ import APNSLibrary
 import CAPNS
 import Glibc
 
-/// How the service, or the library, answered.
-struct Answer {
-  enum Kind { case accepted, rejected, unknown }
-
-  var held: HeldEntry
-  /// Its place in the entry's tokens.
-  var position: Int
-  var kind: Kind
-  var reason = ""
-  var httpStatus = 0
-  /// After so many seconds it may be sent again; 0: there is no point in it.
-  var retryAfterS = 0
-  var apnsID = ""
-  var goneSince: Int64?
-  /// The service's reason as a number; 0: there is none.
-  var code = apns_reason_t(rawValue: 0)
-  /// The token is remembered as refused, and told as feedback with this time.
-  var refusedSince: Int64?
-
-  init(_ held: HeldEntry, _ position: Int, _ kind: Kind) {
-    self.held = held
-    self.position = position
-    self.kind = kind
-  }
-
-  var token: String { held.token(at: position) }
-
-  func outcome(_ end: PushOutcome.End) -> PushOutcome {
-    var outcome = PushOutcome(position: position, token: token, end: end, reason: reason)
-    outcome.httpStatus = httpStatus
-    outcome.apnsID = apnsID
-    outcome.goneSince = goneSince
-    outcome.refusedSince = refusedSince
-    return outcome
-  }
-}
-
-/// Notifications between their sending and their outcome. The library gets a number for each, which
-/// is used again.
-private struct Flights {
-  private var all: [(held: HeldEntry, position: Int)?] = []
-  private var free: [Int] = []
-
-  mutating func add(_ held: HeldEntry, _ position: Int) -> Int {
-    guard let number = free.popLast() else {
-      all.append((held, position))
-      return all.count
-    }
-    all[number - 1] = (held, position)
-    return number
-  }
-
-  mutating func take(_ number: Int) -> (held: HeldEntry, position: Int)? {
-    guard all.indices.contains(number - 1), let flight = all[number - 1] else { return nil }
-    all[number - 1] = nil
-    free.append(number)
-    return flight
-  }
-}
-
 /// The library's session in an event loop: no call waits.
 final class ServiceSession {
   enum Taking {
@@ -77,8 +17,12 @@ final class ServiceSession {
   /// The session asks them for tokens as long as it lives: the first ones too, whose connections
   /// may not be closed yet.
   private var credentials: [RelayCredentials]
-  private var flights = Flights()
-  private var push = EntryTargets.Push()
+  // Not watched by the language, as in `HeldEntry`.
+  @exclusivity(unchecked) private var flights = Flights()
+  private let push = OutgoingPush()
+  /// Where payloads are made.
+  @exclusivity(unchecked) private var space: [UInt8] = []
+  private let event = UnsafeMutablePointer<apns_event_t>.allocate(capacity: 1)
   let descriptor: CInt
 
   init(_ app: AppConfiguration, _ credentials: RelayCredentials, log: SessionLines?) throws {
@@ -108,9 +52,14 @@ final class ServiceSession {
     self.log = log
     self.credentials = [credentials]
     descriptor = apns_session_fd(handle)
+    event.initialize(to: apns_event_t())
+    event.pointee.size = MemoryLayout<apns_event_t>.size
   }
 
-  deinit { apns_session_free(handle) }
+  deinit {
+    apns_session_free(handle)
+    event.deallocate()
+  }
 
   func use(_ credentials: RelayCredentials) throws(LibraryError) {
     try calling { apns_session_use_credentials(handle, credentials.handle, $0) }
@@ -137,78 +86,25 @@ final class ServiceSession {
 
   /// Sends what the entry has at this place.
   func send(_ held: HeldEntry, at position: Int, replacing: Bool) throws(LibraryError) -> Taking {
+    guard let targets = held.targets else { return .refused("it cannot be read") }
+    if let fault = push.address(held, replacing: replacing) { return .refused(fault) }
+    let number = flights.add(held, position)
+    let status: apns_status_t
     do throws(EntryTargets.Fault) {
-      try held.targets?.make(&push, at: position)
+      status = try targets.withPush(at: position, &space) { token, payload in
+        push.send(to: handle, token: token, payload: payload, number: number)
+      }
     } catch {
+      _ = flights.take(number)
       return .refused(error.description)
     }
-    guard let type = held.pushType else {
-      return .refused("there is no push type '\(held.entry.content.pushType ?? "")'")
-    }
-    let replaced = replacing && held.entry.content.channel == nil
-    // A broadcast replaces nothing.
-    let collapse = held.entry.content.collapseID ?? (replaced ? held.entry.content.id : nil)
-    let identifier = held.hasUUID ? held.entry.content.id : nil
-    let number = flights.add(held, position)
-    let error = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: DeviceToken.longest) {
-      token -> LibraryError? in
-      var notification = apns_notification_t()
-      notification.size = MemoryLayout<apns_notification_t>.size
-      if held.entry.content.channel == nil {
-        if let error = readToken(into: token, &notification.token_length) { return error }
-        notification.token = UnsafeRawPointer(token.baseAddress)
-      }
-      notification.expiry =
-        held.entry.content.expiry.map { $0 == 0 ? Int64(APNS_EXPIRY_ONCE) : $0 } ?? 0
-      notification.priority = UInt8(clamping: held.entry.content.priority ?? 0)
-      notification.push_type = type
-      notification.user_data = UnsafeMutableRawPointer(bitPattern: number)
-      notification.payload_length = push.payload.count
-      return push.payload.withUnsafeBytes { payload in
-        notification.payload = payload.baseAddress
-        return Self.lend(held.entry.content.topic) {
-          notification.topic = $0
-          return Self.lend(collapse) {
-            notification.collapse_id = $0
-            return Self.lend(identifier) {
-              notification.apns_id = $0
-              return Self.lend(held.entry.content.channel) {
-                notification.channel_id = $0
-                return libraryError {
-                  apns_session_send(handle, &notification, APNS_SEND_MORE, nil, $0)
-                }
-              }
-            }
-          }
-        }
-      }
-    }
-    guard let error else { return .taken }
+    if status == APNS_OK { return .taken }
     _ = flights.take(number)
-    switch error.status {
+    switch status {
     case APNS_ERR_AGAIN, APNS_ERR_FULL: return .full
-    case APNS_ERR_ARGUMENT: return .refused(error.message)
-    default: throw error
+    case APNS_ERR_ARGUMENT: return .refused(push.failure(status).message)
+    default: throw push.failure(status)
     }
-  }
-
-  private func readToken(
-    into token: UnsafeMutableBufferPointer<UInt8>, _ length: inout Int
-  ) -> LibraryError? {
-    push.token.withUnsafeBytes { text in
-      libraryError {
-        apns_token_from_hex(
-          text.baseAddress?.assumingMemoryBound(to: CChar.self), text.count, token.baseAddress,
-          token.count, &length, $0)
-      }
-    }
-  }
-
-  private static func lend<Result>(
-    _ text: String?, _ body: (UnsafePointer<CChar>?) -> Result
-  ) -> Result {
-    guard let text else { return body(nil) }
-    return text.withCString { body($0) }
   }
 
   /// Writes, reads and reconnects, as far as that goes without waiting. What it returns is news.
@@ -221,36 +117,39 @@ final class ServiceSession {
     return error
   }
 
-  /// The next answer that has come.
-  func next() -> Answer? {
-    var event = apns_event_t()
-    event.size = MemoryLayout<apns_event_t>.size
-    guard apns_session_next_event(handle, &event, 0, nil) == APNS_OK,
-      let flight = flights.take(Int(bitPattern: event.user_data))
-    else { return nil }
-    var answer = Answer(flight.held, flight.position, .accepted)
-    answer.httpStatus = Int(event.http_status)
-    answer.retryAfterS = Int(event.retry_after_s)
-    answer.apnsID = event.apns_id.0 == 0 ? "" : text(of: &event.apns_id)
-    switch UInt32(bitPattern: event.kind) {
+  /// Hands out all answers that have come.
+  @inline(__always)
+  func takeAnswers(_ take: (inout Answer) -> Void) {
+    while apns_session_next_event(handle, event, 0, nil) == APNS_OK,
+      let flight = flights.take(Int(bitPattern: event.pointee.user_data))
+    {
+      var answer = Answer(flight.held, flight.position, .accepted)
+      read(&answer)
+      take(&answer)
+    }
+  }
+
+  @inline(__always)
+  private func read(_ answer: inout Answer) {
+    answer.httpStatus = Int(event.pointee.http_status)
+    answer.retryAfterS = Int(event.pointee.retry_after_s)
+    answer.apnsID = withUnsafeBytes(of: &event.pointee.apns_id) { PushID($0) }
+    switch UInt32(bitPattern: event.pointee.kind) {
     case APNS_EVENT_ACCEPTED.rawValue: break
     case APNS_EVENT_REJECTED.rawValue:
       answer.kind = .rejected
-      answer.code = apns_reason_t(rawValue: UInt32(bitPattern: event.reason))
-      answer.reason = text(of: &event.reason_text)
-      if answer.reason.isEmpty {
-        answer.reason = String(
-          cString: apns_reason_text(apns_reason_t(rawValue: UInt32(bitPattern: event.reason))))
-      }
-      if event.http_status == 410 {
-        answer.goneSince = event.timestamp > 0 ? event.timestamp : Int64(time(nil))
+      answer.code = apns_reason_t(rawValue: UInt32(bitPattern: event.pointee.reason))
+      answer.reason = text(of: &event.pointee.reason_text)
+      if answer.reason.isEmpty { answer.reason = String(cString: apns_reason_text(answer.code)) }
+      if event.pointee.http_status == 410 {
+        let since = event.pointee.timestamp
+        answer.goneSince = since > 0 ? since : Int64(time(nil))
       }
     default:
       answer.kind = .unknown
-      answer.reason = text(of: &event.reason_text)
+      answer.reason = text(of: &event.pointee.reason_text)
       if answer.reason.isEmpty { answer.reason = "the connection ended before an answer" }
     }
-    return answer
   }
 
   /// Begins to close; true once it is closed. What has no answer then ends as unknown.

@@ -32,14 +32,14 @@ package struct WorkerFigures: Sendable {
   mutating func count(_ verdict: Verdict) {
     // Most of them end alike, so what is counted by hash is counted for many at once.
     var (end, count) = (PushOutcome.End.accepted, 0)
-    for index in verdict.outcomes.indices {
-      let next = verdict.outcomes[index].end
+    verdict.forEachOutcome { outcome in
+      let next = outcome.pointee.end
       if next != end {
         if count > 0 { outcomes[end, default: 0] += count }
         (end, count) = (next, 0)
       }
       count += 1
-      if next == .rejected { reasons[verdict.outcomes[index].reason, default: 0] += 1 }
+      if next == .rejected { reasons[outcome.pointee.reason, default: 0] += 1 }
     }
     if count > 0 { outcomes[end, default: 0] += count }
     switch verdict.next {

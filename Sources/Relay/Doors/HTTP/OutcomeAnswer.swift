@@ -4,7 +4,7 @@ enum OutcomeAnswer {
   static func of(_ end: OutcomeWaits.End, id: String, header: String) -> DoorAnswer {
     switch end {
     case .outcome(let outcome):
-      return answer(outcome).with(header, outcome.apnsID.isEmpty ? id : outcome.apnsID)
+      return answer(outcome).with(header, outcome.apnsID.isEmpty ? id : outcome.apnsID.text)
     case .isAnothers:
       return .refusal(400, "BadMessageId", "\(header) \(id) was used for something else")
         .with(header, id)

@@ -1,0 +1,107 @@
+/// The devices of an entry: an array of tokens, or of objects with a token and values to fill in; and
+/// the payload with places for these. The list is read once and kept as it is written.
+final class TokenList {
+  typealias Fault = EntryTargets.Fault
+
+  private let json: RawJSON
+  private let elements: [Range<Int>]
+  /// Of all elements; `ends` has how many there are up to each of them. Both are empty where there are
+  /// too many.
+  private let members: [RawJSON.Member]
+  private let ends: [Int]
+  private let template: PayloadTemplate
+
+  init(_ tokens: String, _ payload: String) throws(Fault) {
+    var json = RawJSON(tokens)
+    var (members, ends) = ([RawJSON.Member](), [Int]())
+    do {
+      elements = try json.elements(&members, &ends)
+    } catch {
+      throw Fault(description: "tokens: \(error)")
+    }
+    (self.json, self.members, self.ends) = (json, members, ends)
+    template = PayloadTemplate(payload)
+    guard (1...NewEntry.mostTokens).contains(count) else {
+      throw Fault(
+        description: "tokens: \(count) of them, but 1 to \(NewEntry.mostTokens) are one entry")
+    }
+  }
+
+  var count: Int { elements.count }
+
+  /// See `EntryTargets`.
+  @inline(__always)
+  func withPush<Result>(
+    at position: Int, _ space: inout [UInt8],
+    _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Result
+  ) throws(Fault) -> Result {
+    var read: [RawJSON.Member] = []
+    let device = try device(at: position, &read)
+    let text = Self.unquoted(device.token)
+    let escaped = json.hasEscapes(text) ? Array(try unescaped(device.token).utf8) : nil
+    if !template.isPlain {
+      space.removeAll(keepingCapacity: true)
+      if let own = device.members {
+        try template.fill(members, own, of: json, into: &space)
+      } else {
+        try template.fill(read, read.indices, of: json, into: &space)
+      }
+    }
+    return (template.isPlain ? template.source : space).withUnsafeBytes { payload in
+      if let escaped { return escaped.withUnsafeBytes { body($0, payload) } }
+      return json.bytes.withUnsafeBytes {
+        body(UnsafeRawBufferPointer(rebasing: $0[text]), payload)
+      }
+    }
+  }
+
+  /// The token at a place as it is written; nil if there is none.
+  func token(at position: Int) -> TokenText? {
+    var read: [RawJSON.Member] = []
+    guard let device = try? device(at: position, &read) else { return nil }
+    let text = Self.unquoted(device.token)
+    guard json.hasEscapes(text) else { return TokenText(text, of: json.bytes) }
+    return (try? unescaped(device.token)).map { TokenText($0) }
+  }
+
+  private static func unquoted(_ place: Range<Int>) -> Range<Int> {
+    place.lowerBound + 1..<place.upperBound - 1
+  }
+
+  private func unescaped(_ place: Range<Int>) throws(Fault) -> String {
+    do {
+      return try RawJSON.text(json.bytes[place]) ?? ""
+    } catch {
+      throw Fault(description: "\(error)")
+    }
+  }
+
+  /// Where a device's token is, with its quotes, and which of `members` are its own. nil: they were too
+  /// many, and are `read` now.
+  private func device(
+    at position: Int, _ read: inout [RawJSON.Member]
+  ) throws(Fault) -> (token: Range<Int>, members: Range<Int>?) {
+    let element = elements[position]
+    if json.isText(element) { return (element, 0..<0) }
+    if !ends.isEmpty, json.bytes[element.lowerBound] == UInt8(ascii: "{") {
+      let own = (position > 0 ? ends[position - 1] : 0)..<ends[position]
+      return (try token(members, own), own)
+    }
+    do {
+      try json.members(of: element, into: &read)
+    } catch {
+      throw Fault(description: "\(error)")
+    }
+    return (try token(read, read.indices), nil)
+  }
+
+  private func token(_ members: [RawJSON.Member], _ own: Range<Int>) throws(Fault) -> Range<Int> {
+    let member = Self.name.withUnsafeBufferPointer { json.last($0, of: members, own) }
+    guard let member, json.isText(member.value) else {
+      throw Fault(description: "there is no token in it")
+    }
+    return member.value
+  }
+
+  private static let name = Array("token".utf8)
+}

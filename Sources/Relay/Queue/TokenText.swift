@@ -1,0 +1,45 @@
+/// A device token as it is written in its entry. One of a list is a part of the list's text: to copy
+/// each would be an allocation for each.
+package struct TokenText: Sendable {
+  private enum Source {
+    case text(String)
+    case part([UInt8], Range<Int>)
+  }
+
+  private var source: Source
+
+  package init(_ text: String) { source = .text(text) }
+
+  /// `place` is within `list`, and is UTF-8.
+  init(_ place: Range<Int>, of list: [UInt8]) { source = .part(list, place) }
+
+  package var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
+
+  package var isEmpty: Bool {
+    switch source {
+    case .text(let text): text.isEmpty
+    case .part(_, let place): place.isEmpty
+    }
+  }
+
+  @inline(__always)
+  package func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) throws -> Result) rethrows
+    -> Result
+  {
+    switch source {
+    case .text(var text): try text.withUTF8(body)
+    case .part(let list, let place):
+      try list.withUnsafeBufferPointer { try body(UnsafeBufferPointer(rebasing: $0[place])) }
+    }
+  }
+}
+
+extension TokenText: Equatable {
+  package static func == (one: TokenText, other: TokenText) -> Bool {
+    one.withBytes { bytes in other.withBytes { bytes.elementsEqual($0) } }
+  }
+}
+
+extension TokenText: ExpressibleByStringLiteral {
+  package init(stringLiteral text: String) { self.init(text) }
+}

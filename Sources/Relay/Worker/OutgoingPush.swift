@@ -1,0 +1,106 @@
+import APNSLibrary
+import CAPNS
+import Glibc
+
+/// A push as the library takes it. What all devices of an entry share is written once for the entry, into
+/// memory that Swift does not watch: that would cost more than the writing.
+final class OutgoingPush {
+  private let notification = UnsafeMutablePointer<apns_notification_t>.allocate(capacity: 1)
+  private let token = UnsafeMutablePointer<UInt8>.allocate(capacity: DeviceToken.longest)
+  private let error = UnsafeMutablePointer<apns_error_t>.allocate(capacity: 1)
+  /// The notification's texts, each with a NUL at its end.
+  private var texts = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
+  private var capacity = 256
+  private var used = 0
+  /// Whose push it is. Held, so that no other entry gets its address.
+  private var entry: HeldEntry?
+  private var isReplacing = false
+
+  init() {
+    notification.initialize(to: apns_notification_t())
+    error.initialize(to: apns_error_t())
+    error.pointee.size = MemoryLayout<apns_error_t>.size
+  }
+
+  deinit {
+    notification.deallocate()
+    token.deallocate()
+    error.deallocate()
+    texts.deallocate()
+  }
+
+  /// Makes it a push of this entry. What it returns is why it cannot be one.
+  @inline(__always)
+  func address(_ held: HeldEntry, replacing: Bool) -> String? {
+    held === entry && replacing == isReplacing ? nil : write(held, replacing)
+  }
+
+  private func write(_ held: HeldEntry, _ replacing: Bool) -> String? {
+    entry = nil
+    guard let type = held.pushType else {
+      return "there is no push type '\(held.entry.content.pushType ?? "")'"
+    }
+    let (topic, channel) = (held.entry.content.topic, held.entry.content.channel)
+    let id = held.entry.content.id
+    // A broadcast replaces nothing.
+    let collapse = held.entry.content.collapseID ?? (replacing && channel == nil ? id : nil)
+    let identifier = held.hasUUID ? id : nil
+    makeRoom(
+      Self.size(of: topic) + Self.size(of: collapse) + Self.size(of: identifier)
+        + Self.size(of: channel))
+    var push = apns_notification_t()
+    push.size = MemoryLayout<apns_notification_t>.size
+    push.expiry = held.entry.content.expiry.map { $0 == 0 ? Int64(APNS_EXPIRY_ONCE) : $0 } ?? 0
+    push.priority = UInt8(clamping: held.entry.content.priority ?? 0)
+    push.push_type = type
+    push.topic = add(topic)
+    push.collapse_id = add(collapse)
+    push.apns_id = add(identifier)
+    push.channel_id = add(channel)
+    if channel == nil { push.token = UnsafeRawPointer(token) }
+    notification.pointee = push
+    (entry, isReplacing) = (held, replacing)
+    return nil
+  }
+
+  private static func size(of text: String?) -> Int { text.map { $0.utf8.count + 1 } ?? 0 }
+
+  private func makeRoom(_ size: Int) {
+    used = 0
+    guard size > capacity else { return }
+    texts.deallocate()
+    texts = .allocate(capacity: size)
+    capacity = size
+  }
+
+  private func add(_ text: String?) -> UnsafePointer<CChar>? {
+    guard var text else { return nil }
+    let place = texts + used
+    text.withUTF8 { bytes in
+      if let start = bytes.baseAddress { memcpy(place, start, bytes.count) }
+      place[bytes.count] = 0
+      used += bytes.count + 1
+    }
+    return UnsafePointer(place)
+  }
+
+  /// Gives it to a session, for a device or for the channel. What `failure` says is of this call.
+  @inline(__always)
+  func send(
+    to session: OpaquePointer, token text: UnsafeRawBufferPointer,
+    payload: UnsafeRawBufferPointer, number: Int
+  ) -> apns_status_t {
+    if notification.pointee.token != nil {
+      let status = apns_token_from_hex(
+        text.baseAddress?.assumingMemoryBound(to: CChar.self), text.count, token,
+        DeviceToken.longest, &notification.pointee.token_length, error)
+      guard status == APNS_OK else { return status }
+    }
+    notification.pointee.payload = payload.baseAddress
+    notification.pointee.payload_length = payload.count
+    notification.pointee.user_data = UnsafeMutableRawPointer(bitPattern: number)
+    return apns_session_send(session, notification, APNS_SEND_MORE, nil, error)
+  }
+
+  func failure(_ status: apns_status_t) -> LibraryError { LibraryError(status, error.pointee) }
+}
