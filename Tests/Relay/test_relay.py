@@ -24,6 +24,7 @@ def test_each_kind_of_end(start, relay, queue):
         {"id": "no hex", "token": "zz"},
         {"id": "no json", "tokens": "[", },
         {"id": "no type", "token": token(4), "push_type": "postcard"},
+        {"id": "long topic", "token": token(4), "topic": "x" * 5000, "collapse_id": "y" * 64},
         {"id": "too large", "token": token(5), "payload": json.dumps({"aps": {"alert": "x" * 5000}})},
         {"id": "too late", "token": token(6), "deadline": 1700000000},
         {"id": "expired", "token": token(7), "expiry": 1700000000},
@@ -37,6 +38,7 @@ def test_each_kind_of_end(start, relay, queue):
     assert ends.pop("gone") == [("rejected", "Unregistered")]
     assert ends.pop("bad") == [("rejected", "BadDeviceToken")]
     assert ends.pop("too late") == ends.pop("expired") == [("expired", "its time was over")]
+    assert ends.pop("long topic") == [("refused", "topic has more than 255 bytes")]
     assert ends.pop("many") == [("accepted", ""), ("refused", "{{name}} is missing"), ("rejected", "BadDeviceToken")]
     assert {name: [outcome for outcome, _ in all] for name, all in ends.items()} == {
         name: ["refused"] for name in ("no hex", "no json", "no type", "too large")}
@@ -46,6 +48,10 @@ def test_each_kind_of_end(start, relay, queue):
     first = arrived[token(1)]
     assert (first["apns_id"], first["collapse_id"], first["priority"]) == (identifier("one"), "c", "5")
     assert json.loads(arrived[token(8)]["payload"])["aps"]["alert"] == "Hello Zoë"
+    # What one entry says of all its devices is not said of another's.
+    second = arrived[token(8)]
+    assert [second[name] for name in ("topic", "collapse_id", "priority", "expiration")] == ["com.example.app", None, None, None]
+    assert second["apns_id"] != identifier("one")
     one.stop()
 
 

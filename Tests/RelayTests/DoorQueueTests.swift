@@ -24,7 +24,7 @@ final class DoorQueueTests: XCTestCase {
   }
 
   private func outcome(_ token: String = "5f79cfda") -> PushOutcome {
-    var outcome = PushOutcome(position: 0, token: TokenText(token), end: .accepted)
+    var outcome = PushOutcome(position: 0, token: WrittenToken(token), end: .accepted)
     outcome.httpStatus = 200
     return outcome
   }

@@ -40,12 +40,12 @@ final class PushIDTests: XCTestCase {
 
   func testATokenIsItsText() {
     let list = Array("[\"0aF1\"]".utf8)
-    XCTAssertEqual(TokenText(2..<6, of: list), "0aF1")
-    XCTAssertEqual(TokenText(2..<6, of: list).text, "0aF1")
-    XCTAssertNotEqual(TokenText(2..<6, of: list), "0af1")
-    XCTAssertNotEqual(TokenText(2..<5, of: list), "0aF1")
-    XCTAssertEqual(TokenText(2..<2, of: list), "")
-    XCTAssertTrue(TokenText(2..<2, of: list).isEmpty)
-    XCTAssertTrue(TokenText("").isEmpty)
+    XCTAssertEqual(WrittenToken(2..<6, of: list), "0aF1")
+    XCTAssertEqual(WrittenToken(2..<6, of: list).text, "0aF1")
+    XCTAssertNotEqual(WrittenToken(2..<6, of: list), "0af1")
+    XCTAssertNotEqual(WrittenToken(2..<5, of: list), "0aF1")
+    XCTAssertEqual(WrittenToken(2..<2, of: list), "")
+    XCTAssertTrue(WrittenToken(2..<2, of: list).isEmpty)
+    XCTAssertTrue(WrittenToken("").isEmpty)
   }
 }

@@ -638,7 +638,7 @@ class QueueRules: XCTestCase {
     let seat = try join(queue)
     let got = try queue.claim(seat, room: 9, at: now)
     var outcome = PushOutcome(
-      position: 0, token: TokenText(token), end: .rejected, reason: "BadDeviceToken")
+      position: 0, token: WrittenToken(token), end: .rejected, reason: "BadDeviceToken")
     (outcome.httpStatus, outcome.refusedSince) = (400, since)
     try queue.record([Verdict(got[0], [outcome], .finished)], by: seat, at: time)
     try queue.leave(seat, saying: "done", at: now)

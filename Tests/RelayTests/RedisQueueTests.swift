@@ -74,7 +74,7 @@ final class RedisQueueTests: QueueRules {
   }
 
   private func accepted(_ positions: Int...) -> [PushOutcome] {
-    positions.map { PushOutcome(position: $0, token: TokenText("0\($0)"), end: .accepted) }
+    positions.map { PushOutcome(position: $0, token: WrittenToken("0\($0)"), end: .accepted) }
   }
 
   /// With appendfsync everysec a Redis that is killed may lose what it had confirmed.

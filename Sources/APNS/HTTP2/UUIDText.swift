@@ -15,7 +15,7 @@ enum UUIDText {
         let digits =
           UInt64(UInt32(littleEndian: text.loadUnaligned(fromByteOffset: low, as: UInt32.self)))
           | UInt64(UInt32(littleEndian: text.loadUnaligned(fromByteOffset: high, as: UInt32.self)))
-            << 32
+          << 32
         guard let four = TokenText.bytes(ofDigits: digits.littleEndian) else { return false }
         bytes.storeBytes(of: four, toByteOffset: 4 &* part, as: UInt32.self)
       }

@@ -28,8 +28,8 @@ package final class EntryTargets {
   package var isList: Bool { list != nil }
 
   /// The token at a place as it is written, as far as there is one; "" for a channel.
-  package func token(at position: Int) -> TokenText {
-    guard let list else { return TokenText(token) }
+  package func token(at position: Int) -> WrittenToken {
+    guard let list else { return WrittenToken(token) }
     return list.token(at: position) ?? ""
   }
 

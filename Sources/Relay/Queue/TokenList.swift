@@ -56,12 +56,12 @@ final class TokenList {
   }
 
   /// The token at a place as it is written; nil if there is none.
-  func token(at position: Int) -> TokenText? {
+  func token(at position: Int) -> WrittenToken? {
     var read: [RawJSON.Member] = []
     guard let device = try? device(at: position, &read) else { return nil }
     let text = Self.unquoted(device.token)
-    guard json.hasEscapes(text) else { return TokenText(text, of: json.bytes) }
-    return (try? unescaped(device.token)).map { TokenText($0) }
+    guard json.hasEscapes(text) else { return WrittenToken(text, of: json.bytes) }
+    return (try? unescaped(device.token)).map { WrittenToken($0) }
   }
 
   private static func unquoted(_ place: Range<Int>) -> Range<Int> {

@@ -17,7 +17,7 @@ package struct PushOutcome: Equatable, Sendable {
 
   /// Its place in the entry's tokens; 0 if there is only one.
   package var position: Int
-  package var token: TokenText
+  package var token: WrittenToken
   package var end: End
   package var reason = ""
   package var httpStatus = 0

@@ -126,7 +126,7 @@ struct OutcomeList {
         let position = Int(text(parts[1], device))
       else { return nil }
       var outcome = PushOutcome(
-        position: position, token: TokenText(text(parts[0], device)), end: end, reason: reason)
+        position: position, token: WrittenToken(text(parts[0], device)), end: end, reason: reason)
       outcome.httpStatus = status
       outcome.apnsID = PushID(text(parts[2], device))
       return outcome

@@ -5,7 +5,7 @@ struct RecordedOutcomes {
     private(set) var list = MessagePack.Writer()
     private(set) var count = 0
 
-    fileprivate mutating func add(_ token: TokenText, _ since: Int64) {
+    fileprivate mutating func add(_ token: WrittenToken, _ since: Int64) {
       count += 1
       token.withBytes { list.add($0) }
       list.add(since)

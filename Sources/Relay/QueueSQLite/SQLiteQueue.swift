@@ -272,7 +272,7 @@ package final class SQLiteQueue: QueueEngine {
         outcomes.bind(id)
         if try outcomes.step() {
           var outcome = PushOutcome(
-            position: 0, token: TokenText(outcomes.text(0) ?? ""),
+            position: 0, token: WrittenToken(outcomes.text(0) ?? ""),
             end: PushOutcome.End(rawValue: outcomes.text(1) ?? "") ?? .unknown,
             reason: outcomes.text(2) ?? "")
           outcome.httpStatus = Int(outcomes.int(3))

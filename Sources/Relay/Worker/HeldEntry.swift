@@ -53,7 +53,7 @@ final class HeldEntry {
     open = 0
     fresh = [
       PushOutcome(
-        position: 0, token: TokenText(entry.content.token ?? ""), end: .refused, reason: fault)
+        position: 0, token: WrittenToken(entry.content.token ?? ""), end: .refused, reason: fault)
     ]
     next = .finished
     self.entry = entry
@@ -62,7 +62,7 @@ final class HeldEntry {
   func isOpen(_ position: Int) -> Bool { !done.contains(position) }
 
   /// As it is written; "" where there is none.
-  func token(at position: Int) -> TokenText { targets?.token(at: position) ?? "" }
+  func token(at position: Int) -> WrittenToken { targets?.token(at: position) ?? "" }
 
   private static let mostExpected = 256
 

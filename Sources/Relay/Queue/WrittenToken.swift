@@ -1,6 +1,6 @@
 /// A device token as it is written in its entry. One of a list is a part of the list's text: to copy
 /// each would be an allocation for each.
-package struct TokenText: Sendable {
+package struct WrittenToken: Sendable {
   private enum Source {
     case text(String)
     case part([UInt8], Range<Int>)
@@ -34,12 +34,12 @@ package struct TokenText: Sendable {
   }
 }
 
-extension TokenText: Equatable {
-  package static func == (one: TokenText, other: TokenText) -> Bool {
+extension WrittenToken: Equatable {
+  package static func == (one: WrittenToken, other: WrittenToken) -> Bool {
     one.withBytes { bytes in other.withBytes { bytes.elementsEqual($0) } }
   }
 }
 
-extension TokenText: ExpressibleByStringLiteral {
+extension WrittenToken: ExpressibleByStringLiteral {
   package init(stringLiteral text: String) { self.init(text) }
 }
