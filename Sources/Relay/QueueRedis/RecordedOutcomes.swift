@@ -20,6 +20,7 @@ struct RecordedOutcomes {
   private(set) var gone = Tokens()
   private(set) var refused = Tokens()
   private var list: OutcomeList
+  /// How many are not in `records` yet.
   private var rest: Int
 
   /// As many as the batch has.
