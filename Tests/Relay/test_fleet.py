@@ -22,18 +22,25 @@ def shared(request, tmp_path):
 STATES = {"01", "02", "08"}
 
 
-def connections(simulator):
-    """How many programs have to the simulator, as the kernel knows them."""
-    port, count = f":{simulator.ready['http2_port']:04X}", 0
+def sockets(simulator):
+    """What programs have to the simulator, as the kernel knows it: of each socket its number. The table says
+    one several times where others come and go while it is read."""
+    port, numbers = f":{simulator.ready['http2_port']:04X}", set()
     for table in "tcp", "tcp6":
         for line in pathlib.Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
             fields = line.split()
-            count += fields[2].endswith(port) and fields[3] in STATES and fields[9] != "0"
-    return count
+            if fields[2].endswith(port) and fields[3] in STATES and fields[9] != "0":
+                numbers.add(fields[9])
+    return numbers
+
+
+def connections(simulator):
+    return len(sockets(simulator))
 
 
 class Watch:
-    """How many connections there are at most, until it is stopped."""
+    """How many connections there are at most, until it is stopped. One look takes time, so that it can see
+    an old one and what came after it. Those that two looks in a row see were there together."""
 
     def __init__(self, simulator):
         self.simulator, self.most, self.looks, self.ended = simulator, 0, 0, threading.Event()
@@ -41,8 +48,11 @@ class Watch:
         self.thread.start()
 
     def watch(self):
+        before = set()
         while not self.ended.wait(0.002):
-            self.most = max(self.most, connections(self.simulator))
+            now = sockets(self.simulator)
+            self.most = max(self.most, len(before & now))
+            before = now
             self.looks += 1
 
     def stop(self):
