@@ -7,7 +7,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Simulator"))
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import simulator as simulators  # noqa: E402
-from redis_queue import Server  # noqa: E402
+from redis_queue import RedisQueue, Server  # noqa: E402
 from relaying import Queue, Relay  # noqa: E402
 
 
@@ -47,6 +47,12 @@ def server(tmp_path):
     server = Server(tmp_path)
     yield server
     server.kill()
+
+
+@pytest.fixture(params=["SQLite", "Redis"])
+def shared(request, tmp_path):
+    """A queue of either engine."""
+    return RedisQueue(request.getfixturevalue("server")) if request.param == "Redis" else Queue(tmp_path / "queue.db")
 
 
 @pytest.fixture

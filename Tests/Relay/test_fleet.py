@@ -9,13 +9,7 @@ import threading
 import pytest
 
 from redis_queue import RedisQueue
-from relaying import Queue, identifier, pushes, token, wait_until
-
-
-@pytest.fixture(params=["SQLite", "Redis"])
-def shared(request, tmp_path):
-    """A queue of either engine."""
-    return RedisQueue(request.getfixturevalue("server")) if request.param == "Redis" else Queue(tmp_path / "queue.db")
+from relaying import identifier, pushes, token, wait_until
 
 
 # ESTABLISHED, SYN_SENT and CLOSE_WAIT of /proc/net/tcp.

@@ -5,8 +5,11 @@ import json
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import time
+
+import pytest
 
 from test_broadcasts import create, state
 from relaying import DEADLINE, Relay, identifier, pushes, relay_program, token, wait_until
@@ -52,6 +55,91 @@ def test_each_kind_of_end(start, relay, queue):
     second = arrived[token(8)]
     assert [second[name] for name in ("topic", "collapse_id", "priority", "expiration")] == ["com.example.app", None, None, None]
     assert second["apns_id"] != identifier("one")
+    one.stop()
+
+
+def test_no_text_ends_at_a_nul(start, relay, shared):
+    """The library would take what stands before it: another's topic, and another's id to replace."""
+    simulator, where = start(), "cannot have character 0x00 at"
+    ends = {
+        "a": ("accepted", ""),
+        "a\0b": ("refused", f"id {where} 1"),
+        "topic": ("refused", f"topic {where} 15"),
+        "collapse": ("refused", f"collapse_id {where} 0"),
+        "type": ("refused", "there is no push type 'alert\0'"),
+        "token": ("refused", "character 0x00 at 64 is not hex"),
+        "channel": ("refused", f"channel {where} 4"),
+        "list": ("refused", "character 0x00 at 64 is not hex"),
+        "z": ("accepted", ""),
+    }
+    said = {
+        "topic": {"topic": "com.example.app\0.voip"}, "collapse": {"collapse_id": "\0"}, "type": {"push_type": "alert\0"},
+        "token": {"token": token(6) + "\0"}, "list": {"tokens": json.dumps([token(7) + "\0"])}, "channel": {"channel": "AAAA\0AAA"},
+    }
+    shared.add(*({"id": name} | ({} if name in ("channel", "list") else {"token": token(n)}) | said.get(name, {}) for n, name in enumerate(ends)))
+    one = relay(simulator, queue=shared, app={"replace": True}).start().wait_ready()
+    one.wait_done()
+    assert shared.ends() == {name: [(0, *end)] for name, end in ends.items()}
+    assert [push["collapse_id"] for push in pushes(simulator)] == ["a", "z"]
+    one.stop()
+
+
+def test_bytes_that_are_no_text(start, relay, queue):
+    """Some languages bind any bytes as text: nothing is sent that nobody wrote, and no id becomes another's."""
+    simulator, fields = start(), ("the id", "token", "tokens", "channel", "payload", "topic", "push_type", "collapse_id")
+    with queue.open() as database:
+        for n, field in enumerate(fields):
+            row = {"app": "shop", "id": field, "token": token(n), "payload": '{"aps":{"alert":"Zoe"}}'}
+            if field in ("tokens", "channel"):
+                del row["token"]
+            # In Latin-1.
+            row[field.removeprefix("the ")] = b'{"aps":{"alert":"Zo\xeb"}}'
+            places = ", ".join("CAST(? AS TEXT)" for _ in row)
+            database.execute(f"INSERT INTO entries ({', '.join(row)}) VALUES ({places})", list(row.values()))
+        # What is left of both ids is the same.
+        database.execute("INSERT INTO entries (app, id, token, payload) SELECT app, CAST(CAST(id AS BLOB) || x'FF' AS TEXT), token, payload FROM entries LIMIT 1")
+        database.execute("INSERT INTO entries (app, id, token, payload) SELECT app, CAST(CAST(id AS BLOB) || x'FE' AS TEXT), token, payload FROM entries LIMIT 1")
+    one = relay(simulator, queue=queue).start().wait_ready()
+    one.wait_done()
+    ends = queue.ends()
+    bad = [name for name in ends if name not in fields]
+    assert len(bad) == 3 and all(re.fullmatch(r'.*Zo\ufffd"}}\ufffd? \(entry \d+\)', name) for name in bad)
+    assert [ends.pop(name) for name in bad] == 3 * [[(0, "refused", "the id is no text in UTF-8")]]
+    assert ends == {field: [(0, "refused", f"{field} is no text in UTF-8")] for field in fields[1:]}
+    assert pushes(simulator) == []
+    one.stop()
+
+
+def test_numbers_that_mean_nothing(start, relay, shared):
+    simulator, said = start(), {}
+    for field, words, values in ("priority", "1, 5 or 10", (-(1 << 63), -1, 0, 7, 255, 256, 266, (1 << 63) - 1)), ("expiry", "0 or UNIX seconds", (-(1 << 63), -1)):
+        said |= {f"{field} is {value}, not {words}": {field: value} for value in values}
+    fine = [{"expiry": 0}, {"expiry": (1 << 63) - 1}, {"deadline": (1 << 63) - 1}, {"priority": 1}]
+    entries = [*said.values(), *fine, {"deadline": -(1 << 63)}]
+    shared.add(*({"id": str(n), "token": token(n)} | fields for n, fields in enumerate(entries)))
+    one = relay(simulator, queue=shared).start().wait_ready()
+    one.wait_done()
+    ends = [shared.ends()[str(n)] for n in range(len(entries))]
+    assert ends == [[(0, "refused", words)] for words in said] + len(fine) * [[(0, "accepted", "")]] + [[(0, "expired", "its time was over")]]
+    assert len(pushes(simulator)) == len(fine)
+    one.stop()
+
+
+def test_the_relays_own_columns_keep_their_ranges(start, relay, queue):
+    """A number beyond them would stop all of the queue's work, and an entry of no worker would never be sent."""
+    least, most = -(1 << 63), (1 << 63) - 1
+    for fields in (
+        {"deliveries": most}, {"deliveries": -1}, {"answers": most}, {"answers": least}, {"made": least}, {"made": "x"},
+        {"due": -1}, {"due": least}, {"worker": 7}, {"worker": "x"}, {"deliveries": 1.5},
+    ):
+        with pytest.raises(sqlite3.IntegrityError), queue.open() as database:
+            row = {"app": "shop", "id": "a", "token": token(1), "payload": "{}"} | fields
+            database.execute(f"INSERT INTO entries ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
+    simulator = start()
+    queue.add({"id": "made later", "token": token(1), "made": most}, {"id": "due now", "token": token(2), "due": 1})
+    one = relay(simulator, queue=queue).start().wait_ready()
+    one.wait_done()
+    assert queue.counts() == {"accepted": 2} and one.metric("apns_relay_oldest_seconds") == 0
     one.stop()
 
 

@@ -223,6 +223,9 @@ final class ConfigurationTests: XCTestCase {
         + "give a certificate, or p8, key_id and team_id, or a program"
     )
     assertFault("apps:\n  a: {}\n  a: {}\n", "relay.yaml:2: a: is there twice")
+    assertFault(
+      Self.least.replacingOccurrences(of: "topic: com.example.shop", with: #"topic: "a\0b""#),
+      "relay.yaml:3: apps.shop.topic: has a NUL in it")
   }
 
   func testAProgramThatGivesTokens() throws {

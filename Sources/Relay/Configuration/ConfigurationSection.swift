@@ -67,6 +67,7 @@ final class ConfigurationSection {
     asked.append(key)
     guard let node = nodes[key] else { return nil }
     guard let scalar = node.scalar else { throw fault(key, "expected one value") }
+    guard !scalar.string.utf8.contains(0) else { throw fault(key, "has a NUL in it") }
     let isNull = scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
     return isNull || scalar.string.isEmpty ? nil : scalar.string
   }
@@ -79,7 +80,7 @@ final class ConfigurationSection {
     asked.append(key)
     return try list.map { node in
       guard let word = node.scalar?.string else { throw fault(key, "expected a list of words") }
-      guard !word.utf8.contains(0) else { throw fault(key, "a word has a NUL in it") }
+      guard !word.utf8.contains(0) else { throw fault(key, "has a NUL in it") }
       return word
     }
   }

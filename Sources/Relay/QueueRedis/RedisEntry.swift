@@ -14,8 +14,7 @@ enum RedisEntry {
     var hasPayload = false
     func take(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
       guard let field = Field(name) else { return }
-      let text = String(decoding: value, as: UTF8.self)
-      guard isSame(text, value) else {
+      guard let text = String(read: value) else {
         faults.set(field, "is no text in UTF-8")
         return
       }
@@ -59,14 +58,6 @@ enum RedisEntry {
       bytes.withUnsafeBytes { take(name, $0) }
     }
     return (content, faults.first ?? (hasPayload ? nil : "the entry has no payload"))
-  }
-
-  /// False: what was no UTF-8 is another text now. Faster than to validate it first.
-  private static func isSame(_ text: String, _ bytes: UnsafeRawBufferPointer) -> Bool {
-    text.utf8.withContiguousStorageIfAvailable { own in
-      own.count == bytes.count
-        && (bytes.isEmpty || memcmp(own.baseAddress!, bytes.baseAddress!, own.count) == 0)
-    } ?? text.utf8.elementsEqual(bytes)
   }
 
   /// Names and values of an entry of a stream, as far as they are text.

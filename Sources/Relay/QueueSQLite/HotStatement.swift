@@ -81,10 +81,19 @@ struct HotStatement: ~Copyable {
     sqlite3_column_type(statement, column) == SQLITE_NULL ? nil : int(column)
   }
 
-  /// nil if it is NULL.
+  /// nil if it is NULL. What is no UTF-8 is repaired.
   func text(_ column: Int32) -> String? {
     guard let bytes = sqlite3_column_text(statement, column) else { return nil }
     let count = Int(sqlite3_column_bytes(statement, column))
     return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+  }
+
+  /// As above; nil too if it is no UTF-8, which `fault` says unless it says something.
+  func text(_ column: Int32, _ name: StaticString, _ fault: inout String?) -> String? {
+    guard let bytes = sqlite3_column_text(statement, column) else { return nil }
+    let count = Int(sqlite3_column_bytes(statement, column))
+    let text = String(read: UnsafeRawBufferPointer(start: bytes, count: count))
+    if text == nil, fault == nil { fault = "\(name) is no text in UTF-8" }
+    return text
   }
 }

@@ -227,33 +227,39 @@ package final class SQLiteQueue: QueueEngine {
       var count = 0
       while left > 0, count < Self.most, try rows.step() {
         count += 1
-        let tokens = rows.text(4)
+        // Some languages bind any bytes as text.
+        var fault: String?
+        let number = rows.int(0)
+        // What is left of an id that is none may be that of another entry.
+        let id =
+          rows.text(2, "the id", &fault) ?? "\(rows.text(2) ?? "") (entry \(number))"
+        let token = rows.text(3, "token", &fault)
+        let tokens = rows.text(4, "tokens", &fault)
         // 32 bytes in hex with quotes and a comma: near enough for how much to read.
         let weight = tokens.map { max(1, min(NewEntry.mostTokens, $0.utf8.count / 67)) } ?? 1
         if weight > left, !entries.isEmpty { break }
-        let token = rows.text(3)
-        let channel = rows.text(14)
+        let channel = rows.text(14, "channel", &fault)
         if let lines {
           let targets = EntryTargets.lines(token: token, tokens: tokens, channel: channel)
-          guard try lines.isFirst(rows.int(0), in: targets) else {
-            heldBack.append(rows.int(0))
+          guard try lines.isFirst(number, in: targets) else {
+            heldBack.append(number)
             continue
           }
         }
         left -= weight
         var content = NewEntry(
-          app: rows.text(1) ?? "", id: rows.text(2) ?? "", token: token, tokens: tokens,
-          channel: channel, payload: rows.text(5) ?? "")
-        content.topic = rows.text(6)
-        content.pushType = rows.text(7)
+          app: rows.text(1) ?? "", id: id, token: token, tokens: tokens, channel: channel,
+          payload: rows.text(5, "payload", &fault) ?? "")
+        content.topic = rows.text(6, "topic", &fault)
+        content.pushType = rows.text(7, "push_type", &fault)
         content.priority = rows.optionalInt(8).map { Int($0) }
         content.expiry = rows.optionalInt(9)
-        content.collapseID = rows.text(10)
+        content.collapseID = rows.text(10, "collapse_id", &fault)
         content.deadline = rows.optionalInt(11)
         entries.append(
           Entry(
-            number: rows.int(0), content: content, deliveries: Int(rows.int(12)),
-            answers: Int(rows.int(13)), answered: []))
+            number: number, content: content, deliveries: Int(rows.int(12)),
+            answers: Int(rows.int(13)), answered: [], fault: fault))
       }
     }
   }

@@ -41,9 +41,11 @@ package enum SQLiteSchema {
       CHECK (typeof(coalesce(token, tokens, channel)) = 'text' AND typeof(coalesce(topic, '')) = 'text'),
       CHECK (typeof(coalesce(push_type, '')) = 'text' AND typeof(coalesce(collapse_id, '')) = 'text'),
       CHECK (typeof(coalesce(priority, 0)) = 'integer' AND typeof(coalesce(expiry, 0)) = 'integer'),
-      CHECK (typeof(coalesce(deadline, 0)) = 'integer' AND typeof(made) = 'integer'),
-      CHECK (typeof(due) = 'integer' AND typeof(coalesce(worker, 0)) = 'integer'),
-      CHECK (typeof(deliveries) = 'integer' AND typeof(answers) = 'integer')
+      CHECK (typeof(coalesce(deadline, 0)) = 'integer' AND typeof(made) = 'integer' AND made >= 0),
+      CHECK (typeof(due) = 'integer' AND due >= 0),
+      CHECK (typeof(coalesce(worker, 0)) = 'integer' AND (worker IS NULL OR deliveries > 0)),
+      CHECK (typeof(deliveries) = 'integer' AND deliveries BETWEEN 0 AND 1000000000),
+      CHECK (typeof(answers) = 'integer' AND answers BETWEEN 0 AND 1000000000)
     );
     CREATE INDEX IF NOT EXISTS entries_new ON entries (app, number)
       WHERE worker IS NULL AND due = 0;

@@ -15,6 +15,8 @@ final class OutgoingPush {
   /// Whose push it is. Held, so that no other entry gets its address.
   private var entry: HeldEntry?
   private var isReplacing = false
+  /// What is wrong with its texts.
+  private var fault: String?
 
   init() {
     notification.initialize(to: apns_notification_t())
@@ -36,10 +38,15 @@ final class OutgoingPush {
   }
 
   private func write(_ held: HeldEntry, _ replacing: Bool) -> String? {
-    entry = nil
+    (entry, fault) = (nil, nil)
     guard let type = held.pushType else {
       return "there is no push type '\(held.entry.content.pushType ?? "")'"
     }
+    let (priority, expiry) = (held.entry.content.priority, held.entry.content.expiry)
+    if let priority, !(1...Int(UInt8.max)).contains(priority) {
+      return "priority is \(priority), not 1, 5 or 10"
+    }
+    if let expiry, expiry < 0 { return "expiry is \(expiry), not 0 or UNIX seconds" }
     let (topic, channel) = (held.entry.content.topic, held.entry.content.channel)
     let id = held.entry.content.id
     // A broadcast replaces nothing.
@@ -50,13 +57,14 @@ final class OutgoingPush {
         + Self.size(of: channel))
     var push = apns_notification_t()
     push.size = MemoryLayout<apns_notification_t>.size
-    push.expiry = held.entry.content.expiry.map { $0 == 0 ? Int64(APNS_EXPIRY_ONCE) : $0 } ?? 0
-    push.priority = UInt8(clamping: held.entry.content.priority ?? 0)
+    push.expiry = expiry.map { $0 == 0 ? Int64(APNS_EXPIRY_ONCE) : $0 } ?? 0
+    push.priority = UInt8(clamping: priority ?? 0)
     push.push_type = type
-    push.topic = add(topic)
-    push.collapse_id = add(collapse)
-    push.apns_id = add(identifier)
-    push.channel_id = add(channel)
+    push.topic = add(topic, "topic")
+    push.collapse_id = add(collapse, held.entry.content.collapseID == nil ? "id" : "collapse_id")
+    push.apns_id = add(identifier, "id")
+    push.channel_id = add(channel, "channel")
+    if let fault { return fault }
     if channel == nil { push.token = UnsafeRawPointer(token) }
     notification.pointee = push
     (entry, isReplacing) = (held, replacing)
@@ -73,11 +81,15 @@ final class OutgoingPush {
     capacity = size
   }
 
-  private func add(_ text: String?) -> UnsafePointer<CChar>? {
+  private func add(_ text: String?, _ name: StaticString) -> UnsafePointer<CChar>? {
     guard var text else { return nil }
     let place = texts + used
     text.withUTF8 { bytes in
       if let start = bytes.baseAddress { memcpy(place, start, bytes.count) }
+      // The library would take what stands before it, which is another topic or id.
+      if let nul = memchr(place, 0, bytes.count) {
+        fault = "\(name) cannot have character 0x00 at \(nul - UnsafeMutableRawPointer(place))"
+      }
       place[bytes.count] = 0
       used += bytes.count + 1
     }
