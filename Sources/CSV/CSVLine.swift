@@ -54,10 +54,16 @@ package enum CSVLine {
     }
   }
 
-  /// Whether a quoted field that goes on ends in this line: so a record is read anew only for such a one,
-  /// however many lines it has.
-  package static func ends(quotedFieldIn line: [UInt8]) -> Bool {
-    line.count { $0 == UInt8(ascii: "\"") } % 2 == 1
+  /// Adds to a record the lines in which its quoted field goes on, up to the one that ends it, so that
+  /// the record is read anew only then. False: the field has no end, or not before the record is longer.
+  package static func extend<Fault: Error>(
+    _ record: inout [UInt8], upTo longest: Int, by nextLine: () throws(Fault) -> [UInt8]?
+  ) throws(Fault) -> Bool {
+    while record.count <= longest, let line = try nextLine() {
+      record += [0x0A] + line
+      if line.count(where: { $0 == UInt8(ascii: "\"") }) % 2 == 1 { return true }
+    }
+    return false
   }
 
   /// A field as it is written: quoted if necessary.

@@ -126,13 +126,8 @@ package final class DeviceLines {
       } catch {
         throw fault(error.message)
       }
-      var hasEnd = false
-      while !hasEnd {
-        guard bytes.count < Self.longest, let more = try rawLine() else {
-          throw fault("a quoted field has no end")
-        }
-        bytes += [0x0A] + more
-        hasEnd = CSVLine.ends(quotedFieldIn: more)
+      guard try CSVLine.extend(&bytes, upTo: Self.longest, by: rawLine) else {
+        throw fault("a quoted field has no end")
       }
     }
   }

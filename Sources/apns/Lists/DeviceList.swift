@@ -121,13 +121,11 @@ final class DeviceList {
         return DeviceRecord(
           number: number, line: line, names: names, fields: fields.map { .text($0) })
       }
-      var hasEnd = false
-      while !hasEnd {
-        guard text.count <= LineReader.longest, let more = try lines.next() else {
-          throw FileFault(path: path, line: line, message: "a quoted field has no end")
-        }
-        text += [0x0A] + more
-        hasEnd = CSVLine.ends(quotedFieldIn: more)
+      let hasEnd = try CSVLine.extend(&text, upTo: LineReader.longest) { () throws(FileFault) in
+        try lines.next()
+      }
+      guard hasEnd else {
+        throw FileFault(path: path, line: line, message: "a quoted field has no end")
       }
     }
   }
