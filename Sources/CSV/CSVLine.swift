@@ -54,8 +54,8 @@ package enum CSVLine {
     }
   }
 
-  /// Adds to a record the lines in which its quoted field goes on, up to the one that ends it, so that
-  /// the record is read anew only then. False: the field has no end, or not before the record is longer.
+  /// Adds to a record the lines in which its quoted field continues, up to the line that ends it. The
+  /// caller reads the record again only then. False: the field has no end within `longest` bytes.
   package static func extend<Fault: Error>(
     _ record: inout [UInt8], upTo longest: Int, by nextLine: () throws(Fault) -> [UInt8]?
   ) throws(Fault) -> Bool {

@@ -1,9 +1,9 @@
 import Glibc
 
 extension String {
-  /// nil: it is no UTF-8, so that it would be another text.
+  /// nil if the bytes are not UTF-8: to decode them would change the text.
   package init?(read bytes: UnsafeRawBufferPointer) {
-    // To compare is faster than to validate.
+    // Decoding and comparing is faster than validating.
     let text = String(decoding: bytes, as: UTF8.self)
     let isSame =
       text.utf8.withContiguousStorageIfAvailable { own in

@@ -81,14 +81,15 @@ struct HotStatement: ~Copyable {
     sqlite3_column_type(statement, column) == SQLITE_NULL ? nil : int(column)
   }
 
-  /// nil if it is NULL. What is no UTF-8 is repaired.
+  /// nil if it is NULL. Bytes that are not UTF-8 are replaced.
   func text(_ column: Int32) -> String? {
     guard let bytes = sqlite3_column_text(statement, column) else { return nil }
     let count = Int(sqlite3_column_bytes(statement, column))
     return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
   }
 
-  /// As above; nil too if it is no UTF-8, which `fault` says unless it says something.
+  /// The text as it is written; nil if it is NULL or not UTF-8. `fault` keeps the first column that is
+  /// not.
   func text(_ column: Int32, _ name: StaticString, _ fault: inout String?) -> String? {
     guard let bytes = sqlite3_column_text(statement, column) else { return nil }
     let count = Int(sqlite3_column_bytes(statement, column))

@@ -227,10 +227,10 @@ package final class SQLiteQueue: QueueEngine {
       var count = 0
       while left > 0, count < Self.most, try rows.step() {
         count += 1
-        // Some languages bind any bytes as text.
+        // A producer can bind bytes that are not UTF-8 as text, and some languages do.
         var fault: String?
         let number = rows.int(0)
-        // What is left of an id that is none may be that of another entry.
+        // A repaired id may equal another entry's, so it gets the entry's number.
         let id =
           rows.text(2, "the id", &fault) ?? "\(rows.text(2) ?? "") (entry \(number))"
         let token = rows.text(3, "token", &fault)

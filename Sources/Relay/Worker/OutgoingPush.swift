@@ -86,7 +86,7 @@ final class OutgoingPush {
     let place = texts + used
     text.withUTF8 { bytes in
       if let start = bytes.baseAddress { memcpy(place, start, bytes.count) }
-      // The library would take what stands before it, which is another topic or id.
+      // The library would end the text there, and use another topic or id.
       if let nul = memchr(place, 0, bytes.count) {
         fault = "\(name) cannot have character 0x00 at \(nul - UnsafeMutableRawPointer(place))"
       }
