@@ -125,23 +125,13 @@ let package = Package(
   ]
 )
 
-// The relay and what it is made of: its packages are nobody else's, who neither fetches nor builds
-// them. Of the simulator's it needs NIO, and not its TLS, which alone takes minutes.
+// The relay, with packages that nobody fetches who does not ask for it.
 if Context.environment["APNS_RELAY"] != nil {
-  let parts = [
-    "CAPNS", "CAPNSSystem", "COpenSSL", "CNGHTTP2", "CAres", "CMetrics", "APNS", "APNSLibrary",
-    "BinaryServer", "CSV",
-  ]
-  package.dependencies = [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
-    .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
-    .package(url: "https://github.com/apple/swift-nio-http2", from: "1.34.0"),
+  package.dependencies += [
     .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
     .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
   ]
-  package.products = [.executable(name: "apns-relay", targets: ["apns-relay"])]
-  package.targets.removeAll { !parts.contains($0.name) }
+  package.products.append(.executable(name: "apns-relay", targets: ["apns-relay"]))
   package.targets += [
     .systemLibrary(
       name: "CHiredis", path: "Sources/CHiredis", pkgConfig: "hiredis",

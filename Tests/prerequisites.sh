@@ -1,12 +1,18 @@
 # Sourced by the two commands of the README. Finds what they need, installs missing Debian
 # packages if it may, and otherwise says what is missing.
 
-# need PACKAGE TEST...: notes the package if the test fails.
-missing_packages=()
+# need PACKAGE TEST...: notes the package if the test fails. want: likewise, for one that may stay away:
+# what would use it is skipped then.
+missing_packages=() wanted_packages=()
 need() {
   local package=$1
   shift
-  "$@" >/dev/null 2>&1 || missing_packages+=("$package")
+  [[ " ${missing_packages[*]} " == *" $package "* ]] || "$@" >/dev/null 2>&1 || missing_packages+=("$package")
+}
+want() {
+  local package=$1
+  shift
+  "$@" >/dev/null 2>&1 || wanted_packages+=("$package")
 }
 
 # The C compiler finds the header.
@@ -25,67 +31,42 @@ has_php_redis() { command php -r 'exit(extension_loaded("redis") ? 0 : 1);'; }
 # Some PATHs lack the administrators' directories.
 find_server() { PATH=$PATH:/usr/sbin command -v "$1"; }
 
-# Sets pytest_python to a python3 with pytest and with HTTP/2, for the tests of the simulator.
+# Sets pytest_python to a python3 with pytest and with HTTP/2: one of the machine's, to which Debian's
+# packages can add them.
 find_pytest_python() {
   for pytest_python in python3 /usr/bin/python3; do
     "$pytest_python" -c 'import pytest, h2, httpx' 2>/dev/null && return
   done
-  need python3-pytest "$pytest_python" -c 'import pytest'
-  need python3-h2 "$pytest_python" -c 'import h2'
-  need python3-httpx "$pytest_python" -c 'import httpx'
+  return 1
 }
 
 find_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
 
-# Chromium is large and only one part needs it, so that part is skipped if it cannot be installed.
-try_chromium() {
-  find_chromium >/dev/null && return
-  (missing_packages=(chromium) && install_missing) || true
-}
-
-# A key in a device, for one C test, which is skipped if this cannot be installed.
-try_softhsm() {
-  command -v softhsm2-util >/dev/null && openssl engine pkcs11 >/dev/null 2>&1 && return
-  (missing_packages=(softhsm2 libengine-pkcs11-openssl) && install_missing) || true
-}
-
-# Another libc, for one check of names, which is skipped if this cannot be installed.
-try_musl() {
-  command -v musl-gcc >/dev/null && return
-  (missing_packages=(musl-dev musl-tools) && install_missing) || true
-}
-
-# A compiler for arm64 and what runs its programs, for one part, which is skipped without.
-try_arm64() {
-  [ "$(uname -m)" != aarch64 ] && ! { command -v aarch64-linux-gnu-gcc && command -v qemu-aarch64; } >/dev/null || return 0
-  (missing_packages=(gcc-aarch64-linux-gnu qemu-user) && install_missing) || true
-}
-
 install_missing() {
-  [ ${#missing_packages[@]} -eq 0 ] && return 0
   local as_root=()
   if [ "$(id -u)" -ne 0 ]; then
-    if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then as_root=(sudo -n); else
-      as_root=(false)
-    fi
+    if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then as_root=(sudo -n); else as_root=(false); fi
   fi
   if ! command -v apt-get >/dev/null || [ "${as_root[0]:-}" = false ]; then
+    [ ${#missing_packages[@]} -gt 0 ] || return 0
     echo "missing: ${missing_packages[*]}" >&2
     echo "install them (Debian: apt-get install ${missing_packages[*]}) and run this again" >&2
     exit 3
   fi
-  echo "installing: ${missing_packages[*]}"
-  local log
-  log=$(mktemp)
-  if ! { "${as_root[@]}" apt-get update && "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y --no-install-recommends "${missing_packages[@]}"; } >"$log" 2>&1; then
-    cat "$log" >&2
+  [ ${#missing_packages[@]} -gt 0 ] || [ ${#wanted_packages[@]} -gt 0 ] || return 0
+  echo "installing: ${missing_packages[*]} ${wanted_packages[*]}"
+  # Most machines know where to find them; else they ask once.
+  apt_install "${missing_packages[@]}" "${wanted_packages[@]}" ||
+    { quietly apt-get update && apt_install "${missing_packages[@]}" "${wanted_packages[@]}"; } ||
+    apt_install "${missing_packages[@]}" || {
+    echo "$said" >&2
     echo "missing, and apt-get could not install them: ${missing_packages[*]}" >&2
     exit 3
-  fi
-  rm -f "$log"
-  missing_packages=()
+  }
+  missing_packages=() wanted_packages=()
 }
+apt_install() { [ $# -eq 0 ] || quietly env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; }
+quietly() { said=$("${as_root[@]}" "$@" 2>&1); }
 
 # Swift is not a Debian package, so the script can only ask for it.
 need_swift() {
@@ -112,4 +93,16 @@ need_build_tools() {
   need libc-ares-dev has_header ares.h
   need pkg-config command -v pkg-config
   need git command -v git
+}
+
+# What the library, its C tests and the relay are built of, for the tests.
+need_builds() {
+  need_build_tools
+  need g++ command -v "${CXX:-c++}"
+  need python3 command -v python3
+  need openssl command -v openssl
+  need libcmocka-dev has_header_after stdarg.h stddef.h setjmp.h stdint.h cmocka.h
+  need libjansson-dev has_header jansson.h
+  need libsqlite3-dev has_header sqlite3.h
+  need libhiredis-dev has_header hiredis/hiredis.h
 }

