@@ -106,7 +106,8 @@ struct ServiceCheck {
   private func refusal(_ look: TLSLook) -> LibraryError? {
     guard hasCertificate, look.hello.version == "1.3" else { return nil }
     var error = connect(belowTLS13: true)
-    if error?.alert == 70 { error = wordAfterHandshake() }
+    // It does not speak 1.2, which some call a handshake failure.
+    if error?.alert == 70 || error?.alert == 40 { error = wordAfterHandshake() }
     guard let alert = error?.alert, (42...49).contains(alert) || alert == 116 else { return nil }
     return error
   }

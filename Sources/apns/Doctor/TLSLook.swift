@@ -1,124 +1,78 @@
 import APNSLibrary
 import BinaryServer
-import NIOCore
-import NIOPosix
-import NIOSSL
-import NIOTLS
-import Simulator
+import COpenSSL
+import Glibc
 
 /// What a service shows of itself to a client that takes any version and any certificate,
 /// shows none, and says nothing: what the library, which is strict, has no reason to tell.
-struct TLSLook: Sendable {
+struct TLSLook {
   /// What the service said first, in clear.
   var hello = HelloBytes()
   /// Its own first.
   var certificates: [Certificate] = []
-  var isThrough = false
   var application: String?
 
   /// Waits for no longer than the peer's time for connecting.
   static func take(_ place: ServicePlace, peer: Peer, isHTTP2: Bool) -> TLSLook {
-    var tls = TLSConfiguration.makeClientConfiguration()
-    tls.minimumTLSVersion = .tlsv1
-    if isHTTP2 { tls.applicationProtocols = ["h2"] }
-    guard let context = try? NIOSSLContext(configuration: tls) else { return TLSLook() }
-    let time = TimeAmount.milliseconds(Int64(peer.connectTimeoutMS))
-    let loop = MultiThreadedEventLoopGroup.singleton.next()
-    let promise = loop.makePromise(of: TLSLook.self)
-    let name = place.serverName
-    let proxy = peer.proxyHost.map { _ in
-      ProxyKnock.request(to: place, user: peer.proxyUser, password: peer.proxyPassword)
+    var look = TLSLook()
+    let socket = try? TimedSocket.connect(
+      host: peer.proxyHost ?? place.host,
+      port: peer.proxyHost == nil ? place.port : UInt16(peer.proxyPort),
+      seconds: Double(peer.connectTimeoutMS) / 1000)
+    guard let socket else { return look }
+    if peer.proxyHost != nil {
+      let knock = ProxyKnock(to: place, user: peer.proxyUser, password: peer.proxyPassword)
+      guard knock.isGranted(by: socket) else { return look }
     }
-    ClientBootstrap(group: loop)
-      .connectTimeout(time)
-      .channelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          let witness = TLSWitness(promise)
-          let watch = HelloWatch(witness)
-          let tls: NIOSSLClientHandler
-          let verify: NIOSSLCustomVerificationCallback = { certificates, verdict in
-            witness.saw(certificates)
-            verdict.succeed(.certificateVerified)
-          }
-          // A name that SNI has no place for, such as an address, is not said.
-          if let named = try? NIOSSLClientHandler(
-            context: context, serverHostname: name, customVerificationCallback: verify)
-          {
-            tls = named
-          } else {
-            tls = try NIOSSLClientHandler(
-              context: context, serverHostname: nil, customVerificationCallback: verify)
-          }
-          if let proxy { try channel.pipeline.syncOperations.addHandler(ProxyKnock(proxy)) }
-          try channel.pipeline.syncOperations.addHandlers([watch, tls, witness])
-        }
-      }
-      .connect(
-        host: peer.proxyHost ?? place.host,
-        port: Int(peer.proxyHost == nil ? place.port : peer.proxyPort)
-      )
-      .whenComplete { result in
-        switch result {
-        case .success(let channel):
-          let end = channel.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) }
-          channel.closeFuture.whenComplete { _ in end.cancel() }
-        case .failure: promise.succeed(TLSLook())
-        }
-      }
-    return (try? promise.futureResult.wait()) ?? TLSLook()
+    defer { ERR_clear_error() }
+    guard let context = SSL_CTX_new(TLS_client_method()) else { return look }
+    defer { SSL_CTX_free(context) }
+    // Nothing is said that would be worth protecting.
+    guard SSL_CTX_set_cipher_list(context, "DEFAULT:@SECLEVEL=0") == 1,
+      copenssl_set_min_version(context, TLS1_VERSION) == 1, let ssl = SSL_new(context)
+    else { return look }
+    defer { SSL_free(ssl) }
+    guard let incoming = BIO_new(BIO_s_mem()), let outgoing = BIO_new(BIO_s_mem()) else {
+      return look
+    }
+    SSL_set_bio(ssl, incoming, outgoing)
+    SSL_set_connect_state(ssl)
+    if isHTTP2, copenssl_offer_http2(ssl) == 0 { return look }
+    if !isAddress(place.serverName) { _ = copenssl_set_server_name(ssl, place.serverName) }
+    look.shakeHands(ssl, incoming, outgoing, socket)
+    let chain = SSL_get_peer_cert_chain(ssl)
+    look.certificates = (0..<copenssl_certificate_count(chain)).compactMap {
+      guard let certificate = copenssl_certificate(chain, $0) else { return nil }
+      X509_up_ref(certificate)
+      return Certificate(certificate)
+    }
+    if copenssl_has_http2(ssl) == 1 { look.application = "h2" }
+    return look
   }
-}
 
-/// Behind TLS: sees how the handshake ends, and ends the connection.
-private final class TLSWitness: ChannelInboundHandler {
-  typealias InboundIn = ByteBuffer
-
-  private let promise: EventLoopPromise<TLSLook>
-  private var isTold = false
-  var look = TLSLook()
-
-  init(_ promise: EventLoopPromise<TLSLook>) { self.promise = promise }
-
-  func saw(_ certificates: [NIOSSLCertificate]) {
-    look.certificates = certificates.compactMap {
-      (try? $0.toDERBytes()).flatMap { Certificate(der: $0) }
+  /// Until it is through, or it fails.
+  private mutating func shakeHands(
+    _ ssl: OpaquePointer, _ incoming: OpaquePointer, _ outgoing: OpaquePointer,
+    _ socket: borrowing TimedSocket
+  ) {
+    while true {
+      ERR_clear_error()
+      let result = SSL_do_handshake(ssl)
+      let isWaiting = result != 1 && SSL_get_error(ssl, result) == SSL_ERROR_WANT_READ
+      if result == 1 { SSL_shutdown(ssl) }
+      var words = [UInt8](repeating: 0, count: BIO_ctrl_pending(outgoing))
+      if BIO_read(outgoing, &words, CInt(words.count)) > 0 { socket.send(words) }
+      guard isWaiting else { return }
+      let answer = socket.read()
+      if answer.isEmpty { return }
+      hello.add(answer)
+      guard BIO_write(incoming, answer, CInt(answer.count)) == answer.count else { return }
     }
   }
 
-  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    if case .handshakeCompleted(let application) = event as? TLSUserEvent {
-      look.isThrough = true
-      look.application = application
-      context.close(promise: nil)
-    }
-    context.fireUserInboundEventTriggered(event)
-  }
-
-  func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    context.close(promise: nil)
-  }
-
-  func channelInactive(context: ChannelHandlerContext) { tell() }
-  func handlerRemoved(context: ChannelHandlerContext) { tell() }
-
-  private func tell() {
-    if isTold { return }
-    isTold = true
-    promise.succeed(look)
-  }
-}
-
-/// Ahead of TLS: keeps what the service says first.
-private final class HelloWatch: ChannelInboundHandler {
-  typealias InboundIn = ByteBuffer
-  typealias InboundOut = ByteBuffer
-
-  private let witness: TLSWitness
-
-  init(_ witness: TLSWitness) { self.witness = witness }
-
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    witness.look.hello.add(unwrapInboundIn(data).readableBytesView)
-    context.fireChannelRead(data)
+  /// SNI has no place for an address.
+  private static func isAddress(_ name: String) -> Bool {
+    var room = in6_addr()
+    return inet_pton(AF_INET, name, &room) == 1 || inet_pton(AF_INET6, name, &room) == 1
   }
 }

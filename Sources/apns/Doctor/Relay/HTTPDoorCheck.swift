@@ -11,10 +11,11 @@ struct HTTPDoorCheck {
 
   /// Whether it was reached.
   func run(_ report: inout Report) -> Bool {
-    do throws(DoorSocket.Fault) {
+    do throws(TimedSocket.Fault) {
       let socket = try connect()
       socket.send(
         "POST /3/device/doctor HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"
+          .utf8
       )
       judge(String(decoding: socket.readAll(most: 4096), as: UTF8.self), &report)
       return true
@@ -29,7 +30,7 @@ struct HTTPDoorCheck {
     }
   }
 
-  private func connect() throws(DoorSocket.Fault) -> DoorSocket {
+  private func connect() throws(TimedSocket.Fault) -> TimedSocket {
     if place.hasPrefix("/") { return try .connect(path: place, seconds: seconds) }
     let address = try? ServiceAddress(place)
     return try .connect(

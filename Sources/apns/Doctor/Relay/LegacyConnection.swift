@@ -32,7 +32,7 @@ final class LegacyConnection {
     case timeout
   }
 
-  private let socket: DoorSocket
+  private let socket: TimedSocket
   private let context: OpaquePointer
   private let ssl: OpaquePointer
   private let tickets: UnsafeMutablePointer<Int>
@@ -45,7 +45,7 @@ final class LegacyConnection {
   }
 
   /// Takes the connection, and returns when the handshake is done.
-  init(_ socket: consuming DoorSocket, _ tls: TLS) throws(Failure) {
+  init(_ socket: consuming TimedSocket, _ tls: TLS) throws(Failure) {
     ERR_clear_error()
     guard let context = SSL_CTX_new(TLS_client_method()) else { throw .impossible }
     // A level of 0 is for this one's own: what old versions and certificates need.

@@ -27,7 +27,7 @@ struct RelayCheck {
     }
   }
 
-  private func socket(_ port: UInt16) throws(DoorSocket.Fault) -> DoorSocket {
+  private func socket(_ port: UInt16) throws(TimedSocket.Fault) -> TimedSocket {
     try .connect(host: host, port: port, seconds: seconds)
   }
 
@@ -69,7 +69,7 @@ struct RelayCheck {
       return ShownCertificateCheck(
         certificate: certificate, about: about, name: serverName, authority: authority,
         distrust: distrust)
-    } catch let fault as DoorSocket.Fault {
+    } catch let fault as TimedSocket.Fault {
       report.add(
         Finding(
           cause: "door-unreachable", about: about, message: "no connection: \(fault.text)",

@@ -1,7 +1,7 @@
 import Glibc
 
-/// A connection to a door, which nothing waits for longer than its time.
-struct DoorSocket: ~Copyable {
+/// A connection that nothing waits for longer than its time.
+struct TimedSocket: ~Copyable {
   struct Fault: Error {
     /// nil: the name has no address.
     var number: CInt?
@@ -19,28 +19,30 @@ struct DoorSocket: ~Copyable {
 
   deinit { _ = Glibc.close(descriptor) }
 
-  /// By the first address that answers. All of it takes no longer than `seconds`.
-  static func connect(host: String, port: UInt16, seconds: Double) throws(Fault) -> DoorSocket {
+  /// By the first address that answers. All of it takes no longer than `seconds`, of which each
+  /// address has its share.
+  static func connect(host: String, port: UInt16, seconds: Double) throws(Fault) -> TimedSocket {
     var hints = addrinfo()
     hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
     var list: UnsafeMutablePointer<addrinfo>?
-    guard getaddrinfo(host, "\(port)", &hints, &list) == 0 else { throw Fault() }
+    guard getaddrinfo(host, "\(port)", &hints, &list) == 0, let list else { throw Fault() }
     defer { freeaddrinfo(list) }
     let end = Clock.now + seconds
-    var (next, fault) = (list, Fault())
-    while let address = next?.pointee {
-      do throws(Fault) {
-        return try open(
-          family: address.ai_family, address.ai_addr, address.ai_addrlen, end: end)
-      } catch {
-        fault = error
+    var fault = Fault()
+    let addresses = sequence(first: list) { $0.pointee.ai_next }.map(\.pointee)
+    for (index, address) in addresses.enumerated() {
+      let share = (end - Clock.now) / Double(addresses.count - index)
+      switch descriptor(
+        family: address.ai_family, address.ai_addr, address.ai_addrlen, end: Clock.now + share)
+      {
+      case .success(let descriptor): return TimedSocket(descriptor, end: end)
+      case .failure(let failure): fault = failure
       }
-      next = address.ai_next
     }
     throw fault
   }
 
-  static func connect(path: String, seconds: Double) throws(Fault) -> DoorSocket {
+  static func connect(path: String, seconds: Double) throws(Fault) -> TimedSocket {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     let bytes = Array(path.utf8)
@@ -54,13 +56,7 @@ struct DoorSocket: ~Copyable {
         descriptor(family: AF_UNIX, address, length, end: end)
       }
     }
-    return DoorSocket(try opened.get(), end: end)
-  }
-
-  private static func open(
-    family: CInt, _ address: UnsafePointer<sockaddr>?, _ length: socklen_t, end: Double
-  ) throws(Fault) -> DoorSocket {
-    DoorSocket(try descriptor(family: family, address, length, end: end).get(), end: end)
+    return TimedSocket(try opened.get(), end: end)
   }
 
   private static func descriptor(
@@ -101,8 +97,8 @@ struct DoorSocket: ~Copyable {
     }
   }
 
-  borrowing func send(_ text: String) {
-    var rest = Array(text.utf8)[...]
+  borrowing func send(_ bytes: some Collection<UInt8>) {
+    var rest = Array(bytes)[...]
     while !rest.isEmpty, wait(for: POLLOUT) {
       let count = rest.withUnsafeBytes {
         Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
@@ -112,15 +108,24 @@ struct DoorSocket: ~Copyable {
     }
   }
 
+  /// What comes next; empty if the other side has ended, or its time is over.
+  borrowing func read(most: Int = 4096) -> [UInt8] {
+    var piece = [UInt8](repeating: 0, count: most)
+    while wait(for: POLLIN) {
+      let count = recv(descriptor, &piece, most, 0)
+      if count < 0, errno == EAGAIN || errno == EINTR { continue }
+      return Array(piece.prefix(max(0, count)))
+    }
+    return []
+  }
+
   /// All that comes until the other side ends, `most` bytes are there, or its time is over.
   borrowing func readAll(most: Int) -> [UInt8] {
     var all: [UInt8] = []
-    var piece = [UInt8](repeating: 0, count: 4096)
-    while all.count < most, wait(for: POLLIN) {
-      let count = recv(descriptor, &piece, piece.count, 0)
-      if count < 0, errno == EAGAIN || errno == EINTR { continue }
-      guard count > 0 else { break }
-      all += piece[..<count]
+    while all.count < most {
+      let piece = read()
+      if piece.isEmpty { break }
+      all += piece
     }
     return all
   }
