@@ -79,10 +79,13 @@ static inline void copenssl_empty_memory(BIO *bio) {
   BUF_MEM *fresh = BUF_MEM_new();
   if (fresh && BIO_set_mem_buf(bio, fresh, BIO_CLOSE) != 1) BUF_MEM_free(fresh);
 }
-/* No session is resumed: no tickets in any version, and nothing is kept. */
-static inline int copenssl_forbid_resumption(SSL_CTX *context) {
-  SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+/* A server keeps no sessions: they are in the tickets, if it sends any. */
+static inline void copenssl_keep_no_sessions(SSL_CTX *context) {
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+}
+/* In no version. The option alone only makes those of TLS 1.3 smaller. */
+static inline int copenssl_forbid_tickets(SSL_CTX *context) {
+  SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
   return SSL_CTX_set_num_tickets(context, 0);
 }
 static inline int copenssl_add_chain_certificate(SSL_CTX *context, X509 *certificate) {
@@ -457,7 +460,6 @@ static inline PKCS8_PRIV_KEY_INFO *copenssl_unlock_key(PKCS12_SAFEBAG *bag, cons
 #endif
   return PKCS12_decrypt_skey(bag, passphrase, length);
 }
-/* Not a literal of Swift's, which would bring its String along. */
 /* HTTP/2 by ALPN (RFC 7301), and whether the peer chose it. */
 static inline int copenssl_offer_http2(SSL *ssl) {
   return SSL_set_alpn_protos(ssl, (const unsigned char *)"\2h2", 3) == 0;
@@ -468,7 +470,21 @@ static inline int copenssl_has_http2(const SSL *ssl) {
   SSL_get0_alpn_selected(ssl, &name, &length);
   return length == 2 && name[0] == 'h' && name[1] == '2';
 }
+/* A server that speaks it chooses it where the client offers it, and nothing where it does not. */
+__attribute__((noinline)) static int copenssl_choose_http2(SSL *ssl, const unsigned char **name,
+                                                           unsigned char *length,
+                                                           const unsigned char *offered,
+                                                           unsigned count, void *nothing) {
+  (void)ssl, (void)nothing;
+  const int chosen = SSL_select_next_proto((unsigned char **)name, length,
+                                           (const unsigned char *)"\2h2", 3, offered, count);
+  return chosen == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
+}
+static inline void copenssl_take_http2(SSL_CTX *context) {
+  SSL_CTX_set_alpn_select_cb(context, copenssl_choose_http2, NULL);
+}
 
+/* Not a literal of Swift's, which would bring its String along. */
 static inline const char *copenssl_empty_text(void) { return ""; }
 
 /* ---- What a passphrase costs --------------------------------------------- */

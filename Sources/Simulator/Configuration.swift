@@ -20,11 +20,11 @@ extension SimulatedGateway {
     /// Accepted beside the key in the certificates' directory.
     package var providerKeys: [ProviderKey] = []
     package var certificates: CertificateDirectory
-    /// TLS 1.3 sends session tickets after the handshake. Old clients take these bytes for an
-    /// error, wait for the rest of them, or answer them with RST.
+    /// Over the binary ports.
     package var tlsMax = TLSBound.tls1_2
     package var tlsMin = TLSBound.tls1_2
-    /// Right behind the handshake, over the binary ports.
+    /// Session tickets over the binary ports, right behind the handshake. Old clients take these
+    /// bytes for an error, wait for the rest of them, or answer them with RST.
     package var sendsTickets = false
     package var rules = GatewayRules()
     package var feedback: [FeedbackEntry] = []

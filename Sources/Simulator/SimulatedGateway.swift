@@ -5,7 +5,6 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import NIOSSL
 
 /// A gateway and a feedback service that behave as Apple's were seen to behave, and as badly as
 /// they are told to. Runs from `start` to `stop`.
@@ -202,13 +201,7 @@ package final class SimulatedGateway: Sendable {
     let pipeline = channel.pipeline.syncOperations
     try pipeline.addHandler(SegmentShaper(faults: faults))
     if let fault = HandshakeFault(faults, logger: logger) { try pipeline.addHandler(fault) }
-    if let tickets = faults.tickets {
-      try pipeline.addHandler(OpenSSLServerHandler(tickets))
-    } else {
-      try pipeline.addHandler(BeneathTLS())
-      try pipeline.addHandler(NIOSSLServerHandler(context: faults.tls))
-      try pipeline.addHandler(BoringSSLErrors())
-    }
+    try pipeline.addHandler(OpenSSLServerHandler(faults.tls))
     try pipeline.addHandler(HandshakeDeadline(extra: faults.handshakeDelay ?? .zero))
     try pipeline.addHandler(RecordSplitter(faults: faults))
     try pipeline.addHandler(StreamFaults(faults: faults, logger: logger))

@@ -76,9 +76,9 @@ struct Simulate: AsyncParsableCommand {
 
       \(FaultText.control)
 
-      THE BINARY PORTS speak at most TLS 1.2 unless --tls-max allows more: with 1.3 a server \
-      always sends session tickets, readable bytes without data that break old clients. They \
-      come before its first bytes, or, with --session-tickets, right after the handshake.
+      THE BINARY PORTS speak at most TLS 1.2 unless --tls-max allows more. Over HTTP/2 it is 1.3, \
+      with session tickets. Over the binary ports those are readable bytes without data, which \
+      break old clients: they come with --session-tickets only, right after the handshake.
 
       \(Build.text)
       """)
@@ -151,11 +151,7 @@ struct Simulate: AsyncParsableCommand {
   )
   var tlsMin = TLSBound.tls1_2
 
-  @Option(
-    help: """
-      The highest version of TLS. With 1.3 session tickets come before the first bytes, and old \
-      clients mistake them for an answer.
-      """)
+  @Option(help: "The highest version of TLS over the binary ports.")
   var tlsMax = TLSBound.tls1_2
 
   @Flag(

@@ -40,22 +40,11 @@ package enum GentleClose {
 
   /// Closes without close_notify.
   private static func closeBeneathTLS(_ channel: any Channel, _ mode: CloseMode) {
-    let pipeline = channel.pipeline.syncOperations
-    let beneath =
-      (try? pipeline.context(handlerType: BeneathTLS.self))
-      ?? (try? pipeline.context(handlerType: OpenSSLServerHandler.self))
-    if let beneath {
-      beneath.close(mode: mode, promise: nil)
+    let tls = try? channel.pipeline.syncOperations.context(handlerType: OpenSSLServerHandler.self)
+    if let tls {
+      tls.close(mode: mode, promise: nil)
     } else {
       channel.close(mode: mode, promise: nil)
     }
   }
-}
-
-/// Does nothing, and marks where the socket's side of another library's TLS begins: what closes
-/// from here says no close_notify.
-package final class BeneathTLS: ChannelOutboundHandler {
-  package typealias OutboundIn = ByteBuffer
-
-  package init() {}
 }

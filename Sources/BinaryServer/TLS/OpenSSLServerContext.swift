@@ -1,10 +1,6 @@
 import COpenSSL
 
-/// TLS by OpenSSL, for connections that send session tickets right behind the handshake.
-/// BoringSSL, which NIO uses, keeps the tickets of TLS 1.3 back until the server writes
-/// something, and a gateway writes nothing while all goes well.
-///
-/// Several threads may use an SSL_CTX once it is set up.
+/// What all connections to a server have of TLS. Several threads may use an SSL_CTX once it is set up.
 package final class OpenSSLServerContext: @unchecked Sendable {
   let pointer: OpaquePointer
   /// For certificates whose own is not needed any more.
@@ -23,8 +19,10 @@ package final class OpenSSLServerContext: @unchecked Sendable {
       && (tls.clientAuthorityFile.map { SSL_CTX_load_verify_locations(pointer, $0, nil) } ?? 1) == 1
       // OpenSSL resumes no session with a client certificate unless sessions have a name.
       && SSL_CTX_set_session_id_context(pointer, "apns", 4) == 1
-      && (tls.sendsTickets || copenssl_forbid_resumption(pointer) == 1)
+      && (tls.sendsTickets || copenssl_forbid_tickets(pointer) == 1)
     if !isSet { throw .setUp(Self.lastError) }
+    if tls.speaksHTTP2 { copenssl_take_http2(pointer) }
+    copenssl_keep_no_sessions(pointer)
     copenssl_release_buffers(pointer)
     copenssl_forbid_renegotiation(pointer)
     switch tls.clientCertificate {

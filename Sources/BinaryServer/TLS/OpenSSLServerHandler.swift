@@ -2,8 +2,8 @@ import COpenSSL
 import NIOCore
 import NIOTLS
 
-/// Does by OpenSSL what `NIOSSLServerHandler` does by BoringSSL, between two buffers in memory.
-/// OpenSSL sends session tickets as the last part of its handshake.
+/// A server's TLS, by OpenSSL between two buffers in memory. Session tickets are the last part of the
+/// handshake.
 package final class OpenSSLServerHandler: ChannelDuplexHandler {
   package typealias InboundIn = ByteBuffer
   package typealias InboundOut = ByteBuffer
@@ -62,20 +62,8 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
     }
   }
 
-  /// The client's certificate, which is not read once more.
+  /// The client's certificate.
   package var peer: Certificate? { copenssl_peer_certificate(ssl).map(Certificate.init) }
-
-  /// The same in DER.
-  package var peerCertificate: [UInt8]? {
-    guard let certificate = copenssl_peer_certificate(ssl) else { return nil }
-    defer { X509_free(certificate) }
-    let count = i2d_X509(certificate, nil)
-    guard count > 0 else { return nil }
-    return [UInt8](unsafeUninitializedCapacity: Int(count)) { bytes, written in
-      var next = bytes.baseAddress
-      written = Int(i2d_X509(certificate, &next))
-    }
-  }
 
   /// Who the client is is known: its certificate is kept, and the key in it is not.
   package func dropPeerKey() { copenssl_drop_peer_key(ssl, context.nobodysKey) }
@@ -85,7 +73,7 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
   package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     // In slices, because a BIO keeps as much memory as it ever held.
     var bytes = unwrapInboundIn(data)
-    while phase != .dead,
+    while phase != .dead, !hasClientClosed,
       let slice = bytes.readSlice(length: min(bytes.readableBytes, Self.recordSize)),
       slice.readableBytes > 0
     {
@@ -97,8 +85,9 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
       if phase == .open { decode(context) }
     }
     if BIO_ctrl_pending(incoming) == 0 { copenssl_empty_memory(incoming) }
-    emit(context, nil)
-    context.flush()
+    send(context)
+    // The channel itself does not tell the end of a read that closed it.
+    if !context.channel.isActive { context.fireChannelReadComplete() }
   }
 
   private func handshake(_ context: ChannelHandlerContext) {
@@ -107,44 +96,48 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
     if result == 1 {
       phase = .open
       // Includes the tickets: they go out before anything else.
-      emit(context, nil)
-      context.flush()
+      send(context)
       context.fireUserInboundEventTriggered(
-        TLSUserEvent.handshakeCompleted(negotiatedProtocol: nil))
+        TLSUserEvent.handshakeCompleted(
+          negotiatedProtocol: copenssl_has_http2(ssl) == 1 ? "h2" : nil))
     } else if SSL_get_error(ssl, result) != SSL_ERROR_WANT_READ {
       fail(context, .handshake(OpenSSLServerContext.lastError))
     }
   }
 
+  /// What one slice brings goes on together, however many records it is.
   private func decode(_ context: ChannelHandlerContext) {
     while phase == .open, !hasClientClosed {
       var buffer = context.channel.allocator.buffer(capacity: Self.recordSize)
-      ERR_clear_error()
       var result: CInt = 0
-      buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: Self.recordSize) { room in
-        result = SSL_read(ssl, room.baseAddress, CInt(clamping: room.count))
-        return Int(max(0, result))
-      }
-      if result > 0 {
-        context.fireChannelRead(wrapInboundOut(buffer))
-        continue
-      }
-      switch SSL_get_error(ssl, result) {
+      ERR_clear_error()
+      repeat {
+        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: 1) { room in
+          result = SSL_read(ssl, room.baseAddress, CInt(clamping: room.count))
+          return Int(max(0, result))
+        }
+      } while result > 0 && buffer.writableBytes > 0
+      let failure = result > 0 ? SSL_ERROR_NONE : SSL_get_error(ssl, result)
+      let reason = failure == SSL_ERROR_SSL ? OpenSSLServerContext.lastError : ""
+      if buffer.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(buffer)) }
+      // What came may have ended the connection.
+      if phase != .open { return }
+      switch failure {
+      case SSL_ERROR_NONE: continue
       case SSL_ERROR_WANT_READ: return
       case SSL_ERROR_ZERO_RETURN:
         hasClientClosed = true
         if hasSentCloseNotify { close(context: context, mode: .all, promise: nil) }
         context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
-      default: fail(context, .broken(OpenSSLServerContext.lastError))
+      default: fail(context, .broken(reason))
       }
     }
   }
 
   private func fail(_ context: ChannelHandlerContext, _ error: ServerTLSError) {
     phase = .dead
-    // Sends the alert.
-    emit(context, nil)
-    context.flush()
+    // The alert.
+    send(context)
     context.fireErrorCaught(error)
   }
 
@@ -197,6 +190,13 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
     }
   }
 
+  /// Sends what TLS has to say by itself, if anything.
+  private func send(_ context: ChannelHandlerContext) {
+    if BIO_ctrl_pending(outgoing) == 0 { return }
+    emit(context, nil)
+    context.flush()
+  }
+
   /// Passes on the bytes that TLS wants to send.
   private func emit(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
     let count = BIO_ctrl_pending(outgoing)
@@ -242,6 +242,6 @@ package final class OpenSSLServerHandler: ChannelDuplexHandler {
 }
 
 extension ChannelPipeline.SynchronousOperations {
-  /// nil if another library speaks TLS here.
+  /// nil once the connection is over.
   package var openSSL: OpenSSLServerHandler? { try? handler(type: OpenSSLServerHandler.self) }
 }

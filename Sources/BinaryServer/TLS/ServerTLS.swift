@@ -17,11 +17,12 @@ package struct ServerTLS: Sendable {
   package var min: TLSBound
   package var max: TLSBound
   package var clientCertificate = ClientCertificate.required
-  package var applicationProtocols: [String] = []
+  package var speaksHTTP2 = false
   /// OpenSSL's. Versions below 1.2 and the short keys of old clients need level 0.
   package var ciphers = "DEFAULT:@SECLEVEL=0"
-  /// Whether OpenSSL lets clients resume their sessions.
-  package var sendsTickets = true
+  /// Session tickets, as the last part of the handshake: bytes without data, which clients of old
+  /// take for an answer.
+  package var sendsTickets = false
 
   package init(
     certificateFile: String, keyFile: String, clientAuthorityFile: String? = nil, min: TLSBound,

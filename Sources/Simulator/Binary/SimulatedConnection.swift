@@ -50,13 +50,13 @@ final class SimulatedConnection: BinaryConnectionDelegate {
 
   func connected(_ context: ChannelHandlerContext) {
     ledger.connect()
+    let peer = PeerIdentity(context)
     if ledger.tellsConnections {
-      let peer = PeerIdentity(context)
       ledger.identify(number, tls: peer.tls, subject: peer.subject)
       topic = peer.topic
     }
     if let topic = rules.topic {
-      topicStatus = topic.status(for: context.pipeline.syncOperations.peerCertificate)
+      topicStatus = topic.status(for: peer.certificate)
     }
   }
 

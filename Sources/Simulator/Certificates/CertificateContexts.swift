@@ -1,5 +1,4 @@
 import BinaryServer
-import NIOSSL
 
 extension CertificateDirectory {
   private func serverTLS(min: TLSBound, max: TLSBound) -> ServerTLS {
@@ -9,33 +8,29 @@ extension CertificateDirectory {
 
   /// For the binary ports: a client has to show a certificate that the directory's authority
   /// signed.
-  func context(min: TLSBound, max: TLSBound) throws(CertificateError) -> NIOSSLContext {
-    try context(serverTLS(min: min, max: max))
-  }
-
-  /// For HTTP/2: a provider token may take the place of the client's certificate.
-  func http2Context(min: TLSBound, max: TLSBound) throws(CertificateError) -> NIOSSLContext {
+  func context(
+    min: TLSBound, max: TLSBound, sendsTickets: Bool
+  ) throws(CertificateError) -> OpenSSLServerContext {
     var tls = serverTLS(min: min, max: max)
-    tls.clientCertificate = .optional
-    tls.applicationProtocols = ["h2"]
+    tls.sendsTickets = sendsTickets
     return try context(tls)
   }
 
-  /// For binary connections with session tickets right behind the handshake.
-  func ticketContext(min: TLSBound, max: TLSBound) throws(CertificateError) -> OpenSSLServerContext
-  {
-    do throws(ServerTLSError) {
-      return try OpenSSLServerContext(serverTLS(min: min, max: max))
-    } catch {
-      throw CertificateError(path: path, message: error.text)
-    }
+  /// For HTTP/2: a provider token may take the place of the client's certificate. Session tickets
+  /// harm nobody.
+  func http2Context(min: TLSBound, max: TLSBound) throws(CertificateError) -> OpenSSLServerContext {
+    var tls = serverTLS(min: min, max: max)
+    tls.clientCertificate = .optional
+    tls.speaksHTTP2 = true
+    tls.sendsTickets = true
+    return try context(tls)
   }
 
-  private func context(_ tls: ServerTLS) throws(CertificateError) -> NIOSSLContext {
-    do {
-      return try tls.boringSSLContext()
+  private func context(_ tls: ServerTLS) throws(CertificateError) -> OpenSSLServerContext {
+    do throws(ServerTLSError) {
+      return try OpenSSLServerContext(tls)
     } catch {
-      throw CertificateError(path: path, message: "\(error)")
+      throw CertificateError(path: path, message: error.text)
     }
   }
 }

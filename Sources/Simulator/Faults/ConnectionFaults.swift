@@ -1,7 +1,6 @@
 import APNS
 import BinaryServer
 import NIOCore
-import NIOSSL
 
 /// The faults of one connection. Its random numbers follow from the seed and its number, so other
 /// connections have no influence on them.
@@ -37,9 +36,7 @@ final class ConnectionFaults {
 
   /// No faults if this connection is spared.
   private(set) var faults = Faults()
-  private(set) var tls: NIOSSLContext
-  /// Takes the place of `tls` if session tickets come right behind the handshake.
-  private(set) var tickets: OpenSSLServerContext?
+  private(set) var tls: OpenSSLServerContext
   private(set) var isJudging = false
   /// Counts the client's bytes since the handshake or the last change of faults.
   private(set) var stallAfter: Int?
@@ -94,7 +91,7 @@ final class ConnectionFaults {
   /// Takes the first rule that matches this connection.
   private func choose(_ snapshot: FaultsInForce.Snapshot) {
     faults = Faults()
-    take(snapshot.sparedTLS)
+    tls = snapshot.sparedTLS.context(for: service)
     counts = nil
     for (index, rule) in snapshot.rules.all.enumerated() {
       let isMeant =
@@ -102,15 +99,10 @@ final class ConnectionFaults {
         && (rule.services == .all || (rule.services == .channels) == (service == .channels))
       guard generator.happens(rule.connectionShare), isMeant else { continue }
       faults = rule
-      take(snapshot.tls[index])
+      tls = snapshot.tls[index].context(for: service)
       counts = snapshot.counts[index]
       return
     }
-  }
-
-  private func take(_ contexts: FaultsInForce.Contexts) {
-    tls = contexts.context(for: service)
-    tickets = service == .binary ? contexts.tickets : nil
   }
 
   /// False if the fault has happened as often as `times` allows.

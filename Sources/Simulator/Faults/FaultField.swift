@@ -204,9 +204,7 @@ package struct FaultField: Sendable {
           "answers the client's hello with a fatal alert: a number, or a name such as "
             + "handshake_failure"),
         .bound("tls_min", \.tlsMin, "the lowest version of TLS"),
-        .bound(
-          "tls_max", \.tlsMax,
-          "the highest version of TLS; with 1.3 session tickets come before the first bytes"),
+        .bound("tls_max", \.tlsMax, "the highest version of TLS"),
         .flag(
           "session_tickets", \.sessionTickets,
           "session tickets right after the handshake, readable bytes without data; not over HTTP/2; "

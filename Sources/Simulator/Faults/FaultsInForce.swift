@@ -1,18 +1,15 @@
 import BinaryServer
 import NIOConcurrencyHelpers
-import NIOSSL
 
 /// The faults in force. They may change while connections are open.
 package final class FaultsInForce: Sendable {
   /// TLS with the same versions for either protocol.
   struct Contexts: Sendable {
-    var binary: NIOSSLContext
+    var binary: OpenSSLServerContext
     /// The same as `binary` if there is no HTTP/2.
-    var http2: NIOSSLContext
-    /// Takes the place of `binary` if session tickets come right behind the handshake.
-    var tickets: OpenSSLServerContext?
+    var http2: OpenSSLServerContext
 
-    func context(for service: ConnectionFaults.Service) -> NIOSSLContext {
+    func context(for service: ConnectionFaults.Service) -> OpenSSLServerContext {
       service.isHTTP2 ? http2 : binary
     }
   }
@@ -46,14 +43,13 @@ package final class FaultsInForce: Sendable {
     self.bounds = bounds
     self.speaksHTTP2 = speaksHTTP2
     self.sendsTickets = sendsTickets
-    let binary = try certificates.context(min: bounds.min, max: bounds.max)
+    let binary = try certificates.context(
+      min: bounds.min, max: bounds.max, sendsTickets: sendsTickets)
     let spared = Contexts(
       binary: binary,
       http2: speaksHTTP2
-        // Apple's gateway demands at least 1.2. Session tickets harm nobody over HTTP/2.
-        ? try certificates.http2Context(min: max(bounds.min, .tls1_2), max: .tls1_3) : binary,
-      tickets: sendsTickets
-        ? try certificates.ticketContext(min: bounds.min, max: bounds.max) : nil)
+        // Apple's gateway demands at least 1.2.
+        ? try certificates.http2Context(min: max(bounds.min, .tls1_2), max: .tls1_3) : binary)
     state = NIOLockedValueBox(
       Snapshot(
         rules: rules,
@@ -94,14 +90,13 @@ package final class FaultsInForce: Sendable {
       if low > high {
         throw JSONError("tls_min \(low.rawValue) is above tls_max \(high.rawValue)", at: 0)
       }
-      let binary = try certificates.context(min: low, max: high)
+      let binary = try certificates.context(
+        min: low, max: high, sendsTickets: faults.sessionTickets || sendsTickets)
       return Contexts(
         binary: binary,
         http2: speaksHTTP2
           ? try certificates.http2Context(
-            min: faults.tlsMin ?? min(.tls1_2, high), max: faults.tlsMax ?? .tls1_3) : binary,
-        tickets: faults.sessionTickets || sendsTickets
-          ? try certificates.ticketContext(min: low, max: high) : nil)
+            min: faults.tlsMin ?? min(.tls1_2, high), max: faults.tlsMax ?? .tls1_3) : binary)
     }
   }
 }

@@ -3,7 +3,6 @@ import Logging
 import NIOCore
 import NIOHPACK
 import NIOHTTP2
-import NIOSSL
 import NIOTLS
 
 /// One provider's connection to the HTTP/2 gateway. Handles the frames of all its streams itself:
@@ -110,20 +109,19 @@ final class PushHandler: ChannelDuplexHandler {
   private func begin(_ context: ChannelHandlerContext, _ negotiated: String?) {
     services.ledger.connect()
     guard negotiated == "h2" else {
-      logger.notice("no ALPN h2: \(negotiated ?? "none")")
-      context.close(promise: nil)
+      logger.notice("no ALPN h2")
+      GentleClose.begin(context.channel, after: .zero)
       return
     }
     let pipeline = context.pipeline.syncOperations
-    let certificate = try? pipeline.nioSSL_peerCertificate()
-    let topics = certificate.map(CertificateTopics.all)
+    let peer = PeerIdentity(context)
+    let topics = peer.certificate.map(CertificateTopics.all)
     let authority = ConnectionAuthority(
       topics: topics, rule: services.rules.rules.topic, tokens: services.tokens,
       address: context.channel.remoteAddress?.host ?? "")
     judge = PushJudge(authority: authority, services: services, faults: faults)
     isAuthorized = topics != nil
     if services.ledger.tellsConnections {
-      let peer = PeerIdentity(context)
       services.ledger.identify(connection, tls: peer.tls, subject: peer.subject)
     }
     let settings = PushSettings(faults.faults, isAuthorized: isAuthorized)

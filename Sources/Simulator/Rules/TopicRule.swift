@@ -1,5 +1,4 @@
 import BinaryServer
-import NIOSSL
 
 /// Which topic the provider's certificate has to name.
 package enum TopicRule: Sendable, Equatable {
@@ -12,7 +11,7 @@ package enum TopicRule: Sendable, Equatable {
   private static let longest = 255
 
   /// The status that answers every notification; nil if the certificate is fine.
-  func status(for certificate: NIOSSLCertificate?) -> UInt8? {
+  func status(for certificate: Certificate?) -> UInt8? {
     guard let topic = Self.topic(of: certificate), !topic.isEmpty else { return 3 }
     if topic.utf8.count > Self.longest { return 6 }
     if case .only(let names) = self, !names.contains(topic) { return 8 }
@@ -20,7 +19,7 @@ package enum TopicRule: Sendable, Equatable {
   }
 
   /// Apple puts the topic into the subject as UID.
-  static func topic(of certificate: NIOSSLCertificate?) -> String? {
-    certificate.flatMap { Certificate($0) }?.subject.userIdentifier
+  static func topic(of certificate: Certificate?) -> String? {
+    certificate?.subject.userIdentifier
   }
 }

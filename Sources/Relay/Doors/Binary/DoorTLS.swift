@@ -24,8 +24,6 @@ struct DoorTLS {
     var tls = ServerTLS(
       certificateFile: certificate, keyFile: key, min: door.tls.min, max: .tls1_3)
     tls.clientCertificate = .unverified
-    // A ticket is bytes without data, which clients of old take for the end.
-    tls.sendsTickets = false
     tls.ciphers = Self.ciphers(door.tls)
     do throws(ServerTLSError) {
       context = try OpenSSLServerContext(tls)
