@@ -12,19 +12,35 @@ from simulator import Simulator  # noqa: E402
 
 @pytest.fixture(scope="session")
 def server_certificate(tmp_path_factory):
-    """An authority and a certificate for localhost: `ca`, `certificate` and `key`."""
+    """An authority and a certificate for localhost: `ca`, `certificate` and `key`. With key in one file a
+    provider's, by the same authority, and a stranger's, by another of its name: `provider`, `stranger`."""
     directory = tmp_path_factory.mktemp("server")
 
     def openssl(*arguments):
         subprocess.run(["openssl", *arguments], cwd=directory, check=True, capture_output=True)
 
     new = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    openssl("req", "-x509", *new, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=authority")
-    openssl("req", *new, "-keyout", "server.key", "-out", "request", "-subj", "/CN=localhost")
     (directory / "names").write_text("subjectAltName=DNS:localhost\n")
-    openssl("x509", "-req", "-in", "request", "-out", "server.pem", "-days", "2", "-CA", "ca.pem",
-            "-CAkey", "ca.key", "-set_serial", "2", "-extfile", "names")
-    return {"ca": directory / "ca.pem", "certificate": directory / "server.pem", "key": directory / "server.key"}
+
+    def authority(name):
+        openssl("req", "-x509", *new, "-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", "/CN=authority")
+
+    def issue(name, by, subject):
+        openssl("req", *new, "-keyout", f"{name}.key", "-out", "request", "-subj", subject)
+        openssl("x509", "-req", "-in", "request", "-out", f"{name}.pem", "-days", "100", "-CA", f"{by}.pem",
+                "-CAkey", f"{by}.key", "-set_serial", str(len(name)), "-extfile", "names")
+        both = directory / f"{name}-both.pem"
+        both.touch(0o600)
+        both.write_text("".join((directory / f"{name}.{end}").read_text() for end in ("pem", "key")))
+        return both
+
+    authority("ca")
+    authority("other")
+    issue("server", "ca", "/CN=localhost")
+    return {
+        "ca": directory / "ca.pem", "certificate": directory / "server.pem", "key": directory / "server.key",
+        "provider": issue("provider", "ca", "/UID=com.example.app/CN=provider"),
+        "stranger": issue("stranger", "other", "/UID=com.example.app/CN=provider")}
 
 
 @pytest.fixture(scope="session")

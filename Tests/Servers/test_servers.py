@@ -12,12 +12,14 @@ import time
 
 import pytest
 from provider import COUNT, push, token
+from simulator import tool
 
 h2 = pytest.importorskip("h2", reason="Python has no h2")
 from h2_server import Server  # noqa: E402
 
 # Some PATHs lack what administrators run.
-NGHTTPD, NGINX = (shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin") for name in ("nghttpd", "nginx"))
+NGHTTPD, NGINX, GNUTLS = (
+    shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin") for name in ("nghttpd", "nginx", "gnutls-serv"))
 GONE = b'{"reason":"Unregistered","timestamp":1454948015990}'
 BAD = b'{"reason":"BadDeviceToken"}'
 
@@ -63,8 +65,8 @@ def run():
     """Runs a server, and ends it."""
     running = []
 
-    def run(command, port, **arguments):
-        running.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, **arguments))
+    def run(command, port, stdout=subprocess.DEVNULL):
+        running.append(subprocess.Popen(list(map(str, command)), stdout=stdout))
         await_listening(port, running[-1])
 
     yield run
@@ -115,13 +117,13 @@ CONFIGURATION = """
 {user}daemon off; worker_processes 1; pid {directory}/pid; error_log {directory}/error.log;
 events {{ worker_connections 64; }}
 http {{
-  log_format pushes '$uri $status $connection';
+  log_format pushes '$uri $status $ssl_protocol $ssl_client_verify';
   access_log {directory}/pushes pushes;
   client_body_temp_path {directory}/a; proxy_temp_path {directory}/b; fastcgi_temp_path {directory}/c;
   uwsgi_temp_path {directory}/d; scgi_temp_path {directory}/e;
   server {{
     listen 127.0.0.1:{port} ssl http2;
-    ssl_certificate {certificate}; ssl_certificate_key {key};
+    ssl_certificate {certificate}; ssl_certificate_key {key}; {tls}
     keepalive_requests {requests}; http2_max_concurrent_streams {streams};
     location ~ ^/3/device/.*[02468ace]$ {{ return 200; }}
     location ~ ^/3/device/.*[159d]$ {{ return 400 '{bad}'; }}
@@ -135,22 +137,99 @@ def judge_last_digit(number):
     return [(200, b""), (400, BAD), (200, b""), (410, GONE)][number % 4]
 
 
+@pytest.fixture
+def nginx(server_certificate, run, tmp_path, port):
+    """Starts it, and returns what tells what came: number, status, TLS, and whether it trusts the client."""
+
+    def start(requests=100000, streams=128, tls=""):
+        user = f"user {pwd.getpwuid(0).pw_name};" if os.getuid() == 0 else ""
+        (tmp_path / "nginx.conf").write_text(CONFIGURATION.format(
+            user=user, directory=tmp_path, port=port, requests=requests, streams=streams, tls=tls,
+            bad=BAD.decode(), unregistered=GONE.decode(),
+            **{name: server_certificate[name] for name in ("certificate", "key")}))
+        run([NGINX, "-p", tmp_path, "-c", tmp_path / "nginx.conf", "-e", tmp_path / "error.log"], port)
+        return logged
+
+    def logged():
+        lines = (line.split(maxsplit=3) for line in (tmp_path / "pushes").read_text().splitlines())
+        return [(int(uri[-8:], 16), *rest) for uri, *rest in lines]
+
+    return start
+
+
 @pytest.mark.skipif(not NGINX, reason="nginx is not installed")
 @pytest.mark.parametrize("requests, streams", [(1000, 128), (100000, 128), (150, 20), (100000, 1)])
-def test_nginx(server_certificate, run, tmp_path, port, requests, streams):
+def test_nginx(server_certificate, nginx, port, requests, streams):
     """It answers before it has read the body and resets the stream behind that, and says GOAWAY after
     so many requests."""
-    user = f"user {pwd.getpwuid(0).pw_name};" if os.getuid() == 0 else ""
-    (tmp_path / "nginx.conf").write_text(CONFIGURATION.format(
-        user=user, directory=tmp_path, port=port, requests=requests, streams=streams,
-        bad=BAD.decode(), unregistered=GONE.decode(), **{name: server_certificate[name] for name in ("certificate", "key")}))
-    run([NGINX, "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf"), "-e", str(tmp_path / "error.log")], port)
+    logged = nginx(requests, streams)
     outcomes, counts = push(port, server_certificate["ca"], ambiguous="report")
     check(outcomes, judge_last_digit)
-    answered = collections.Counter(
-        int(line.split()[0][-8:], 16) for line in (tmp_path / "pushes").read_text().splitlines())
-    assert answered == collections.Counter(range(COUNT))
+    assert collections.Counter(number for number, *_ in logged()) == collections.Counter(range(COUNT))
     assert counts.connects >= COUNT // requests
+
+
+# ---- The provider's certificate, judged by TLS that is not ours -----------------
+
+VERSIONS = pytest.mark.parametrize("version", ["1.2", "1.3"])
+
+
+def doctor(port, certificates, whose, *options):
+    """Whether the service takes this provider, and what is found."""
+    command = [tool(), "doctor", "--host", "localhost", "--port", port, "--ca", certificates["ca"], "--json",
+               "--certificate", certificates[whose], *options]
+    told = json.loads(subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=240).stdout)
+    return told["reachable"], [one["cause"] for one in told["checks"] if "cause" in one]
+
+
+@pytest.mark.skipif(not GNUTLS, reason="gnutls-bin is not installed")
+@VERSIONS
+def test_gnutls(server_certificate, run, tmp_path, port, version):
+    """No OpenSSL. It reads until an empty line comes, as a gateway that has nothing to say."""
+    log = tmp_path / "log"
+    with log.open("w") as written:
+        run(["stdbuf", "-oL", GNUTLS, "--http", "--port", port, "--x509certfile", server_certificate["certificate"],
+             "--x509keyfile", server_certificate["key"], "--x509cafile", server_certificate["ca"], "--require-client-cert",
+             "--verify-client-cert", "--priority", f"NORMAL:-VERS-ALL:+VERS-TLS{version}"], port, stdout=written)
+    binary = ["--protocol", "binary"]
+    assert doctor(port, server_certificate, "provider", *binary) == (True, [])
+    for words in ("- Status: The certificate is trusted.", f"- Description: (TLS{version}-X.509)", "UID=com.example.app"):
+        await_words(log, words)
+    assert "NOT trusted" not in log.read_text()
+    assert doctor(port, server_certificate, "stranger", *binary) == (False, ["alert-access-denied"])
+    await_words(log, "- Status: The certificate is NOT trusted.")
+
+
+def await_words(log, words):
+    deadline = time.monotonic() + 240
+    while words not in log.read_text():
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.02)
+
+
+@pytest.mark.skipif(not NGINX, reason="nginx is not installed")
+@VERSIONS
+@pytest.mark.parametrize("whose", ["provider", "stranger"])
+def test_nginx_judges(server_certificate, nginx, port, version, whose):
+    """It lets anybody through the handshake, and answers each push of one whom it does not trust with 400."""
+    logged = nginx(tls=f"ssl_protocols TLSv{version}; ssl_verify_client on; ssl_client_certificate {server_certificate['ca']};")
+    outcomes, _ = push(port, server_certificate["ca"], certificate=server_certificate[whose], ambiguous="report")
+    if whose == "provider":
+        check(outcomes, judge_last_digit)
+    else:
+        assert {(one.kind, one.status) for one in outcomes} == {("rejected", 400)}
+    assert {protocol for *_, protocol, _ in logged()} == {f"TLSv{version}"}
+    assert {verdict.split(":")[0] for *_, verdict in logged()} == {"SUCCESS" if whose == "provider" else "FAILED"}
+
+
+@pytest.mark.skipif(not NGHTTPD, reason="nghttp2-server is not installed")
+def test_nghttpd_wants_a_certificate(server_certificate, run, tmp_path, port):
+    """Any, but not none."""
+    run([NGHTTPD, "-a", "127.0.0.1", "-d", tmp_path, "--verify-client", port, server_certificate["key"],
+         server_certificate["certificate"]], port)
+    assert doctor(port, server_certificate, "provider") == (True, [])
+    with pytest.raises(AssertionError, match="no certificate was shown"):
+        push(port, server_certificate["ca"])
 
 
 # ---- The simulator ----------------------------------------------------------
