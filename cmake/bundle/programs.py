@@ -1,6 +1,6 @@
 """The tool and the relay in a release, each one static file, with what belongs to them: manual pages,
-completions, the relay's service and configuration. And what is in them, with licenses: SwiftNIO and
-BoringSSL, OpenSSL, glibc and the like are linked in, so a release names and carries their terms."""
+completions, the relay's service and configuration. And what is in them, with licenses: SwiftNIO,
+OpenSSL, glibc and the like are linked in, so a release names and carries their terms."""
 
 import gzip
 import json
@@ -14,14 +14,13 @@ import time
 
 # What Swift packages carry of others under a license file of their own, or none.
 CARRIED = {
-    "swift-nio-ssl": [("boringssl", "Apache-2.0", "https://boringssl.googlesource.com/boringssl")],
     "swift-nio": [("llhttp", "MIT", "https://llhttp.org/")],
     "yams": [("libyaml", "MIT", "https://pyyaml.org/wiki/LibYAML")],
 }
 PACKAGE_LICENSES = {"grdb.swift": "MIT", "yams": "MIT"}
 SWIFT = "Apache-2.0 WITH Swift-exception"
-# Whose terms are in the license of another: Swift's, swift-nio-ssl's.
-COVERED = {"swift-stdlib", "swift-corelibs-libdispatch", "swift-foundation", "boringssl"}
+# Whose terms are in the license of Swift.
+COVERED = {"swift-stdlib", "swift-corelibs-libdispatch", "swift-foundation"}
 # The toolchain's own, in a static program.
 RUNTIME = [("swift-stdlib", SWIFT, "https://www.swift.org/"), ("swift-corelibs-libdispatch", SWIFT, "https://www.swift.org/"),
            ("swift-foundation", SWIFT, "https://www.swift.org/")]
