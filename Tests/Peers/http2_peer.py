@@ -216,8 +216,8 @@ class Connection:
             self.peer.ledger.deliveries[n] -= 1
             self.peer.ledger.refused[n] += 1
 
-    def feel(self, times=1):
-        self.peer.ledger.felt_once(times)
+    def feel(self):
+        self.peer.ledger.felt_once()
 
     def end(self, way):
         self.link.flush()
