@@ -180,8 +180,10 @@ static apns_status_t ended(double allowed, apns_status_t status) {
   call->late = fmax(call->late, late);
   call->late_by_clock = fmax(call->late_by_clock, took - allowed);
   call->statuses[-status & 15]++;
-  /* One without a cause is the call's own. */
-  if (status == APNS_ERR_TIMEOUT && !error.cause && took < allowed - 1) call->early++;
+  /* Another time may run out sooner. */
+  if (status == APNS_ERR_TIMEOUT && took < allowed - 1 &&
+      strstr(error.message, " still wait for an answer from "))
+    call->early++;
   if (status != APNS_OK && status != APNS_DONE && status != APNS_ERR_AGAIN)
     memcpy(call->message, error.message, sizeof call->message);
   under_way = "no call";
