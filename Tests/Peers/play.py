@@ -213,6 +213,7 @@ def main(description, rows, jobs=4):
     """Plays what the command line says of the rows."""
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--all", action="store_true", help="every row; else a part that has every aspect of them")
+    parser.add_argument("--quick", action="store_true", help="that part, said aloud")
     parser.add_argument("--only", help="of all rows those with this in group or name")
     parser.add_argument("--list", action="store_true", help="the rows, and no run")
     parser.add_argument("--exact", action="store_true", help="by the clock and one by one: on a machine that is quiet")

@@ -519,7 +519,6 @@ static void make_session(struct one *one, uint16_t port, const apns_credentials_
   options.write_timeout_ms = (uint32_t)write_ms;
   NUMBER(format);
   NUMBER(answer_timeout_ms);
-  NUMBER(retry_timeout_ms);
   NUMBER(reconnect_pause_max_ms);
   NUMBER(prove_after_ms);
   NUMBER(window_bytes);

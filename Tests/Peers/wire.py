@@ -37,18 +37,8 @@ class Ledger:
                 print("felt", flush=True)
 
     def as_json(self):
-        return json.dumps(
-            {
-                "deliveries": self.deliveries,
-                "refused": self.refused,
-                "accepted": sorted(self.accepted),
-                "connections": self.connections,
-                "offers": self.offers,
-                "felt": self.felt,
-                "notes": self.notes,
-                "failures": self.failures[:5],
-            }
-        )
+        seen = {name: value for name, value in vars(self).items() if name != "lock"}
+        return json.dumps(seen | {"accepted": sorted(self.accepted), "failures": self.failures[:5]})
 
 
 class Link:
