@@ -172,7 +172,7 @@ def play_safely(row, programs):
 
 # ---- The table -----------------------------------------------------------------
 
-HEAD = f"  {'':56}{'latest call':>22}{'CPU':>6}{'most':>6}{'conns':>7}{'a/r/u, d':>20}{'gap':>8}{'time':>9}"
+HEAD = f"  {'':56}{'latest call':>22}{'CPU':>6}{'most':>6}{'conns':>7}{'a/r/u, d':>20}{'gap':>10}{'time':>9}"
 
 
 def line_of(row, told, seen, faults, is_exact):
@@ -190,7 +190,7 @@ def line_of(row, told, seen, faults, is_exact):
     note = f" {row.note}: {seen['notes'].get(row.note, told.get(row.note))}" if row.note else ""
     latest = f"{name} {late:+.0f} ms"
     line = f"  {row.name:56}{latest:>22}{share:5.0f}%{most}{seen['connections'] or told['connects']:7}{ends:>20}"
-    return f"{line}{gap:>8}{told['seconds']:7.1f} s {mark}{note}"
+    return f"{line}{gap:>10}{told['seconds']:7.1f} s {mark}{note}"
 
 
 class Programs:
@@ -252,6 +252,7 @@ def main(description, rows, jobs=4):
     if options.json:
         names = [f"{row.group}: {row.name}" for row, *_ in results]
         pathlib.Path(options.json).write_text(json.dumps(list(zip(names, (result[1:] for result in results)))))
-    had, all_had = (set().union(*(row.aspects for row in those)) for those in (chosen, rows))
-    print(f"\n{len(results)} rows of {len(rows)}, {len(had)} aspects of {len(all_had)}, {len(failed)} failed")
+    had, there_are = (len(set().union(*(row.aspects for row in those))) for those in (chosen, rows))
+    aspects = f" with {had} of {there_are} aspects" if there_are else ""
+    print(f"\n{len(results)} rows of {len(rows)}{aspects}, {len(failed)} failed")
     return 1 if failed or not results else 0
