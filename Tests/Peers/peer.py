@@ -1,7 +1,7 @@
 """A peer that means harm, as a process of its own: `peer.py DIRECTORY PROTOCOL name=value...`
 
-DIRECTORY has the certificates (identity.py). It prints a line of JSON with its port, plays until
-its standard input ends, and prints what it saw and did: how often each notification arrived
+DIRECTORY has the certificates (identity.py). It prints a line of JSON with its port, a line "felt" once
+its harm is done, plays until its standard input ends, and prints what it saw and did: how often each notification arrived
 (`deliveries`), which ones it accepted by the protocol's own words, how many connections were made,
 and `felt`: how often the harm was done. Nothing here is the library's or the simulator's.
 
@@ -18,8 +18,8 @@ def main():
     directory, protocol, *given = sys.argv[1:]
     options = dict(each.split("=", 1) for each in given)
     peer = importlib.import_module(f"{protocol}_peer").Hostile(directory, options)
-    peer.start()
     print(json.dumps({"port": peer.port}), flush=True)
+    peer.start()
     sys.stdin.read()
     with peer.ledger.lock:
         print(peer.ledger.as_json(), flush=True)

@@ -82,13 +82,8 @@ FLOODS = {
     "push_promise": lambda stream: frame(PUSH_PROMISE, END_HEADERS, stream, b"\0\0\0\2" + OK),
     "goaway": lambda stream: goaway(0x7FFFFFFF),
 }
-FLOODS_BEGIN = {
-    "empty data": lambda stream: frame(HEADERS, END_HEADERS, stream, OK),
-    "padded data": lambda stream: frame(HEADERS, END_HEADERS, stream, OK),
-    "continuation": lambda stream: frame(HEADERS, 0, stream, OK),
-    "empty continuation": lambda stream: frame(HEADERS, 0, stream, OK),
-    "huge header block": lambda stream: frame(HEADERS, 0, stream, OK),
-}
+FLOODS_BEGIN = {"empty data": END_HEADERS, "padded data": END_HEADERS, "continuation": 0, "empty continuation": 0,
+                "huge header block": 0}  # fmt: skip
 
 
 def whole(block, flags=END_HEADERS):
@@ -216,8 +211,8 @@ class Connection:
             self.peer.ledger.deliveries[n] -= 1
             self.peer.ledger.refused[n] += 1
 
-    def feel(self, times=1):
-        self.peer.ledger.felt_once(times)
+    def feel(self):
+        self.peer.ledger.felt_once()
 
     def end(self, way):
         self.link.flush()
@@ -259,7 +254,7 @@ class Hostile(Peer):
             own.accept(*waiting.pop(0))
         own.link.flush()
         if kind in FLOODS_BEGIN:
-            own.link.out += FLOODS_BEGIN[kind](stream)
+            own.link.out += frame(HEADERS, FLOODS_BEGIN[kind], stream, OK)
         unit = FLOODS[kind](stream)
         blob = unit * max(1, 65536 // len(unit))
         reading, due = self.option("reading") != "0", time.monotonic()

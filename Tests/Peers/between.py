@@ -34,9 +34,18 @@ class Trouble:
         self.fillers = []
         is_name_server = self.word == "names"
         self.listener = socket.socket(type=socket.SOCK_DGRAM if is_name_server else socket.SOCK_STREAM)
-        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.listener.bind((f"127.0.0.{int(self.numbers[1])}", 53) if is_name_server else ("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
+        if self.word == "swallowed":
+            self.listener.listen(0)
+            # As many as the queue takes, and some that wait for it.
+            for _ in range(4):
+                filler = socket.socket()
+                filler.setblocking(False)
+                filler.connect_ex(("127.0.0.1", self.port))
+                self.fillers.append(filler)
+        elif self.word not in ("names", "closed"):
+            self.listener.listen(100)
 
     async def open(self):
         if self.word == "names":
@@ -46,13 +55,6 @@ class Trouble:
         if self.word == "closed":
             await asyncio.sleep(self.numbers[0])
         if self.word == "swallowed":
-            self.listener.listen(0)
-            # As many as the queue takes, and some that wait for it.
-            for _ in range(4):
-                filler = socket.socket()
-                filler.setblocking(False)
-                filler.connect_ex(("127.0.0.1", self.port))
-                self.fillers.append(filler)
             await asyncio.sleep(self.numbers[0])
             for filler in self.fillers:
                 filler.close()
@@ -139,7 +141,6 @@ async def main():
     chosen = [Trouble(text, int(target)) for text in troubles]
     for trouble in chosen:
         asyncio.get_running_loop().create_task(trouble.open())
-    await asyncio.sleep(0.1)
     print(json.dumps([trouble.port for trouble in chosen]), flush=True)
 
     def end():

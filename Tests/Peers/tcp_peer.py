@@ -52,15 +52,12 @@ class Hostile(Peer):
 
     def start(self):
         if self.option("harm") == "blackhole":
-            self.listener.close()
             self.fill()
         else:
             super().start()
 
     def fill(self):
         """A queue of connections that is full: the kernel answers no SYN more."""
-        self.listener = socket.socket()
-        self.listener.bind(("127.0.0.1", self.port))
         self.listener.listen(0)
         self.waiting = []
         for _ in range(8):
