@@ -7,7 +7,7 @@ let package = Package(
     .library(name: "APNS", targets: ["APNS"]),
     .executable(name: "apns", targets: ["apns"]),
   ],
-  // What the first build spends of its CPU, some 200 s on two busy cores: swift-nio 67 with
+  // What the first build spends of its CPU, 180 to 200 s on two busy cores: swift-nio 67 with
   // swift-collections 18 and swift-atomics 6, swift-nio-http2 21, swift-argument-parser 10,
   // swift-log 2; our own modules 74.
   // OpenSSL, which the core links anyway, speaks the servers' TLS, reads and makes certificates and
