@@ -1,4 +1,4 @@
-"""Headless Chromium by the DevTools protocol over two pipes: stdlib only."""
+"""Headless Chromium by the DevTools protocol over two pipes."""
 
 import base64
 import json
@@ -8,6 +8,8 @@ import subprocess
 import tempfile
 import threading
 import time
+
+import pytest
 
 DEADLINE = int(os.environ.get("PAGE_DEADLINE", "120"))
 
@@ -209,3 +211,12 @@ class Page:
 
     def close(self):
         self.browser.call("Target.closeTarget", targetId=self.target)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if program() is None:
+        pytest.skip("there is no chromium")
+    browser = Chromium()
+    yield browser
+    browser.close()

@@ -1,3 +1,4 @@
+import contextlib
 import pathlib
 import sys
 
@@ -6,42 +7,41 @@ import pytest
 HERE = pathlib.Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "Simulator")]
 
-from chromium import Chromium, program  # noqa: E402
+from chromium import browser  # noqa: E402, F401
+from running import certificates, shared  # noqa: E402, F401
 from simulator import Simulator  # noqa: E402
 
 
-@pytest.fixture(scope="session")
-def certificates(tmp_path_factory):
-    """RSA keys take their time: one set serves all tests."""
-    directory = tmp_path_factory.mktemp("certificates")
-    Simulator(directory).stop()
-    return directory
+class Shown(Simulator):
+    """With the page."""
+
+    def __init__(self, certificates, *options, **arguments):
+        super().__init__(certificates, "--dashboard-port", 0, *options, **{"control": True} | arguments)
+        self.url = f"http://127.0.0.1:{self.ready['dashboard_port']}/"
 
 
 @pytest.fixture
 def start(certificates):
     """Starts simulators with the page, and lets none of them outlive the test."""
-    running = []
+    with contextlib.ExitStack() as running:
+        def start(*options, **arguments):
+            simulator = Shown(certificates, *options, **arguments)
+            running.callback(simulator.kill)
+            return simulator
 
-    def start(*options, **arguments):
-        arguments.setdefault("control", True)
-        simulator = Simulator(certificates, "--dashboard-port", 0, *options, **arguments)
-        simulator.url = f"http://127.0.0.1:{simulator.ready['dashboard_port']}/"
-        running.append(simulator)
-        return simulator
+        yield start
 
-    yield start
-    for simulator in running:
-        simulator.kill()
+
+@pytest.fixture
+def simulator(start):
+    return start()
 
 
 @pytest.fixture(scope="session")
-def browser():
-    if program() is None:
-        pytest.skip("there is no chromium")
-    browser = Chromium()
-    yield browser
-    browser.close()
+def lasting(certificates):
+    simulator = Shown(certificates)
+    yield simulator
+    simulator.stop()
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ from simulator import PAYLOAD, TOKEN, finish, framed, item
 from test_reader import ROWS, many, pick, shown
 
 
-def test_a_push_is_deleted_on_every_page(start, show):
-    simulator = start()
+def test_a_push_is_deleted_on_every_page(simulator, show):
     many(simulator, 5)
     page, other = show(simulator), show(simulator)
     for one in (page, other):
@@ -28,8 +27,7 @@ def test_a_push_is_deleted_on_every_page(start, show):
     assert simulator.control("GET", "/counters")[1]["accepted"] == 5
 
 
-def test_payload_and_frame_are_downloaded(start, show, browser, tmp_path):
-    simulator = start()
+def test_payload_and_frame_are_downloaded(simulator, show, browser, tmp_path):
     payload = b"\xff\x00 not json\n"
     frame = framed(item(1, TOKEN), item(2, payload))
     finish(simulator.connect(), frame)
@@ -46,8 +44,7 @@ def test_payload_and_frame_are_downloaded(start, show, browser, tmp_path):
         assert path.read_bytes() == data
 
 
-def test_repeat_sends_again_when_asked(start, show):
-    simulator = start()
+def test_repeat_sends_again_when_asked(simulator, show):
     payload = json.dumps({"aps": {"alert": "It's me"}}).encode()
     finish(simulator.connect(), framed(item(1, TOKEN), item(2, payload), item(5, b"\5")))
     page = show(simulator)
@@ -88,8 +85,7 @@ UNSAFE = [
 
 
 @pytest.mark.parametrize("payload", UNSAFE)
-def test_the_command_is_safe_to_paste(start, show, payload, tmp_path):
-    simulator = start()
+def test_the_command_is_safe_to_paste(simulator, show, payload, tmp_path):
     finish(simulator.connect(), framed(item(1, TOKEN), item(2, payload), item(5, b"\5")))
     page = show(simulator)
     pick(page, 1)
@@ -108,9 +104,8 @@ def test_the_command_is_safe_to_paste(start, show, payload, tmp_path):
     assert os.listdir(tmp_path) == ["words"]
 
 
-def test_headers_in_the_command_are_words(start, show):
+def test_headers_in_the_command_are_words(simulator, show):
     """A header may hold what a shell reads, or begin as an option does."""
-    simulator = start()
     page = show(simulator)
     gateway = simulator.ready | {"http2_port": 8443, "ca": "/tmp/it's/é.pem"}
     value = "-x $(touch pwned) `b` ' \" \\ ! \u202e\u0007"
@@ -125,8 +120,7 @@ def test_headers_in_the_command_are_words(start, show):
     assert f"--topic={value}" in words and "--ca=/tmp/it's/é.pem" in words and "--expires-in=0" in words
 
 
-def test_keys_walk_through_the_pushes(start, show):
-    simulator = start()
+def test_keys_walk_through_the_pushes(simulator, show):
     many(simulator, 150)
     page = show(simulator)
     page.wait(f"{ROWS} === 100")

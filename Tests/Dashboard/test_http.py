@@ -3,15 +3,14 @@
 import json
 import os
 import socket
-import time
 
 import pytest
-from simulator import DEADLINE
+from simulator import DEADLINE, until
 
 
 @pytest.fixture
-def simulator(start):
-    return start()
+def simulator(shared):
+    return shared()
 
 
 class Wire:
@@ -131,7 +130,8 @@ def test_a_request_names_one_host(simulator, fields):
     assert wire.answer()[0] in (400, 403)
 
 
-def test_a_stream_comes_in_chunks_and_ends_with_its_reader(simulator):
+def test_a_stream_comes_in_chunks_and_ends_with_its_reader(start):
+    simulator = start()
     before = open_sockets(simulator)
     wire = Wire(simulator)
     wire.send("GET /events?language=pt%2DBR HTTP/1.1")
@@ -142,10 +142,7 @@ def test_a_stream_comes_in_chunks_and_ends_with_its_reader(simulator):
     assert event.startswith("event: hello\n") and '"language":"pt-BR"' in event
     wire.reader.close()
     wire.sock.close()
-    deadline = time.monotonic() + DEADLINE
-    while open_sockets(simulator) > before:
-        assert time.monotonic() < deadline, "the stream goes on without its reader"
-        time.sleep(0.02)
+    until(lambda: open_sockets(simulator) <= before)
 
 
 def open_sockets(simulator):

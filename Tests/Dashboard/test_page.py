@@ -6,7 +6,6 @@ import pathlib
 import re
 import struct
 import subprocess
-import sys
 import time
 
 import pytest
@@ -34,9 +33,8 @@ def folders(tmp_path):
     return tmp_path
 
 
-def test_a_push_is_shown_soon_after_it_was_accepted(start, show, record_property):
+def test_a_push_is_shown_soon_after_it_was_accepted(simulator, show, record_property):
     """A push is to be seen within 300 ms. How long it took is printed; only what is far beyond it fails."""
-    simulator = start()
     page = show(simulator)
     # When each banner came into the document, by the clock the ledger goes by.
     page.run("""(() => {
@@ -56,8 +54,7 @@ def test_a_push_is_shown_soon_after_it_was_accepted(start, show, record_property
     assert delays[10] < 1500, delays
 
 
-def test_it_is_shown_as_a_device_would(start, show):
-    simulator = start()
+def test_it_is_shown_as_a_device_would(simulator, show):
     page = show(simulator)
     push(
         simulator,
@@ -101,8 +98,7 @@ def test_a_loc_key_is_resolved_in_the_language_that_is_picked(start, show, folde
     assert "does not have the key" in page.text(".banner .problem")
 
 
-def test_fields_and_bytes_light_up_both_ways(start, show):
-    simulator = start()
+def test_fields_and_bytes_light_up_both_ways(simulator, show):
     page = show(simulator)
     finish(simulator.connect(), framed(item(1, TOKEN), item(2, PAYLOAD), item(3, b"\0\0\0\7")))
     page.click(".row")
@@ -124,8 +120,7 @@ def test_fields_and_bytes_light_up_both_ways(start, show):
     assert page.text(".json").startswith('{\n  "aps": {\n    "alert": "Hello"')
 
 
-def test_warnings_of_the_payload_check_are_shown(start, show):
-    simulator = start()
+def test_warnings_of_the_payload_check_are_shown(simulator, show):
     page = show(simulator)
     push(simulator, b'{"aps":{"alert":"Hello","badgee":1,"badgee":2.50}}')
     page.click(".row")
@@ -152,8 +147,7 @@ def test_http2_shows_its_headers_and_not_the_token_that_signs(start, show):
         page.wait("document.querySelector('#connections .facts')?.textContent.includes('HTTP/2, TLS 1.3')")
 
 
-def test_filters_pause_and_what_went_by(start, show):
-    simulator = start()
+def test_filters_pause_and_what_went_by(simulator, show):
     page = show(simulator)
     other = bytes(32)
     push(simulator, {"aps": {"alert": "first"}}, {"aps": {"alert": "second"}})
@@ -188,8 +182,7 @@ def feedback(simulator):
     return [bytes.fromhex(token) for token in re.findall(r'"token": ?"([0-9a-f]+)"', said)]
 
 
-def test_a_device_whose_app_is_removed_is_in_the_feedback(start, show):
-    simulator = start()
+def test_a_device_whose_app_is_removed_is_in_the_feedback(simulator, show):
     page = show(simulator)
     push(simulator, {"aps": {"alert": "Hello"}})
     page.click("#devices .remove")
@@ -200,8 +193,7 @@ def test_a_device_whose_app_is_removed_is_in_the_feedback(start, show):
     page.wait("!document.getElementById('no-feedback').hidden")
 
 
-def test_a_fault_that_is_switched_on_is_felt_by_a_client(start, show):
-    simulator = start()
+def test_a_fault_that_is_switched_on_is_felt_by_a_client(simulator, show):
     page = show(simulator)
     page.click("#tab-faults")
     page.run("document.getElementById('fault-bad_every').closest('details').open = true")
@@ -231,8 +223,7 @@ def test_each_fault_can_be_switched_on_and_off(start, show):
     assert simulator.control("GET", "/faults")[1]["faults"] == {}
 
 
-def test_a_connection_is_cut(start, show):
-    simulator = start()
+def test_a_connection_is_cut(simulator, show):
     page = show(simulator)
     page.click("#tab-connections")
     with simulator.connect() as sock:
@@ -246,8 +237,7 @@ def test_a_connection_is_cut(start, show):
     page.wait("!document.getElementById('no-connections').hidden")
 
 
-def test_the_command_sends_the_same_push(start, show):
-    simulator = start()
+def test_the_command_sends_the_same_push(simulator, show):
     page = show(simulator)
     payload = json.dumps({"aps": {"alert": "It's $(date) `here` \\ \"now\" é\n<b>"}}, ensure_ascii=False).encode()
     finish(simulator.connect(), framed(item(1, TOKEN), item(2, payload), item(5, b"\5")))
@@ -302,9 +292,8 @@ def test_hostile_pushes_break_nothing(start, show):
     page.wait("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_many_pushes_leave_the_page_usable(start, show, browser):
+def test_many_pushes_leave_the_page_usable(simulator, show, browser):
     """100,000, at 5,000 a second where the machine can."""
-    simulator = start()
     page = show(simulator)
     page.run("""(() => {
       window.longest = 0;
@@ -323,7 +312,7 @@ def test_many_pushes_leave_the_page_usable(start, show, browser):
             sock.sendall(frames)
             ahead = began + (sent + batch) / rate - time.monotonic()
             if ahead > 0:
-                time.sleep(ahead)
+                time.sleep(ahead)  # The rate is what is tested.
             if sent % 20_000 == 0:
                 # It answers to a person meanwhile.
                 asked = time.monotonic()
@@ -342,8 +331,7 @@ def test_many_pushes_leave_the_page_usable(start, show, browser):
     assert page.run("document.querySelector('.row .text').textContent") == f"Hello {batch - 1}"
 
 
-def test_everything_can_be_reached_by_the_keyboard(start, show):
-    simulator = start()
+def test_everything_can_be_reached_by_the_keyboard(simulator, show):
     page = show(simulator)
     push(simulator, *({"aps": {"alert": f"number {number}"}} for number in range(5)))
     page.wait("document.querySelectorAll('.row').length === 5 && document.querySelector('#devices .remove')")

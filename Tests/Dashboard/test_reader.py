@@ -44,8 +44,7 @@ def shown(page):
 # ---- What stays in its place -----------------------------------------------
 
 @pytest.mark.parametrize("size", [(1440, 900), (1000, 800), (1920, 1080)])
-def test_the_list_stays_where_it_is_when_a_push_is_picked(start, show, size):
-    simulator = start()
+def test_the_list_stays_where_it_is_when_a_push_is_picked(simulator, show, size):
     many(simulator, 60)
     page = show(simulator, width=size[0], height=size[1])
     page.wait(f"{ROWS} === 60")
@@ -61,8 +60,7 @@ def test_the_list_stays_where_it_is_when_a_push_is_picked(start, show, size):
     assert 0 <= x < size[0] and 0 <= y < size[1]
 
 
-def test_columns_scroll_apart_and_the_page_does_not(start, show):
-    simulator = start()
+def test_columns_scroll_apart_and_the_page_does_not(simulator, show):
     many(simulator, 60)
     page = show(simulator, width=1440, height=700)
     pick(page, 60)
@@ -74,8 +72,7 @@ def test_columns_scroll_apart_and_the_page_does_not(start, show):
     assert page.run("document.scrollingElement.scrollTop") == 0
 
 
-def test_on_a_narrow_screen_the_picked_frame_comes_into_view_and_the_list_again(start, show):
-    simulator = start()
+def test_on_a_narrow_screen_the_picked_frame_comes_into_view_and_the_list_again(simulator, show):
     many(simulator, 60)
     page = show(simulator, width=420, height=800)
     page.wait(f"{ROWS} === 60")
@@ -88,8 +85,7 @@ def test_on_a_narrow_screen_the_picked_frame_comes_into_view_and_the_list_again(
 
 
 @pytest.mark.parametrize("width", [1440, 420])
-def test_the_status_strip_covers_nothing(start, show, width):
-    simulator = start()
+def test_the_status_strip_covers_nothing(simulator, show, width):
     many(simulator, 60)
     page = show(simulator, width=width, height=800)
     pick(page, 60)
@@ -105,8 +101,7 @@ def test_the_status_strip_covers_nothing(start, show, width):
     assert page.run("(() => { const box = document.activeElement.getBoundingClientRect(); return document.elementFromPoint(box.x + 3, box.y + 3) === document.activeElement; })()")
 
 
-def test_long_lists_are_capped(start, show):
-    simulator = start()
+def test_long_lists_are_capped(simulator, show):
     finish(simulator.connect(), b"".join(simple(number.to_bytes(32, "big")) for number in range(300)))
     for number in range(120):
         simulator.control("POST", "/unregistered", {"token": number.to_bytes(32, "big").hex()})
@@ -127,16 +122,14 @@ def test_long_lists_are_capped(start, show):
     (b"caf\xe9 \xff{}", "caf\\xe9 \\xff{}"),
     (b'{"aps":{"alert":"Hello"}}', '{\n  "aps": {\n    "alert": "Hello"\n  }\n}'),
 ])
-def test_what_is_not_json_is_shown_as_it_came(start, show, payload, shown):
-    simulator = start()
+def test_what_is_not_json_is_shown_as_it_came(simulator, show, payload, shown):
     push(simulator, payload)
     page = show(simulator)
     pick(page, 1)
     assert page.text(".json") == shown
 
 
-def test_times_have_their_dates(start, show):
-    simulator = start()
+def test_times_have_their_dates(simulator, show):
     push(simulator, {"aps": {"alert": "Hello"}})
     simulator.control("POST", "/unregistered", {"token": TOKEN.hex(), "timestamp": 1272715200})
     page = show(simulator)
@@ -149,8 +142,7 @@ def test_times_have_their_dates(start, show):
     assert "May 1, 2010, 12:00:00" in page.text("#feedback li")
 
 
-def test_the_chart_knows_what_came_before_the_page(start, show):
-    simulator = start()
+def test_the_chart_knows_what_came_before_the_page(simulator, show):
     many(simulator, 30)
     rejected(simulator)
     page = show(simulator)
@@ -161,8 +153,7 @@ def test_the_chart_knows_what_came_before_the_page(start, show):
     page.wait("document.getElementById('rate').textContent.includes('36 in the last minute')")
 
 
-def test_bytes_have_offsets_and_characters(start, show):
-    simulator = start()
+def test_bytes_have_offsets_and_characters(simulator, show):
     frame = framed(item(1, TOKEN), item(2, b'{"aps":{"alert":"Hello"}}\x01\xff'))
     finish(simulator.connect(), frame)
     page = show(simulator)
@@ -198,8 +189,7 @@ def test_reasons_are_told_in_words(start, show):
 
 # ---- Finding one -----------------------------------------------------------
 
-def test_each_push_has_an_address_and_the_back_button_works(start, show, browser):
-    simulator = start()
+def test_each_push_has_an_address_and_the_back_button_works(simulator, show, browser):
     many(simulator, 5)
     page = show(simulator)
     pick(page, 2)
@@ -223,8 +213,7 @@ def test_each_push_has_an_address_and_the_back_button_works(start, show, browser
     page.wait("document.getElementById('inspector').textContent.includes('push 99 is no longer kept')")
 
 
-def test_unseen_ones_are_counted_in_the_title(start, show):
-    simulator = start()
+def test_unseen_ones_are_counted_in_the_title(simulator, show):
     many(simulator, 3)
     page = show(simulator)
     page.wait("document.title === '(3) apns simulate'")
@@ -275,8 +264,7 @@ def test_search_by_protocol_connection_outcome_and_findings(start, show):
         page.run(f"document.querySelector('[name={name}]').value = ''; document.getElementById('filters').dispatchEvent(new Event('input'))")
 
 
-def test_pages_reach_the_oldest_that_is_kept(start, show):
-    simulator = start()
+def test_pages_reach_the_oldest_that_is_kept(simulator, show):
     many(simulator, 1050)
     page = show(simulator)
     page.wait(f"{ROWS} === 100")

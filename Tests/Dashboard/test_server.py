@@ -59,12 +59,8 @@ class Events:
         self.connection.close()
 
 
-@pytest.fixture
-def simulator(start):
-    return start()
-
-
-def test_every_file_of_the_page_is_served_and_nothing_foreign_is_named_in_it(simulator):
+def test_every_file_of_the_page_is_served_and_nothing_foreign_is_named_in_it(shared):
+    simulator = shared()
     seen, waiting = set(), ["/"]
     while waiting:
         path = waiting.pop()
@@ -81,7 +77,8 @@ def test_every_file_of_the_page_is_served_and_nothing_foreign_is_named_in_it(sim
     assert ask(simulator, path="/nothing")[0] == 404
 
 
-def test_text_of_pushes_can_be_nothing_but_text(simulator):
+def test_text_of_pushes_can_be_nothing_but_text(shared):
+    simulator = shared()
     for path in ("/", "/page.js", "/counters", "/nothing", "/control/counters"):
         _, headers, _ = ask(simulator, path=path)
         policy = headers["content-security-policy"]
@@ -94,25 +91,29 @@ def test_text_of_pushes_can_be_nothing_but_text(simulator):
     "evil.example", "evil.example:{port}", "127.0.0.1.evil.example", "192.0.2.1", "localhost.evil.example:{port}",
     "", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:{port}:1", "@127.0.0.1", "[::2]:{port}",
 ])
-def test_foreign_hosts_are_refused(simulator, host):
+def test_foreign_hosts_are_refused(shared, host):
+    simulator = shared()
     for path in ("/", "/events", "/control/counters", "/pushes/1"):
         assert ask(simulator, path=path, Host=host)[0] in (400, 403), path
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:{port}", "localhost:{port}", "LOCALHOST", "[::1]:{port}"])
-def test_this_machine_may_look(simulator, host):
+def test_this_machine_may_look(shared, host):
+    simulator = shared()
     assert ask(simulator, Host=host)[0] == 200
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1:{port}", "http://127.0.0.1:1", "http://localhost:{port}"])
-def test_foreign_origins_are_refused(simulator, origin):
+def test_foreign_origins_are_refused(shared, origin):
+    simulator = shared()
     for method, path in (("GET", "/events"), ("PATCH", "/control/faults"), ("POST", "/control/unregistered"), ("DELETE", "/pushes/1"), ("POST", "/pushes/1/repeat"), ("GET", "/pushes/1/payload")):
         status, _, body = ask(simulator, method, path, {"bad_every": 1}, Origin=origin)
         assert status == 403 and b"Origin" in body
     assert simulator.control("GET", "/faults")[1]["faults"] == {}
 
 
-def test_what_another_page_fetches_is_refused_and_a_link_is_followed(simulator):
+def test_what_another_page_fetches_is_refused_and_a_link_is_followed(shared):
+    simulator = shared()
     assert ask(simulator, path="/events", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors")[0] == 403
     assert ask(simulator, path="/events", Sec_Fetch_Site="same-site", Sec_Fetch_Mode="no-cors")[0] == 403
     assert ask(simulator, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0] == 200
@@ -122,7 +123,8 @@ def test_what_another_page_fetches_is_refused_and_a_link_is_followed(simulator):
         assert ask(simulator, method, path, Sec_Fetch_Site="same-site", Sec_Fetch_Mode="cors")[0] == 403
 
 
-def test_it_listens_on_this_machine_only(simulator):
+def test_it_listens_on_this_machine_only(shared):
+    simulator = shared()
     port = simulator.ready["dashboard_port"]
     with open("/proc/net/tcp") as table:
         listening = {line.split()[1] for line in table if line.split()[3] == "0A"}

@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Dashboard"))
 
-from chromium import Chromium, program  # noqa: E402
+from chromium import browser  # noqa: E402, F401
 from legacy import context, push, simple  # noqa: E402
 from relaying import relay_program, token  # noqa: E402
 from test_binary_door import Door, people, raw  # noqa: E402, F401
@@ -19,15 +19,6 @@ LIVE = "document.getElementById('link').dataset.is === 'live'"
 # What an app's card says, by the name before it.
 SAID = """(app) => Object.fromEntries([...document.querySelectorAll(`article[data-app="${app}"] dl > div`)].map(
   (pair) => [pair.querySelector("dt").textContent, pair.querySelector("dd").textContent]))"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if program() is None:
-        pytest.skip("there is no chromium")
-    browser = Chromium()
-    yield browser
-    browser.close()
 
 
 @pytest.fixture

@@ -2,13 +2,12 @@
 
 import contextlib
 import json
-import socket
 import time
 import types
 
 import pytest
 from provider_token import jwt
-from simulator import PAYLOAD, TOKEN
+from simulator import CLEAN, FIN, PAYLOAD, RESET, TCP_CLOSE, TOKEN, tcp
 
 h2 = pytest.importorskip("h2", reason="Python has no h2")
 import h2.config  # noqa: E402
@@ -71,18 +70,21 @@ class Client:
         self.connection.remote_settings[h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS] = most
         self.connection.remote_settings.acknowledge()
 
-    def read(self):
-        """What one read brings; False at the end."""
+    def received(self):
+        """The bytes of one read; none at the end, and how that was."""
         try:
             data = self.sock.recv(1 << 20)
-        except ConnectionResetError:
-            self.end = "reset"
-            return False
+            self.end = None if data else CLEAN
+            return data
         except OSError as error:
-            self.end = "reset" if state(self.sock) == 7 else f"fin: {type(error).__name__}"
-            return False
+            reset = isinstance(error, ConnectionResetError) or tcp(self.sock).state == TCP_CLOSE
+            self.end = RESET if reset else FIN
+            return b""
+
+    def read(self):
+        """What one read brings; False at the end."""
+        data = self.received()
         if not data:
-            self.end = "close_notify"
             return False
         self.reads.append(0)
         for event in self.connection.receive_data(data):
@@ -138,10 +140,3 @@ class Client:
 
     def __exit__(self, *_):
         self.close()
-
-
-def state(sock):
-    try:
-        return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
-    except OSError:
-        return None

@@ -1,4 +1,4 @@
-"""One simulator per test, and a client of the tests' own: stdlib only, none of our library."""
+"""The simulator, and a client of the tests' own: stdlib only, none of our library."""
 
 import contextlib
 import http.client
@@ -34,6 +34,15 @@ def waited(pid):
     """Seconds in which its first thread was ready to run, and others had the processor."""
     with open(f"/proc/{pid}/schedstat") as figures:
         return int(figures.read().split()[1]) / 1e9
+
+
+def until(holds, told=lambda: None):
+    """What `holds` returns, once that is something; `told` says what there is instead."""
+    deadline = time.monotonic() + DEADLINE
+    while not (found := holds()):
+        assert time.monotonic() < deadline, told()
+        time.sleep(0.005)  # Asked without a pause, the simulator is busy with its answers.
+    return found
 
 
 class Simulator:
@@ -112,23 +121,57 @@ class Simulator:
 
     def wait(self, path, holds):
         """The answer at `path` once it is as it should be."""
-        deadline = time.monotonic() + DEADLINE
-        while True:
+        def ask():
             answer = self.control("GET", path)[1]
-            if holds(answer):
-                return answer
-            assert time.monotonic() < deadline, answer
+            return [answer] if holds(answer) else None
+
+        return until(ask, lambda: self.control("GET", path))[0]
+
+    def renew(self, faults=None):
+        """Forgets what earlier tests did, but for the numbers of connections, and has these faults."""
+        self.control("DELETE", "/faults")
+        # A test that failed may have left some.
+        for one in self.control("GET", "/connections")[1]["connections"]:
+            self.control("DELETE", f"/connections/{one['number']}?end=reset")
+        self.totals()
+        self.control("POST", "/reset")
+        if faults:
+            assert self.control("PUT", "/faults", faults)[0] == 200
+        return self
+
+    def totals(self):
+        """The counters once nobody is connected."""
+        self.wait("/connections", lambda answer: answer["connections"] == [])
+        return self.control("GET", "/counters")[1]
 
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    @contextlib.contextmanager
+    def rests(self, works):
+        """Once the block is left, it has to work and to hold no more descriptors than before."""
+        self.totals()
+        before = self.descriptors()
+        yield self
+        assert self.process.poll() is None
+        works(self)
+        self.totals()
+        until(lambda: self.descriptors() <= before, lambda: os.listdir(f"/proc/{self.pid}/fd"))
 
     def memory(self):
         with open(f"/proc/{self.pid}/status") as status:
             return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
 
 
-def make_certificates(directory, subject):
-    """A set like the simulator's own, with this subject for the provider."""
+def ends_in_order(simulator):
+    """While clients are there, and its event loops have nothing to complain of."""
+    simulator.process.send_signal(signal.SIGTERM)
+    _, err = simulator.process.communicate(timeout=DEADLINE)
+    assert (simulator.process.returncode, err) == (0, "")
+
+
+def make_certificates(directory, subject, extensions=""):
+    """A set like the simulator's own, with this subject and these extensions for the provider."""
 
     def openssl(*arguments):
         subprocess.run(["openssl", *arguments], cwd=directory, check=True, capture_output=True)
@@ -136,16 +179,18 @@ def make_certificates(directory, subject):
     directory.mkdir()
     new = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     openssl("req", "-x509", *new, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=authority")
-    for name, key, whose in (
-        ("server.pem", "server.key", "/CN=gateway"),
-        ("provider-certificate.pem", "provider-key.pem", subject),
+    for name, key, whose, more in (
+        ("server.pem", "server.key", "/CN=gateway", "subjectAltName=DNS:localhost"),
+        ("provider-certificate.pem", "provider-key.pem", subject, extensions),
     ):
+        (directory / "extensions").write_text(more)
         openssl("req", *new, "-keyout", key, "-out", "request", "-subj", whose)
         openssl(
-            "x509", "-req", "-in", "request", "-out", name, "-days", "2",
-            "-CA", "ca.pem", "-CAkey", "ca.key", "-set_serial", str(len(name)),
+            "x509", "-req", "-in", "request", "-out", name, "-days", "100",
+            "-CA", "ca.pem", "-CAkey", "ca.key", "-set_serial", str(len(name)), "-extfile", "extensions",
         )
     both = [(directory / name).read_text() for name in ("provider-certificate.pem", "provider-key.pem")]
+    (directory / "provider.pem").touch(0o600)
     (directory / "provider.pem").write_text("".join(both))
     return directory
 

@@ -1,6 +1,7 @@
 """Channels and broadcasts, as Apple's pages have them, by a client of the tests' own and by curl."""
 
 import base64
+import contextlib
 import json
 import re
 import subprocess
@@ -63,8 +64,20 @@ def subscribe(simulator, channel, *tokens):
         assert simulator.control("POST", "/subscriptions", {"token": token.hex(), "channel": channel})[0] == 200
 
 
+@pytest.fixture
+def shared(lasting, shared):
+    """A reset leaves channels and subscriptions as they are: they go with the test."""
+    yield shared
+    lasting.renew()
+    for each in lasting.control("GET", "/subscriptions")[1]["subscriptions"]:
+        assert lasting.control("DELETE", "/subscriptions", each)[0] == 200
+    with management(lasting) as client:
+        for each in lasting.control("GET", "/channels")[1]["channels"]:
+            assert ask(client, "DELETE", apns_channel_id=each["channel"])[0] == 204
+
+
 @pytest.fixture(scope="module")
-def shared(certificates):
+def serving(certificates):
     """One that behaves, with a channel of each policy, for tests that change nothing."""
     from simulator import Simulator
 
@@ -77,8 +90,7 @@ def shared(certificates):
 # ---- The management of channels --------------------------------------------
 
 
-def test_a_channel_s_life(start):
-    simulator = start(*SERVICES)
+def test_a_channel_s_life(simulator):
     with management(simulator) as client:
         status, body, headers = ask(client, "POST", body=NEW, apns_request_id=UUID)
         assert (status, body, headers["apns-request-id"]) == (201, None, UUID)
@@ -97,7 +109,7 @@ def test_a_channel_s_life(start):
             assert ask(client, method, apns_channel_id=channel)[:2] == (400, "ChannelNotRegistered")
         assert ask(client, "GET", ALL)[1] == {"channels": [second]}
     # Orders about channels are no notifications.
-    totals = simulator.stop()
+    totals = simulator.totals()
     assert (totals["received"], totals["accepted"], totals["reasons"]) == (0, 0, {})
 
 
@@ -142,13 +154,13 @@ def test_the_same_seed_makes_the_same_channels(start):
         ("DELETE", {"apns_channel_id": STRANGER}, 400, "ChannelNotRegistered"),
     ],
 )
-def test_what_an_order_is(shared, method, options, status, reason):
-    with management(shared) as client:
+def test_what_an_order_is(serving, method, options, status, reason):
+    with management(serving) as client:
         found = ask(client, method, **options)
         assert found[:2] == (status, reason)
         assert found[2]["apns-request-id"]
         # That one was wrong is nothing to the next.
-        assert ask(client, "GET", ALL)[:2] == (200, {"channels": [shared.once, shared.stored]})
+        assert ask(client, "GET", ALL)[:2] == (200, {"channels": [serving.once, serving.stored]})
 
 
 def test_an_app_has_so_many_channels(start):
@@ -165,19 +177,26 @@ def test_an_app_has_so_many_channels(start):
 
 
 def test_a_list_longer_than_the_windows(start):
-    """4,000 identifiers have more bytes than the client lets come at once."""
-    simulator = start(*SERVICES)
-    with management(simulator) as client:
-        # Before the first answer only one stream may be open.
-        ask(client, "GET", ALL)
-        streams = []
-        for at in range(0, 4000, 500):
-            streams += [client.request(json.dumps(NEW).encode(), path=CHANNELS, flush=False) for _ in range(500)]
+    """2,500 identifiers have more bytes than the client lets come at once; and of eight who create
+    them all at once none makes one too many, or one that is there."""
+    simulator = start(*SERVICES, "--channels-max", 2500)
+    with contextlib.ExitStack() as open_ones:
+        clients = [open_ones.enter_context(management(simulator)) for _ in range(8)]
+        answers = []
+        for client in clients:
+            # Before the first answer only one stream may be open.
+            assert ask(client, "GET", ALL)[0] == 200
+            streams = [client.request(json.dumps(NEW).encode(), path=CHANNELS, flush=False) for _ in range(320)]
+            answers.append((client, streams))
+        for client, _ in answers:
             client.flush()
-            client.until(lambda: len(client.answers) > at + 500)
-        made = [client.answer(stream).headers["apns-channel-id"] for stream in streams]
-        status, told, _ = ask(client, "GET", ALL)
-        assert (status, told) == (200, {"channels": made}) and len(set(made)) == 4000
+        answers = [client.answer(stream) for client, streams in answers for stream in streams]
+        made = {one.headers["apns-channel-id"] for one in answers if one.status == 201}
+        assert len(made) == 2500
+        refused = [(one.status, json.loads(one.body)["reason"]) for one in answers if one.status != 201]
+        assert refused == [(400, "CannotCreateChannelConfig")] * 60
+        status, told, _ = ask(clients[0], "GET", ALL)
+        assert status == 200 and set(told["channels"]) == made and len(told["channels"]) == 2500
 
 
 def test_apps_that_are_not_enabled(start):
@@ -206,6 +225,19 @@ def test_authorized_as_pushes_are(start):
         assert ask(client, "GET", ALL)[:2] == (403, "ExpiredProviderToken")
 
 
+def test_what_is_an_identifier(simulator):
+    """Base64 of up to 16 bytes, as it is written and in no other way."""
+    good = [base64.b64encode(bytes((number * 201 + size) % 256 for number in range(size))).decode() for size in range(1, 17)]
+    subscribe(simulator, good[0], TOKEN)
+    for channel in good[1:]:
+        answer = simulator.control("POST", "/subscriptions", {"token": TOKEN.hex(), "channel": channel})
+        assert {"token": TOKEN.hex(), "channel": channel} in answer[1]["subscriptions"]
+    bad = ["", "A", "AA", "AA=", "AB==", "AA===", "A===", "AA==AA==", "-_==", "AA==\n", "A A="]
+    for channel in [*bad, base64.b64encode(bytes(17)).decode()]:
+        status, told = simulator.control("POST", "/subscriptions", {"token": TOKEN.hex(), "channel": channel})
+        assert status == 400 and "is no channel's identifier" in told["error"], channel
+
+
 # ---- Broadcasts ------------------------------------------------------------
 
 
@@ -217,16 +249,19 @@ def test_authorized_as_pushes_are(start):
         ({"path": BROADCAST + "/x"}, 404, "BadPath"),
         ({"path": "/4/broadcasts/apps/"}, 400, "BadTopic"),
         ({"path": "/4/broadcasts/apps/com.example.other"}, 400, "TopicDisallowed"),
+        ({"path": "/4/broadcasts/apps/com.example"}, 400, "TopicDisallowed"),
         ({"path": "/4/broadcasts/apps/com.example.App"}, 400, "TopicMismatch"),
         ({"omit": ["apns-channel-id"]}, 400, "MissingChannelId"),
         ({"apns_channel_id": "?"}, 400, "BadChannelId"),
         ({"apns_channel_id": STRANGER}, 400, "ChannelNotRegistered"),
+        ({"apns_channel_id": "AAAA"}, 400, "ChannelNotRegistered"),
         ({"omit": ["apns-push-type"]}, 400, "MissingPushType"),
         ({"apns_push_type": "alert"}, 400, "InvalidPushType"),
         ({"omit": ["apns-expiration"]}, 400, "BadExpirationDate"),
         ({"apns_expiration": "soon"}, 400, "BadExpirationDate"),
         ({"apns_expiration": "-1"}, 400, "BadExpirationDate"),
         ({"apns_expiration": "1900000000"}, 400, "BadExpirationDate"),
+        ({"apns_expiration": "00"}, 200, None),
         ({"omit": ["apns-priority"]}, 400, "BadPriority"),
         ({"apns_priority": "7"}, 400, "BadPriority"),
         ({"apns_priority": "5"}, 200, None),
@@ -239,21 +274,22 @@ def test_authorized_as_pushes_are(start):
         ({"payload": state().ljust(5121)}, 413, "PayloadTooLarge"),
         ({"payload": state("start", attributes_type="Match", attributes={})}, 400, "PayloadEmpty"),
         ({"payload": state("end")}, 200, None),
+        ({"payload": b"x"}, 200, None),
     ],
 )
-def test_what_a_broadcast_is(shared, options, status, reason):
-    with Client(shared) as client:
-        found = broadcast(client, shared.once, **options)
+def test_what_a_broadcast_is(serving, options, status, reason):
+    with Client(serving) as client:
+        found = broadcast(client, serving.once, **options)
         assert found[:2] == (status, reason)
         assert found[2]["apns-request-id"] == options.get("apns_request_id", found[2]["apns-request-id"])
         assert "apns-id" not in found[2] and ("apns-unique-id" in found[2]) == (status == 200)
-        assert broadcast(client, shared.stored, apns_expiration="1900000000")[:2] == (200, None)
+        assert broadcast(client, serving.stored, apns_expiration="1900000000")[:2] == (200, None)
 
 
-def test_a_header_that_comes_twice(shared):
-    for name, value in {"apns-channel-id": shared.once, "apns-request-id": UUID, **REQUIRED}.items():
-        with Client(shared) as client:
-            every = [(key, word) for key, word in {"apns-channel-id": shared.once, **REQUIRED}.items() if key != name]
+def test_a_header_that_comes_twice(serving):
+    for name, value in {"apns-channel-id": serving.once, "apns-request-id": UUID, **REQUIRED}.items():
+        with Client(serving) as client:
+            every = [(key, word) for key, word in {"apns-channel-id": serving.once, **REQUIRED}.items() if key != name]
             assert client.push(state(), path=BROADCAST, headers=[*every, (name, value), (name, value)]) == (400, "DuplicateHeaders")
 
 
@@ -297,13 +333,12 @@ def test_a_channel_is_its_app_s(start):
         assert broadcast(client, channel, path="/4/broadcasts/apps/org.example.other")[:2] == (200, None)
 
 
-def test_duplicates_are_told_by_channel(start):
-    simulator = start(*SERVICES, control=True)
+def test_duplicates_are_told_by_channel(simulator):
     first, second = create(simulator), create(simulator)
     with Client(simulator) as client:
         for channel in (first, second, first):
             assert broadcast(client, channel)[0] == 200
-    assert simulator.stop()["duplicates"] == 1
+    assert simulator.totals()["duplicates"] == 1
 
 
 def test_subscriptions(start, tmp_path):
@@ -337,8 +372,7 @@ def test_a_wrong_list_of_subscriptions(certificates, tmp_path, line, place):
     assert ran.returncode == 2 and f"--subscriptions: {listed}{place}" in ran.stderr
 
 
-def test_who_comes_later_gets_what_is_stored(start):
-    simulator = start(*SERVICES, control=True)
+def test_who_comes_later_gets_what_is_stored(simulator):
     stored, once = create(simulator, 1), create(simulator, 0)
     with Client(simulator) as client:
         later = str(int(time.time()) + 600)
@@ -355,8 +389,7 @@ def test_who_comes_later_gets_what_is_stored(start):
     assert [json.loads(one["stored"])["aps"]["content-state"] if one["stored"] else None for one in told] == [{"score": 2}, None]
 
 
-def test_what_is_stored_expires(start):
-    simulator = start(*SERVICES, control=True)
+def test_what_is_stored_expires(simulator):
     channel = create(simulator)
     with Client(simulator) as client:
         assert broadcast(client, channel, apns_expiration=str(int(time.time()) + 1))[0] == 200
@@ -373,8 +406,7 @@ def live(client, payload, token=TOKEN):
         ("apns-push-type", "liveactivity"), ("apns-topic", f"{TOPIC}.push-type.liveactivity"), ("apns-priority", "10")])
 
 
-def test_a_live_activity_s_life(start):
-    simulator = start(*SERVICES, control=True)
+def test_a_live_activity_s_life(simulator):
     now = int(time.time())
     with Client(simulator) as client:
         assert live(client, state("start", now, 0, attributes_type="Match", attributes={"home": "A"}, alert={"title": "t", "body": "b"})) == (200, None)
@@ -407,16 +439,43 @@ def test_a_live_activity_s_life(start):
     assert activities(simulator) == []
 
 
-def test_an_end_without_a_date_lingers_for_four_hours(start):
-    simulator = start(*SERVICES, control=True)
+@pytest.mark.parametrize("ahead", [None, 90_000])
+def test_an_end_lingers_for_four_hours_at_most(simulator, ahead):
     with Client(simulator) as client:
         assert live(client, state("start", 1)) == (200, None)
-        assert live(client, state("end", 2)) == (200, None)
-        assert 14400 - 300 < activities(simulator)[0]["dismissal_date"] - time.time() <= 14400
+        assert live(client, state("end", 2, **({"dismissal_date": int(time.time()) + ahead} if ahead else {}))) == (200, None)
+        (one,) = activities(simulator)
+        assert one["state"] == "ended" and 14400 - 300 < one["dismissal_date"] - time.time() <= 14400
 
 
-def test_a_started_activity_listens_to_its_channel(start):
-    simulator = start(*SERVICES, control=True)
+def test_numbers_and_events_that_are_none(simulator):
+    with Client(simulator) as client:
+        for aps in {}, {"event": "begin"}, {"event": 1}:
+            assert live(client, json.dumps({"aps": aps}).encode()) == (200, None)
+        assert activities(simulator) == []
+        assert live(client, state("start", 7.9, stale_date="8", relevance_score=2)) == (200, None)
+        assert live(client, state("end", 1e300)) == (200, None)
+    (one,) = activities(simulator)
+    assert [one[name] for name in ("timestamp", "stale_date", "relevance_score", "outdated", "state")] == [7, None, 2.0, 1, "active"]
+
+
+def test_keeps_the_newest_activities(start, tmp_path):
+    """20,000 at the least, and half as many more at the most."""
+    channel = create(start(*SERVICES))
+    listed, tokens = tmp_path / "subscriptions", [f"{number:08x}" for number in range(30_100)]
+    listed.write_text("".join(f"{token} {channel}\n" for token in tokens))
+    simulator = start(*SERVICES, "--subscriptions", listed, control=True)
+    assert create(simulator) == channel
+    with Client(simulator) as client:
+        assert broadcast(client, channel)[0] == 200
+        # What was forgotten begins anew.
+        assert live(client, state(), bytes(4)) == (200, None)
+    found = activities(simulator)
+    assert 20_000 <= len(found) <= 30_000 and [one["token"] for one in found[-4:]] == [*tokens[-3:], tokens[0]]
+    assert found[-1]["number"] == len(tokens) + 1
+
+
+def test_a_started_activity_listens_to_its_channel(simulator):
     channel = create(simulator)
     now = int(time.time())
     with Client(simulator) as client:
@@ -431,15 +490,17 @@ def test_a_started_activity_listens_to_its_channel(start):
         assert live(client, state("update", now + 9, 9)) == (200, None)
         assert broadcast(client, channel, state("update", now + 2, 2))[0] == 200
         assert [one["content_state"]["score"] for one in activities(simulator)] == [2, 9]
+        # An end that is older than what the device has ends nothing.
+        assert broadcast(client, channel, state("end", now, 0))[0] == 200
+        assert activities(simulator)[0]["state"] == "active"
         # Its end ends the subscription too; the channel stays.
         assert broadcast(client, channel, state("end", now + 3, 3))[0] == 200
         assert activities(simulator)[0]["state"] == "ended"
         assert simulator.control("GET", "/subscriptions")[1]["subscriptions"] == []
-        assert simulator.control("GET", "/channels")[1]["channels"][0]["broadcasts"] == 3
+        assert simulator.control("GET", "/channels")[1]["channels"][0]["broadcasts"] == 4
 
 
-def test_a_content_state_is_shown_as_it_was_written(start):
-    simulator = start(*SERVICES, control=True)
+def test_a_content_state_is_shown_as_it_was_written(simulator):
     text = '{"aps":{"timestamp":1,"event":"update","content-state": {"big": 12345678901234567890, "a":[1.50,"}"]} }}'
     with Client(simulator) as client:
         assert live(client, text.encode()) == (200, None)
@@ -456,8 +517,8 @@ def raw(simulator, path):
 # ---- Faults ----------------------------------------------------------------
 
 
-def test_faults_strike_broadcasts_and_orders(start):
-    simulator = start(*SERVICES, control=True, faults={"bad_every": 2, "bad_reason": "ServiceUnavailable"})
+def test_faults_strike_broadcasts_and_orders(shared):
+    simulator = shared({"bad_every": 2, "bad_reason": "ServiceUnavailable"})
     with management(simulator) as client:
         assert [ask(client, "POST", body=NEW)[:2] for _ in range(4)] == [(201, None), (503, "ServiceUnavailable")] * 2
         assert len(ask(client, "GET", ALL)[1]["channels"]) == 2
@@ -473,8 +534,8 @@ def test_faults_strike_broadcasts_and_orders(start):
     assert activities(simulator)[0]["updates"] == 2
 
 
-def test_a_create_without_an_answer_is_a_channel_all_the_same(start):
-    simulator = start(*SERVICES, control=True, faults={"services": "channels", "cut_after": 1, "times": 1})
+def test_a_create_without_an_answer_is_a_channel_all_the_same(shared):
+    simulator = shared({"services": "channels", "cut_after": 1, "times": 1})
     with management(simulator) as client:
         client.request(json.dumps(NEW).encode(), path=CHANNELS)
         assert client.to_end() and client.answers == {}
@@ -482,19 +543,19 @@ def test_a_create_without_an_answer_is_a_channel_all_the_same(start):
         assert len(ask(client, "GET", ALL)[1]["channels"]) == 1
 
 
-def test_goaway_over_broadcasts(start):
-    simulator = start(*SERVICES, control=True, faults={"services": "pushes", "goaway_after": 2})
+def test_goaway_over_broadcasts(shared):
+    simulator = shared({"services": "pushes", "goaway_after": 2})
     channel = create(simulator)
     subscribe(simulator, channel, TOKEN)
     with Client(simulator) as client:
         assert [broadcast(client, channel, state(score=score))[0] for score in (1, 2)] == [200, 200]
         client.to_end()
         assert client.goaway[:2] == (3, 0)
-    assert (activities(simulator)[0]["updates"], simulator.stop()["shutdowns"]) == (2, 1)
+    assert (activities(simulator)[0]["updates"], simulator.totals()["shutdowns"]) == (2, 1)
 
 
-def test_a_reset_order_is_not_carried_out(start):
-    simulator = start(*SERVICES, control=True, faults={"services": "channels", "reset_every": 1})
+def test_a_reset_order_is_not_carried_out(shared):
+    simulator = shared({"services": "channels", "reset_every": 1})
     with management(simulator) as client:
         stream = client.request(json.dumps(NEW).encode(), path=CHANNELS)
         client.until(lambda: client.resets)
@@ -529,8 +590,7 @@ def test_the_sandbox_tells_unique_identifiers(start, environment, has):
 # ---- curl ------------------------------------------------------------------
 
 
-def test_all_of_it_by_curl(start):
-    simulator = start(*SERVICES, control=True)
+def test_all_of_it_by_curl(simulator):
 
     def curl(port, path, *options, certificate=True):
         ran = subprocess.run(
@@ -577,8 +637,7 @@ def follow(simulator, name):
     return subprocess.run(["bash", "-euo", "pipefail", "-c", commands], check=True, capture_output=True, text=True).stdout
 
 
-def test_the_page_s_commands(start):
-    simulator = start(*SERVICES, control=True)
+def test_the_page_s_commands(simulator):
     listed, shown, subscribed, shows = documents(follow(simulator, "ask"))
     assert len(listed["channels"]) == 1 and shown == NEW
     assert subscribed["subscriptions"] == [{"token": "5f79cfda4d01aa3a", "channel": listed["channels"][0]}]
@@ -586,8 +645,7 @@ def test_the_page_s_commands(start):
     assert simulator.control("GET", "/channels")[1]["channels"] == []
 
 
-def test_the_page_s_commands_of_the_tool(start):
-    simulator = start(*SERVICES, control=True)
+def test_the_page_s_commands_of_the_tool(simulator):
     began = int(time.time())
     printed = follow(simulator, "apns")
     lines = printed.splitlines()

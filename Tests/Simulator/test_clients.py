@@ -8,15 +8,14 @@ import time
 
 import pytest
 from simulator import (
-    CLEAN, DEADLINE, PAYLOAD, TOKEN, enhanced, error, finish, framed, item, read_to_end, simple, story,
+    CLEAN, DEADLINE, PAYLOAD, TOKEN, enhanced, error, framed, item, read_to_end, simple, story,
 )
 
 TLS12 = (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_2)
 
 
-def test_takes_any_readable_byte_for_an_error(start):
+def test_takes_any_readable_byte_for_an_error(simulator):
     """Such a client drops the connection when it is readable; after good ones it never is."""
-    simulator = start(control=True)
     with simulator.connect() as sock:
         sock.sendall(enhanced(1) * 100)
         simulator.wait("/counters", lambda counters: counters["accepted"] == 100)
@@ -29,9 +28,8 @@ def test_takes_any_readable_byte_for_an_error(start):
             raw.detach()
 
 
-def test_writes_and_closes_without_reading(start):
+def test_writes_and_closes_without_reading(simulator):
     """With tickets lying unread its kernel would answer RST and what is in flight is lost."""
-    simulator = start(control=True)
     for number in range(20):
         sock = simulator.connect()
         sock.sendall(enhanced(1) * 500)
@@ -39,9 +37,8 @@ def test_writes_and_closes_without_reading(start):
     simulator.wait("/counters", lambda counters: counters["accepted"] == 20 * 500)
 
 
-def test_looks_for_the_end_before_it_reads(start):
+def test_looks_for_the_end_before_it_reads(simulator):
     """The packet comes some 50 ms before close_notify."""
-    simulator = start()
     with simulator.connect() as sock:
         began = time.monotonic()
         sock.sendall(enhanced(4, b""))
@@ -67,21 +64,20 @@ def test_reads_feedback_to_the_end_of_each_record(start, tmp_path):
     )
 
 
-def test_goes_on_writing_after_the_packet(start):
+def test_goes_on_writing_after_the_packet(simulator):
     """Closed at once, the gateway's kernel would answer with RST and destroy the packet."""
-    simulator = start(control=True)
     with simulator.connect() as sock:
-        sock.sendall(enhanced(1, b"") + enhanced(2) * 20000)
+        sock.sendall(enhanced(2) * 99 + enhanced(1, b"") + enhanced(2) * 20000)
         sock.sendall(enhanced(3) * 20000)
         pieces, _, end = read_to_end(sock)
     assert (b"".join(pieces), end) == (error(2, 1), CLEAN)
-    simulator.wait("/counters", lambda counters: counters["discarded"] == 40000)
+    simulator.wait("/counters", lambda counters: (counters["accepted"], counters["discarded"]) == (99, 40000))
 
 
 @pytest.mark.parametrize("faults", [{}, {"error_delay_ms": 300}])
-def test_closes_its_side_and_waits_for_the_answer(start, faults):
+def test_closes_its_side_and_waits_for_the_answer(shared, faults):
     """However late that is; who is answered by nothing sees an end in order."""
-    simulator = start(faults=faults)
+    simulator = shared(faults)
     with simulator.connect() as sock:
         sock.sendall(enhanced(1) * 10 + enhanced(2, b""))
         socket.socket.shutdown(sock, socket.SHUT_WR)
@@ -90,54 +86,61 @@ def test_closes_its_side_and_waits_for_the_answer(start, faults):
         sock.sendall(enhanced(1) * 10)
         socket.socket.shutdown(sock, socket.SHUT_WR)
         assert read_to_end(sock)[::2] == ([], CLEAN)
-    assert simulator.stop()["accepted"] == 20
+    assert simulator.totals()["accepted"] == 20
 
 
 def test_closes_its_side_and_waits_for_feedback(start, tmp_path):
+    """And its list is one that people write by hand."""
     path = tmp_path / "feedback"
-    path.write_text(f"5 {TOKEN.hex()}\n")
+    path.write_text(f"# gone\n\n5 {TOKEN.hex()}\r\n  4294967295\t<01 02>  # too\n0 ff")
     simulator = start("--feedback", path)
     with simulator.connect(simulator.feedback) as sock:
         socket.socket.shutdown(sock, socket.SHUT_WR)
-        assert read_to_end(sock)[::2] == ([struct.pack("!IH", 5, 32) + TOKEN], CLEAN)
+        last = struct.pack("!IHHIHB", 2**32 - 1, 2, 0x0102, 0, 1, 255)
+        assert read_to_end(sock)[::2] == ([struct.pack("!IH", 5, 32) + TOKEN + last], CLEAN)
 
 
-def test_knows_no_answer_to_command_0(start):
-    simulator = start()
+def test_knows_no_answer_to_command_0(simulator):
     assert story(simulator.connect(), simple() + simple(b"") + simple()) == (b"", CLEAN)
-    totals = simulator.stop()
+    totals = simulator.totals()
     assert (totals["accepted"], totals["rejected"], totals["discarded"]) == (1, {"2": 1}, 1)
 
 
-def test_leaves_items_out_or_puts_the_identifier_first(start):
-    simulator = start()
+def test_leaves_items_out_or_puts_the_identifier_first(simulator):
     number = item(3, struct.pack("!I", 6))
     frames = framed(item(1, TOKEN), item(2, PAYLOAD)) + framed(number, item(1, TOKEN), item(2, PAYLOAD))
     assert story(simulator.connect(), frames + framed(number, item(1, b""), item(2, PAYLOAD))) == (
         error(2, 6), CLEAN,
     )
-    assert simulator.stop()["accepted"] == 2
+    assert simulator.totals()["accepted"] == 2
 
 
 @pytest.mark.parametrize("identifiers", [(0, 1, 2), (1, 2, 3), (5, 5, 5)])
-def test_numbers_as_it_likes(start, identifiers):
-    simulator = start()
+def test_numbers_as_it_likes(simulator, identifiers):
     *good, bad = identifiers
     sent = b"".join(enhanced(number) for number in good) + enhanced(bad, b"")
     assert story(simulator.connect(), sent) == (error(2, bad), CLEAN)
-    assert simulator.stop()["accepted"] == 2
+    assert simulator.totals()["accepted"] == 2
 
 
-@pytest.mark.parametrize("name", [None, "127.0.0.1", "localhost", "gateway.push.apple.com", "x.example"])
-def test_names_whom_it_likes_in_sni(start, name):
-    simulator = start()
-    assert story(simulator.connect(name=name), enhanced(1, b"")) == (error(2, 1), CLEAN)
+@pytest.mark.parametrize("name", [None, "127.0.0.1", "localhost", "gateway.sandbox.push.apple.com", "x.example"])
+def test_names_whom_it_likes_in_sni(simulator, name):
+    context = simulator.context()
+    # The certificate is good for Apple's names too.
+    context.check_hostname = name not in (None, "x.example")
+    assert story(simulator.connect(context=context, name=name), enhanced(1, b"")) == (error(2, 1), CLEAN)
+
+
+def test_has_no_certificate(simulator):
+    """With TLS 1.2 it learns of that before the handshake is through."""
+    with pytest.raises(OSError):
+        simulator.connect(context=simulator.context(certificate=False))
+    assert simulator.wait("/counters", lambda counters: counters["refused"] == 1)["connections"] == 0
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "::1", "17.188.0.1"])
-def test_gives_an_address_for_a_name(start, name):
+def test_gives_an_address_for_a_name(simulator, name):
     """Against RFC 6066, so that Python would not: openssl does as it is told."""
-    simulator = start()
     ran = subprocess.run(
         ["openssl", "s_client", "-connect", "%s:%d" % simulator.gateway, "-servername", name, "-quiet",
          "-CAfile", simulator.ready["ca"], "-cert", simulator.ready["provider"], "-verify_return_error"],
@@ -146,8 +149,7 @@ def test_gives_an_address_for_a_name(start, name):
     assert ran.stdout == error(2, 1)
 
 
-def test_knows_rsa_only(start):
-    simulator = start()
+def test_knows_rsa_only(simulator):
     context = simulator.context(versions=TLS12)
     context.set_ciphers("AES256-SHA:AES128-SHA:AES128-GCM-SHA256:@SECLEVEL=0")
     with simulator.connect(context=context) as sock:
@@ -167,10 +169,9 @@ def test_speaks_tls_1_0_where_that_is_allowed(start):
         strict.connect(context=strict.context(versions=old))
 
 
-def test_sends_byte_by_byte(start):
-    simulator = start()
+def test_sends_byte_by_byte(simulator):
     with simulator.connect() as sock:
         for byte in simple() + enhanced(2) + framed(item(1, TOKEN), item(2, PAYLOAD)) + enhanced(3, b""):
             sock.sendall(bytes([byte]))
         assert read_to_end(sock)[0] == [error(2, 3)]
-    assert simulator.stop()["accepted"] == 3
+    assert simulator.totals()["accepted"] == 3

@@ -16,7 +16,7 @@ import time
 
 import pytest
 from simulator import (
-    CLEAN, DEADLINE, FIN, PAYLOAD, RESET, TOKEN, enhanced, error, finish, framed, item,
+    CLEAN, DEADLINE, FIN, PAYLOAD, RESET, TOKEN, Simulator, ends_in_order, enhanced, error, finish, framed, item,
     make_certificates, read_to_end, simple, story, tool,
 )
 
@@ -25,8 +25,7 @@ def framed_push(identifier, token=TOKEN, payload=PAYLOAD):
     return framed(item(1, token), item(2, payload), item(3, struct.pack("!I", identifier)))
 
 
-def test_accepted_in_pages(start):
-    simulator = start(control=True)
+def test_accepted_in_pages(simulator):
     finish(simulator.connect(), b"".join(enhanced(number) for number in range(1, 26)))
     seen, at = [], 0
     while True:
@@ -41,6 +40,36 @@ def test_accepted_in_pages(start):
     assert one["token"] == TOKEN.hex() and json.loads(one["payload"])["aps"]
 
 
+def test_what_is_told_of_each_command(start, tmp_path):
+    """By the control interface and in the file alike."""
+    path = tmp_path / "accepted"
+    simulator = start("--accepted", path, control=True)
+    escaped = '{"a":"\\" \x01 \t é 😀"}'.encode()
+    odd = [escaped, b"\xff", b"\xc3\x28", b"\xff\xfe\xfd"]
+    items = [item(3, struct.pack("!I", 9)), item(5, b"\5"), item(4, bytes(4)), item(2, PAYLOAD), item(1, b"\1\2\3")]
+    finish(simulator.connect(), simple() + enhanced(7, expiry=1_700_000_000) + framed(*items) + framed(*reversed(items[3:])))
+    finish(simulator.connect(), b"".join(enhanced(1, payload=payload) for payload in odd))
+    told = simulator.control("GET", "/accepted")[1]["notifications"]
+    simulator.stop()
+    assert told == [json.loads(line) for line in path.read_text().splitlines()]
+    names = ("connection", "command", "identifier", "expiry", "priority", "token", "payload")
+    assert [tuple(one[name] for name in names) for one in told[:4]] == [
+        (1, 0, None, None, None, TOKEN.hex(), PAYLOAD.decode()), (1, 1, 7, 1_700_000_000, None, TOKEN.hex(), PAYLOAD.decode()),
+        (1, 2, 9, 0, 5, "010203", PAYLOAD.decode()), (1, 2, None, None, None, "010203", PAYLOAD.decode())]
+    assert told[4]["payload"].encode() == escaped
+    assert [one.get("payload_base64") for one in told[4:]] == [None, "/w==", "wyg=", "//79"]
+
+
+def test_serves_many_at_once(simulator):
+    with concurrent.futures.ThreadPoolExecutor(8) as clients:
+        for _ in range(8):
+            clients.submit(lambda: finish(simulator.connect(), b"".join(map(framed_push, range(500)))))
+    totals = simulator.totals()
+    assert (totals["accepted"], totals["connections"]) == (4000, 8)
+    notifications = simulator.control("GET", "/accepted?limit=4000")[1]["notifications"]
+    assert len({one["connection"] for one in notifications}) == 8
+
+
 def test_keeps_the_latest(start):
     simulator = start("--control-keeps", "10", control=True)
     finish(simulator.connect(), b"".join(enhanced(number) for number in range(1000)))
@@ -50,8 +79,7 @@ def test_keeps_the_latest(start):
     assert len(page["notifications"]) < 100
 
 
-def test_counters_and_reset(start):
-    simulator = start(control=True)
+def test_counters_and_reset(simulator):
     assert story(simulator.connect(), enhanced(1) + enhanced(2, b"") + enhanced(3))[1] == CLEAN
     counters = simulator.wait("/counters", lambda counters: counters["discarded"] == 1)
     assert (counters["accepted"], counters["rejected"], counters["received"]) == (1, {"2": 1}, 3)
@@ -60,8 +88,7 @@ def test_counters_and_reset(start):
     assert simulator.control("GET", "/accepted")[1]["total"] == 0
 
 
-def test_unregistered_devices_are_told_once_and_pushes_to_them_accepted(start):
-    simulator = start(control=True)
+def test_unregistered_devices_are_told_once_and_pushes_to_them_accepted(simulator):
     before = int(time.time())
     assert simulator.control("POST", "/unregistered", {"token": TOKEN.hex()})[0] == 200
     listed = simulator.control("POST", "/unregistered", {"token": "0102", "timestamp": 5})[1]
@@ -74,11 +101,11 @@ def test_unregistered_devices_are_told_once_and_pushes_to_them_accepted(start):
     assert end == CLEAN
     assert story(simulator.connect(simulator.feedback)) == (b"", CLEAN)
     assert simulator.control("GET", "/unregistered")[1] == {"unregistered": []}
-    assert simulator.stop()["accepted"] == 1
+    totals = simulator.totals()
+    assert [totals[name] for name in ("accepted", "feedback_connections", "feedback_tuples")] == [1, 2, 2]
 
 
-def test_faults_come_and_go_on_an_open_connection(start):
-    simulator = start(control=True)
+def test_faults_come_and_go_on_an_open_connection(simulator):
     with simulator.connect() as sock:
         sock.sendall(enhanced(1))
         simulator.wait("/counters", lambda counters: counters["accepted"] == 1)
@@ -112,10 +139,23 @@ def test_faults_come_and_go_on_an_open_connection(start):
         ("PUT", "/faults", "[]", 400, "body:1:1: expected an object of faults"),
         ("PUT", "/faults", '[{}, {"cut": 1}]', 400, "body:1:14: cut: expected one of"),
         ("PATCH", "/faults", '[{"cut": "fin"}]', 400, "body:1:1: expected an object of faults"),
+        *[("PUT", "/faults", json.dumps({name: value}), 400, f"{name}: expected {words}") for name, value, words in (
+            ("bad_every", 0, "a whole number from 1 on"), ("bad_every", 1.5, "a whole number from 1 on"),
+            ("bad_share", 1.1, "a number from 0 to 1"), ("bad_status", 256, "a number from 0 to 255"),
+            ("close", "rst", "one of close_notify, fin, reset, stall"), ("goaway_reason", "", "a text"),
+            ("token_age_max_s", -1, "a whole number from 0 on"), ("times", 0, "a whole number from 1 on"),
+            *[("bad_reason", text, "one of BadCollapseId, ") for text in ("Teapot", "99 X", "700 X", "400", "")])],
+        ("PUT", "/faults", '{"bad_tokens": ["0x"]}', 400, "bad_tokens: 'x' is not a hex digit"),
+        ("PUT", "/faults", '{"error_delay_ms": [9, 5]}', 400, "error_delay_ms: 9 is above 5"),
+        # No JSON.
+        *[("PUT", "/faults", text, 400, f"body:1:{column}: ") for text, column in (
+            ("{", 2), ("[1,]", 4), ("01", 2), ('"\\x"', 2), ('"\\ud83d"', 2), ('"a', 1), ("nul", 1), ("1 2", 3), ('{"a" 1}', 6),
+            ("-", 2), ("1.", 3), ("1e999", 1), ('"\t"', 2))],
+        pytest.param("PUT", "/faults", "[" * 50_000, 400, "body:1:", id="deep"),
+        ("PUT", "/faults", '[1,-0.5e+3,"\\u00e9\\ud83d\\ude00",true,null]', 400, "body:1:2: expected an object of faults"),
     ],
 )
-def test_says_what_is_wrong(start, method, path, body, status, words):
-    simulator = start(control=True)
+def test_says_what_is_wrong(simulator, method, path, body, status, words):
     answer = simulator.control(method, path, body)
     assert answer[0] == status and words in answer[1]["error"]
     assert simulator.control("GET", "/faults")[1]["faults"] == {}
@@ -142,17 +182,15 @@ def test_says_what_is_wrong(start, method, path, body, status, words):
         ({"Sec-Fetch-Site": "none"}, 200),
     ],
 )
-def test_answers_nobody_from_elsewhere(start, headers, status):
-    simulator = start(control=True)
+def test_answers_nobody_from_elsewhere(simulator, headers, status):
     host = f"127.0.0.1:{simulator.ready['control_port']}"
     headers = {name: value.replace("HOST", host) for name, value in headers.items()}
     assert simulator.control("GET", "/counters", headers=headers)[0] == status
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
-def test_a_form_of_a_foreign_page_changes_nothing(start, method):
+def test_a_form_of_a_foreign_page_changes_nothing(simulator, method):
     """Its body may be anything, and it needs nobody's leave where it is text/plain."""
-    simulator = start(control=True)
     foreign = {"Content-Type": "text/plain", "Origin": "http://localhost:3000"}
     before = simulator.control("GET", "/faults")[1]
     assert simulator.control(method, "/faults", {"tls_min": "1.3"}, foreign)[0] == 403
@@ -171,8 +209,7 @@ def test_a_form_of_a_foreign_page_changes_nothing(start, method):
         ("GET /counters HTTP/1.1\r\nHost: LOCALHOST:80\r\n\r\n", 200),
     ],
 )
-def test_answers_no_odd_request(start, request_text, status):
-    simulator = start(control=True)
+def test_answers_no_odd_request(simulator, request_text, status):
     with socket.create_connection(("127.0.0.1", simulator.ready["control_port"]), DEADLINE) as sock:
         sock.sendall(request_text.encode())
         if "Content-Length" in request_text:
@@ -189,8 +226,7 @@ def test_control_listens_on_loopback_only(start):
         socket.create_connection(("127.0.0.2", simulator.ready["control_port"]), DEADLINE)
 
 
-def test_reset_forgets_what_was_seen(start):
-    simulator = start(control=True)
+def test_reset_forgets_what_was_seen(simulator):
     simulator.control("POST", "/unregistered", {"token": "0102"})
     for _ in range(2):
         finish(simulator.connect(), enhanced(1) * 2)
@@ -212,8 +248,7 @@ def test_peers_as_people_write_them(start, host, address):
         assert answer["connections"][0]["peer"] == f"{wanted}:{sock.getsockname()[1]}"
 
 
-def test_open_connections(start):
-    simulator = start(control=True)
+def test_open_connections(simulator):
     with simulator.connect() as sock:
         sock.sendall(enhanced(1) * 3)
         answer = simulator.wait(
@@ -226,8 +261,7 @@ def test_open_connections(start):
 
 
 @pytest.mark.parametrize("query, end", [("", FIN), ("?end=close_notify", CLEAN), ("?end=fin", FIN), ("?end=reset", RESET)])
-def test_ends_one_connection(start, query, end):
-    simulator = start(control=True)
+def test_ends_one_connection(simulator, query, end):
     with simulator.connect() as first, simulator.connect() as second:
         # Numbers are given as connections are taken.
         ports = {int(one["peer"].rsplit(":", 1)[1]): one["number"] for one in simulator.wait(
@@ -244,11 +278,11 @@ def test_ends_one_connection(start, query, end):
         assert story(first, enhanced(1, b"")) == (error(2, 1), CLEAN)
 
 
-def test_ends_a_stalled_connection(start):
-    simulator = start(faults={"stall_after_bytes": 0}, control=True)
+def test_ends_a_stalled_connection(shared):
+    simulator = shared({"stall_after_bytes": 0})
     with simulator.connect() as sock:
-        simulator.wait("/connections", lambda answer: answer["connections"] != [])
-        assert simulator.control("DELETE", "/connections/1?end=reset")[0] == 200
+        (one,) = simulator.wait("/connections", lambda answer: answer["connections"] != [])["connections"]
+        assert simulator.control("DELETE", f"/connections/{one['number']}?end=reset")[0] == 200
         assert read_to_end(sock)[::2] == ([], RESET)
 
 
@@ -321,7 +355,7 @@ def test_ends_though_its_bytes_are_paced(start, tmp_path, number):
 
 def test_ends_in_order_while_it_is_asked(start):
     """Whoever comes to the control interface meanwhile is answered or sent away."""
-    for _ in range(10):
+    for _ in range(5):
         simulator = start(control=True, stderr=subprocess.PIPE)
         address = ("127.0.0.1", simulator.ready["control_port"])
         begun = threading.Barrier(5)
@@ -338,9 +372,7 @@ def test_ends_in_order_while_it_is_asked(start):
             for _ in range(4):
                 clients.submit(ask)
             begun.wait(DEADLINE)
-            simulator.process.send_signal(signal.SIGTERM)
-            _, err = simulator.process.communicate(timeout=DEADLINE)
-        assert (simulator.process.returncode, err) == (0, "")
+            ends_in_order(simulator)
 
 
 LATE_SIGNAL = r"""
@@ -445,9 +477,9 @@ def test_starts_at_once(start):
 
 
 def test_many_side_by_side(tmp_path):
-    """All at once, on a directory where no certificates are yet."""
+    """All at once, on a directory where no certificates are yet; they are made once and are their owner's."""
     command = [tool(), "simulate", "--json", "--gateway-port", "0", "--feedback-port", "0"]
-    command += ["--control-port", "0", "--certificates", str(tmp_path / "new")]
+    command += ["--control-port", "0", "--certificates", str(tmp_path / "deep" / "new")]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(8)]
     try:
         ready = [json.loads(one.stdout.readline()) for one in running]
@@ -466,16 +498,20 @@ def test_many_side_by_side(tmp_path):
         for one in running:
             one.stdout.close()
     assert ends == [0] * 8
+    made = {path: path.read_bytes() for path in (tmp_path / "deep" / "new").iterdir()}
+    assert {path.stat().st_mode & 0o777 for path in made} == {0o600} and (tmp_path / "deep" / "new").stat().st_mode & 0o777 == 0o700
+    Simulator(tmp_path / "deep" / "new").stop()
+    assert {path: path.read_bytes() for path in made} == made
 
 
 def test_ends_when_its_parent_dies(start, certificates):
-    parent = subprocess.Popen(["sleep", "600"])
+    parent = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
     simulator = start("--parent", parent.pid)
     assert simulator.process.poll() is None
     parent.kill()
     # Not waited for yet, it is gone all the same.
     assert simulator.process.wait(DEADLINE) == 0
-    parent.wait()
+    parent.communicate()
 
 
 def test_says_for_people_when_it_is_ready(certificates):

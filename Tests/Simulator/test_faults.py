@@ -69,16 +69,16 @@ def records(raw, sock_context, data):
         ({"bad_prefixes": ["baba"]}, b"\xba\xba" + bytes(30), b"\xba\xbb" + bytes(30)),
     ],
 )
-def test_bad_tokens(start, faults, bad, good):
-    simulator = start(faults=faults)
+def test_bad_tokens(shared, faults, bad, good):
+    simulator = shared(faults)
     answer = story(simulator.connect(), enhanced(1, good) + enhanced(2, bad) + enhanced(3, good))
     assert answer == (error(8, 2), CLEAN)
-    totals = simulator.stop()
+    totals = simulator.totals()
     assert (totals["accepted"], totals["rejected"], totals["discarded"]) == (1, {"8": 1}, 1)
 
 
-def test_every_nth_is_bad_on_each_connection(start):
-    simulator = start(faults={"bad_every": 3})
+def test_every_nth_is_bad_on_each_connection(shared):
+    simulator = shared({"bad_every": 3})
     for _ in range(2):
         sent = b"".join(enhanced(number) for number in range(1, 6))
         assert story(simulator.connect(), sent) == (error(8, 3), CLEAN)
@@ -122,28 +122,28 @@ def test_which_status_answers(start):
 
 
 @pytest.mark.parametrize("delay, least", [(400, 0.4), ([300, 500], 0.3)])
-def test_late_error_packet(start, delay, least):
-    simulator = start(faults={"error_delay_ms": delay})
+def test_late_error_packet(shared, delay, least):
+    simulator = shared({"error_delay_ms": delay})
     with simulator.connect() as sock:
         began = time.monotonic()
         sock.sendall(enhanced(1) + SENTINEL + enhanced(3) * 10)
         pieces, times, end = read_to_end(sock)
     assert (b"".join(pieces), end) == (error(2, 99), CLEAN)
     assert times[0] - began >= least
-    totals = simulator.stop()
+    totals = simulator.totals()
     assert (totals["accepted"], totals["discarded"]) == (1, 10)
 
 
 @pytest.mark.parametrize("end", [CLEAN, FIN, RESET])
 @pytest.mark.parametrize("packet", [True, False])
-def test_what_follows_an_error(start, end, packet):
-    simulator = start(faults={"close": end, "no_packet": not packet})
+def test_what_follows_an_error(shared, end, packet):
+    simulator = shared({"close": end, "no_packet": not packet})
     assert story(simulator.connect(), SENTINEL) == (error(2, 99) if packet else b"", end)
 
 
 @pytest.mark.parametrize("end", [CLEAN, FIN, RESET])
-def test_discards_for_a_while_before_the_end(start, end):
-    simulator = start(faults={"close": end, "close_delay_ms": 300}, control=True)
+def test_discards_for_a_while_before_the_end(shared, end):
+    simulator = shared({"close": end, "close_delay_ms": 300})
     with simulator.connect() as sock:
         began = time.monotonic()
         sock.sendall(SENTINEL)
@@ -154,18 +154,25 @@ def test_discards_for_a_while_before_the_end(start, end):
     assert simulator.control("GET", "/counters")[1]["discarded"] == 5
 
 
-def test_packet_and_end_in_one_segment(start):
-    simulator = start(faults={"one_segment": True})
+@pytest.mark.parametrize("faults, kinds, is_so", [
+    ({}, [23, 21], lambda segments, _: segments >= 2),
+    ({"one_segment": True}, [23, 21], lambda segments, _: segments == 1),
+    ({"record_bytes": 1}, [23] * 6 + [21], lambda segments, _: segments >= 1),
+    # The packet's record in pieces of 8, and close_notify's; the kernel may send one twice.
+    ({"segment_bytes": 8, "segment_gap_ms": 20}, [23, 21],
+     lambda segments, sizes: segments >= sum(-(-(5 + length) // 8) for _, length in sizes)),
+])
+def test_records_and_segments_of_packet_and_end(shared, faults, kinds, is_so):
+    simulator = shared(faults)
     with simulator.connect(plain=True) as raw:
         answer, sizes, segments = records(raw, simulator.context(versions=TLS12), SENTINEL)
     assert answer == error(2, 99)
-    assert [kind for kind, _ in sizes] == [23, 21]
-    assert segments == 1
+    assert [kind for kind, _ in sizes] == kinds and is_so(segments, sizes)
 
 
 @pytest.mark.parametrize("end", [CLEAN, FIN])
-def test_even_fin_comes_with_the_packet(start, end):
-    simulator = start(faults={"one_segment": True, "close": end, "error_delay_ms": 200})
+def test_even_fin_comes_with_the_packet(shared, end):
+    simulator = shared({"one_segment": True, "close": end, "error_delay_ms": 200})
     while True:
         with simulator.connect() as sock:
             handshake = tcp(sock).received
@@ -183,9 +190,9 @@ def test_even_fin_comes_with_the_packet(start, end):
             break
 
 
-def test_reset_comes_on_the_heels_of_the_packet(start):
+def test_reset_comes_on_the_heels_of_the_packet(shared):
     """Who writes on finds the connection reset, and the packet there all the same."""
-    simulator = start(faults={"one_segment": True, "close": RESET})
+    simulator = shared({"one_segment": True, "close": RESET})
     with simulator.connect() as sock:
         sock.sendall(SENTINEL)
         poll = select.poll()
@@ -196,50 +203,23 @@ def test_reset_comes_on_the_heels_of_the_packet(start):
         assert read_to_end(sock)[::2] == ([error(2, 99)], RESET)
 
 
-def test_packet_and_end_apart(start):
-    simulator = start()
-    with simulator.connect(plain=True) as raw:
-        answer, sizes, segments = records(raw, simulator.context(versions=TLS12), SENTINEL)
-    assert answer == error(2, 99)
-    assert [kind for kind, _ in sizes] == [23, 21]
-    assert segments >= 2
-
-
-def test_packet_split_over_records(start):
-    simulator = start(faults={"record_bytes": 1})
-    with simulator.connect(plain=True) as raw:
-        answer, sizes, _ = records(raw, simulator.context(versions=TLS12), SENTINEL)
-    assert answer == error(2, 99)
-    assert [kind for kind, _ in sizes] == [23] * 6 + [21]
-
-
-def test_packet_split_over_segments(start):
-    simulator = start(faults={"segment_bytes": 8, "segment_gap_ms": 20})
-    with simulator.connect(plain=True) as raw:
-        answer, sizes, segments = records(raw, simulator.context(versions=TLS12), SENTINEL)
-    assert answer == error(2, 99)
-    assert [kind for kind, _ in sizes] == [23, 21]
-    # The packet's record in pieces of 8, and close_notify's; the kernel may send one twice.
-    assert segments >= sum(-(-(5 + length) // 8) for _, length in sizes)
-
-
-def test_shutdown_names_the_last_accepted(start):
-    simulator = start(faults={"shutdown_after": 3})
+def test_shutdown_names_the_last_accepted(shared):
+    simulator = shared({"shutdown_after": 3})
     sent = b"".join(enhanced(number) for number in range(11, 20))
     assert story(simulator.connect(), sent) == (error(10, 13), CLEAN)
-    totals = simulator.stop()
+    totals = simulator.totals()
     assert (totals["accepted"], totals["discarded"], totals["shutdowns"]) == (3, 6, 1)
     assert totals["rejected"] == {}
 
 
-def test_command_0_is_told_nothing_of_a_shutdown(start):
-    simulator = start(faults={"shutdown_after": 2})
+def test_command_0_is_told_nothing_of_a_shutdown(shared):
+    simulator = shared({"shutdown_after": 2})
     assert story(simulator.connect(), simple() * 3) == (b"", CLEAN)
-    assert simulator.stop()["shutdowns"] == 1
+    assert simulator.totals()["shutdowns"] == 1
 
 
-def test_shutdown_knows_no_name_for_a_notification_without_one(start):
-    simulator = start(faults={"shutdown_after": 1})
+def test_shutdown_knows_no_name_for_a_notification_without_one(shared):
+    simulator = shared({"shutdown_after": 1})
     assert story(simulator.connect(), framed(item(1, TOKEN), item(2, PAYLOAD))) == (error(10, 0), CLEAN)
 
 
@@ -262,11 +242,11 @@ def fill(sock, frame):
 
 
 @pytest.mark.parametrize("end", [CLEAN, FIN, RESET])
-def test_ends_after_notifications_without_a_packet(start, end):
-    simulator = start(faults={"cut_after": 3, "cut": end})
+def test_ends_after_notifications_without_a_packet(shared, end):
+    simulator = shared({"cut_after": 3, "cut": end})
     for _ in range(2):
         assert story(simulator.connect(), b"".join(enhanced(n) for n in range(1, 9))) == (b"", end)
-    totals = simulator.stop()
+    totals = simulator.totals()
     assert (totals["accepted"], totals["discarded"], totals["rejected"]) == (6, 10, {})
 
 
@@ -275,14 +255,14 @@ def test_ends_after_notifications_without_a_packet(start, end):
     "faults, packet",
     [({"bad_every": 3, "bad_status": 8}, error(8, 3)), ({"shutdown_after": 3}, error(10, 3))],
 )
-def test_ends_after_notifications_with_a_packet(start, faults, packet, end):
-    simulator = start(faults={**faults, "close": end})
+def test_ends_after_notifications_with_a_packet(shared, faults, packet, end):
+    simulator = shared({**faults, "close": end})
     for _ in range(2):
         assert story(simulator.connect(), b"".join(enhanced(n) for n in range(1, 9))) == (packet, end)
 
 
-def test_stalls_after_notifications_without_a_packet(start):
-    simulator = start(faults={"cut_after": 3, "cut": "stall"}, control=True)
+def test_stalls_after_notifications_without_a_packet(shared):
+    simulator = shared({"cut_after": 3, "cut": "stall"})
     with simulator.connect() as sock:
         sock.sendall(enhanced(1) * 2)
         simulator.wait("/counters", lambda counters: counters["accepted"] == 2)
@@ -290,17 +270,9 @@ def test_stalls_after_notifications_without_a_packet(start):
         assert simulator.control("GET", "/counters")[1]["received"] == 3
 
 
-def test_stalls_after_each_nth_for_a_while(start):
-    simulator = start(faults={"cut_after": 3, "cut": "stall", "stall_ms": 100})
-    began = time.monotonic()
-    assert story(simulator.connect(), enhanced(1) * 10 + SENTINEL) == (error(2, 99), CLEAN)
-    assert time.monotonic() - began >= 0.3
-    assert simulator.stop()["accepted"] == 10
-
-
 @pytest.mark.parametrize("faults, packet", [({}, error(2, 99)), ({"no_packet": 1}, b"")])
-def test_stalls_after_a_rejection(start, faults, packet):
-    simulator = start(faults={"close": "stall", **faults}, control=True)
+def test_stalls_after_a_rejection(shared, faults, packet):
+    simulator = shared({"close": "stall", **faults})
     with simulator.connect() as sock:
         sock.sendall(SENTINEL)
         assert sock.recv(6) == packet if packet else silent(sock)
@@ -310,13 +282,13 @@ def test_stalls_after_a_rejection(start, faults, packet):
         assert read_to_end(sock)[0] == []
 
 
-def test_strikes_only_so_often(start):
-    simulator = start(faults={"cut_after": 2, "cut": RESET, "times": 1})
+def test_strikes_only_so_often(shared):
+    simulator = shared({"cut_after": 2, "cut": RESET, "times": 1})
     sent = enhanced(1) * 5 + SENTINEL
     assert [story(simulator.connect(), sent) for _ in range(3)] == [(b"", RESET), (error(2, 99), CLEAN), (error(2, 99), CLEAN)]
-    simulator = start(faults={"cut_after_bytes": 5, "times": 2})
+    simulator = shared({"cut_after_bytes": 5, "times": 2})
     assert [story(simulator.connect(), sent)[0] for _ in range(3)] == [b"", b"", error(2, 99)]
-    simulator = start(faults={"shutdown_after": 1, "times": 1})
+    simulator = shared({"shutdown_after": 1, "times": 1})
     assert [story(simulator.connect(), sent)[0] for _ in range(2)] == [error(10, 1), error(2, 99)]
 
 
@@ -326,20 +298,21 @@ def test_strikes_only_so_often(start):
         ({"cut_after": 5, "cut": CLEAN}, [b"", b"", error(2, 99), b"", error(2, 99)]),
         ({"shutdown_after": 5}, [b"", error(10, 1), error(2, 99), error(10, 1), error(2, 99)]),
         ({"bad_every": 5}, [error(8, 1), error(8, 1), error(2, 99), error(8, 1), error(2, 99)]),
+        ({"shutdown_after": 5, "cut_after": 6, "times": 2}, [error(10, 1), error(10, 1)] + [error(2, 99)] * 3),
     ],
 )
-def test_counts_over_the_whole_run(start, faults, answers):
+def test_counts_over_the_whole_run(shared, faults, answers):
     """Each fifth over the run: of 5, 5, 2, 3 and 1 notifications."""
-    simulator = start(faults={"count_over": "run", **faults})
+    simulator = shared({"count_over": "run", **faults})
     counts = [5, 5, 2, 3, 1]
     answers[0] = answers[1]
     assert [story(simulator.connect(), enhanced(1) * count + SENTINEL)[0] for count in counts] == answers
 
 
-def test_identifier_zero(start):
-    simulator = start(faults={"identifier_zero": True, "bad_tokens": [BAD.hex()]})
+def test_identifier_zero(shared):
+    simulator = shared({"identifier_zero": True, "bad_tokens": [BAD.hex()]})
     assert story(simulator.connect(), enhanced(5, BAD)) == (error(8, 0), CLEAN)
-    some = start(faults={"identifier_zero": 0.5, "bad_every": 1})
+    some = shared({"identifier_zero": 0.5, "bad_every": 1})
     names = {story(some.connect(), enhanced(5))[0] for _ in range(20)}
     assert names == {error(8, 0), error(8, 5)}
 
@@ -351,47 +324,38 @@ EMPTY = framed(item(1, b""), item(2, PAYLOAD), item(3, struct.pack("!I", 99)))
 @pytest.mark.parametrize("sentinel", [SENTINEL, EMPTY, NAMELESS])
 @pytest.mark.parametrize("identifier", ["own", "zero"])
 @pytest.mark.parametrize("status", [None, 2, 5, 8, 128])
-def test_sentinel(start, status, identifier, sentinel):
+def test_sentinel(shared, status, identifier, sentinel):
     """A token of no bytes is answered by order, and what is not one as ever."""
     faults = {"sentinel": identifier, "bad_tokens": [BAD.hex()], "close_delay_ms": 0}
     if status is not None:
         faults["sentinel_status"] = status
-    simulator = start(faults=faults)
+    simulator = shared(faults)
     answer = error(status or 2, 99 if identifier == "own" else 0)
     assert story(simulator.connect(), enhanced(1) + sentinel + enhanced(2)) == (answer, CLEAN)
     assert story(simulator.connect(), enhanced(1) + enhanced(3, BAD)) == (error(8, 3), CLEAN)
     assert story(simulator.connect(), enhanced(4, payload=b"")) == (error(4, 4), CLEAN)
 
 
-def test_sentinel_not_answered(start):
-    simulator = start(faults={"sentinel": "none"})
+def test_sentinel_not_answered(shared):
+    simulator = shared({"sentinel": "none"})
     empty = framed(item(1, b""), item(2, PAYLOAD), item(3, bytes(4)))
     finish(simulator.connect(), SENTINEL + enhanced(1) + empty + enhanced(2))
-    totals = simulator.stop()
+    totals = simulator.totals()
     assert (totals["accepted"], totals["ignored"], totals["rejected"]) == (2, 2, {})
 
 
-def test_slow_reading(start):
-    simulator = start(faults={"read_bytes_per_second": 20000})
-    frame = enhanced(1)
-    count = 20000 // len(frame)
-    with simulator.connect() as sock:
-        began = time.monotonic()
-        sock.sendall(frame * count + SENTINEL)
-        assert sock.recv(6) == error(2, 99)
-        # The last twentieth need not have had its time.
-        assert time.monotonic() - began >= 0.9
-
-
-def test_stalling_for_a_while(start):
-    frame = enhanced(1)
-    simulator = start(faults={"stall_after_bytes": len(frame) + 5, "stall_ms": 400})
-    with simulator.connect() as sock:
-        began = time.monotonic()
-        sock.sendall(frame * 2 + SENTINEL)
-        assert sock.recv(6) == error(2, 99)
-        assert time.monotonic() - began >= 0.4
-    assert simulator.stop()["accepted"] == 2
+@pytest.mark.parametrize("faults, count, seconds", [
+    # The last twentieth need not have had its time.
+    ({"read_bytes_per_second": 20000}, 20000 // len(enhanced(1)), 0.9),
+    ({"stall_after_bytes": len(enhanced(1)) + 5, "stall_ms": 400}, 2, 0.4),
+    ({"cut_after": 3, "cut": "stall", "stall_ms": 100}, 10, 0.3),
+])
+def test_reads_slowly_or_stalls_for_a_while(shared, faults, count, seconds):
+    simulator = shared(faults)
+    began = time.monotonic()
+    assert story(simulator.connect(), enhanced(1) * count + SENTINEL) == (error(2, 99), CLEAN)
+    assert time.monotonic() - began >= seconds
+    assert simulator.totals()["accepted"] == count
 
 
 @pytest.mark.parametrize("faults", [
@@ -400,9 +364,9 @@ def test_stalling_for_a_while(start):
     {"cut_after": 3, "cut": "stall", "stall_ms": 10, "times": 5},
 ])
 @pytest.mark.parametrize("leave", ["close", "close_notify", "fin"])
-def test_what_a_client_left_behind_is_read_as_slowly(start, faults, leave):
+def test_what_a_client_left_behind_is_read_as_slowly(shared, faults, leave):
     """Who writes and goes does not make the gateway any faster, nor lose what was under way."""
-    simulator = start(faults=faults, control=True)
+    simulator = shared(faults)
     sock = simulator.connect()
     if leave == "close_notify":
         finish(sock, enhanced(1) * 100)
@@ -413,7 +377,7 @@ def test_what_a_client_left_behind_is_read_as_slowly(start, faults, leave):
             assert read_to_end(sock)[::2] == ([], CLEAN)
         sock.close()
     simulator.wait("/connections", lambda answer: answer["connections"] == [])
-    assert simulator.stop()["accepted"] == 100
+    assert simulator.totals()["accepted"] == 100
 
 
 def test_stalling_for_good_holds_up_nobody_else(start):
@@ -431,16 +395,16 @@ def test_stalling_for_good_holds_up_nobody_else(start):
 
 @pytest.mark.parametrize("end", [CLEAN, FIN, RESET])
 @pytest.mark.parametrize("extra", [0, 7])
-def test_ends_after_bytes(start, end, extra):
+def test_ends_after_bytes(shared, end, extra):
     frame = enhanced(1)
-    simulator = start(faults={"cut_after_bytes": 3 * len(frame) + extra, "cut": end})
+    simulator = shared({"cut_after_bytes": 3 * len(frame) + extra, "cut": end})
     assert story(simulator.connect(), frame * 10) == (b"", end)
-    assert simulator.stop()["accepted"] == 3
+    assert simulator.totals()["accepted"] == 3
 
 
 def test_where_it_ends_is_drawn_from_the_seed(start):
-    def drawn(seed):
-        simulator = start("--seed", seed, faults={"cut_after_bytes": [0, 5000]}, control=True)
+    def drawn(seed, **others):
+        simulator = start("--seed", seed, faults={"cut_after_bytes": [0, 5000], **others}, control=True)
         counts = []
         for number in range(1, 6):
             before = simulator.control("GET", "/counters")[1]["accepted"]
@@ -452,10 +416,11 @@ def test_where_it_ends_is_drawn_from_the_seed(start):
     assert len(set(first)) > 1
     assert drawn("11") == first
     assert drawn("12") != first
+    # One fault more does not change the others.
+    assert drawn("11", error_delay_ms=[5, 50]) == first
 
 
-def test_refuses_connections_for_a_while(start):
-    simulator = start(control=True)
+def test_refuses_connections_for_a_while(simulator):
     began = time.monotonic()
     assert simulator.control("PATCH", "/faults", {"refuse_ms": 1500})[0] == 200
     refusals = 0
@@ -472,8 +437,8 @@ def test_refuses_connections_for_a_while(start):
 
 
 @pytest.mark.parametrize("method, path, body", [("DELETE", "/faults", None), ("PUT", "/faults", {"bad_every": 1}), ("PATCH", "/faults", {"refuse_ms": None})])
-def test_a_refused_port_opens_when_the_fault_ends(start, method, path, body):
-    simulator = start(faults={"refuse_ms": 3600000}, control=True)
+def test_a_refused_port_opens_when_the_fault_ends(shared, method, path, body):
+    simulator = shared({"refuse_ms": 3600000})
     for address in (simulator.gateway, simulator.feedback):
         with pytest.raises(ConnectionRefusedError):
             simulator.connect(address)
@@ -486,8 +451,7 @@ def test_a_refused_port_opens_when_the_fault_ends(start, method, path, body):
     assert story(simulator.connect(simulator.feedback)) == (b"", CLEAN)
 
 
-def test_refused_over_and_over(start):
-    simulator = start(control=True)
+def test_refused_over_and_over(simulator):
     for _ in range(10):
         simulator.control("PUT", "/faults", {"refuse_ms": 3600000})
         with pytest.raises(ConnectionRefusedError):
@@ -498,8 +462,8 @@ def test_refused_over_and_over(start):
 
 @pytest.mark.parametrize("faults", [{"stall_after_bytes": 10}, {"cut_after": 1, "cut": "stall"}])
 @pytest.mark.parametrize("method", ["DELETE", "PUT"])
-def test_a_stalled_connection_wakes_when_the_fault_ends(start, faults, method):
-    simulator = start(faults=faults, control=True)
+def test_a_stalled_connection_wakes_when_the_fault_ends(shared, faults, method):
+    simulator = shared(faults)
     with simulator.connect() as sock:
         sock.sendall(enhanced(1) * 5 + SENTINEL)
         simulator.wait("/connections", lambda answer: answer["connections"][0]["bytes"] > 0)
@@ -509,11 +473,10 @@ def test_a_stalled_connection_wakes_when_the_fault_ends(start, faults, method):
         assert silent(sock)
         simulator.control(method, "/faults", None if method == "DELETE" else {"bad_every": 1000})
         assert read_to_end(sock)[0] == [error(2, 99)]
-    assert simulator.stop()["accepted"] == 5
+    assert simulator.totals()["accepted"] == 5
 
 
-def test_a_fault_comes_over_an_idle_connection(start):
-    simulator = start(control=True)
+def test_a_fault_comes_over_an_idle_connection(simulator):
     with simulator.connect() as sock:
         sock.sendall(enhanced(1))
         simulator.wait("/counters", lambda counters: counters["accepted"] == 1)
@@ -527,8 +490,8 @@ def test_a_fault_comes_over_an_idle_connection(start):
 
 
 @pytest.mark.parametrize("faults", [{}, {"handshake_alert": 40}])
-def test_a_delayed_handshake_goes_on_when_the_fault_ends(start, faults):
-    simulator = start(faults={"handshake_delay_ms": 3600000, **faults}, control=True)
+def test_a_delayed_handshake_goes_on_when_the_fault_ends(shared, faults):
+    simulator = shared({"handshake_delay_ms": 3600000, **faults})
     with simulator.connect(plain=True) as raw:
         context = simulator.context()
         incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -549,8 +512,8 @@ def test_refuses_from_the_start(start):
     assert simulator.control("GET", "/counters")[0] == 200
 
 
-def test_handshake_delay(start):
-    simulator = start(faults={"handshake_delay_ms": 400})
+def test_handshake_delay(shared):
+    simulator = shared({"handshake_delay_ms": 400})
     began = time.monotonic()
     with simulator.connect() as sock:
         assert time.monotonic() - began >= 0.4
@@ -561,11 +524,11 @@ def test_handshake_delay(start):
     "alert, name",
     [("handshake_failure", "HANDSHAKE_FAILURE"), (45, "CERTIFICATE_EXPIRED"), ("unknown_ca", "UNKNOWN_CA")],
 )
-def test_handshake_alert(start, alert, name):
-    simulator = start(faults={"handshake_alert": alert})
+def test_handshake_alert(shared, alert, name):
+    simulator = shared({"handshake_alert": alert})
     with pytest.raises(ssl.SSLError, match=name):
         simulator.connect()
-    assert simulator.stop()["connections"] == 0
+    assert simulator.totals()["connections"] == 0
 
 
 VERSIONS = {"1.0": ssl.TLSVersion.TLSv1, "1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
@@ -584,8 +547,8 @@ VERSIONS = {"1.0": ssl.TLSVersion.TLSv1, "1.2": ssl.TLSVersion.TLSv1_2, "1.3": s
     ],
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_tls_versions(start, faults, offered, spoken):
-    simulator = start(faults=faults)
+def test_tls_versions(shared, faults, offered, spoken):
+    simulator = shared(faults)
     context = simulator.context(versions=tuple(VERSIONS[version] for version in offered))
     if spoken is None:
         with pytest.raises(ssl.SSLError):

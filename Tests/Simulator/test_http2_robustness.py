@@ -1,19 +1,18 @@
 """Clients of HTTP/2 that do everything wrong: no crash, no descriptor left, memory flat."""
 
 import contextlib
-import os
 import random
 import socket
 import struct
-import time
+import subprocess
 
 import pytest
-from http2 import Client, context, h2, jwt
-from simulator import DEADLINE, PAYLOAD, TOKEN
+from http2 import Client, context, jwt
+from simulator import DEADLINE, PAYLOAD, TOKEN, Simulator, ends_in_order
 
 SEED = 20261121
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-CONNECTS = 2000
+CONNECTS = 480
 
 
 def frame(kind, flags, stream, payload=b""):
@@ -35,45 +34,73 @@ def push(stream):
     return frame(1, 4, stream, HEADERS) + frame(0, 1, stream, PAYLOAD)
 
 
-@pytest.fixture
-def resting(start):
-    """A simulator that must be as it was once the test is through with it."""
-    simulator = start("--http2-port", 0, "--control-keeps", "1", control=True)
+def works(simulator):
+    with Client(simulator) as client:
+        assert client.push() == (200, None)
 
-    def works():
-        with Client(simulator) as client:
-            assert client.push() == (200, None)
 
+@pytest.fixture(scope="module")
+def warm(certificates):
+    """What is made once is made by now."""
+    simulator = Simulator(certificates, "--http2-port", 0, "--control-keeps", "1", control=True)
     simulator.address = ("127.0.0.1", simulator.ready["http2_port"])
     for _ in range(20):
-        works()
-    simulator.wait("/connections", lambda answer: answer["connections"] == [])
-    before = simulator.descriptors()
+        works(simulator)
     yield simulator
-    assert simulator.process.poll() is None
-    works()
-    simulator.wait("/connections", lambda answer: answer["connections"] == [])
-    deadline = time.monotonic() + DEADLINE
-    while simulator.descriptors() > before:
-        assert time.monotonic() < deadline, os.listdir(f"/proc/{simulator.pid}/fd")
     simulator.stop()
 
 
-def say(simulator, made, data, read=True):
+@pytest.fixture
+def resting(warm):
+    """A simulator that must be as it was once the test is through with it."""
+    with warm.renew().rests(works):
+        yield warm
+
+
+def leave(sock):
+    """At once, with a reset: what is on its way is nobody's work any more."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sock.close()
+
+
+def say(simulator, made, data):
     """Sends, closes its side, and reads what comes."""
     with contextlib.suppress(OSError), simulator.connect(simulator.address, context=made) as sock:
         sock.sendall(data)
         sock.shutdown(socket.SHUT_WR)
-        sock.settimeout(2)
-        while read and sock.recv(65536):
-            pass
+        # Not every end is told, and whoever leaves gives up what it sent.
+        sock.settimeout(0.3)
+        with contextlib.suppress(OSError):
+            while sock.recv(65536):
+                pass
+        leave(sock)
 
 
 def test_raw_frames_are_understood(resting):
     """Or what follows would prove nothing."""
     with resting.connect(resting.address, context=context(resting)) as sock:
         sock.sendall(PREFACE + SETTINGS + push(1) + push(3))
-        resting.wait("/counters", lambda counters: counters["accepted"] == 22)
+        resting.wait("/counters", lambda counters: counters["accepted"] == 2)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 9, 10, 24, 33, 1000])
+@pytest.mark.parametrize("faults, frames, counts", [
+    ({}, [push(number) for number in range(1, 25, 2)], {"accepted": 12}),
+    ({"goaway_after": 9, "goaway": "open"}, [push(number) for number in range(1, 25, 2)], {"accepted": 9, "discarded": 3}),
+    # The limit is known, as its SETTINGS are acknowledged.
+    ({"streams_max": 1}, [frame(4, 1, 0), frame(1, 4, 1, HEADERS), push(3), frame(0, 1, 1, PAYLOAD)], {"accepted": 1, "ignored": 1}),
+])
+def test_frames_in_pieces(resting, faults, frames, counts, size):
+    """They are understood, or dropped, in whatever pieces they come."""
+    resting.control("PUT", "/faults", faults)
+    data, pong = PREFACE + SETTINGS + b"".join(frames) + frame(6, 0, 0, b"12345678"), b""
+    with resting.connect(resting.address, context=context(resting)) as sock:
+        for at in range(0, len(data), size):
+            sock.sendall(data[at : at + size])
+        while frame(6, 1, 0, b"12345678") not in pong:
+            pong += sock.recv(65536)
+        resting.wait("/counters", lambda told: counts.items() <= told.items())
+    resting.control("DELETE", "/faults")
 
 
 def test_random_bytes(resting):
@@ -95,9 +122,9 @@ def test_random_frames(resting):
         say(resting, made, PREFACE + SETTINGS + b"".join(frames))
 
 
-def test_mutated_requests(resting):
+def test_mutated_requests(resting, count=60):
     dice, made = random.Random(SEED), context(resting)
-    for _ in range(80):
+    for _ in range(count):
         bytes_ = bytearray(PREFACE + SETTINGS + b"".join(push(2 * number + 1) for number in range(20)))
         for _ in range(3):
             bytes_[dice.randrange(len(PREFACE), len(bytes_))] = dice.randrange(256)
@@ -107,7 +134,7 @@ def test_mutated_requests(resting):
 @pytest.mark.parametrize("faults", [{"goaway_after": 3}, {"goaway_after": 3, "goaway": "open"}, {"cut_after": 3}])
 def test_mutated_requests_while_it_ends(resting, faults):
     resting.control("PUT", "/faults", faults)
-    test_mutated_requests(resting)
+    test_mutated_requests(resting, 20)
     resting.control("DELETE", "/faults")
 
 
@@ -166,11 +193,10 @@ def test_half_closed(resting):
 
 def test_clients_that_reset(resting):
     made = context(resting)
-    for _ in range(30):
+    for _ in range(15):
         sock = resting.connect(resting.address, context=made)
         sock.sendall(PREFACE + SETTINGS + b"".join(push(2 * number + 1) for number in range(90)))
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        sock.close()
+        leave(sock)
 
 
 def test_streams_given_up(resting):
@@ -188,21 +214,24 @@ def test_streams_given_up(resting):
 
 @pytest.mark.parametrize("flood", [frame(6, 0, 0, b"12345678"), SETTINGS, frame(2, 0, 1, b"\0\0\0\0\7")])
 def test_floods_of_control_frames(resting, flood):
-    say(resting, context(resting), PREFACE + SETTINGS + flood * 50_000)
+    say(resting, context(resting), PREFACE + SETTINGS + flood * 10_000)
+
+
+def never_read(simulator, timeout):
+    """A connection to this client that takes what its kernel does and no more."""
+    raw = socket.socket()
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    raw.settimeout(DEADLINE)
+    raw.connect(simulator.address)
+    sock = context(simulator).wrap_socket(raw)
+    sock.settimeout(timeout)
+    return sock
 
 
 def test_clients_that_never_read(resting):
     """Its answers do not pile up: it is not read from any more."""
     before = resting.memory()
-    socks = []
-    for _ in range(5):
-        raw = socket.socket()
-        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        raw.settimeout(DEADLINE)
-        raw.connect(resting.address)
-        sock = context(resting).wrap_socket(raw)
-        sock.settimeout(1)
-        socks.append(sock)
+    with never_read(resting, timeout=1) as sock:
         sock.sendall(PREFACE + frame(4, 0, 0, struct.pack("!HI", 4, 0)) + SETTINGS)
         # Windows the client has no say in: bad requests without a body, whose answers have none either.
         with contextlib.suppress(OSError):
@@ -210,28 +239,22 @@ def test_clients_that_never_read(resting):
                 sock.sendall(b"".join(
                     frame(1, 5, 2 * (start + n) + 1, HEADERS) + frame(3, 0, 2 * (start + n) + 1, b"\0\0\0\x08")
                     for n in range(50)))
-    with Client(resting) as client:
-        assert client.push() == (200, None)
-    assert resting.memory() - before < 32768
-    for sock in socks:
-        sock.close()
+        works(resting)
+        assert resting.memory() - before < 32768
+        leave(sock)
 
 
 def test_answers_that_are_never_read(resting):
     before = resting.memory()
-    with socket.socket() as raw:
-        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        raw.settimeout(DEADLINE)
-        raw.connect(resting.address)
-        with context(resting).wrap_socket(raw) as sock:
-            sock.settimeout(3)
-            sock.sendall(PREFACE + SETTINGS)
-            sock.recv(100)
-            sock.sendall(frame(4, 1, 0) + frame(8, 0, 0, struct.pack("!I", 1 << 30)))
-            # It is not read from any more, or ended for having more streams open than allowed.
-            with pytest.raises(OSError):
-                for number in range(1_000_000):
-                    sock.sendall(frame(1, 5, 2 * number + 1, HEADERS))
+    with never_read(resting, timeout=3) as sock:
+        sock.sendall(PREFACE + SETTINGS)
+        sock.recv(100)
+        sock.sendall(frame(4, 1, 0) + frame(8, 0, 0, struct.pack("!I", 1 << 30)))
+        # It is not read from any more, or ended for having more streams open than allowed.
+        with pytest.raises(OSError):
+            for number in range(1_000_000):
+                sock.sendall(frame(1, 5, 2 * number + 1, HEADERS))
+        leave(sock)
     # A million answers would be hundreds of MB.
     assert resting.memory() - before < 32768
 
@@ -261,13 +284,10 @@ def test_many_connects(resting):
         resting.wait("/connections", lambda answer: answer["connections"] == [])
         at.append(resting.memory())
     # In kB; a leak of two for each would be in every one of these.
-    assert min(after - before for before, after in zip(at[3:], at[4:])) < 512, at
+    assert min(after - before for before, after in zip(at[3:], at[4:])) < CONNECTS / 4, at
 
 
 def test_stops_amid_connections(start):
-    import signal
-    import subprocess
-
     dice = random.Random(SEED)
     for _ in range(5):
         simulator = start("--http2-port", 0, "--fault", "answer_delay_ms=50,500", stderr=subprocess.PIPE)
@@ -277,6 +297,4 @@ def test_stops_amid_connections(start):
                 sock = open_ones.enter_context(simulator.connect(address, context=made, plain=number % 4 == 0))
                 if number % 4:
                     sock.sendall(PREFACE + SETTINGS + push(1) + push(3)[: dice.randrange(100)])
-            simulator.process.send_signal(signal.SIGTERM)
-            _, err = simulator.process.communicate(timeout=DEADLINE)
-        assert (simulator.process.returncode, err) == (0, "")
+            ends_in_order(simulator)

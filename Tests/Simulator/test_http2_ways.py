@@ -1,12 +1,13 @@
 """Every fault of HTTP/2 by every way in: option, rules file, control interface; and off again."""
 
 import json
+import socket
 import time
 import types
 
 import pytest
 from http2 import Client, jwt
-from simulator import PAYLOAD, TOKEN
+from simulator import PAYLOAD
 
 HTTP2 = ("--http2-port", 0)
 COUNT = 5
@@ -19,7 +20,8 @@ def play(client, simulator):
         began = time.monotonic()
         streams = [client.request(flush=False) for _ in range(COUNT)]
         client.flush()
-        client.sock.settimeout(3)
+        # The end tells that nothing more comes.
+        socket.socket.shutdown(client.sock, socket.SHUT_WR)
         done = lambda: all(one in client.resets or one in client.answers and client.answers[one].whole for one in streams)
         while not (done() and client.pongs) and client.goaway is None and client.read():
             pass
@@ -31,7 +33,7 @@ def play(client, simulator):
             room=client.connection.outbound_flow_control_window, seconds=time.monotonic() - began)
 
 
-def tokens(client, simulator):
+def tokens(simulator):
     """Two tokens, one issued soon after the other, and the later on another connection: their answers."""
     with Client(simulator, certificate=False, bearer=jwt(simulator, age=10)) as other:
         first = other.push()
@@ -91,21 +93,25 @@ def connected(simulator):
     return client
 
 
-def by_option(start, tmp_path, faults):
-    return start(*HTTP2, faults=faults, control=True)
-
-
-def by_rules(start, tmp_path, faults):
+def by_rules(start, tmp_path, names):
+    """A simulator whose file of rules has each of these faults for a connection of its own."""
     path = tmp_path / "rules.json"
-    path.write_text(json.dumps(faults))
-    return start(*HTTP2, "--rules", path, control=True)
+    path.write_text(json.dumps([EVERY[name][0] | {"connections": number} for number, name in enumerate(names, 1)]))
+    return start(*HTTP2, "--rules", path)
+
+
+def test_every_fault_by_rules(start, tmp_path):
+    names = [*WAYS, *ON_BEGINNINGS]
+    simulator = by_rules(start, tmp_path, names)
+    for name in names:
+        seen = play(connected(simulator), simulator)
+        assert EVERY[name][1](seen), (name, seen)
 
 
 @pytest.mark.parametrize("name", [*WAYS, *ON_BEGINNINGS])
-@pytest.mark.parametrize("way", [by_option, by_rules])
-def test_from_the_start_and_off_again(start, tmp_path, way, name):
+def test_from_the_start_and_off_again(shared, name):
     faults, shows = EVERY[name]
-    simulator = way(start, tmp_path, faults)
+    simulator = shared(faults)
     seen = play(connected(simulator), simulator)
     assert shows(seen), seen
     simulator.control("DELETE", "/faults")
@@ -114,10 +120,10 @@ def test_from_the_start_and_off_again(start, tmp_path, way, name):
 
 
 @pytest.mark.parametrize("name", WAYS)
-def test_on_open_connections(start, name):
+def test_on_open_connections(shared, name):
     """It comes over one that was open before, and goes."""
     faults, shows = WAYS[name]
-    simulator = start(*HTTP2, control=True)
+    simulator = shared()
     with connected(simulator) as client, connected(simulator) as other, connected(simulator) as last:
         seen = play(last, simulator)
         assert as_ever(seen), seen
@@ -134,11 +140,16 @@ def test_on_open_connections(start, name):
 
 
 @pytest.mark.parametrize("name", TOKENS)
-@pytest.mark.parametrize("way", [by_option, by_rules])
-def test_tokens(start, tmp_path, way, name):
+def test_tokens(start, tmp_path, name):
+    """What a key's tokens did stays with the simulator: each way has one of its own."""
     faults, answers = TOKENS[name]
-    assert tokens(None, way(start, tmp_path, faults)) == answers
-    assert tokens(None, start(*HTTP2)) == ((200, None), SOON, (200, None))
+    path = tmp_path / "rules.json"
+    path.write_text(json.dumps(faults))
     changed = start(*HTTP2, control=True)
     changed.control("PUT", "/faults", faults)
-    assert tokens(None, changed) == answers
+    for simulator in (start(*HTTP2, faults=faults), start(*HTTP2, "--rules", path), changed):
+        assert tokens(simulator) == answers
+
+
+def test_tokens_without_a_fault(start):
+    assert tokens(start(*HTTP2)) == ((200, None), SOON, (200, None))

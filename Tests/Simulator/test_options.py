@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 
@@ -19,7 +20,9 @@ PAGE = (ROOT / "Documentation/Simulator.md").read_text()
         (["--fault", "bad_every=0"], "bad_every: expected a whole number from 1 on"),
         (["--fault", "cut=softly"], "cut: expected one of close_notify, fin, reset"),
         (["--fault", "tls_min=1.3", "--fault", "tls_max=1.2"], "tls_min 1.3 is above tls_max 1.2"),
+        (["--fault", "bad_every"], "expected name=value"),
         (["--rules", "/nonexistent"], "--rules: /nonexistent: No such file or directory"),
+        (["--bad-tokens", "/nonexistent"], "--bad-tokens: /nonexistent: No such file or directory"),
         (["--ledger", "/nonexistent/x"], "--ledger: /nonexistent/x: No such file or directory"),
         (["--control-port", "2195"], "--control-port 2195 is already used for another service"),
         (["--http2-port", "2196"], "--http2-port 2196 is already used for another service"),
@@ -65,6 +68,53 @@ def test_wrong_rules(certificates, tmp_path, text, place):
     path = tmp_path / "rules.json"
     path.write_text(text)
     assert f"--rules: {path}{place}" in refusal(certificates, ["--rules", path])
+
+
+@pytest.mark.parametrize(
+    "option, text, place",
+    [
+        *[("--bad-tokens", *case) for case in (
+            ("ab\n  xy", ":2:3: "), ("abc", ":1:3: "), ("aé", ":1:2: "), ("\n<>\n", ":2:3: "), ("ab" * 101, ":1:201: "))],
+        *[("--feedback", *case) for case in (
+            ("x ff", ":1:1: "), ("4294967296 ff", ":1:1: "), ("7", ":1:2: "), (" 12 fg", ":1:6: "))],
+    ],
+)
+def test_wrong_lists(certificates, tmp_path, option, text, place):
+    path = tmp_path / "list"
+    path.write_text(text)
+    assert f"{option}: {path}{place}" in refusal(certificates, [option, path])
+
+
+@pytest.mark.parametrize("name, text", [
+    ("server.key", None), ("server.key", b"nonsense"), ("server.key", "provider-key.pem"), ("ca.pem", b"-----BEGIN CERTIFICATE-----\nAAAA")])
+def test_wrong_certificates(certificates, tmp_path, name, text):
+    """Gone, no PEM, another's, or cut: the message names the file."""
+    own = shutil.copytree(certificates, tmp_path / "own")
+    (own / name).unlink()
+    if text:
+        (own / name).write_bytes((own / text).read_bytes() if isinstance(text, str) else text)
+    assert str(own / name) in refusal(own, [])
+
+
+OPTIONS = [
+    ("bad_every=3", 3), ("bad_tokens=0102,AB", ["0102", "ab"]), ("bad_prefixes=1234", ["1234"]), ("bad_status=1,8", [1, 8]),
+    ("error_delay_ms=5,9", [5, 9]), ("close=reset", "reset"), ("tls_max=1.3", "1.3"), ("handshake_alert=unknown_ca", 48),
+    ("no_packet=true", 1.0), ("cut_after=10", 10), ("shutdown_after=2,4", [2, 4]), ("cut=stall", "stall"),
+    ("count_over=run", "run"), ("times=1", 1), ("bad_reason=Unregistered,Shutdown", ["Unregistered", "Shutdown"]),
+    ("streams_max=0", 0), ("goaway=open", "open"), ("goaway_reason=Shutdown", "Shutdown"), ("token_age_max_s=0", 0),
+    ("answers=each", "each"), ("reset_code=7", None), ("token_renewal_min_s=1200", None), ("credit_share=0.5", None),
+    ("connection_share=1", None), ("sentinel=own", None), ("cut_after_bytes=null", None),
+]
+OTHERS = [("error_delay_ms=[5,5]", 5), ("bad_reason=418 Teapot", "418 Teapot"), ("count_over=connection", None)]
+
+
+@pytest.mark.parametrize("options", [OPTIONS, OTHERS, [("bad_reason=BadDeviceToken", None)]])
+def test_options_are_told_as_json(start, options):
+    """And read in that form. What is as ever is not told."""
+    simulator = start(*(word for option, _ in options for word in ("--fault", option)), control=True)
+    told = {option.split("=")[0]: value for option, value in options if value is not None}
+    assert simulator.control("GET", "/faults")[1]["faults"] == told
+    assert simulator.control("PUT", "/faults", told)[1]["faults"] == told
 
 
 @pytest.mark.parametrize("text", ["10-20", "10..20", "10...20", "10 - 20", "10,20", "[10,20]"])

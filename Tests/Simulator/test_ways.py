@@ -45,7 +45,7 @@ def lasts(seconds):
 # Faults, what they show, and what takes the place of a short time where the end of a fault is to
 # be told from the end of its time.
 ON_CONNECTIONS = {
-    "connections": ({"connections": [1, 2], "bad_every": 2}, tells(error(8, 2), CLEAN)),
+    "connections": ({"connections": [1, 1_000_000], "bad_every": 2}, tells(error(8, 2), CLEAN)),
     "connection_share": ({"connection_share": 1, "bad_every": 2}, tells(error(8, 2), CLEAN)),
     "times": ({"times": 9, "cut_after": 1}, tells(b"", FIN)),
     "count_over": ({"count_over": "run", "bad_every": 2}, tells(error(8, 2), CLEAN)),
@@ -93,6 +93,9 @@ ON_BEGINNINGS = {
 }
 
 
+EVERY = ON_CONNECTIONS | ON_BEGINNINGS
+
+
 def begin(simulator, least=0):
     """How a connection begins, in a word; "late" where it should be and is."""
     began = time.monotonic()
@@ -106,38 +109,32 @@ def begin(simulator, least=0):
         return refusal.reason
 
 
-def by_option(start, tmp_path, faults):
-    return start(faults=faults)
-
-
-def by_rules(start, tmp_path, faults):
+def by_rules(start, tmp_path, names):
+    """A simulator whose file of rules has each of these faults for a connection of its own, from the second on."""
     path = tmp_path / "rules.json"
-    path.write_text(json.dumps(faults))
+    path.write_text(json.dumps([EVERY[name][0] | {"connections": number} for number, name in enumerate(names, 2)]))
     return start("--rules", path)
 
 
-def by_control(start, tmp_path, faults):
-    simulator = start(control=True)
-    assert simulator.control("PUT", "/faults", faults)[0] == 200
-    return simulator
+def test_every_fault_by_rules(start, tmp_path):
+    simulator = by_rules(start, tmp_path, ON_CONNECTIONS)
+    assert play(simulator.connect()).story == AS_EVER
+    for name in ON_CONNECTIONS:
+        seen = play(simulator.connect())
+        assert ON_CONNECTIONS[name][1](seen), (name, seen)
 
 
-WAYS = pytest.mark.parametrize("way", [by_option, by_rules, by_control])
-
-
-@WAYS
 @pytest.mark.parametrize("name", ON_CONNECTIONS)
-def test_every_way_in(start, tmp_path, way, name):
+def test_every_fault_by_control(shared, name):
     faults, is_shown = ON_CONNECTIONS[name]
-    simulator = way(start, tmp_path, faults)
-    seen = play(simulator.connect())
+    seen = play(shared(faults).connect())
     assert is_shown(seen), seen
 
 
 @pytest.mark.parametrize("name", ON_CONNECTIONS)
-def test_comes_over_a_connection_that_is_there(start, name):
+def test_comes_over_a_connection_that_is_there(shared, name):
     faults, is_shown = ON_CONNECTIONS[name]
-    simulator = start(control=True)
+    simulator = shared()
     with simulator.connect() as sock:
         # Past the handshake on the gateway's side too.
         simulator.wait("/counters", lambda counters: counters["connections"] == 1)
@@ -147,8 +144,8 @@ def test_comes_over_a_connection_that_is_there(start, name):
 
 
 @pytest.mark.parametrize("name", ON_CONNECTIONS)
-def test_goes_from_a_connection_that_is_there(start, name):
-    simulator = start(faults=ENDLESS.get(name, ON_CONNECTIONS[name][0]), control=True)
+def test_goes_from_a_connection_that_is_there(shared, name):
+    simulator = shared(ENDLESS.get(name, ON_CONNECTIONS[name][0]))
     with simulator.connect() as sock:
         simulator.wait("/counters", lambda counters: counters["connections"] == 1)
         simulator.control("DELETE", "/faults")
@@ -156,17 +153,21 @@ def test_goes_from_a_connection_that_is_there(start, name):
     assert seen.story == AS_EVER and seen.bytes < 100 and seen.segments < 9
 
 
-@WAYS
-@pytest.mark.parametrize("name", ON_BEGINNINGS)
-def test_every_way_in_at_the_beginning(start, tmp_path, way, name):
-    faults, word = ON_BEGINNINGS[name]
-    assert begin(way(start, tmp_path, faults), least=0.15 * (word == "late")) == word
+def test_every_beginning_by_rules(start, tmp_path):
+    """A port is refused to all or nobody."""
+    names = [name for name in ON_BEGINNINGS if name != "refuse_ms"]
+    simulator = by_rules(start, tmp_path, names)
+    assert begin(simulator) == "TLSv1.2"
+    for name in names:
+        word = ON_BEGINNINGS[name][1]
+        assert begin(simulator, least=0.15 * (word == "late")) == word, name
+    assert begin(by_rules(start, tmp_path, ["refuse_ms"])) == ON_BEGINNINGS["refuse_ms"][1]
 
 
 @pytest.mark.parametrize("name", ON_BEGINNINGS)
-def test_leaves_connections_alone_that_have_begun(start, name):
+def test_leaves_connections_alone_that_have_begun(shared, name):
     faults, word = ON_BEGINNINGS[name]
-    simulator = start(control=True)
+    simulator = shared()
     with simulator.connect() as sock:
         simulator.wait("/counters", lambda counters: counters["connections"] == 1)
         simulator.control("PUT", "/faults", faults)
@@ -177,27 +178,29 @@ def test_leaves_connections_alone_that_have_begun(start, name):
         assert sock.version() == "TLSv1.2"
 
 
-@pytest.mark.parametrize("way", [by_rules, by_control])
-def test_feedback_is_cut_by_every_way_in(start, tmp_path, way):
+@pytest.mark.parametrize("by_file", [True, False])
+def test_feedback_is_cut_by_every_way_in(start, shared, tmp_path, by_file):
     """By option it is in test_faults."""
-    simulator = way(lambda *options, **more: start(*options, **{**more, "control": True}), tmp_path,
-                    {"feedback_cut_bytes": 20})
-    simulator.control("POST", "/unregistered", {"token": TOKEN.hex(), "timestamp": 5})
-    simulator.control("POST", "/unregistered", {"token": TOKEN.hex(), "timestamp": 5})
-    told, end = story(simulator.connect(simulator.feedback))
-    assert (len(told), end) == (20, FIN)
-    simulator.control("DELETE", "/faults")
-    simulator.control("POST", "/unregistered", {"token": TOKEN.hex()})
-    told, end = story(simulator.connect(simulator.feedback))
-    assert (len(told), end) == (38, CLEAN)
+    (tmp_path / "rules").write_text('{"feedback_cut_bytes": 20}')
+    simulator = start("--rules", tmp_path / "rules", control=True) if by_file else shared({"feedback_cut_bytes": 20})
+    for answer in ((20, FIN), (38, CLEAN)):
+        simulator.control("POST", "/unregistered", {"token": TOKEN.hex(), "timestamp": 5})
+        told, end = story(simulator.connect(simulator.feedback))
+        assert (len(told), end) == answer
+        simulator.control("DELETE", "/faults")
 
 
-def test_every_fault_is_here():
-    ran = subprocess.run([tool(), "simulate", "--help"], check=True, capture_output=True, text=True)
-    told = re.findall(r"^    (\w+)=\S+\n      \S", ran.stdout, re.MULTILINE)
+def test_every_fault_by_option(start):
+    """All at once: they are in force as those are that the control interface sets."""
     http2 = pytest.importorskip("test_http2_ways", reason="Python has no h2").EVERY
-    assert sorted(told) == sorted([*ON_CONNECTIONS, *ON_BEGINNINGS, *http2, "feedback_cut_bytes"])
-    assert all(name in faults for name, (faults, _) in [*ON_CONNECTIONS.items(), *ON_BEGINNINGS.items()])
+    every = {name: faults[name] for name, (faults, _) in (EVERY | http2).items()} | {"feedback_cut_bytes": 20}
+    simulator = start("--http2-port", 0, faults=every, control=True)
+    told = simulator.control("GET", "/faults")[1]["faults"]
+    # What is as ever is not told.
+    assert set(every) - set(told) == {"connection_share"}
+    assert simulator.control("PUT", "/faults", every)[1]["faults"] == told
+    ran = subprocess.run([tool(), "simulate", "--help"], check=True, capture_output=True, text=True)
+    assert sorted(re.findall(r"^    (\w+)=\S+\n      \S", ran.stdout, re.MULTILINE)) == sorted(every)
 
 
 # Apart what would be a race: the end of a stall and that of a delay, or of a cut.

@@ -10,29 +10,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Simulator"))
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import simulator as simulators  # noqa: E402
-from terminal import DEADLINE, Terminal  # noqa: E402
-
-
-@pytest.fixture(scope="session")
-def certificates(tmp_path_factory):
-    """RSA keys take their time: one set serves all tests."""
-    directory = tmp_path_factory.mktemp("certificates")
-    simulators.Simulator(directory).stop()
-    return directory
-
-
-@pytest.fixture
-def start(certificates):
-    """Starts simulators and lets none of them outlive the test."""
-    running = []
-
-    def start(*options, faults=None, **arguments):
-        running.append(simulators.Simulator(certificates, *options, faults=faults, **arguments))
-        return running[-1]
-
-    yield start
-    for simulator in running:
-        simulator.kill()
+from running import certificates, lasting, shared, simulator, start  # noqa: E402, F401
+from terminal import DEADLINE, Terminal, same_screen  # noqa: E402
 
 
 class Tool:
@@ -56,6 +35,12 @@ class Tool:
     def terminal(self, *words, **arguments):
         self.terminals.append(Terminal([self.path, *map(str, words)], cwd=self.directory, **arguments))
         return self.terminals[-1]
+
+    def shows(self, screen, status, *words, **arguments):
+        """Runs in a terminal: how it ends, and what is on the screen then."""
+        terminal = self.terminal(*words, **arguments)
+        assert terminal.end() == status
+        same_screen(screen, terminal.screen())
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from conftest import binary, http2, provider
 from setups import DAY, PRODUCTION, SANDBOX, Authority, Services, joined, openssl, pump, shifted_clock
 from simulator import ROOT
 from terminal import same_screen
+from test_http2 import token_words
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +41,8 @@ def services():
 
 
 @pytest.fixture
-def setup(made, services, start, tmp_path):
-    return types.SimpleNamespace(made=made, services=services, start=start, directory=tmp_path, env={})
+def setup(made, services, start, shared, tmp_path):
+    return types.SimpleNamespace(made=made, services=services, start=start, shared=shared, directory=tmp_path, env={})
 
 
 def files(*words):
@@ -86,34 +87,9 @@ def broken(cause, status, about=None):
 # Certificates and keys.
 
 
-@broken("certificate-expired", 1, "renew it")
-def expired(setup):
-    return pair(setup, setup.made.root.provider("expired", since=-400 * DAY, until=-30 * DAY))
-
-
-@broken("certificate-not-yet-valid", 1, "valid from")
-def not_yet_valid(setup):
-    return pair(setup, setup.made.root.provider("tomorrow", since=DAY))
-
-
-@broken("certificate-expires-soon", 1, "expires in 4 days")
-def expires_soon(setup):
-    return pair(setup, setup.made.root.provider("soon", since=-300 * DAY, until=5 * DAY - 60))
-
-
-@broken("key-mismatch", 1, "requested")
-def wrong_key(setup):
-    return files("--certificate", setup.made.certificate, "--key", setup.made.server[1])
-
-
 @broken("passphrase-wrong", 1, "line break")
 def wrong_passphrase(setup):
     setup.env["APNS_PASSPHRASE"] = "sacred"
-    return files("--p12", p12(setup))
-
-
-@broken("passphrase-missing", 1, "--passphrase-file")
-def no_passphrase(setup):
     return files("--p12", p12(setup))
 
 
@@ -129,31 +105,6 @@ def rc2_without_its_provider(setup):
     return files("--p12", p12(setup, "-legacy"))
 
 
-@broken("environment-mismatch", 1, "sandbox")
-def another_environment(setup):
-    return [*pair(setup, setup.made.root.provider("production", marks=[PRODUCTION])), "--sandbox"]
-
-
-@broken("environment-mismatch", 1, "production")
-def sandbox_at_production(setup):
-    return [*pair(setup, setup.made.root.provider("sandbox", marks=[SANDBOX])), "--host", "api.push.apple.com"]
-
-
-@broken("topic-not-covered", 1, "com.example.app, not for")
-def another_app(setup):
-    return files("--certificate", setup.made.both, "--topic", "com.example.other")
-
-
-@broken("certificate-without-topic", 1, "names no app")
-def no_push_certificate(setup):
-    return pair(setup, setup.made.root.issue("developer", "/CN=Somebody"))
-
-
-@broken("certificate-not-for-clients", 1, "extended key usage")
-def a_servers_certificate(setup):
-    return pair(setup, setup.made.server) + ["--topic", "com.example.app"]
-
-
 @broken("key-missing", 1, "DER")
 def der_without_a_key(setup):
     file = setup.directory / "aps.cer"
@@ -161,20 +112,10 @@ def der_without_a_key(setup):
     return files("--certificate", file)
 
 
-@broken("key-missing", 1, "--key")
-def certificate_alone(setup):
-    return files("--certificate", setup.made.certificate)
-
-
 @broken("certificate-request", 1, "issued for it")
 def request(setup):
     openssl("req", "-new", "-key", setup.made.key, "-subj", "/CN=x", "-out", setup.directory / "request.pem")
     return files("--certificate", setup.directory / "request.pem", "--key", setup.made.key)
-
-
-@broken("certificate-missing", 1, "PRIVATE KEY")
-def key_in_place_of_the_certificate(setup):
-    return files("--certificate", setup.made.key)
 
 
 @broken("credentials-unusable", 1, "again")
@@ -190,11 +131,6 @@ def weak(setup):
     openssl("req", "-x509", "-newkey", "rsa:512", "-nodes", "-subj", "/UID=x/CN=x", "-keyout", setup.directory / "key",
             "-out", setup.directory / "certificate")
     return files("--certificate", joined(setup.directory / "weak.pem", setup.directory / "certificate", setup.directory / "key"))
-
-
-@broken("file-missing", 1, "check the path")
-def no_key_file(setup):
-    return files("--certificate", setup.made.certificate, "--key", setup.directory / "nowhere.key")
 
 
 @broken("key-file-open", 1, "chmod 600")
@@ -238,21 +174,6 @@ def token_key_rsa(setup):
     return token_key(setup, setup.directory / "key.p8")
 
 
-@broken("key-id-invalid", 1, "10 letters and digits")
-def key_identifier_too_short(setup):
-    return files("--p8", setup.made.p8, "--key-id", "ABCDE", "--team-id", "5FGHI67890")
-
-
-@broken("team-id-invalid", 1, "Membership")
-def team_in_place_of_its_identifier(setup):
-    return files("--p8", setup.made.p8, "--team-id", "Example Inc")
-
-
-@broken("key-id-differs", 1, "ABCDE12345")
-def another_keys_identifier(setup):
-    return files("--p8", setup.made.p8, "--key-id", "ZZZZZ12345", "--team-id", "5FGHI67890")
-
-
 # The way.
 
 
@@ -265,72 +186,12 @@ def unknown_name_cause():
     pytest.skip("the name server answers for names that cannot be")
 
 
-@broken(unknown_name_cause, 3, "getent hosts gateway.invalid")
-def unknown_name(setup):
-    return ["--host", "gateway.invalid", "--certificate", setup.made.both]
-
-
-@broken("connection-refused", 3, "nobody listens")
-def port_closed(setup):
-    return at(setup.services.closed(), setup.made)
-
-
-@broken("connection-timeout", 3, "firewall")
-def blackhole(setup):
-    return at(setup.services.blackhole(), setup.made, "--connect-timeout", 0.5)
-
-
-@broken("handshake-timeout", 3, "does not answer")
-def silence(setup):
-    return at(setup.services.silent(), setup.made, "--connect-timeout", 0.5)
-
-
-@broken("handshake-closed", 3, "closes")
-def closes_at_once(setup):
-    return at(setup.services.closes(), setup.made)
-
-
-@broken("not-tls", 3, "HTTP/1.1 400")
-def plain_service(setup):
-    return at(setup.services.plain(), setup.made)
-
-
-@broken("proxy-refused", 3, "CONNECT")
-def proxy_refuses(setup):
-    return at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.proxy('403 Forbidden')}")
-
-
-@broken("proxy-authentication", 3, "APNS_PROXY_PASSWORD")
-def proxy_asks(setup):
-    return at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.proxy('407 Proxy Authentication Required')}")
-
-
-@broken("proxy-without-way", 3, "cannot reach")
-def proxy_without_way(setup):
-    return at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.proxy('502 Bad Gateway')}")
-
-
-@broken("proxy-not-http", 3, "an HTTP proxy")
-def proxy_that_is_none(setup):
-    return at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.greets()}")
-
-
-@broken("proxy-unreachable", 3, "leave it out")
-def proxy_is_down(setup):
-    return at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.closed()}")
-
-
 # TLS.
 
 
 @broken("service-chain-incomplete", 3, "CN=Example Intermediate")
 def missing_chain(setup):
     return at(setup.services.tls(*setup.made.below.server("alone")), setup.made)
-
-
-@broken("service-chain-incomplete", 3, "CN=Example Intermediate")
-def missing_chain_behind_a_proxy(setup):
-    return [*missing_chain(setup), "--proxy", f"127.0.0.1:{setup.services.proxy()}"]
 
 
 @broken("service-root-unknown", 3, "CN=Nobody")
@@ -342,29 +203,9 @@ def unknown_root(setup):
 
 @broken("service-root-unknown", 3, "--ca")
 def unknown_root_that_is_not_sent(setup):
-    words = http2(setup.start("--http2-port", 0))
+    words = http2(setup.shared())
     words[words.index("--ca") + 1] = setup.made.ca
     return words
-
-
-@broken("service-not-pinned", 3, "--pin")
-def pinned_another_key(setup):
-    return [*http2(setup.start("--http2-port", 0)), "--pin", f"sha256//{'A' * 43}="]
-
-
-@broken("revocation-list-missing", 3, "--crl")
-def no_revocation_list_of_the_issuer(setup):
-    return [*http2(setup.start("--http2-port", 0)), "--crl", setup.directory]
-
-
-@broken("pin-malformed", 1, "sha256//")
-def pin_without_its_kind(setup):
-    return files("--certificate", setup.made.both, "--pin", "A" * 43 + "=")
-
-
-@broken("no-revocation-list", 1, "-inform DER")
-def revocation_list_that_is_none(setup):
-    return files("--certificate", setup.made.both, "--crl", setup.made.both)
 
 
 @broken("service-self-signed", 3, "self-signed")
@@ -375,60 +216,21 @@ def self_signed(setup):
     return at(setup.services.tls(certificate, key), setup.made)
 
 
-@broken("service-name-mismatch", 3, "gateway.example.com, 192.0.2.1")
-def wrong_host_name(setup):
-    return at(setup.services.tls(*setup.made.root.server("other", names="DNS:gateway.example.com,IP:192.0.2.1")), setup.made)
-
-
-@broken("service-expired", 3, "its operator")
-def service_expired(setup):
-    return at(setup.services.tls(*setup.made.root.server("old", since=-90 * DAY, until=-DAY)), setup.made)
-
-
-@broken("tls-too-old", 3, "TLS 1.0")
-def tls_1_0_only(setup):
-    return binary(setup.start("--tls-min", "1.0", "--tls-max", "1.0"))
-
-
-@broken("no-http2", 3, "--protocol binary")
-def no_alpn(setup):
-    return at(setup.services.tls(*setup.made.server, alpn=()), setup.made)
-
-
 @broken("no-http2", 3, "--protocol binary")
 def http2_at_a_binary_gateway(setup):
-    simulator = setup.start()
+    simulator = setup.shared()
     return ["--host", "127.0.0.1", "--port", simulator.gateway[1], *provider(simulator)]
-
-
-@broken("certificate-wanted", 3, "--certificate")
-def no_certificate(setup):
-    simulator = setup.start()
-    return ["--protocol", "binary", "--host", "127.0.0.1", "--port", simulator.gateway[1], "--ca", simulator.ready["ca"]]
-
-
-@broken("certificate-wanted", 3, "is not shown in a handshake")
-def a_token_key_where_a_certificate_is_wanted(setup):
-    simulator = setup.start()
-    return ["--host", "127.0.0.1", "--port", simulator.gateway[1], "--ca", simulator.ready["ca"], "--p8", setup.made.p8, "--team-id", "TEAM123456"]
-
-
-@broken("credentials-missing", 1, "HTTP/2 only")
-def nobody_pushes(setup):
-    """Connecting is all a service asks no credentials for."""
-    simulator = setup.start("--http2-port", 0)
-    return ["--host", "127.0.0.1", "--port", simulator.ready["http2_port"], "--ca", simulator.ready["ca"]]
 
 
 @broken("credentials-missing", 1, "MissingProviderToken")
 def nobody_pushes_and_an_address_is_pasted(setup):
-    simulator = setup.start("--http2-port", 0)
+    simulator = setup.shared()
     return ["--host", f"https://127.0.0.1:{simulator.ready['http2_port']}/", "--ca", simulator.ready["ca"]]
 
 
 @broken("alert-unknown-ca", 3, "chain into the --certificate file")
 def certificate_of_another_authority(setup):
-    words = binary(setup.start())
+    words = binary(setup.shared())
     words[words.index("--certificate") + 1] = setup.made.both
     return words
 
@@ -436,33 +238,6 @@ def certificate_of_another_authority(setup):
 @broken("alert-unknown-ca", 3, "chain into the --certificate file")
 def refused_behind_a_handshake_of_tls_1_3(setup):
     return at(setup.services.tls(*setup.made.server, authority=setup.made.stranger.certificate), setup.made)
-
-
-@broken("alert-unknown-ca", 3, "chain into the --certificate file")
-def refused_behind_it_by_a_binary_gateway(setup):
-    return [*refused_behind_a_handshake_of_tls_1_3(setup), "--protocol", "binary"]
-
-
-@broken("alert-unknown-ca", 3, "chain into the --certificate file")
-def refused_with_tls_1_3_alone(setup):
-    return at(setup.services.tls(*setup.made.server, authority=setup.made.stranger.certificate,
-                                 lowest=ssl.TLSVersion.TLSv1_3), setup.made)
-
-
-@broken("alert-unknown-ca", 3, "chain into the --certificate file")
-def refused_with_tls_1_3_alone_by_a_binary_gateway(setup):
-    return at(setup.services.tls(*setup.made.server, authority=setup.made.stranger.certificate,
-                                 lowest=ssl.TLSVersion.TLSv1_3), setup.made, "--protocol", "binary")
-
-
-@broken("alert-certificate-revoked", 3, "a new certificate")
-def revoked(setup):
-    return http2(setup.start("--http2-port", 0, faults={"handshake_alert": "certificate_revoked"}))
-
-
-@broken("alert-access-denied", 3, "does not let it in")
-def turned_away(setup):
-    return binary(setup.start(faults={"handshake_alert": "access_denied"}))
 
 
 @broken("trust-store-empty", 3, "ca-certificates")
@@ -482,59 +257,126 @@ def tls_that_is_broken(setup):
 
 
 def pushed(setup, reason):
-    return [*http2(setup.start("--http2-port", 0, faults={"bad_every": 1, "bad_reason": reason})), "--token", "5f79cfda" * 8]
-
-
-@broken("push-bad-device-token", 1, "--sandbox")
-def another_environments_token(setup):
-    return pushed(setup, "BadDeviceToken")
-
-
-@broken("push-expired-provider-token", 1, "clock")
-def token_of_another_time(setup):
-    return pushed(setup, "ExpiredProviderToken")
-
-
-@broken("push-bad-certificate-environment", 1, "Apple's other service")
-def certificate_at_another_service(setup):
-    return pushed(setup, "BadCertificateEnvironment")
-
-
-@broken("push-unregistered", 1, "no longer on the device")
-def gone(setup):
-    return pushed(setup, "Unregistered")
-
-
-@broken("push-invalid-token", 1, "--sandbox")
-def another_environments_token_at_a_binary_gateway(setup):
-    return [*binary(setup.start(faults={"bad_every": 1})), "--token", "5f79cfda" * 8]
+    return [*http2(setup.shared({"bad_every": 1, "bad_reason": reason})), "--token", "5f79cfda" * 8]
 
 
 @broken("push-invalid-provider-token", 1, "--key-id")
 def another_keys_token(setup):
-    simulator = setup.start("--http2-port", 0)
-    return ["--host", "127.0.0.1", "--port", simulator.ready["http2_port"], "--ca", simulator.ready["ca"], "--p8", setup.made.p8,
-            "--team-id", simulator.ready["token_team_id"], "--topic", "com.example.app", "--token", "5f79cfda" * 8]
+    simulator = setup.shared()
+    return unnamed(simulator, "http2_port", "--p8", setup.made.p8, "--team-id", simulator.ready["token_team_id"],
+                   "--topic", "com.example.app", "--token", "5f79cfda" * 8)
 
 
 # The clock.
 
 
-@broken("clock-wrong", 1, "2 hours ahead")
-def clock_by_a_server(setup):
-    return files("--certificate", setup.made.both, "--time-server", f"127.0.0.1:{setup.services.time(-7300)}")
-
-
 @broken("clock-wrong", 3, "all certificates have expired")
 def clock_years_ahead(setup):
     setup.env |= {"LD_PRELOAD": str(shifted_clock(setup.directory)), "CLOCK_AHEAD": str(20 * 365 * DAY)}
-    return http2(setup.start("--http2-port", 0))
+    return http2(setup.shared())
 
 
 @broken("clock-wrong", 1, "was made at")
 def clock_years_behind(setup):
     setup.env |= {"LD_PRELOAD": str(shifted_clock(setup.directory)), "CLOCK_AHEAD": str(-20 * 365 * DAY)}
     return files("--certificate", setup.made.both)
+
+
+def unnamed(simulator, port, *words):
+    """Without a certificate."""
+    return ["--host", "127.0.0.1", "--port", simulator.ready[port], "--ca", simulator.ready["ca"], *words]
+
+
+# In one expression: the cause that is to be named, the exit status, a word of the text, and the setup.
+PLAIN = {
+    "expired": ("certificate-expired", 1, "renew it", lambda setup:
+        pair(setup, setup.made.root.provider("expired", since=-400 * DAY, until=-30 * DAY))),
+    "not-yet-valid": ("certificate-not-yet-valid", 1, "valid from", lambda setup:
+        pair(setup, setup.made.root.provider("tomorrow", since=DAY))),
+    "expires-soon": ("certificate-expires-soon", 1, "expires in 4 days", lambda setup:
+        pair(setup, setup.made.root.provider("soon", since=-300 * DAY, until=5 * DAY - 60))),
+    "wrong-key": ("key-mismatch", 1, "requested", lambda setup:
+        files("--certificate", setup.made.certificate, "--key", setup.made.server[1])),
+    "no-passphrase": ("passphrase-missing", 1, "--passphrase-file", lambda setup: files("--p12", p12(setup))),
+    "another-environment": ("environment-mismatch", 1, "sandbox", lambda setup:
+        [*pair(setup, setup.made.root.provider("production", marks=[PRODUCTION])), "--sandbox"]),
+    "sandbox-at-production": ("environment-mismatch", 1, "production", lambda setup:
+        [*pair(setup, setup.made.root.provider("sandbox", marks=[SANDBOX])), "--host", "api.push.apple.com"]),
+    "another-app": ("topic-not-covered", 1, "com.example.app, not for", lambda setup:
+        files("--certificate", setup.made.both, "--topic", "com.example.other")),
+    "no-push-certificate": ("certificate-without-topic", 1, "names no app", lambda setup:
+        pair(setup, setup.made.root.issue("developer", "/CN=Somebody"))),
+    "a-servers-certificate": ("certificate-not-for-clients", 1, "extended key usage", lambda setup:
+        pair(setup, setup.made.server) + ["--topic", "com.example.app"]),
+    "certificate-alone": ("key-missing", 1, "--key", lambda setup: files("--certificate", setup.made.certificate)),
+    "key-in-place-of-the-certificate": ("certificate-missing", 1, "PRIVATE KEY", lambda setup: files("--certificate", setup.made.key)),
+    "no-key-file": ("file-missing", 1, "check the path", lambda setup:
+        files("--certificate", setup.made.certificate, "--key", setup.directory / "nowhere.key")),
+    "key-identifier-too-short": ("key-id-invalid", 1, "10 letters and digits", lambda setup:
+        files("--p8", setup.made.p8, "--key-id", "ABCDE", "--team-id", "5FGHI67890")),
+    "team-in-place-of-its-identifier": ("team-id-invalid", 1, "Membership", lambda setup:
+        files("--p8", setup.made.p8, "--team-id", "Example Inc")),
+    "another-keys-identifier": ("key-id-differs", 1, "ABCDE12345", lambda setup:
+        files("--p8", setup.made.p8, "--key-id", "ZZZZZ12345", "--team-id", "5FGHI67890")),
+    "unknown-name": (unknown_name_cause, 3, "getent hosts gateway.invalid", lambda setup:
+        ["--host", "gateway.invalid", "--certificate", setup.made.both]),
+    "port-closed": ("connection-refused", 3, "nobody listens", lambda setup: at(setup.services.closed(), setup.made)),
+    "blackhole": ("connection-timeout", 3, "firewall", lambda setup: at(setup.services.blackhole(), setup.made, "--connect-timeout", 0.5)),
+    "silence": ("handshake-timeout", 3, "does not answer", lambda setup: at(setup.services.silent(), setup.made, "--connect-timeout", 0.5)),
+    "closes-at-once": ("handshake-closed", 3, "closes", lambda setup: at(setup.services.closes(), setup.made)),
+    "plain-service": ("not-tls", 3, "HTTP/1.1 400", lambda setup: at(setup.services.plain(), setup.made)),
+    "proxy-refuses": ("proxy-refused", 3, "CONNECT", lambda setup:
+        at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.proxy('403 Forbidden')}")),
+    "proxy-asks": ("proxy-authentication", 3, "APNS_PROXY_PASSWORD", lambda setup:
+        at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.proxy('407 Proxy Authentication Required')}")),
+    "proxy-without-way": ("proxy-without-way", 3, "cannot reach", lambda setup:
+        at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.proxy('502 Bad Gateway')}")),
+    "proxy-that-is-none": ("proxy-not-http", 3, "an HTTP proxy", lambda setup:
+        at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.greets()}")),
+    "proxy-is-down": ("proxy-unreachable", 3, "leave it out", lambda setup:
+        at(2195, setup.made, "--proxy", f"127.0.0.1:{setup.services.closed()}")),
+    "missing-chain-behind-a-proxy": ("service-chain-incomplete", 3, "CN=Example Intermediate", lambda setup:
+        [*missing_chain(setup), "--proxy", f"127.0.0.1:{setup.services.proxy()}"]),
+    "pinned-another-key": ("service-not-pinned", 3, "--pin", lambda setup: [*http2(setup.shared()), "--pin", f"sha256//{'A' * 43}="]),
+    "no-revocation-list-of-the-issuer": ("revocation-list-missing", 3, "--crl", lambda setup:
+        [*http2(setup.shared()), "--crl", setup.directory]),
+    "pin-without-its-kind": ("pin-malformed", 1, "sha256//", lambda setup:
+        files("--certificate", setup.made.both, "--pin", "A" * 43 + "=")),
+    "revocation-list-that-is-none": ("no-revocation-list", 1, "-inform DER", lambda setup:
+        files("--certificate", setup.made.both, "--crl", setup.made.both)),
+    "wrong-host-name": ("service-name-mismatch", 3, "gateway.example.com, 192.0.2.1", lambda setup:
+        at(setup.services.tls(*setup.made.root.server("other", names="DNS:gateway.example.com,IP:192.0.2.1")), setup.made)),
+    "service-expired": ("service-expired", 3, "its operator", lambda setup:
+        at(setup.services.tls(*setup.made.root.server("old", since=-90 * DAY, until=-DAY)), setup.made)),
+    "tls-1-0-only": ("tls-too-old", 3, "TLS 1.0", lambda setup: binary(setup.start("--tls-min", "1.0", "--tls-max", "1.0"))),
+    "no-alpn": ("no-http2", 3, "--protocol binary", lambda setup: at(setup.services.tls(*setup.made.server, alpn=()), setup.made)),
+    "refused-behind-it-by-a-binary-gateway": ("alert-unknown-ca", 3, "chain into the --certificate file", lambda setup:
+        [*refused_behind_a_handshake_of_tls_1_3(setup), "--protocol", "binary"]),
+    "refused-with-tls-1-3-alone": ("alert-unknown-ca", 3, "chain into the --certificate file", lambda setup:
+        at(setup.services.tls(*setup.made.server, authority=setup.made.stranger.certificate, lowest=ssl.TLSVersion.TLSv1_3), setup.made)),
+    "refused-with-tls-1-3-alone-by-a-binary-gateway": ("alert-unknown-ca", 3, "chain into the --certificate file", lambda setup:
+        at(setup.services.tls(*setup.made.server, authority=setup.made.stranger.certificate, lowest=ssl.TLSVersion.TLSv1_3), setup.made, "--protocol", "binary")),
+    "no-certificate": ("certificate-wanted", 3, "--certificate", lambda setup:
+        unnamed(setup.shared(), "gateway_port", "--protocol", "binary")),
+    "a-token-key-where-a-certificate-is-wanted": ("certificate-wanted", 3, "is not shown in a handshake", lambda setup:
+        unnamed(setup.shared(), "gateway_port", "--p8", setup.made.p8, "--team-id", "TEAM123456")),
+    # Connecting is all a service asks no credentials for.
+    "nobody-pushes": ("credentials-missing", 1, "HTTP/2 only", lambda setup: unnamed(setup.shared(), "http2_port")),
+    "revoked": ("alert-certificate-revoked", 3, "a new certificate", lambda setup:
+        http2(setup.shared({"handshake_alert": "certificate_revoked"}))),
+    "turned-away": ("alert-access-denied", 3, "does not let it in", lambda setup:
+        binary(setup.shared({"handshake_alert": "access_denied"}))),
+    "another-environments-token": ("push-bad-device-token", 1, "--sandbox", lambda setup: pushed(setup, "BadDeviceToken")),
+    "token-of-another-time": ("push-expired-provider-token", 1, "clock", lambda setup: pushed(setup, "ExpiredProviderToken")),
+    "certificate-at-another-service": ("push-bad-certificate-environment", 1, "Apple's other service", lambda setup:
+        pushed(setup, "BadCertificateEnvironment")),
+    "gone": ("push-unregistered", 1, "no longer on the device", lambda setup: pushed(setup, "Unregistered")),
+    "another-environments-token-at-a-binary-gateway": ("push-invalid-token", 1, "--sandbox", lambda setup:
+        [*binary(setup.shared({"bad_every": 1})), "--token", "5f79cfda" * 8]),
+    "clock-by-a-server": ("clock-wrong", 1, "2 hours ahead", lambda setup:
+        files("--certificate", setup.made.both, "--time-server", f"127.0.0.1:{setup.services.time(-7300)}")),
+}
+SETUPS |= {name: (make, cause, status, about) for name, (cause, status, about, make) in PLAIN.items()}
 
 
 @pytest.mark.parametrize("name", SETUPS)
@@ -573,7 +415,7 @@ def test_screen(tool, setup):
 
 
 def test_the_passphrase_is_asked_for_once(tool, setup):
-    simulator = setup.start("--http2-port", 0)
+    simulator = setup.shared()
     openssl("pkcs12", "-export", "-in", simulator.ready["provider"], "-out", setup.directory / "provider.p12", "-passout", "pass:secret")
     (setup.directory / "provider.p12").chmod(0o600)
     words = http2(simulator)
@@ -584,35 +426,28 @@ def test_the_passphrase_is_asked_for_once(tool, setup):
 
 
 def test_usage(tool):
-    terminal = tool.terminal("doctor", "--offline")
-    assert terminal.end() == 2
-    same_screen("doctor-usage", terminal.screen())
+    tool.shows("doctor-usage", 2, "doctor", "--offline")
     ran = tool("doctor", "--protocol", "binary", "--p8", "AuthKey_ABCDE12345.p8", "--team-id", "5FGHI67890")
     assert ran.returncode == 2 and "--p8 is for HTTP/2" in ran.stderr
 
 
 HEALTHY = {
-    "http2": lambda setup: http2(setup.start("--http2-port", 0)),
+    "http2": lambda setup: http2(setup.shared()),
     "http2-tls-1.3": lambda setup: http2(setup.start("--http2-port", 0, "--tls-max", "1.3")),
-    "binary": lambda setup: binary(setup.start()),
+    "binary": lambda setup: binary(setup.shared()),
     "binary-tls-1.3": lambda setup: binary(setup.start("--tls-max", "1.3")),
     "another-server": lambda setup: at(setup.services.tls(*setup.made.server, authority=setup.made.ca), setup.made),
     "http2-tls-1.3-alone": lambda setup: http2(setup.start("--http2-port", 0, "--tls-min", "1.3", "--tls-max", "1.3")),
     "binary-tls-1.3-alone": lambda setup: binary(setup.start("--tls-min", "1.3", "--tls-max", "1.3")),
-    "push": lambda setup: [*http2(setup.start("--http2-port", 0)), "--token", "5f79cfda" * 8],
-    "binary-push": lambda setup: [*binary(setup.start()), "--token", "5f79cfda" * 8],
-    "token": lambda setup: [*token_words(setup.start("--http2-port", 0)), "--topic", "com.example.app", "--token", "5f79cfda" * 8],
-    "proxy": lambda setup: [*http2(setup.start("--http2-port", 0)), "--proxy", f"127.0.0.1:{setup.services.proxy()}"],
+    "push": lambda setup: [*http2(setup.shared()), "--token", "5f79cfda" * 8],
+    "binary-push": lambda setup: [*binary(setup.shared()), "--token", "5f79cfda" * 8],
+    "token": lambda setup: [*token_words(setup.shared()), "--topic", "com.example.app", "--token", "5f79cfda" * 8],
+    "proxy": lambda setup: [*http2(setup.shared()), "--proxy", f"127.0.0.1:{setup.services.proxy()}"],
     "full-chain": lambda setup: at(setup.services.tls(*full_chain(setup)), setup.made),
     "files": lambda setup: files("--certificate", setup.made.certificate, "--key", setup.made.key, "--sandbox", "--topic", "com.example.app"),
     "p8": lambda setup: files("--p8", setup.made.p8, "--team-id", "5FGHI67890"),
     "clock": lambda setup: files("--certificate", setup.made.both, "--time-server", f"127.0.0.1:{setup.services.time(5)}"),
 }
-
-
-def token_words(simulator):
-    return ["--host", "127.0.0.1", "--port", simulator.ready["http2_port"], "--ca", simulator.ready["ca"], "--p8", simulator.ready["token_key"],
-            "--key-id", simulator.ready["token_key_id"], "--team-id", simulator.ready["token_team_id"]]
 
 
 def test_a_service_that_wants_no_new_provider_token(tool, setup):
@@ -644,7 +479,7 @@ def test_nothing_is_found_where_nothing_is_wrong(tool, setup, name):
 
 def test_every_rejection_is_explained(tool, setup):
     """With a meaning and a remedy of its own: what is not known is told to be tried later."""
-    simulator = setup.start("--http2-port", 0, control=True)
+    simulator = setup.shared()
     words = [*http2(simulator), "--token", "5f79cfda" * 8, "--json"]
     reasons = json.loads((ROOT / "Tests/Vectors/reasons.json").read_text())["tests"]
     reasons = [one["name"] for one in reasons if one["remedy"] in ("reject", "unregistered")]
@@ -799,7 +634,7 @@ def test_usage_of_the_other_environment(tool, words, said):
 
 
 def test_a_scoped_key(tool, setup):
-    simulator = setup.start("--http2-port", 0, faults={"bad_every": 1, "bad_reason": "BadEnvironmentKeyIdInToken"})
+    simulator = setup.shared({"bad_every": 1, "bad_reason": "BadEnvironmentKeyIdInToken"})
     ran = tool("doctor", *http2(simulator), "--token", "5f79cfda" * 8)
     told = " ".join(ran.stdout.split())
     assert ran.returncode == 1 and "other environment, or for certain topics" in told and "add or leave out --sandbox, give a --topic" in told

@@ -6,7 +6,6 @@ import os
 import pytest
 
 from conftest import lines, mode, provider
-from terminal import same_screen
 
 GONE = 1_700_000_000
 TOKENS = [f"{n:02x}" * 32 for n in range(1, 7)]
@@ -20,17 +19,13 @@ def service(start, tmp_path):
 
 
 def test_table(tool, service):
-    terminal = tool.terminal("feedback", *service, columns=100)
-    assert terminal.end() == 0
-    same_screen("feedback", terminal.screen())
+    tool.shows("feedback", 0, "feedback", *service, columns=100)
     terminal = tool.terminal("feedback", *service)  # reading it has cleared it
     assert terminal.end() == 0 and terminal.screen() == "No device is gone.\n"
 
 
 def test_usage(tool):
-    terminal = tool.terminal("feedback", "--output", "somewhere")
-    assert terminal.end() == 2
-    same_screen("feedback-usage", terminal.screen())
+    tool.shows("feedback-usage", 2, "feedback", "--output", "somewhere")
 
 
 def test_for_machines(tool, service):
@@ -73,9 +68,7 @@ def test_pruning_in_place_without_times(tool, service, tmp_path):
     ran = tool("feedback", *service, "--prune", "list", "--in-place")
     assert ran.returncode == 2 and "no column 'registered'" in ran.stderr
     # The service was not asked, so it still knows.
-    terminal = tool.terminal("feedback", *service, "--prune", "list", "--in-place", "--ignore-registration", columns=100)
-    assert terminal.end() == 0
-    same_screen("feedback-prune", terminal.screen())
+    tool.shows("feedback-prune", 0, "feedback", *service, "--prune", "list", "--in-place", "--ignore-registration", columns=100)
     assert (tmp_path / "list").read_text() == "\n".join(TOKENS[3:]) + "\n"
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("list")] == ["list"]
 
@@ -176,9 +169,7 @@ def test_also_rejected(tool, tmp_path):
         {"token": TOKENS[0], "outcome": "rejected", "reason": "BadDeviceToken", "status": 8, "time": GONE},
         {"token": TOKENS[1], "outcome": "rejected", "reason": "DeviceTokenNotForTopic", "status": 8, "time": GONE},
         {"token": TOKENS[2], "outcome": "rejected", "reason": "BadDeviceToken", "status": 8}]
-    terminal = tool.terminal("feedback", "--from", "results", "--also-rejected", columns=120)
-    assert terminal.end() == 0
-    same_screen("feedback-also-rejected", terminal.screen())
+    tool.shows("feedback-also-rejected", 0, "feedback", "--from", "results", "--also-rejected", columns=120)
 
 
 def test_a_provider_mistaken_loses_no_list(tool, tmp_path):

@@ -1,6 +1,5 @@
 """What the tool says of itself: help, completions, manual pages, exit status."""
 
-import os
 import pathlib
 import re
 import shutil

@@ -4,7 +4,7 @@ import json
 import re
 import uuid
 
-from conftest import http2, lines, outcomes
+from conftest import http2, outcomes
 from terminal import same_screen
 
 HEX = "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
@@ -17,8 +17,7 @@ def token_words(simulator):
             "--team-id", simulator.ready["token_team_id"]]
 
 
-def test_with_a_provider_token(tool, start):
-    simulator = start("--http2-port", 0, control=True)
+def test_with_a_provider_token(tool, simulator):
     name = str(uuid.uuid4())
     terminal = tool.terminal("send", *token_words(simulator), "--topic", "com.example.app", "--alert", "Hello",
                              "--apns-id", name, "--collapse-id", "one", "--expires-in", 60, HEX, columns=140)
@@ -28,8 +27,7 @@ def test_with_a_provider_token(tool, start):
     assert one["token"] == HEX and name in json.dumps(one) and "com.example.app" in json.dumps(one)
 
 
-def test_without_a_topic(tool, start):
-    simulator = start("--http2-port", 0)
+def test_without_a_topic(tool, simulator):
     terminal = tool.terminal("send", *token_words(simulator), "--alert", "Hello", HEX, columns=100)
     assert terminal.end() in (1, 2)
     same_screen("send-http2-topic", terminal.screen())
@@ -54,8 +52,8 @@ def test_answers_in_the_results(tool, start, tmp_path):
         "token", tokens[0], tokens[2], tokens[3]]
 
 
-def test_put_off_to_the_end(tool, start):
-    simulator = start("--http2-port", 0, faults={"bad_every": 1, "bad_reason": "TooManyProviderTokenUpdates"})
+def test_put_off_to_the_end(tool, shared):
+    simulator = shared({"bad_every": 1, "bad_reason": "TooManyProviderTokenUpdates"})
     words = ["send", *token_words(simulator), "--topic", "com.example.app", "--alert", "Hello", "--drain", 1, HEX]
     ran = tool(*words)
     assert ran.returncode == 1 and "unknown: the service's last answer was TooManyProviderTokenUpdates" in ran.stdout, ran
@@ -74,8 +72,7 @@ def test_a_list(tool, start, tmp_path):
     assert simulator.stop()["accepted"] == 3000
 
 
-def test_wrong_key(tool, start, tmp_path):
-    simulator = start("--http2-port", 0)
+def test_wrong_key(tool, simulator, tmp_path):
     words = token_words(simulator)
     words[words.index("--key-id") + 1] = "ABCDE12345"
     ran = tool("send", *words, "--topic", "com.example.app", "--alert", "x", HEX)

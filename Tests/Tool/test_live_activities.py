@@ -27,10 +27,10 @@ def state(tmp_path):
 
 
 @pytest.fixture
-def made(start):
+def made(start, shared):
     """A simulator and a channel in it, asked for with the simulator's own words."""
     def make(*options, running=None):
-        simulator = running or start(*MANAGED, *options, control=True)
+        simulator = running or (start(*MANAGED, *options, control=True) if options else shared())
         told = subprocess.run(
             ["curl", "--silent", "--http2", "--cacert", simulator.ready["ca"], "--cert", simulator.ready["provider"], "--include",
              "-d", json.dumps({"message-storage-policy": 1, "push-type": "LiveActivity"}),
@@ -49,8 +49,7 @@ def pushes(simulator):
     return [(json.loads(one["payload"]), json.dumps(one)) for one in accepted(simulator)]
 
 
-def test_an_update(tool, start, state):
-    simulator = start("--http2-port", 0, control=True)
+def test_an_update(tool, simulator, state):
     began = int(time.time())
     ran = tool("send", *token_words(simulator), "--topic", APP, "--live-activity", "update", *state, "--stale-date", "+900",
                "--relevance-score", "75", "--title", "Goal", "--alert", "1 : 0", "--sound", "goal.aiff", HEX)
@@ -66,8 +65,7 @@ def test_an_update(tool, start, state):
     assert json.dumps(STATE, separators=(",", ":")) in json.loads(told)["payload"]
 
 
-def test_a_start_and_an_end(tool, start, state, tmp_path):
-    simulator = start("--http2-port", 0, control=True)
+def test_a_start_and_an_end(tool, simulator, state, tmp_path):
     words = ["send", *token_words(simulator), "--topic", APP + ".push-type.liveactivity"]
     ran = tool(*words, "--live-activity", "start", *state, "--attributes-type", "Match", "--attributes", '{"home": "A", "away": "B"}',
                "--input-push-channel", NEW, "--timestamp", "2026-11-23T12:00:00Z", "--title-loc-key", "START", "--title-loc-arg", "A",
@@ -85,15 +83,13 @@ def test_a_start_and_an_end(tool, start, state, tmp_path):
     assert ended == {"aps": {"event": "end", "dismissal-date": 1700000000}}
 
 
-def test_the_certificate_names_the_app(tool, start, state):
-    simulator = start("--http2-port", 0, control=True)
+def test_the_certificate_names_the_app(tool, simulator, state):
     ran = tool("send", *http2(simulator), "--live-activity", "update", *state, HEX)
     assert ran.returncode == 0, ran
     assert APP + ".push-type.liveactivity" in pushes(simulator)[0][1]
 
 
-def test_a_state_of_its_own_for_each_device(tool, start, tmp_path):
-    simulator = start("--http2-port", 0, control=True)
+def test_a_state_of_its_own_for_each_device(tool, simulator, tmp_path):
     with open(tmp_path / "list.jsonl", "w") as file:
         for number in range(3):
             file.write(json.dumps({"token": f"{number:064x}", "state": {"score": number}, "until": 1_900_000_000 + number}) + "\n")
@@ -104,16 +100,15 @@ def test_a_state_of_its_own_for_each_device(tool, start, tmp_path):
     assert told == [(number, 1_900_000_000 + number) for number in range(3)]
 
 
-def test_a_list_is_resumed_at_another_time(tool, start, state, tmp_path):
+def test_a_list_is_resumed_at_another_time(tool, simulator, state, tmp_path):
     """Its payload has another timestamp then; another state is another run."""
-    simulator = start("--http2-port", 0, control=True)
     (tmp_path / "list").write_text(HEX + "\n")
     words = ["send", *token_words(simulator), "--topic", APP, "--tokens", "list", "--live-activity", "update", *state, "--stale-date", "+900",
              "--results", "results"]
     assert tool(*words).returncode == 0
     began = time.time()
     while int(time.time()) == int(began):
-        time.sleep(0.05)
+        time.sleep(0.05)  # It is the clock that is waited for.
     ran = tool(*words, "--resume")
     assert ran.returncode == 0 and "Skipped: 1" in ran.stderr, ran
     (tmp_path / "state.json").write_text("{}")

@@ -1,9 +1,7 @@
 """apns payload: what is wrong, how long it is, and how a device shows it."""
 
 import json
-import os
 
-from terminal import same_screen
 
 GAME = {"aps": {
     "alert": {"title": "Chess", "subtitle": "Round 3", "loc-key": "PLAY", "loc-args": ["Jenna", "Frank"]},
@@ -15,23 +13,15 @@ def test_as_a_french_device_shows_it(tool, tmp_path):
     (tmp_path / "push.json").write_text(json.dumps(GAME))
     (tmp_path / "fr.lproj").mkdir()
     (tmp_path / "fr.lproj/Localizable.strings").write_text(FRENCH)
-    terminal = tool.terminal(
-        "payload", "push.json", "--strings", "fr.lproj/Localizable.strings", "--app", "Échecs")
-    assert terminal.end() == 0
-    same_screen("payload", terminal.screen())
-    shown = json.loads(tool(
-        "payload", "push.json", "--strings", "fr.lproj/Localizable.strings", "--json").stdout)
+    tool.shows("payload", 0, "payload", "push.json", "--strings", "fr.lproj/Localizable.strings", "--app", "Échecs")
+    shown = json.loads(tool("payload", "push.json", "--strings", "fr.lproj/Localizable.strings", "--json").stdout)
     assert shown["shown"]["body"].startswith("Frank et Jenna vous invitent") and shown["findings"] == []
-    terminal = tool.terminal("payload", "push.json", unicode=False, columns=44)
-    assert terminal.end() == 0
-    same_screen("payload-ascii", terminal.screen())
+    tool.shows("payload-ascii", 0, "payload", "push.json", unicode=False, columns=44)
 
 
 def test_mistakes_with_line_and_column(tool, tmp_path):
     (tmp_path / "push.json").write_text('{\n  "aps": {\n    "alert": "Hi",\n    "bagde": 9,\n    "badge": "9"\n  }\n}\n')
-    terminal = tool.terminal("payload", "push.json")
-    assert terminal.end() == 1
-    same_screen("payload-mistakes", terminal.screen())
+    tool.shows("payload-mistakes", 1, "payload", "push.json")
     found = json.loads(tool("payload", "push.json", "--json").stdout)["findings"]
     assert [(one["severity"], one["line"], one["column"]) for one in found] == [("warning", 4, 5), ("error", 5, 14)]
     ran = tool("payload", stdin='{"aps":{"alert":"Hello"}')
@@ -39,9 +29,7 @@ def test_mistakes_with_line_and_column(tool, tmp_path):
 
 
 def test_usage(tool):
-    terminal = tool.terminal("payload", "none.json")
-    assert terminal.end() == 2
-    same_screen("payload-usage", terminal.screen())
+    tool.shows("payload-usage", 2, "payload", "none.json")
 
 
 def test_limits(tool):

@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 
-from conftest import binary, lines, mode, outcomes
+from conftest import binary, mode, outcomes
 
 COUNT = int(os.environ.get("TOOL_DEVICES", "30000"))
 # Of the session's window, so that it is small beside the list.
@@ -34,7 +34,7 @@ class Peak(threading.Thread):
                     for line in status:
                         if line.startswith("VmHWM:"):
                             self.kilobytes = max(self.kilobytes, int(line.split()[1]))
-                time.sleep(0.05)
+                time.sleep(0.05)  # A sample now and then, until it is gone.
         except (OSError, ProcessLookupError):
             pass
 
@@ -76,7 +76,7 @@ def test_killed_and_resumed(tool, start, tmp_path):
         while size(tmp_path / "results") < COUNT * 100 * share:
             assert running.poll() is None, running.communicate()
             assert time.monotonic() < deadline
-            time.sleep(0.005)
+            time.sleep(0.005)  # Nothing tells that a file has grown.
         running.send_signal(signal.SIGKILL)
         running.communicate()
         assert running.returncode == -signal.SIGKILL
@@ -196,8 +196,7 @@ def test_a_finished_run_again_ends_as_it_did(tool, start, tmp_path):
     assert tool(*words).returncode == 1
 
 
-def test_a_line_cut_off_is_not_believed(tool, start, tmp_path):
-    simulator = start(control=True)
+def test_a_line_cut_off_is_not_believed(tool, simulator, tmp_path):
     with open(tmp_path / "list.csv", "w") as file:
         file.writelines(f"{n:064x}\n" for n in range(1, 11))
     words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "Hello", "--results", "results"]
@@ -226,8 +225,7 @@ def test_one_writer(tool, start, tmp_path):
     assert ran.returncode == 2 and "another run is writing to it" in ran.stderr
 
 
-def test_results_are_their_owners(tool, start, tmp_path, open_umask):
-    simulator = start()
+def test_results_are_their_owners(tool, simulator, tmp_path, open_umask):
     (tmp_path / "list").write_text("token\n" + "a1" * 32 + "\n")
     send = ["send", *binary(simulator), "--tokens", "list", "--alert", "hello", "--results"]
     assert tool(*send, "results").returncode == 0

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import json
 import re
-import signal
 import subprocess
 import time
 
@@ -12,7 +11,6 @@ import pytest
 
 import prometheus
 from conftest import binary, http2, lines, mode, outcomes, provider
-from terminal import same_screen
 
 HEX = "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
 BAD = "bad0" * 16
@@ -34,21 +32,16 @@ def bad(tmp_path):
     return ["--bad-tokens", tmp_path / "bad"]
 
 
-def test_one(tool, start):
-    simulator = start(control=True)
-    terminal = tool.terminal("send", *binary(simulator), "--title", "Chess", "--alert", 'He said "hi"', "--badge", 9,
-                             "--custom", "game=4711", "--custom", "note=x y", HEX, columns=100)
-    assert terminal.end() == 0
-    same_screen("send", terminal.screen())
+def test_one(tool, simulator):
+    tool.shows("send", 0, "send", *binary(simulator), "--title", "Chess", "--alert", 'He said "hi"', "--badge", 9,
+               "--custom", "game=4711", "--custom", "note=x y", HEX, columns=100)
     assert payloads(simulator) == [
         {"aps": {"alert": {"title": "Chess", "body": 'He said "hi"'}, "badge": 9}, "game": 4711, "note": "x y"}]
 
 
 def test_a_bad_one(tool, start, bad):
     simulator = start(*bad)
-    terminal = tool.terminal("send", *binary(simulator), "--alert", "Hello", HEX, BAD, HEX[:-1], columns=100)
-    assert terminal.end() == 1
-    same_screen("send-bad", terminal.screen())
+    tool.shows("send-bad", 1, "send", *binary(simulator), "--alert", "Hello", HEX, BAD, HEX[:-1], columns=100)
     ran = tool("send", *binary(simulator), "--alert", "Hello", HEX, BAD, "--json")
     assert ran.returncode == 1
     first, second, totals = [json.loads(line) for line in ran.stdout.splitlines()]
@@ -58,8 +51,7 @@ def test_a_bad_one(tool, start, bad):
     assert totals["done"] and totals["accepted"] == totals["rejected"] == 1
 
 
-def test_verbose(tool, start):
-    simulator = start()
+def test_verbose(tool, simulator):
     quiet = tool("send", *binary(simulator), "--alert", "A secret", HEX)
     assert "connection 1" not in quiet.stderr
     ran = tool("send", *binary(simulator), "--alert", "A secret", HEX, "--verbose")
@@ -72,9 +64,7 @@ def test_verbose(tool, start):
 
 
 def test_usage(tool):
-    terminal = tool.terminal("send", "--alert", "Hello")
-    assert terminal.end() == 2
-    same_screen("send-usage", terminal.screen())
+    tool.shows("send-usage", 2, "send", "--alert", "Hello")
     for words, said in (
         (["--topic", "a.b", "--protocol", "binary"], "--topic is for HTTP/2"),
         (["--resume"], "--results"), (["--payload", "x", "--badge", "1"], "whole payload"),
@@ -84,17 +74,13 @@ def test_usage(tool):
         assert ran.returncode == 2 and said in ran.stderr, (words, ran.stderr)
 
 
-def test_nobody_there(tool, start):
-    simulator = start()
+def test_nobody_there(tool, simulator):
     words = binary(simulator)
     words[words.index("--port") + 1] = 1
-    terminal = tool.terminal("send", *words, "--alert", "Hello", HEX, columns=100)
-    assert terminal.end() == 3
-    same_screen("send-nobody", terminal.screen())
+    tool.shows("send-nobody", 3, "send", *words, "--alert", "Hello", HEX, columns=100)
 
 
-def test_payload_from_a_file_and_from_standard_input(tool, start, tmp_path):
-    simulator = start(control=True)
+def test_payload_from_a_file_and_from_standard_input(tool, simulator, tmp_path):
     (tmp_path / "push.json").write_text('{"aps":{"alert":"{{not filled in}}"}}\n')
     assert tool("send", *binary(simulator), "--payload", "push.json", HEX).returncode == 0
     assert tool("send", *binary(simulator), HEX, stdin='{"aps":{"badge":1}}').returncode == 0
@@ -105,21 +91,17 @@ def test_payload_from_a_file_and_from_standard_input(tool, start, tmp_path):
     assert ran.returncode == 0 and "Warning: payload:1:9:" in ran.stderr
 
 
-def test_csv_filled_in(tool, start, tmp_path):
-    simulator = start(control=True)
+def test_csv_filled_in(tool, simulator, tmp_path):
     (tmp_path / "list.csv").write_text(
         f"\ufeffname,token,badge,extra\r\n\"O\"\"Neil, \"\"J\"\"\",{HEX},3,\"[1,2]\"\r\n\"two\nlines\",<{HEX[:8]} {HEX[8:]}>,4,null\r\n\r\nbad badge,{HEX},x,1\r\nshort,{HEX}\r\nno token,zz,1,1\r\n")
-    terminal = tool.terminal("send", *binary(simulator), "--tokens", "list.csv", "--alert", "Hello {{name}}",
-                             "--badge", "{{badge}}", "--custom", "extra={{extra}}", columns=100)
-    assert terminal.end() == 1
-    same_screen("send-list", terminal.screen())
+    tool.shows("send-list", 1, "send", *binary(simulator), "--tokens", "list.csv", "--alert", "Hello {{name}}",
+               "--badge", "{{badge}}", "--custom", "extra={{extra}}", columns=100)
     assert payloads(simulator) == [
         {"aps": {"alert": 'Hello O"Neil, "J"', "badge": 3}, "extra": [1, 2]},
         {"aps": {"alert": "Hello two\nlines", "badge": 4}, "extra": None}]
 
 
-def test_json_lines_filled_in(tool, start, tmp_path):
-    simulator = start(control=True)
+def test_json_lines_filled_in(tool, simulator, tmp_path):
     (tmp_path / "list").write_text(
         json.dumps({"token": HEX, "name": "Zoë \"Z\" \u2028", "n": 12345678901234567890, "p": {"aps": {"alert": [1.50]}}})
         + "\n\n  " + json.dumps({"n": 1, "token": HEX, "name": "b\\n", "p": 2}, indent=None) + "  \n{\"token\": 5}\n{\"token\n")
@@ -134,16 +116,14 @@ def test_json_lines_filled_in(tool, start, tmp_path):
     assert told[3]["reason"].startswith("line 4: ") and told[4]["reason"].startswith("line 5:2: ")
 
 
-def test_a_whole_payload_for_each(tool, start, tmp_path):
-    simulator = start(control=True)
+def test_a_whole_payload_for_each(tool, simulator, tmp_path):
     (tmp_path / "list").write_text("".join(json.dumps({"token": HEX, "payload": {"aps": {"badge": n}}}) + "\n" for n in (1, 2)))
     ran = tool("send", *binary(simulator), "--tokens", "list", "--payload", "-", stdin="{{payload}}")
     assert ran.returncode == 0, ran.stderr
     assert payloads(simulator) == [{"aps": {"badge": 1}}, {"aps": {"badge": 2}}]
 
 
-def test_lists_that_cannot_be(tool, start, tmp_path):
-    simulator = start()
+def test_lists_that_cannot_be(tool, simulator, tmp_path):
     (tmp_path / "list.csv").write_text(f"id,token\n1,{HEX}\n")
     ran = tool("send", *binary(simulator), "--tokens", "list.csv", "--alert", "{{nmae}}")
     assert ran.returncode == 2 and "{{nmae}} is not a column of list.csv, which has id, token" in ran.stderr
@@ -158,8 +138,7 @@ def test_lists_that_cannot_be(tool, start, tmp_path):
     assert ran.returncode == 1 and "line 2: a quoted field has no end" in ran.stdout, ran
 
 
-def test_too_long_for_one_device(tool, start, tmp_path):
-    simulator = start()
+def test_too_long_for_one_device(tool, simulator, tmp_path):
     (tmp_path / "list.csv").write_text(f"token,text\n{HEX},short\n{HEX},{'long' * 600}\n")
     ran = tool("send", *binary(simulator), "--tokens", "list.csv", "--alert", "{{text}}", "--results", "results")
     assert ran.returncode == 1
@@ -167,13 +146,10 @@ def test_too_long_for_one_device(tool, start, tmp_path):
     assert first["outcome"] == "accepted" and second["outcome"] == "refused" and "2,048" in second["reason"].replace("2048", "2,048")
 
 
-def test_dry_run_connects_to_nothing(tool, start, tmp_path):
-    simulator = start(control=True)
+def test_dry_run_connects_to_nothing(tool, simulator, tmp_path):
     words = binary(simulator)
     (tmp_path / "list.csv").write_text(f"token,text\n{HEX},short\n{HEX},{'long' * 600}\nzz,x\n")
-    terminal = tool.terminal("send", *words, "--tokens", "list.csv", "--alert", "{{text}}", "--dry-run", columns=120)
-    assert terminal.end() == 1
-    same_screen("send-dry-run", terminal.screen())
+    tool.shows("send-dry-run", 1, "send", *words, "--tokens", "list.csv", "--alert", "{{text}}", "--dry-run", columns=120)
     ran = tool("send", *words, "--alert", "x", "--dry-run", "--json", HEX)
     assert ran.returncode == 0 and json.loads(ran.stdout) == {"dry_run": True, "ready": 1, "refused": 0}
     assert simulator.control("GET", "/counters")[1].get("connections", 0) == 0
@@ -185,8 +161,7 @@ def make_list(path, count, start=1):
         file.writelines(f"{n:064x},{n}\n" for n in range(start, start + count))
 
 
-def test_results_are_not_written_over(tool, start, tmp_path):
-    simulator = start(control=True)
+def test_results_are_not_written_over(tool, simulator, tmp_path):
     make_list(tmp_path / "list.csv", 10)
     words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--results", "results"]
     assert tool(*words).returncode == 0
@@ -200,8 +175,7 @@ def test_results_are_not_written_over(tool, start, tmp_path):
     assert len(accepted(simulator)) == 10
 
 
-def test_control_c_drains_and_reports(tool, start, tmp_path):
-    simulator = start(control=True)
+def test_control_c_drains_and_reports(tool, simulator, tmp_path):
     make_list(tmp_path / "list.csv", 5000)
     words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--results", "results"]
     terminal = tool.terminal(*words, "--rate", 500, columns=100)
@@ -220,8 +194,7 @@ def test_control_c_drains_and_reports(tool, start, tmp_path):
     assert len(accepted(simulator)) == 5000
 
 
-def test_progress_on_a_terminal(tool, start, tmp_path):
-    simulator = start()
+def test_progress_on_a_terminal(tool, simulator, tmp_path):
     make_list(tmp_path / "list.csv", 1000)
     words = ["send", *binary(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--rate", 1000]
     terminal = tool.terminal(*words, columns=100)
@@ -236,8 +209,7 @@ def test_progress_on_a_terminal(tool, start, tmp_path):
     assert ran.stdout == ""
 
 
-def test_rate(tool, start, tmp_path):
-    simulator = start()
+def test_rate(tool, simulator, tmp_path):
     make_list(tmp_path / "list.csv", 300)
     began = time.monotonic()
     ran = tool("send", *binary(simulator), "--tokens", "list.csv", "--alert", "x", "--rate", 200, "--json")
@@ -254,8 +226,7 @@ def encrypted(simulator, tmp_path):
     return words
 
 
-def test_passphrases(tool, start, tmp_path):
-    simulator = start()
+def test_passphrases(tool, simulator, tmp_path):
     words = ["send", *encrypted(simulator, tmp_path), "--alert", "Hello", HEX]
     (tmp_path / "word").write_text("secret word\n")
     assert tool(*words, "--passphrase-file", "word").returncode == 0
@@ -269,8 +240,7 @@ def test_passphrases(tool, start, tmp_path):
     assert "secret" not in terminal.output.decode()
 
 
-def test_proxy_and_names(tool, start):
-    simulator = start()
+def test_proxy_and_names(tool, simulator):
     ran = tool("send", *binary(simulator), "--alert", "x", "--proxy", "127.0.0.1:1", HEX)
     assert ran.returncode == 3
     ran = tool("send", *binary(simulator), "--alert", "x", "--proxy", "http://127.0.0.1:1/", HEX)
@@ -282,8 +252,8 @@ def test_proxy_and_names(tool, start):
     assert ran.returncode == 3 and "other.example" in ran.stderr
 
 
-def test_a_gateway_that_fails_now_and_then(tool, start, tmp_path):
-    simulator = start(control=True, faults={"bad_every": 100, "close": "reset"})
+def test_a_gateway_that_fails_now_and_then(tool, shared, tmp_path):
+    simulator = shared({"bad_every": 100, "close": "reset"})
     make_list(tmp_path / "list.csv", 2000)
     ran = tool("send", *binary(simulator), "--tokens", "list.csv", "--alert", "{{number}}", "--results", "results", "--json")
     assert ran.returncode == 1, ran.stderr
@@ -306,9 +276,8 @@ def test_connections_lost_for_good(tool, start, tmp_path):
     assert "with the same command and --resume" in err
 
 
-def test_without_http2_or_with(tool, start):
+def test_without_http2_or_with(tool, simulator):
     """Never silence: either the library speaks HTTP/2, or says that it does not."""
-    simulator = start("--http2-port", 0)
     ran = tool("send", "--host", "127.0.0.1", "--port", simulator.ready["http2_port"], "--ca", simulator.ready["ca"],
                "--certificate", simulator.ready["provider"], "--alert", "Hello", HEX)
     assert ran.returncode in (0, 1, 2)
@@ -316,8 +285,7 @@ def test_without_http2_or_with(tool, start):
         assert "HTTP/2" in ran.stderr
 
 
-def test_pinned_keys_and_revocation_lists(tool, start, tmp_path):
-    simulator = start()
+def test_pinned_keys_and_revocation_lists(tool, simulator, tmp_path):
     key = subprocess.run(["openssl", "x509", "-in", simulator.ready["ca"], "-noout", "-pubkey"], check=True, capture_output=True).stdout
     der = subprocess.run(["openssl", "pkey", "-pubin", "-outform", "DER"], input=key, check=True, capture_output=True).stdout
     pin = "sha256//" + base64.b64encode(hashlib.sha256(der).digest()).decode()
@@ -335,8 +303,8 @@ def test_pinned_keys_and_revocation_lists(tool, start, tmp_path):
     assert ran.returncode == 3 and "unable to get certificate CRL" in ran.stderr, ran.stderr
 
 
-def test_no_payload(tool, start, tmp_path):
-    words = binary(start())
+def test_no_payload(tool, shared, tmp_path):
+    words = binary(shared())
     (tmp_path / "blank").write_text(" \n\t\r\n")
     for more, stdin, named in ([], "", "standard input is empty"), (["--payload", "-"], "\n", "standard input is empty"), (
             ["--payload", "blank"], "", "blank is empty"):
@@ -345,8 +313,7 @@ def test_no_payload(tool, start, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["{0}:{1}", "https://{0}:{1}", "https://{0}:{1}/", "HTTPS://{0}:{1}", "ssl://{0}:{1}", "tls://{0}:{1}"])
-def test_a_host_with_its_port(tool, start, form):
-    simulator = start()
+def test_a_host_with_its_port(tool, simulator, form):
     words = ["send", "--protocol", "binary", *provider(simulator), "--alert", "x", HEX]
     assert tool(*words, "--host", form.format(*simulator.gateway)).returncode == 0
     if form[0] == "{":
@@ -392,8 +359,8 @@ def test_nobody_pushes(tool, start):
     assert ran.returncode == 2 and "the feedback service needs a certificate" in ran.stderr
 
 
-def test_an_alert_is_explained(tool, start):
-    simulator = start(faults={"handshake_alert": "certificate_revoked"})
+def test_an_alert_is_explained(tool, shared):
+    simulator = shared({"handshake_alert": "certificate_revoked"})
     ran = tool("send", *binary(simulator), "--alert", "x", HEX)
     assert ran.returncode == 3 and "the provider's certificate was revoked; have a new certificate issued" in ran.stderr, ran.stderr
 
@@ -441,7 +408,7 @@ def test_metrics(tool, start, bad, tmp_path):
         if path.exists():
             samples = prometheus.read(path.read_text(encoding="ascii"))
             seen.append(prometheus.value(samples, "apns_taken_total"))
-        time.sleep(0.02)
+        time.sleep(0.02)  # A sample now and then, until it has ended.
     assert running.returncode == 1, running.communicate()
     assert seen == sorted(seen) and seen[0] == 0
     samples = prometheus.read(path.read_text(encoding="ascii"))

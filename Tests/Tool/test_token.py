@@ -2,28 +2,21 @@
 
 import json
 
-from terminal import same_screen
 
 HEX = "5f79cfda4d01aa3a11c833f97b52df2a7a210252e21b01faa73d34639ee0e412"
 NSDATA = "<5f79cfda 4d01aa3a 11c833f9 7b52df2a 7a210252 e21b01fa a73d3463 9ee0e412>"
 
 
 def test_every_way_of_writing_it(tool):
-    terminal = tool.terminal("token", NSDATA, columns=120)
-    assert terminal.end() == 0
-    same_screen("token", terminal.screen())
+    tool.shows("token", 0, "token", NSDATA, columns=120)
 
 
 def test_a_slip(tool):
-    terminal = tool.terminal("token", HEX[:20] + "u" + HEX[21:])
-    assert terminal.end() == 1
-    same_screen("token-slip", terminal.screen())
+    tool.shows("token-slip", 1, "token", HEX[:20] + "u" + HEX[21:])
 
 
 def test_usage(tool):
-    terminal = tool.terminal("token")
-    assert terminal.end() == 2
-    same_screen("token-usage", terminal.screen())
+    tool.shows("token-usage", 2, "token")
 
 
 def test_bytes_and_back(tool, tmp_path):
@@ -58,9 +51,7 @@ def test_hints(tool):
 def test_duplicates_in_a_list(tool, tmp_path):
     (tmp_path / "list.csv").write_text(
         f"name,token\nAnn,{HEX}\n\"Bob, B.\",{'ab' * 32}\nCid,{NSDATA.upper()}\nDan,nothing\nEve\n")
-    terminal = tool.terminal("token", "--list", "list.csv")
-    assert terminal.end() == 1
-    same_screen("token-list", terminal.screen())
+    tool.shows("token-list", 1, "token", "--list", "list.csv")
     told = [json.loads(line) for line in tool("token", "--list", "list.csv", "--json").stdout.splitlines()]
     assert {"line": 4, "duplicate_of_line": 2, "token": HEX} in told
     assert told[-1] == {"tokens": 3, "devices": 2, "duplicates": 1, "not_tokens": 2}
