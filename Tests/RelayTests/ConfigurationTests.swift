@@ -1,20 +1,18 @@
 import Foundation
-import XCTest
+import Testing
 
 @testable import Relay
 
-final class ConfigurationTests: XCTestCase {
-  private var directory = ""
+@Suite struct ConfigurationTests {
+  private let files: TestDirectory
+  private var directory: String { files.path }
 
-  override func setUpWithError() throws {
-    directory = FileManager.default.temporaryDirectory.path + "/relay-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+  init() throws {
+    files = try TestDirectory()
     for name in ["key.p8", "ca.pem"] {
-      try "x".write(toFile: "\(directory)/\(name)", atomically: true, encoding: .utf8)
+      try "x".write(toFile: "\(files.path)/\(name)", atomically: true, encoding: .utf8)
     }
   }
-
-  override func tearDown() { try? FileManager.default.removeItem(atPath: directory) }
 
   private static let least = """
     apps:
@@ -32,37 +30,36 @@ final class ConfigurationTests: XCTestCase {
   }
 
   private func assertFault(
-    _ text: String, _ said: String, line: UInt = #line
+    _ text: String, _ said: String, sourceLocation: SourceLocation = #_sourceLocation
   ) {
-    XCTAssertThrowsError(try read(text), line: line) {
-      XCTAssertEqual(
-        "\($0)".replacingOccurrences(of: directory + "/", with: ""), said, line: line)
-    }
+    #expect(
+      fault { try read(text) }.replacingOccurrences(of: directory + "/", with: "") == said,
+      sourceLocation: sourceLocation)
   }
 
-  func testWhatIsLeftOutHasItsDefault() throws {
+  @Test func whatIsLeftOutHasItsDefault() throws {
     let all = try read(Self.least)
-    XCTAssertEqual(all.queue.file, "\(directory)/queue.db")
-    XCTAssertEqual(all.queue.leaseS, 120)
-    XCTAssertEqual(all.queue.deliveries, 5)
-    XCTAssertEqual(all.apps.count, 1)
-    XCTAssertEqual(all.apps[0].credentials.p8, "\(directory)/key.p8")
-    XCTAssertEqual(all.apps[0].environment, .production)
-    XCTAssertEqual(all.apps[0].unknown, .again)
-    XCTAssertEqual(all.apps[0].credentials.token, .queue)
+    #expect(all.queue.file == "\(directory)/queue.db")
+    #expect(all.queue.leaseS == 120)
+    #expect(all.queue.deliveries == 5)
+    #expect(all.apps.count == 1)
+    #expect(all.apps[0].credentials.p8 == "\(directory)/key.p8")
+    #expect(all.apps[0].environment == .production)
+    #expect(all.apps[0].unknown == .again)
+    #expect(all.apps[0].credentials.token == .queue)
   }
 
-  func testWhatIsPrintedCanBeRead() throws {
+  @Test func whatIsPrintedCanBeRead() throws {
     var all = try read(Self.least)
     all.queue.leaseS = 0.5
     all.status.port = nil
     all.apps[0].replace = true
     all.apps[0].serverName = "a \"b\" \\c"
     all.apps[0].credentials.ca = "\(directory)/ca.pem"
-    XCTAssertEqual(try read(ConfigurationText.text(of: all)), all)
+    #expect(try read(ConfigurationText.text(of: all)) == all)
   }
 
-  func testEveryOptionIsPrinted() throws {
+  @Test func everyOptionIsPrinted() throws {
     // The fields of the structures, which the reader and the printed text both have to know.
     func names(_ value: Any) -> Int {
       Mirror(reflecting: value).children.count
@@ -84,24 +81,28 @@ final class ConfigurationTests: XCTestCase {
     let lines = text.split(separator: "\n").dropFirst().map {
       $0.hasPrefix("# ") ? $0.dropFirst(2) : $0
     }
-    XCTAssertEqual(lines.count { $0.contains("# ") }, options, text)
+    #expect(lines.count { $0.contains("# ") } == options, "\(text)")
   }
 
-  func testABinaryDoor() throws {
+  @Test func aBinaryDoor() throws {
     let print = String(repeating: "AB:", count: 31) + "AB"
     let start = "doors:\n  gateway:\n    type: binary\n"
     let all = try read(
       Self.least + start
         + "    fingerprints:\n      shop: \"\(print) \(String(repeating: "0", count: 64))\"\n"
         + "    client_ca: ca.pem\n    min_tls: \"1.0\"\n    feedback_port: -1\n")
-    guard case .binary(let door) = all.doors.first else { return XCTFail("no door") }
-    XCTAssertEqual(
-      door.fingerprints,
-      [String(repeating: "ab", count: 32): "shop", String(repeating: "0", count: 64): "shop"])
-    XCTAssertEqual(door.tls.min, .tls1_0)
-    XCTAssertNil(door.feedbackPort)
-    XCTAssertEqual(door.madeCertificate, "\(directory)/gateway-door")
-    XCTAssertEqual(try read(ConfigurationText.text(of: all)), all)
+    guard case .binary(let door) = all.doors.first else {
+      Issue.record("no door")
+      return
+    }
+    #expect(
+      door.fingerprints == [
+        String(repeating: "ab", count: 32): "shop", String(repeating: "0", count: 64): "shop",
+      ])
+    #expect(door.tls.min == .tls1_0)
+    #expect(door.feedbackPort == nil)
+    #expect(door.madeCertificate == "\(directory)/gateway-door")
+    #expect(try read(ConfigurationText.text(of: all)) == all)
     for (text, said) in [
       (
         "",
@@ -115,25 +116,23 @@ final class ConfigurationTests: XCTestCase {
       ("    app: shop\n    min_tls: ssl3\n", "must be one of 1.0, 1.1, 1.2, 1.3, not 'ssl3'"),
       ("    app: news\n", "there is no app 'news'"),
     ] {
-      XCTAssertThrowsError(try read(Self.least + start + text)) {
-        XCTAssertTrue("\($0)".contains(said), "\($0)")
-      }
+      #expect(fault { try read(Self.least + start + text) }.contains(said))
     }
   }
 
-  func testTheGuardsOptions() throws {
+  @Test func theGuardsOptions() throws {
     let all = try read(Self.least + "    guard:\n      share: 0.2\n      least: 10\n")
-    XCTAssertEqual(all.apps[0].guarding.share, 0.2)
-    XCTAssertEqual(all.apps[0].guarding.answers, 1000)
+    #expect(all.apps[0].guarding.share == 0.2)
+    #expect(all.apps[0].guarding.answers == 1000)
     assertFault(
       Self.least + "    guard:\n      answers: 50\n",
       "relay.yaml:8: apps.shop.guard.least: must not be more than answers, 50")
   }
 
-  func testDoors() throws {
-    XCTAssertEqual(try read(Self.least).doors, [])
+  @Test func doors() throws {
+    #expect(try read(Self.least).doors == [])
     let doors = "doors:\n  web:\n    type: http\n"
-    XCTAssertEqual(try read(Self.least + doors).doors.map(\.name), ["web"])
+    #expect(try read(Self.least + doors).doors.map(\.name) == ["web"])
     try "a-token-of-some-length\n".write(
       toFile: "\(directory)/tokens", atomically: true, encoding: .utf8)
     let all = try read(
@@ -141,13 +140,15 @@ final class ConfigurationTests: XCTestCase {
         + "    authorization_file: tokens\n    wait_s: 2.5\n    connections: 7\n"
         + "  local:\n    type: http\n    socket: door.socket\n    socket_mode: 600\n")
     guard case .http(let web) = all.doors[0], case .http(let local) = all.doors[1] else {
-      return XCTFail("no doors")
+      Issue.record("no doors")
+      return
+
     }
-    XCTAssertEqual(web.authorizationFile, "\(directory)/tokens")
-    XCTAssertEqual([web.app, web.host], ["shop", "0.0.0.0"])
-    XCTAssertEqual(local.socket, "\(directory)/door.socket")
-    XCTAssertEqual(local.socketMode, 0o600)
-    XCTAssertEqual(try read(ConfigurationText.text(of: all)), all)
+    #expect(web.authorizationFile == "\(directory)/tokens")
+    #expect([web.app, web.host] == ["shop", "0.0.0.0"])
+    #expect(local.socket == "\(directory)/door.socket")
+    #expect(local.socketMode == 0o600)
+    #expect(try read(ConfigurationText.text(of: all)) == all)
     for (text, said) in [
       ("doors:\n  web:\n    port: 1\n", "relay.yaml:9: doors.web.type: is missing: http, binary"),
       (
@@ -180,12 +181,12 @@ final class ConfigurationTests: XCTestCase {
       if let said {
         assertFault(Self.least + text, said)
       } else {
-        XCTAssertThrowsError(try read(Self.least + text))
+        #expect(throws: (any Error).self) { try read(Self.least + text) }
       }
     }
   }
 
-  func testAMistakeNamesFileLineAndKey() {
+  @Test func aMistakeNamesFileLineAndKey() {
     assertFault("apps: [", "relay.yaml:2: did not find expected node content")
     assertFault("x", "relay.yaml:1: expected keys and values, such as 'apps:'")
     assertFault(
@@ -228,7 +229,7 @@ final class ConfigurationTests: XCTestCase {
       "relay.yaml:3: apps.shop.topic: has a NUL in it")
   }
 
-  func testAProgramThatGivesTokens() throws {
+  @Test func aProgramThatGivesTokens() throws {
     let program = "\(directory)/give"
     try "#!/bin/sh\n".write(toFile: program, atomically: true, encoding: .utf8)
     chmod(program, 0o755)
@@ -238,12 +239,12 @@ final class ConfigurationTests: XCTestCase {
     }
     let ids = "key_id: ABC123DEFG\nteam_id: DEF123GHIJ\n"
     let all = try read(text("program: [./give, shop, \"a b\"]\nprogram_s: 2.5\n" + ids))
-    XCTAssertEqual(
-      all.apps[0].credentials.program.map { $0.replacingOccurrences(of: "/./", with: "/") },
-      [program, "shop", "a b"])
-    XCTAssertEqual(try read(ConfigurationText.text(of: all)), all)
-    XCTAssertEqual(
-      try read(text("program: sh\ntoken: process\n")).apps[0].credentials.program, ["sh"])
+    #expect(
+      all.apps[0].credentials.program.map { $0.replacingOccurrences(of: "/./", with: "/") } == [
+        program, "shop", "a b",
+      ])
+    #expect(try read(ConfigurationText.text(of: all)) == all)
+    #expect(try read(text("program: sh\ntoken: process\n")).apps[0].credentials.program == ["sh"])
     let key = "relay.yaml:5: apps.shop.credentials."
     for (lines, said) in [
       ("program: ./none\n", key + "program: ./none: No such file or directory"),
@@ -273,18 +274,18 @@ final class ConfigurationTests: XCTestCase {
     ] { assertFault(text(lines), said) }
   }
 
-  func testAQueueInRedis() throws {
+  @Test func aQueueInRedis() throws {
     try "secret\n".write(toFile: "\(directory)/password", atomically: true, encoding: .utf8)
     let queue = "queue:\n  redis:\n    "
     let all = try read(
       queue + "url: redis://relay@redis.example:7000/3\n    password_file: password\n" + Self.least)
-    XCTAssertEqual(all.queue.file, "")
-    XCTAssertEqual(all.queue.name, "redis://redis.example:7000")
-    XCTAssertEqual(all.queue.redis.passwordFile, "\(directory)/password")
-    XCTAssertEqual(try read(ConfigurationText.text(of: all)), all)
-    XCTAssertEqual(
-      try read(queue + "url: unix:/run/redis.sock\n" + Self.least).queue.name,
-      "unix:/run/redis.sock")
+    #expect(all.queue.file == "")
+    #expect(all.queue.name == "redis://redis.example:7000")
+    #expect(all.queue.redis.passwordFile == "\(directory)/password")
+    #expect(try read(ConfigurationText.text(of: all)) == all)
+    #expect(
+      try read(queue + "url: unix:/run/redis.sock\n" + Self.least).queue.name
+        == "unix:/run/redis.sock")
     for (url, said) in [
       ("http://host", "must be redis://[user:password@]host:port/database, or unix:/path"),
       ("redis://host/first", "the database is a number, such as 0"),
@@ -315,10 +316,10 @@ final class ConfigurationTests: XCTestCase {
     let secure = try read(
       queue + "url: rediss://redis.example\n    tls:\n      ca: ca.pem\n      certificate: ca.pem\n"
         + "      key: key.p8\n      server_name: other.example\n" + Self.least)
-    XCTAssertEqual(secure.queue.name, "rediss://redis.example:6379")
-    XCTAssertEqual(secure.queue.redis.tls.ca, "\(directory)/ca.pem")
-    XCTAssertEqual(secure.queue.redis.tls.serverName, "other.example")
-    XCTAssertEqual(try read(ConfigurationText.text(of: secure)), secure)
+    #expect(secure.queue.name == "rediss://redis.example:6379")
+    #expect(secure.queue.redis.tls.ca == "\(directory)/ca.pem")
+    #expect(secure.queue.redis.tls.serverName == "other.example")
+    #expect(try read(ConfigurationText.text(of: secure)) == secure)
     assertFault(
       queue + "url: redis://host\n    tls:\n      ca: ca.pem\n" + Self.least,
       "relay.yaml:4: queue.redis.tls: is for rediss://, and the url begins otherwise")
@@ -336,64 +337,63 @@ final class ConfigurationTests: XCTestCase {
       "relay.yaml:2: queue.file: is a queue of SQLite, and there is redis.url: give one")
   }
 
-  func testAQueueInACluster() throws {
+  @Test func aQueueInACluster() throws {
     let text = "redis+cluster://relay:hunt%40er2@10.0.0.1,[::1]:7000,c:1/0"
     let address = try RedisAddress(text)
-    XCTAssertEqual(
-      address.place,
-      .cluster([.host("10.0.0.1", port: 6379), .host("::1", port: 7000), .host("c", port: 1)]))
-    XCTAssertEqual(address.user, "relay")
-    XCTAssertEqual(address.password, "hunt@er2")
-    XCTAssertEqual(address.name, "redis+cluster://10.0.0.1:6379,[::1]:7000,c:1")
-    XCTAssertEqual(
-      RedisAddress.shown(text), "redis+cluster://relay:PASSWORD@10.0.0.1,[::1]:7000,c:1/0")
+    #expect(
+      address.place
+        == .cluster([.host("10.0.0.1", port: 6379), .host("::1", port: 7000), .host("c", port: 1)]))
+    #expect(address.user == "relay")
+    #expect(address.password == "hunt@er2")
+    #expect(address.name == "redis+cluster://10.0.0.1:6379,[::1]:7000,c:1")
+    #expect(RedisAddress.shown(text) == "redis+cluster://relay:PASSWORD@10.0.0.1,[::1]:7000,c:1/0")
     let secure = try RedisAddress("rediss+cluster://a,b")
-    XCTAssertEqual(secure.name, "rediss+cluster://a:6379,b:6379")
-    XCTAssertNotNil(secure.tls)
+    #expect(secure.name == "rediss+cluster://a:6379,b:6379")
+    #expect(secure.tls != nil)
     assertFault(
       "queue:\n  redis:\n    url: redis+cluster://a\n"
         + Self.least.replacingOccurrences(of: "shop:", with: "\"}shop\":"),
       "relay.yaml:5: apps.}shop: begins with }, which a cluster of Redis does not keep together")
   }
 
-  func testAQueueInARedisThatSentinelsKnow() throws {
+  @Test func aQueueInARedisThatSentinelsKnow() throws {
     let text = "redis+sentinel://relay:hunt%40er2@10.0.0.1,[::1]:7000,c:1/shop/3"
     let address = try RedisAddress(text)
-    XCTAssertEqual(
-      address.place,
-      .sentinels(
-        [.host("10.0.0.1", port: 26379), .host("::1", port: 7000), .host("c", port: 1)],
-        primary: "shop"))
-    XCTAssertEqual(address.user, "relay")
-    XCTAssertEqual(address.password, "hunt@er2")
-    XCTAssertEqual(address.database, 3)
-    XCTAssertEqual(address.name, "redis+sentinel://10.0.0.1:26379,[::1]:7000,c:1/shop")
-    XCTAssertEqual(
-      try RedisAddress("rediss+sentinel://a,b/shop").name, "rediss+sentinel://a:26379,b:26379/shop")
-    XCTAssertNotNil(try RedisAddress("rediss://:hunter2@a").tls)
-    XCTAssertEqual(RedisAddress.shown("rediss://:hunter2@a"), "rediss://:PASSWORD@a")
-    XCTAssertEqual(
-      RedisAddress.shown(text), "redis+sentinel://relay:PASSWORD@10.0.0.1,[::1]:7000,c:1/shop/3")
+    #expect(
+      address.place
+        == .sentinels(
+          [.host("10.0.0.1", port: 26379), .host("::1", port: 7000), .host("c", port: 1)],
+          primary: "shop"))
+    #expect(address.user == "relay")
+    #expect(address.password == "hunt@er2")
+    #expect(address.database == 3)
+    #expect(address.name == "redis+sentinel://10.0.0.1:26379,[::1]:7000,c:1/shop")
+    #expect(
+      try RedisAddress("rediss+sentinel://a,b/shop").name
+        == "rediss+sentinel://a:26379,b:26379/shop")
+    #expect(try RedisAddress("rediss://:hunter2@a").tls != nil)
+    #expect(RedisAddress.shown("rediss://:hunter2@a") == "rediss://:PASSWORD@a")
+    #expect(
+      RedisAddress.shown(text) == "redis+sentinel://relay:PASSWORD@10.0.0.1,[::1]:7000,c:1/shop/3")
   }
 
-  func testAPasswordIsNotShown() throws {
+  @Test func aPasswordIsNotShown() throws {
     let all = try read(
       "queue:\n  redis:\n    url: redis://relay:hunt%40er2@host:1\n" + Self.least)
-    XCTAssertEqual(
-      try RedisAddress(XCTUnwrap(all.queue.redis.url)).password, "hunt@er2")
-    XCTAssertFalse(all.queue.name.contains("er2"))
+    #expect(try RedisAddress(#require(all.queue.redis.url)).password == "hunt@er2")
+    #expect(!all.queue.name.contains("er2"))
     let text = ConfigurationText.text(of: all)
-    XCTAssertFalse(text.contains("er2"), text)
-    XCTAssertTrue(text.contains("redis://relay:PASSWORD@host:1"), text)
+    #expect(!text.contains("er2"), "\(text)")
+    #expect(text.contains("redis://relay:PASSWORD@host:1"), "\(text)")
     assertFault(
       "queue:\n  redis:\n    url: redis://:hun/ter2@host\n" + Self.least,
       "relay.yaml:3: queue.redis.url: "
         + "is no address: a sign such as / or @ in a password is written as %2F or %40")
   }
 
-  func testAFileThatIsNotThereIsSaid() {
-    XCTAssertThrowsError(try ConfigurationReader.read("\(directory)/none.yaml")) {
-      XCTAssertEqual("\($0)", "\(directory)/none.yaml: cannot be read: there is no such file")
-    }
+  @Test func aFileThatIsNotThereIsSaid() {
+    #expect(
+      fault { try ConfigurationReader.read("\(directory)/none.yaml") }
+        == "\(directory)/none.yaml: cannot be read: there is no such file")
   }
 }

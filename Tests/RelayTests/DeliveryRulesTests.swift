@@ -1,8 +1,8 @@
-import XCTest
+import Testing
 
 @testable import Relay
 
-final class DeliveryRulesTests: XCTestCase {
+@Suite struct DeliveryRulesTests {
   private let now: Int64 = 1_800_000_000_000
   private let rules = DeliveryRules(deliveries: 5, tries: 3, unknown: .again)
 
@@ -37,7 +37,7 @@ final class DeliveryRulesTests: XCTestCase {
     return answer
   }
 
-  func testWhatTheServiceAnswersIsFinal() throws {
+  @Test func whatTheServiceAnswersIsFinal() throws {
     let entry = try held(2)
     answered(
       entry,
@@ -45,18 +45,18 @@ final class DeliveryRulesTests: XCTestCase {
         answer(entry, at: 0, .accepted, 200),
         answer(entry, at: 1, .rejected, 400, "BadDeviceToken"),
       ])
-    XCTAssertEqual(entry.fresh.map(\.end), [.accepted, .rejected])
-    XCTAssertEqual(entry.next, .finished)
+    #expect(entry.fresh.map(\.end) == [.accepted, .rejected])
+    #expect(entry.next == .finished)
   }
 
-  func testAnEntryIsHeldUntilAllItsAnswersAreThere() throws {
+  @Test func anEntryIsHeldUntilAllItsAnswersAreThere() throws {
     let entry = try held(2)
     answered(entry, [answer(entry, at: 0, .accepted, 200)])
-    XCTAssertNil(entry.next)
-    XCTAssertEqual(entry.fresh.count, 1)
+    #expect(entry.next == nil)
+    #expect(entry.fresh.count == 1)
   }
 
-  func testLaterIsTheLongestOfWhatWasAsked() throws {
+  @Test func laterIsTheLongestOfWhatWasAsked() throws {
     let entry = try held(3)
     answered(
       entry,
@@ -65,84 +65,98 @@ final class DeliveryRulesTests: XCTestCase {
         answer(entry, at: 1, .accepted, 200),
         answer(entry, at: 2, .unknown, 503, after: 900, "ServiceUnavailable"),
       ])
-    guard case .later(let due, true, _) = entry.next else { return XCTFail("\(entry.next as Any)") }
-    XCTAssertEqual(due, now + 900_000)
-    XCTAssertEqual(entry.fresh.map(\.end), [.accepted])
+    guard case .later(let due, true, _) = entry.next else {
+      Issue.record("\(entry.next as Any)")
+      return
+    }
+    #expect(due == now + 900_000)
+    #expect(entry.fresh.map(\.end) == [.accepted])
   }
 
-  func testLaterEndsWithItsTime() throws {
+  @Test func laterEndsWithItsTime() throws {
     let entry = try held { $0.expiry = 1_800_000_007 }
     answered(entry, [answer(entry, .rejected, 429, after: 60)])
-    guard case .later(let due, true, _) = entry.next else { return XCTFail() }
-    XCTAssertEqual(due, 1_800_000_008_000)
+    guard case .later(let due, true, _) = entry.next else {
+      Issue.record("\(entry.next as Any)")
+      return
+    }
+    #expect(due == 1_800_000_008_000)
   }
 
-  func testSoOftenLaterIsDead() throws {
+  @Test func soOftenLaterIsDead() throws {
     let entry = try held(deliveries: 4, answers: 3)
     answered(entry, [answer(entry, .rejected, 503, after: 1, "ServiceUnavailable")])
-    XCTAssertEqual(entry.fresh.map(\.end), [.dead])
-    guard case .dead(let story) = entry.next else { return XCTFail() }
-    XCTAssertTrue(story.contains("ServiceUnavailable"))
+    #expect(entry.fresh.map(\.end) == [.dead])
+    guard case .dead(let story) = entry.next else {
+      Issue.record("\(entry.next as Any)")
+      return
+    }
+    #expect(story.contains("ServiceUnavailable"))
   }
 
-  func testARefusedProviderIsNotTheNotificationsFault() throws {
+  @Test func aRefusedProviderIsNotTheNotificationsFault() throws {
     let entry = try held()
     answered(entry, [answer(entry, .rejected, 403, "InvalidProviderToken")])
-    guard case .later(_, true, _) = entry.next else { return XCTFail() }
-    XCTAssertEqual(entry.fresh, [])
+    guard case .later(_, true, _) = entry.next else {
+      Issue.record("\(entry.next as Any)")
+      return
+    }
+    #expect(entry.fresh == [])
   }
 
-  func testUnknownIsDeliveredAgainOrRecorded() throws {
+  @Test func unknownIsDeliveredAgainOrRecorded() throws {
     let entry = try held()
     answered(entry, [answer(entry, .unknown, 0, "the connection ended")])
-    guard case .later(_, false, _) = entry.next else { return XCTFail() }
+    guard case .later(_, false, _) = entry.next else {
+      Issue.record("\(entry.next as Any)")
+      return
+    }
     let other = try held()
     answered(
       other, by: DeliveryRules(deliveries: 5, tries: 3, unknown: .record), [answer(other, .unknown)]
     )
-    XCTAssertEqual(other.fresh.map(\.end), [.unknown])
-    XCTAssertEqual(other.next, .finished)
+    #expect(other.fresh.map(\.end) == [.unknown])
+    #expect(other.next == .finished)
   }
 
-  func testMoreThanFiveDeliveriesAreDead() throws {
-    XCTAssertFalse(rules.refuses(try held(deliveries: 5), now: now))
+  @Test func moreThanFiveDeliveriesAreDead() throws {
+    #expect(!rules.refuses(try held(deliveries: 5), now: now))
     // Those that were answered do not count.
-    XCTAssertFalse(rules.refuses(try held(deliveries: 9, answers: 4), now: now))
+    #expect(!rules.refuses(try held(deliveries: 9, answers: 4), now: now))
     let entry = try held(2, deliveries: 6)
-    XCTAssertTrue(rules.refuses(entry, now: now))
-    XCTAssertEqual(entry.fresh.map(\.end), [.dead, .dead])
+    #expect(rules.refuses(entry, now: now))
+    #expect(entry.fresh.map(\.end) == [.dead, .dead])
   }
 
-  func testWhatIsTooLateEndsAsExpired() throws {
+  @Test func whatIsTooLateEndsAsExpired() throws {
     let late: [(inout NewEntry) -> Void] = [
       { $0.deadline = 1_799_999_999 }, { $0.expiry = 1_799_999_999 },
       { ($0.expiry, $0.deadline) = (1_900_000_000, 1_799_999_999) },
     ]
     for change in late {
       let entry = try held(1, change)
-      XCTAssertTrue(rules.refuses(entry, now: now))
-      XCTAssertEqual(entry.fresh.map(\.end), [.expired])
-      XCTAssertEqual(entry.next, .finished)
+      #expect(rules.refuses(entry, now: now))
+      #expect(entry.fresh.map(\.end) == [.expired])
+      #expect(entry.next == .finished)
     }
-    XCTAssertFalse(rules.refuses(try held { $0.expiry = 0 }, now: now))
-    XCTAssertFalse(rules.refuses(try held { $0.deadline = 1_800_000_000 }, now: now))
+    #expect(!rules.refuses(try held { $0.expiry = 0 }, now: now))
+    #expect(!rules.refuses(try held { $0.deadline = 1_800_000_000 }, now: now))
   }
 
-  func testNoTimeIsTooFarAway() throws {
+  @Test func noTimeIsTooFarAway() throws {
     for time in [Int64.max, Int64.max / 1000, 1_900_000_000] {
       let entry = try held { ($0.expiry, $0.deadline) = (time, time) }
-      XCTAssertFalse(rules.refuses(entry, now: now))
+      #expect(!rules.refuses(entry, now: now))
       answered(entry, [answer(entry, .rejected, 429, after: 60)])
-      XCTAssertEqual(
-        entry.next, .later(at: now + 60_000, isAnswered: true, story: ", again in 60 s"))
+      #expect(entry.next == .later(at: now + 60_000, isAnswered: true, story: ", again in 60 s"))
     }
-    XCTAssertTrue(rules.refuses(try held { $0.deadline = .min }, now: now))
+    #expect(rules.refuses(try held { $0.deadline = .min }, now: now))
   }
 
-  func testWhatWasNotSentGoesBackUntouched() throws {
+  @Test func whatWasNotSentGoesBackUntouched() throws {
     let entry = try held(2)
     entry.isCut = true
     entry.settle(rules, now: now)
-    XCTAssertEqual(entry.next, .untouched)
+    #expect(entry.next == .untouched)
   }
 }

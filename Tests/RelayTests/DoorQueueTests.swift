@@ -2,22 +2,15 @@ import Foundation
 import GRDB
 import Logging
 import Synchronization
-import XCTest
+import Testing
 
 @testable import Relay
 
 /// What the doors share: how they put things into the queue, and how they learn what became of them.
-final class DoorQueueTests: XCTestCase {
-  private var place = ""
+@Suite struct DoorQueueTests {
+  private let place: SQLitePlace
 
-  override func setUpWithError() throws {
-    place = FileManager.default.temporaryDirectory.path + "/queue-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
-  }
-
-  override func tearDown() { try? FileManager.default.removeItem(atPath: place) }
-
-  private func open() throws -> SQLiteQueue { try SQLiteQueue(place + "/queue.db") }
+  init() throws { place = try SQLitePlace() }
 
   private static func entry(_ id: String, token: String = "5f79cfda") -> NewEntry {
     NewEntry(app: "shop", id: id, token: token, payload: "{\"aps\":{}}")
@@ -29,8 +22,8 @@ final class DoorQueueTests: XCTestCase {
     return outcome
   }
 
-  func testAllThatIsGivenIsInTheQueueWhenItIsSaid() throws {
-    let engine = try open()
+  @Test func allThatIsGivenIsInTheQueueWhenItIsSaid() throws {
+    let engine = try place.open()
     let queue = DoorQueue(engine, log: Logger(label: "doors"))
     queue.start()
     let taken = Mutex(0)
@@ -44,14 +37,14 @@ final class DoorQueueTests: XCTestCase {
       }
     }
     queue.end()
-    XCTAssertEqual(taken.withLock { $0 }, count)
-    XCTAssertEqual(try engine.depths(at: RelayClock.now)["shop"]?.waiting, count)
+    #expect(taken.withLock { $0 } == count)
+    #expect(try engine.depths(at: RelayClock.now)["shop"]?.waiting == count)
   }
 
-  func testOneBadSubmissionHarmsNoOther() throws {
-    let engine = try open()
+  @Test func oneBadSubmissionHarmsNoOther() throws {
+    let engine = try place.open()
     // What only the engine sees: a whole transaction fails by one entry.
-    try DatabaseQueue(path: place + "/queue.db").write {
+    try DatabaseQueue(path: place.file).write {
       try $0.execute(
         sql: """
           CREATE TRIGGER bad BEFORE INSERT ON entries WHEN NEW.id = 'bad'
@@ -75,13 +68,13 @@ final class DoorQueueTests: XCTestCase {
     }
     queue.start()
     queue.end()
-    XCTAssertEqual(
-      said.withLock { $0 }, ["good": "new", "bad": "failed", "again": "known", "other": "new"])
-    XCTAssertEqual(try engine.depths(at: RelayClock.now)["shop"]?.waiting, 3)
+    #expect(
+      said.withLock { $0 } == ["good": "new", "bad": "failed", "again": "known", "other": "new"])
+    #expect(try engine.depths(at: RelayClock.now)["shop"]?.waiting == 3)
   }
 
-  func testWhatCannotBeAnEntryIsSaidAtOnce() throws {
-    let queue = DoorQueue(try open(), log: Logger(label: "doors"))
+  @Test func whatCannotBeAnEntryIsSaidAtOnce() throws {
+    let queue = DoorQueue(try place.open(), log: Logger(label: "doors"))
     let said = Mutex<[String]>([])
     for entry in [
       NewEntry(app: "shop", id: "d", payload: "{}"), Self.entry(""), Self.entry("a\0b"),
@@ -90,16 +83,16 @@ final class DoorQueueTests: XCTestCase {
         if case .failed(let error) = taking { said.withLock { $0.append("\(error)") } }
       }
     }
-    XCTAssertEqual(said.withLock { $0.count }, 3)
+    #expect(said.withLock { $0.count } == 3)
   }
 
-  func testAfterItsEndNothingIsTaken() throws {
-    let queue = DoorQueue(try open(), log: Logger(label: "doors"))
+  @Test func afterItsEndNothingIsTaken() throws {
+    let queue = DoorQueue(try place.open(), log: Logger(label: "doors"))
     queue.start()
     queue.end()
     let isFailed = Mutex(false)
     queue.add([Self.entry("a")]) { if case .failed = $0 { isFailed.withLock { $0 = true } } }
-    XCTAssertTrue(isFailed.withLock { $0 })
+    #expect(isFailed.withLock { $0 })
   }
 
   // MARK: Waiting for outcomes
@@ -120,7 +113,7 @@ final class DoorQueueTests: XCTestCase {
     }
 
     func wait() -> [String] {
-      XCTAssertEqual(news.wait(timeout: .now() + 60), .success)
+      #expect(news.wait(timeout: .now() + 60) == .success)
       return ends.withLock { $0 }
     }
   }
@@ -131,46 +124,46 @@ final class DoorQueueTests: XCTestCase {
       .finished)
   }
 
-  func testAWorkerTellsBeforeTheEntryIsKnownToBeQueued() throws {
-    let waits = OutcomeWaits(try open())
+  @Test func aWorkerTellsBeforeTheEntryIsKnownToBeQueued() throws {
+    let waits = OutcomeWaits(try place.open())
     let told = Told()
     let number = waits.wait(app: "shop", id: "a", target: "5f79cfda") { told.tell($0) }
     waits.tell([verdict("a", outcome())])
     waits.queued(app: "shop", id: "a", number, isNew: true, forMS: 60_000)
-    XCTAssertEqual(told.wait(), ["accepted"])
-    XCTAssertEqual(waits.count, 0)
+    #expect(told.wait() == ["accepted"])
+    #expect(waits.count == 0)
   }
 
-  func testTheOutcomeOfAnotherRelayIsFound() throws {
-    let engine = try open()
+  @Test func theOutcomeOfAnotherRelayIsFound() throws {
+    let engine = try place.open()
     let waits = OutcomeWaits(engine)
     waits.start()
     let told = Told()
     let number = waits.wait(app: "shop", id: "a", target: "5f79cfda") { told.tell($0) }
     _ = try engine.enqueue([Self.entry("a")], at: RelayClock.now)
     waits.queued(app: "shop", id: "a", number, isNew: true, forMS: 60_000)
-    let other = try open()
+    let other = try place.open()
     let seat = try other.join(app: "shop", named: "other", at: RelayClock.now)
     let claimed = try other.claim(seat, room: 1, at: RelayClock.now)
     try other.record([Verdict(claimed[0], [outcome()], .finished)], by: seat, at: RelayClock.now)
-    XCTAssertEqual(told.wait(), ["accepted"])
+    #expect(told.wait() == ["accepted"])
     waits.end()
   }
 
-  func testAKnownIDOfAnotherDevice() throws {
-    let engine = try open()
+  @Test func aKnownIDOfAnotherDevice() throws {
+    let engine = try place.open()
     let waits = OutcomeWaits(engine)
     waits.start()
     _ = try engine.enqueue([Self.entry("a", token: "00")], at: RelayClock.now)
     let told = Told()
     let number = waits.wait(app: "shop", id: "a", target: "5f79cfda") { told.tell($0) }
     waits.queued(app: "shop", id: "a", number, isNew: false, forMS: 60_000)
-    XCTAssertEqual(told.wait(), ["another's"])
+    #expect(told.wait() == ["another's"])
     waits.end()
   }
 
-  func testAThreadThatSleepsIsWoken() throws {
-    let waits = OutcomeWaits(try open())
+  @Test func aThreadThatSleepsIsWoken() throws {
+    let waits = OutcomeWaits(try place.open())
     waits.start()
     for round in 1...20 {
       let limit = Date().addingTimeInterval(60)
@@ -178,26 +171,29 @@ final class DoorQueueTests: XCTestCase {
       let told = Told()
       let number = waits.wait(app: "shop", id: "\(round)", target: "") { told.tell($0) }
       waits.queued(app: "shop", id: "\(round)", number, isNew: true, forMS: 1)
-      guard told.wait() == ["none"] else { return XCTFail("nobody looked in round \(round)") }
+      guard told.wait() == ["none"] else {
+        Issue.record("nobody looked in round \(round)")
+        return
+      }
     }
     waits.end()
   }
 
-  func testNobodyWaitsForEver() throws {
-    let waits = OutcomeWaits(try open())
+  @Test func nobodyWaitsForEver() throws {
+    let waits = OutcomeWaits(try place.open())
     waits.start()
     let (late, rest, lost) = (Told(), Told(), Told())
     let number = waits.wait(app: "shop", id: "a", target: "") { late.tell($0) }
     waits.queued(app: "shop", id: "a", number, isNew: true, forMS: 1)
-    XCTAssertEqual(late.wait(), ["none"])
+    #expect(late.wait() == ["none"])
     // What is not in the queue is not told that it is.
     let gone = waits.wait(app: "shop", id: "b", target: "") { lost.tell($0) }
-    XCTAssertTrue(waits.forget(app: "shop", id: "b", gone))
-    XCTAssertFalse(waits.forget(app: "shop", id: "b", gone))
+    #expect(waits.forget(app: "shop", id: "b", gone))
+    #expect(!waits.forget(app: "shop", id: "b", gone))
     let last = waits.wait(app: "shop", id: "c", target: "") { rest.tell($0) }
     waits.queued(app: "shop", id: "c", last, isNew: true, forMS: 600_000)
     waits.end()
-    XCTAssertEqual(rest.wait(), ["none"])
-    XCTAssertEqual(lost.ends.withLock { $0 }, [])
+    #expect(rest.wait() == ["none"])
+    #expect(lost.ends.withLock { $0 } == [])
   }
 }

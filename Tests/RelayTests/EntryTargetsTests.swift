@@ -1,14 +1,14 @@
-import XCTest
+import Testing
 
 @testable import Relay
 
-final class EntryTargetsTests: XCTestCase {
+@Suite struct EntryTargetsTests {
   private func sent(_ tokens: String, _ payload: String) throws -> [String] {
     let targets = try EntryTargets(NewEntry(app: "a", id: "i", tokens: tokens, payload: payload))
     var space: [UInt8] = []
     var tokens: [Int: String] = [:]
     defer {
-      for (position, token) in tokens { XCTAssertEqual(targets.token(at: position).text, token) }
+      for (position, token) in tokens { #expect(targets.token(at: position).text == token) }
     }
     return (0..<targets.count).map { position in
       do {
@@ -23,78 +23,81 @@ final class EntryTargetsTests: XCTestCase {
     }
   }
 
-  func testValuesAreFilledIn() throws {
-    XCTAssertEqual(
+  @Test func valuesAreFilledIn() throws {
+    #expect(
       try sent(
         #"["00", {"token":"01","name":"Zo\u00eb \"Z\"","n":7}]"#, #"{"a":"Hi {{name}}!","n":{{n}}}"#
-      ),
-      ["{{name}} is missing", #"1 01 {"a":"Hi Zo\u00eb \"Z\"!","n":7}"#])
-    XCTAssertEqual(
-      try sent(#"[{"token":"01","x":{"y":[1,"]"]}}]"#, #"{"x":{{x}},"s":"\"{{"}"#),
-      [#"0 01 {"x":{"y":[1,"]"]},"s":"\"{{"}"#])
-    XCTAssertEqual(
-      try sent(#"[{"token":"01","x":[1]}]"#, #"{"x":"{{x}}"}"#),
-      ["{{x}} is within a string: it has to be text, a number, true or false"])
+      ) == ["{{name}} is missing", #"1 01 {"a":"Hi Zo\u00eb \"Z\"!","n":7}"#])
+    #expect(
+      try sent(#"[{"token":"01","x":{"y":[1,"]"]}}]"#, #"{"x":{{x}},"s":"\"{{"}"#) == [
+        #"0 01 {"x":{"y":[1,"]"]},"s":"\"{{"}"#
+      ])
+    #expect(
+      try sent(#"[{"token":"01","x":[1]}]"#, #"{"x":"{{x}}"}"#) == [
+        "{{x}} is within a string: it has to be text, a number, true or false"
+      ])
   }
 
   /// `sent` asks for each token again, behind the last one.
-  func testEachDeviceHasItsOwnToken() throws {
-    XCTAssertEqual(
-      try sent(#"["00", {"token":"01"}, "\u0030\u0032", "03"]"#, "{}"),
-      ["0 00 {}", "1 01 {}", "2 02 {}", "3 03 {}"])
+  @Test func eachDeviceHasItsOwnToken() throws {
+    #expect(
+      try sent(#"["00", {"token":"01"}, "\u0030\u0032", "03"]"#, "{}") == [
+        "0 00 {}", "1 01 {}", "2 02 {}", "3 03 {}",
+      ])
   }
 
-  func testWhatIsWrittenWithEscapesIsTheSame() throws {
-    XCTAssertEqual(
-      try sent(#"[{"tok\u0065n":"0\u0031","n\u00e9":7},"\u0030\u0030"]"#, #"{"n":{{né}}}"#),
-      [#"0 01 {"n":7}"#, "{{né}} is missing"])
+  @Test func whatIsWrittenWithEscapesIsTheSame() throws {
+    #expect(
+      try sent(#"[{"tok\u0065n":"0\u0031","n\u00e9":7},"\u0030\u0030"]"#, #"{"n":{{né}}}"#) == [
+        #"0 01 {"n":7}"#, "{{né}} is missing",
+      ])
     let targets = try EntryTargets(
       NewEntry(app: "a", id: "i", tokens: #"["\u0030\u0031",{}]"#, payload: "{}"))
-    XCTAssertEqual([targets.token(at: 0), targets.token(at: 1)], ["01", ""])
+    #expect([targets.token(at: 0), targets.token(at: 1)] == ["01", ""])
     // What cannot be read is said, and has no token.
-    XCTAssertEqual(
-      try sent(#"["\u00zz", {"token":"01"}]"#, "{}"),
-      ["expected four hex digits, at byte 5", "1 01 {}"])
+    #expect(
+      try sent(#"["\u00zz", {"token":"01"}]"#, "{}") == [
+        "expected four hex digits, at byte 5", "1 01 {}",
+      ])
     let broken = try EntryTargets(
       NewEntry(app: "a", id: "i", tokens: #"["\u00zz"]"#, payload: "{}"))
-    XCTAssertEqual(broken.token(at: 0), "")
+    #expect(broken.token(at: 0) == "")
   }
 
   /// Members are kept of a list with few of them, and read again otherwise.
-  func testEachDeviceHasItsOwnMembers() throws {
+  @Test func eachDeviceHasItsOwnMembers() throws {
     for more in [0, 1000] {
       let others = (0..<more).map { ",\"x\($0)\":\"{\"" }.joined()
       let devices = (0..<40).map { "{\"token\":\"\($0 + 10)\",\"n\":[\($0)]\(others)}" }
       let list = "[{\"n\":0},\(devices[0]), \"99\" ,{}, \(devices[1...].joined(separator: ","))]"
       let said = try sent(list, "{\"n\":{{n}}}")
-      XCTAssertEqual(said.count, 43)
-      XCTAssertEqual(
-        Array(said.prefix(5)),
-        [
+      #expect(said.count == 43)
+      #expect(
+        Array(said.prefix(5)) == [
           "there is no token in it", "1 10 {\"n\":[0]}", "{{n}} is missing",
           "there is no token in it", "4 11 {\"n\":[1]}",
         ])
-      XCTAssertEqual(said.last, "42 49 {\"n\":[39]}")
+      #expect(said.last == "42 49 {\"n\":[39]}")
     }
   }
 
-  func testABroadcastHasNoDevice() throws {
+  @Test func aBroadcastHasNoDevice() throws {
     var entry = NewEntry(app: "a", id: "i", channel: "AQID", payload: "{\"{{x}}\":1}")
     let targets = try EntryTargets(entry)
     var space: [UInt8] = []
     let (tokenSize, payload) = try targets.withPush(at: 0, &space) {
       ($0.count, String(decoding: $1, as: UTF8.self))
     }
-    XCTAssertEqual([targets.count, tokenSize], [1, 0])
-    XCTAssertEqual(targets.token(at: 0), "")
-    XCTAssertEqual(payload, entry.payload)
+    #expect([targets.count, tokenSize] == [1, 0])
+    #expect(targets.token(at: 0) == "")
+    #expect(payload == entry.payload)
     for (token, tokens) in [("00", nil), (nil, "[]"), ("00", "[]")] as [(String?, String?)] {
       (entry.token, entry.tokens) = (token, tokens)
-      XCTAssertThrowsError(try EntryTargets(entry))
+      #expect(throws: (any Error).self) { try EntryTargets(entry) }
     }
   }
 
-  func testMistakesAreNamed() throws {
+  @Test func mistakesAreNamed() throws {
     for (tokens, said) in [
       ("", "tokens: expected an array, at byte 1"),
       ("[]", "tokens: 0 of them, but 1 to 1000 are one entry"),
@@ -103,14 +106,15 @@ final class EntryTargetsTests: XCTestCase {
       ("[\"00", "tokens: expected a closing quote, at byte 5"),
       ("[00x]", "tokens: expected a value, at byte 2"),
     ] {
-      XCTAssertThrowsError(try sent(tokens, "{}")) { XCTAssertEqual("\($0)", said) }
+      #expect(fault { try sent(tokens, "{}") } == said)
     }
-    XCTAssertEqual(
-      try sent("[7, {\"x\":1}, \"00\"]", "{}").dropLast(),
-      ["expected an object, at byte 1", "there is no token in it"])
+    #expect(
+      try sent("[7, {\"x\":1}, \"00\"]", "{}").dropLast() == [
+        "expected an object, at byte 1", "there is no token in it",
+      ])
     let deep = String(repeating: "[", count: 10_000)
-    XCTAssertThrowsError(try sent(deep, "{}"))
+    #expect(throws: (any Error).self) { try sent(deep, "{}") }
     let many = "[" + [String](repeating: "\"00\"", count: 1001).joined(separator: ",") + "]"
-    XCTAssertThrowsError(try sent(many, "{}"))
+    #expect(throws: (any Error).self) { try sent(many, "{}") }
   }
 }

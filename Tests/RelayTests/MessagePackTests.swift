@@ -1,9 +1,9 @@
-import XCTest
+import Testing
 
 @testable import Relay
 
-final class MessagePackTests: XCTestCase {
-  func testAllSizesAreReadAsTheyWereWritten() throws {
+@Suite struct MessagePackTests {
+  @Test func allSizesAreReadAsTheyWereWritten() throws {
     let sizes = [0, 1, 15, 16, 31, 32, 255, 256, 65_535, 65_536, 200_000]
     var writer = MessagePack.Writer()
     for size in sizes {
@@ -12,39 +12,39 @@ final class MessagePackTests: XCTestCase {
       writer.add(size)
       writer.add(-Int64(size))
     }
-    try writer.bytes.withUnsafeBytes {
-      var reader = MessagePack.Reader($0)
+    try writer.bytes.withUnsafeBytes { bytes throws in
+      var reader = MessagePack.Reader(bytes)
       for size in sizes {
-        XCTAssertEqual(try reader.list(), size)
-        XCTAssertEqual(try reader.text().count, 2 * size)
-        XCTAssertEqual(try reader.number(), Int64(size))
-        XCTAssertEqual(try reader.number(), -Int64(size))
+        #expect(try reader.list() == size)
+        #expect(try reader.text().count == 2 * size)
+        #expect(try reader.number() == Int64(size))
+        #expect(try reader.number() == -Int64(size))
       }
-      XCTAssertTrue(reader.isAtEnd)
+      #expect(reader.isAtEnd)
     }
   }
 
-  func testNumbersAsRedisWritesThem() throws {
+  @Test func numbersAsRedisWritesThem() throws {
     let written: [(bytes: [UInt8], number: Int64)] = [
       ([0x07], 7), ([0xCC, 0xFF], 255), ([0xCD, 0x01, 0x00], 256), ([0xCE, 0, 1, 0, 0], 65_536),
       ([0xCF, 0, 0, 0, 1, 0, 0, 0, 0], 1 << 32), ([0xD3, 0, 0, 0, 1, 0, 0, 0, 0], 1 << 32),
     ]
     for one in written {
-      try one.bytes.withUnsafeBytes {
-        var reader = MessagePack.Reader($0)
-        XCTAssertEqual(try reader.number(), one.number)
+      try one.bytes.withUnsafeBytes { bytes throws in
+        var reader = MessagePack.Reader(bytes)
+        #expect(try reader.number() == one.number)
       }
     }
   }
 
-  func testWhatEndsTooEarlyOrIsSomethingElseThrows() throws {
+  @Test func whatEndsTooEarlyOrIsSomethingElseThrows() throws {
     var writer = MessagePack.Writer()
     writer.add(String(repeating: "x", count: 300))
     for bytes in [[], [0x91], [0xC0], [0xDB, 0xFF, 0xFF, 0xFF, 0xFF], [0xA5, 0x61]] as [[UInt8]] {
-      XCTAssertThrowsError(try text(bytes))
+      #expect(throws: (any Error).self) { try text(bytes) }
     }
     for count in 0..<writer.bytes.count {
-      XCTAssertThrowsError(try text(Array(writer.bytes.prefix(count))))
+      #expect(throws: (any Error).self) { try text(Array(writer.bytes.prefix(count))) }
     }
   }
 

@@ -1,8 +1,8 @@
-import XCTest
+import Testing
 
 @testable import Relay
 
-final class PurgeGuardTests: XCTestCase {
+@Suite struct PurgeGuardTests {
   private let now: Int64 = 1_800_000_000_000
 
   private func guarding(_ change: (inout AppConfiguration.Guard) -> Void = { _ in }) -> PurgeGuard {
@@ -16,63 +16,63 @@ final class PurgeGuardTests: XCTestCase {
     for _ in 0..<bad { guarding.count(isBad: true, isAccepted: false) }
   }
 
-  func testNothingCountsBeforeTheFirst200() {
+  @Test func nothingCountsBeforeTheFirst200() {
     var one = guarding { $0.least = 1 }
     count(&one, bad: 3)
-    XCTAssertEqual(one.hold(at: now), .neverAccepted(bad: 3))
-    XCTAssertNotNil(one.hold(at: now)?.alarm(app: "shop"))
+    #expect(one.hold(at: now) == .neverAccepted(bad: 3))
+    #expect(one.hold(at: now)?.alarm(app: "shop") != nil)
     count(&one, good: 50)
-    XCTAssertNil(one.hold(at: now))
+    #expect(one.hold(at: now) == nil)
   }
 
-  func testFewAnswersSayNothingAndAreNoAlarm() {
+  @Test func fewAnswersSayNothingAndAreNoAlarm() {
     var one = guarding()
     count(&one, good: 98, bad: 1)
-    XCTAssertEqual(one.hold(at: now), .tooFew(answers: 99))
-    XCTAssertNil(one.hold(at: now)?.alarm(app: "shop"))
+    #expect(one.hold(at: now) == .tooFew(answers: 99))
+    #expect(one.hold(at: now)?.alarm(app: "shop") == nil)
     count(&one, good: 1)
-    XCTAssertNil(one.hold(at: now))
+    #expect(one.hold(at: now) == nil)
   }
 
-  func testMoreThanItsShareIsAnAlarm() {
+  @Test func moreThanItsShareIsAnAlarm() {
     var one = guarding()
     count(&one, good: 90, bad: 10)
-    XCTAssertNil(one.hold(at: now))
+    #expect(one.hold(at: now) == nil)
     count(&one, bad: 1)
-    XCTAssertEqual(one.hold(at: now), .tooMany(bad: 11, of: 101))
+    #expect(one.hold(at: now) == .tooMany(bad: 11, of: 101))
     let words = one.hold(at: now)?.alarm(app: "shop") ?? ""
-    XCTAssertTrue(words.contains("11 of the last 101"), words)
-    XCTAssertTrue(words.contains("guard --let-go shop"), words)
+    #expect(words.contains("11 of the last 101"), "\(words)")
+    #expect(words.contains("guard --let-go shop"), "\(words)")
   }
 
-  func testSoManyBadOnesAreTooManyOfFewAnswersToo() {
+  @Test func soManyBadOnesAreTooManyOfFewAnswersToo() {
     var one = guarding()
     count(&one, good: 1, bad: 11)
-    XCTAssertEqual(one.hold(at: now), .tooMany(bad: 11, of: 12))
+    #expect(one.hold(at: now) == .tooMany(bad: 11, of: 12))
   }
 
-  func testOnlyTheLastAnswersAreLookedAt() {
+  @Test func onlyTheLastAnswersAreLookedAt() {
     var one = guarding {
       $0.answers = 100
       $0.least = 100
     }
     count(&one, good: 100)
     count(&one, bad: 50)
-    XCTAssertEqual(one.hold(at: now), .tooMany(bad: 50, of: 100))
+    #expect(one.hold(at: now) == .tooMany(bad: 50, of: 100))
     count(&one, good: 50)
-    XCTAssertEqual(one.bad, 50)
+    #expect(one.bad == 50)
     count(&one, good: 39)
-    XCTAssertNotNil(one.hold(at: now))
+    #expect(one.hold(at: now) != nil)
     count(&one, good: 1)
-    XCTAssertNil(one.hold(at: now))
-    XCTAssertEqual(one.count, 100)
+    #expect(one.hold(at: now) == nil)
+    #expect(one.count == 100)
   }
 
-  func testOneWhoKnowsLetsThemCountForATime() {
+  @Test func oneWhoKnowsLetsThemCountForATime() {
     var one = guarding()
     count(&one, good: 1, bad: 400)
     one.letGoUntil = now + 1
-    XCTAssertNil(one.hold(at: now))
-    XCTAssertNotNil(one.hold(at: now + 1))
+    #expect(one.hold(at: now) == nil)
+    #expect(one.hold(at: now + 1) != nil)
   }
 }

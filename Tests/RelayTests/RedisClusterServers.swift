@@ -1,5 +1,5 @@
 import Foundation
-import XCTest
+import Testing
 
 @testable import Relay
 
@@ -12,7 +12,8 @@ final class RedisClusterServers {
   }
 
   private static let count = 3
-  private let directory: String
+  nonisolated(unsafe) private static var kept: RedisClusterServers?
+  private let directory: TestDirectory
   private(set) var nodes: [Node] = []
 
   var address: RedisAddress {
@@ -22,12 +23,21 @@ final class RedisClusterServers {
     }
   }
 
-  init() throws {
-    directory = FileManager.default.temporaryDirectory.path + "/cluster-\(UUID().uuidString)"
+  /// Those that all tests have, one after the other.
+  static func shared() throws -> RedisClusterServers {
+    let servers = try kept ?? RedisClusterServers()
+    kept = servers
+    return servers
+  }
+
+  static func endShared() { kept = nil }
+
+  private init() throws {
+    directory = try TestDirectory()
     for index in 0..<Self.count {
       try FileManager.default.createDirectory(
-        atPath: "\(directory)/\(index)", withIntermediateDirectories: true)
-      try start("\(directory)/\(index)")
+        atPath: "\(directory.path)/\(index)", withIntermediateDirectories: true)
+      try start("\(directory.path)/\(index)")
     }
     try join()
   }
@@ -40,14 +50,13 @@ final class RedisClusterServers {
       node.process.waitUntilExit()
     }
     nodes = []
-    try? FileManager.default.removeItem(atPath: directory)
   }
 
   private func start(_ directory: String) throws {
     for _ in 1...20 {
       let port = try freePort()
       let process = Process()
-      process.executableURL = URL(fileURLWithPath: try RedisServer.program())
+      process.executableURL = URL(fileURLWithPath: try #require(RedisServer.program))
       process.arguments = [
         "--port", "\(port)", "--bind", "127.0.0.1", "--dir", directory, "--save", "",
         "--appendonly", "yes", "--cluster-enabled", "yes", "--logfile", directory + "/redis.log",
@@ -55,7 +64,11 @@ final class RedisClusterServers {
       try process.run()
       let limit = Date(timeIntervalSinceNow: 60)
       while process.isRunning, Date() < limit {
-        if let id = try? connect(port).demand(RedisCommand("CLUSTER", "MYID")).text {
+        // Not another one, which has taken this port meanwhile.
+        if let said = try? connect(port).demand(RedisCommand("INFO", "server")).text,
+          said.contains("process_id:\(process.processIdentifier)\r"),
+          let id = try? connect(port).demand(RedisCommand("CLUSTER", "MYID")).text
+        {
           nodes.append(Node(port: port, process: process, id: id))
           return
         }
@@ -181,4 +194,18 @@ final class RedisClusterServers {
     }
     return 0
   }
+}
+
+/// Ends the servers after the last of a suite's tests.
+struct ClusterEnd: SuiteTrait, TestScoping {
+  func provideScope(
+    for test: Test, testCase: Test.Case?, performing tests: @Sendable () async throws -> Void
+  ) async throws {
+    defer { RedisClusterServers.endShared() }
+    try await tests()
+  }
+}
+
+extension Trait where Self == ClusterEnd {
+  static var endsTheCluster: Self { ClusterEnd() }
 }

@@ -1,22 +1,22 @@
 import Foundation
-import XCTest
+import Testing
 
 @testable import Relay
 
 /// Several relays on one Redis, and those who read what came of it.
 extension RedisQueueTests {
-  func testAWorkerOfADeadProcessLosesItsEntriesAtOnce() throws {
-    let queue = try open(place)
+  @Test func aWorkerOfADeadProcessLosesItsEntriesAtOnce() throws {
+    let queue = try place.open()
     _ = try queue.enqueue([entry("a")], at: now)
     let seat = try join(queue)
-    XCTAssertEqual(try queue.claim(seat, room: 9, at: now).count, 1)
-    XCTAssertEqual(try queue.reclaim(silentSince: 0, at: now), 0)
+    #expect(try queue.claim(seat, room: 9, at: now).count == 1)
+    #expect(try queue.reclaim(silentSince: 0, at: now) == 0)
     let other = Process()
     other.executableURL = URL(fileURLWithPath: "/bin/true")
     try other.run()
     other.waitUntilExit()
     let own = ProcessMark.own.split(separator: ".").map(String.init)
-    XCTAssertEqual(own.count, 4)
+    #expect(own.count == 4)
     func say(_ mark: [String]) throws {
       try server.ask(
         "HSET", "apns:{shop}:workers", "\(seat.number)",
@@ -24,81 +24,73 @@ extension RedisQueueTests {
     }
     // On another machine nobody knows.
     try say(["another", own[1], "\(other.processIdentifier)", own[3]])
-    XCTAssertEqual(try queue.reclaim(silentSince: 0, at: now), 0)
+    #expect(try queue.reclaim(silentSince: 0, at: now) == 0)
     try say([own[0], own[1], "\(other.processIdentifier)", own[3]])
-    XCTAssertEqual(try queue.reclaim(silentSince: 0, at: now), 1)
-    XCTAssertFalse(try queue.renew(seat, at: now))
-    XCTAssertEqual(try queue.claim(join(queue), room: 9, at: now).map(\.deliveries), [2])
+    #expect(try queue.reclaim(silentSince: 0, at: now) == 1)
+    #expect(try !queue.renew(seat, at: now))
+    #expect(try queue.claim(join(queue), room: 9, at: now).map(\.deliveries) == [2])
   }
 
-  func testWorkersOnOneQueueNeverGetTheSameWhileProducersAddAndOneFallsSilent() throws {
+  @Test func workersOnOneQueueNeverGetTheSameWhileProducersAddAndOneFallsSilent() throws {
     let count = 600
     let lock = NSLock()
     nonisolated(unsafe) var seen: [String: Int] = [:]
     nonisolated(unsafe) let rules = self
-    let (place, time) = (place, now)
-    let lost = try open(place)
+    let time = now
+    let lost = try place.open()
     _ = try lost.enqueue((0..<50).map { entry("held-\($0)") }, at: now)
     let silent = try lost.join(app: "shop", named: "silent", at: now - 1000)
-    XCTAssertEqual(try lost.claim(silent, room: 50, at: now).count, 50)
-    DispatchQueue.concurrentPerform(iterations: 5) { number in
-      do {
-        if number == 0 {
-          for index in 0..<count {
-            try rules.add("id", "id-\(index)", "token", "00", "payload", "{}")
-          }
-          return
+    #expect(try lost.claim(silent, room: 50, at: now).count == 50)
+    concurrently(5) { number in
+      if number == 0 {
+        for index in 0..<count {
+          try rules.add("id", "id-\(index)", "token", "00", "payload", "{}")
         }
-        let queue = try rules.open(place)
-        let seat = try queue.join(app: "shop", named: "test", at: time)
-        let limit = Date(timeIntervalSinceNow: 120)
-        while lock.withLock({ seen.count }) < count + 50 {
-          guard Date() < limit else { return XCTFail("it does not end") }
-          _ = try queue.reclaim(silentSince: time, at: time)
-          let got = try queue.claim(seat, room: 1 + number * 7, at: time)
-          lock.withLock { for entry in got { seen[entry.content.id, default: 0] += 1 } }
-          try queue.record(rules.accepted(got), by: seat, at: time)
-        }
-      } catch {
-        XCTFail("\(error)")
+        return
+      }
+      let queue = try rules.place.open()
+      let seat = try queue.join(app: "shop", named: "test", at: time)
+      let limit = Date(timeIntervalSinceNow: 120)
+      while lock.withLock({ seen.count }) < count + 50 {
+        guard Date() < limit else { throw QueueFault(description: "it does not end") }
+        _ = try queue.reclaim(silentSince: time, at: time)
+        let got = try queue.claim(seat, room: 1 + number * 7, at: time)
+        lock.withLock { for entry in got { seen[entry.content.id, default: 0] += 1 } }
+        try queue.record(rules.accepted(got), by: seat, at: time)
       }
     }
-    XCTAssertEqual(seen.count, count + 50)
-    XCTAssertEqual(seen.values.max(), 1)
-    XCTAssertEqual(try ends(lost).count, count + 50)
+    #expect(seen.count == count + 50)
+    #expect(seen.values.max() == 1)
+    #expect(try place.ends().count == count + 50)
   }
 
-  func testAtTheSameTimeOneMakesTheProviderToken() throws {
+  @Test func atTheSameTimeOneMakesTheProviderToken() throws {
     let lock = NSLock()
     nonisolated(unsafe) var made = 0
     nonisolated(unsafe) var got: Set<String> = []
     nonisolated(unsafe) let rules = self
-    let (place, time) = (place, now)
-    DispatchQueue.concurrentPerform(iterations: 4) { _ in
-      do {
-        let token = try rules.open(place).providerToken(
-          team: "T", key: "K", madeAfter: time - 1000, at: time, within: 5000
-        ) {
-          usleep(20_000)
-          return lock.withLock {
-            made += 1
-            return SharedToken(text: "token \(made)", made: time)
-          }
+    let time = now
+    concurrently(4) { _ in
+      let token = try rules.place.open().providerToken(
+        team: "T", key: "K", madeAfter: time - 1000, at: time, within: 5000
+      ) {
+        usleep(20_000)
+        return lock.withLock {
+          made += 1
+          return SharedToken(text: "token \(made)", made: time)
         }
-        _ = lock.withLock { got.insert(token.text) }
-      } catch {
-        XCTFail("\(error)")
       }
+      _ = lock.withLock { got.insert(token.text) }
     }
-    XCTAssertEqual(made, 1)
-    XCTAssertEqual(got, ["token 1"])
-    XCTAssertGreaterThan(try server.ask("PTTL", "apns:jwt:{T:K}").number ?? 0, 0)
+    #expect(made == 1)
+    #expect(got == ["token 1"])
+    #expect(try server.ask("PTTL", "apns:jwt:{T:K}").number ?? 0 > 0)
   }
 
   // MARK: Readers
 
-  func testAReaderKeepsOutcomes() throws {
-    let queue = try open(place)
+  @Test func aReaderKeepsOutcomes() throws {
+    let queue = try place.open()
     _ = try queue.enqueue((1...5).map { entry("\($0)") }, at: now)
     let seat = try join(queue)
     for one in try accepted(queue.claim(seat, room: 9, at: now)) {
@@ -112,20 +104,20 @@ extension RedisQueueTests {
     try server.ask(
       "XREADGROUP", "GROUP", "reports", "one", "COUNT", "3", "STREAMS", "apns:{shop}:out", ">")
     try server.ask("XACK", "apns:{shop}:out", "reports", numbers[0])
-    XCTAssertEqual(try queue.trim(before: now + 1), 1)
+    #expect(try queue.trim(before: now + 1) == 1)
     try server.ask("XACK", "apns:{shop}:out", "reports", numbers[1], numbers[2])
     // One that writes down how far it is.
     try server.ask("HSET", "apns:{shop}:readers", "bill", numbers[1])
-    XCTAssertEqual(try queue.trim(before: now + 1), 1)
+    #expect(try queue.trim(before: now + 1) == 1)
     try server.ask("HDEL", "apns:{shop}:readers", "bill")
-    XCTAssertEqual(try queue.trim(before: now + 1), 1)
-    XCTAssertEqual(try ends(queue), ["4/0 accepted", "5/0 accepted"])
+    #expect(try queue.trim(before: now + 1) == 1)
+    #expect(try place.ends() == ["4/0 accepted", "5/0 accepted"])
     // An id is known as long as its outcome is there.
-    XCTAssertEqual(try queue.enqueue((1...5).map { entry("\($0)") }, at: now), 3)
+    #expect(try queue.enqueue((1...5).map { entry("\($0)") }, at: now) == 3)
   }
 
-  func testGoneDevicesKeepTheirLatestTime() throws {
-    let queue = try open(place)
+  @Test func goneDevicesKeepTheirLatestTime() throws {
+    let queue = try place.open()
     _ = try queue.enqueue([entry("a"), entry("b")], at: now)
     let seat = try join(queue)
     for (entry, since) in zip(try queue.claim(seat, room: 9, at: now), [7, 5] as [Int64]) {
@@ -133,8 +125,9 @@ extension RedisQueueTests {
       outcome.goneSince = since
       try queue.record([Verdict(entry, [outcome], .finished)], by: seat, at: now)
     }
-    XCTAssertEqual(
-      try server.ask("ZRANGE", "apns:{shop}:gone", "0", "-1", "WITHSCORES").list.map(\.text),
-      ["00", "7"])
+    #expect(
+      try server.ask("ZRANGE", "apns:{shop}:gone", "0", "-1", "WITHSCORES").list.map(\.text) == [
+        "00", "7",
+      ])
   }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import XCTest
+import Testing
 
 @testable import Relay
 
@@ -12,14 +12,12 @@ final class RedisServer {
   var socket: String { directory + "/redis.sock" }
   var address: RedisAddress { get throws { try RedisAddress("unix:\(socket)") } }
 
-  static func program() throws -> String {
+  /// Where it is, if it is installed.
+  static let program: String? = {
     let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin"
     let places = path.split(separator: ":").map { "\($0)/redis-server" }
-    guard let found = places.first(where: { access($0, X_OK) == 0 }) else {
-      throw XCTSkip("redis-server is not here: apt-get install redis-server")
-    }
-    return found
-  }
+    return places.first { access($0, X_OK) == 0 }
+  }()
 
   init(_ directory: String, _ options: [String] = []) throws {
     self.directory = directory
@@ -31,7 +29,7 @@ final class RedisServer {
 
   func start() throws {
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: try Self.program())
+    process.executableURL = URL(fileURLWithPath: try #require(Self.program))
     process.arguments =
       [
         "--port", "0", "--unixsocket", socket, "--unixsocketperm", "700", "--dir", directory,
@@ -82,5 +80,12 @@ final class RedisServer {
         RedisReply.list(entry.list[1].list).pairs.map { ($0.name, $0.value) },
         uniquingKeysWith: { _, last in last })
     }
+  }
+}
+
+extension Trait where Self == ConditionTrait {
+  static var needsRedis: Self {
+    .enabled(
+      if: RedisServer.program != nil, "redis-server is not here: apt-get install redis-server")
   }
 }

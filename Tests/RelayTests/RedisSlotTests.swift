@@ -1,10 +1,10 @@
-import XCTest
+import Testing
 
 @testable import Relay
 
 /// Who has a key, as the cluster's specification and its servers say.
-final class RedisSlotTests: XCTestCase {
-  func testKeysAreInTheSlotsOfTheSpecification() {
+@Suite struct RedisSlotTests {
+  @Test func keysAreInTheSlotsOfTheSpecification() {
     // By CLUSTER KEYSLOT of Redis 7.0.
     for (key, slot) in [
       ("123456789", 0x31C3), ("foo", 12182), ("", 0), ("{user1000}.following", 3443),
@@ -14,7 +14,7 @@ final class RedisSlotTests: XCTestCase {
       ("{", 4092),
       ("}{a", 12925), ("ü{ö}", 1050),
     ] {
-      XCTAssertEqual(RedisSlot.of(key), slot, key)
+      #expect(RedisSlot.of(key) == slot, "\(key)")
     }
   }
 
@@ -25,7 +25,7 @@ final class RedisSlotTests: XCTestCase {
 
   private func text(_ words: String) -> RedisReply { .bytes(Array(words.utf8)) }
 
-  func testAMapNamesThePlaces() throws {
+  @Test func aMapNamesThePlaces() throws {
     let map = try RedisSlotMap(
       .list([
         range(0, 5, text("10.0.0.1"), 1), range(7, 7, .nothing, 2), range(8, 9, text(""), 3),
@@ -37,21 +37,20 @@ final class RedisSlotTests: XCTestCase {
         ]),
         range(6, 6, text("10.0.0.1"), 1),
       ]), from: "asked")
-    XCTAssertEqual(
-      map.places,
-      [
+    #expect(
+      map.places == [
         .host("10.0.0.1", port: 1), .host("asked", port: 2), .host("asked", port: 3),
         .host("::1", port: 4),
       ])
-    XCTAssertEqual(map.covered, RedisSlot.count)
-    XCTAssertEqual(map.owners[6...10], [0, 1, 2, 2, 3])
+    #expect(map.covered == RedisSlot.count)
+    #expect(map.owners[6...10] == [0, 1, 2, 2, 3])
     // Slots that nobody has.
     let holes = try RedisSlotMap(.list([range(3, 3, text("a"), 1)]), from: "asked")
-    XCTAssertEqual(holes.covered, 1)
-    XCTAssertEqual(holes.owners[4], -1)
+    #expect(holes.covered == 1)
+    #expect(holes.owners[4] == -1)
   }
 
-  func testAMapThatIsNoneIsRefused() {
+  @Test func aMapThatIsNoneIsRefused() {
     let place = text("a")
     for (reply, said) in [
       (.nothing, "no map of a cluster"), (text("OK"), "no map of a cluster"),
@@ -75,11 +74,11 @@ final class RedisSlotTests: XCTestCase {
         .list([range(0, 4, place, 1), range(4, 5, place, 2)]), "two nodes that have the slot 4"
       ),
     ] as [(RedisReply, String)] {
-      XCTAssertThrowsError(try RedisSlotMap(reply, from: "asked")) { XCTAssertEqual("\($0)", said) }
+      #expect(fault { try RedisSlotMap(reply, from: "asked") } == said)
     }
   }
 
-  func testARedirectNamesAPlace() {
+  @Test func aRedirectNamesAPlace() {
     func read(_ words: String) -> String {
       switch RedisRedirect(words, from: "asked") {
       case .moved(let place): "moved \(place.name)"
@@ -102,7 +101,7 @@ final class RedisSlotTests: XCTestCase {
       ("MOVED 1 \(String(repeating: "h", count: 256)):1", "none"), ("MOVEDX 1 h:1", "none"),
       ("ERR MOVED 1 h:1", "none"), ("", "none"), ("WRONGTYPE Operation", "none"),
     ] {
-      XCTAssertEqual(read(words), said, words)
+      #expect(read(words) == said, "\(words)")
     }
   }
 }

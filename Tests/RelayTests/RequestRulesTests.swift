@@ -1,10 +1,10 @@
 import Foundation
-import XCTest
+import Testing
 
 @testable import Relay
 
 /// What a door makes of a request, without a network.
-final class RequestRulesTests: XCTestCase {
+@Suite struct RequestRulesTests {
   private static let token = String(repeating: "0f", count: 32)
   private static let payload = Array(#"{"aps":{"alert":"Hello"}}"#.utf8)
 
@@ -37,14 +37,15 @@ final class RequestRulesTests: XCTestCase {
   }
 
   private func reason(
-    _ status: Int, _ act: () throws(DoorAnswer) -> Void, line: UInt = #line
+    _ status: Int, _ act: () throws(DoorAnswer) -> Void,
+    sourceLocation: SourceLocation = #_sourceLocation
   ) -> String? {
     do throws(DoorAnswer) {
       try act()
-      XCTFail("it is taken", line: line)
+      Issue.record("it is taken", sourceLocation: sourceLocation)
       return nil
     } catch {
-      XCTAssertEqual(error.status, status, line: line)
+      #expect(error.status == status, sourceLocation: sourceLocation)
       return error.body.split(separator: "\"").dropFirst(3).first.map(String.init)
     }
   }
@@ -52,17 +53,17 @@ final class RequestRulesTests: XCTestCase {
   private func refused(
     _ status: Int, _ wanted: String, _ headers: [(name: String, value: String)] = [],
     _ apps: [AppConfiguration] = shop, token: String = RequestRulesTests.token,
-    body: [UInt8] = RequestRulesTests.payload, line: UInt = #line
+    body: [UInt8] = RequestRulesTests.payload, sourceLocation: SourceLocation = #_sourceLocation
   ) {
     let said = reason(
       status,
       { () throws(DoorAnswer) in
         _ = try entry(headers, apps, token: token, body: body)
-      }, line: line)
-    XCTAssertEqual(said, wanted, line: line)
+      }, sourceLocation: sourceLocation)
+    #expect(said == wanted, sourceLocation: sourceLocation)
   }
 
-  func testAPushWithAllItsHeaders() throws {
+  @Test func aPushWithAllItsHeaders() throws {
     let id = "6BA7B810-9DAD-11D1-80B4-00C04FD430C8"
     let entry = try entry(
       [
@@ -70,28 +71,28 @@ final class RequestRulesTests: XCTestCase {
         ("apns-priority", "5"), ("apns-expiration", "0"), ("apns-collapse-id", "c"),
         ("authorization", "bearer whatever"), ("user-agent", "old"),
       ], token: Self.token.uppercased())
-    XCTAssertEqual(entry.app, "shop")
-    XCTAssertEqual(entry.id, id.lowercased())
-    XCTAssertEqual(entry.token, Self.token)
-    XCTAssertEqual(entry.topic, "com.example.shop.voip")
-    XCTAssertEqual(entry.pushType, "voip")
-    XCTAssertEqual(entry.priority, 5)
-    XCTAssertEqual(entry.expiry, 0)
-    XCTAssertEqual(entry.collapseID, "c")
-    XCTAssertEqual(Array(entry.payload.utf8), Self.payload)
+    #expect(entry.app == "shop")
+    #expect(entry.id == id.lowercased())
+    #expect(entry.token == Self.token)
+    #expect(entry.topic == "com.example.shop.voip")
+    #expect(entry.pushType == "voip")
+    #expect(entry.priority == 5)
+    #expect(entry.expiry == 0)
+    #expect(entry.collapseID == "c")
+    #expect(Array(entry.payload.utf8) == Self.payload)
   }
 
-  func testAPushWithoutHeaders() throws {
+  @Test func aPushWithoutHeaders() throws {
     let (one, other) = (try entry(), try entry())
-    XCTAssertNotEqual(one.id, other.id)
-    XCTAssertNotNil(UUID(uuidString: one.id))
-    XCTAssertEqual(one.app, "shop")
-    for value in [one.topic, one.pushType, one.collapseID] { XCTAssertNil(value) }
-    XCTAssertNil(one.expiry)
-    XCTAssertNil(one.priority)
+    #expect(one.id != other.id)
+    #expect(UUID(uuidString: one.id) != nil)
+    #expect(one.app == "shop")
+    for value in [one.topic, one.pushType, one.collapseID] { #expect(value == nil) }
+    #expect(one.expiry == nil)
+    #expect(one.priority == nil)
   }
 
-  func testWhatAPNsWouldRefuse() {
+  @Test func whatAPNsWouldRefuse() {
     refused(400, "BadDeviceToken", token: "xyz")
     refused(400, "BadDeviceToken", token: "0f0")
     refused(400, "MissingDeviceToken", token: "")
@@ -112,37 +113,36 @@ final class RequestRulesTests: XCTestCase {
     refused(400, "TopicDisallowed", [("relay-app", "other")])
   }
 
-  func testSizesAreThoseOfTheKind() throws {
+  @Test func sizesAreThoseOfTheKind() throws {
     let most = [UInt8](repeating: 0x20, count: 5120)
-    XCTAssertEqual(try entry([("apns-push-type", "voip")], body: most).payload.utf8.count, 5120)
-    XCTAssertEqual(
-      try entry([("apns-topic", "com.example.shop.voip")], body: most).payload.utf8.count, 5120)
+    #expect(try entry([("apns-push-type", "voip")], body: most).payload.utf8.count == 5120)
+    #expect(
+      try entry([("apns-topic", "com.example.shop.voip")], body: most).payload.utf8.count == 5120)
     refused(413, "PayloadTooLarge", [("apns-push-type", "voip")], body: most + [0x20])
     refused(413, "PayloadTooLarge", [("apns-push-type", "alert")], body: most)
-    XCTAssertEqual(try entry(body: Array(most.prefix(4096))).payload.utf8.count, 4096)
+    #expect(try entry(body: Array(most.prefix(4096))).payload.utf8.count == 4096)
   }
 
-  func testWhoseItIs() throws {
-    XCTAssertEqual(try entry([("apns-topic", "com.example.news")], Self.two).app, "news")
-    XCTAssertNil(try entry([("apns-topic", "com.example.news")], Self.two).topic)
-    XCTAssertEqual(
-      try entry([("apns-topic", "com.example.news.complication")], Self.two).app, "news")
-    XCTAssertEqual(try entry([("relay-app", "news")], Self.two).app, "news")
-    XCTAssertEqual(try entry([("relay-app", "shop")], Self.two, app: "news").app, "news")
+  @Test func whoseItIs() throws {
+    #expect(try entry([("apns-topic", "com.example.news")], Self.two).app == "news")
+    #expect(try entry([("apns-topic", "com.example.news")], Self.two).topic == nil)
+    #expect(try entry([("apns-topic", "com.example.news.complication")], Self.two).app == "news")
+    #expect(try entry([("relay-app", "news")], Self.two).app == "news")
+    #expect(try entry([("relay-app", "shop")], Self.two, app: "news").app == "news")
     // Another app whose name begins alike is another app.
     refused(400, "TopicDisallowed", [("apns-topic", "com.example.shopping")], Self.two)
     let both = Self.shop + [Self.app("sandbox", "com.example.shop")]
     refused(400, "TopicDisallowed", [("apns-topic", "com.example.shop")], both)
-    XCTAssertEqual(
-      try entry([("apns-topic", "com.example.shop"), ("relay-app", "sandbox")], both).app, "sandbox"
-    )
+    #expect(
+      try entry([("apns-topic", "com.example.shop"), ("relay-app", "sandbox")], both).app
+        == "sandbox")
     // The certificate knows the topic.
-    XCTAssertEqual(
-      try entry([("apns-topic", "com.example.any")], [Self.app("only", nil)]).topic,
-      "com.example.any")
+    #expect(
+      try entry([("apns-topic", "com.example.any")], [Self.app("only", nil)]).topic
+        == "com.example.any")
   }
 
-  func testBroadcasts() throws {
+  @Test func broadcasts() throws {
     let headers = [
       (name: "apns-channel-id", value: "dHN0LXNyY2gtY2hubA=="),
       (name: "apns-push-type", value: "liveactivity"), (name: "apns-priority", value: "10"),
@@ -151,21 +151,24 @@ final class RequestRulesTests: XCTestCase {
     func request(_ headers: [(name: String, value: String)]) -> DoorRequest {
       DoorRequest("POST", "/4/broadcasts/apps/com.example.shop", headers, body: Self.payload)
     }
-    guard case .push(let entry, _) = try order(request(headers)) else { return XCTFail("no push") }
-    XCTAssertEqual(entry.channel, "dHN0LXNyY2gtY2hubA==")
-    XCTAssertNil(entry.token)
-    XCTAssertNil(entry.topic)
-    XCTAssertEqual(entry.id, "6ba7b810-9dad-11d1-80b4-00c04fd430c8")
+    guard case .push(let entry, _) = try order(request(headers)) else {
+      Issue.record("no push")
+      return
+    }
+    #expect(entry.channel == "dHN0LXNyY2gtY2hubA==")
+    #expect(entry.token == nil)
+    #expect(entry.topic == nil)
+    #expect(entry.id == "6ba7b810-9dad-11d1-80b4-00c04fd430c8")
     func said(_ headers: [(name: String, value: String)]) -> String? {
       reason(400) { () throws(DoorAnswer) in _ = try order(request(headers)) }
     }
-    XCTAssertEqual(said(Array(headers.dropFirst())), "MissingChannelId")
-    XCTAssertEqual(said([("apns-channel-id", "%")] + headers.dropFirst()), "BadChannelId")
-    XCTAssertEqual(said([headers[0]]), "MissingPushType")
-    XCTAssertEqual(said([headers[0], ("apns-push-type", "alert")]), "InvalidPushType")
+    #expect(said(Array(headers.dropFirst())) == "MissingChannelId")
+    #expect(said([("apns-channel-id", "%")] + headers.dropFirst()) == "BadChannelId")
+    #expect(said([headers[0]]) == "MissingPushType")
+    #expect(said([headers[0], ("apns-push-type", "alert")]) == "InvalidPushType")
   }
 
-  func testPathsAndMethods() {
+  @Test func pathsAndMethods() {
     func said(_ status: Int, _ method: String, _ path: String) -> String? {
       reason(status) { () throws(DoorAnswer) in
         _ = try order(
@@ -175,16 +178,16 @@ final class RequestRulesTests: XCTestCase {
     for path in [
       "/", "", "/3", "/3/devices/00", "/3/device/00/", "/4/broadcasts/apps", "//3/device/00",
     ] {
-      XCTAssertEqual(said(404, "POST", path), "BadPath", path)
+      #expect(said(404, "POST", path) == "BadPath", "\(path)")
     }
-    XCTAssertEqual(said(400, "POST", "/3/device"), "MissingDeviceToken")
-    XCTAssertEqual(said(405, "GET", "/3/device/00"), "MethodNotAllowed")
-    XCTAssertEqual(said(405, "PUT", "/1/apps/com.example.shop/channels"), "MethodNotAllowed")
-    XCTAssertEqual(said(405, "POST", "/1/apps/com.example.shop/all-channels"), "MethodNotAllowed")
-    XCTAssertEqual(said(404, "GET", "/1/apps//channels"), "BadPath")
+    #expect(said(400, "POST", "/3/device") == "MissingDeviceToken")
+    #expect(said(405, "GET", "/3/device/00") == "MethodNotAllowed")
+    #expect(said(405, "PUT", "/1/apps/com.example.shop/channels") == "MethodNotAllowed")
+    #expect(said(405, "POST", "/1/apps/com.example.shop/all-channels") == "MethodNotAllowed")
+    #expect(said(404, "GET", "/1/apps//channels") == "BadPath")
   }
 
-  func testOrdersOfChannels() throws {
+  @Test func ordersOfChannels() throws {
     func wish(
       _ method: String, _ path: String, _ headers: [(name: String, value: String)] = [],
       _ body: String = ""
@@ -196,13 +199,13 @@ final class RequestRulesTests: XCTestCase {
     }
     let id = [(name: "apns-channel-id", value: "AQID")]
     let new = #"{"message-storage-policy": 1, "push-type": "LiveActivity"}"#
-    XCTAssertEqual(try wish("POST", "channels", [], new), .create(storage: 1))
-    XCTAssertEqual(
-      try wish("POST", "channels", [], new.replacingOccurrences(of: "1", with: "0")),
-      .create(storage: 0))
-    XCTAssertEqual(try wish("GET", "channels", id), .describe("AQID"))
-    XCTAssertEqual(try wish("DELETE", "channels", id), .delete("AQID"))
-    XCTAssertEqual(try wish("GET", "all-channels"), .list)
+    #expect(try wish("POST", "channels", [], new) == .create(storage: 1))
+    #expect(
+      try wish("POST", "channels", [], new.replacingOccurrences(of: "1", with: "0"))
+        == .create(storage: 0))
+    #expect(try wish("GET", "channels", id) == .describe("AQID"))
+    #expect(try wish("DELETE", "channels", id) == .delete("AQID"))
+    #expect(try wish("GET", "all-channels") == .list)
     for (body, wanted) in [
       ("", "CannotCreateChannelConfig"), ("[]", "CannotCreateChannelConfig"),
       (#"{"push-type":"LiveActivity"}"#, "CannotCreateChannelConfig"),
@@ -213,50 +216,48 @@ final class RequestRulesTests: XCTestCase {
       let said = reason(400) { () throws(DoorAnswer) in
         _ = try wish("POST", "channels", [], body)
       }
-      XCTAssertEqual(said, wanted, body)
+      #expect(said == wanted, "\(body)")
     }
     let missing = reason(400) { () throws(DoorAnswer) in _ = try wish("GET", "channels") }
-    XCTAssertEqual(missing, "MissingChannelId")
+    #expect(missing == "MissingChannelId")
   }
 
-  func testPreferences() throws {
+  @Test func preferences() throws {
     func answering(_ values: String...) throws -> RequestRules.Answering? {
       let request = DoorRequest(
         "POST", "/3/device/\(Self.token)", values.map { ("prefer", $0) }, body: Self.payload)
       guard case .push(_, let answering) = try order(request) else { return nil }
       return answering
     }
-    XCTAssertEqual(try answering(), .init(waitMS: 30_000, isPreferred: false))
-    XCTAssertEqual(try answering("respond-async"), .init(waitMS: 0, isPreferred: true))
-    XCTAssertEqual(
-      try answering("Respond-Async, wait=10"), .init(waitMS: 10_000, isPreferred: true))
-    XCTAssertEqual(
-      try answering("respond-async", "wait=10"), .init(waitMS: 10_000, isPreferred: true))
-    XCTAssertEqual(try answering("wait=5"), .init(waitMS: 5000, isPreferred: false))
+    #expect(try answering() == .init(waitMS: 30_000, isPreferred: false))
+    #expect(try answering("respond-async") == .init(waitMS: 0, isPreferred: true))
+    #expect(try answering("Respond-Async, wait=10") == .init(waitMS: 10_000, isPreferred: true))
+    #expect(try answering("respond-async", "wait=10") == .init(waitMS: 10_000, isPreferred: true))
+    #expect(try answering("wait=5") == .init(waitMS: 5000, isPreferred: false))
     // No longer than the door allows.
-    XCTAssertEqual(try answering("wait=100"), .init(waitMS: 30_000, isPreferred: false))
-    XCTAssertEqual(try answering("wait=-1, handling=strict"), .init(waitMS: 30_000))
-    XCTAssertEqual(
-      try answering("respond-async, wait=99999999999999999999"), .init(waitMS: 0, isPreferred: true)
-    )
+    #expect(try answering("wait=100") == .init(waitMS: 30_000, isPreferred: false))
+    #expect(try answering("wait=-1, handling=strict") == .init(waitMS: 30_000))
+    #expect(
+      try answering("respond-async, wait=99999999999999999999")
+        == .init(waitMS: 0, isPreferred: true))
   }
 
-  func testOutcomesAsAnswers() {
+  @Test func outcomesAsAnswers() {
     func answer(_ end: PushOutcome.End, _ status: Int = 0, since: Int64? = nil) -> DoorAnswer {
       var outcome = PushOutcome(position: 0, token: "00", end: end, reason: "Why")
       outcome.httpStatus = status
       outcome.goneSince = since
       return OutcomeAnswer.of(.outcome(outcome), id: "the-id", header: "apns-id")
     }
-    XCTAssertEqual(answer(.accepted, 200), DoorAnswer(200, headers: ["apns-id": "the-id"]))
+    #expect(answer(.accepted, 200) == DoorAnswer(200, headers: ["apns-id": "the-id"]))
     let gone = answer(.rejected, 410, since: 1_700_000_000)
-    XCTAssertEqual(gone.status, 410)
-    XCTAssertEqual(gone.body, #"{"reason":"Why","timestamp":1700000000000}"#)
+    #expect(gone.status == 410)
+    #expect(gone.body == #"{"reason":"Why","timestamp":1700000000000}"#)
     // Nothing of these is a device that is gone.
     for end in [PushOutcome.End.refused, .expired, .unknown, .dead] {
-      XCTAssertTrue([400, 502].contains(answer(end).status), "\(end)")
+      #expect([400, 502].contains(answer(end).status), "\(end)")
     }
-    XCTAssertEqual(OutcomeAnswer.of(.none, id: "i", header: "apns-id").status, 202)
-    XCTAssertEqual(OutcomeAnswer.of(.isAnothers, id: "i", header: "apns-id").status, 400)
+    #expect(OutcomeAnswer.of(.none, id: "i", header: "apns-id").status == 202)
+    #expect(OutcomeAnswer.of(.isAnothers, id: "i", header: "apns-id").status == 400)
   }
 }

@@ -1,10 +1,10 @@
 import Foundation
-import XCTest
+import Testing
 
 @testable import Relay
 
 /// A program that gives provider tokens, as a relay runs it.
-final class TokenProgramTests: XCTestCase {
+@Suite struct TokenProgramTests {
   private static func part(_ text: String) -> String {
     Data(text.utf8).base64EncodedString().replacingOccurrences(of: "+", with: "-")
       .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
@@ -28,61 +28,64 @@ final class TokenProgramTests: XCTestCase {
     app.credentials.programS = limitS
     app.credentials.keyID = key
     app.credentials.teamID = "DEF123GHIJ"
-    return try XCTUnwrap(TokenProgram(app))
+    return try #require(TokenProgram(app))
   }
 
   private func assertFault(
-    _ script: String, _ said: String, limitS: Double = 60, line: UInt = #line
+    _ script: String, _ said: String,
+    sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
-    XCTAssertThrowsError(try program(script, limitS: limitS).token(.first), line: line) {
-      XCTAssertEqual("\($0)", "/bin/sh: " + said, line: line)
+    #expect(
+      fault { try program(script).token(.first) } == "/bin/sh: " + said,
+      sourceLocation: sourceLocation)
+  }
+
+  @Test func itsTokenIsTaken() throws {
+    let (token, soon) = (jwt(age: 600), RelayClock.now / 1000)
+    let made = try program("printf '\n %s \n\n' \(token); echo noise >&2").token(.first)
+    #expect(made.text == token)
+    #expect(made.keyID == "ABC123DEFG")
+    #expect([soon - 600, soon - 601].contains(made.issuedAt))
+    // A service's clock may be a little ahead: then it counts as made now.
+    let ahead = try program("echo \(jwt(age: -200))").token(.aged)
+    #expect(ahead.issuedAt <= RelayClock.now / 1000)
+  }
+
+  /// In a process of its own, whose environment is nobody else's.
+  @Test func whatItIsToldAndWhatNot() async {
+    await #expect(processExitsWith: .success) {
+      let tests = TokenProgramTests()
+      setenv("NOTIFY_SOCKET", "/run/other", 1)
+      setenv("APNS_OTHER", "x", 1)
+      setenv("VAULT_ADDR", "https://vault.example", 1)
+      // A file that is open here, and signals that are blocked and ignored.
+      _ = open("/dev/null", O_RDONLY)
+      var blocked = sigset_t()
+      sigemptyset(&blocked)
+      sigaddset(&blocked, SIGTERM)
+      pthread_sigmask(SIG_BLOCK, &blocked, nil)
+      let directory = try TestDirectory()
+      let place = directory.path + "/told"
+      _ = try tests.program(
+        // The signals come first: a shell that has waited for a program blocks none any more.
+        "exec 9>&1 >\(place); "
+          + "while read line; do case $line in SigBlk*) echo $line;; esac; done </proc/$$/status; "
+          + "env | grep -E '^(APNS|VAULT|NOTIFY)_' | sort; "
+          + "ls /proc/$$/fd | tr '\\n' ' '; readlink /proc/$$/fd/0; echo \(tests.jwt()) >&9"
+      ).token(.refused)
+      #expect(
+        try String(contentsOfFile: place, encoding: .utf8).split(separator: "\n").map(String.init)
+          == [
+            "SigBlk: 0000000000000000", "APNS_APP=shop", "APNS_ENVIRONMENT=production",
+            "APNS_KEY_ID=ABC123DEFG",
+            "APNS_TEAM_ID=DEF123GHIJ", "APNS_TOKEN=queue", "APNS_TOKEN_NEED=refused",
+            "APNS_TOPIC=com.example.shop", "VAULT_ADDR=https://vault.example",
+            "0 1 2 9 /dev/null",
+          ])
     }
   }
 
-  func testItsTokenIsTaken() throws {
-    let made = try program("printf '\n %s \n\n' \(jwt(age: 600)); echo noise >&2").token(.first)
-    XCTAssertEqual(made.text, jwt(age: 600))
-    XCTAssertEqual(made.keyID, "ABC123DEFG")
-    XCTAssertEqual(RelayClock.now / 1000 - made.issuedAt, 600)
-    // A service's clock may be a little ahead: then it counts as made now.
-    let ahead = try program("echo \(jwt(age: -200))").token(.aged)
-    XCTAssertLessThanOrEqual(ahead.issuedAt, RelayClock.now / 1000)
-  }
-
-  func testWhatItIsToldAndWhatNot() throws {
-    setenv("NOTIFY_SOCKET", "/run/other", 1)
-    setenv("APNS_OTHER", "x", 1)
-    setenv("VAULT_ADDR", "https://vault.example", 1)
-    defer { for name in ["NOTIFY_SOCKET", "APNS_OTHER", "VAULT_ADDR"] { unsetenv(name) } }
-    // A file that is open here, and signals that are blocked and ignored.
-    let file = open("/dev/null", O_RDONLY)
-    defer { close(file) }
-    var blocked = sigset_t()
-    sigemptyset(&blocked)
-    sigaddset(&blocked, SIGTERM)
-    pthread_sigmask(SIG_BLOCK, &blocked, nil)
-    defer { pthread_sigmask(SIG_UNBLOCK, &blocked, nil) }
-    let place = FileManager.default.temporaryDirectory.path + "/told-\(UUID().uuidString)"
-    defer { try? FileManager.default.removeItem(atPath: place) }
-    _ = try program(
-      // The signals come first: a shell that has waited for a program blocks none any more.
-      "exec 9>&1 >\(place); "
-        + "while read line; do case $line in SigBlk*) echo $line;; esac; done </proc/$$/status; "
-        + "env | grep -E '^(APNS|VAULT|NOTIFY)_' | sort; "
-        + "ls /proc/$$/fd | tr '\\n' ' '; readlink /proc/$$/fd/0; echo \(jwt()) >&9"
-    ).token(.refused)
-    XCTAssertEqual(
-      try String(contentsOfFile: place, encoding: .utf8).split(separator: "\n").map(String.init),
-      [
-        "SigBlk: 0000000000000000", "APNS_APP=shop", "APNS_ENVIRONMENT=production",
-        "APNS_KEY_ID=ABC123DEFG",
-        "APNS_TEAM_ID=DEF123GHIJ", "APNS_TOKEN=queue", "APNS_TOKEN_NEED=refused",
-        "APNS_TOPIC=com.example.shop", "VAULT_ADDR=https://vault.example",
-        "0 1 2 9 /dev/null",
-      ])
-  }
-
-  func testWhatIsNoTokenIsSaid() throws {
+  @Test func whatIsNoTokenIsSaid() throws {
     try assertFault("true", "it printed nothing")
     try assertFault(
       "echo hello",
@@ -110,22 +113,22 @@ final class TokenProgramTests: XCTestCase {
     try assertFault(
       "echo \(jwt(iss: "OTHER12345"))",
       "its token is another's: iss is 'OTHER12345', not 'DEF123GHIJ'")
-    XCTAssertThrowsError(try program("echo \(jwt(age: -3600))").token(.first)) {
-      XCTAssertTrue("\($0)".contains("ahead of this machine's clock"), "\($0)")
-    }
-    XCTAssertNoThrow(try program("echo \(jwt())", key: nil).token(.first))
+    #expect(
+      fault { try program("echo \(jwt(age: -3600))").token(.first) }.contains(
+        "ahead of this machine's clock"))
+    #expect(throws: Never.self) { try program("echo \(jwt())", key: nil).token(.first) }
   }
 
-  func testItsFailureIsToldInItsLastWords() throws {
+  @Test func itsFailureIsToldInItsLastWords() throws {
     try assertFault(
       "echo first >&2; echo; printf 'vault is \\033[31msealed\\n\\n' >&2; exit 3",
       "it ended with status 3: vault is ?[31msealed")
     try assertFault("kill -9 $$", "it was ended by signal 9")
     // What may be a token is not shown, as a shell with -x would.
     let token = jwt()
-    XCTAssertThrowsError(try program("echo + echo \(token) >&2; exit 1").token(.first)) {
-      XCTAssertEqual("\($0)", "/bin/sh: it ended with status 1: + echo …")
-    }
+    #expect(
+      fault { try program("echo + echo \(token) >&2; exit 1").token(.first) }
+        == "/bin/sh: it ended with status 1: + echo …")
     // However much it says.
     try assertFault(
       "yes noise | head -c 3000000 >&2; echo end >&2; exit 1", "it ended with status 1: end")
@@ -133,25 +136,36 @@ final class TokenProgramTests: XCTestCase {
     try assertFault("echo \(token); exit 1", "it ended with status 1")
   }
 
-  func testItTakesNoLongerThanItMay() throws {
-    let place = FileManager.default.temporaryDirectory.path + "/alive-\(UUID().uuidString)"
-    defer { try? FileManager.default.removeItem(atPath: place) }
-    // What it started is ended with it.
-    try assertFault(
-      "sleep 600 & echo $! > \(place); wait", "it did not end within 0.5 s", limitS: 0.5)
-    let child = try XCTUnwrap(
-      pid_t(
-        String(contentsOfFile: place, encoding: .utf8).trimmingCharacters(
-          in: .whitespacesAndNewlines)))
+  @Test func itTakesNoLongerThanItMay() throws {
+    let directory = try TestDirectory()
+    let place = directory.path + "/started"
+    // Its time passes when it has started another one, which is ended with it.
+    let slow = try program(
+      "sleep 600 & echo $! > \(place)-; mv \(place)- \(place); wait", limitS: 0.5)
+    let said = fault {
+      try slow.token(.first) { access(place, F_OK) == 0 ? 500 : 0 }
+    }
+    #expect(said == "/bin/sh: it did not end within 0.5 s")
+    let child = try process(in: place)
     let limit = Date(timeIntervalSinceNow: 60)
-    while kill(child, 0) == 0, isThere(child) {
-      guard Date() < limit else { return XCTFail("what it started is still there") }
+    while isThere(child) {
+      try #require(Date() < limit, "what it started is still there")
       usleep(10_000)
     }
-    // One that it leaves behind with its output open is not waited for.
-    let began = RelayClock.steady
-    XCTAssertNoThrow(try program("setsid sleep 30 & echo \(jwt())").token(.first))
-    XCTAssertLessThan(RelayClock.steady - began, 25_000)
+  }
+
+  @Test func whatItLeavesBehindWithItsOutputOpenIsNotWaitedFor() throws {
+    let directory = try TestDirectory()
+    let place = directory.path + "/started"
+    _ = try program("setsid sleep 600 & echo $! > \(place); echo \(jwt())").token(.first)
+    let child = try process(in: place)
+    #expect(isThere(child))
+    kill(child, SIGKILL)
+  }
+
+  private func process(in file: String) throws -> pid_t {
+    let text = try String(contentsOfFile: file, encoding: .utf8)
+    return try #require(pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)))
   }
 
   /// Not one that has ended, and whose parent does not know.

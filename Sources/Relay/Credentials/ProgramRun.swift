@@ -17,6 +17,8 @@ struct ProgramRun {
   /// As NAME=value.
   let environment: [String]
   let limitS: Double
+  /// Milliseconds of a steady clock.
+  var clock: () -> Int64 = { RelayClock.steady }
 
   /// What it printed, without line ends and spaces around it.
   func output() throws(QueueFault) -> String {
@@ -26,7 +28,7 @@ struct ProgramRun {
     let process = try start(out, errors)
     out.closeWriter()
     errors.closeWriter()
-    let limit = RelayClock.steady + Int64(limitS * 1000)
+    let limit = clock() + Int64(limitS * 1000)
     var printed: [UInt8] = []
     var said: [UInt8] = []
     var status: CInt?
@@ -41,7 +43,7 @@ struct ProgramRun {
         Self.end(process)
         throw fault("it printed more than \(Self.mostOutput) bytes")
       }
-      if RelayClock.steady >= limit {
+      if clock() >= limit {
         Self.end(process)
         throw fault("it did not end within \(ConfigurationText.number(limitS)) s")
       }

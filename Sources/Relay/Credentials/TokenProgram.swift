@@ -30,7 +30,9 @@ struct TokenProgram: Hashable, Sendable {
   }
 
   /// Runs it, which may take as long as it may.
-  func token(_ need: QueueToken.Need) throws(QueueFault) -> ProviderJWT {
+  func token(
+    _ need: QueueToken.Need, clock: @escaping () -> Int64 = { RelayClock.steady }
+  ) throws(QueueFault) -> ProviderJWT {
     var environment = ProcessInfo.processInfo.environment
     for name in environment.keys
     where Self.kept.contains(name) || name.hasPrefix("LISTEN_") || name.hasPrefix("APNS_") {
@@ -39,7 +41,8 @@ struct TokenProgram: Hashable, Sendable {
     for (name, value) in told { environment[name] = value }
     environment["APNS_TOKEN_NEED"] = need.rawValue
     let run = ProgramRun(
-      words: words, environment: environment.map { "\($0.key)=\($0.value)" }, limitS: limitS)
+      words: words, environment: environment.map { "\($0.key)=\($0.value)" }, limitS: limitS,
+      clock: clock)
     let text = try run.output()
     let token: ProviderJWT
     do throws(ProviderJWT.Fault) {

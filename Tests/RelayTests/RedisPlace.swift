@@ -1,0 +1,67 @@
+import Foundation
+import Testing
+
+@testable import Relay
+
+/// A Redis of a test's own.
+final class RedisPlace: QueuePlace {
+  private let directory: TestDirectory
+  let server: RedisServer
+
+  init() throws {
+    directory = try TestDirectory()
+    // What is written is on the disk before it is answered: the tests kill this Redis.
+    server = try RedisServer(directory.path, ["--appendonly", "yes", "--appendfsync", "always"])
+  }
+
+  deinit { server.kill() }
+
+  func open() throws -> any QueueEngine { try RedisQueue(server.address) }
+
+  func ends() throws -> [String] { try Self.ends(server.stream("apns:{shop}:out")) }
+
+  func story(of id: String) throws -> String {
+    try Self.story(of: id, server.stream("apns:{shop}:dead"))
+  }
+
+  // MARK: Records of streams, wherever they are
+
+  static func ends(_ records: [[String: String]]) throws -> [String] {
+    try outcomes(records).map { "\($0.id)/\($0.outcome.position) \($0.outcome.end.rawValue)" }
+  }
+
+  /// Of the records of "out", whose elements have many each.
+  static func outcomes(_ records: [[String: String]]) throws -> [(id: String, outcome: PushOutcome)]
+  {
+    try records.flatMap { record in
+      let text = record["outcomes"] ?? ""
+      let list = try JSONSerialization.jsonObject(with: Data(text.utf8))
+      let ids = try #require(list as? [[String: Any]]).flatMap { one in
+        ((one["devices"] as? [Any]) ?? []).map { _ in one["id"] as? String ?? "?" }
+      }
+      return zip(ids, OutcomeList.read(text)).map { ($0, $1) }
+    }
+  }
+
+  static func story(of id: String, _ records: [[String: String]]) -> String {
+    records.first { $0["id"] == id }?["story"] ?? ""
+  }
+}
+
+/// The cluster that all tests share, empty. One test at a time has it.
+struct ClusterPlace: QueuePlace {
+  let cluster: RedisClusterServers
+
+  init() throws {
+    cluster = try RedisClusterServers.shared()
+    try cluster.empty()
+  }
+
+  func open() throws -> any QueueEngine { try RedisQueue(cluster.address) }
+
+  func ends() throws -> [String] { try RedisPlace.ends(cluster.stream("apns:{shop}:out")) }
+
+  func story(of id: String) throws -> String {
+    try RedisPlace.story(of: id, cluster.stream("apns:{shop}:dead"))
+  }
+}

@@ -1,0 +1,24 @@
+import GRDB
+
+@testable import Relay
+
+struct SQLitePlace: QueuePlace {
+  let directory: TestDirectory
+  var file: String { directory.path + "/queue.db" }
+
+  init() throws { directory = try TestDirectory() }
+
+  func open() throws -> any QueueEngine { try SQLiteQueue(file) }
+
+  func strings(_ sql: String) throws -> [String] {
+    try DatabaseQueue(path: file).read { try String.fetchAll($0, sql: sql) }
+  }
+
+  func ends() throws -> [String] {
+    try strings("SELECT id || '/' || position || ' ' || outcome FROM outcomes ORDER BY number")
+  }
+
+  func story(of id: String) throws -> String {
+    try strings("SELECT story FROM dead WHERE id = '\(id)'").first ?? ""
+  }
+}
